@@ -1,6 +1,6 @@
-//! The event bus: numbers events, folds them into the current [`View`] and hands them to
-//! subscribers. Owned by the engine; every room that reports holds a clone. Never blocks: a
-//! subscriber that falls behind gets a fresh snapshot.
+//! Event bus: numbers events, folds them into the current [`View`] and delivers them to
+//! subscribers. Owned by the engine; every reporting layer has a clone. Never blocks: a subscriber
+//! that falls behind gets a new snapshot.
 
 use super::secrets::Secrets;
 use super::view::View;
@@ -10,28 +10,28 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-/// How many events a subscriber may lag behind before it is given a snapshot instead: what waits in
-/// a deploy of tens of thousands of objects is told at once, and what was not attempted of it.
+/// Number of events that a subscriber may lag behind before it gets a snapshot. A deploy of tens of
+/// thousands of objects emits that many waiting or skipped operations at once.
 pub(super) const CAPACITY: usize = 65_536;
-/// How many events a reader that does not gather is given at once.
+/// Maximum number of events in one batch of [`Subscription::recv`].
 const BATCH: usize = 256;
 
-/// Takes facts and numbers them. Must neither block nor call back into who emits: it is called with
-/// locks held.
+/// Receiver of events without numbers. Must not block or call back into the emitter, which may hold
+/// locks.
 pub trait EventSink: Send + Sync + 'static {
-    /// Takes one fact.
+    /// Emits an event.
     fn emit(&self, kind: EventKind);
 
-    /// What must not be in a fact. Every sink says so itself: who forgot would hide nothing.
+    /// Register of sensitive values to redact in events. Required, so that no sink forgets it.
     fn secrets(&self) -> Secrets;
 
-    /// Whether each step of what is done with an object is wanted.
+    /// Does the sink want an event for each step of an object?
     fn is_followed(&self) -> bool {
         false
     }
 }
 
-/// Says a step of what is done with an object, where that is wanted.
+/// Emits a step of an object, if the sink wants it.
 pub fn follow(sink: &dyn EventSink, step: impl FnOnce() -> ObjectStep) {
     if sink.is_followed() {
         sink.emit(EventKind::Object(step()));
@@ -52,13 +52,13 @@ impl EventSink for Bus {
     }
 }
 
-/// Hears every event as it is said, in order: who only counts. Must neither block nor call back.
+/// Observer that hears every event in order, such as a counter. Must not block or call back.
 pub trait Listener: Send + Sync + 'static {
-    /// Takes one event in.
+    /// Receives one event.
     fn hear(&self, event: &Event);
 }
 
-/// Where events go. Cheap to clone.
+/// Delivers events to listeners and subscribers. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Bus {
     inner: Arc<Mutex<Inner>>,
@@ -81,7 +81,7 @@ struct Subscriber {
 }
 
 impl Bus {
-    /// One on which each step of what is done with an object is said, or not.
+    /// Creates a bus with or without events for each step of an object.
     pub fn followed(followed: bool) -> Self {
         Self {
             followed,
@@ -90,12 +90,12 @@ impl Bus {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
-        // The fold has no invariant that a panic in it could break for others: go on with what is
-        // there.
+        // A panic in the fold cannot break an invariant for others, so a poisoned lock is still
+        // usable.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Numbers and times an event, folds it in and delivers it.
+    /// Numbers and dates an event, folds it in and delivers it.
     pub fn emit(&self, kind: EventKind) {
         let mut guard = self.lock();
         let inner = &mut *guard;
@@ -119,17 +119,17 @@ impl Bus {
             });
     }
 
-    /// From the next event on, as long as there is the bus.
+    /// Adds a listener for all later events.
     pub fn listen(&self, listener: Arc<dyn Listener>) {
         self.lock().listeners.push(listener);
     }
 
-    /// How many events were not delivered to readers that had fallen behind.
+    /// Number of events not delivered to subscribers that fell behind.
     pub fn missed(&self) -> u64 {
         self.lock().missed
     }
 
-    /// What is seen now, and every event after it, with no gap.
+    /// Returns the current view, and a subscription to all later events without a gap.
     pub fn subscribe(&self) -> (View, Subscription) {
         let (events, receiver) = mpsc::channel(CAPACITY);
         let lagged = Arc::new(std::sync::atomic::AtomicBool::new(false));
@@ -150,40 +150,41 @@ impl Bus {
         )
     }
 
-    /// What is seen now.
+    /// Copy of the current view.
     pub fn view(&self) -> View {
         self.lock().view.clone()
     }
 
-    /// Reads the current view without copying it. `read` must be short: it holds up every emitter.
+    /// Reads the current view without a copy. `read` must be short, because it blocks every
+    /// emitter.
     pub fn with_view<T>(&self, read: impl FnOnce(&View) -> T) -> T {
         read(&self.lock().view)
     }
 }
 
-/// What a subscriber receives.
+/// Item of a subscription.
 #[derive(Debug, Clone)]
 pub enum Update {
     /// The next events, in order.
     Events(Vec<Arc<Event>>),
-    /// The reader fell behind: start again from this.
+    /// The subscriber fell behind and continues from this view.
     Snapshot(Box<View>),
 }
 
-/// A reader's place in the stream of events.
+/// Position of one subscriber in the stream of events.
 pub struct Subscription {
     receiver: mpsc::Receiver<Arc<Event>>,
     lagged: Arc<std::sync::atomic::AtomicBool>,
     bus: Bus,
-    /// What was taken and not handed out yet.
+    /// Events received but not returned yet.
     batch: Vec<Arc<Event>>,
-    /// When the events that are gathered are handed out.
+    /// Time at which the gathered events are returned.
     due: Option<Instant>,
 }
 
 impl Subscription {
-    /// The next batch of at most 256 events, or a snapshot where the reader fell behind; `None`
-    /// once the engine is gone. Nothing is lost where it is dropped.
+    /// Returns the next batch of at most 256 events, or a snapshot if the subscriber fell behind;
+    /// `None` after the engine has ended. Safe to cancel: nothing is lost.
     pub async fn recv(&mut self) -> Option<Update> {
         if self.batch.is_empty() && self.receiver.recv_many(&mut self.batch, BATCH).await == 0 {
             return None;
@@ -191,8 +192,8 @@ impl Subscription {
         Some(self.hand_out())
     }
 
-    /// As [`Self::recv`], but what comes within this time after the first event comes with it: who
-    /// emits wakes a reader that gathers once, and not with every event.
+    /// Like [`Self::recv`], but also returns all events within this time after the first. So a
+    /// subscriber is woken once instead of for each event.
     pub async fn recv_together(&mut self, within: Duration) -> Option<Update> {
         if self.batch.is_empty() && self.receiver.recv_many(&mut self.batch, 1).await == 0 {
             return None;
@@ -207,7 +208,7 @@ impl Subscription {
         Some(self.hand_out())
     }
 
-    /// Number of the last event that was said to anybody.
+    /// Number of the last emitted event.
     pub fn said(&self) -> u64 {
         self.bus.with_view(|view| view.seq)
     }
@@ -219,7 +220,7 @@ impl Subscription {
             .lagged
             .swap(false, std::sync::atomic::Ordering::Relaxed)
         {
-            // Everything that is still queued is older than the snapshot.
+            // Every queued event is older than the snapshot.
             while self.receiver.try_recv().is_ok() {}
             return Update::Snapshot(Box::new(self.bus.view()));
         }
@@ -271,7 +272,7 @@ mod tests {
         assert_eq!(batch[0].seq, CAPACITY as u64 + 11);
     }
 
-    /// As many as are told at once where a large deploy begins, or is not attempted.
+    /// As many events as a large deploy emits at its start or when it is not attempted.
     #[tokio::test(start_paused = true)]
     async fn a_reader_that_gathers_loses_nothing_of_fifty_thousand_events_at_once() {
         let bus = Bus::default();
@@ -290,7 +291,7 @@ mod tests {
         let (_, mut events) = bus.subscribe();
         let within = Duration::from_millis(20);
         bus.emit(notice(0));
-        // It waits for more, and is dropped meanwhile.
+        // It is cancelled while it gathers.
         let given_up = tokio::time::timeout(within / 2, events.recv_together(within)).await;
         assert!(given_up.is_err());
         bus.emit(notice(1));
@@ -309,7 +310,7 @@ mod tests {
         assert_eq!(batch.iter().map(|e| e.seq).collect::<Vec<_>>(), [1, 2, 3]);
     }
 
-    /// How often somebody was woken.
+    /// Counts wake-ups.
     #[derive(Default)]
     struct Woken(AtomicUsize);
 

@@ -1,13 +1,13 @@
-//! An error in words with what it came from: libraries keep the reason in the cause.
+//! Error messages with their causes, because libraries keep the reason in the cause.
 
 use std::error::Error;
 
-/// An error with its causes.
+/// Message of an error with its causes.
 pub fn told(error: &dyn Error) -> String {
     after(error.to_string(), error)
 }
 
-/// A text with the causes of an error behind it; what it says already is not said again.
+/// Appends the causes of an error to a text; skips causes that the text already contains.
 pub fn after(mut text: String, error: &dyn Error) -> String {
     let mut next = error.source();
     while let Some(cause) = next {

@@ -1,12 +1,12 @@
-//! Work on many things that have nothing to do with each other, on all cores of the machine.
+//! Parallel work on independent items.
 
-/// Fewer than so many are done where they are asked for.
+/// Fewer items are processed on the caller's thread.
 const FEW: usize = 500;
 
-/// More cores than these gain nothing: what they read is in one memory.
+/// Maximum number of threads; more do not help, because memory is the bottleneck.
 const MOST: usize = 8;
 
-/// What each of `items` comes to, in their order. The caller's thread waits; a panic goes through.
+/// Maps `items` in parallel and keeps their order. Blocks the caller; panics propagate.
 pub fn each<T: Send, R: Send>(mut items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST));
     if cores == 1 || items.len() < FEW {
@@ -35,7 +35,7 @@ pub fn each<T: Send, R: Send>(mut items: Vec<T>, work: impl Fn(T) -> R + Sync) -
     })
 }
 
-/// Frees what is large, on another core: nobody has to wait for that. Within a runtime.
+/// Drops a large value on another thread, so that the caller does not wait. Needs a runtime.
 pub fn free(large: impl Send + 'static) {
     drop(tokio::task::spawn_blocking(move || drop(large)));
 }

@@ -1,5 +1,4 @@
-//! What can go wrong between a question to the engine and its answer, with the exit code that each
-//! deserves.
+//! Errors of requests to the engine, with their exit codes.
 
 mod not_there;
 
@@ -17,91 +16,91 @@ use super::words::{BadStageName, Diagnostic, LockHolder, Severity, StageId, mome
 use lang::addr::AddrError;
 use std::sync::Arc;
 
-/// Why the engine could not do what it was asked.
+/// Reasons why a request to the engine failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum EngineError {
-    /// The configuration, a variable or a plan is in error; the diagnostics say where.
+    /// Errors in the configuration, a variable or a plan.
     #[error("{}", first(.0))]
     Diagnostics(Vec<Diagnostic>),
-    /// Somebody else works on the workspace.
+    /// Another process has the workspace lock.
     #[error(
         "the workspace is held by {} on {} (pid {}, {}) since {}; wait for it or end it. Where it is certainly gone, --force-unlock takes the lock from it",
         .0.who, .0.host, .0.pid, .0.reason, moment(.0.since)
     )]
     Locked(Box<LockHolder>),
-    /// A plugin that is needed did not register, or cannot be used.
+    /// A needed plugin did not register or cannot be used.
     #[error(transparent)]
     Plugin(#[from] PluginTrouble),
     /// The store cannot be read or written.
     #[error(transparent)]
     Store(StoreError),
-    /// The state cannot be locked, read or written where it lives.
+    /// The state cannot be locked, read or written in its backend.
     #[error(transparent)]
     Home(HomeError),
-    /// The record of a stage cannot be read.
+    /// The record of a stage cannot be parsed.
     #[error("stage #{stage} cannot be read: {source}")]
     Unreadable {
         stage: StageId,
         source: Arc<serde_json::Error>,
     },
-    /// The record of a stage cannot be made, or fits nothing that is here now.
+    /// The record of a stage cannot be created or does not match the configuration.
     #[error(transparent)]
     Record(#[from] KeepError),
-    /// What was changed by hand is not on record.
+    /// A manual change was not recorded.
     #[error("{what} was not kept")]
     Unkept { what: &'static str },
-    /// Whether a plugin is trusted cannot be read or kept.
+    /// Trust decisions cannot be read or saved.
     #[error(transparent)]
     Trust(#[from] TrustError),
-    /// A piece of work on another thread came to no end.
+    /// A task on another thread failed.
     #[error("{what}: {source}")]
     Task {
         what: &'static str,
         source: Arc<tokio::task::JoinError>,
     },
-    /// An address that cannot be read.
+    /// An invalid address.
     #[error(transparent)]
     Address(#[from] AddrError),
     #[error(transparent)]
     StageName(#[from] BadStageName),
-    /// The stage does not fit the workspace any more.
+    /// The stage does not match the workspace any more.
     #[error("stage #{stage} is stale: {what}; stage again")]
     Stale { stage: i64, what: String },
-    /// There is nothing to take or to leave.
+    /// An invalid selection.
     #[error(transparent)]
     Select(#[from] SelectError),
     /// There is no such stage, deploy, plugin or resource.
     #[error(transparent)]
     NotFound(#[from] NotThere),
-    /// The request cannot be carried out as it stands, as whoever says no puts it.
+    /// The request was refused, with the refusing layer's error.
     #[error("{}", told(.why, .source))]
     Because {
-        /// What could not be done, where the source does not say so itself.
+        /// Failed action, if the source does not name it.
         why: Option<&'static str>,
         source: Cause,
     },
-    /// There are states to bring to another place, and nobody has said yes.
+    /// There are states to migrate, and no confirmation.
     #[error(
         "there is a state in {from}, and the backend is {to} now; -migrate-state with -force-copy brings it there, -reconfigure leaves it"
     )]
     StatesToBring { from: String, to: String },
-    /// An operator asked for the end of it.
+    /// An operator cancelled it.
     #[error("cancelled")]
     Cancelled,
 }
 
-/// What is wrong with a plugin.
+/// Problems with a plugin.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum PluginTrouble {
-    /// It was not found, or has no yes; in words.
+    /// Not found or not trusted, described.
     #[error("{0}")]
     Missing(String),
     #[error(transparent)]
     Call(#[from] ProviderError),
-    /// An order to it could not be carried out.
+    /// A command to it failed.
     #[error(transparent)]
     Order(#[from] PluginError),
-    /// Several did not register.
+    /// Several plugins did not register.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; and "))]
     Several(Vec<ProviderError>),
 }
@@ -145,7 +144,7 @@ fn first(diagnostics: &[Diagnostic]) -> String {
 }
 
 impl EngineError {
-    /// For a piece of work on another thread, `what` of which could not be done.
+    /// Error of a task on another thread; `what` is the failed action.
     pub(super) fn task(what: &'static str) -> impl FnOnce(tokio::task::JoinError) -> Self {
         move |source| Self::Task {
             what,
@@ -153,7 +152,7 @@ impl EngineError {
         }
     }
 
-    /// For a request that somebody else says no to.
+    /// Error of another layer.
     pub(super) fn because(source: impl std::error::Error + Send + Sync + 'static) -> Self {
         Self::Because {
             why: None,
@@ -161,7 +160,7 @@ impl EngineError {
         }
     }
 
-    /// The same with what could not be done.
+    /// Error of another layer, with the failed action.
     pub(super) fn unable<E: std::error::Error + Send + Sync + 'static>(
         why: &'static str,
     ) -> impl FnOnce(E) -> Self {
@@ -171,7 +170,7 @@ impl EngineError {
         }
     }
 
-    /// For the record of a stage.
+    /// Error of a stage's record.
     pub(super) fn unreadable(stage: StageId) -> impl FnOnce(serde_json::Error) -> Self {
         move |source| Self::Unreadable {
             stage,
@@ -179,19 +178,19 @@ impl EngineError {
         }
     }
 
-    /// The exit code of a command that ends with it.
+    /// Exit code of a command that fails with this error.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Plugin(_) => 3,
             Self::Locked(_) | Self::Home(HomeError::Locked { .. }) => 4,
             Self::Cancelled => 130,
-            // As for a plugin without trust.
+            // The same code as for a plugin without trust.
             other if CommandError::is_cause_of(other) => 3,
             _ => 1,
         }
     }
 
-    /// The diagnostics to show, where there are any.
+    /// Diagnostics to display, if there are any.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         match self {
             Self::Diagnostics(all) => all,

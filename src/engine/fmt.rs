@@ -1,5 +1,5 @@
-//! Configuration files in the usual layout: which ones, what each would become, and writing it.
-//! Knows files; the layout itself is the language's.
+//! `fmt`: finds configuration files, formats them and writes the result. The format itself belongs
+//! to `lang`.
 
 use super::secrets::Secrets;
 use super::told;
@@ -9,25 +9,25 @@ use lang::source::SourceMap;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// What is laid out. Test files are of the same syntax, though nothing else here reads them.
+/// Formatted file types. Test files have the same syntax.
 const EXTENSIONS: [&str; 5] = [".tf", ".tofu", ".tfvars", ".tftest.hcl", ".tofutest.hcl"];
-/// Directories within one another that are walked through.
+/// Maximum depth of nested directories.
 const DEEPEST: usize = 100;
 
-/// Why a file is not laid out.
+/// Reasons why a file cannot be formatted.
 pub type Problems = Vec<Diagnostic>;
 
-/// A text that is not as it is usually laid out.
+/// A text and its formatted form.
 #[derive(Debug)]
 pub struct Unformatted {
     pub before: String,
     pub after: String,
 }
 
-/// The text in the usual layout; `None` where it is so already.
+/// Formats a text; `None` if it is already formatted.
 ///
 /// # Errors
-/// Where it cannot be parsed: why, and where.
+/// The text cannot be parsed.
 pub fn lay_out(name: &str, text: String) -> Result<Option<Unformatted>, Problems> {
     let sources = SourceMap::default();
     let file = sources.add(name, text.as_str());
@@ -41,10 +41,10 @@ pub fn lay_out(name: &str, text: String) -> Result<Option<Unformatted>, Problems
     }
 }
 
-/// What a file would become; `None` where nothing changes.
+/// Formats a file without writing it; `None` if nothing changes.
 ///
 /// # Errors
-/// Where it cannot be read or parsed.
+/// The file cannot be read or parsed.
 pub fn look_at(path: &Path) -> Result<Option<Unformatted>, Problems> {
     let bytes = fsroot::read_regular(path).map_err(|e| problem("Failed to read file", path, &e))?;
     let text = String::from_utf8(bytes)
@@ -52,10 +52,10 @@ pub fn look_at(path: &Path) -> Result<Option<Unformatted>, Problems> {
     lay_out(&path.display().to_string(), text)
 }
 
-/// The files that a path stands for: itself, or those of a directory, in the order of their names.
+/// Files of a path: the file itself, or those of a directory, sorted by name.
 ///
 /// # Errors
-/// Where there is nothing of that name, or a file of another kind.
+/// The path does not exist or is another kind of file.
 pub fn files(path: &Path, recursive: bool) -> Result<Vec<PathBuf>, Problems> {
     let found =
         std::fs::metadata(path).map_err(|e| problem("Invalid file or directory path", path, &e))?;
@@ -102,7 +102,8 @@ fn below(
         if lang::config::is_ignored(&entry.file_name().to_string_lossy()) {
             continue;
         }
-        // A link to a directory is not followed: it may lead back, or out.
+        // Links to directories are not followed, because they may form a cycle or lead out of the
+        // workspace.
         let path = if dir == Path::new(".") {
             PathBuf::from(entry.file_name())
         } else {
@@ -119,12 +120,11 @@ fn below(
     Ok(())
 }
 
-/// Puts a text in the place of a file's: whole or not at all, with the permissions that the file
-/// has. Of the files of a directory, `found_in`, a link that leads out of it is refused: a
-/// repository may hold links to anything.
+/// Replaces a file's text atomically and keeps its permissions. Refuses a file found in the
+/// directory `found_in` that links out of it, because a repository can have links to anything.
 ///
 /// # Errors
-/// Where its directory may not be written, or has no room.
+/// The directory is not writable or full.
 pub fn write(path: &Path, found_in: Option<&Path>, text: &str) -> Result<(), Problems> {
     let replace = || -> std::io::Result<()> {
         let real = path.canonicalize()?;

@@ -1,6 +1,6 @@
-//! Who holds a lock or runs a deploy, and whether that process still exists. A holder is judged by
-//! who can: this machine by number, start time and boot, a lease by whoever gave it. Who cannot be
-//! judged is alive.
+//! Lock owners and runners of deploys, and the check whether their process still exists. This
+//! machine's processes are checked by pid, start time and boot; a lease by its file lock. An owner
+//! that cannot be checked counts as alive.
 
 pub(in crate::engine) mod lease;
 mod machine;
@@ -9,8 +9,8 @@ pub use machine::{ByNumber, this_process};
 
 use super::words::LockHolder;
 
-/// Who can tell whether a holder is alive.
+/// Checks whether lock owners are alive.
 pub trait Judge {
-    /// Whether it still runs, or cannot be asked.
+    /// Is the owner running, or can it not be checked?
     fn is_alive(&self, holder: &LockHolder) -> bool;
 }

@@ -1,5 +1,5 @@
-//! The engine's memory: the store of its workspace and the recorder that fills it. Owned by the
-//! engine's handle; answers the questions that need nothing but what is on record.
+//! The opened store and state of a workspace, and the recorder that fills the store. Owned by the
+//! engine's handle; answers queries that need only stored data.
 
 use super::bus::{Bus, EventSink as _};
 use super::error::{EngineError, NotThere};
@@ -20,24 +20,24 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use tokio_util::task::TaskTracker;
 
-/// What is remembered of a workspace.
+/// Store, state and recorder of a workspace.
 pub struct Memory {
     store: Store,
-    /// Reason why a store that exists was not opened, where the work can do without it.
+    /// Reason why an existing store was not opened, if the command works without it.
     unread: Option<StoreError>,
     state: StateOfRecord,
     recorder: Option<Recorder>,
     secrets: Secrets,
-    /// Rows of the state are shown in the clear.
+    /// Show sensitive values in the state's rows.
     shows_sensitive: bool,
     plans: Mutex<Ciphers>,
 }
 
 impl Memory {
-    /// Opens the store as the settings say; from then on what `bus` hears is written down.
+    /// Opens the store according to the settings, and starts to record the events of `bus`.
     ///
     /// # Errors
-    /// When the store cannot be used; see [`store::StoreError`](crate::engine::store::StoreError).
+    /// The store cannot be used; see [`store::StoreError`](crate::engine::store::StoreError).
     pub async fn open(
         settings: &Settings,
         (place, encryption): (Place, Encryption),
@@ -68,17 +68,17 @@ impl Memory {
         })
     }
 
-    /// How plan files are encrypted, as far as that was said.
+    /// Encryption of plan files, if known.
     pub fn plans(&self) -> Ciphers {
         lock(&self.plans).clone()
     }
 
-    /// Says how plan files are encrypted.
+    /// Sets the encryption of plan files.
     pub fn encrypts_plans(&self, how: Ciphers) {
         *lock(&self.plans) = how;
     }
 
-    /// Reason why a store that exists was not opened, where the work can do without it.
+    /// Reason why an existing store was not opened, if the command works without it.
     pub fn unread(&self) -> Option<&StoreError> {
         self.unread.as_ref()
     }
@@ -93,11 +93,10 @@ impl Memory {
         &self.state
     }
 
-    /// Takes the workspace's lock for this process. The answer: in words, whose lock was taken
-    /// over.
+    /// Takes the workspace lock for this process. Returns a message about a lock taken over.
     ///
     /// # Errors
-    /// [`EngineError::Locked`] where somebody else who is alive has it.
+    /// [`EngineError::Locked`] if a living process has it.
     pub async fn lock(&self, reason: &str) -> Result<Option<String>, EngineError> {
         let taken = self.store.acquire_lock(this_process(reason)).await?;
         Ok(taken.taken_over.map(|h| {
@@ -108,12 +107,12 @@ impl Memory {
         }))
     }
 
-    /// Gives the lock back.
+    /// Releases the workspace lock.
     pub async fn unlock(&self) -> Result<(), EngineError> {
         Ok(self.store.release_lock().await?)
     }
 
-    /// Waits until everything that was said so far is on record.
+    /// Waits until all events emitted so far are stored.
     pub async fn flush(&self) {
         if let Some(recorder) = &self.recorder {
             recorder.flush().await;
@@ -132,7 +131,7 @@ impl Memory {
         Ok(record.ok_or(NotThere::Deploy(deploy))?)
     }
 
-    /// Failures since then, grouped.
+    /// Failures since a time, grouped.
     pub async fn failures(&self, since: Option<UnixMs>) -> Result<Vec<FailureGroup>, EngineError> {
         Ok(self.store.failures(since).await?)
     }
@@ -143,7 +142,7 @@ impl Memory {
         Ok(self.store.logs(query).await?)
     }
 
-    /// The state for showing.
+    /// Rows of the state for display, with drift.
     pub async fn state_rows(&self) -> Result<Vec<StateRow>, EngineError> {
         let state = Arc::new(self.state.read().await?);
         let mut rows = self.shown(&state);
@@ -154,7 +153,7 @@ impl Memory {
         Ok(rows)
     }
 
-    /// A state for showing.
+    /// Rows of a state for display.
     pub fn shown(&self, state: &Arc<State>) -> Vec<StateRow> {
         sensitive::learn(&self.secrets, state);
         match self.shows_sensitive {
@@ -163,7 +162,7 @@ impl Memory {
         }
     }
 
-    /// What the newest stage found of the world, by address, where it was made from this state.
+    /// Drift by address, as the newest stage found it, if that stage is of this state.
     async fn drift(&self, serial: i64) -> Result<HashMap<String, DriftKind>, EngineError> {
         #[derive(serde::Deserialize)]
         struct Found {
@@ -186,18 +185,18 @@ impl Memory {
             .collect())
     }
 
-    /// The outputs that the state has, by name.
+    /// Outputs of the state, by name.
     pub async fn outputs(&self) -> Result<Vec<OutputValue>, EngineError> {
         Ok(outputs(&self.state.read().await?))
     }
 
-    /// State version 4, as a file of its own has it.
+    /// State as state version 4.
     pub async fn export_state(&self) -> Result<statefile::StateFile, EngineError> {
         Ok(version4(&self.state.read().await?))
     }
 }
 
-/// The store of a workspace, and why it was passed over where `access` allows that.
+/// Opens the store of a workspace; returns the reason if `access` allows to continue without it.
 fn opened(dir: &Below, access: Access) -> Result<(Store, Option<StoreError>), StoreError> {
     match Store::open(dir.clone(), access) {
         Err(error) if access == Access::ReadState && error.is_refusal() => {

@@ -1,5 +1,4 @@
-//! The engine: launches plugins, stages, deploys, remembers. Knows neither the console nor the
-//! command line.
+//! The engine: plugins, stages, deploys, state and store. Independent of console and command line.
 
 pub mod bus;
 pub mod calls;
