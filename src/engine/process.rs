@@ -1,22 +1,21 @@
-//! What names a process beyond its pid: the start time in clock ticks and the boot it belongs to.
-//! With them a recycled pid is never taken for the process that had it before. Owns nothing; reads
-//! `/proc`.
+//! Process identity: pid, start time in clock ticks, and boot id. A reused pid is never mistaken
+//! for the earlier process. Owns nothing; reads `/proc`.
 
 use serde::{Deserialize, Serialize};
 use std::fs;
 
-/// A process, past mistaking.
+/// Unambiguous identity of a process.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ProcessIdentity {
     pub pid: u32,
     /// Field 22 of `/proc/PID/stat`: clock ticks from boot to the start of the process.
     pub start_time: u64,
-    /// `/proc/sys/kernel/random/boot_id`: another after each boot.
+    /// `/proc/sys/kernel/random/boot_id`, which changes with each boot.
     pub boot_id: String,
 }
 
 impl ProcessIdentity {
-    /// The identity of the process that has `pid` now; `None` where there is none (or no `/proc`).
+    /// Identity of the process with this pid; `None` if there is none or no `/proc`.
     #[must_use]
     pub fn of(pid: u32) -> Option<Self> {
         let (_, start_time) = stat(pid)?;
@@ -31,29 +30,29 @@ impl ProcessIdentity {
         })
     }
 
-    /// This process.
+    /// Identity of this process.
     #[must_use]
     pub fn own() -> Option<Self> {
         Self::of(std::process::id())
     }
 
-    /// Whether the very same process still runs. One that has ended and was not waited for does
-    /// not.
+    /// Is the same process still running? A zombie is not.
     #[must_use]
     pub fn is_running(&self) -> bool {
+        // Also compares the start time, because the pid may have been reused.
         matches!(stat(self.pid), Some((state, _)) if !matches!(state, 'Z' | 'X'))
             && Self::of(self.pid).as_ref() == Some(self)
     }
 }
 
-/// The parent of a process.
+/// Pid of a process's parent.
 #[must_use]
 pub fn parent(pid: u32) -> Option<u32> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     fields(&text)?.nth(1)?.parse().ok()
 }
 
-/// When this machine was started, in milliseconds since 1970.
+/// Boot time of this machine, in milliseconds since 1970.
 #[must_use]
 pub fn booted_at() -> Option<i64> {
     let text = fs::read_to_string("/proc/stat").ok()?;
@@ -66,8 +65,8 @@ fn stat(pid: u32) -> Option<(char, u64)> {
     parse_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// The second field is the command in parentheses and may hold spaces and parentheses itself, so
-/// fields are counted from the last `)`: the first here is the third.
+/// Fields after the command, starting with the third. The command is in parentheses and may itself
+/// contain spaces and parentheses, so fields are counted from the last `)`.
 fn fields(text: &str) -> Option<std::str::SplitAsciiWhitespace<'_>> {
     Some(text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace())
 }
@@ -75,7 +74,7 @@ fn fields(text: &str) -> Option<std::str::SplitAsciiWhitespace<'_>> {
 fn parse_stat(text: &str) -> Option<(char, u64)> {
     let mut fields = fields(text)?;
     let state = fields.next()?.chars().next()?;
-    // Field 3 was the state; 22 is the nineteenth after it.
+    // The state is field 3; the start time is field 22.
     Some((state, fields.nth(18)?.parse().ok()?))
 }
 

@@ -1,16 +1,15 @@
-//! How much memory this process may take: a thread looks at it, evaluation asks before it goes on,
-//! and what cannot be asked ends with words before the system ends it without. One for the whole
-//! process, as its memory is.
+//! Memory limit of the process. A thread measures the use, evaluation checks the limit, and the
+//! process exits with a message before the system kills it. One limit for the whole process.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The variable that sets the limit.
+/// Environment variable of the limit.
 pub const VARIABLE: &str = "FLIGHTDECK_MEMORY_LIMIT";
-/// How often the thread looks.
+/// Interval between measurements.
 const EVERY: Duration = Duration::from_millis(25);
-/// The least that can be set: below it nothing would work.
+/// Minimum limit, in bytes.
 const LEAST: u64 = 64 << 20;
 
 static LIMIT: AtomicU64 = AtomicU64::new(u64::MAX);
@@ -18,7 +17,7 @@ static OVER: AtomicBool = AtomicBool::new(false);
 static WATCH: OnceLock<()> = OnceLock::new();
 static LAST: OnceLock<fn()> = OnceLock::new();
 
-/// Why a text is no limit of memory.
+/// Reasons why a text is not a memory limit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LimitError {
     #[error("{VARIABLE} needs at least 64M, not {0:?}")]
@@ -27,7 +26,7 @@ pub enum LimitError {
     NoNumber(String),
 }
 
-/// A number of bytes, perhaps with k, M or G behind it; `None` for what is none.
+/// Parses a number of bytes with an optional k, M or G; `None` if invalid.
 pub fn bytes(text: &str) -> Option<u64> {
     let text = text.trim();
     let (digits, unit) = match text.char_indices().last() {
@@ -39,10 +38,10 @@ pub fn bytes(text: &str) -> Option<u64> {
     digits.trim().parse::<u64>().ok()?.checked_mul(unit)
 }
 
-/// The limit of memory in a text.
+/// Parses a memory limit.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The text is not a number or too small.
 pub fn parse(text: &str) -> Result<u64, LimitError> {
     let text = text.trim();
     match bytes(text) {
@@ -52,7 +51,7 @@ pub fn parse(text: &str) -> Result<u64, LimitError> {
     }
 }
 
-/// Half of what the machine, or the control group that we are in, has.
+/// Half of the memory of the machine or its control group, in bytes.
 fn half() -> u64 {
     let machine = {
         let all = rustix::system::sysinfo();
@@ -64,7 +63,7 @@ fn half() -> u64 {
     (group.map_or(machine, |group| group.min(machine)) / 2).max(LEAST)
 }
 
-/// Sets the limit and begins to look; without a number it is half of what there is.
+/// Sets the limit and starts to measure; the default is half of the memory.
 pub fn watch(limit: Option<u64>) {
     LIMIT.store(limit.unwrap_or_else(half), Ordering::Relaxed);
     WATCH.get_or_init(|| {
@@ -80,24 +79,24 @@ pub fn watch(limit: Option<u64>) {
     });
 }
 
-/// What is done first where the process has to end: whoever has taken the terminal gives it back.
+/// Sets a function to run before a forced exit, such as restoring the terminal.
 pub fn at_the_end(give_back: fn()) {
     LAST.get_or_init(|| give_back);
 }
 
-/// Whether more is taken than may be.
+/// Is the limit exceeded?
 pub fn is_over() -> bool {
     OVER.load(Ordering::Relaxed)
 }
 
-/// Bytes that are left.
+/// Bytes left below the limit.
 pub fn left() -> u64 {
     LIMIT
         .load(Ordering::Relaxed)
         .saturating_sub(taken().unwrap_or(0))
 }
 
-/// The limit in words.
+/// The limit for display.
 pub fn words() -> String {
     format!("{} MiB", LIMIT.load(Ordering::Relaxed) >> 20)
 }
@@ -117,8 +116,8 @@ fn look() {
         return;
     };
     OVER.store(taken > limit, Ordering::Relaxed);
-    // Evaluation ends by itself. What else takes that much would be ended by the system, without a
-    // word.
+    // Evaluation checks the limit and stops. Other code would exceed it until the system kills the
+    // process without a message.
     if taken > limit.saturating_add(limit / 2) {
         if let Some(give_back) = LAST.get() {
             give_back();

@@ -1,7 +1,7 @@
-//! What must never be shown: the sensitive values that this engine has met, and the text without
-//! them. The bus owns the register; who evaluates or asks teaches it, who lets a text of others out
-//! (a plugin's line or error, a diagnostic, the output of a command) hides what it knows. What a
-//! plugin says of a secret that nobody but the plugin has seen yet cannot be known.
+//! Redaction: register of known sensitive values, and texts without them. Owned by the bus.
+//! Evaluation and calls add values; code that forwards foreign text (plugin lines and errors,
+//! diagnostics, command output) redacts them. A secret that only the plugin has seen cannot be
+//! redacted.
 
 mod spellings;
 
@@ -11,21 +11,20 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// What stands for a hidden value.
+/// Replacement of a redacted value.
 pub const MASK: &str = "(sensitive)";
-/// Shortest text that is hidden, in bytes: anything below is found in words that have nothing to do
-/// with it.
+/// Minimum length of a redacted text, in bytes; shorter ones occur in unrelated words.
 const SHORTEST: usize = 6;
-/// Shortest line of a longer text that is hidden by itself.
+/// Minimum length of a single line of a longer text that is redacted.
 const SHORTEST_LINE: usize = 12;
-/// Texts that are kept, spellings counted; more are not hidden.
+/// Maximum number of registered texts, including their encodings.
 const KEPT: usize = 200_000;
-/// Above this many texts new ones are kept without their spellings in digits and base64.
+/// Above this number, texts are registered without numeric and base64 encodings.
 const SPELLED: usize = 20_000;
-/// Bits of the filter that rules out most places of a text.
+/// Bits of the filter that skips most positions of a text.
 const FILTER: usize = 1 << 16;
 
-/// The register. Cheap to clone: clones share it.
+/// Register of sensitive values. Clones share it.
 #[derive(Clone, Default)]
 pub struct Secrets {
     known: Arc<RwLock<Known>>,
@@ -33,9 +32,9 @@ pub struct Secrets {
 
 #[derive(Default)]
 struct Known {
-    /// Texts that were learnt, without their spellings.
+    /// Registered texts, without their encodings.
     learnt: HashSet<Box<str>>,
-    /// By their first bytes, longest first.
+    /// All texts by their first bytes, longest first.
     by_beginning: HashMap<[u8; SHORTEST], Vec<Box<str>>>,
     filter: Vec<u64>,
     count: usize,
@@ -48,14 +47,14 @@ impl std::fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// Takes in every text and number of `value` that is marked sensitive or ephemeral.
+    /// Registers every text and number of `value` that is marked sensitive or ephemeral.
     pub fn learn(&self, value: &Value) {
         if value.contains_mark(&Mark::Sensitive) || value.contains_mark(&Mark::Ephemeral) {
             self.gather(value, false);
         }
     }
 
-    /// Takes in what the schema says is sensitive or write-only in a value of it.
+    /// Registers the attributes of `value` that its schema marks sensitive or write-only.
     pub fn learn_by(&self, block: &Block, value: &Value) {
         for path in block.paths_where(value, &|a| a.sensitive || a.write_only) {
             if let Ok(found) = path.apply(value) {
@@ -64,7 +63,7 @@ impl Secrets {
         }
     }
 
-    /// Takes in all of a JSON value.
+    /// Registers all of a JSON value.
     pub fn learn_json(&self, value: &serde_json::Value) {
         match value {
             serde_json::Value::String(text) => self.learn_text(text),
@@ -88,7 +87,7 @@ impl Secrets {
             .for_each(|inner| self.gather(inner, secret));
     }
 
-    /// Takes in a text with the spellings in which it may come back.
+    /// Registers a text and its likely encodings.
     pub fn learn_text(&self, text: &str) {
         if text.len() < SHORTEST
             || self
@@ -105,9 +104,9 @@ impl Secrets {
             return;
         }
         known.add(text);
-        // A file's last line end is no part of what its reader says.
+        // Programs often drop the final newline of a file.
         known.add(text.trim());
-        // As an expression writes it.
+        // Escaped for an expression.
         known.add(&text.replace("${", "$${").replace("%{", "%%{"));
         for line in text
             .lines()
@@ -123,7 +122,7 @@ impl Secrets {
         }
     }
 
-    /// The text without what is known to be secret in it, in whatever spelling.
+    /// Returns the text with known secrets redacted, in any encoding.
     pub fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         if known.count == 0 {
@@ -144,7 +143,7 @@ impl Secrets {
                 text.floor_char_boundary(start),
                 text.ceil_char_boundary(end),
             );
-            // One that overlaps the one before belongs to its mask.
+            // An overlapping secret is covered by the same mask.
             if start >= from {
                 out.push_str(&text[from..start]);
                 out.push_str(MASK);
@@ -155,7 +154,7 @@ impl Secrets {
         Cow::Owned(out)
     }
 
-    /// The same in place.
+    /// Redacts in place.
     pub fn hide_in(&self, text: &mut String) {
         if let Cow::Owned(hidden) = self.hide(text) {
             *text = hidden;
@@ -184,13 +183,13 @@ impl Known {
         self.filter[bit / 64] |= 1 << (bit % 64);
     }
 
-    /// Tells where each secret begins and ends, none within another.
+    /// Reports the position of each secret, without nested ones.
     fn all(&self, bytes: &[u8], mut tell: impl FnMut(usize, usize)) {
         let mut at = 0;
         while let Some(beginning) = bytes.get(at..).and_then(<[u8]>::first_chunk::<SHORTEST>) {
             let bit = bit(beginning);
             if self.filter[bit / 64] & (1 << (bit % 64)) != 0
-                // Of those that begin here the longest.
+                // The longest of those that start here.
                 && let Some(found) = self.by_beginning.get(beginning).and_then(|all| all.iter().find(|k| bytes[at..].starts_with(k.as_bytes())))
             {
                 tell(at, at + found.len());

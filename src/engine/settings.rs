@@ -1,41 +1,41 @@
-//! Settings of an engine: defaults, overlaid by whoever starts it.
+//! Settings of an engine: defaults, overridden by the front end.
 
 use super::words::{Endpoint, VariableFlag};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What an engine may do with its workspace.
+/// Access of an engine to its workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Access {
-    /// Neither opens the store nor looks for it: for work that reads no state and records nothing.
+    /// Does not open the store: for commands that read no state and record nothing.
     NoStore,
-    /// As [`Access::ReadOnly`], and a store that this user may not open is passed over with a
-    /// warning: for work on the state of record, which other programs keep too.
+    /// Like [`Access::ReadOnly`], but continues with a warning without a store that this user may
+    /// not open: for commands on the state of record, which is readable without it.
     ReadState,
-    /// Takes no lock and changes nothing; a workspace without a store has an empty history.
+    /// Takes no lock and changes nothing. A workspace without a store has an empty history.
     #[default]
     ReadOnly,
-    /// May take the lock while it stages, deploys or changes the state.
+    /// May take the lock to stage, deploy or change the state.
     ReadWrite,
 }
 
 impl Access {
-    /// Whether the engine may change the workspace.
+    /// May the engine change the workspace?
     pub fn can_write(self) -> bool {
         self == Self::ReadWrite
     }
 }
 
-/// How plugins are launched.
+/// Launch settings of plugins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaunchSettings {
-    /// Launches in all before the engine gives up.
+    /// Maximum number of launch attempts.
     pub attempts: u32,
     /// From exec to the handshake line.
     pub deadline: Duration,
     /// From exec to the registration of a plugin that registers itself.
     pub registration_deadline: Duration,
-    /// For all launches of a plugin together, with the pauses between them; no limit where `None`.
+    /// For all launch attempts of a plugin and the pauses between them; `None` means no limit.
     pub total: Option<Duration>,
     /// From the handshake line to the first answer.
     pub connect_deadline: Duration,
@@ -43,7 +43,7 @@ pub struct LaunchSettings {
     pub schema_deadline: Duration,
     /// Pauses before the second, third, … launch; the last one repeats.
     pub backoff: Vec<Duration>,
-    /// From asking a plugin to shut down to killing it.
+    /// From the shutdown request to the kill.
     pub grace: Duration,
 }
 
@@ -64,12 +64,12 @@ impl Default for LaunchSettings {
     }
 }
 
-/// When a plugin that dies in use is launched no more.
+/// Limits of crashes of a running plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CrashSettings {
-    /// With so many crashes within the window it is given up; at least one.
+    /// Number of crashes within the window after which the plugin gives up; at least one.
     pub limit: u32,
-    /// A crash that is longer ago does not count any more.
+    /// Age after which a crash does not count.
     pub window: Duration,
 }
 
@@ -82,10 +82,10 @@ impl Default for CrashSettings {
     }
 }
 
-/// How often a call is made again that failed for a moment, where its dialect allows that.
+/// Retries of calls with a temporary failure, if the dialect allows them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetrySettings {
-    /// Attempts in all.
+    /// Maximum number of attempts.
     pub attempts: u32,
     /// Pauses before the second, third, … attempt; the last one repeats.
     pub backoff: Vec<Duration>,
@@ -101,24 +101,24 @@ impl Default for RetrySettings {
 }
 
 impl RetrySettings {
-    /// The pause after this many attempts.
+    /// Pause after this many attempts.
     pub fn pause_after(&self, made: u32) -> Duration {
         let index = (made.saturating_sub(1) as usize).min(self.backoff.len().saturating_sub(1));
         self.backoff.get(index).copied().unwrap_or_default()
     }
 }
 
-/// How many processes serve, and how long each of them does.
+/// Number and lifetime of provider processes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceSettings {
-    /// Processes of one provider configuration at most; one where it is less. Another one is
-    /// started when all slots of those that run are held and somebody waits.
+    /// Maximum number of processes of one provider configuration; at least one. Another one is
+    /// started when all slots are taken and a call waits.
     pub processes: u32,
-    /// One that nobody has used for so long is ended until somebody does; never where `None`.
+    /// Idle time after which a process is ended until its next use; `None` means never.
     pub idle: Option<Duration>,
-    /// A call that waits for a slot gives up when none became free for so long.
+    /// A waiting call gives up if no slot becomes free within this time.
     pub wait: Duration,
-    /// When another process takes the place of one that serves.
+    /// Conditions for replacing a running process.
     pub renew: RenewSettings,
 }
 
@@ -133,19 +133,19 @@ impl Default for ServiceSettings {
     }
 }
 
-/// When another process takes the place of one that serves. Besides, whenever its file has changed.
+/// Conditions for replacing a running process, in addition to a changed executable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RenewSettings {
-    /// It is older than that.
+    /// Maximum age.
     pub age: Option<Duration>,
-    /// It has had so many calls.
+    /// Maximum number of calls.
     pub calls: Option<u64>,
-    /// It has more memory than so many bytes.
+    /// Maximum memory, in bytes.
     pub memory: Option<u64>,
-    /// One that is younger is not replaced for any of these: where a limit is lower than what a
-    /// process needs, one would follow the other without end.
+    /// Minimum age of a replaced process. If a limit is below a process's needs, it would otherwise
+    /// be replaced endlessly.
     pub youngest: Duration,
-    /// How long one that was replaced may have calls until it is said.
+    /// Time after which a draining process that still has calls is reported.
     pub drain: Duration,
 }
 
@@ -161,41 +161,40 @@ impl Default for RenewSettings {
     }
 }
 
-/// Files that take the place of the configured state file, as seen from the workspace's directory.
+/// Files that replace the configured state file, relative to the workspace directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StateFiles {
-    /// The state is read here, and written here unless `out` is another file.
+    /// File to read, and to write unless `out` is set.
     pub state: Option<PathBuf>,
-    /// The state is written here.
+    /// File to write.
     pub out: Option<PathBuf>,
-    /// The state as it was is kept here; `-` keeps none.
+    /// File for the backup; `-` means none.
     pub backup: Option<PathBuf>,
-    /// `state` takes the place of a state in a backend, too.
+    /// `state` also replaces a state in a backend.
     pub any_backend: bool,
 }
 
-/// All that an engine needs to know to start.
+/// Settings of an engine.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The directory of the configuration.
+    /// Directory of the configuration.
     pub workspace: PathBuf,
-    /// Which of the directory's states is worked on, `terraform.workspace`; empty for the default
-    /// one.
+    /// Selected workspace, `terraform.workspace`; empty for the default one.
     pub named: String,
-    /// While a deploy runs, the state is written home when that long has passed since it was.
+    /// Interval of writes to the backend during a deploy.
     pub home_every: Duration,
-    /// How long is waited for a lock on the state that another program has.
+    /// Maximum wait for a state lock that another program has.
     pub lock_timeout: Duration,
-    /// The state's own lock is taken. The workspace's lock always is.
+    /// Take the state lock. The workspace lock is always taken.
     pub lock_state: bool,
     pub state_files: StateFiles,
     /// Values of variables that the backend and the encryption of the state may depend on.
     pub variables: Vec<VariableFlag>,
-    /// Rows of the state have their sensitive values in the clear.
+    /// Show sensitive values in rows of the state.
     pub shows_sensitive: bool,
     pub access: Access,
-    /// Whether a plugin that gave up ends the command (headless) or only blocks what needs it
-    /// (console). A transformer does neither.
+    /// A plugin that gave up ends the command (headless) instead of only blocking its dependents
+    /// (console). Does not apply to transformers.
     pub strict: bool,
     pub launch: LaunchSettings,
     pub crashes: CrashSettings,
@@ -203,24 +202,23 @@ pub struct Settings {
     /// Slots of each process of a provider configuration.
     pub slots: u32,
     pub service: ServiceSettings,
-    /// Operations and plans at a time.
+    /// Maximum number of concurrent operations or plans.
     pub parallelism: usize,
-    /// Variables that bundled plugins get on top of the environment.
+    /// Additional environment variables of bundled plugins.
     pub bundled_environment: Vec<(String, String)>,
-    /// Where plugins of Bluelink's kind are looked for, in the place of what the environment says.
+    /// Search path for Bluelink plugins, in place of the environment's.
     pub plugin_path: Option<PathBuf>,
-    /// Bytes of memory that this process may take; half of the machine's where nothing is said.
+    /// Memory limit of this process in bytes; the default is half of the machine's memory.
     pub memory: Option<u64>,
-    /// Where it is remembered which plugins that come with workspaces are trusted; never in a
-    /// workspace.
+    /// File with trust decisions about workspace plugins; never inside a workspace.
     pub trusted_plugins: Option<PathBuf>,
-    /// File in which digests of plugins are cached; ignored where it lies in the workspace.
+    /// Cache file for plugin digests; ignored inside the workspace.
     pub digest_cache: Option<PathBuf>,
-    /// Whether each step of what is done with an object is said, for programs that follow them.
+    /// Emit an event for each step of an object, for programs that follow them.
     pub follow: bool,
-    /// Where deploys are sent to as traces.
+    /// Endpoint for traces of deploys.
     pub traces: Option<Endpoint>,
-    /// Why the lock is held, for those who meet it: `console`, `deploy`.
+    /// Reason of the workspace lock, shown to others: `console`, `deploy`.
     pub reason: String,
 }
 

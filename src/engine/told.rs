@@ -1,4 +1,5 @@
-//! Diagnostics of the language as events have them: places in words, with the line they are about.
+//! Converts the language's diagnostics to events: adds places and source lines, redacts and limits
+//! them.
 
 use super::secrets::Secrets;
 use super::words::{Diagnostic, Further, Lines, Severity, Snippet, SourcePosition, SourceRange};
@@ -13,18 +14,18 @@ fn position(p: Position) -> SourcePosition {
     }
 }
 
-/// Diagnostics that are told of one piece of work.
+/// Maximum number of diagnostics from one command.
 const TOLD: usize = 500;
-/// Longest summary, detail and source line, in bytes.
+/// Maximum size of summary, detail and source line, in bytes.
 const SUMMARY: usize = 1_000;
 const DETAIL: usize = 16_000;
 const LINE: usize = 400;
-/// Longest text of several lines, in bytes.
+/// Maximum size of a multi-line snippet, in bytes.
 const WHOLE: usize = 4_000;
-/// How many further addresses of one cause are named.
+/// Maximum number of further addresses of one cause.
 const NAMED: usize = 100;
 
-/// One diagnostic with its place, without what must not be shown.
+/// Converts one diagnostic, with its place and redacted.
 pub fn tell(d: &lang::diag::Diagnostic, sources: &SourceMap, secrets: &Secrets) -> Diagnostic {
     let range = d.range(sources).map(|r| SourceRange {
         filename: r.filename,
@@ -58,7 +59,7 @@ fn shortened(mut text: String, limit: usize) -> String {
     text
 }
 
-/// The line of a place; of a very long one what is around the place.
+/// Source line of a place; only the surrounding part of a long line.
 fn snippet(d: &lang::diag::Diagnostic, sources: &SourceMap, secrets: &Secrets) -> Option<Snippet> {
     let span = d.subject?;
     let file = sources.get(span.file)?;
@@ -67,7 +68,7 @@ fn snippet(d: &lang::diag::Diagnostic, sources: &SourceMap, secrets: &Secrets) -
     }
     let line = file.position(span.start).line;
     let whole = file.line(line);
-    // Byte offsets within the line; what goes on over more lines is marked to the end of this one.
+    // Byte offsets within the line; a place on several lines is marked up to the end of this one.
     let before = file
         .text
         .get(..span.start as usize)?
@@ -79,7 +80,7 @@ fn snippet(d: &lang::diag::Diagnostic, sources: &SourceMap, secrets: &Secrets) -
     let end = (span.end as usize)
         .saturating_sub(before)
         .clamp(start, whole.len());
-    // The mark moves with what is cut off and hidden before it.
+    // The mark shifts with text that is cut or redacted before it.
     let from = if whole.len() > LINE {
         whole.floor_char_boundary(start.saturating_sub(LINE / 2))
     } else {
@@ -95,7 +96,7 @@ fn snippet(d: &lang::diag::Diagnostic, sources: &SourceMap, secrets: &Secrets) -
     let parts = [first, marked, last].map(|part| secrets.hide(part).into_owned());
     let mut text = parts.concat();
     let mut mark = (parts[0].len(), parts[0].len() + parts[1].len());
-    // A secret that lies across the mark's ends: the line without it is worth more than the mark.
+    // A secret across the mark's ends: redaction is more important than the mark.
     if let std::borrow::Cow::Owned(hidden) = secrets.hide(&whole[from..to])
         && hidden != text
     {
@@ -117,7 +118,7 @@ fn snippet(d: &lang::diag::Diagnostic, sources: &SourceMap, secrets: &Secrets) -
     })
 }
 
-/// All lines of a place and of what is around it, where they are several and no book.
+/// All lines of a place and its context, if there are several and not too many.
 fn all_lines(d: &lang::diag::Diagnostic, file: &SourceFile, secrets: &Secrets) -> Option<Lines> {
     let span = d.subject?;
     let around = d.context.map_or(span, |context| span.to(context));
@@ -127,7 +128,7 @@ fn all_lines(d: &lang::diag::Diagnostic, file: &SourceFile, secrets: &Secrets) -
     }
     let start = file.text.get(..around.start as usize)?.rfind('\n');
     let start = start.map_or(0, |n| n + 1);
-    // What ends with a line's end has nothing of the next line.
+    // A range that ends at the start of a line does not include that line.
     let end = around.end as usize - usize::from(last.column == 1);
     let rest = file.text.get(end..)?;
     let end = end + rest.find('\n').unwrap_or(rest.len());
@@ -142,7 +143,7 @@ fn all_lines(d: &lang::diag::Diagnostic, file: &SourceFile, secrets: &Secrets) -
     }
     let mark = (hidden[0].len(), hidden[0].len() + hidden[1].len());
     let text = hidden.concat();
-    // A secret that lies across the mark's ends is not shown for the mark's sake.
+    // A secret across the mark's ends: omit the snippet.
     if let std::borrow::Cow::Owned(other) = secrets.hide(file.text.get(start..end)?)
         && other != text
     {
@@ -155,7 +156,7 @@ fn all_lines(d: &lang::diag::Diagnostic, file: &SourceFile, secrets: &Secrets) -
     })
 }
 
-/// All of them, in order, what has one cause once; of very many the first errors.
+/// Converts diagnostics in order, merges equal causes and limits their number, errors first.
 pub fn tell_all<'a>(
     diags: impl IntoIterator<Item = &'a lang::diag::Diagnostic>,
     sources: &SourceMap,
@@ -201,16 +202,15 @@ pub fn tell_all<'a>(
     out
 }
 
-/// The same words at the same place have one cause, in whichever instance of which call of a module
-/// it was met: the first of them, with those where it was met besides. What has no place is told by
-/// itself.
+/// Merges diagnostics with equal text and place, across instances and module calls: keeps the first
+/// and the addresses of the others. Diagnostics without a place are never merged.
 fn causes<'a>(
     diags: impl IntoIterator<Item = &'a lang::diag::Diagnostic>,
     sources: &SourceMap,
 ) -> Vec<(&'a lang::diag::Diagnostic, Option<Further>)> {
     let mut out: Vec<(&lang::diag::Diagnostic, Option<Further>)> = Vec::new();
     let mut first: HashMap<(bool, String, u32, u32, &str, String), usize> = HashMap::new();
-    // A module that is called twice is read twice, as two files of one name.
+    // A module with two calls is loaded twice, as two files with the same name.
     let mut met: HashSet<(usize, FileId, Option<&str>, String)> = HashSet::new();
     for d in diags {
         let Some(span) = d.subject else {
@@ -243,8 +243,7 @@ fn causes<'a>(
     out
 }
 
-/// Words without what tells one instance of a thing from the next: its address, and that of the
-/// module it is in.
+/// Removes the parts of a text that differ between instances: the address and module paths.
 fn without_addresses(words: &str, address: Option<&str>) -> String {
     let words = address.map_or_else(|| words.to_owned(), |address| words.replace(address, ""));
     let mut out = String::with_capacity(words.len());

@@ -1,12 +1,11 @@
-//! Plugins that came with a workspace's own files, and the yes that each needs before it is
-//! launched: by the digest of its files.
+//! Trust in workspace plugins, by the digest of their files. Without trust they are not launched.
 
 use super::plugin::find::{Found, HashCache, Places, is_brought};
 use super::trust_file::{Known, TrustFile, TrustFileError};
 use super::words::WorkspacePlugin;
 use std::path::{Path, PathBuf};
 
-/// Why it cannot be told, or kept, that a plugin is trusted.
+/// Reasons why trust cannot be checked or saved.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum TrustError {
     #[error("the files of the provider {address} in the workspace cannot be read: {executable}")]
@@ -15,36 +14,36 @@ pub enum TrustError {
     File(#[from] TrustFileError),
 }
 
-/// What is said of a plugin that was found.
+/// Trust status of a found plugin.
 #[derive(Debug, PartialEq)]
 pub enum Verdict {
-    /// It is not the workspace's own.
+    /// Not a workspace plugin.
     Free,
-    /// It is, and there is a yes for it.
+    /// A trusted workspace plugin.
     Given { digest: String },
-    /// It is, and there is none.
+    /// A workspace plugin without trust.
     Lacking(WorkspacePlugin),
 }
 
-/// The yeses of this user.
+/// Trust decisions of this user.
 #[derive(Debug, Clone)]
 pub struct Trust {
     file: TrustFile,
 }
 
 impl Trust {
-    /// Those that are kept in this file, which counts only where it lies outside of the workspace:
-    /// a clone gives no yes.
+    /// Uses the decisions in this file, which must be outside of the workspace, because a clone
+    /// must not bring its own trust.
     pub fn new(file: Option<PathBuf>, workspace: &Path) -> Self {
         Self {
             file: TrustFile::new(file, workspace),
         }
     }
 
-    /// Whether a plugin that was found may be launched.
+    /// Checks whether a found plugin may be launched.
     ///
     /// # Errors
-    /// Where its files or the yeses cannot be read.
+    /// Its files or the trust decisions cannot be read.
     pub fn judge(
         &self,
         found: &Found,
@@ -77,10 +76,10 @@ impl Trust {
         }))
     }
 
-    /// Keeps a yes for these very files.
+    /// Trusts exactly these files.
     ///
     /// # Errors
-    /// Where it cannot be kept.
+    /// The decision cannot be saved.
     pub fn give(&self, plugin: &WorkspacePlugin) -> Result<(), TrustError> {
         let name = named(&plugin.address, &plugin.executable);
         Ok(self.file.add(&plugin.digest, &name)?)

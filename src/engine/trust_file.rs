@@ -1,12 +1,12 @@
-//! File with the user's trust decisions: one line each, a digest followed by the name of what it
-//! stands for. It lives in the user's data directory and never counts inside a workspace.
+//! File of the user's trust decisions: one line each, a digest followed by a name. It is in the
+//! user's data directory; a file inside a workspace is ignored.
 
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Why trust decisions cannot be read or saved.
+/// Reasons why trust decisions cannot be read or saved.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum TrustFileError {
     #[error("cannot read the trust decisions in {}: {source}", file.display())]
@@ -25,23 +25,23 @@ pub enum TrustFileError {
     },
 }
 
-/// The trust decisions of this user.
+/// Trust decisions of this user.
 #[derive(Debug, Clone)]
 pub struct TrustFile {
-    /// `None` where the user has no directory for it: nothing is trusted then.
+    /// `None` if the user has no data directory; then nothing is trusted.
     file: Option<PathBuf>,
 }
 
-/// Whether a file, existing or not, lies outside of the workspace: none that a clone brings
-/// decides what this user trusts.
+/// Is a file, existing or not, outside of the workspace? A file from a clone must not decide about
+/// trust.
 pub fn is_outside(file: &Path, workspace: &Path) -> bool {
     let real = file.ancestors().find_map(|part| part.canonicalize().ok());
     let workspace = workspace.canonicalize();
     workspace.is_ok_and(|workspace| real.is_some_and(|real| !real.starts_with(workspace)))
 }
 
-/// Directories whose files belong to a workspace: its own, and that of the repository that it lies
-/// in. A repository that the home directory lies in is the user's own, and no clone.
+/// Directories whose files belong to a workspace: its own and its repository's. A repository that
+/// contains the home directory is the user's own and not a clone.
 pub fn roots(workspace: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let Ok(workspace) = workspace.canonicalize() else {
         return Vec::new();
@@ -58,7 +58,7 @@ pub fn roots(workspace: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     roots
 }
 
-/// How a digest stands to the trust decisions.
+/// Status of a digest in the trust decisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Known {
     Trusted,
@@ -75,7 +75,7 @@ impl TrustFile {
         }
     }
 
-    /// The usual file in the data directory that the environment names.
+    /// The default file, in the data directory of the environment.
     pub fn usual(variable: impl Fn(&str) -> Option<String>, workspace: &Path) -> Self {
         let absolute = |text: String| Some(PathBuf::from(text)).filter(|p| p.is_absolute());
         let data = variable("XDG_DATA_HOME").and_then(absolute).or_else(|| {
@@ -86,7 +86,7 @@ impl TrustFile {
         Self::new(file, workspace)
     }
 
-    /// Looks up a digest that stands for `name`.
+    /// Looks up a digest with its name.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -119,10 +119,10 @@ impl TrustFile {
         }
     }
 
-    /// Saves trust in a digest that stands for `name`.
+    /// Saves trust in a digest with its name.
     ///
     /// # Errors
-    /// It cannot be saved.
+    /// The decision cannot be saved.
     pub fn add(&self, digest: &str, name: &str) -> Result<(), TrustFileError> {
         let Some(file) = &self.file else {
             return Err(TrustFileError::NoPlace);

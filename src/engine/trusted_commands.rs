@@ -1,6 +1,6 @@
-//! Commands that files of the workspace name, such as `credential_process` in a shared
-//! configuration file of AWS. Such a command runs only once the user trusts it, by a digest of its
-//! text and of the workspace's files that it names.
+//! Trust in commands named by workspace files, such as `credential_process` in an AWS configuration
+//! file. A command runs only if the user trusts the digest of its text and of the workspace files
+//! it names.
 
 use super::mutex::lock;
 use super::trust_file::{Known, TrustFile, TrustFileError, roots};
@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// Longest part of a command that an error shows, in characters.
+/// Maximum length of a command in an error, in characters.
 const SHOWN: usize = 300;
 
 /// Commands trusted since [`trust_all`]; `None` until then.
@@ -23,7 +23,7 @@ pub struct WorkspaceCommand {
     pub digest: String,
 }
 
-/// Why a command does not run.
+/// Reasons why a command does not run.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CommandError {
     #[error(
@@ -32,7 +32,7 @@ pub enum CommandError {
     )]
     Untrusted {
         command: WorkspaceCommand,
-        /// Whether you trusted another version of it.
+        /// Another version of it was trusted.
         changed: bool,
     },
     #[error(transparent)]
@@ -47,7 +47,7 @@ impl CommandError {
     }
 }
 
-/// From now on every command of the workspace is trusted when it is met, and its trust saved.
+/// Trusts every command of the workspace from now on, and saves that.
 pub fn trust_all() {
     lock(&NEWLY).get_or_insert_default();
 }
@@ -60,12 +60,12 @@ pub fn newly_trusted() -> Vec<WorkspaceCommand> {
         .unwrap_or_default()
 }
 
-/// Judges commands of one workspace for one user.
+/// Checks commands of one workspace for one user.
 #[derive(Debug, Clone)]
 pub struct CommandTrust {
-    /// Directories whose files belong to the workspace: its own, and that of its repository.
+    /// Directories whose files belong to the workspace: its own and its repository's.
     roots: Vec<PathBuf>,
-    /// The workspace as given, where it does not exist.
+    /// The workspace as given, in case it does not exist.
     workspace: PathBuf,
     file: TrustFile,
 }
@@ -81,11 +81,11 @@ impl CommandTrust {
         }
     }
 
-    /// Checks a command that `file` names. One that comes from a file outside of the workspace is
-    /// the user's own.
+    /// Checks a command named by `file`. Commands in files outside of the workspace are the user's
+    /// own.
     ///
     /// # Errors
-    /// The file belongs to the workspace and the user does not trust the command.
+    /// The file belongs to the workspace and the command is not trusted.
     pub fn check(&self, command: &str, file: &Path) -> Result<(), CommandError> {
         if !self.belongs_to_workspace(file) {
             return Ok(());
@@ -112,9 +112,9 @@ impl CommandTrust {
         Ok(())
     }
 
-    /// Follows links: a link in the home directory to a file of the clone is the clone's.
+    /// Resolves links: a link in the home directory to a file of the clone belongs to the clone.
     fn belongs_to_workspace(&self, file: &Path) -> bool {
-        // A file that cannot be followed names nothing that the user could have meant.
+        // A file that cannot be resolved counts as the workspace's.
         let Some(file) = self.real(file) else {
             return true;
         };
@@ -125,8 +125,7 @@ impl CommandTrust {
         self.workspace.join(file).canonicalize().ok()
     }
 
-    /// Digest of a command's text, of the workspace that it runs in, and of the files there that
-    /// it names.
+    /// Digest of a command's text, its workspace, and the workspace files that it names.
     fn digest(&self, command: &str) -> String {
         let mut digest = Sha256::new();
         let mut add = |bytes: &[u8]| {

@@ -1,6 +1,5 @@
-//! The fold of events: what an operator sees at a moment. One piece of code for the live console,
-//! for a reader that joins late and for the replay of an old deploy. Plain data; owned by whoever
-//! folds.
+//! Fold of events into the current view. The same code serves the live console, readers that join
+//! late, and replays. Plain data, owned by the code that folds.
 
 mod call;
 mod deploy;
@@ -16,11 +15,10 @@ pub use stage::Staging;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// How many attempts, crashes, diagnostics and finished calls are kept; older ones are in the
-/// store.
+/// Maximum number of attempts, crashes, diagnostics and finished calls; the store has older ones.
 const KEPT: usize = 200;
 
-/// What an operator sees at a moment.
+/// Current view for an operator.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct View {
     /// Number of the last event folded in.
@@ -30,31 +28,30 @@ pub struct View {
     pub calls: BTreeMap<CallId, CallView>,
     /// The last finished calls, newest last.
     pub finished: VecDeque<CallFinished>,
-    /// How the last calls of each plugin went, as its lane measured them when the newest of them
-    /// ended.
+    /// Latencies of each plugin's recent calls, as measured at the end of the newest one.
     pub latencies: BTreeMap<PluginId, Latencies>,
     /// Resources that plugins have locked, by the numbers of the locks.
     #[serde(default)]
     pub locks: BTreeMap<u64, ResourceLock>,
     pub staging: Option<Staging>,
     pub stage: Option<Arc<StageSummary>>,
-    /// Addresses of the current stage that are left out.
+    /// Deselected changes of the current stage.
     pub left: std::collections::BTreeSet<String>,
     pub stage_error: Option<String>,
     pub deploy: Option<DeployView>,
     pub diagnostics: VecDeque<Diagnostic>,
-    /// What was begun and has no end on record, oldest first.
+    /// Unknown outcomes, oldest first.
     pub unknown: Vec<Unknown>,
-    /// Plugins that came with the workspace's own files and were not launched, as they have no yes.
+    /// Workspace plugins that were not launched because they are not trusted.
     #[serde(default)]
     pub untrusted: Vec<WorkspacePlugin>,
-    /// Plugin processes of this workspace that have lost their flightdeck.
+    /// Plugin processes of this workspace whose flightdeck has ended.
     #[serde(default)]
     pub orphans: Vec<OrphanView>,
-    /// What is not installed that the configuration calls for.
+    /// Modules and providers that are needed but not installed.
     #[serde(default)]
     pub absent: Absent,
-    /// The last installation, while it goes on and after it.
+    /// The running or last installation.
     #[serde(default)]
     pub install: Option<Installing>,
     pub lock: Option<LockHolder>,
@@ -71,7 +68,7 @@ fn push<T>(queue: &mut VecDeque<T>, item: T) {
 }
 
 impl View {
-    /// Folds one event in. Events at or below `seq` are known already and change nothing.
+    /// Folds in one event. Ignores events at or below `seq`, which are already included.
     pub fn apply(&mut self, event: &Event) {
         if event.seq <= self.seq && event.seq != 0 {
             return;
@@ -120,7 +117,7 @@ impl View {
                 .install
                 .get_or_insert_default()
                 .apply(event.at, install),
-            // For those who follow each alone: operations and calls say the same.
+            // Only for clients that follow each step; operations and calls cover the rest.
             EventKind::Object(_) => {}
             EventKind::Notice { text } => push(&mut self.notices, (event.at, text.clone())),
         }

@@ -1,11 +1,10 @@
-//! Text from outside as it can be told apart by looking at it: what moves a cursor, turns text
-//! around or is not seen at all is written as an escape. The one place that knows which characters
-//! those are; everything that is shown passes it. Pure.
+//! Escaping of foreign text for display: control, bidirectional and invisible characters become
+//! escapes. The only place that lists these characters; all displayed text passes it. Pure.
 
 use std::borrow::Cow;
 
-/// Characters that a terminal obeys, or that change or hide how others are seen: controls of both
-/// sets, the codes of directions, everything without a width, blanks that are no blank, tags.
+/// Characters that a terminal interprets or that change or hide other text: control characters,
+/// directional codes, zero-width characters, unusual blanks, tags.
 pub fn deceives(c: char) -> bool {
     match c {
         ' '..='~' => false,
@@ -33,12 +32,12 @@ pub fn deceives(c: char) -> bool {
     }
 }
 
-/// The text in one line, whatever was in it.
+/// Escapes a text into one line.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     escaped(text, deceives)
 }
 
-/// The text with its own line ends and tabs.
+/// Escapes a text, but keeps line ends and tabs.
 pub fn lines(text: &str) -> Cow<'_, str> {
     let text = if text.contains("\r\n") {
         Cow::Owned(text.replace("\r\n", "\n"))
@@ -53,8 +52,8 @@ pub fn lines(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A line of JSON with such characters as escapes of JSON: programs read what they always read,
-/// people see what is there.
+/// Replaces such characters in a line of JSON by JSON escapes: programs parse the same value, and
+/// people see each character.
 pub fn json(line: &str) -> Cow<'_, str> {
     if !line.chars().any(deceives) {
         return Cow::Borrowed(line);
@@ -62,7 +61,7 @@ pub fn json(line: &str) -> Cow<'_, str> {
     let mut out = String::with_capacity(line.len() + 16);
     for c in line.chars() {
         if deceives(c) {
-            // They stand in strings alone: what JSON itself is written in is ASCII.
+            // They occur only in strings, because JSON's syntax is ASCII.
             c.encode_utf16(&mut [0; 2])
                 .iter()
                 .for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
@@ -90,7 +89,7 @@ fn escaped(text: &str, bad: impl Fn(char) -> bool + Copy) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A line without the codes for colours that programs write for terminals.
+/// Removes colour codes from a line.
 pub fn uncoloured(line: &str) -> Cow<'_, str> {
     if !line.contains("\u{1b}[") {
         return Cow::Borrowed(line);
