@@ -72,8 +72,8 @@ pub trait Home: Send + Sync + 'static {
     /// The lock cannot be released.
     async fn unlock(&self) -> Result<(), HomeError>;
 
-    /// Releases a lock whose request or release was cancelled midway. Does nothing if there is
-    /// none.
+    /// Releases a lock whose request or release was cancelled midway. Does nothing without such a
+    /// lock.
     ///
     /// # Errors
     /// The lock may still be taken; the error names it.

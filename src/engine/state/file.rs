@@ -186,6 +186,7 @@ impl Inner {
         if held.is_some() {
             return Ok(());
         }
+        // Locked before the read, so the content cannot change in between.
         let (mut file, made) = self.locked()?;
         let before = content(&mut file).map_err(HomeError::io("read", &self.path))?;
         // With `-state-out` the file may be any file of the operator's.
@@ -246,11 +247,11 @@ impl Inner {
         Err(HomeError::io("lock", &self.path)(changing))
     }
 
-    // An OFD lock belongs to the open handle, so two engines in one process exclude each other.
     fn lock_file(&self, file: &File) -> Result<(), HomeError> {
         if !self.locks {
             return Ok(());
         }
+        // An OFD lock belongs to the open handle, so two engines in one process exclude each other.
         match fcntl(file, FcntlArg::F_OFD_SETLK(&whole_file())) {
             Ok(_) => Ok(()),
             Err(nix::Error::EAGAIN | nix::Error::EACCES) => {
@@ -277,6 +278,7 @@ impl Inner {
         let Some(mut held) = lock(&self.held).take() else {
             return Ok(());
         };
+        // Removed before the lock ends, so it never names an owner of a later lock.
         let removed = match self.locks {
             true => self.info.remove_file(),
             false => Ok(()),
@@ -296,6 +298,7 @@ impl Inner {
     fn read(&self) -> Result<Vec<u8>, HomeError> {
         let path = self.read.as_ref().unwrap_or(&self.path);
         let io = HomeError::io("read", path);
+        // While locked, the open handle is read: the name may belong to another file by now.
         let text = match &mut *lock(&self.held) {
             Some(held) if self.read.is_none() => content(&mut held.file),
             _ => match std::fs::metadata(path) {
@@ -343,6 +346,7 @@ impl Inner {
             return Err(HomeError::io("write", &self.path)(replaced));
         }
         let old = content(&mut held.file).map_err(HomeError::io("read", &self.path))?;
+        // A program that ignores locks wrote the file. Its state must not be lost.
         if digest(&old) != held.seen {
             return Err(HomeError::Overwritten {
                 place: self.name.clone(),
@@ -394,7 +398,7 @@ pub fn left_lock(dir: &Path, name: &Path) -> LeftLock {
 
 fn is_locked(file: &File) -> bool {
     let mut request = whole_file();
-    // The kernel returns the first conflicting lock, or F_UNLCK if there is none.
+    // The kernel returns the first conflicting lock, or F_UNLCK without a conflict.
     fcntl(file, FcntlArg::F_OFD_GETLK(&mut request)).is_ok()
         && request.l_type != nix::libc::F_UNLCK as nix::libc::c_short
 }

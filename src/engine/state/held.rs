@@ -25,6 +25,7 @@ impl Held {
         let again = async {
             match self.home.lock(self.info.clone()).await {
                 Ok(()) => self.home.unlock().await,
+                // Another owner's lock means that this process never got it.
                 Err(HomeError::Locked { .. }) => Ok(()),
                 Err(error) => Err(error),
             }
@@ -95,6 +96,7 @@ impl Home for Tracked {
             lock(&HELD).push(Held { home, info });
         }
         let locked = self.0.lock(info).await;
+        // Stays registered if the request may have taken the lock.
         if locked.as_ref().is_err_and(|error| !error.may_be_done()) {
             forget(&self.0);
         }

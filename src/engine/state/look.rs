@@ -111,6 +111,7 @@ impl StateOfRecord {
                 check_results: None,
                 ..copy.clone()
             })),
+            // Empty during a recorded write: the write was cut off at its start.
             None if here && known.writing => Look::Half,
             None if here && !is_blank(copy) => Look::Gone,
             None => Look::Nothing,

@@ -47,6 +47,7 @@ pub(super) fn is_gone(info: &LockInfo) -> bool {
     let Some((_, host)) = info.who.rsplit_once('@') else {
         return false;
     };
+    // Without boot id and namespace, a process cannot be identified.
     if !info.version.starts_with("flightdeck ") || boot_id.is_empty() || pid_namespace.is_empty() {
         return false;
     }

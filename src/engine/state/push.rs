@@ -32,6 +32,7 @@ impl StateOfRecord {
         };
         let there = self.copy.state().await?;
         let fresh = is_blank(&there) && there.serial == 0;
+        // A new state accepts any lineage.
         if !force && !fresh {
             fits(&pushed, &there)?;
         }

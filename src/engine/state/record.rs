@@ -62,6 +62,7 @@ impl StateOfRecord {
     /// Sets the place of the state, unless it is open.
     pub fn lives_at(&self, place: Place, encryption: Encryption) {
         let mut now = lock(&self.now);
+        // The place must not change under a held lock.
         if now.open {
             return;
         }
@@ -118,6 +119,7 @@ impl StateOfRecord {
         let home = self.home();
         patience.lock(&*home, info).await?;
         let agreed = self.agree(&*home).await;
+        // The copy may be used only after the reconciliation.
         if agreed.is_ok() {
             lock(&self.now).open = true;
             return agreed;
@@ -190,6 +192,7 @@ impl StateOfRecord {
                 ..
             }) if as_seen => Ok(copy),
             Err(error) => Err(error),
+            // Both sides have changes, so neither can be shown as the state.
             Ok(Look::Other(state)) if is_behind(&known, &copy) => {
                 Err(apart(home.place(), &state, &copy))
             }
@@ -259,6 +262,7 @@ impl StateOfRecord {
             return Ok(());
         }
         let spelt = async { self.spelt(self.copy.state().await?, &*home).await };
+        // Backup and serialization are independent, and both are slow.
         let (spelt, prepared) = tokio::join!(spelt, home.prepare());
         prepared?;
         let Spelt {

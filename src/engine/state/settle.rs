@@ -70,6 +70,7 @@ impl StateOfRecord {
         let place = home.place();
         let copy = self.copy.state().await?;
         let there = self.opened(&place, home.read().await?).await?;
+        // An interrupted migration may already have written an equal state.
         if let Some(found) = parsed(&place, &there)?
             && !is_blank(&found)
             && !same(&found, &copy)
@@ -115,6 +116,7 @@ impl StateOfRecord {
                 lineage: uuid::Uuid::new_v4().to_string(),
                 ..State::default()
             });
+            // On disk before it is replaced.
             let kept = (!is_blank(&copy)).then(|| spelt(&copy, Spelling::Indented));
             let kept = self.keep(kept.map(String::into_bytes)).await?;
             let serial = found.serial;
@@ -130,6 +132,7 @@ impl StateOfRecord {
         let kept = self
             .keep(Some(text).filter(|text| !text.is_empty()))
             .await?;
+        // Above both serials, so stages of either state become stale.
         let above = State {
             serial: copy.serial.max(theirs) + 1,
             ..copy

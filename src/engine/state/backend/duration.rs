@@ -4,6 +4,7 @@ use std::time::Duration;
 
 /// Parses `300ms`, `1.5h` or `1h30m`; `None` for any other text.
 pub fn duration(text: &str) -> Option<Duration> {
+    // Go accepts zero without a unit.
     if text == "0" {
         return Some(Duration::ZERO);
     }

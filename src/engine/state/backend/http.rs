@@ -149,6 +149,7 @@ fn headers(values: &Values<'_>, address: &Url) -> Result<HeaderMap, HttpError> {
     let mut headers = HeaderMap::new();
     let mut user = values.text("username", &["TF_HTTP_USERNAME"]);
     let mut password = values.text("password", &["TF_HTTP_PASSWORD"]);
+    // A login in the address is used only without `username`.
     if user.is_none() && !address.username().is_empty() {
         user = Some(address.username().to_owned());
         password = address.password().map(str::to_owned);
@@ -169,6 +170,7 @@ fn headers(values: &Values<'_>, address: &Url) -> Result<HeaderMap, HttpError> {
         if value.trim().is_empty() || !value.is_ascii() {
             return Err(HttpError::HeaderValue(name));
         }
+        // These are set for each request with a body.
         if matches!(lower.as_str(), "content-type" | "content-md5") {
             return Err(HttpError::ReservedHeader(name));
         }
@@ -222,6 +224,7 @@ impl Inner {
         let why = match answer.status {
             401 => HttpError::WhoAsks,
             403 => HttpError::Forbidden,
+            // A read takes 404 for an empty state and does not get here.
             404 if what != "read" => HttpError::NoSuchAddress,
             status => HttpError::Code(status),
         };
@@ -241,6 +244,7 @@ impl Home for Http {
 
     async fn lock(&self, info: LockInfo) -> Result<(), HomeError> {
         let inner = &self.0;
+        // Locking is optional for this backend.
         let Some((method, url)) = &inner.lock else {
             return Ok(());
         };
@@ -279,6 +283,8 @@ impl Home for Http {
 
     async fn unlock(&self) -> Result<(), HomeError> {
         let inner = &self.0;
+        // Forgotten before the request: after a failure only `force-unlock` helps, and the error
+        // names the lock.
         let Some(held) = lock(&inner.held).take() else {
             return Ok(());
         };
@@ -331,6 +337,7 @@ impl Home for Http {
     async fn write(&self, text: String) -> Result<(), HomeError> {
         let inner = &self.0;
         let mut url = inner.address.clone();
+        // The server can refuse a write without the id of its lock.
         if let Some(held) = &*lock(&inner.held) {
             url.query_pairs_mut().append_pair("ID", &held.id);
         }

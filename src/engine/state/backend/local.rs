@@ -110,6 +110,7 @@ impl Backend for Local {
             self.blocking("remove", named, |folder| folder.remove_all())
                 .await
         };
+        // Unlocked in every case; the first error is reported.
         let unlocked = home.unlock().await;
         deleted.and(unlocked)
     }

@@ -74,11 +74,12 @@ impl Row {
         Ok(())
     }
 
-    /// Returns the connection; opens one if there is none or it was closed.
+    /// Returns the connection; opens one if it is missing or closed.
     async fn session<'a>(
         &self,
         session: &'a mut Option<Session>,
     ) -> Result<&'a mut Session, PgError> {
+        // The driver task may end before the client notices the lost connection.
         let lost = session
             .as_mut()
             .is_some_and(|s| s.client.is_closed() || s.driver.try_join_next().is_some());
@@ -98,6 +99,7 @@ impl Row {
 
     /// Tries to take the lock. The inner error is the key of a lock that another session has.
     async fn try_lock(&self, session: &mut Session) -> Result<Result<(), i64>, PgError> {
+        // The creation lock stands for a row that does not exist yet.
         let creation = self.table.creation();
         let client = &session.client;
         let query = format!(
@@ -127,9 +129,11 @@ impl Row {
 
     /// Lock owner, as far as the database knows it.
     async fn holder(&self, client: &Client, number: i64) -> Result<Option<LockInfo>, PgError> {
+        // PostgreSQL splits a bigint key over classid and objid.
         let query = "SELECT a.pid, a.usename::text, coalesce(host(a.client_addr), 'local'), a.application_name, to_char(a.backend_start AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND ((l.classid::bigint << 32) | l.objid::bigint) = $1";
         let row = answer(client.query_opt(query, &[&number])).await?;
         Ok(row.map(|row| {
+            // Advisory locks have no id, so the session's pid serves as one.
             let (pid, user): (i32, Option<String>) = (row.get(0), row.get(1));
             let (from, program): (String, Option<String>) = (row.get(2), row.get(3));
             let program = program.filter(|text| !text.is_empty());
@@ -175,6 +179,7 @@ impl Home for Row {
 
     async fn unlock(&self) -> Result<(), HomeError> {
         let mut session = self.session.lock().await;
+        // After this nothing is held, lost or not.
         self.lost.store(false, Ordering::Relaxed);
         let Some(open) = session.take() else {
             return Ok(());
@@ -211,6 +216,7 @@ impl Home for Row {
                 asked: id.to_owned(),
             }));
         }
+        // The id equals the owner's, which is a pid.
         let pid: i32 = id.parse().unwrap_or_default();
         let end = "SELECT pg_terminate_backend($1)";
         let ended = answer(session.client.query_one(end, &[&pid])).await;
@@ -236,6 +242,7 @@ impl Home for Row {
         let trouble = self.trouble("write");
         let mut session = self.session.lock().await;
         let session = self.session(&mut session).await.map_err(&trouble)?;
+        // Without the lock, another owner may have written meanwhile.
         self.unbroken().map_err(&trouble)?;
         let table = self.table.whole();
         let query = format!(

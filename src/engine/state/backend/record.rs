@@ -68,6 +68,7 @@ impl Record {
             why,
         };
         if text.is_empty() {
+            // An empty file names no backend.
             return Ok(None);
         }
         let file: File = serde_json::from_slice(&text).map_err(|e| none(e.to_string()))?;

@@ -42,6 +42,7 @@ pub(super) fn next(
     };
     let next = url.join(location);
     let next = next.map_err(|source| RedirectError::Address { source })?;
+    // Credentials and state must not reach another server.
     if !is_same_server(url, &next) {
         return Err(RedirectError::OtherServer {
             from: server(url),
@@ -49,6 +50,7 @@ pub(super) fn next(
             status,
         });
     }
+    // Only these codes and methods repeat the request unchanged.
     if matches!(status, 307 | 308) || *method == Method::GET || *method == Method::HEAD {
         return Ok(Some(next));
     }

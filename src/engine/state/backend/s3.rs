@@ -92,6 +92,7 @@ impl Inner {
         if answer.is_success() {
             return Ok(());
         }
+        // 409 is a concurrent request for the same key.
         if !matches!(answer.status, 409 | 412) {
             return Err(bucket.refused("lock", &key, &answer));
         }
@@ -187,6 +188,7 @@ impl Home for Object {
             ..info
         };
         let word = info.to_line();
+        // Always in this order, so that two processes cannot wait for each other.
         if config.use_lockfile {
             inner.lock_by_object(&word, &info.id).await?;
         }
@@ -265,6 +267,7 @@ impl Home for Object {
             return Err(inner.bucket.refused("write", &inner.key, &answer));
         }
         if let Some(table) = inner.bucket.table() {
+            // A failure must be reported: the next read would find a digest that differs.
             let put = table
                 .put_digest(&format!("{}-md5", inner.item()), &digest)
                 .await;
@@ -297,6 +300,7 @@ impl Backend for S3 {
     async fn workspaces(&self) -> Result<Vec<String>, HomeError> {
         let mut names = Vec::new();
         let mut from = None;
+        // Bounded, in case a server repeats its token.
         for _ in 0..MAX_PAGES {
             let (found, next) = self.0.page(from).await?;
             names.extend(found);

@@ -130,6 +130,7 @@ impl Attempts {
             .filter(|a| matches!(a.status, 429 | 503))
             .and_then(|a| a.header(RETRY_AFTER.as_str())?.parse().ok())
             .map(Duration::from_secs);
+        // Doubles with each attempt, up to the maximum.
         let times = 2u32.pow(u32::try_from(made.clamp(1, 16)).unwrap_or(16) - 1);
         let doubled = self.first_pause.saturating_mul(times);
         asked.unwrap_or(doubled).min(self.longest_pause).min(WHOLE)
@@ -245,6 +246,7 @@ impl Web {
         until: Instant,
     ) -> Result<Answer, WebError> {
         let client = self.client().await?;
+        // All redirects of a request share its deadline.
         for _ in 0..redirect::MOST {
             let request = client
                 .request(ask.method.clone(), ask.url.clone())
@@ -333,6 +335,7 @@ fn secured(reach: &Reach) -> Result<rustls::ClientConfig, WebError> {
         Some(pem) => Roots::Only(tls::certificates(pem)?),
         None => Roots::System,
     };
+    // An empty list would trust no server at all.
     if matches!(&roots, Roots::Only(all) if all.is_empty()) {
         return Err(WebError::NoCertificate);
     }

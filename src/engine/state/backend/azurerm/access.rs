@@ -71,6 +71,7 @@ impl Access {
         match self {
             Self::Key(key) => by_key(ask, account, key),
             Self::Signature(signature) => {
+                // A SAS token is part of the address, not a header.
                 let query = match ask.url.query() {
                     Some(query) => format!("{query}&{signature}"),
                     None => signature.clone(),
@@ -141,6 +142,7 @@ fn to_sign(ask: &Ask, account: &str) -> String {
     for (name, value) in ours {
         text.push_str(&format!("{name}:{value}\n"));
     }
+    // The canonical resource starts with the account; query names are lower case.
     text.push_str(&format!("/{account}{}", ask.url.path()));
     let query: BTreeMap<String, String> = ask.url.query_pairs().into_owned().collect();
     for (name, value) in query {
@@ -159,6 +161,7 @@ async fn key_of(
     let url = Url::parse(address).map_err(AzureError::Url)?;
     let mut ask = Ask::new(Method::POST, url);
     by_token(&mut ask, &tokens.token(web, attempts).await?)?;
+    // Azure refuses a POST without a length.
     ask.header(HeaderName::from_static("content-length"), "0")?;
     let answer = web.send(ask, attempts).await?;
     let said: Json = serde_json::from_slice(&answer.body).unwrap_or_default();

@@ -17,6 +17,7 @@ pub(super) enum Assertion {
 
 impl Assertion {
     pub(super) fn of(values: &Values<'_>) -> Result<Self, AzureError> {
+        // A token given directly wins over a file, and a file over a request.
         if let Some(text) = values.text("oidc_token", &["ARM_OIDC_TOKEN"]) {
             return Ok(Self::Text(text));
         }

@@ -86,6 +86,7 @@ impl Blob {
     async fn acquire(&self, id: &str) -> Result<Answer, HomeError> {
         let headers = vec![
             ("x-ms-lease-action", "acquire".to_owned()),
+            // Without an end: a limited lease could expire during a long deploy.
             ("x-ms-lease-duration", "-1".to_owned()),
             ("x-ms-proposed-lease-id", id.to_owned()),
         ];
@@ -138,6 +139,7 @@ impl Blob {
     }
 
     async fn give_back(&self, id: &str) -> Result<(), HomeError> {
+        // The metadata needs the lease id, so it is cleared before the release.
         self.say("unlock", id, None).await?;
         self.release(id).await
     }
@@ -167,6 +169,7 @@ impl Home for Blob {
             self.make().await?;
             answer = self.acquire(&info.id).await?;
         }
+        // Another lease is active. Its owner may not be in the metadata yet.
         if answer.status == 409 {
             return Err(HomeError::Locked {
                 place: self.place(),
@@ -184,6 +187,8 @@ impl Home for Blob {
     }
 
     async fn unlock(&self) -> Result<(), HomeError> {
+        // Forgotten before the request: after a failure only `force-unlock` helps, and the error
+        // names the lock.
         let Some(id) = lock(&self.held).take() else {
             return Ok(());
         };
@@ -213,6 +218,7 @@ impl Home for Blob {
         let answer = self
             .ask("read", Method::GET, "", headers, Vec::new())
             .await?;
+        // A missing container is an error, a missing blob an empty state.
         if answer.status == 404 && refusal(&answer).code != "ContainerNotFound" {
             return Ok(Vec::new());
         }
@@ -227,6 +233,7 @@ impl Home for Blob {
             let answer = self
                 .ask("write", Method::PUT, "comp=snapshot", headers, Vec::new())
                 .await?;
+            // Without a blob there is nothing to snapshot.
             if answer.status != 404 {
                 self.good("write", answer)?;
             }

@@ -12,6 +12,7 @@ pub(super) enum Cloud {
 
 impl Cloud {
     pub(super) fn of(values: &Values<'_>) -> Result<Self, AzureError> {
+        // Endpoints of a private cloud would have to be fetched from this host.
         if values
             .text("metadata_host", &["ARM_METADATA_HOST"])
             .is_some()

@@ -32,6 +32,7 @@ impl Container {
         let mut url = self.endpoint.clone();
         if let Ok(mut path) = url.path_segments_mut() {
             path.pop_if_empty().push(&self.name);
+            // Slashes in a blob's name separate segments and must not be encoded.
             path.extend(blob.into_iter().flat_map(|name| name.split('/')));
         }
         url.set_query((!query.is_empty()).then_some(query));
@@ -83,6 +84,7 @@ impl Container {
                     .insert(HeaderName::from_static("content-length"), none);
             }
             ask.body = body;
+            // Only a read can return a state; other answers have the smaller default limit.
             if ask.method == Method::GET {
                 ask.most = MAX_STATE;
             }

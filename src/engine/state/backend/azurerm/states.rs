@@ -98,6 +98,7 @@ impl Backend for Azure {
         let before = format!("{}{BETWEEN}", container.key);
         let mut names = Vec::new();
         let mut from = String::new();
+        // Bounded, in case a server repeats its marker.
         for _ in 0..MAX_PAGES {
             let mut url = container.url(None, "restype=container&comp=list");
             url.query_pairs_mut().append_pair("prefix", &before);
@@ -113,6 +114,7 @@ impl Backend for Azure {
             let found = super::super::s3::elements(&answer.body, "Name");
             names.extend(found.iter().filter_map(|name| {
                 let name = name.strip_prefix(&before)?;
+                // A name with a slash is another blob below the prefix.
                 (!name.is_empty() && !name.contains('/')).then(|| name.to_owned())
             }));
             from = super::super::s3::element(&answer.body, "NextMarker").unwrap_or_default();

@@ -100,6 +100,7 @@ impl Who {
         if values.flag("use_msi", &["ARM_USE_MSI"])? == Some(true) {
             return Ok(Self::Machine { client });
         }
+        // `az login` is the last resort, unless it is disabled.
         if values.flag("use_cli", &["ARM_USE_CLI"])? == Some(false) {
             return Err(AzureError::Nobody);
         }

@@ -52,6 +52,7 @@ impl Bucket {
     /// Address of the bucket's object collection, or of one object.
     pub(super) fn url(&self, upload: bool, object: Option<&str>) -> Url {
         let mut url = self.endpoint.clone();
+        // Uploads have their own path in the JSON API.
         if upload {
             let path = url.path().to_owned();
             let path = path.strip_suffix("storage/v1/").map_or_else(
@@ -98,7 +99,7 @@ impl Bucket {
         answer.map_err(|why| self.trouble(what, object, why))
     }
 
-    /// Reads an object with its generation; `None` if there is none.
+    /// Reads an object with its generation; `None` if it does not exist.
     pub(super) async fn get(
         &self,
         what: &'static str,
@@ -131,8 +132,10 @@ impl Bucket {
             query.append_pair("uploadType", "media");
             query.append_pair("name", &format!("{}{object}", self.prefix));
             if new {
+                // Generation 0 means that the object must not exist.
                 query.append_pair("ifGenerationMatch", "0");
             }
+            // Lock objects are never encrypted with the customer's key.
             if let Some(key) = self.managed_key.as_ref().filter(|_| !new) {
                 query.append_pair("kmsKeyName", key);
             }
@@ -147,6 +150,7 @@ impl Bucket {
         generation: Option<&str>,
     ) -> Result<Answer, HomeError> {
         let mut url = self.url(false, Some(object));
+        // A lock that another owner created meanwhile stays.
         if let Some(generation) = generation {
             url.query_pairs_mut()
                 .append_pair("ifGenerationMatch", generation);

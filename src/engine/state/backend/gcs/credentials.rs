@@ -71,6 +71,7 @@ impl Credentials {
         if let Some(token) = known.as_ref().filter(|token| token.is_fresh()) {
             return Ok(Some(token.text.clone()));
         }
+        // A request for an impersonated token needs the wider scope.
         let scope = if self.acting_as.is_some() {
             CLOUD
         } else {
@@ -114,6 +115,7 @@ impl Source {
 
     /// Parses credentials, given as a file's path or as its content.
     fn said(text: &str, home: &std::path::Path) -> Result<Self, GcsError> {
+        // The argument may be the JSON itself instead of a path.
         let content = if text.trim_start().starts_with('{') {
             text.to_owned()
         } else {

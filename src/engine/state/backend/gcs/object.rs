@@ -46,6 +46,7 @@ impl Object {
             return Err(bucket.trouble("unlock", &state, why));
         }
         let lock = self.lock_object();
+        // Read first for a precise error; the removal itself is conditional.
         match bucket.get("unlock", &lock).await? {
             None => return Err(bucket.trouble("unlock", &state, UnlockError::NotLocked)),
             Some((_, id)) if id != generation => {
@@ -92,6 +93,7 @@ impl Home for Object {
                 *lock(&self.held) = Some(generation.to_owned());
                 return Ok(());
             }
+            // 412 means that the lock object exists.
             if answer.status != 412 {
                 return Err(bucket.refused("lock", &object, &answer));
             }
@@ -121,6 +123,8 @@ impl Home for Object {
     }
 
     async fn unlock(&self) -> Result<(), HomeError> {
+        // Forgotten before the request: after a failure only `force-unlock` helps, and the error
+        // names the lock.
         let Some(generation) = lock(&self.held).take() else {
             return Ok(());
         };

@@ -27,6 +27,7 @@ impl Gcs {
     pub(in super::super) fn new(values: &Values<'_>) -> Result<Self, GcsError> {
         let prefix = values.text("prefix", &[]).unwrap_or_default();
         let prefix = prefix.trim_start_matches('/');
+        // Objects are named `PREFIX/WORKSPACE.tfstate`.
         let prefix = match prefix {
             "" => String::new(),
             prefix if prefix.ends_with('/') => prefix.to_owned(),
@@ -80,6 +81,7 @@ fn endpoint(values: &Values<'_>) -> Result<Url, ArgumentError> {
 
 /// Reads a customer-supplied key, from text or a file: 32 bytes in base64.
 fn own_key(said: &str) -> Result<Vec<(&'static str, String)>, GcsError> {
+    // A text that names no readable file is the key itself.
     let text = fsroot::read_named(said).unwrap_or_else(|_| said.to_owned());
     let key = STANDARD.decode(text.trim()).ok().filter(|k| k.len() == 32);
     let key = key.ok_or(GcsError::Key)?;
@@ -104,6 +106,7 @@ impl Backend for Gcs {
         let bucket = &self.0;
         let mut names = Vec::new();
         let mut from: Option<String> = None;
+        // Bounded, in case a server repeats its token.
         for _ in 0..MAX_PAGES {
             let mut url = bucket.url(false, None);
             {

@@ -100,6 +100,7 @@ impl Reach {
                 config.connect_timeout(Duration::from_secs(seconds));
             }
         }
+        // No mode falls back to plain text: `allow` and `prefer` are refused as in lib/pq.
         config.ssl_mode(match self.mode()? {
             Mode::Disable => SslMode::Disable,
             _ => SslMode::Require,
@@ -110,6 +111,7 @@ impl Reach {
     /// TLS mode with the defaults of lib/pq, OpenTofu's driver: TLS is required unless configured
     /// otherwise.
     fn mode(&self) -> Result<Mode, PgError> {
+        // A Unix socket needs no TLS.
         if self.is_local() {
             return Ok(Mode::Disable);
         }
@@ -224,6 +226,7 @@ fn address(text: &str) -> Result<BTreeMap<String, String>, PgError> {
     if let Some(port) = url.port() {
         said.insert("port".to_owned(), port.to_string());
     }
+    // Parameters of the query override parts of the address.
     for (name, value) in url.query_pairs() {
         said.insert(name.into_owned(), value.into_owned());
     }

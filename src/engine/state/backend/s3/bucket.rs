@@ -67,6 +67,7 @@ impl Bucket {
         if accounts.allowed.is_empty() && accounts.forbidden.is_empty() {
             return Ok(());
         }
+        // Cached on success only, so a failed check is repeated.
         let checked = self.checked.get_or_try_init(|| async {
             let body = b"Action=GetCallerIdentity&Version=2011-06-15".to_vec();
             let form = "application/x-www-form-urlencoded; charset=utf-8".to_owned();
@@ -121,7 +122,7 @@ impl Bucket {
         self.trouble(what, key, why)
     }
 
-    /// Reads an object; `None` if there is none.
+    /// Reads an object; `None` if it does not exist.
     pub(super) async fn get(
         &self,
         what: &'static str,
@@ -218,11 +219,13 @@ impl Bucket {
         }
         let keys = elements(&answer.body, "Key");
         let end = format!("/{}", config.key);
+        // Other objects below the prefix are not states of this key.
         let names = keys.iter().filter_map(|key| {
             let name = key.strip_prefix(&before)?.strip_suffix(&end)?;
             (!name.is_empty() && !name.contains('/')).then(|| name.to_owned())
         });
         let more = element(&answer.body, "IsTruncated").as_deref() == Some("true");
+        // The token counts only for a truncated list.
         let next = element(&answer.body, "NextContinuationToken").filter(|_| more);
         Ok((names.collect(), next))
     }

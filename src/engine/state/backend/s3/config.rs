@@ -208,9 +208,11 @@ fn endpoint(values: &Values<'_>, names: &Names, region: &str) -> Result<Url, S3E
         .or_else(|| values.text(names.older, names.variables));
     let text = match said {
         Some(text) if text.contains("://") => text,
+        // An endpoint without a scheme means https.
         Some(text) => format!("https://{text}"),
         None => {
             let service = names.service;
+            // STS may be in another region than the bucket.
             let region = match (names.service, values.text("sts_region", &[])) {
                 ("sts", Some(region)) => region,
                 _ => region.to_owned(),
@@ -223,6 +225,7 @@ fn endpoint(values: &Values<'_>, names: &Names, region: &str) -> Result<Url, S3E
                 };
             let dual = values.flag("use_dualstack_endpoint", &["AWS_USE_DUALSTACK_ENDPOINT"])?
                 == Some(true);
+            // China's partition has its own domain.
             let end = if region.starts_with("cn-") { ".cn" } else { "" };
             if dual && service == "s3" {
                 format!("https://s3{fips}.dualstack.{region}.amazonaws.com{end}")
@@ -335,6 +338,7 @@ fn parameters(
             add(name.to_owned(), value);
         }
     }
+    // STS numbers list members from one.
     for (at, arn) in policies.into_iter().enumerate() {
         add(format!("PolicyArns.member.{}.arn", at + 1), arn);
     }
@@ -365,6 +369,7 @@ fn kept(values: &Values<'_>) -> Result<(Headers, Headers), S3Error> {
     if customer.is_some() && managed.is_some() {
         return Err(ArgumentError::Exclusive("kms_key_id", "sse_customer_key").into());
     }
+    // Keys have no effect without `encrypt`.
     if values.is("encrypt") {
         match (customer, managed) {
             (Some(key), _) => {
@@ -394,6 +399,7 @@ fn tags(tags: &BTreeMap<String, String>) -> Option<String> {
     if tags.is_empty() {
         return None;
     }
+    // The URL only serves to encode the pairs.
     let mut url = Url::parse("http://x").ok()?;
     url.query_pairs_mut().extend_pairs(tags);
     url.query().map(str::to_owned)

@@ -152,6 +152,7 @@ impl ProvideCredential for Chain {
 impl Chain {
     /// Finds credentials, before the configured role is assumed.
     async fn found(&self) -> Result<Credential> {
+        // The configuration wins over the environment, and both over the machine.
         if let Some(fixed) = &self.fixed {
             return Ok(fixed.clone());
         }
@@ -191,6 +192,7 @@ impl Chain {
                 "there is no profile {name:?} in the shared files of AWS"
             )));
         }
+        // Limits cycles of source profiles.
         if depth == 0 {
             return Err(none(format!(
                 "the profile {name:?} leads to too many others"
@@ -216,6 +218,7 @@ impl Chain {
                 let value = get(key).map(|value| (parameter.to_owned(), value.to_owned()));
                 role.more.extend(value);
             }
+            // A web identity needs no source credentials.
             if let Some(file) = get("web_identity_token_file") {
                 role.token_file = Some(file.into());
                 return self.assume(&role, None).await;

@@ -34,6 +34,7 @@ impl Profiles {
             if let (Some(section), Some((name, value)), false) =
                 (&section, trimmed.split_once('='), nested)
             {
+                // A comment after a value is preceded by a space.
                 let value = value.split(" #").next().unwrap_or_default();
                 let settings = self.0.entry(section.clone()).or_default();
                 let value = (value.trim().to_owned(), file.to_owned());

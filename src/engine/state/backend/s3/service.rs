@@ -71,6 +71,7 @@ impl Service {
             let ask = self.signed(&method, &url, headers, &body).await?;
             let answer = self.web.once_until(ask, until).await;
             let pause = self.attempts.pause(made, answer.as_ref().ok());
+            // Gives up if the pause would pass the deadline.
             let late = made >= self.attempts.most || Instant::now() + pause >= until;
             if late || !may_change(&answer) {
                 return answer.map_err(|why| why.after(made).into());
@@ -133,6 +134,7 @@ pub(in super::super) fn elements(xml: &[u8], name: &str) -> Vec<String> {
                     open.push_str(&text);
                 }
             }
+            // The reader reports entities as separate events.
             Ok(Event::GeneralRef(entity)) => {
                 if let Some(open) = &mut open {
                     let text = format!("&{};", &*entity);

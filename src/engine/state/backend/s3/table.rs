@@ -33,6 +33,7 @@ impl Table<'_> {
             ("x-amz-target", format!("DynamoDB_20120810.{action}")),
         ];
         let mut url = self.service.endpoint.clone();
+        // The signed path must not be empty.
         if url.path().is_empty() {
             url.set_path("/");
         }
@@ -47,6 +48,7 @@ impl Table<'_> {
             return Ok(Ok(said));
         }
         let text = |name: &str| said[name].as_str().unwrap_or_default().to_owned();
+        // The type has the form `NAMESPACE#CODE`.
         let kind = text("__type");
         Ok(Err(Refusal {
             status: answer.status,
@@ -95,6 +97,7 @@ impl Table<'_> {
 
     /// Removes a lock item if its info is still the same.
     pub(super) async fn remove_lock(&self, id: &str, info: &str) -> Result<(), S3Error> {
+        // Conditional, because another owner may have taken the lock since it was read.
         let body = json!({
             "Key": {"LockID": {"S": id}},
             "ConditionExpression": "Info = :info",
