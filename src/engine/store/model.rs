@@ -96,7 +96,7 @@ pub struct HomeRecord {
 pub enum StateEdit {
     /// Inserts or replaces the object with this address and deposed key.
     Put(Box<StateObject>),
-    /// Removes an object; does nothing if there is none.
+    /// Removes an object; does nothing if it is missing.
     Remove {
         address: String,
         deposed: String,

@@ -114,6 +114,7 @@ struct Listening {
 impl Listening {
     /// Writes all events emitted so far, but none emitted meanwhile, so that it ends.
     async fn drain(&mut self) {
+        // Fixed before the loop, so that later events do not prolong it.
         let said = self.events.said();
         while self.heard < said {
             let mut batch = Batch::default();
@@ -158,6 +159,7 @@ impl Batch {
     }
 
     fn event(&mut self, event: &Arc<Event>, deploy: &mut Option<DeployId>) {
+        // Set before the event is filed, so that the first event belongs to its deploy.
         if let EventKind::DeployStarted(started) = &event.kind {
             *deploy = Some(started.deploy);
         }
@@ -197,6 +199,7 @@ impl Batch {
         {
             self.events.entry(id).or_default().push(kept(event));
         }
+        // Cleared after the event is filed, so that the last event belongs to its deploy.
         if matches!(event.kind, EventKind::DeployFinished(_)) {
             *deploy = None;
         }
@@ -216,6 +219,7 @@ impl Batch {
                 );
             }
         }
+        // The deploy may have started or ended during the gap.
         *deploy = view
             .deploy
             .as_ref()
@@ -247,6 +251,7 @@ impl Batch {
                 .map(|r| r.map(drop))
                 .boxed()
         });
+        // Queued together, so that they share a commit.
         let mut writes: Vec<_> = found.chain(attempts).chain(events).collect();
         if !self.logs.is_empty() {
             writes.push(store.append_logs(self.logs).boxed());
@@ -258,6 +263,7 @@ impl Batch {
             .await
             .into_iter()
             .find_map(Result::err);
+        // One message for a batch, because its errors usually have the same cause.
         if let Some(error) = failed {
             tracing::warn!(%error, "what plugins did could not be written down");
         }

@@ -21,6 +21,7 @@ pub(super) fn new_name(dir: &Path, store: &Path) -> String {
 /// Newest unused rescue file of a store.
 pub fn waiting_rescue(store: &Path) -> Option<PathBuf> {
     let workspace = of_workspace(store)?;
+    // TMPDIR may have been different in the run that wrote the file.
     let mut shared = vec![
         std::env::temp_dir(),
         PathBuf::from("/tmp"),

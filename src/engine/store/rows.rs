@@ -125,6 +125,7 @@ fn attributes(object: &StateObject) -> Vec<(String, String)> {
 fn flatten(at: &Place<'_>, path: &str, out: &mut Vec<(String, String)>) {
     match at.value {
         Value::Null => {}
+        // Checked before the members, so that nothing inside a sensitive value is shown.
         _ if at.hidden() => out.push((
             if path.is_empty() { "*" } else { path }.to_owned(),
             MASK.into(),

@@ -183,6 +183,7 @@ pub fn from_version4(file: StateFile) -> Result<State, Version4Error> {
         checks(text)?;
     }
     let mut resources = file.resources;
+    // Taken out of the resources, to be converted in parallel.
     let instances: Vec<Vec<Instance>> = resources
         .iter_mut()
         .map(|resource| std::mem::take(&mut resource.instances))

@@ -36,8 +36,10 @@ const REPLAYABLE: i64 = 50;
 #[async_trait]
 impl Deploys for Sqlite {
     async fn begin_deploy(&self, mut new: NewDeploy) -> Result<Begun, StoreError> {
+        // With a lease, the end of this process can be verified by its file lock.
         let leased = lock(self.lease()).is_some();
         let shadow = self.shadow();
+        // State and shadow are read in one job, so no edit falls between them.
         self.keep("a deploy", move |conn| {
             let id = begin(conn, None, &mut new, leased)?;
             let state = Arc::new(super::state::whole(conn)?);
@@ -58,6 +60,7 @@ impl Deploys for Sqlite {
             Ok(())
         });
         let begun = begun.await;
+        // The call is not made without a durable intent.
         if begun.is_err()
             && let Some(shadow) = &mut *lock(&self.shadow())
         {
@@ -121,6 +124,7 @@ impl Deploys for Sqlite {
     }
 
     async fn finish_deploy(&self, summary: DeploySummary) -> Result<(), StoreError> {
+        // Dropping a large state takes a while.
         cores::free(lock(&self.shadow()).take());
         self.write("a deploy", move |conn| {
             let changed = conn
@@ -160,6 +164,7 @@ impl Deploys for Sqlite {
                     at: r.get("at")?,
                     detail: r.get("detail")?,
                 };
+                // A running deploy will still record its outcomes.
                 let runs = r.get::<_, String>("outcome")? == "running" && judge.is_alive(&runner(r)?);
                 Ok((unknown, runs))
             })?;
@@ -197,6 +202,8 @@ impl Deploys for Sqlite {
                 .collect::<Result<Vec<_>, _>>()?;
             rows.into_iter()
                 .map(|found| {
+                    // A deploy of an ended process is shown as interrupted before a writer records
+                    // that.
                     if found.is_dead(&judge)? {
                         whole(conn, found, &judge).map(|(summary, _)| summary)
                     } else {

@@ -18,6 +18,7 @@ const KEPT: i64 = 10_000;
 #[async_trait]
 impl Failures for Sqlite {
     async fn put_failure(&self, deploy: DeployId, mut failure: Failure) -> Result<(), StoreError> {
+        // Keeps the lines closest to the failure.
         let surplus = failure.last_lines.len().saturating_sub(LINES);
         failure.last_lines.drain(..surplus);
         failure
@@ -61,6 +62,7 @@ fn groups(conn: &Connection, since: UnixMs) -> Job<Vec<FailureGroup>> {
     for row in rows {
         let (deploy, at, data) = row?;
         let failure: Failure = parse("failure", &data)?;
+        // Rows are newest first, so a group shows its latest failure.
         if let Some(&place) = places.get(&failure.fingerprint) {
             let group = &mut groups[place];
             group.count += 1;

@@ -77,6 +77,7 @@ impl std::fmt::Debug for Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
+        // A closed channel ends the thread, and joining it waits for the last commit.
         drop(self.jobs.take());
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
@@ -99,6 +100,7 @@ impl Sqlite {
         let writer = match access {
             Access::NoStore => None,
             Access::ReadOnly | Access::ReadState => {
+                // Opened once, to report errors at the start.
                 if is_there(&path)? {
                     drop(open_reader(&path)?);
                 }

@@ -41,7 +41,7 @@ fn io(path: &Path, what: &str, error: Errno) -> StoreError {
     StoreError::io(path, what, error.into())
 }
 
-/// Checks the directory of a store; `None` if there is none.
+/// Checks the directory of a store; `None` if it does not exist.
 pub(super) fn look(dir: &Path) -> Result<Option<Dir>, StoreError> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
     let fd = match rustix::fs::openat(CWD, dir, flags, Mode::empty()) {
@@ -64,6 +64,7 @@ pub(super) fn look(dir: &Path) -> Result<Option<Dir>, StoreError> {
         fd,
         path: dir.to_owned(),
     };
+    // Companion files are checked too, because SQLite would use them.
     for name in FILES.iter().chain(&[IGNORE]) {
         it.plain(name)?;
     }
@@ -151,6 +152,7 @@ impl Dir {
         if !write || found.st_mode & 0o077 == 0 {
             return Ok(());
         }
+        // NONBLOCK and NOCTTY, in case the file was replaced by a pipe or terminal.
         let flags =
             OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(&self.fd, FILES[0], flags, Mode::empty()).map_err(refuse)?;
@@ -163,6 +165,7 @@ impl Dir {
     }
 
     fn ignore(&self) -> Result<(), StoreError> {
+        // The store has sensitive values and must not be committed to a repository.
         let path = self.file(IGNORE);
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -251,6 +254,7 @@ pub(super) fn untouched<T>(
 
 /// Checks that a database has exactly the schema of its version.
 pub(super) fn as_made(conn: &Connection, layouts: &[&str], path: &Path) -> Result<(), StoreError> {
+    // The expected schema is built in memory by the same migrations.
     let made = || -> Job<Vec<Object>> {
         let model = Connection::open_in_memory()?;
         layouts

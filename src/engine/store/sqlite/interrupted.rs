@@ -97,6 +97,7 @@ fn judge(conn: &Connection, operation: &mut Operation, steps: &[Step]) -> Job<()
         operation.state = OperationState::Unknown;
         return Ok(());
     }
+    // Any other state was recorded by the deploy itself.
     if !matches!(
         operation.state,
         OperationState::Waiting | OperationState::Running
@@ -110,12 +111,14 @@ fn judge(conn: &Connection, operation: &mut Operation, steps: &[Step]) -> Job<()
         done(|step| *step == Create),
         done(|step| matches!(step, Destroy | Forget)),
     );
+    // A replacement is half done if only one of its two objects was handled.
     operation.half_done = match operation.action {
         Action::Replace => taken_away && !is_there(conn, &steps[0].address)?,
         Action::ReplaceCreateFirst => made && !taken_away,
         _ => false,
     };
     let failed = steps.iter().any(|s| s.ok == Some(false));
+    // The last step of the object itself decides; provisioners only follow it.
     let last = steps
         .iter()
         .rev()
@@ -165,6 +168,7 @@ pub(super) fn sweep(conn: &Connection, judge: &dyn Judge) -> Job<()> {
         [],
         |r| r.get(0),
     )?;
+    // Usually no deploy is marked as running, and then nothing is written.
     if !any {
         return Ok(());
     }

@@ -83,6 +83,7 @@ impl Launches for Sqlite {
 
     async fn add_calls(&self, calls: Vec<CallSample>) -> Result<(), StoreError> {
         self.keep("latencies", move |conn| {
+            // One update for each kind, whatever the number of calls.
             let mut by_kind: BTreeMap<_, Vec<(u64, bool)>> = BTreeMap::new();
             for call in calls {
                 let kind = (call.plugin, call.method, call.resource_type, call.action);
@@ -158,6 +159,7 @@ fn merge(conn: &Connection, kind: &[String; 4], new: &[(u64, bool)]) -> Job<()> 
     // The duration of a failure says nothing about a successful call.
     let good = || new.iter().filter(|(_, ok)| *ok).map(|(took, _)| *took);
     sample.extend(good());
+    // Drops the oldest durations.
     sample.drain(..sample.len().saturating_sub(SAMPLE));
     let slowest = good()
         .map(|took| i64::try_from(took).unwrap_or(i64::MAX))

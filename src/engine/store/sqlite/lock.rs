@@ -50,6 +50,7 @@ impl Locks for Sqlite {
         let taken = self
             .write("the lock", move |conn| {
                 let taken = acquire(conn, &token, &by, &ByLease::held(certain), true)?;
+                // Only removes the owner; this process does not keep the lock.
                 release(conn, &token)?;
                 Ok(taken.taken_over)
             })
@@ -162,6 +163,7 @@ fn acquire(
 ) -> Job<Acquired> {
     let text = serde_json::to_string(holder).map_err(|e| Fault::Json("lock", e))?;
     let mut taken_over = None;
+    // The same token means that this store already has the lock.
     if let Some((theirs, before)) = row(conn)?
         && theirs != token
     {
@@ -179,6 +181,7 @@ fn acquire(
         "INSERT OR REPLACE INTO lock (one, token, holder) VALUES (1, ?1, ?2)",
         (token, text),
     )?;
+    // Deploys of an owner that has ended are interrupted.
     super::interrupted::mark(conn, judge, force.then_some(taken_over.as_ref()).flatten())?;
     Ok(Acquired { taken_over })
 }

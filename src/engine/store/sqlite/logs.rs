@@ -125,6 +125,7 @@ fn select(conn: &Connection, query: &LogQuery, after: i64, order: &str) -> Job<V
                 plugin: PluginId(r.get(1)?),
                 at: r.get(2)?,
                 level: from_rank(r.get(3)?),
+                // Replaced below, because this closure can only return errors of rusqlite.
                 stream: crate::engine::words::LogStream::Engine,
                 module: r.get(5)?,
                 text: r.get(6)?,

@@ -119,11 +119,13 @@ fn write(from: &Connection, shadow: &Shadow, to: &Path) -> Job<()> {
         fill(to, to)?;
     }
     let conn = connect(to)?;
+    // The rescued store has no lock owner, and gets the state from memory.
     conn.execute_batch(
         "BEGIN IMMEDIATE; DELETE FROM lock; DELETE FROM state_resource; DELETE FROM state_output",
     )?;
     super::state::replace(&conn, &shadow.state)?;
     super::state::put_home(&conn, &shadow.home)?;
+    // A new file also lacks the deploy and its steps.
     if !whole {
         begin(&conn, Some(shadow.deploy), &mut shadow.new.clone(), false)?;
         for (intent, ok, at) in &shadow.ended {

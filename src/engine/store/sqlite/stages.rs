@@ -144,6 +144,7 @@ pub(super) fn from_word<T: DeserializeOwned>(what: &'static str, word: &str) -> 
 fn put(conn: &Connection, stage: &StageRecord) -> Job<()> {
     conn.prepare_cached("INSERT OR IGNORE INTO config_snapshot (digest, files) VALUES (?1, ?2)")?
         .execute((&stage.config_digest, json("snapshot", &stage.snapshot)?))?;
+    // The empty columns belong to older versions.
     conn.prepare_cached(
         "INSERT OR REPLACE INTO stage (id, name, at, mode, config_digest, variables_digest, plugins_digest, state_serial, counts, summary, detail, left_out, packed_summary, packed_detail)
          VALUES (?1, ?2, ?3, ?4, ?5, '', ?6, ?7, ?8, '', '', ?9, ?10, ?11)",
@@ -178,6 +179,7 @@ fn trim(conn: &Connection, newest: StageId) -> Job<()> {
         whole!()
     ))?
     .execute([old])?;
+    // A snapshot may be shared, so it goes only with its last user.
     if gone > 0 {
         conn.prepare_cached(
             "DELETE FROM config_snapshot WHERE digest NOT IN (SELECT config_digest FROM stage) AND digest NOT IN (SELECT config_digest FROM deploy)",

@@ -61,6 +61,7 @@ impl States for Sqlite {
     async fn take_over(&self, state: State, home: HomeRecord) -> Result<(), StoreError> {
         self.write("the state", move |conn| {
             conn.execute_batch("DELETE FROM state_resource; DELETE FROM state_output")?;
+            // Recorded steps belong to objects of the replaced state.
             drop_all(conn)?;
             replace(conn, &state)?;
             put_home(conn, &home)
@@ -271,6 +272,7 @@ fn apply_one(conn: &Connection, edit: &StateEdit) -> Job<()> {
         StateEdit::Remove { address, deposed } => {
             conn.prepare_cached("DELETE FROM state_resource WHERE address = ?1 AND deposed = ?2")?
                 .execute([address, deposed])?;
+            // Recorded destroy steps belong to the current object only.
             if deposed.is_empty() {
                 drop_of(conn, address)?;
             }
@@ -337,6 +339,7 @@ fn shift(conn: &Connection, from: &str, to: &str) -> Job<()> {
     if from == to {
         return Ok(());
     }
+    // Deposed objects count too: the moved ones could not be told from them.
     let taken: bool = conn
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM state_resource WHERE address = ?1)")?
         .query_row([to], |r| r.get(0))?;

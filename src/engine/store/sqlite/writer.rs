@@ -157,6 +157,7 @@ pub(super) fn run(
         if waiting > 0 {
             many_wait = waiting > 1;
         }
+        // Jobs outside of a transaction run after the commit of the others.
         let (apart, batch): (Vec<_>, Vec<_>) = std::mem::take(&mut batch)
             .into_iter()
             .partition(|task| task.durable() == Durable::Apart);
@@ -164,6 +165,7 @@ pub(super) fn run(
             0 => Durable::Later,
             _ => Durable::Now,
         };
+        // The setting is changed only if the batch needs another one.
         match if wanted == commits_are {
             Ok(())
         } else {
@@ -187,6 +189,7 @@ pub(super) fn run(
             empty_log(&conn);
         }
     }
+    // Commits since the last sync must survive too.
     if let Err(e) = make_commits(&conn, Durable::Now) {
         tracing::error!(error = ?e, "the store could not wait for the disk at its end");
     }
@@ -259,6 +262,7 @@ fn commit(
     let mut done: Vec<Box<dyn Queued>> = Vec::with_capacity(batch.len());
     let mut waiting = batch.into_iter();
     while let Some(mut task) = waiting.next() {
+        // Also true after SQLite rolled the whole transaction back.
         if conn.is_autocommit()
             && let Err(e) = execute(conn, "BEGIN IMMEDIATE")
         {
@@ -286,6 +290,7 @@ fn commit(
         && let Err(e) = execute(conn, "COMMIT")
     {
         let error = Fault::from(e).at(path);
+        // A failed commit can leave the transaction open.
         if !conn.is_autocommit()
             && let Err(e) = conn.execute_batch("ROLLBACK")
         {
@@ -311,6 +316,7 @@ fn execute(conn: &Connection, sql: &str) -> rusqlite::Result<()> {
 fn one(conn: &Connection, task: &mut dyn Queued) -> Result<(), Fault> {
     execute(conn, "SAVEPOINT job")?;
     let result = task.run(conn);
+    // Undoes this job alone.
     if result.is_err() && !conn.is_autocommit() {
         execute(conn, "ROLLBACK TO job")?;
     }

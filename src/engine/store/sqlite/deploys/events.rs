@@ -46,6 +46,7 @@ pub(super) fn append(
     }
     *known = Some((deploy, kept + count));
     let dropped = u32::try_from(dropped.len()).unwrap_or(u32::MAX);
+    // Counted, so that a replay can report that it is incomplete.
     if dropped > 0 {
         conn.execute(
             "UPDATE deploy SET events_dropped = events_dropped + ?2 WHERE id = ?1",

@@ -9,6 +9,7 @@ use crate::engine::words::*;
 use rusqlite::{Connection, OptionalExtension};
 
 pub(super) fn settle(conn: &Connection, outcome: &Outcome) -> Job<i64> {
+    // Only an open intent gets an outcome.
     conn.prepare_cached("UPDATE intent SET ok = ?4, outcome_at = ?5 WHERE deploy = ?1 AND idx = ?2 AND step = ?3 AND ok IS NULL")?
         .execute((outcome.deploy, outcome.index, &outcome.step, outcome.ok, outcome.at))?;
     super::destroy_steps::after(conn, outcome)?;
@@ -64,6 +65,7 @@ pub(in crate::engine::store::sqlite) fn settle_intents(
             .prepare_cached("SELECT deploy, idx, step FROM intent WHERE id = ?1 AND ok IS NULL AND settled_at IS NULL")?
             .query_row([id], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
             .optional()?;
+        // Intents that are answered or settled already are skipped.
         let Some((deploy, index, step)) = found else {
             continue;
         };

@@ -21,6 +21,7 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
         dir.permitted(false)?;
     }
     let uri = format!("file:{}", uri_path(path));
+    // Inspected before SQLite may create files next to it.
     guard::untouched(&uri, |conn| check(conn, path), path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
@@ -43,6 +44,7 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
         other => Err(other),
     })?;
     let version = check(&conn, path)?;
+    // Only a writer can migrate.
     if !is_current(version) {
         drop(conn);
         drop(open_writer(path)?);
@@ -81,6 +83,7 @@ pub(in crate::engine::store::sqlite) fn connect(path: &Path) -> Job<Connection> 
 /// for them made two of three writes of a large deploy.
 fn set(conn: &Connection) -> Job<()> {
     into_log(conn)?;
+    // FULL until the writer thread chooses for each batch.
     conn.execute_batch(
         "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;",
     )?;
@@ -109,6 +112,7 @@ pub(super) fn name(new: &Path, path: &Path) -> std::io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     use rustix::io::Errno;
     match renameat_with(CWD, new, CWD, path, RenameFlags::NOREPLACE) {
+        // Not every file system has the flag. A hard link also fails if the name exists.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => std::fs::hard_link(new, path),
         renamed => renamed.map_err(Into::into),
     }

@@ -25,6 +25,7 @@ pub(super) fn check(conn: &Connection, path: &Path) -> Result<i64, StoreError> {
         ))
     };
     let (id, version, tables) = read().map_err(|f| f.at(path))?;
+    // All zeros mean an empty database, which is reported as damaged below.
     if id != APPLICATION_ID && (id != 0 || version != 0 || tables != 0) {
         return Err(StoreError::NotOurs {
             path: path.to_owned(),
@@ -70,6 +71,7 @@ fn create(path: &Path) -> Result<(), StoreError> {
         }
         linked => linked.map_err(|e| StoreError::io(path, "create", e)),
     });
+    // Left over after a failure, or if another process was first.
     remove(&new);
     made?;
     // The new name is durable only after a sync of the directory.
@@ -116,6 +118,7 @@ pub(super) fn bring_forward(conn: &Connection, path: &Path) -> Result<(), StoreE
     if is_current(check(conn, path)?) {
         return Ok(());
     }
+    // IMMEDIATE waits for another writer here instead of failing at the first write.
     conn.execute_batch("BEGIN IMMEDIATE")
         .map_err(|e| Fault::from(e).at(path))?;
     // Checked again under the lock, because another process may have migrated meanwhile.
@@ -140,6 +143,7 @@ fn migrate(conn: &Connection, had: usize) -> Job<()> {
         "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {};",
         MIGRATIONS.len()
     ))?;
+    // A migrated file keeps its lineage and serial.
     conn.execute(
         "INSERT OR IGNORE INTO meta VALUES ('lineage', ?1)",
         [uuid::Uuid::new_v4().to_string()],
