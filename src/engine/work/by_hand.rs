@@ -63,6 +63,7 @@ impl Work {
         let result = self.import_locked(request, &self.current()).await;
         let said = self.say_unknown().await;
         self.end_on_state().await;
+        // An error of the command is more important than one of the report.
         let change = result?;
         said.map(|()| change)
     }
@@ -134,6 +135,7 @@ impl Work {
         // object was read.
         let adopting = Box::pin(adopt::adopt(&walk, &prior, &address, &id));
         let (object, said) = walk.leases.beside(&walk, &walk.nodes.graph, adopting).await;
+        // Errors after a cancellation are its consequence.
         if switches.stop.is_cancelled() {
             return Err(EngineError::Cancelled);
         }
@@ -272,6 +274,7 @@ impl Work {
             let name = address.to_string();
             let mut said: Vec<String> = goes.unknown.iter().map(|u| u.text()).collect();
             settled.extend(goes.unknown.iter().map(|u| u.id));
+            // Without objects there are only unknown outcomes to settle.
             if goes.objects.is_empty() {
                 changes.push(StateChange {
                     settled: said,
@@ -279,6 +282,7 @@ impl Work {
                 });
                 continue;
             }
+            // The first change of an address lists the settled outcomes.
             for object in goes.objects {
                 edits.push(StateEdit::Remove {
                     address: object.address.clone(),

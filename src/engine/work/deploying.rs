@@ -29,9 +29,11 @@ impl Work {
     pub async fn deploy(&self, request: DeployRequest) -> Result<DeploySummary, EngineError> {
         let _turn = self.turn.lock().await;
         let purpose = Purpose::Deploy(&request.variables);
+        // The backend block may use variables, so the stage's request comes first.
         let staged = self.request_of(request.stage, purpose).await?;
         let first = self.begin_on_state(&staged, "OperationTypeApply").await?;
         let switches = self.current();
+        // Later uses of the lock have reported them already.
         let said = if first {
             self.say_unknown().await
         } else {
@@ -79,6 +81,7 @@ impl Work {
                         .is_none_or(|o| o.contains(&stage.changes[i].id()))
             })
             .collect();
+        // Before the deploy is recorded, so that a refusal leaves no trace.
         self.nothing_twice(stage, &taken).await?;
         let mut counts = Counts::default();
         for change in taken.iter().map(|&i| &stage.changes[i]) {
@@ -159,6 +162,7 @@ impl Work {
             self.keep_home_current(switches, &done),
             recorder.keep_current(&done),
         );
+        // A write that failed during the deploy is not repeated.
         let not_home = match kept_home {
             Ok(()) => self.bring_home(switches).await.err(),
             Err(error) => Some(error),
@@ -177,6 +181,7 @@ impl Work {
             || told.iter().any(|d| d.severity == Severity::Error)
             || went.store_failed
             || not_home.is_some();
+        // A cancelled deploy without unfinished operations is a success or a failure.
         let outcome = match () {
             () if went.cancelled
                 && (operations.not_attempted + operations.unknown + operations.half_replaced
@@ -207,7 +212,9 @@ impl Work {
         }
         self.bus.emit(EventKind::DeployFinished(summary.clone()));
         store.finish_deploy(summary.clone()).await?;
+        // A replay needs the last events too.
         self.memory.flush().await;
+        // The deploy has ended, so a failure here must not hide its result.
         if let Err(error) = self.list_unknown().await {
             self.bus.emit(EventKind::Notice {
                 text: format!("what is unknown could not be read: {error}"),
@@ -274,6 +281,7 @@ impl Work {
             rung,
             text: text.to_owned(),
         });
+        // Every rung includes the first one.
         switches.stop.cancel();
         let work = self.clone();
         match rung {
@@ -301,6 +309,7 @@ impl Work {
         };
         for n in 0..ASKS {
             for error in self.pool.stop_all(&CallContext::default()).await {
+                // A plugin that cannot be asked is reported once.
                 if n == 0 {
                     self.bus.emit(EventKind::Notice {
                         text: error.to_string(),

@@ -32,6 +32,7 @@ impl Evaluator {
     /// # Errors
     /// The expression's diagnostics.
     pub fn evaluate(&self, text: &str) -> Result<String, Vec<Diagnostic>> {
+        // `type(…)` prints a type instead of a value.
         let inner = asks_for_type(text);
         let (value, diags) = evaluated(&self.walk, inner.as_deref().unwrap_or(text));
         if diags.has_errors() {
@@ -118,6 +119,7 @@ impl Work {
             Sights::default(),
         );
         let mut given = loaded.given.clone();
+        // Nobody is asked for values here; missing ones are unknown.
         for (name, variable) in &root.variables {
             if variable.default.is_none() && !given.contains_key(name) {
                 let unknown = Value::unknown(variable.ty.ty.clone());

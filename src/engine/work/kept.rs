@@ -36,6 +36,7 @@ impl Work {
             .filter(|s| stage.is_none_or(|id| id == s.stage.id))
             .cloned();
         if let Some(staged) = known {
+            // Only the selection is not in memory.
             let mut summary = show::shown(&staged.stage, self.pool.secrets());
             summary.left = store
                 .stage(staged.stage.id)
@@ -69,6 +70,7 @@ impl Work {
                     .await?
             }
         };
+        // Checked at the deploy, because the workspace may have changed since the stage.
         if let Purpose::Deploy(_) = purpose {
             self.still_fits(&staged, purpose).await?;
         }
@@ -137,6 +139,7 @@ impl Work {
         let stage = &staged.stage;
         let id = stage.id;
         let stale = |what: String| EngineError::Stale { stage: id, what };
+        // The cheapest check first.
         if let Some(what) = self.another_state(stage).await? {
             return Err(stale(what));
         }
@@ -227,6 +230,7 @@ impl Work {
     pub async fn take_in_stage(&self, text: String) -> Result<StageId, EngineError> {
         let file = self.opened(text).await?;
         let store = self.memory.store();
+        // The same stage is not stored twice.
         let here = store.stage(file.id()).await?;
         if let Some(record) = here.filter(|record| file.holds(record)) {
             return Ok(record.id);

@@ -20,6 +20,7 @@ impl Work {
         if !self.settings.access.can_write() {
             return Err(WorkError::ReadOnly.into());
         }
+        // Counted, because a console holds the lock while its commands take it again.
         let mut held = self.locks.lock().await;
         let first = *held == 0;
         if first {

@@ -111,6 +111,7 @@ impl Work {
         let found = found.map_err(EngineError::task("plugins could not be looked for"))?;
         let mut all = Vec::new();
         for (record, start) in found.map_err(EngineError::because)? {
+            // A known plugin keeps its processes.
             all.push(match (self.pool.known(&record.address), start) {
                 (Some(known), _) => known,
                 (None, Ok(start)) => self.pool.declare(record, start).await,

@@ -27,6 +27,7 @@ impl Work {
     /// state by then.
     async fn pushed(&self, text: &[u8], force: bool) -> Result<Option<State>, EngineError> {
         let stop = self.current().stop;
+        // `biased` prefers a finished push over the stop.
         tokio::select! { biased;
             pushed = self.memory.state().push(text, force) => Ok(pushed?),
             () = stop.cancelled() => Err(EngineError::Cancelled),

@@ -106,6 +106,7 @@ impl Work {
         };
         let sought = sought.map_err(EngineError::task("plugins could not be looked for"))?;
         self.tell(sought.problems.clone())?;
+        // An empty list is emitted too, to clear an earlier one.
         if !sought.untrusted.is_empty() || self.bus.with_view(|view| !view.untrusted.is_empty()) {
             self.bus.emit(EventKind::UntrustedPlugins {
                 plugins: sought.untrusted.clone(),

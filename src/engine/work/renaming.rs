@@ -188,6 +188,7 @@ fn moves(state: &State, from: &Target, to: &Target) -> Result<Moves, EngineError
             }
         }
         (Target::Module(_), _) => return Err(other_kind("a module").into()),
+        // If no instance is without a key, the address means all instances of the resource.
         (Target::Resource(resource), _)
             if !there.contains(&resource.instance(InstanceKey::None)) =>
         {
@@ -248,6 +249,7 @@ fn checked(
         .into());
     }
     for (old, new) in &moves {
+        // Another type needs a conversion by the provider, which only a moved block requests.
         if (old.resource.mode, &old.resource.kind) != (new.resource.mode, &new.resource.kind) {
             return Err(RenameError::OtherType {
                 old: old.clone(),
@@ -279,6 +281,7 @@ fn edits(state: &State, moves: &Moves) -> Vec<StateEdit> {
         .iter()
         .filter_map(|o| o.address.parse::<AbsInstance>().ok())
         .filter(|a| !moves.contains_key(a));
+    // References of all objects follow the moves.
     let renames = Renames::new(moves, stays);
     for object in &state.objects {
         let mut new = object.clone();

@@ -47,6 +47,7 @@ impl Work {
         let store = self.memory.store();
         let workspace = home::store_dir(&self.settings.workspace, &self.settings.named);
         let mut rescued = store.rescue(&workspace).await;
+        // The workspace's disk may be the cause of the failure.
         if rescued.is_err() {
             rescued = store.rescue(&std::env::temp_dir()).await;
         }

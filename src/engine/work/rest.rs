@@ -80,6 +80,7 @@ fn rest(
             |flag: &VariableFlag| matches!(flag, VariableFlag::Value { name: n, .. } if n == *name);
         !now.variables.iter().any(given) && !environment.iter().any(|(n, _)| *n == *variable)
     };
+    // Ephemeral values are not stored, so they must be given again.
     if let Some(name) = withheld.iter().find(again) {
         let name = name.clone();
         return Err(RestError::Withheld { deploy, name }.into());

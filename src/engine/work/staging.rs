@@ -77,6 +77,7 @@ impl Work {
         self.say_unknown().await?;
         let state = self.state().await?;
         let loaded = Arc::new(self.read(&request).await?);
+        // Before any provider is called, so that its output is redacted.
         self.learn(&loaded, &state);
         let (root, schemas, sought) = self.providers(&loaded, &state, switches).await?;
         self.tell(tell_all(
@@ -86,6 +87,7 @@ impl Work {
         ))?;
         let (last, bus) = (std::sync::atomic::AtomicI64::new(0), self.bus.clone());
         let progress = move |done: u32, total: u32, now: &dyn Display| {
+            // Limited, because thousands of nodes can finish within a second.
             let at = now_ms();
             let before = last.load(std::sync::atomic::Ordering::Relaxed);
             if at - before >= PROGRESS_EVERY_MS || done == total {
@@ -141,6 +143,7 @@ impl Work {
         let show = || show::shown(&stage, self.pool.secrets());
         let (record, summary) = keep::record(&stage, show, loaded.snapshot.clone(), name)?;
         let summary = Arc::new(summary);
+        // Stored before it is announced, so that clients can deploy it at once.
         store.put_stage(record).await?;
         *lock(&self.newest) = Some(Arc::new(Staged {
             stage: Arc::new(stage),
@@ -170,12 +173,14 @@ impl Work {
         switches: &Switches,
     ) -> Result<(), EngineError> {
         let loaded = self.read_with(&request, true).await?;
+        // Validation must not depend on the state.
         let (root, schemas, sought) = self.providers(&loaded, &State::default(), switches).await?;
         let found = (root, schemas, sought.plugins.text());
         let order = self.order(request.clone(), &loaded, found, switches);
         let mut diags = validated(&order).await;
         let mut unfound = Ok(());
         for module in &loaded.tested.modules {
+            // Modules under test are validated as roots.
             let apart = loaded.apart(module.clone());
             match self.providers(&apart, &State::default(), switches).await {
                 Ok((root, schemas, sought)) => {
@@ -290,9 +295,11 @@ impl Work {
         if let Some(first) = missing.first() {
             // Scripts get the same exit code as for a plugin that did not register.
             let error = EngineError::from(PluginTrouble::Missing(first.detail.clone()));
+            // All missing plugins are reported; the first one decides the exit code.
             missing.iter().for_each(|d| self.diagnose(d.clone()));
             return Err(error);
         }
+        // Addresses without a host get the one under which the provider was found.
         let root = load::pin(&loaded.root, &sought.found);
         let wanted: BTreeSet<Arc<str>> = used
             .iter()

@@ -34,6 +34,7 @@ impl Work {
         request: &StageRequest,
         operation: &'static str,
     ) -> Result<bool, EngineError> {
+        // Always the workspace lock first, then the state lock.
         let first = self.take_lock().await?;
         let switches = self.begin();
         let opened = stoppable(&switches, self.open_state(request, operation)).await;
@@ -82,6 +83,7 @@ impl Work {
     /// Locates the state by the present configuration.
     async fn locate(&self, request: &StageRequest) -> Result<(), EngineError> {
         let (settings, mut asked) = (self.settings.clone(), request.clone());
+        // Commands without variables use those of the engine.
         if asked.variables.is_empty() {
             asked.variables.clone_from(&settings.variables);
         }
@@ -96,6 +98,7 @@ impl Work {
         {
             Ok(found) => {
                 self.absent(|absent| absent.backend = None);
+                // A new backend is recorded at its first use.
                 if let Some((record, told)) = found.record {
                     let data = home::data(&self.settings.workspace);
                     let written =
@@ -159,6 +162,7 @@ impl Work {
                 () = switches.stop.cancelled() => {}
                 () = switches.kill.cancelled() => {}
             }
+            // The shorter limit applies as soon as plugins are killed.
             tokio::select! {
                 () = tokio::time::sleep(AFTER_STOP) => {}
                 () = async {
@@ -197,6 +201,7 @@ impl Work {
                 () = async {
                     match next_rung {
                         Some(rung) => rung.cancelled().await,
+                        // Without a further rung, only the interval and the end matter.
                         None => std::future::pending().await,
                     }
                 } => {}

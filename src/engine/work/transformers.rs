@@ -27,6 +27,7 @@ impl Work {
         // Launched first, because a provider with the same id must get the second name.
         let launched = self.launch_transformers().await;
         let seen = async { see(&launched?, &switches).await };
+        // Concurrently, because a failure of one must not stop the other.
         let (loaded, seen) = tokio::join!(self.load_all(&switches), seen);
         self.end();
         loaded.and(seen)

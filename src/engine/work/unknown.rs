@@ -42,9 +42,11 @@ impl Work {
         stage: &Stage,
         state: &State,
     ) -> Result<(), EngineError> {
+        // Without a refresh, nothing was read.
         if stage.request.no_refresh {
             return Ok(());
         }
+        // Only an unlimited refresh has read every object.
         let limited = !stage.request.target.is_empty() || !stage.request.exclude.is_empty();
         let all_read = stage.request.mode == StageMode::RefreshOnly && !limited;
         let store = self.memory.store();

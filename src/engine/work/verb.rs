@@ -137,6 +137,7 @@ impl Work {
 
     fn fresh(&self) -> Switches {
         Switches {
+            // A shutdown prevents new steps, but does not interrupt running ones.
             stop: self.ending.child_token(),
             stop_all: CancellationToken::new(),
             kill: CancellationToken::new(),
@@ -175,6 +176,7 @@ impl Work {
         self.pool.shutdown().await;
         // A cancelled command may have left it.
         self.give_back_lock().await;
+        // Ends all uses of the lock, including those of cancelled commands.
         let held = *self.locks.lock().await;
         for _ in 0..held {
             self.unlock().await;
