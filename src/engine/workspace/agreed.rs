@@ -77,9 +77,11 @@ pub(super) fn agreed(
         (Some(said), Some(record)) => {
             let before =
                 Settings::recorded(&record.kind, &record.config).map_err(Disagreement::Recorded)?;
+            // The block is unchanged; the recorded arguments may include `-backend-config` values.
             if record.hash == u64::from(said.hash()) {
                 Ok((Some(before), None))
             } else if before == said {
+                // Only the text of the block changed.
                 let hash = said.hash().into();
                 Ok((Some(said), Some((Record { hash, ..record }, None))))
             } else {
@@ -104,6 +106,7 @@ fn first(
         return Err(Disagreement::NoPlace { kind });
     };
     let text = fsroot::read_regular(dir.join(&file)).unwrap_or_default();
+    // A local state would be left behind unnoticed.
     if is_used(&text) {
         return Err(Disagreement::LeftBehind { kind, file });
     }

@@ -14,6 +14,7 @@ pub(super) fn state(encrypted: &[Encrypted], diags: &mut Diagnostics) -> Encrypt
         return Encryption::default();
     };
     let mut methods = Vec::new();
+    // The first method encrypts; the others only decrypt.
     for (at, method) in state.methods.iter().enumerate() {
         match known(method) {
             Ok(method) => methods.push(method),

@@ -59,6 +59,7 @@ pub fn selected(
             (name, file.display().to_string())
         }
     };
+    // Here the default workspace has an empty name.
     if name.is_empty() || name == "default" {
         return Ok(String::new());
     }
@@ -132,6 +133,7 @@ pub fn with_files(dir: &Path, place: Place, files: &StateFiles) -> Place {
     let is_same = |a: &Path, b: &Path| whole(&dir.join(a)) == whole(&dir.join(b));
     let backup = match &files.backup {
         None => FileBackup::Beside,
+        // OpenTofu's notation for no backup.
         Some(path) if path == Path::new("-") => FileBackup::Nowhere,
         Some(backup) if is_same(backup, &path) || is_same(backup, &read) => {
             return Place::Refused(format!(
@@ -178,6 +180,7 @@ pub fn store_of(settings: &EngineSettings, place: &Place) -> Below {
     let read = files.read.as_ref().map(|file| whole(&dir.join(file)));
     let mut digest = Sha256::new();
     digest.update(path.as_os_str().as_bytes());
+    // The separator keeps the two paths apart.
     digest.update([0]);
     digest.update(read.unwrap_or_default().as_os_str().as_bytes());
     let name: String = digest.finalize()[..8]
@@ -223,6 +226,7 @@ pub fn of(dir: &Path, named: &str, request: &StageRequest) -> Result<Whereabouts
     let sources = SourceMap::new();
     let recorded = Record::read(&data_dir(dir));
     let said_beside = std::env::var_os(ENCRYPTION_VARIABLE).is_some_and(|text| !text.is_empty());
+    // Without any source of settings, nothing needs to be parsed.
     if !may_say(dir) && !said_beside && matches!(recorded, Ok(None)) {
         return Ok(unsaid(named));
     }

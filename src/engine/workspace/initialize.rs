@@ -40,7 +40,7 @@ pub struct InitBackend {
 /// Result of the initialization.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Initialized {
-    /// Type of the backend; `None` if there is none.
+    /// Type of the backend; `None` without a backend.
     pub backend: Option<String>,
     /// Messages about the changes.
     pub told: Vec<String>,
@@ -91,6 +91,7 @@ pub async fn init_backend(
     }
     let said = said(dir, named, options)?;
     let (written, merged) = (said.written, said.merged);
+    // With `-reconfigure` the recorded backend does not matter.
     let before = match &recorded {
         Some(record) if !options.reconfigure => {
             Some(Settings::recorded(&record.kind, &record.config)?)
@@ -111,6 +112,7 @@ pub async fn init_backend(
         Record::write(record.as_ref(), &data)?;
         return Ok(done);
     }
+    // No backend block means local files.
     let local = || Settings::new("local");
     let (from, to) = (
         before.clone().map_or_else(local, Ok)?,
@@ -135,6 +137,7 @@ pub async fn init_backend(
     }
     match record {
         Some(record) => {
+            // Opened before it is recorded, to find errors in the arguments.
             to.open(dir, true)?;
             Record::write(Some(&record), &data)?;
             done.told
@@ -167,6 +170,7 @@ fn said(dir: &Path, named: &str, options: &InitBackend) -> Result<Said, InitErro
     let sources = SourceMap::new();
     let request = StageRequest::with_variables(options.variables.clone());
     let (backend, encrypted, mut diags) = backend_of(dir, &sources, &inputs(&request, named));
+    // An unsupported method is an error only if a state must be encrypted.
     let mut unknown = Diagnostics::new();
     let encryption = encrypted::state(&encrypted, &mut unknown);
     let encryption = (!unknown.has_errors()).then_some(encryption);
@@ -205,6 +209,7 @@ fn said(dir: &Path, named: &str, options: &InitBackend) -> Result<Said, InitErro
 
 /// Merges one `-backend-config` argument.
 fn beside(dir: &Path, text: &str, settings: &mut Settings) -> Result<(), InitError> {
+    // A file may have an equals sign in its name.
     if let Some((name, value)) = text.split_once('=')
         && !dir.join(text).is_file()
     {
@@ -261,6 +266,7 @@ impl Moving<'_> {
         if todo.is_empty() {
             return Ok(Vec::new());
         }
+        // One confirmation covers all states.
         if !yes {
             let to = new
                 .home(named)
@@ -290,6 +296,7 @@ impl Moving<'_> {
             self.open(self.from)?.home(name)?,
             self.open(self.to)?.home(name)?,
         );
+        // Through the store, so that its unwritten changes are not lost.
         if on_record {
             let store = Store::open(home::store_below(self.dir, name), Access::ReadWrite)
                 .map_err(HomeError::from)?;
@@ -312,6 +319,7 @@ impl Moving<'_> {
             let copied = copy(&*from, &*to).await;
             HomeError::with_unlocked(copied, from.unlock().await)?;
         }
+        // Emptied as OpenTofu does, so that the old state is not used by mistake.
         if self.implicit
             && let Place::File(file) = home::placed(self.from.clone(), name)
             && self.to.kind() != "local"
@@ -340,6 +348,7 @@ async fn copy(
     let copied = async {
         let text = from.read().await?;
         let there = to.read().await?;
+        // An interrupted migration may already have written an equal state.
         if is_used(&there) && there != text {
             return Err(HomeError::Taken {
                 place: to.place(),
@@ -362,6 +371,7 @@ fn emptied(dir: &Path, file: &Path) -> Result<(), HomeError> {
     );
     let empty = || {
         let open = state.open_in_place()?.ok_or(std::io::ErrorKind::NotFound)?;
+        // The backup is complete before the file is emptied.
         backup.replace(&state.read()?, 0o600)?;
         open.set_len(0)?;
         open.sync_all()

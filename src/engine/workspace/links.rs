@@ -46,6 +46,7 @@ pub fn all_pairs(schemas: &HashMap<Arc<str>, Arc<ProviderSchema>>) -> Vec<LinkPa
 /// their linked resource.
 pub fn bind(root: &Arc<Module>, schemas: &HashMap<Arc<str>, Arc<ProviderSchema>>) -> Arc<Module> {
     let is_link = |m: &&Module| m.resources.values().any(|r| r.link.is_some());
+    // Most configurations have no links.
     if !root.all().iter().any(is_link) {
         return root.clone();
     }
@@ -82,6 +83,7 @@ fn in_order(
         let (expr, later) = (both[first], end_of_link(both[1 - first])?);
         let name = end_of_link(expr)?;
         let of_it = module.resources.get(&name)?;
+        // A dependency in the opposite direction would make a cycle.
         if name == later || depends_on(module, schemas, of_it, &later) {
             return None;
         }
@@ -143,6 +145,7 @@ fn other_choices(
     let one = |link: &Resource| {
         let ends = link.link.as_ref().filter(|ends| !ends.provider_given)?;
         let all = linking(schemas, &pair(link)?);
+        // Several candidates are ambiguous, so the block must name one.
         let [only] = &all.into_iter().collect::<Vec<_>>()[..] else {
             return None;
         };

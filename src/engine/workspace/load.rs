@@ -183,7 +183,9 @@ pub fn snapshot(sources: &SourceMap, request: &StageRequest) -> Vec<(String, Str
         let Some(file) = sources.get(FileId(id)) else {
             break;
         };
+        // Names in angle brackets belong to generated sources.
         if !file.name.starts_with('<') && !has_variables(&file.name, request) {
+            // The data directory may be elsewhere; installed modules keep their usual names.
             let installed = Path::new(&file.name).strip_prefix(&data_dir);
             let name = installed.map_or_else(
                 |_| file.name.clone(),
@@ -216,6 +218,7 @@ pub fn config_digest(snapshot: &[(String, String)]) -> String {
 pub fn digest(parts: impl Iterator<Item = String>) -> String {
     let mut hasher = Sha256::new();
     for part in parts {
+        // The length keeps adjacent parts apart.
         hasher.update((part.len() as u64).to_be_bytes());
         hasher.update(part.as_bytes());
     }

@@ -117,6 +117,7 @@ pub async fn delete(
     }
     let mut waits = locking.waits();
     loop {
+        // OpenTofu uses this operation name for a deletion too.
         let deleted = backend.delete(name, info("state-replace-provider")).await;
         if !is_locked(&deleted) || !waits.next().await {
             deleted?;

@@ -60,6 +60,7 @@ fn follow<'a>(
     let mut path = module.path.clone();
     let mut name = name.clone();
     let mut alias = alias.cloned();
+    // Goes up through the callers, until a block configures the name.
     while let Some(here) = root.descendant(&path.0) {
         if block(here, &name, alias.as_ref()).is_some() || path.is_root() {
             break;
@@ -206,8 +207,8 @@ pub fn for_resource(
     route_of(root, module, resource).block
 }
 
-/// Block for a provider function, by the local name and alias of its call: if there is none, the
-/// root's block or an unconfigured provider.
+/// Block for a provider function, by the local name and alias of its call: without one, the root's
+/// block or an unconfigured provider.
 pub fn for_function<'a>(
     root: &'a Module,
     module: &Module,
