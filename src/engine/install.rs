@@ -93,6 +93,7 @@ pub async fn install(
     tell: Tell,
     stop: CancellationToken,
 ) -> Result<Installed, EngineError> {
+    // A link there could lead the download out of the workspace.
     for folder in ["providers", "modules"] {
         let place = home::data(&request.dir).join(folder);
         place
@@ -114,6 +115,7 @@ pub async fn install(
         let warned = places.warnings.iter();
         let warned = warned.map(|w| plain(Severity::Warning, "CLI configuration", w.clone()));
         installed.diagnostics.extend(warned);
+        // Objects whose configuration was removed still need their providers.
         let in_state = in_state(&request, &mut installed.diagnostics, &runtime);
         let (needs, wrong) = requirements::needs(&root, &in_state);
         match wrong.is_empty() {
@@ -190,6 +192,7 @@ fn in_state(
     };
     let place = match home::of(&request.dir, &request.named, &request.values) {
         Ok(place) => place,
+        // The configuration's providers are installed even without the state.
         Err(why) => {
             let first = why.diags.iter().next().map(|d| d.detail.clone());
             warnings.push(unseen(first.unwrap_or_default()));
@@ -225,6 +228,7 @@ fn modules(
         return Ok(Default::default());
     }
     let sources = SourceMap::new();
+    // Variables may have no values during an installation.
     let inputs = config::Inputs {
         partial: true,
         ..load::inputs(&request.values, &request.named)
@@ -243,6 +247,7 @@ fn modules(
     };
     let (loaded, found) = config::load_with(&request.dir, &sources, &inputs, &mut installer);
     diags.append(found);
+    // Written after a failure too, because complete downloads stay.
     installer.keep(&mut diags);
     if installer.stopped() {
         return Err(EngineError::Cancelled);
@@ -251,6 +256,7 @@ fn modules(
         return Err(EngineError::Diagnostics(all(&diags, &sources)));
     }
     let installed = Installed {
+        // The root is not counted.
         modules: loaded.root.all().len() - 1,
         diagnostics: all(&diags, &sources),
         ..Installed::default()
@@ -268,6 +274,7 @@ fn services(places: &Places, around: &Surroundings) -> Result<Services, FetchErr
     let number =
         |name: &str| -> Option<u32> { around.variables.get(name)?.to_str()?.trim().parse().ok() };
     let mut limits = Limits::default();
+    // The environment wins over the CLI configuration.
     if let Some(retries) = number("TF_REGISTRY_DISCOVERY_RETRY").or(said.retries) {
         limits.retries = retries.min(100);
     }

@@ -48,6 +48,7 @@ impl Job {
             let list = source
                 .list(&self.shared.services, &self.address, &self.shared.platform)
                 .await;
+            // A failed source is not skipped, because another one may have a different package.
             lists.push(list.map_err(|error| {
                 let detail = format!(
                     "The versions of {} could not be had from {}: {error}.",

@@ -91,6 +91,7 @@ pub async fn lock(
     let mut versions: BTreeMap<ProviderAddress, LockEntry> =
         locked.map(|(address, e)| (address, bare(e))).collect();
     for platform in wanted.platforms() {
+        // An empty workspace without a cache, so that each package is downloaded and verified.
         let room = tempfile::tempdir()
             .map_err(EngineError::unable("no temporary directory can be made"))?;
         let mut shared = ground.shared(hashed(&tell, &platform));
@@ -110,6 +111,7 @@ pub async fn lock(
             known.insert(address, entry);
         }
     }
+    // Entries of providers that were not named stay.
     let text = lock_text(&known.into_iter().map(locked_entry).collect::<Vec<_>>());
     let changed = fsroot::read_text(&before.path).ok().as_ref() != Some(&text)
         && (before.exists() || !ground.needs.is_empty());

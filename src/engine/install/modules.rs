@@ -123,6 +123,7 @@ impl<'a> Installer<'a> {
             (None, Some(_)) => false,
             (_, None) => true,
         };
+        // Source and constraint may have changed in the configuration.
         let good = !self.upgrade
             && record.source == source
             && fits
@@ -131,6 +132,7 @@ impl<'a> Installer<'a> {
     }
 
     fn forget(&mut self, key: &str) {
+        // The records of its calls go with a module.
         let below = format!("{key}.");
         let records = &mut self.manifest.records;
         records.retain(|known, _| known != key && !known.starts_with(&below));
@@ -138,6 +140,7 @@ impl<'a> Installer<'a> {
 
     fn wait<T>(&self, work: impl Future<Output = Result<T, FetchError>>) -> Result<T, FetchError> {
         let stop = self.stop.clone();
+        // The loader is synchronous and runs in a blocking thread.
         self.runtime.block_on(async move {
             tokio::select! { biased;
                 () = stop.cancelled() => Err(FetchError::Cancelled),
@@ -212,6 +215,7 @@ impl<'a> Installer<'a> {
         if let Err(e) = place.create_parents().and_then(|()| place.remove_all()) {
             return failed(format!("{} is in the way: {e}", to.display()));
         }
+        // A package with several calls is downloaded once.
         if let Some(other) = self.fetched.get(address).filter(|other| other.is_dir()) {
             return copy(other, to).or_else(|e| failed(e.to_string()));
         }
@@ -348,6 +352,7 @@ impl config::Packages for Installer<'_> {
         }
         let source = asked.source.to_string();
         if let ModuleSource::Local(path) = asked.source {
+            // A local module is used in its place.
             let dir = config::local(&self.root, asked, path, diags)?;
             let known = self.manifest.records.get(&asked.key);
             if known.is_none_or(|known| known.source != source) {
@@ -370,6 +375,7 @@ impl config::Packages for Installer<'_> {
                 self.record(asked, source, dir.clone(), version);
                 Some(dir)
             }
+            // The caller reports the cancellation.
             Err(_) if self.stopped() => None,
             Err(diagnostic) => {
                 diags.push(*diagnostic);

@@ -25,6 +25,7 @@ pub(super) async fn lock(to: &Below) -> std::io::Result<File> {
             l_len: 0,
             l_pid: 0,
         };
+        // Polled, because a blocking system call could not be cancelled.
         match fcntl(&file, FcntlArg::F_OFD_SETLK(&whole)) {
             Ok(_) => return Ok(file),
             Err(_) if tokio::time::Instant::now() < until => tokio::time::sleep(LOOK).await,

@@ -80,6 +80,7 @@ impl Job {
         let (version, lists) = self.version().await?;
         let warnings = lists.iter().flat_map(|l| l.warnings.clone()).collect();
         let base = self.shared.places.workspace.clone();
+        // An installed package that the lock file allows is not downloaded again.
         if let Some(done) = self.there(&base, &version, warnings).await {
             (self.shared.tell)(Step::ProviderReused {
                 provider: self.address.to_string(),
@@ -87,6 +88,7 @@ impl Job {
             });
             return Ok(done);
         }
+        // A locked version was chosen without lists, so every source is asked.
         let from = match lists.is_empty() {
             true => self.places(),
             false => {
@@ -103,6 +105,7 @@ impl Job {
     fn allowed(&self, version: &Version) -> Vec<String> {
         let entry = self.locked.as_ref().filter(|e| e.version == *version);
         let hashes = entry.map(|e| e.hashes.clone()).unwrap_or_default();
+        // Hashes of other schemes cannot be checked.
         let known = |h: &String| h.starts_with("h1:") || h.starts_with("zh:");
         hashes.into_iter().filter(known).collect()
     }
@@ -130,6 +133,7 @@ impl Job {
     async fn there(&self, base: &Path, version: &Version, warnings: Vec<String>) -> Option<Done> {
         let allowed = self.allowed(version);
         let dir = self.package_dir(base, version).path();
+        // Without a hash of its files, an unpacked package cannot be verified.
         if !dir.is_dir() || !allowed.iter().any(|h| h.starts_with("h1:")) {
             return None;
         }
@@ -161,6 +165,7 @@ impl Job {
                 None => self.install_into(&cache, version, from).await?,
             },
         };
+        // The workspace only links to the package in the cache.
         let (package, link) = (
             self.package_dir(&cache, version).path(),
             self.package_dir(&own, version),
@@ -246,6 +251,7 @@ impl Job {
     ) -> Result<Done, Trouble> {
         let (source, package) = self.first(version, from).await?;
         let to = self.package_dir(base, version);
+        // Another process may be installing the same package.
         let _lock = lock(&to)
             .await
             .map_err(|e| self.failed(version, &e.to_string()))?;
@@ -351,6 +357,7 @@ impl Job {
         if std::fs::symlink_metadata(to).is_err() {
             return package.obtain(http, to, allowed, policy, &on_bytes).await;
         }
+        // On the same file system, so that the package can be renamed.
         let folder = to.parent().unwrap_or(Path::new("."));
         let room = tempfile::Builder::new()
             .prefix(".fetching-")

@@ -46,6 +46,7 @@ pub(super) async fn providers(
         );
         warnings.push(plain(Severity::Warning, "Development overrides", detail));
     }
+    // A locked provider comes from its package, not from the plugin path.
     let found = |address: &ProviderAddress| {
         places.plugin_path.provides(address) && !locks.contains_key(address)
     };
@@ -198,6 +199,7 @@ fn keep(
         if !same_versions {
             return Err(InstallError::LockfileReadOnly.into());
         }
+        // Further hashes of the same versions are no error.
         let detail =
             "Further hashes of packages were found; with --lockfile=readonly they are not written.";
         let summary = "Lock file not updated";

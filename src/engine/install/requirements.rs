@@ -58,6 +58,7 @@ pub(super) fn needs(root: &Module, in_state: &BTreeSet<String>) -> (Needs, Vec<S
         };
         needs.entry(address).or_default();
     }
+    // Built-in and bundled providers are part of this program.
     needs.retain(|address, _| {
         let host = address.host.as_deref().unwrap_or_default();
         host != BUNDLED && !(host == BUILTIN && address.namespace == "builtin")

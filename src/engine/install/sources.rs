@@ -32,6 +32,7 @@ pub(super) struct Listed {
 
 /// Sources of a provider.
 pub(super) fn sources(places: &Places, address: &ProviderAddress) -> Vec<Source> {
+    // An explicit `provider_installation` replaces the implied sources.
     if let Some(methods) = &places.methods {
         let served = methods.iter().filter(|method| method.serves(address));
         return served
@@ -103,6 +104,7 @@ impl Source {
             Self::Registry => services.provider_versions(provider(address)).await,
         };
         let found = match found {
+            // Another source may have it.
             Err(FetchError::NotFound(_)) => fetch::Versions::default(),
             other => other?,
         };
