@@ -97,6 +97,7 @@ impl Bus {
 
     /// Numbers and dates an event, folds it in and delivers it.
     pub fn emit(&self, kind: EventKind) {
+        // One lock for numbering and delivery, so every subscriber sees the same order.
         let mut guard = self.lock();
         let inner = &mut *guard;
         let event = Arc::new(Event {
@@ -110,6 +111,7 @@ impl Bus {
             .subscribers
             .retain(|s| match s.events.try_send(event.clone()) {
                 Ok(()) => true,
+                // Never waits: a slow subscriber gets a snapshot later.
                 Err(mpsc::error::TrySendError::Full(_)) => {
                     s.lagged.store(true, std::sync::atomic::Ordering::Relaxed);
                     inner.missed += 1;
@@ -133,6 +135,7 @@ impl Bus {
     pub fn subscribe(&self) -> (View, Subscription) {
         let (events, receiver) = mpsc::channel(CAPACITY);
         let lagged = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        // View and subscription under one lock, so no event falls between them.
         let mut inner = self.lock();
         inner.subscribers.push(Subscriber {
             events,

@@ -60,6 +60,7 @@ impl Engine {
         }
         super::room::watch(settings.memory);
         let (bus, tasks) = (Bus::followed(settings.follow), TaskTracker::new());
+        // Before the store is opened, so that its events are logged.
         event_log::start(&bus);
         let traces = settings.traces.as_ref();
         let traces = traces.map(|to| Traces::start(to, &bus)).transpose();
@@ -69,6 +70,7 @@ impl Engine {
         let memory = Memory::open(&settings, place, &bus, &tasks).await?;
         memory.encrypts_plans(found.plans);
         let memory = Arc::new(memory);
+        // Latencies of earlier runs give usual durations from the start.
         let history = memory.store().latencies().await?;
         let mut deadlines = Deadlines::default();
         deadlines.set_line(settings.service.wait);
@@ -253,7 +255,7 @@ impl Engine {
     /// A stored stage; the newest for `None`.
     ///
     /// # Errors
-    /// There is none, or it cannot be read.
+    /// It does not exist, or cannot be read.
     pub async fn staged(&self, stage: Option<StageId>) -> Result<Arc<StageSummary>, EngineError> {
         self.shared.work.staged(stage).await
     }

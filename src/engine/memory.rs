@@ -126,6 +126,7 @@ impl Memory {
 
     /// One deploy with its operations and events.
     pub async fn deploy_record(&self, deploy: DeployId) -> Result<DeployRecord, EngineError> {
+        // The recorder may lag behind the events.
         self.flush().await;
         let record = self.store.deploy_record(deploy).await?;
         Ok(record.ok_or(NotThere::Deploy(deploy))?)
@@ -138,6 +139,7 @@ impl Memory {
 
     /// Log lines, oldest first.
     pub async fn logs(&self, query: LogQuery) -> Result<Vec<LogRow>, EngineError> {
+        // The recorder may lag behind the events.
         self.flush().await;
         Ok(self.store.logs(query).await?)
     }

@@ -15,7 +15,7 @@ pub struct ProcessIdentity {
 }
 
 impl ProcessIdentity {
-    /// Identity of the process with this pid; `None` if there is none or no `/proc`.
+    /// Identity of the process with this pid; `None` without such a process or without `/proc`.
     #[must_use]
     pub fn of(pid: u32) -> Option<Self> {
         let (_, start_time) = stat(pid)?;

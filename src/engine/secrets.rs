@@ -89,6 +89,7 @@ impl Secrets {
 
     /// Registers a text and its likely encodings.
     pub fn learn_text(&self, text: &str) {
+        // The read lock suffices for most texts, which are already known.
         if text.len() < SHORTEST
             || self
                 .known
@@ -108,6 +109,7 @@ impl Secrets {
         known.add(text.trim());
         // Escaped for an expression.
         known.add(&text.replace("${", "$${").replace("%{", "%%{"));
+        // Lines that frame a PEM block are not secret.
         for line in text
             .lines()
             .map(str::trim)

@@ -106,6 +106,7 @@ impl View {
                 );
             }
             EventKind::UnknownOutcomes { outcomes } => {
+                // Warnings about settled outcomes disappear with them.
                 let open = |intent: i64| outcomes.iter().any(|u| u.intent == intent);
                 self.diagnostics.retain(|d| d.intent.is_none_or(open));
                 self.unknown.clone_from(outcomes);

@@ -36,6 +36,7 @@ pub async fn mend(what: &Mend) -> Result<String, MendError> {
     match what {
         Mend::MakePrivate { path } => {
             let done = std::fs::metadata(path).and_then(|meta| {
+                // Keeps the owner's permissions.
                 let mode = meta.permissions().mode() & 0o700;
                 std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
             });

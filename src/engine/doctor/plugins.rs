@@ -18,6 +18,7 @@ pub(super) fn examine(
 ) {
     let area = Area::Plugins;
     let trust = Trust::new(settings.trusted_plugins.clone(), &settings.workspace);
+    // The same search as before a launch, so that the findings match it.
     let sought = source::seek(root, in_state, settings, &source::hashes(settings), &trust);
     for problem in &sought.problems {
         let text = format!("{}: {}", problem.summary, problem.detail);
@@ -70,6 +71,7 @@ pub(super) async fn last_launches(store: &Store, found: &mut Findings) {
         Err(e) => return found.error(area, e.to_string()),
     };
     for row in rows {
+        // Without a finished attempt there is nothing to report.
         let Some(verdict) = row.attempts.last().and_then(|a| a.verdict.as_ref()) else {
             continue;
         };

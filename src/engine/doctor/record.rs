@@ -15,6 +15,7 @@ pub(super) async fn examine(settings: &Settings, found: &mut Findings) -> Option
     let area = Area::Record;
     let dir = home::store_below(&settings.workspace, &settings.named);
     let path = dir.path().join(".flightdeck").join("flightdeck.db");
+    // Also checked without a store, because a rescue file then matters most.
     rescued(&path, found);
     if std::fs::symlink_metadata(&path).is_err() {
         found.fine(area, "nothing is on record yet");
@@ -41,6 +42,7 @@ pub(super) async fn examine(settings: &Settings, found: &mut Findings) -> Option
         Err(e) => found.error(area, e.to_string()),
     }
     match store.holder().await {
+        // The checks may run in the process that has the lock.
         Ok(Some(holder)) if is_own(&holder) => {
             found.fine(area, "the workspace is this process's own: it has its lock");
         }

@@ -65,6 +65,7 @@ impl Engine {
             named: if name == named::DEFAULT { "" } else { name }.to_owned(),
             ..self.shared.settings.clone()
         };
+        // Started before it is selected: after an error nothing has changed.
         let other = Box::pin(Self::start(settings)).await?;
         if name != self.workspace_name() {
             named::select(dir, name).map_err(unprepared)?;
