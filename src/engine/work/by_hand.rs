@@ -103,6 +103,7 @@ impl Work {
         prior.translate(&sought.found);
         let (Ok(moved) | Err(moved)) = moves::apply(&root, &mut prior);
         self.tell(tell_all(moved.iter(), &loaded.sources, self.pool.secrets()))?;
+        // The address is free in the state, but a move will fill it.
         if prior.objects(&address).is_some_and(|o| o.current.is_some()) {
             return Err(ImportError::TakenByMove(address).into());
         }
@@ -183,6 +184,7 @@ impl Work {
                 .ok()
                 .map(|a| a.resource.kind)
         };
+        // Ids are unique only within a provider and type.
         let same = |o: &&StateObject| {
             o.provider == object.provider
                 && kind(o) == kind(object)
@@ -237,6 +239,7 @@ impl Work {
                 all.entry(address).or_default().objects.push(object);
             }
         }
+        // An address may have only an unknown outcome.
         for outcome in &unknown {
             if let Ok(address) = outcome.address.parse() {
                 all.entry(address).or_default().unknown.push(outcome);
@@ -342,6 +345,7 @@ pub(super) fn by_hand(what: StateChangeKind, address: &str) -> StateChange {
 /// The `id` of an object, unless it is sensitive.
 fn id_of(object: &StateObject) -> Option<String> {
     let secret = crate::engine::stage::prior::paths_from_json(&object.sensitive);
+    // A sensitive id must not appear in messages and records.
     if secret
         .iter()
         .any(|path| cty::Path::root().attr("id").starts_with(path))

@@ -56,6 +56,7 @@ impl Work {
         let purpose = Purpose::Deploy(&request.variables);
         let staged = self.whole(request.stage, purpose).await?;
         let stage = &staged.stage;
+        // Addresses in the request replace the stored selection.
         let only: Option<BTreeSet<String>> = match request.only {
             Some(only) => {
                 let selection = select::only(&select::references(stage), &only)?;

@@ -88,6 +88,7 @@ impl Work {
                 let now = Instant::now();
                 let mut told = lock(&told);
                 let last: Option<&Instant> = told.get(what);
+                // A step soon after the last one of the same download is dropped.
                 if last.is_some_and(|last| now.duration_since(*last) < BYTES_EVERY) {
                     return;
                 }

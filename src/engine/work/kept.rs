@@ -116,6 +116,7 @@ impl Work {
             });
         }
         let (root, schemas, sought) = self.launched(&loaded, sought, &self.current()).await?;
+        // Stored values can only be read with the schemas.
         let stage = keep::restore(&record, |address, resource| {
             let schemas = schemas.get(address)?;
             crate::engine::stage::nodes::schema_of(schemas, resource).cloned()

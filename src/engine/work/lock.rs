@@ -51,6 +51,7 @@ impl Work {
     /// Ends one use of the lock; the last one releases it.
     pub async fn unlock(&self) {
         let mut held = self.locks.lock().await;
+        // A shutdown may have released the lock already.
         if *held == 0 {
             return;
         }

@@ -82,6 +82,7 @@ impl Work {
         let read = self.load(request, false).await?;
         let now = match &read {
             Ok((loaded, _)) => loaded.snapshot.clone(),
+            // A configuration that cannot be loaded still has files to compare.
             Err((sources, _)) => load::snapshot(sources, request),
         };
         // Checked first, because a changed file can be the cause of any later error.

@@ -62,6 +62,7 @@ impl Work {
         request: StageRequest,
         switches: &Switches,
     ) -> Result<Arc<StageSummary>, EngineError> {
+        // Checked before the stage gets a number.
         if let Some(name) = &request.name {
             stage_name(name)?;
         }
@@ -102,6 +103,7 @@ impl Work {
         };
         let name = request.name.clone();
         let found = (root.clone(), schemas.clone(), sought.plugins.text());
+        // Only clients that follow the steps use a partial plan.
         let before = self.settings.follow.then(|| state.clone());
         let order = Basis {
             id,
@@ -330,6 +332,7 @@ impl Work {
         }
         match first {
             None => Ok(()),
+            // A cancelled launch is no failure of the plugin.
             Some(error @ ProviderError::Cancelled { .. }) => {
                 tracing::debug!(%error, "staging was cancelled");
                 Err(EngineError::Cancelled)

@@ -38,6 +38,7 @@ impl Work {
         let first = self.take_lock().await?;
         let switches = self.begin();
         let opened = stoppable(&switches, self.open_state(request, operation)).await;
+        // The failed request may have taken the lock, so it is released in any case.
         if let Err(error) = opened {
             self.give_back_lock().await;
             self.end();
@@ -97,6 +98,7 @@ impl Work {
             .map_err(EngineError::task("the configuration could not be read"))?
         {
             Ok(found) => {
+                // The backend is usable, so an earlier report is withdrawn.
                 self.absent(|absent| absent.backend = None);
                 // A new backend is recorded at its first use.
                 if let Some((record, told)) = found.record {
@@ -131,6 +133,7 @@ impl Work {
     /// Writes the state to the backend and releases both locks.
     pub(super) async fn end_on_state(&self) {
         let switches = self.current();
+        // No failure of the command, because the next one writes the state.
         if let Err(error) = self.bring_home(&switches).await {
             self.bus.emit(EventKind::Notice {
                 text: format!(

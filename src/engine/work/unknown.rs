@@ -54,6 +54,7 @@ impl Work {
         for unknown in store.unknown_outcomes().await? {
             let is_it = |address: &AbsInstance| address.to_string() == unknown.address;
             let deposed = (!unknown.deposed.is_empty()).then_some(&unknown.deposed);
+            // An outcome may name the address before a move.
             let was_it = |now: &AbsInstance, before: &Option<AbsInstance>| {
                 is_it(now) || before.as_ref().is_some_and(is_it)
             };
@@ -110,6 +111,7 @@ impl Work {
                 let again = match outcome.beside() {
                     // The plugin would repeat its request.
                     Some(deed) => deed.is_creation() && asks_again(change.action()),
+                    // An import does not create anything.
                     None => {
                         outcome.is_creation()
                             && change.action() == Action::Create
