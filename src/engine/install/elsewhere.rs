@@ -144,6 +144,7 @@ pub async fn mirror(
     let before = ground.before.clone();
     let versions = locks(&before, &ground.needs, &mut ground.warnings);
     let mut shared = ground.shared(tell);
+    // A mirror takes nothing from other mirrors.
     shared.only = Some(Source::Registry);
     let jobs = ground.jobs(shared, &versions);
     let platforms = wanted.platforms();
@@ -218,6 +219,7 @@ async fn ground(wanted: &Elsewhere) -> Result<Ground, EngineError> {
                 return Err(EngineError::Diagnostics(told(&diags.0, &sources)));
             }
         };
+        // The lock file covers the configuration, not the state.
         let (mut needs, wrong) = needs(&root, &BTreeSet::new());
         if !wrong.is_empty() {
             let wrong = wrong.into_iter();
@@ -287,6 +289,7 @@ fn bare(entry: LockEntry) -> LockEntry {
 
 /// Merges the lock entry with the new hashes.
 fn merged(before: Option<LockEntry>, done: &Done, need: Option<&Need>) -> LockEntry {
+    // Hashes of another version do not apply.
     let known = before.filter(|entry| entry.version == done.version);
     let hashes: BTreeSet<String> = known
         .into_iter()

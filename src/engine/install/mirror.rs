@@ -47,6 +47,7 @@ impl Job {
         let failed = |why: String| self.failed(version, &format!("for {platform}: {why}"));
         let source = Source::Registry;
         let package = source.package(services, &self.address, version, platform);
+        // A mirror has archives only.
         let package = match package.await.map_err(|e| failed(e.to_string()))? {
             Some(Package::Packed(package)) => package,
             _ => return Err(failed("its registry has no package of it".to_owned())),

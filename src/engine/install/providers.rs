@@ -131,6 +131,7 @@ pub(super) async fn all(
             (address, job.run().await)
         });
     }
+    // After a failure the other jobs finish, so that all failures are reported together.
     let (mut done, mut wrong) = (BTreeMap::new(), BTreeMap::new());
     loop {
         let next = tokio::select! { biased;
@@ -158,6 +159,7 @@ pub(super) async fn all(
     }
     let told = wrong.into_iter().map(|(address, (summary, detail))| {
         let places = shared.as_ref().map(|shared| &shared.places);
+        // A transformer with this id explains why the provider was not found.
         let transformer = places.and_then(|p| p.plugin_path.transformer(&address));
         let detail = match transformer {
             None => detail,
