@@ -91,6 +91,7 @@ impl Engine {
             memory.clone(),
             pool,
         ));
+        // Shows a foreign lock from the start.
         if let Some(holder) = memory.store().holder().await? {
             let ours = false;
             bus.emit(EventKind::Lock {

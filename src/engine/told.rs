@@ -63,7 +63,7 @@ fn shortened(mut text: String, limit: usize) -> String {
 fn snippet(d: &lang::diag::Diagnostic, sources: &SourceMap, secrets: &Secrets) -> Option<Snippet> {
     let span = d.subject?;
     let file = sources.get(span.file)?;
-    // Files with values of variables may have secrets.
+    // Text from the environment or a flag may have secrets.
     if file.private {
         return None;
     }

@@ -113,6 +113,7 @@ fn memory(found: &mut Findings) {
 fn temp(dir: &Path, found: &mut Findings) {
     let area = Area::Machine;
     let shown = dir.display();
+    // Creating a file also finds quotas and read-only mounts.
     if let Err(e) = tempfile::tempfile_in(dir) {
         found.error(area, format!("no file can be made in {shown}: {e}"));
         found.remedy("set TMPDIR to a directory that can be written to");

@@ -69,6 +69,7 @@ async fn stop(process: &ProcessIdentity) -> Result<String, MendError> {
         (Signal::TERM, "was asked to end, and did"),
         (Signal::KILL, "was killed"),
     ] {
+        // The whole group, because a plugin may have started other processes.
         kill_process_group(group, signal).map_err(|source| MendError::Process { pid, source })?;
         let end = tokio::time::Instant::now() + GRACE;
         while tokio::time::Instant::now() < end {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 pub(super) async fn examine(settings: &Settings, found: &mut Findings) {
     let mut running = 0;
+    // Every workspace of the directory may have launched plugins.
     for dir in stores(&settings.workspace) {
         if !dir.join(".flightdeck").join("flightdeck.db").is_file() {
             continue;

@@ -17,6 +17,7 @@ pub(super) async fn examine(settings: &Settings, found: &mut Findings) -> Option
     let path = dir.path().join(".flightdeck").join("flightdeck.db");
     // Also checked without a store, because a rescue file then matters most.
     rescued(&path, found);
+    // Does not follow a link: a dangling one is not an absent store.
     if std::fs::symlink_metadata(&path).is_err() {
         found.fine(area, "nothing is on record yet");
         return None;

@@ -42,6 +42,7 @@ pub(super) async fn examine(
             return BTreeSet::new();
         }
     };
+    // Only a local state has a system lock.
     if let Place::File(file) = &place.place {
         locked(&settings.workspace, file, found);
         match fsroot::Below::named(&settings.workspace, file).check_file() {
@@ -117,6 +118,7 @@ async fn content(
     if text.is_empty() {
         return Ok(None);
     }
+    // Key derivation is slow.
     let encryption = place.encryption.clone();
     let opened =
         tokio::task::spawn_blocking(move || encryption.open(&text).map(|text| text.into_owned()));

@@ -12,6 +12,7 @@ use std::sync::Arc;
 pub(super) fn examine(settings: &Settings, found: &mut Findings) -> Option<Arc<Module>> {
     let area = Area::Workspace;
     let dir = &settings.workspace;
+    // Work in the directory needs all three permissions.
     if let Err(e) = access(dir, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK) {
         found.error(area, format!("{} cannot be worked in: {e}", dir.display()));
         found.remedy("work as its owner, or have its owner give you the permission");

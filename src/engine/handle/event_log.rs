@@ -17,6 +17,7 @@ struct EventLog;
 
 impl Listener for EventLog {
     fn hear(&self, heard: &Event) {
+        // Serialized only if the level is enabled.
         let text = || serde_json::to_string(heard).unwrap_or_default();
         match &heard.kind {
             // Plugin lines are logged elsewhere, before excess lines are dropped.

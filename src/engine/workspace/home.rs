@@ -130,6 +130,7 @@ pub fn with_files(dir: &Path, place: Place, files: &StateFiles) -> Place {
     };
     let read = files.state.clone().unwrap_or(default);
     let path = files.out.clone().unwrap_or_else(|| read.clone());
+    // Resolved, because different paths may name the same file.
     let is_same = |a: &Path, b: &Path| whole(&dir.join(a)) == whole(&dir.join(b));
     let backup = match &files.backup {
         None => FileBackup::Beside,
@@ -169,6 +170,7 @@ pub fn store_of(settings: &EngineSettings, place: &Place) -> Below {
     let asked = StageRequest::with_variables(settings.variables.clone());
     let configured = match of(dir, &settings.named, &asked) {
         Ok(found) => found.place,
+        // Without a readable configuration, the default place is assumed.
         Err(_) => unsaid(&settings.named).place,
     };
     let path = whole(&dir.join(&files.path));

@@ -197,6 +197,7 @@ fn said(dir: &Path, named: &str, options: &InitBackend) -> Result<Said, InitErro
         ));
     };
     let mut merged = written.clone();
+    // Later arguments override earlier ones.
     for one in &options.config {
         beside(dir, one, &mut merged)?;
     }

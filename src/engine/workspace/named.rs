@@ -100,6 +100,7 @@ pub async fn delete(
     if inner(name).is_empty() {
         return refuse("the default workspace cannot be deleted".to_owned());
     }
+    // Otherwise the directory would select a workspace that does not exist.
     if name == selected {
         return refuse(format!(
             "the workspace {name:?} is selected; select another one first"

@@ -160,6 +160,7 @@ pub fn is_there(root: &Module, key: &ConfigKey) -> bool {
 pub fn addresses(root: &Module) -> Vec<Arc<str>> {
     let mut out: Vec<Arc<str>> = Vec::new();
     for address in root.all().into_iter().flat_map(named) {
+        // Keeps the order, root module first.
         if !out.contains(&address) {
             out.push(address);
         }
