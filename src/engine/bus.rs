@@ -105,6 +105,7 @@ impl Bus {
             at: now_ms(),
             kind,
         });
+        // Folded in before the delivery, so that a snapshot includes the event.
         inner.view.apply(&event);
         inner.listeners.iter().for_each(|l| l.hear(&event));
         inner
@@ -117,6 +118,7 @@ impl Bus {
                     inner.missed += 1;
                     true
                 }
+                // The subscriber was dropped.
                 Err(mpsc::error::TrySendError::Closed(_)) => false,
             });
     }
@@ -201,6 +203,7 @@ impl Subscription {
         if self.batch.is_empty() && self.receiver.recv_many(&mut self.batch, 1).await == 0 {
             return None;
         }
+        // Kept across cancelled calls, so that the wait does not start again.
         let due = *self.due.get_or_insert_with(|| Instant::now() + within);
         sleep_until(due).await;
         while self.batch.len() < CAPACITY
@@ -219,6 +222,7 @@ impl Subscription {
     fn hand_out(&mut self) -> Update {
         self.due = None;
         let batch = std::mem::take(&mut self.batch);
+        // Events were lost, so the queue alone is incomplete.
         if self
             .lagged
             .swap(false, std::sync::atomic::Ordering::Relaxed)

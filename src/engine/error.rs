@@ -108,6 +108,7 @@ pub enum PluginTrouble {
 impl From<StoreError> for EngineError {
     fn from(e: StoreError) -> Self {
         match e {
+            // A lock held elsewhere has its own exit code.
             StoreError::Held(holder) => Self::Locked(holder),
             other => Self::Store(other),
         }

@@ -127,6 +127,7 @@ fn below(
 /// The directory is not writable or full.
 pub fn write(path: &Path, found_in: Option<&Path>, text: &str) -> Result<(), Problems> {
     let replace = || -> std::io::Result<()> {
+        // Replaces the target of a link, so that the link stays.
         let real = path.canonicalize()?;
         if let Some(dir) = found_in
             && !real.starts_with(dir.canonicalize()?)

@@ -116,6 +116,7 @@ impl Graph {
                 dependents[s].iter().copied().filter(|n| left.contains(n))
             });
             let both: Vec<Step> = down.intersection(&up).copied().collect();
+            // A single step is a cycle only if it needs itself.
             if both.len() > 1 || self.needs[step].contains(&step) {
                 out.push(both.clone());
             }

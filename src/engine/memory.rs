@@ -157,6 +157,7 @@ impl Memory {
 
     /// Rows of a state for display.
     pub fn shown(&self, state: &Arc<State>) -> Vec<StateRow> {
+        // Sensitive attributes must be known before any row is redacted.
         sensitive::learn(&self.secrets, state);
         match self.shows_sensitive {
             true => rows_in_the_clear(state),
@@ -178,10 +179,12 @@ impl Memory {
         else {
             return Ok(HashMap::new());
         };
+        // Without a readable summary, the rows are shown without drift.
         let found = stage.summary.read().unwrap_or(Found { drift: Vec::new() });
         Ok(found
             .drift
             .into_iter()
+            // A move changes only the address in the state.
             .filter(|d| d.what != DriftKind::Moved)
             .map(|d| (d.address, d.what))
             .collect())

@@ -57,6 +57,7 @@ fn half() -> u64 {
         let all = rustix::system::sysinfo();
         (all.totalram as u64).saturating_mul(u64::from(all.mem_unit.max(1)))
     };
+    // `max` means no limit, and is not a number.
     let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max")
         .ok()
         .and_then(|text| text.trim().parse::<u64>().ok());
@@ -66,6 +67,7 @@ fn half() -> u64 {
 /// Sets the limit and starts to measure; the default is half of the memory.
 pub fn watch(limit: Option<u64>) {
     LIMIT.store(limit.unwrap_or_else(half), Ordering::Relaxed);
+    // One thread for all engines of the process.
     WATCH.get_or_init(|| {
         let thread = std::thread::Builder::new().name("memory".into()).spawn(|| {
             loop {
@@ -119,6 +121,7 @@ fn look() {
     // Evaluation checks the limit and stops. Other code would exceed it until the system kills the
     // process without a message.
     if taken > limit.saturating_add(limit / 2) {
+        // Restores the terminal first, so that the message is readable.
         if let Some(give_back) = LAST.get() {
             give_back();
         }

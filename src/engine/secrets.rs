@@ -101,6 +101,7 @@ impl Secrets {
             return;
         }
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        // Another thread may have registered the text meanwhile.
         if known.count >= KEPT || !known.learnt.insert(text.into()) {
             return;
         }
@@ -141,6 +142,7 @@ impl Secrets {
         found.sort_unstable();
         let (mut out, mut from) = (String::with_capacity(text.len()), 0);
         for (start, end) in found {
+            // A match in decoded text may begin or end inside a character.
             let (start, end) = (
                 text.floor_char_boundary(start),
                 text.ceil_char_boundary(end),
@@ -170,6 +172,7 @@ impl Known {
             return;
         };
         let same = self.by_beginning.entry(*beginning).or_default();
+        // Sorted by length, so that a search finds the longest match first.
         let at = same.partition_point(|known| known.len() > text.len());
         if same[at..]
             .iter()
@@ -180,6 +183,7 @@ impl Known {
         }
         same.insert(at, text.into());
         self.count += 1;
+        // Allocated with the first secret.
         self.filter.resize(FILTER / 64, 0);
         let bit = bit(beginning);
         self.filter[bit / 64] |= 1 << (bit % 64);
@@ -189,6 +193,7 @@ impl Known {
     fn all(&self, bytes: &[u8], mut tell: impl FnMut(usize, usize)) {
         let mut at = 0;
         while let Some(beginning) = bytes.get(at..).and_then(<[u8]>::first_chunk::<SHORTEST>) {
+            // The filter skips most positions that start no secret.
             let bit = bit(beginning);
             if self.filter[bit / 64] & (1 << (bit % 64)) != 0
                 // The longest of those that start here.

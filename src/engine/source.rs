@@ -271,6 +271,7 @@ fn wants(
         let Ok(parsed) = source.parse::<ProviderAddress>() else {
             continue;
         };
+        // The state may name the same provider under another host.
         let named = state
             .iter()
             // On any host: the state decides between the default hosts.

@@ -165,6 +165,7 @@ pub fn tell_all<'a>(
 ) -> Vec<Diagnostic> {
     let all = causes(diags, sources);
     let errors = all.iter().filter(|(d, _)| d.is_error()).count();
+    // Errors take precedence over warnings within the limit.
     let (mut room, mut beside) = (TOLD, TOLD.saturating_sub(errors));
     let mut out: Vec<Diagnostic> = Vec::new();
     for (d, further) in &all {

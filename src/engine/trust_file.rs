@@ -35,6 +35,7 @@ pub struct TrustFile {
 /// Is a file, existing or not, outside of the workspace? A file from a clone must not decide about
 /// trust.
 pub fn is_outside(file: &Path, workspace: &Path) -> bool {
+    // A file that does not exist is judged by its nearest existing directory.
     let real = file.ancestors().find_map(|part| part.canonicalize().ok());
     let workspace = workspace.canonicalize();
     workspace.is_ok_and(|workspace| real.is_some_and(|real| !real.starts_with(workspace)))
@@ -77,6 +78,7 @@ impl TrustFile {
 
     /// The default file, in the data directory of the environment.
     pub fn usual(variable: impl Fn(&str) -> Option<String>, workspace: &Path) -> Self {
+        // The XDG specification ignores relative paths.
         let absolute = |text: String| Some(PathBuf::from(text)).filter(|p| p.is_absolute());
         let data = variable("XDG_DATA_HOME").and_then(absolute).or_else(|| {
             let home = variable("HOME").and_then(absolute)?;

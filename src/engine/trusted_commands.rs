@@ -118,6 +118,7 @@ impl CommandTrust {
         let Some(file) = self.real(file) else {
             return true;
         };
+        // If the workspace cannot be resolved, every file counts as its own.
         self.roots.is_empty() || self.roots.iter().any(|root| file.starts_with(root))
     }
 
@@ -128,6 +129,7 @@ impl CommandTrust {
     /// Digest of a command's text, its workspace, and the workspace files that it names.
     fn digest(&self, command: &str) -> String {
         let mut digest = Sha256::new();
+        // The length keeps adjacent parts apart.
         let mut add = |bytes: &[u8]| {
             digest.update((bytes.len() as u64).to_le_bytes());
             digest.update(bytes);

@@ -70,6 +70,7 @@ fn push<T>(queue: &mut VecDeque<T>, item: T) {
 impl View {
     /// Folds in one event. Ignores events at or below `seq`, which are already included.
     pub fn apply(&mut self, event: &Event) {
+        // An event without a number is always applied.
         if event.seq <= self.seq && event.seq != 0 {
             return;
         }

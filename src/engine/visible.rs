@@ -39,6 +39,7 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
 
 /// Escapes a text, but keeps line ends and tabs.
 pub fn lines(text: &str) -> Cow<'_, str> {
+    // A carriage return before a newline is harmless.
     let text = if text.contains("\r\n") {
         Cow::Owned(text.replace("\r\n", "\n"))
     } else {
@@ -101,6 +102,7 @@ pub fn uncoloured(line: &str) -> Cow<'_, str> {
             .bytes()
             .position(|b| !(b.is_ascii_digit() || b == b';' || b == b':'))
             .unwrap_or(code.len());
+        // Other control sequences stay, to be escaped.
         let colour = code.as_bytes().get(end) == Some(&b'm');
         out.push_str(&rest[..if colour { at } else { at + 2 }]);
         rest = if colour { &code[end + 1..] } else { code };

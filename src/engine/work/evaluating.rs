@@ -119,7 +119,7 @@ impl Work {
             Sights::default(),
         );
         let mut given = loaded.given.clone();
-        // Nobody is asked for values here; missing ones are unknown.
+        // The evaluator does not prompt for values; missing ones are unknown.
         for (name, variable) in &root.variables {
             if variable.default.is_none() && !given.contains_key(name) {
                 let unknown = Value::unknown(variable.ty.ty.clone());
