@@ -34,7 +34,7 @@ pub(super) const LOCK: &[Flag] = &[
     differs(
         "lock",
         "false",
-        "with `false` the state's own lock is not taken, with a warning; flightdeck's lock on the workspace always is",
+        "`false` skips the backend's lock on the state, with a warning; flightdeck always takes its own lock on the workspace",
     ),
     same("lock-timeout", "30s"),
 ];
@@ -47,31 +47,31 @@ pub(super) const STATE_FILES: &[Flag] = &[
     differs(
         "state-out",
         "out.tfstate",
-        "as for `-state`; the state is read where `-state` says each time, and written here",
+        "as for `-state`; each run reads the state from the file of `-state` and writes it to this file",
     ),
     differs(
         "backup",
         "old.tfstate",
-        "no effect for a state in a backend that is no file",
+        "no effect if the backend does not store the state in a local file",
     ),
 ];
 pub(super) const STATE: &[Flag] = &[differs("state", "other.tfstate", OTHER_STATE)];
-pub(super) const OTHER_STATE: &str = "the file has a history of its own, and is refused where the state lives in a backend that is no file; a file in an encrypted form is decrypted as the configuration says";
+pub(super) const OTHER_STATE: &str = "the file has its own history; it is refused if the backend does not store the state in a local file; an encrypted file is decrypted as the configuration says";
 pub(super) const STATE_OF_ALL: &[Flag] = &[differs(
     "state",
     "other.tfstate",
-    "whatever the backend is; a file in an encrypted form is decrypted as the configuration says",
+    "with every backend; an encrypted file is decrypted as the configuration says",
 )];
 pub(super) const HAND_BACKUP: &[Flag] = &[differs(
     "backup",
     "old.tfstate",
-    "without it the backup is `FILE.backup`, without a time in its name",
+    "the default is `FILE.backup`, without a time in its name",
 )];
 pub(super) const JSON: &[Flag] = &[
     differs("json", "", JSON_LINES),
     differs("json-into", "out.jsonl", JSON_LINES),
 ];
-pub(super) const JSON_LINES: &str = "flightdeck's own lines, OpenTofu's with `FLIGHTDECK_FORMAT=tofu` where the command has `--format`";
+pub(super) const JSON_LINES: &str = "flightdeck's own lines; OpenTofu's with `FLIGHTDECK_FORMAT=tofu` if the command has `--format`";
 pub(super) const DOCUMENT_INTO: &[Flag] = &[refused(
     "json-into",
     "out.json",
@@ -81,13 +81,13 @@ pub(super) const INPUT: &[Flag] = &[same("input", "false")];
 pub(super) const REMOTE_VERSION: &[Flag] = &[differs(
     "ignore-remote-version",
     "",
-    "no effect: no backend here runs another program",
+    "no effect: no supported backend runs another program",
 )];
 pub(super) const SHOW_SENSITIVE: &[Flag] = &[same("show-sensitive", "")];
 pub(super) const TEST_DIRECTORY: &[Flag] = &[refused(
     "test-directory",
     "tests",
-    "test files are found in `tests` and in the directory itself alone",
+    "test files are read from `tests` and from the directory itself only",
 )];
 pub(super) const TARGETS: &[Flag] = &[
     same("target", "a.b"),
@@ -105,14 +105,14 @@ pub(super) const PLANNING: &[Flag] = &[
 pub(super) const FORGETTING: &[Flag] = &[differs(
     "suppress-forget-errors",
     "",
-    "no effect: a destroy that leaves objects behind is no error here",
+    "no effect: a destroy that leaves objects behind is not an error in flightdeck",
 )];
 
 pub(super) const CONSOLE_JSON: &str =
     "values are written as expressions; `jsonencode(…)` writes JSON";
 pub(super) const ALWAYS_READS: &str =
-    "this command reads every object and changes none; `plan` and `apply` take the flag";
-pub(super) const TWO_STATES: &str = "objects are not moved between two states; use `removed` and `import` blocks, or edit what `state pull` writes and push it";
+    "this command reads every object and changes none; use the flag with `plan` or `apply`";
+pub(super) const TWO_STATES: &str = "moves between two states are not supported; use `removed` and `import` blocks, or edit the output of `state pull` and push it";
 pub(super) const MARKING: &[&[Flag]] = &[
     VARIABLES,
     LOCK,

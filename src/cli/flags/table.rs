@@ -55,14 +55,14 @@ pub(in crate::cli) const EVERYWHERE: &[Flag] = &[
     differs(
         "consolidate-warnings",
         "",
-        "without it each warning is shown; OpenTofu's default is to consolidate",
+        "the default is to show each warning; OpenTofu consolidates warnings by default",
     ),
     same("consolidate-errors", ""),
     same("concise", ""),
     refused(
         "deprecation",
         "module:local",
-        "warnings about deprecated variables and outputs are not filtered by their module",
+        "warnings about deprecated variables and outputs cannot be filtered by module",
     ),
     same("chdir", "."),
 ];
@@ -137,7 +137,7 @@ pub(in crate::cli) const VERBS: &[Verb] = &[
                 refused(
                     "replace",
                     "a.b",
-                    "what is destroyed is not replaced; OpenTofu refuses it too",
+                    "a destroy replaces no objects; OpenTofu refuses it too",
                 ),
             ],
             FORGETTING,
@@ -185,8 +185,8 @@ pub(in crate::cli) const VERBS: &[Verb] = &[
                     "",
                     "a cycle is an error that names its members",
                 ),
-                refused("module-depth", "1", "the graph is drawn whole"),
-                refused("verbose", "", "the graph has one form"),
+                refused("module-depth", "1", "the graph always has all modules"),
+                refused("verbose", "", "the graph has only one form"),
             ],
         ],
     ),
@@ -201,7 +201,11 @@ pub(in crate::cli) const VERBS: &[Verb] = &[
             REMOTE_VERSION,
             &[
                 differs("parallelism", "5", "no effect: one object is imported"),
-                refused("config", "dir", "`-chdir=DIR` works in another directory"),
+                refused(
+                    "config",
+                    "dir",
+                    "use `-chdir=DIR` to work in another directory",
+                ),
             ],
             JSON,
             INPUT,
@@ -233,7 +237,7 @@ pub(in crate::cli) const VERBS: &[Verb] = &[
                 refused(
                     "get",
                     "false",
-                    "modules that are there are not fetched again, and those that are missing are needed for the rest of `init`",
+                    "installed modules are not fetched again, and `init` needs the missing ones",
                 ),
             ],
             TEST_DIRECTORY,
@@ -265,7 +269,7 @@ pub(in crate::cli) const VERBS: &[Verb] = &[
             PLANNING,
             &[
                 same("detailed-exitcode", ""),
-                differs("out", "p", "of `stage` it is the stage's name"),
+                differs("out", "p", "for `stage`, the name of the stage"),
                 refused(
                     "generate-config-out",
                     "x.tf",
@@ -342,9 +346,9 @@ pub(in crate::cli) const VERBS: &[Verb] = &[
                 refused(
                     "config",
                     "",
-                    "`plan -out=FILE` and `show -json FILE` have the configuration as JSON",
+                    "run `plan -out=FILE` and `show -json FILE` for the configuration as JSON",
                 ),
-                refused("module", "dir", "modules are not described by themselves"),
+                refused("module", "dir", "a single module cannot be shown"),
                 same("json", ""),
             ],
             DOCUMENT_INTO,
