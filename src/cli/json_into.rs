@@ -17,6 +17,7 @@ pub(super) struct JsonInto {
 impl JsonInto {
     /// Creates the file, or empties it.
     ///
+    /// # Errors
     /// The path is refused, or the file cannot be created.
     pub(super) fn create(path: &Path) -> Result<Self, CliError> {
         Ok(Self {
@@ -27,6 +28,7 @@ impl JsonInto {
     }
 
     pub(super) fn line(&mut self, text: &str) {
+        // After an error no further line is written: the file would have a gap.
         if self.broken.is_none() {
             let text = crate::engine::visible::json(text);
             self.broken = self.file.write(format!("{text}\n").as_bytes()).err();
@@ -37,7 +39,7 @@ impl JsonInto {
     pub(super) fn end(mut self) -> Option<String> {
         let error = self.broken.take().or_else(|| self.file.sync().err())?;
         Some(format!(
-            "failed to write {}: {error}; what the command did is done, and its record is in the store",
+            "failed to write {}: {error}; changes that the command made are not undone, and the store has their record",
             safe_path(&self.path)
         ))
     }

@@ -1,21 +1,26 @@
 //! Output of commands: text lines, or JSON lines for programs; each diagnostic once. Owns stdout.
 
 use super::diagnostics;
+use super::exit::plain;
 use super::flags::SharedFlags;
 use super::grouping::Grouping;
 use super::json_into::JsonInto;
 use super::signals;
 use super::tofu::{Form, Lines};
 use super::values::Level;
-use crate::engine::words::{Diagnostic, Endpoint, Event, EventKind, PluginEvent};
+use crate::engine::words::{Diagnostic, Endpoint, Event, EventKind, PluginEvent, Severity};
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 /// Version of the JSON lines' schema.
 const FORMAT_VERSION: &str = "1.0";
-/// Limit of remembered diagnostics for deduplication.
-const REMEMBERED: usize = 10_000;
+/// Maximum number of different diagnostics of a command that are shown.
+const SHOWN: usize = 10_000;
+/// Maximum number of diagnostics that are recognised when they are repeated.
+const KNOWN: usize = 1_000_000;
 /// Buffer size, in bytes, for lines that are written together.
 const HELD: usize = 64 * 1024;
 
@@ -49,6 +54,10 @@ pub(super) struct Output {
     said: Vec<Diagnostic>,
     /// Diagnostics held back until the events end.
     waiting: Vec<Diagnostic>,
+    /// Hashes of the reported diagnostics, also of those beyond [`SHOWN`].
+    known: HashSet<u64>,
+    /// Number of diagnostics beyond [`SHOWN`] that no notice has reported yet.
+    not_shown: usize,
     /// Buffer of lines that are written together.
     held: Option<String>,
     /// The reader has closed stdout. The command continues: a deploy must not fail because of a
@@ -114,7 +123,9 @@ fn to_stdout(bytes: &[u8]) -> std::io::Result<()> {
                 Ok(0) if signals::asked() => {
                     let since = *unread.get_or_insert_with(Instant::now);
                     if since.elapsed() >= UNREAD {
-                        return Err(std::io::Error::other("nobody reads it"));
+                        return Err(std::io::Error::other(
+                            "the pipe is full, and its reader does not read",
+                        ));
                     }
                 }
                 Ok(0) | Err(rustix::io::Errno::INTR) => {}
@@ -152,6 +163,8 @@ impl Output {
             into: None,
             said: Vec::new(),
             waiting: Vec::new(),
+            known: HashSet::new(),
+            not_shown: 0,
             held: None,
             closed: false,
             broken: None,
@@ -245,7 +258,7 @@ impl Output {
     pub(super) fn broken(&mut self) -> Option<String> {
         let error = self.broken.take()?;
         Some(format!(
-            "the output is not whole: {error}; what the command did is done, and its record is in the store"
+            "failed to write output: {error}; changes that the command made are not undone, and the store has their record"
         ))
     }
 
@@ -281,7 +294,7 @@ impl Output {
             EventKind::CallFinished(call) if call.covers => {}
             _ if self.has_program() => match serde_json::to_string(event) {
                 Ok(text) => self.program_line(&text),
-                Err(e) => tracing::warn!(error = %e, "an event could not be written"),
+                Err(e) => tracing::warn!(error = %e, "failed to write an event as JSON"),
             },
             _ => {}
         }
@@ -289,18 +302,33 @@ impl Output {
 
     /// Holds a diagnostic back for [`Self::flush_diagnostics`], unless it is a duplicate.
     pub(super) fn diagnostic(&mut self, diagnostic: &Diagnostic) {
-        let same = |d: &Diagnostic| {
-            d.severity == diagnostic.severity
-                && d.summary == diagnostic.summary
-                && d.detail == diagnostic.detail
-                && d.range == diagnostic.range
-                && d.address == diagnostic.address
-        };
-        // Beyond the limit, diagnostics are dropped to keep memory bounded.
-        if self.said.len() < REMEMBERED && !self.said.iter().any(same) {
+        // Past the limit repeated diagnostics count again: memory must stay bounded, and a count
+        // that is too high is better than none.
+        if self.known.len() < KNOWN && !self.known.insert(fingerprint(diagnostic)) {
+            return;
+        }
+        if self.said.len() < SHOWN {
             self.said.push(diagnostic.clone());
             self.waiting.push(diagnostic.clone());
+        } else {
+            self.not_shown += 1;
         }
+    }
+
+    /// Takes the notice about diagnostics that are not shown; `None` if all are.
+    fn take_not_shown(&mut self) -> Option<Diagnostic> {
+        let count = match std::mem::take(&mut self.not_shown) {
+            0 => return None,
+            1 => "1 more diagnostic is not shown".to_owned(),
+            n => format!("{n} more diagnostics are not shown"),
+        };
+        Some(Diagnostic {
+            severity: Severity::Warning,
+            detail: format!(
+                "A command shows at most {SHOWN} diagnostics. Fix those that are shown, and run the command again."
+            ),
+            ..plain(&count)
+        })
     }
 
     /// Holds a diagnostic back even if it is a duplicate.
@@ -328,7 +356,9 @@ impl Output {
 
     /// Writes the diagnostics that are held back.
     pub(super) fn flush_diagnostics(&mut self) {
-        let all = std::mem::take(&mut self.waiting);
+        let mut all = std::mem::take(&mut self.waiting);
+        // Last, where an operator looks first after a long output.
+        all.extend(self.take_not_shown());
         for diagnostic in &all {
             self.program_diagnostic(diagnostic);
         }
@@ -359,5 +389,36 @@ impl Output {
             all.extend(fields);
         }
         self.program_line(&line.to_string());
+    }
+}
+
+/// Returns the hash of the parts that make a diagnostic different from others.
+fn fingerprint(d: &Diagnostic) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (d.severity == Severity::Error).hash(&mut hasher);
+    (&d.summary, &d.detail, &d.address).hash(&mut hasher);
+    let range = d.range.as_ref();
+    let range = range.map(|r| (&r.filename, r.start.byte, r.end.byte));
+    range.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn diagnostics_beyond_the_limit_are_counted_once() {
+        let mut out = Output::new(true, false);
+        let all: Vec<Diagnostic> = (0..SHOWN + 3).map(|n| plain(&n.to_string())).collect();
+        // Twice, as a failed command reports events and then its error.
+        for diagnostic in all.iter().chain(&all) {
+            out.diagnostic(diagnostic);
+        }
+        assert_eq!(out.waiting, all[..SHOWN]);
+        let notice = out.take_not_shown().unwrap();
+        assert_eq!(notice.summary, "3 more diagnostics are not shown");
+        assert_eq!(notice.severity, Severity::Warning);
+        assert_eq!(out.take_not_shown(), None);
     }
 }

@@ -29,13 +29,16 @@ pub(super) fn duration(ms: u64) -> String {
     match ms {
         0..=999 => format!("{ms} ms"),
         1_000..=59_949 => format!("{}.{} s", ms / 1_000, ms % 1_000 / 100),
-        59_950..=3_599_999 => format!(
-            "{} min {} s",
-            // Rounded up to 50 ms, so that 59.999 s is shown as `1 min 0 s`.
-            ms.div_ceil(50) * 50 / 60_000,
-            ms.div_ceil(50) * 50 % 60_000 / 1_000
-        ),
-        _ => format!("{} h {} min", ms / 3_600_000, ms % 3_600_000 / 60_000),
+        // From here on 50 ms are added: 59.95 s belongs to `1 min 0 s`, because `59.9 s` is the
+        // largest time in seconds, and 3,599.95 s to `1 h 0 min`.
+        59_950..=3_599_949 => {
+            let seconds = (ms + 50) / 1_000;
+            format!("{} min {} s", seconds / 60, seconds % 60)
+        }
+        _ => {
+            let minutes = ms.saturating_add(50) / 60_000;
+            format!("{} h {} min", minutes / 60, minutes % 60)
+        }
     }
 }
 
@@ -45,22 +48,22 @@ mod tests {
 
     #[test]
     fn durations_read_like_speech() {
-        let said: Vec<String> = [0, 999, 1_000, 12_345, 59_949, 59_999, 200_000, 7_500_000]
-            .into_iter()
-            .map(duration)
-            .collect();
-        assert_eq!(
-            said,
-            [
-                "0 ms",
-                "999 ms",
-                "1.0 s",
-                "12.3 s",
-                "59.9 s",
-                "1 min 0 s",
-                "3 min 20 s",
-                "2 h 5 min"
-            ]
-        );
+        for (ms, text) in [
+            (0, "0 ms"),
+            (999, "999 ms"),
+            (1_000, "1.0 s"),
+            (12_345, "12.3 s"),
+            (59_949, "59.9 s"),
+            (59_950, "1 min 0 s"),
+            (59_999, "1 min 0 s"),
+            (119_949, "1 min 59 s"),
+            (200_000, "3 min 20 s"),
+            (3_599_949, "59 min 59 s"),
+            (3_599_950, "1 h 0 min"),
+            (7_500_000, "2 h 5 min"),
+            (u64::MAX, "5124095576030 h 25 min"),
+        ] {
+            assert_eq!(duration(ms), text, "{ms} ms");
+        }
     }
 }

@@ -22,6 +22,7 @@ pub(super) fn refuse(error: clap::Error, words: &[OsString], variables: &[String
         code = exit::ERROR;
         // The arguments could not be parsed, so the raw words decide about JSON.
         if words.iter().any(|w| w == "--json") {
+            // Without a command the words ask for the interactive console.
             let named = words
                 .iter()
                 .skip(1)
@@ -35,12 +36,12 @@ pub(super) fn refuse(error: clap::Error, words: &[OsString], variables: &[String
     if let Err(e) = printed
         && e.kind() != std::io::ErrorKind::BrokenPipe
     {
-        Output::new(true, false).problem(&format!("the output is not whole: {e}"));
+        Output::new(true, false).problem(&format!("failed to write output: {e}"));
         code = exit::ERROR;
     }
     if is_error && !variables.is_empty() {
         Output::new(true, false).note(&format!(
-            "arguments were added from the environment: {}",
+            "environment variables added arguments: {}",
             variables.join(", ")
         ));
     }
@@ -66,6 +67,7 @@ pub(super) fn with_reason(error: clap::Error, words: &[OsString]) -> clap::Error
 
 /// Escapes the arguments that an error quotes, in its message and its suggestions.
 fn escaped(mut error: clap::Error) -> clap::Error {
+    // clap formats the message from this context only when it prints the error.
     let context: Vec<_> = error.context().map(|(k, v)| (k, v.clone())).collect();
     for (kind, value) in context {
         let value = match value {
