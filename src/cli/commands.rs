@@ -44,7 +44,7 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
         && !command.calls_plugins()
     {
         return Err(CliError::Refused(format!(
-            "`{}` calls no plugin, and nothing would be measured; --metrics goes with the console, demo, plugins, validate, graph, stage, plan, deploy, refresh, destroy, import and `console`",
+            "`{}` does not support --metrics, because it calls no plugin; use it with the interactive console or with demo, plugins, validate, graph, console, stage, plan, deploy, refresh, destroy or import",
             command.name()
         )));
     }
@@ -52,7 +52,7 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
         && !command.deploys()
     {
         return Err(CliError::Refused(format!(
-            "`{}` deploys nothing, and there would be no trace; --otlp goes with the console, demo, deploy, refresh and destroy",
+            "`{}` does not support --otlp, because it deploys nothing; use it with the interactive console or with demo, deploy, refresh or destroy",
             command.name()
         )));
     }
@@ -74,7 +74,7 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
     };
     if let Some(dir) = &args.dir {
         return Err(CliError::Refused(format!(
-            "{} stands before the command; to run the command in another directory write `flightdeck -C {} {}`",
+            "unexpected directory {} before the command; to run the command there, use `flightdeck -C {} {}`",
             safe_path(dir),
             safe_path(dir),
             command.name()
@@ -139,11 +139,11 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
         Command::Doctor { fix, .. } => doctor::run(fix, out).await,
         // `main` serves plugins before it builds a runtime, so this arm is not reached.
         Command::Plugin(PluginSubcommand::Serve { name }) => Err(CliError::Refused(format!(
-            "{name} must be served by a process of its own"
+            "the plugin {name} must be served in its own process"
         ))),
         Command::Plugin(PluginSubcommand::New { .. }) => Err(not_yet(
             "plugin new",
-            "the bundled providers show what a plugin looks like",
+            "see the bundled providers for an example",
         )),
         Command::Plugin(PluginSubcommand::Check { .. }) => Err(not_yet(
             "plugin check",
@@ -170,7 +170,7 @@ fn prepared(out: &mut Output) -> Result<(), CliError> {
     };
     if out.json {
         return Err(CliError::Refused(
-            "--json and --json-into cannot be given together; leave one of them out".to_owned(),
+            "--json and --json-into cannot be combined; remove one of them".to_owned(),
         ));
     }
     out.into = Some(JsonInto::create(path)?);
@@ -180,7 +180,7 @@ fn prepared(out: &mut Output) -> Result<(), CliError> {
 /// Returns the error of a command that is declared but not implemented.
 pub(super) fn not_yet(name: &str, instead: &str) -> CliError {
     CliError::Refused(format!(
-        "`{name}` is not there yet in this version; {instead}"
+        "`{name}` is not supported in this version; {instead}"
     ))
 }
 
@@ -188,7 +188,7 @@ pub(super) fn not_yet(name: &str, instead: &str) -> CliError {
 pub(super) fn go_to(dir: &Path) -> Result<(), CliError> {
     std::env::set_current_dir(dir).map_err(|e| {
         CliError::Refused(format!(
-            "cannot work in {}: {e}; give an existing directory",
+            "cannot change to the directory {}: {e}; name an existing directory",
             safe_path(dir)
         ))
     })

@@ -255,7 +255,7 @@ impl Progress {
                 PluginState::Launching { attempt, limit }
                 | PluginState::Handshaking { attempt, limit }
                 | PluginState::Registering { attempt, limit } => {
-                    self.what = format!("launching {plugin}, {attempt} of {limit}");
+                    self.what = format!("launching {plugin}, attempt {attempt} of {limit}");
                 }
                 PluginState::Backoff {
                     attempt,
@@ -273,7 +273,7 @@ impl Progress {
                 }
                 // The plugin was ready before: its crash is reported, and no launch has failed.
                 PluginState::Backoff { .. } => {
-                    self.say(out, &format!("{plugin}: launched again in a moment"));
+                    self.say(out, &format!("{plugin}: restarting after a pause"));
                 }
                 PluginState::Crashed { .. } => {
                     self.fallen.insert(plugin.clone());
@@ -284,7 +284,7 @@ impl Progress {
                 plugin, leaving, ..
             } => {
                 let why = safe(&leaving.why);
-                self.say(out, &format!("{plugin}: its process was replaced: {why}"));
+                self.say(out, &format!("{plugin}: process replaced: {why}"));
             }
             PluginEvent::Crash { plugin, text, .. } => {
                 self.say(
@@ -366,10 +366,7 @@ impl Progress {
                 });
                 (format!("{address}: failed{why}"), Some(Ink::Red))
             }
-            OperationState::Unknown => (
-                format!("{address}: the outcome is unknown"),
-                Some(Ink::Magenta),
-            ),
+            OperationState::Unknown => (format!("{address}: unknown outcome"), Some(Ink::Magenta)),
             OperationState::HalfReplaced => {
                 let why = operation.failure.as_ref().map_or_else(String::new, |f| {
                     format!(": {} ({})", safe(&f.summary), f.class.word())

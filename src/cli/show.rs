@@ -33,7 +33,7 @@ fn stage_lines(out: &mut Output, summary: &StageSummary) {
     let left = if left.is_empty() {
         String::new()
     } else {
-        format!(", of which {} left out", left.len())
+        format!(", of which {} deselected", left.len())
     };
     // A refresh-only stage counts drift instead of changes.
     let said = match (summary.counts.changes() + summary.counts.read, outputs) {
@@ -59,7 +59,7 @@ fn one_drift(out: &mut Output, found: &DriftView) {
     }
     let what = match found.what {
         DriftKind::Changed => "changed outside of flightdeck",
-        DriftKind::Gone => "gone: it is not there any more",
+        DriftKind::Gone => "deleted outside of flightdeck",
         DriftKind::Moved => "moved",
     };
     line.push_str(&format!("  {what}"));
@@ -81,7 +81,7 @@ fn one_drift(out: &mut Output, found: &DriftView) {
 fn refreshed(summary: &StageSummary, outputs: usize) -> String {
     let found = [
         (DriftKind::Changed, "changed outside of flightdeck"),
-        (DriftKind::Gone, "gone"),
+        (DriftKind::Gone, "deleted outside of flightdeck"),
         (DriftKind::Moved, "moved"),
     ];
     let counted = found.map(|(what, word)| (summary.drifted(what), word));
@@ -91,7 +91,7 @@ fn refreshed(summary: &StageSummary, outputs: usize) -> String {
         .map(|(n, word)| format!("{n} {word}"))
         .collect();
     if said.is_empty() {
-        said.push("what was looked at is as the state has it".to_owned());
+        said.push("no drift".to_owned());
     }
     if outputs > 0 {
         said.push(outputs_said(outputs));
@@ -100,7 +100,7 @@ fn refreshed(summary: &StageSummary, outputs: usize) -> String {
         String::new()
     } else {
         format!(
-            "; `flightdeck deploy {}` accepts that, `flightdeck stage` works out how to repair it",
+            "; run `flightdeck deploy {}` to accept this in the state, or `flightdeck stage` to plan a correction",
             summary.stage
         )
     };
@@ -122,12 +122,13 @@ fn one_change(out: &mut Output, change: &ChangeView, left: bool) {
         line.push_str(&format!(" (was {})", safe(from)));
     }
     if left {
-        line.push_str(&out.paint(Ink::Yellow, "  left out"));
+        line.push_str(&out.paint(Ink::Yellow, "  deselected"));
     }
     if !change.why.is_empty() {
         line.push_str(&out.paint(Ink::Dim, &format!("  {}", safe(&change.why))));
     }
     out.line(&line);
+    // An unchanged attribute is shown only if it is a reason for the replacement.
     for attribute in change
         .attributes
         .iter()
@@ -192,7 +193,7 @@ fn one_output(out: &mut Output, output: &OutputView, left: bool) {
         _ => format!(": {} → {}", side(&output.before), side(&output.after)),
     };
     let left = if left {
-        out.paint(Ink::Yellow, "  left out")
+        out.paint(Ink::Yellow, "  deselected")
     } else {
         String::new()
     };
@@ -216,7 +217,7 @@ pub(super) fn counts(c: &Counts) -> String {
         .map(|(n, what)| format!("{n} {what}"))
         .collect();
     if said.is_empty() {
-        format!("no changes, {} as they should be", c.no_op)
+        "no changes".to_owned()
     } else {
         said.join(", ")
     }
@@ -251,18 +252,18 @@ pub(super) fn state_change(c: &StateChange) -> String {
     let to = || c.to.clone().unwrap_or_default();
     let what = match c.what {
         StateChangeKind::Imported => format!("imported{id}"),
-        StateChangeKind::Forgotten => format!("forgotten; the object itself{id} stays as it is"),
+        StateChangeKind::Forgotten => format!("forgotten; the object itself{id} is unchanged"),
         StateChangeKind::Tainted => "tainted: the next deploy replaces it".to_owned(),
-        StateChangeKind::Untainted => "not tainted".to_owned(),
-        StateChangeKind::Settled => "let go; nothing of it was in the state".to_owned(),
-        StateChangeKind::Renamed => format!("is {} now", safe(&to())),
-        StateChangeKind::Reassigned => format!("belongs to {} now", safe(&to())),
+        StateChangeKind::Untainted => "no longer tainted".to_owned(),
+        StateChangeKind::Settled => "record discarded; the state had no object".to_owned(),
+        StateChangeKind::Renamed => format!("moved to {}", safe(&to())),
+        StateChangeKind::Reassigned => format!("provider changed to {}", safe(&to())),
         StateChangeKind::Pushed => format!("pushed: {}", safe(&to())),
     };
     let settled = if c.settled.is_empty() {
         String::new()
     } else {
-        format!("; settled: {}", c.settled.join(", "))
+        format!("; resolved: {}", c.settled.join(", "))
     };
     format!("{}{deposed}: {what}{settled}", safe(&c.address))
 }

@@ -88,7 +88,7 @@ fn a_call_that_ends_without_an_answer_has_an_unknown_outcome() {
     bench.tell("troubles", "Deployed crash 1\n");
     let run = bench.run(&["deploy", "--auto-approve"]).expect(5);
     assert!(
-        run.stdout.contains("fake_box.a: the outcome is unknown"),
+        run.stdout.contains("fake_box.a: unknown outcome"),
         "{run:#?}"
     );
     assert_eq!(

@@ -96,7 +96,7 @@ fn limits_of_processes_that_are_none_are_refused_in_words() {
         (
             "FLIGHTDECK_RENEW_ABOVE",
             "much",
-            "needs a number of bytes, perhaps with k, M or G behind it",
+            "needs a number of bytes, optionally with the suffix k, M or G",
         ),
         ("FLIGHTDECK_PROCESSES", "two", "needs a whole number"),
         ("FLIGHTDECK_IDLE_S", "-1", "needs a whole number"),

@@ -177,7 +177,7 @@ fn a_plugin_that_dies_in_a_phase_leaves_an_unknown_outcome_and_what_was_done_on_
         bench.tell("troubles", &format!("{method} crash 1\n"));
         let run = bench.run(&["deploy", "--auto-approve"]).expect(5);
         assert!(
-            run.stdout.contains("link.ab: the outcome is unknown"),
+            run.stdout.contains("link.ab: unknown outcome"),
             "{short}: {run:#?}"
         );
         assert_eq!(bench.calls(method).len(), 1, "it is not made again");

@@ -122,7 +122,7 @@ fn resources_and_modules_are_forgotten_as_a_whole_or_not_at_all() {
         ])
         .expect(0);
     assert_eq!(run.stdout.lines().count(), 4, "{run:#?}");
-    assert!(run.stdout.contains("stays as it is"), "{run:#?}");
+    assert!(run.stdout.contains("is unchanged"), "{run:#?}");
     assert_eq!(
         listed(&lab),
         ["lab_bucket.b", "lab_thing.k[\"x\"]", "lab_thing.k[\"y z\"]"]
@@ -192,7 +192,7 @@ fn an_unknown_creation_of_what_is_not_in_the_state_is_settled_by_forgetting() {
         lab.run(&["state", "forget", "lab_bucket.a"])
             .expect(0)
             .stdout
-            .contains("stays as it is")
+            .contains("is unchanged")
     );
 }
 

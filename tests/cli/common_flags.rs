@@ -141,12 +141,12 @@ fn json_into_takes_the_form_of_tofu_and_is_no_second_json() {
     let first = lines(&w.read("lines")).remove(0);
     assert_eq!(first["@module"], "tofu.ui", "{first}");
     let run = w.run(&["plan", "-json", "-json-into=lines"]).expect(1);
-    assert!(run.stdout.contains("cannot be given together"), "{run:?}");
+    assert!(run.stdout.contains("cannot be combined"), "{run:?}");
     let run = w.run(&["plan", "--format", "tofu"]).expect(1);
     assert!(run.stderr.contains("--json-into"), "{run:?}");
     for path in ["main.tf", "terraform.tfstate", ".flightdeck/x"] {
         let run = w.run(&["plan", &format!("-json-into={path}")]).expect(1);
-        assert!(run.stderr.contains("not written over"), "{path}: {run:?}");
+        assert!(run.stderr.contains("not overwritten"), "{path}: {run:?}");
     }
     assert_eq!(w.read("main.tf"), TWO);
 }

@@ -188,7 +188,13 @@ fn an_address_that_is_taken_or_none_and_a_command_that_measures_nothing_are_refu
         "{run:#?}"
     );
     let run = w.run(&["stage", "--metrics", "localhost"]).expect(1);
-    assert!(run.stderr.contains("write a port, as 9464"), "{run:#?}");
+    assert!(
+        run.stderr.contains("expected a port, such as 9464"),
+        "{run:#?}"
+    );
     let run = w.run(&["fmt", "--metrics", "0"]).expect(1);
-    assert!(run.stderr.contains("`fmt` calls no plugin"), "{run:#?}");
+    assert!(
+        run.stderr.contains("`fmt` does not support --metrics"),
+        "{run:#?}"
+    );
 }

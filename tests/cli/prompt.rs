@@ -213,7 +213,7 @@ fn init_asks_before_it_copies_a_state_to_a_new_backend() {
     };
     let ask = |w: &Workspace, answer: &str| {
         answered_to(
-            "uses the state at the new place",
+            "uses the state in the new backend",
             w,
             &["init", "-migrate-state"],
             answer,
@@ -222,7 +222,11 @@ fn init_asks_before_it_copies_a_state_to_a_new_backend() {
     let w = moving();
     let (code, shown) = ask(&w, "perhaps\nyes\n");
     assert_eq!(code, 0, "{shown}");
-    assert_eq!(shown.matches("Copy the state there?").count(), 2, "{shown}");
+    assert_eq!(
+        shown.matches("Copy the state to the new backend?").count(),
+        2,
+        "{shown}"
+    );
     assert!(w.read("two.tfstate").contains("terraform_data"));
     assert_eq!(
         w.run(&["state", "list"]).expect(0).stdout,

@@ -44,7 +44,7 @@ fn instances_resources_and_modules_get_other_addresses_and_stay_what_they_are() 
     ]);
     assert_eq!(
         run.expect(0).stdout,
-        "terraform_data.a would be terraform_data.z\n"
+        "terraform_data.a would move to terraform_data.z\n"
     );
     let before = state(&w);
     for (from, to) in [
@@ -173,7 +173,7 @@ fn a_state_is_pushed_unless_it_is_older_or_another_one() {
     let pulled = w.run(&["state", "pull"]).expect(0).stdout;
     w.write("pulled", &pulled);
     let run = w.run(&["state", "push", "pulled"]).expect(0);
-    assert!(run.stdout.contains("so already"), "{run:?}");
+    assert!(run.stdout.contains("already has this state"), "{run:?}");
     w.run(&["state", "rm", "terraform_data.a"]).expect(0);
     let run = w.run(&["state", "push", "pulled"]).expect(1);
     assert!(run.stderr.contains("--force"), "{run:?}");

@@ -163,7 +163,7 @@ fn stages_and_saved_plans_of_a_named_state_are_applied_with_its_name() {
     w.run(&["stage", "--state=a.tfstate", "--out=first"])
         .expect(0);
     let run = w.run(&["deploy", "first"]).expect(1);
-    assert!(run.stderr.contains("no stage named"), "{run:?}");
+    assert!(run.stderr.contains("there is no stage"), "{run:?}");
     w.run(&["deploy", "--state=a.tfstate", "first"]).expect(0);
     w.run(&["plan", "-state=a.tfstate", "-destroy", "-out=p"])
         .expect(0);
@@ -251,9 +251,9 @@ fn files_that_are_no_state_are_not_written_over() {
     for (flags, part) in [
         (&["-state=notes"][..], "cannot be read"),
         (&["-state-out=notes"], "no state file"),
-        (&["-state-out=main.tf"], "not written over"),
-        (&["-backup=main.tf"], "not written over"),
-        (&["-backup=.flightdeck/x"], "not written over"),
+        (&["-state-out=main.tf"], "not overwritten"),
+        (&["-backup=main.tf"], "not overwritten"),
+        (&["-backup=.flightdeck/x"], "not overwritten"),
         (&["-backup=terraform.tfstate"], "another file for -backup"),
         (
             &["-state=x.tfstate", "-backup=./x.tfstate"],

@@ -433,8 +433,8 @@ fn what_a_target_does_not_need_is_left_out_in_words() {
         .expect(0)
         .stdout;
     assert!(
-        staged.contains("terraform_data.b[\"y\"]  left out")
-            && staged.contains("5 to create, of which 2 left out"),
+        staged.contains("terraform_data.b[\"y\"]  deselected")
+            && staged.contains("5 to create, of which 2 deselected"),
         "{staged}"
     );
     w.run(&["deploy", "1"]).expect(0);

@@ -78,7 +78,8 @@ fn commands_that_are_not_there_yet_are_refused_by_name() {
             .collect();
         let run = w.run(&args).expect(1);
         assert!(
-            run.stderr.contains(&format!("`{name}` is not there yet")),
+            run.stderr
+                .contains(&format!("`{name}` is not supported in this version")),
             "{run:?}"
         );
     }
@@ -175,6 +176,6 @@ fn no_lines_of_plugins_are_said_to_be_none() {
     let run = Workspace::new(&[]).run(&["logs"]).expect(0);
     assert_eq!(
         (run.stdout.as_str(), run.stderr.trim()),
-        ("", "no such lines on record")
+        ("", "no matching log lines")
     );
 }

@@ -260,7 +260,7 @@ fn a_schema_with_types_that_are_none_is_of_no_use_and_says_so() {
     says(&seen.diagnostics().concat(), &words);
     let seen = bench.run(&["plugins"], &[]).expect(3);
     says(&seen.stdout, &words);
-    says(&seen.stdout, &["ready, but of no use"]);
+    says(&seen.stdout, &["ready, schema unavailable"]);
 }
 
 #[test]

@@ -199,7 +199,7 @@ fn traces_that_do_not_arrive_are_told_once_and_keep_no_deploy_from_its_end() {
         assert_eq!(seen.stderr.matches("traces do not arrive").count(), 1);
     }
     let seen = bench.run(&["stage", "--otlp", &nobody], &[]).expect(1);
-    says(&seen.stderr, &["`stage` deploys nothing"]);
+    says(&seen.stderr, &["`stage` does not support --otlp"]);
     let seen = bench.run(&["deploy", "--otlp", "127.0.0.1:4317"], &[]);
     says(&seen.expect(1).stderr, &["http://127.0.0.1:4318"]);
 }

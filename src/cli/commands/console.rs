@@ -30,7 +30,7 @@ pub(super) async fn demo(ascii: bool, out: &mut Output) -> Ended {
     let mut options = options(ascii, out)?;
     let refused = |e: std::io::Error| {
         CliError::Refused(format!(
-            "the demo's workspace cannot be written: {e}; TMPDIR says where it goes"
+            "cannot write the demo workspace: {e}; set TMPDIR to a writable directory"
         ))
     };
     // Deleted when the console ends.
@@ -78,7 +78,7 @@ async fn open(mut settings: Settings, options: ConsoleOptions, out: &mut Output)
     let after = async |engine| farewell(engine, out).await;
     Box::pin(app::run(engine, options, told, after))
         .await
-        .map_err(|e| CliError::Refused(format!("the console ended: {e:#}")))?;
+        .map_err(|e| CliError::Refused(format!("the console failed: {e:#}")))?;
     Ok(exit::OK)
 }
 
@@ -127,7 +127,7 @@ fn keys() -> Result<BTreeMap<String, Vec<String>>, CliError> {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
         Err(e) => {
             return Err(CliError::Refused(format!(
-                "{} cannot be read: {e}",
+                "cannot read {}: {e}",
                 safe_path(&path)
             )));
         }
@@ -166,9 +166,9 @@ fn terminal() -> Result<(), CliError> {
         )));
     }
     if std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
-        let what = "the console needs a terminal that can place its cursor, and TERM=dumb says that this one cannot";
+        let why = "the console needs a terminal that can move its cursor, but TERM=dumb says that this one cannot";
         return Err(CliError::Refused(format!(
-            "{what}; set TERM to what it is; {OTHERS}"
+            "{why}; set TERM to the type of this terminal; {OTHERS}"
         )));
     }
     Ok(())

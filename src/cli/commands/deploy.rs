@@ -87,7 +87,7 @@ const APPROVE: &str =
 async fn run(approved: Approved, out: &mut Output) -> Ended {
     if let (Some(stage), Some(flag)) = (&approved.stage, approved.choice.given()) {
         return Err(CliError::Refused(format!(
-            "{flag} cannot be given for stage {stage}, which has been worked out already; leave the flag or the stage out"
+            "{flag} cannot be combined with stage {stage}, which is already planned; remove the flag or the stage"
         )));
     }
     let must_ask = approved.stage.is_none() && !approved.auto_approve;
@@ -246,11 +246,11 @@ async fn find(wanted: &str, session: &Session) -> Result<StageId, CliError> {
     match (number, named) {
         // Such names are refused now, but older stages may have them.
         (Some(number), Some(named)) if number != named => Err(CliError::Refused(format!(
-            "{wanted} is the number of one stage and the name of another, stage #{named}; stage again, with a name that is no number"
+            "{wanted} is the number of one stage and the name of another, stage #{named}; stage again with a name that is not a number"
         ))),
         (Some(id), _) | (None, Some(id)) => Ok(id),
         (None, None) => Err(CliError::Refused(format!(
-            "there is no stage named {wanted:?}; name a number, or a name given with `flightdeck stage --out {wanted}`"
+            "there is no stage {wanted:?}; give the number of a stage, or a name set with `flightdeck stage --out {wanted}`"
         ))),
     }
 }
@@ -286,7 +286,7 @@ async fn approve(
         return Ok(());
     }
     out.note(&format!(
-        "nothing was applied; stage #{stage} stays: run `flightdeck deploy {stage}` to apply it"
+        "nothing was applied; run `flightdeck deploy {stage}` to apply stage #{stage} later"
     ));
     Err(CliError::Said(ERROR))
 }
@@ -300,7 +300,7 @@ async fn failures(session: &Session, summary: &DeploySummary, out: &mut Output) 
     let record = match session.engine.deploy_record(summary.deploy).await {
         Ok(record) => record,
         Err(e) => {
-            tracing::warn!(error = %e, "the deploy's record cannot be read");
+            tracing::warn!(error = %e, "failed to read the record of the deploy");
             return;
         }
     };

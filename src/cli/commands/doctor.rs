@@ -14,6 +14,7 @@ pub(super) async fn run(fix: bool, out: &mut Output) -> Ended {
     let found = examine(&settings).await;
     let mut done = Vec::new();
     if fix {
+        // All remedies are tried: one that fails does not concern the others.
         for what in found.iter().filter_map(|finding| finding.fix.as_ref()) {
             done.push(match mend(what).await {
                 Ok(text) => (true, text),
@@ -81,7 +82,7 @@ fn show(found: &[Finding], fix: bool, out: &mut Output) {
     };
     let (errors_told, warnings_told) = (counted(errors, "error"), counted(warnings, "warning"));
     let (ink, all) = match (errors, warnings) {
-        (0, 0) => (Ink::Green, "nothing is wrong".to_owned()),
+        (0, 0) => (Ink::Green, "no problems found".to_owned()),
         (0, _) => (Ink::Yellow, warnings_told),
         (_, 0) => (Ink::Red, errors_told),
         _ => (Ink::Red, format!("{errors_told}, {warnings_told}")),

@@ -64,12 +64,13 @@ fn show(out: &mut Output, group: &FailureGroup) {
         group
             .followed_by
             .as_deref()
-            .map_or("not tried again".into(), safe)
+            .map_or("not retried".into(), safe)
     ));
     // A panic is explained by its first lines, other failures by the last ones.
     let panic = group.last_lines.iter().position(|line| opens_panic(line));
     let from = panic.unwrap_or_else(|| group.last_lines.len().saturating_sub(LINES));
     for (i, line) in group.last_lines.iter().enumerate().skip(from).take(LINES) {
+        // Failures recorded by older versions have lines without times.
         let time = group
             .last_lines_at
             .get(i)

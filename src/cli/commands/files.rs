@@ -35,7 +35,7 @@ const CONFIGURATION: [&str; 12] = [
     ".terraform.lock.hcl",
     "bluelink.deploy.json",
 ];
-const IS_CONFIGURATION: &str = "is a file of the configuration, by its name or as a link to one, and is not written over; name a file with another ending";
+const IS_CONFIGURATION: &str = "is a configuration file, by its name or as a link to one, and is not overwritten; choose a name with another suffix";
 /// Time limit for a reader to open a pipe.
 const READER: Duration = Duration::from_secs(60);
 /// Time that a pipe may stay full after a signal before its reader counts as gone.
@@ -53,7 +53,7 @@ pub(in crate::cli) fn check(path: &Path) -> Result<(), CliError> {
     if path == Path::new("-") {
         return Err(refused(
             path,
-            "is no file here: stdout has what is shown; name a file (./- for one of that name, /dev/stdout for stdout)",
+            "does not mean stdout here; name a file (`./-` for a file of that name, `/dev/stdout` for stdout)",
         ));
     }
     // The target of a link counts as well as the link's own name.
@@ -75,7 +75,7 @@ pub(in crate::cli) fn check(path: &Path) -> Result<(), CliError> {
     if is_state {
         return Err(refused(
             path,
-            "is where the state of this workspace is kept, and is not written over; name another file",
+            "has the state of this workspace, and is not overwritten; name another file",
         ));
     }
     not_linked(path)
@@ -108,7 +108,6 @@ fn is_configuration(path: &Path) -> bool {
 }
 
 fn own_directories() -> Vec<PathBuf> {
-    // Device and inode also identify hard links and bind mounts.
     let mut all: Vec<PathBuf> = OWN.iter().map(PathBuf::from).collect();
     all.push(home::data_dir(Path::new(".")));
     all
@@ -144,6 +143,7 @@ fn is_named(path: &Path, other: &Path) -> bool {
 }
 
 fn same(path: &Path, other: &Path) -> bool {
+    // Device and inode also identify hard links and bind mounts.
     let id = |path: &Path| {
         let found = std::fs::metadata(path).ok()?;
         Some((found.dev(), found.ino()))
@@ -167,7 +167,7 @@ fn not_linked(path: &Path) -> Result<(), CliError> {
 
 fn belongs(dir: &Path) -> String {
     format!(
-        "belongs to what flightdeck keeps in {}, and is not written over; name a file elsewhere",
+        "belongs to {}, which flightdeck manages, and is not overwritten; name a file elsewhere",
         dir.file_name().unwrap_or_default().to_string_lossy()
     )
 }
@@ -199,7 +199,7 @@ pub(super) async fn write_private(path: &Path, text: String) -> Result<(), CliEr
         Err(why) => why.to_string(),
     };
     Err(CliError::Refused(format!(
-        "cannot write {}: {why}; name a file in a directory that exists and may be written",
+        "cannot write {}: {why}; name a file in a directory that exists and is writable",
         safe_path(path)
     )))
 }
@@ -229,7 +229,7 @@ pub(in crate::cli) fn create_private(path: &Path) -> Result<PrivateFile, CliErro
     check(path)?;
     PrivateFile::open(path, &AtomicBool::new(false)).map_err(|why| {
         CliError::Refused(format!(
-            "cannot write {}: {why}; name a file in a directory that exists and may be written",
+            "cannot write {}: {why}; name a file in a directory that exists and is writable",
             safe_path(path)
         ))
     })
@@ -289,7 +289,10 @@ fn open(path: &Path, stop: &AtomicBool) -> std::io::Result<File> {
             Err(e) if waits(&e) => {
                 ended(stop)?;
                 if Instant::now() > until {
-                    let why = format!("nobody read this pipe for {} s", READER.as_secs());
+                    let why = format!(
+                        "no process opened this pipe for reading within {} s",
+                        READER.as_secs()
+                    );
                     return Err(std::io::Error::other(why));
                 }
                 std::thread::sleep(LOOK);
@@ -307,7 +310,9 @@ fn send(file: &File, text: &[u8], stop: &AtomicBool) -> std::io::Result<()> {
 /// Like [`send`], but after a signal a full pipe ends the write.
 fn send_unless_asked(file: &File, text: &[u8]) -> std::io::Result<()> {
     send_while(file, text, |full_for| match signals::asked() {
-        true if full_for >= UNREAD => Err(std::io::Error::other("nobody reads it")),
+        true if full_for >= UNREAD => Err(std::io::Error::other(
+            "the pipe is full, and its reader does not read",
+        )),
         _ => Ok(()),
     })
 }

@@ -33,6 +33,8 @@ pub(super) fn run(args: &FmtArgs, out: &mut Output) -> Ended {
         for path in paths {
             match fmt::files(path, args.recursive) {
                 Ok(files) => {
+                    // Files that were only found must not be links out of the directory. A file
+                    // named by the operator may be.
                     let found_in = path.is_dir().then_some(path.as_path());
                     files
                         .iter()
@@ -98,8 +100,7 @@ fn standard_input(args: &FmtArgs, out: &mut Output, seen: &mut Seen) -> Result<(
     const NAME: &str = "<stdin>";
     if args.paths.len() > 1 {
         return Err(CliError::Refused(
-            "`-` stands for standard input, and for nothing beside it; give either that or paths"
-                .to_owned(),
+            "`-` (standard input) cannot be combined with paths; give one or the other".to_owned(),
         ));
     }
     let mut text = String::new();
@@ -108,10 +109,10 @@ fn standard_input(args: &FmtArgs, out: &mut Output, seen: &mut Seen) -> Result<(
         // One byte more than the limit shows that the input is too large.
         .take(MOST + 1)
         .read_to_string(&mut text);
-    read.map_err(|e| CliError::Refused(format!("standard input cannot be read: {e}")))?;
+    read.map_err(|e| CliError::Refused(format!("cannot read standard input: {e}")))?;
     if text.len() as u64 > MOST {
         return Err(CliError::Refused(format!(
-            "standard input is larger than {} MiB; give the file's name instead",
+            "standard input is larger than {} MiB; pass the name of the file instead",
             MOST >> 20
         )));
     }

@@ -21,7 +21,7 @@ pub(super) async fn run(args: GraphArgs, out: &mut Output) -> Ended {
         (GraphKind::Apply, None) => DrawnGraph::NoChanges,
         (_, Some(_)) => {
             return Err(CliError::Refused(
-                "of a file that `plan --out` wrote the graph of the deploy is drawn; take --type=apply, or none".to_owned(),
+                "a file that `plan --out` wrote has only the graph of its deploy; use --type=apply, or omit --type".to_owned(),
             ));
         }
         (GraphKind::Plan | GraphKind::PlanRefreshOnly, None) => DrawnGraph::Plan,

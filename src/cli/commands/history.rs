@@ -91,6 +91,7 @@ fn merged<T>(one: Vec<(UnixMs, T)>, other: Vec<(UnixMs, T)>) -> Vec<T> {
     let mut all = Vec::with_capacity(one.len() + other.len());
     let (mut one, mut other) = (one.into_iter().peekable(), other.into_iter().peekable());
     loop {
+        // At equal times the first list goes first.
         let next = match (one.peek(), other.peek()) {
             (Some((a, _)), Some((b, _))) if a < b => other.next(),
             (Some(_), _) => one.next(),
@@ -130,6 +131,7 @@ fn operation_lines(out: &mut Output, operation: &Operation) {
         ),
     );
     let state = match operation.state {
+        // The step tells which half is missing.
         OperationState::HalfReplaced => out.paint(
             Ink::Red,
             &format!("{}: {}", operation.state.word(), operation.step),
@@ -147,7 +149,7 @@ fn operation_lines(out: &mut Output, operation: &Operation) {
         out.line(&format!("        warning: {}", safe_lines(warning)));
     }
     for beside in &operation.beside {
-        out.line(&format!("        beside it: {}", safe(&beside.text())));
+        out.line(&format!("        also requested: {}", safe(&beside.text())));
     }
     let Some(failure) = &operation.failure else {
         return;

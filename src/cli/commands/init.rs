@@ -30,11 +30,12 @@ async fn installed(
     let Err(CliError::Engine(EngineError::StatesToBring { from, to })) = &tried else {
         return tried;
     };
+    // The error names the flags that answer the question.
     if !asks {
         return tried;
     }
     let question = format!(
-        "There is a state in {}, and the backend is {} now.\nCopy the state there? \"yes\" copies it, \"no\" uses the state at the new place: ",
+        "The backend is now {1}, but {0} still has a state.\nCopy the state to the new backend? \"yes\" copies it, \"no\" uses the state in the new backend: ",
         safe(from),
         safe(to)
     );

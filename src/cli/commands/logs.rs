@@ -32,7 +32,7 @@ pub(super) async fn run(wanted: Wanted, out: &mut Output) -> Ended {
     if out.json {
         out.result("logs", fields(json!({ "lines": lines })));
     } else if lines == 0 {
-        out.note("no such lines on record");
+        out.note("no matching log lines");
     }
     Ok(OK)
 }

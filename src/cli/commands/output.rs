@@ -66,7 +66,7 @@ pub(super) fn all(outputs: &[OutputValue], json: bool, out: &mut Output) -> Ende
         return Ok(OK);
     }
     if outputs.is_empty() {
-        out.note("the state has no outputs; those of the root module come with the next deploy");
+        out.note("the state has no outputs; the next deploy adds those of the root module");
     }
     for output in outputs {
         let text = if output.sensitive && !out.flags.show_sensitive {
@@ -82,7 +82,7 @@ pub(super) fn all(outputs: &[OutputValue], json: bool, out: &mut Output) -> Ende
 fn value(output: &OutputValue) -> Result<Value, CliError> {
     let damaged = |why: String| {
         CliError::Refused(format!(
-            "the output {:?} cannot be read from the state: {why}",
+            "cannot read the output {:?} from the state: {why}",
             output.name
         ))
     };
@@ -93,15 +93,16 @@ fn value(output: &OutputValue) -> Result<Value, CliError> {
 
 /// Returns the value of `--raw`, for scripts.
 fn alone(output: &OutputValue, value: &Value) -> Result<String, CliError> {
-    let refused = |what: String| {
+    let refused = |value: String| {
         CliError::Refused(format!(
-            "the output {:?} is {what}, and --raw writes a string, a number or a bool alone; take --json",
+            "the output {:?} is {value}, and --raw prints only a string, a number or a bool; use --json",
             output.name
         ))
     };
     if value.is_null() {
         return Err(refused("null".to_owned()));
     }
+    // As in OpenTofu, a value has a raw form if it converts to a string.
     let text = value.convert(&Type::String);
     let text = text.ok().and_then(|text| text.as_str().map(str::to_owned));
     text.ok_or_else(|| refused(format!("a value of type {}", value.ty().friendly_name())))

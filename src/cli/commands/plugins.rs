@@ -163,12 +163,10 @@ pub(super) async fn installed(name: Option<&str>, launch: bool, out: &mut Output
 fn none_of(part: &str, known: &[String]) -> CliError {
     let hint = match nearest(part, known.iter().map(String::as_str)) {
         Some(near) => format!("did you mean `{near}`?"),
-        None if known.is_empty() => "the workspace uses none".to_owned(),
-        None => format!("there are {}", known.join(", ")),
+        None if known.is_empty() => "there are no plugins".to_owned(),
+        None => format!("known plugins: {}", known.join(", ")),
     };
-    CliError::Refused(format!(
-        "no plugin of this workspace has {part:?} in its name; {hint}"
-    ))
+    CliError::Refused(format!("no plugin has {part:?} in its name; {hint}"))
 }
 
 /// Prints the JSON result. Plugins that became ready are included even after a failure.
@@ -248,7 +246,7 @@ fn show_path(out: &mut Output, path: &PluginPath, used: &[PluginView]) {
     if path.plugins.is_empty() && path.rejected.is_empty() {
         return;
     }
-    out.line("on the plugin path");
+    out.line("Plugin path:");
     for plugin in &path.plugins {
         let fate = fate(path, plugin, used);
         let (kind, id, version) = (plugin.kind.word(), &plugin.id, &plugin.version);
@@ -256,7 +254,7 @@ fn show_path(out: &mut Output, path: &PluginPath, used: &[PluginView]) {
         out.line(&format!("    {}", safe(&line)));
     }
     for (file, why) in &path.rejected {
-        let line = format!("not taken: {}: {why}", file.display());
+        let line = format!("rejected: {}: {why}", file.display());
         out.line(&format!("    {}", safe(&line)));
     }
 }
@@ -271,7 +269,9 @@ fn how(plugin: &PluginView, has_schema: bool) -> (&'static str, Ink, bool) {
         .is_some_and(|v| v.kind == "ready");
     let (word, ink) = match &plugin.state {
         state if state.is_failed() => (state.word(), Ink::Red),
-        _ if ready && !has_schema && !plugin.is_transformer() => ("ready, but of no use", Ink::Red),
+        _ if ready && !has_schema && !plugin.is_transformer() => {
+            ("ready, schema unavailable", Ink::Red)
+        }
         PluginState::Ready { .. } => ("ready", Ink::Green),
         _ if ready => ("ready", Ink::Green),
         other => (other.word(), Ink::Yellow),
@@ -296,7 +296,7 @@ fn show(
         .back()
         .filter(|_| ready)
         .and_then(|a| a.took_ms)
-        .map_or_else(String::new, |ms| format!(", up in {}", duration(ms)));
+        .map_or_else(String::new, |ms| format!(", ready in {}", duration(ms)));
     out.line(&format!(
         "{}  {state}  {version}  {dialect}, launches {}{took}",
         plugin.id,

@@ -14,7 +14,7 @@ pub(super) fn completions(shell: clap_complete::Shell, out: &mut Output) -> Ende
 pub(super) fn man(out: &mut Output) -> Ended {
     let mut bytes = Vec::new();
     let broken =
-        |e: std::io::Error| CliError::Refused(format!("the manual page cannot be made: {e}"));
+        |e: std::io::Error| CliError::Refused(format!("cannot generate the manual page: {e}"));
     let mut table = flags::command();
     // Subcommands get their inherited arguments only when the table is built.
     table.build();

@@ -75,6 +75,7 @@ fn branches(module: &ModuleProviders, lead: &str, out: &mut Output) {
             ("├── ", "│   ")
         }
     };
+    // As in OpenTofu, a module's own providers precede its module calls.
     for (address, conditions) in &module.providers {
         let line = format!(
             "{lead}{}provider[{}] {}",

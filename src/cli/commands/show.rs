@@ -81,7 +81,7 @@ pub(super) fn read(file: &Path) -> Result<String, CliError> {
         fsroot::read_regular(file).and_then(|bytes| std::io::read_to_string(bytes.as_slice()));
     text.map_err(|e| {
         CliError::Refused(format!(
-            "{} cannot be read: {e}; name a file that `flightdeck plan --out` wrote",
+            "cannot read {}: {e}; name a file that `flightdeck plan --out` wrote",
             safe_path(file)
         ))
     })

@@ -50,7 +50,9 @@ fn with_files(given: &[String], files: &[PathBuf]) -> Result<Vec<String>, CliErr
     for file in files {
         let shown = safe_path(file);
         let text = fsroot::read_input(file, MAX_ADDRESSES, &signals::asked).map_err(|e| {
-            CliError::Refused(format!("{shown} cannot be read for its addresses: {e}; name a file that has one address a line"))
+            CliError::Refused(format!(
+                "cannot read addresses from {shown}: {e}; name a file with one address per line"
+            ))
         })?;
         let text = String::from_utf8_lossy(&text);
         for (n, line) in text
@@ -63,7 +65,7 @@ fn with_files(given: &[String], files: &[PathBuf]) -> Result<Vec<String>, CliErr
             }
             // Parsed here only for an error with file and line; the engine parses it again.
             line.parse::<Target>().map_err(|e| {
-                CliError::Refused(format!("{shown}:{n}: {line:?} is no address: {e}"))
+                CliError::Refused(format!("{shown}:{n}: {line:?} is not an address: {e}"))
             })?;
             all.push(line.to_owned());
         }
@@ -133,6 +135,7 @@ pub(super) async fn work_out(wanted: Wanted, out: &mut Output) -> Ended {
     settings.follow = out.has_lines();
     let mut session = Session::start(settings, out).await?;
     let staged = staged(&mut session, &wanted, out).await;
+    // Diagnostics are flushed after the end of the session, which may report further ones.
     session.end(out).await;
     let (summary, shown) = staged?;
     out.flush_diagnostics();
@@ -141,7 +144,7 @@ pub(super) async fn work_out(wanted: Wanted, out: &mut Output) -> Ended {
         show::stage(out, &shown);
         if let Some(file) = &wanted.file {
             out.note(&format!(
-                "It is kept in {}: `flightdeck apply` with that file applies it, `flightdeck show` shows it.",
+                "Saved the plan to {}. Run `flightdeck apply` with that file to apply it, or `flightdeck show` to show it.",
                 safe_path(file)
             ));
         }

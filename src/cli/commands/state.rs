@@ -134,8 +134,8 @@ fn changed(command: &str, changes: Vec<StateChange>, out: &mut Output) -> Ended 
 
 fn drift_said(drift: DriftKind) -> &'static str {
     match drift {
-        DriftKind::Gone => "gone: the last stage did not find it any more",
-        _ => "changed outside of flightdeck, as the last stage found",
+        DriftKind::Gone => "deleted outside of flightdeck, as found by the last stage",
+        _ => "changed outside of flightdeck, as found by the last stage",
     }
 }
 
@@ -169,11 +169,12 @@ async fn list(filter: Option<&str>, id: Option<&str>, out: &mut Output) -> Ended
 
 async fn show(address: &str, out: &mut Output) -> Ended {
     let rows = rows(Access::ReadOnly, out).await?;
+    // Several, because deposed objects have the address of the current one.
     let found: Vec<&StateRow> = rows.iter().filter(|row| row.address == address).collect();
     if found.is_empty() {
         let near = nearest(address, rows.iter().map(|r| r.address.as_str()));
         let hint = near.map_or_else(
-            || "`flightdeck state list` shows what there is".to_owned(),
+            || "run `flightdeck state list` to list all addresses".to_owned(),
             |near| format!("did you mean `{near}`?"),
         );
         return Err(CliError::Refused(format!(
@@ -246,8 +247,8 @@ pub(super) fn show_rows(rows: &[StateRow], out: &mut Output) {
 async fn use_state(which: UseState, out: &mut Output) -> Ended {
     let settings = settings("state use", Access::ReadWrite, None)?;
     let (with, word) = match which {
-        UseState::Home => (Settled::Home, "the state at its home"),
-        UseState::Record => (Settled::Record, "the state on record"),
+        UseState::Home => (Settled::Home, "the state in the backend"),
+        UseState::Record => (Settled::Record, "the state in the store"),
     };
     let kept = answered(settings, out, |engine| async move {
         engine.use_state(with).await
@@ -260,10 +261,12 @@ async fn use_state(which: UseState, out: &mut Output) -> Ended {
     }
     match kept {
         Some(file) => out.line(&format!(
-            "{word} is gone on with; the other is kept in {}",
+            "using {word} from now on; the other state was saved to {}",
             safe(&file)
         )),
-        None => out.line(&format!("{word} is gone on with; there was no other")),
+        None => out.line(&format!(
+            "using {word} from now on; there was no other state"
+        )),
     }
     Ok(OK)
 }

@@ -18,6 +18,7 @@ pub(super) async fn run(out: &mut Output) -> Result<(), CliError> {
     let refuse = |e| CliError::Engine(EngineError::from(e));
     let mut settings = settings("force-unlock", Access::ReadWrite, None)?;
     out.flags.apply(&mut settings);
+    // Without an engine, which would ask for the lock itself.
     let dir = home::store_here(&settings);
     let store = Store::open(dir, Access::ReadWrite).map_err(EngineError::from)?;
     let Some(holder) = store.holder().await.map_err(refuse)? else {
@@ -35,9 +36,10 @@ pub(super) async fn run(out: &mut Output) -> Result<(), CliError> {
     let instead = "run the command with --force-unlock on a terminal";
     let signals = &mut Signals::listen()?;
     if !confirm("Release its lock?", instead, signals, out).await? {
-        out.note("the lock stays");
+        out.note("the lock was not released");
         return Err(CliError::Said(ERROR));
     }
+    // `None` if the owner released the lock during the prompt.
     if let Some(from) = store
         .force_unlock(this_process("force-unlock"))
         .await

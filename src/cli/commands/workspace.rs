@@ -66,7 +66,7 @@ pub(super) async fn run(command: WorkspaceCommand, out: &mut Output) -> Ended {
                 Box::pin(state::copy_into(&name, state, out)).await?;
             }
             named::select(&dir, &name).map_err(said)?;
-            done("workspace new", &name, "is made, and selected", out);
+            done("workspace new", &name, "was created and selected", out);
         }
         WorkspaceCommand::Select {
             name, or_create, ..
@@ -75,7 +75,7 @@ pub(super) async fn run(command: WorkspaceCommand, out: &mut Output) -> Ended {
             let there = answer(named::exists(&dir, &name, &asked)).await?;
             if !there && !or_create {
                 return Err(CliError::Refused(format!(
-                    "there is no workspace {name:?}; `flightdeck workspace list` shows those that there are, --or-create makes it"
+                    "there is no workspace {name:?}; run `flightdeck workspace list` to list workspaces, or add --or-create to create this one"
                 )));
             }
             if !there {
@@ -86,7 +86,7 @@ pub(super) async fn run(command: WorkspaceCommand, out: &mut Output) -> Ended {
         }
         WorkspaceCommand::Delete { name, force, .. } => {
             answer(named::delete(&dir, &name, force, &asked, &locking)).await?;
-            done("workspace delete", &name, "is gone, with its state", out);
+            done("workspace delete", &name, "was deleted with its state", out);
         }
     }
     Ok(OK)
@@ -106,7 +106,7 @@ pub(super) async fn force_unlock(id: &str, force: bool, out: &mut Output) -> End
         out.note("If the lock's owner still runs, it can overwrite the state that others write.");
         let question = format!("Release lock {id}?");
         if !confirm(&question, "add --force", &mut Signals::listen()?, out).await? {
-            out.note("the lock stays");
+            out.note("the lock was not released");
             return Err(CliError::Said(ERROR));
         }
     }
@@ -115,7 +115,7 @@ pub(super) async fn force_unlock(id: &str, force: bool, out: &mut Output) -> End
     answer(unlocked).await?;
     out.result("force-unlock", fields(json!({ "id": id })));
     if !out.json {
-        out.line(&format!("lock {} is released", safe(id)));
+        out.line(&format!("released the lock {}", safe(id)));
     }
     Ok(OK)
 }

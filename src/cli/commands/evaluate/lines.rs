@@ -43,7 +43,7 @@ impl Lines {
             Ok(editor)
         });
         let editor = editor.transpose().map_err(|e: ReadlineError| {
-            CliError::Refused(format!("the terminal cannot be asked: {e}"))
+            CliError::Refused(format!("cannot start the line editor: {e}"))
         })?;
         Ok(Self {
             editor,
@@ -90,7 +90,7 @@ impl Lines {
 }
 
 fn unreadable(error: impl std::fmt::Display) -> CliError {
-    CliError::Refused(format!("the input cannot be read: {error}"))
+    CliError::Refused(format!("cannot read the input: {error}"))
 }
 
 /// Reads the next line of a pipe.

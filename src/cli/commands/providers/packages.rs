@@ -34,8 +34,8 @@ pub(super) async fn lock(
     };
     let written = shown(out, |tell, stop| install::lock(wanted, tell, stop)).await?;
     let text = match written.changed {
-        true => "The lock file has further hashes.",
-        false => "The lock file has all hashes already.",
+        true => "Added hashes to the lock file.",
+        false => "The lock file already has all hashes.",
     };
     told("providers lock", written, text, out)
 }
@@ -54,7 +54,7 @@ pub(super) async fn mirror(
         platforms,
         ..Elsewhere::default()
     };
-    let text = format!("The mirror is in {}.", safe_path(&dir));
+    let text = format!("Wrote the mirror to {}.", safe_path(&dir));
     let written = shown(out, |tell, stop| install::mirror(wanted, dir, tell, stop)).await?;
     told("providers mirror", written, &text, out)
 }

@@ -155,23 +155,23 @@ fn of_the_language() -> impl Iterator<Item = (String, Value)> {
     let all = [
         (
             "decode_tfvars",
-            "Reads a text of a .tfvars file into an object",
-            ("content", "string", "The text of a .tfvars file"),
+            "Parses the content of a .tfvars file as an object",
+            ("content", "string", "Content of a .tfvars file"),
             "dynamic",
         ),
         (
             "encode_expr",
-            "Writes a value as an expression of the language",
-            ("expr", "dynamic", "The value"),
+            "Encodes a value as an expression of the language",
+            ("expr", "dynamic", "Value to encode"),
             "string",
         ),
         (
             "encode_tfvars",
-            "Writes an object as the text of a .tfvars file",
+            "Encodes an object as the content of a .tfvars file",
             (
                 "input",
                 "dynamic",
-                "An object whose attributes have names of variables",
+                "Object whose attribute names are variable names",
             ),
             "string",
         ),

@@ -53,6 +53,7 @@ async fn replace(
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
     if !auto_approve {
+        // A dry run lists the objects that the confirmation is about.
         let would = engine.replace_provider(from.clone(), to.clone(), true);
         let would = session.wait(out, &mut progress, would).await?;
         if would.is_empty() {
@@ -101,7 +102,7 @@ pub(in crate::cli::commands) fn state_file(file: &Path) -> Result<Vec<u8>, CliEr
     };
     read.map_err(|e| {
         CliError::Refused(format!(
-            "{} cannot be read: {e}; name a state file, or `-` for standard input",
+            "cannot read {}: {e}; name a state file, or `-` for standard input",
             safe_path(file)
         ))
     })
@@ -133,7 +134,7 @@ pub(super) async fn push(file: &Path, force: bool, out: &mut Output) -> Ended {
     .await;
     match pushed? {
         None if !out.json => {
-            out.line("the state is so already; nothing was changed");
+            out.line("the workspace already has this state; nothing was changed");
             out.result(command, fields(json!({ "state_changes": [] })));
             Ok(OK)
         }
@@ -152,7 +153,11 @@ fn said(command: &str, changes: Vec<StateChange>, dry_run: bool, out: &mut Outpu
     if !out.json {
         for change in &changes {
             let to = change.to.as_deref().unwrap_or_default();
-            out.line(&format!("{} would be {}", safe(&change.address), safe(to)));
+            out.line(&format!(
+                "{} would move to {}",
+                safe(&change.address),
+                safe(to)
+            ));
         }
     }
     Ok(OK)
