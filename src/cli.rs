@@ -94,7 +94,7 @@ pub fn main() -> ExitCode {
     {
         Ok(runtime) => runtime,
         Err(e) => {
-            out.problem(&format!("the runtime cannot start: {e}"));
+            out.problem(&format!("cannot start the async runtime: {e}"));
             return ExitCode::from(exit::ERROR);
         }
     };

@@ -265,13 +265,17 @@ impl Command {
             Self::Stage(args) => args.programs.json,
             Self::Deploy(args) => args.programs.json,
             Self::Destroy(args) => args.programs.json,
+            // The `--json` of `output`, `show` and `version` is one document instead of lines.
             _ => false,
         }
     }
 
-    /// In which form a program reads it, where that is not ours; what the environment says of it is
-    /// heeded by commands that take `--format`.
-    /// `into_file` says that the lines go into a file as well.
+    /// Returns the output form of another tool, from the flag or the environment; `None` is
+    /// flightdeck's own. Only commands with `--format` have one. `into_file` is true with
+    /// `--json-into`.
+    ///
+    /// # Errors
+    /// The flag was given without JSON output, or the environment names an unknown form.
     pub(super) fn form(&self, into_file: bool) -> Result<Option<Form>, CliError> {
         let (programs, form): (_, fn() -> Form) = match self {
             Self::Validate(args) => (&args.programs, Form::document),
@@ -287,8 +291,7 @@ impl Command {
             return match programs.format {
                 None => Ok(None),
                 Some(_) => Err(CliError::Refused(
-                    "--format is the form of lines for programs; add --json or --json-into=FILE"
-                        .to_owned(),
+                    "--format needs JSON output; add --json or --json-into=FILE".to_owned(),
                 )),
             };
         }
@@ -300,7 +303,7 @@ impl Command {
         Ok(format.map(|Format::Tofu| form()))
     }
 
-    /// Whether an engine is started for it that may call plugins.
+    /// Returns true if the command starts an engine that may call plugins.
     pub(super) fn calls_plugins(&self) -> bool {
         matches!(
             self,
@@ -318,7 +321,7 @@ impl Command {
         )
     }
 
-    /// Whether it may deploy.
+    /// Returns true if the command may deploy.
     pub(super) fn deploys(&self) -> bool {
         matches!(
             self,
@@ -367,13 +370,14 @@ impl Command {
 pub(super) fn names() -> Vec<String> {
     use clap::CommandFactory;
     let table = Args::command();
+    // Aliases count, so that a slip in `apply` finds `apply`.
     let all = table
         .get_subcommands()
         .flat_map(|c| std::iter::once(c.get_name()).chain(c.get_all_aliases()));
     all.map(str::to_owned).collect()
 }
 
-/// Whether a word names a command.
+/// Returns true if a word is the name of a command.
 pub(super) fn is_command(word: &str) -> bool {
     names().iter().any(|name| name == word)
 }

@@ -64,5 +64,5 @@ fn env_start() -> io::Result<u64> {
     start
         .and_then(|start| start.parse().ok())
         .filter(|start| *start != 0)
-        .ok_or_else(|| io::Error::other("the place of the environment is not shown"))
+        .ok_or_else(|| io::Error::other("/proc/self/stat has no address of the environment"))
 }

@@ -26,11 +26,11 @@ const CHILD: &str = "plugin serve";
 /// Reasons why the text of a variable is no list of arguments.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum SplitError {
-    #[error("it ends inside of quotes, a command substitution or behind a backslash")]
+    #[error("unclosed quotes or command substitution, or a backslash at the end; close the quotes")]
     Open,
-    #[error("it has an unquoted {0:?}; put quotes around the argument")]
+    #[error("unquoted {0:?}; put quotes around the argument")]
     Unquoted(char),
-    #[error("it is not UTF-8")]
+    #[error("its value is not UTF-8")]
     Encoding,
 }
 

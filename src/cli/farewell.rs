@@ -64,7 +64,7 @@ pub(super) async fn farewell(engine: Engine, out: &mut Output) {
                     (next, due) = (rungs.next(), Instant::now() + RUNG);
                 }
                 None => {
-                    progress.say(out, "not everything has ended; `flightdeck history` names what is unknown");
+                    progress.say(out, "some operations did not end; run `flightdeck history` to list unknown outcomes");
                     break;
                 }
             },
@@ -94,15 +94,11 @@ fn begin(engine: &Engine, view: &View, progress: &Progress, out: &Output) -> boo
         .iter()
         .filter(|o| o.state == OperationState::Running)
         .count();
-    let what = if running == 1 {
-        "1 operation that runs is".to_owned()
-    } else {
-        format!("{running} operations that run are")
-    };
+    let plural = if running == 1 { "" } else { "s" };
     progress.say(
         out,
         &format!(
-            "deploy #{} has not ended: {what} waited for; Ctrl-C stops it in steps",
+            "deploy #{}: waiting for {running} running operation{plural}; press Ctrl-C to stop in steps",
             deploy.deploy
         ),
     );

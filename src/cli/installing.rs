@@ -156,6 +156,6 @@ impl Shown {
 fn json_line(step: &Step, out: &mut Output) {
     match serde_json::to_string(step) {
         Ok(text) => out.program_line(&text),
-        Err(e) => tracing::warn!(error = %e, "a step could not be written"),
+        Err(e) => tracing::warn!(error = %e, "failed to write an installation step as JSON"),
     }
 }

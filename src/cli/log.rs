@@ -65,7 +65,7 @@ pub(super) fn start(args: &Args, has_console: bool, path: Option<&Path>, out: &m
 }
 
 fn not_opened(error: &CliError) -> String {
-    format!("warning: the log file cannot be opened: {error}; the log goes to stderr")
+    format!("warning: cannot open the log file: {error}; logging to stderr")
 }
 
 /// Layer for flightdeck's own lines on stderr. `RUST_LOG` overrides the filter.

@@ -211,6 +211,7 @@ pub(super) fn show(out: &mut Output, schema: &ProviderSchema) {
 /// Prints the line of a type with its required arguments.
 fn show_type(out: &mut Output, name: &str, block: &Block) {
     let attributes = block.attributes.iter();
+    // Only required ones: large types have hundreds of optional attributes.
     let required = attributes.filter(|(_, a)| a.required);
     let required: Vec<&str> = required.map(|(name, _)| &**name).collect();
     let needs = match required.is_empty() {

@@ -82,7 +82,7 @@ pub(super) fn settings(
     // `-C` has changed the directory already.
     let here = std::env::current_dir().map_err(|e| {
         CliError::Refused(format!(
-            "the current directory cannot be told: {e}; go to another one, or use -C DIR"
+            "cannot determine the current directory: {e}; change to another directory, or use -C DIR"
         ))
     })?;
     let mut settings = Settings::new(here);
@@ -143,7 +143,7 @@ fn serving(service: &mut ServiceSettings) -> Result<(), CliError> {
     {
         let bytes = room::bytes(&text).ok_or_else(|| {
             CliError::Refused(format!(
-                "FLIGHTDECK_RENEW_ABOVE needs a number of bytes, perhaps with k, M or G behind it, not {text:?}"
+                "FLIGHTDECK_RENEW_ABOVE needs a number of bytes, optionally with the suffix k, M or G, not {text:?}"
             ))
         })?;
         service.renew.memory = Some(bytes);
@@ -261,15 +261,15 @@ impl Session {
                             let begun = self.engine.replacing();
                             self.ask_later = begun > 0;
                             if self.ask_later {
-                                progress.say(out, &format!("stopping: nothing new is started, {begun} replacements that have begun are ended first; once more to kill the plugins"));
+                                progress.say(out, &format!("stopping: no new operations start, and started replacements ({begun}) are completed; interrupt again to kill the plugins"));
                             } else {
-                                progress.say(out, "stopping: nothing new is started, plugins are asked to stop; once more to kill them");
+                                progress.say(out, "stopping: no new operations start, and the plugins are asked to stop; interrupt again to kill them");
                                 self.engine.cancel(CancelRung::AskPlugins);
                             }
                         }
                         2 => {
                             self.ask_later = false;
-                            progress.say(out, "killing the plugins: the outcome of what they were doing will be unknown");
+                            progress.say(out, "killing the plugins: the outcome of running operations will be unknown");
                             self.engine.cancel(CancelRung::KillPlugins);
                             // Killed plugins still need a moment to be recorded as unknown
                             // outcomes.
@@ -348,7 +348,7 @@ impl Session {
         };
         // Shutdown is best effort: a signal may end this wait early.
         if let Err(e) = self.wait(out, &mut progress, stop).await {
-            tracing::debug!(error = %e, "the engine's end was cut short");
+            tracing::debug!(error = %e, "the engine shutdown was interrupted");
         }
     }
 }
@@ -369,7 +369,7 @@ pub(super) fn hear(update: Update, out: &mut Output, progress: &mut Progress) {
         // events.
         Update::Snapshot(view) => {
             let text =
-                "events came faster than they were read; some of them are not in this output"
+                "events arrived faster than they were printed; some are missing in this output"
                     .to_owned();
             out.event(&crate::engine::words::Event {
                 seq: view.seq,

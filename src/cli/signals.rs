@@ -121,7 +121,7 @@ impl Drop for Signals {
 
 fn start() -> Result<(), CliError> {
     let refused =
-        |e: std::io::Error| CliError::Refused(format!("signals cannot be listened to: {e}"));
+        |e: std::io::Error| CliError::Refused(format!("cannot install signal handlers: {e}"));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -182,7 +182,7 @@ fn is_repeated(counted: &mut Option<Instant>, now: Instant) -> bool {
 /// Acts on a signal that the command has not acted on within [`REACTION`].
 #[allow(
     clippy::disallowed_methods,
-    reason = "the way to main may be what does not end; plugins die with the thread that started them"
+    reason = "the return to main may be blocked; plugins end with the thread that started them"
 )]
 async fn follow(number: u32) {
     tokio::time::sleep(REACTION).await;
@@ -192,9 +192,7 @@ async fn follow(number: u32) {
     if rung >= 3 {
         // The command itself ends at the third signal. If it hangs, the process ends here.
         tokio::time::sleep(REACTION).await;
-        eprintln!(
-            "error: ended at the third signal; what was going on then is told by the next start"
-        );
+        eprintln!("error: ended at the third signal; the next start reports unfinished operations");
         for left in state::left_behind() {
             eprintln!("error: {}", safe(&left.to_string()));
         }
@@ -209,7 +207,7 @@ async fn follow(number: u32) {
     }) = told
     {
         let _inside = runtime.enter();
-        eprintln!("stopping: what is being worked out is given up");
+        eprintln!("stopping: cancelling the current work");
         engine.cancel(if rung == 1 {
             CancelRung::StopStarting
         } else {

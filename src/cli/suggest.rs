@@ -14,6 +14,7 @@ pub(super) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
 
 /// Edit distance of two words. A transposition of neighbours counts as one edit.
 fn distance(a: &str, b: &str) -> usize {
+    // Cut, because an argument may be very long and the table is quadratic.
     let (a, b): (Vec<char>, Vec<char>) =
         (a.chars().take(64).collect(), b.chars().take(64).collect());
     let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];

@@ -65,6 +65,7 @@ impl Form {
 fn document(all: &[Diagnostic]) -> String {
     let count = |severity| all.iter().filter(|d| d.severity == severity).count();
     let mut shown = diagnostic::Shown::default();
+    // One cache for all diagnostics, because many of them concern the same file.
     let told: Vec<Value> = all.iter().map(|d| shown.json(d)).collect();
     let errors = count(Severity::Error);
     let all = json!({

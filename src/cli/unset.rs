@@ -97,7 +97,7 @@ impl Hidden {
 impl Drop for Hidden {
     fn drop(&mut self) {
         if let Err(e) = tcsetattr(std::io::stdin(), OptionalActions::Now, &self.0) {
-            tracing::warn!(error = %e, "the terminal still hides what is typed; run `stty echo`");
+            tracing::warn!(error = %e, "failed to restore the terminal's echo; run `stty echo`");
         }
     }
 }

@@ -7,22 +7,24 @@ use crate::engine::words::{BadStageName, LogLevel};
 /// Reasons why the value of a flag is invalid.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(super) enum ValueError {
-    #[error("write a port, as 9464, or an IP address with one, as 127.0.0.1:9464 or [::1]:9464")]
+    #[error(
+        "expected a port, such as 9464, or an IP address with a port, such as 127.0.0.1:9464 or [::1]:9464"
+    )]
     Address(#[source] std::net::AddrParseError),
-    #[error("that is no duration; write 30s, 5m or 1h30m")]
+    #[error("expected a duration, such as 30s, 5m or 1h30m")]
     Duration,
-    #[error("it needs the form NAME=VALUE")]
+    #[error("expected NAME=VALUE")]
     NoPair,
-    #[error("it needs a name before the `=`")]
+    #[error("expected a name before the `=`")]
     NoName,
-    #[error("the name has a space beside it; write NAME=VALUE without spaces around the `=`")]
+    #[error("unexpected space next to the name; write NAME=VALUE without spaces around the `=`")]
     SpacedName,
-    #[error("it needs a time (2026-11-21T08:00:00Z), a date, or how long ago (30m, 2h, 3d)")]
+    #[error("expected a time (2026-11-21T08:00:00Z), a date or an age (30m, 2h, 3d)")]
     Time(#[source] jiff::Error),
     /// A date or time outside of the calendar.
     #[error(transparent)]
     Calendar(#[from] jiff::Error),
-    #[error("a system and a processor are needed, as linux_amd64")]
+    #[error("expected an operating system and an architecture, such as linux_amd64")]
     Platform,
 }
 
@@ -59,7 +61,7 @@ impl Format {
             // Explicit name of flightdeck's own form.
             Some("flightdeck") => Ok(None),
             _ => Err(CliError::Refused(format!(
-                "the environment variable {VARIABLE} names no form that there is: {text:?}; set it to `tofu`, or to `flightdeck` for flightdeck's own lines"
+                "unknown output form {text:?} in the environment variable {VARIABLE}; set it to `tofu`, or to `flightdeck` for flightdeck's own lines"
             ))),
         }
     }
@@ -148,6 +150,7 @@ pub(super) fn since(text: &str) -> Result<i64, ValueError> {
         return Ok(zoned.timestamp().as_millisecond());
     }
     let span: jiff::Span = text.parse().map_err(ValueError::Time)?;
+    // Both `2h` and `-2h` mean two hours ago.
     let then = jiff::Zoned::now().checked_sub(span.abs())?;
     Ok(then.timestamp().as_millisecond())
 }

@@ -76,7 +76,7 @@ fn a_lock_of_another_program_ends_a_command_with_4_unless_it_waits() {
         assert!(run.stderr.contains("waiting up to"), "{run:?}");
     });
     let run = w.run(&["stage", "--lock-timeout", "soon"]).expect(1);
-    assert!(run.stderr.contains("that is no duration"), "{run:?}");
+    assert!(run.stderr.contains("expected a duration"), "{run:?}");
 }
 
 #[test]

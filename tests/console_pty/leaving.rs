@@ -76,11 +76,8 @@ fn a_request_to_end_while_a_change_hangs_asks_the_plugin_to_stop_and_records_the
     std::thread::sleep(Duration::from_millis(50));
     send(pid, Signal::TERM);
     // On the given back screen it says what it waits for, since when, and what comes next.
-    c.wait(
-        "deploy #1 has not ended: 1 operation that runs is waited for",
-        SOON,
-    )
-    .unwrap();
+    c.wait("deploy #1: waiting for 1 running operation", SOON)
+        .unwrap();
     c.wait_until(
         |s| {
             s.contains("0 of 1 done; lab_bucket.logs creating for")

@@ -24,6 +24,7 @@ impl Levels {
             .flatten()
             .filter_map(LogRequest::warning)
             .collect();
+        // An invalid `TF_LOG` concerns both parts, but is reported once.
         warnings.dedup();
         let level = |request: &Option<LogRequest>| {
             request.as_ref().and_then(|request| match request.level() {

@@ -247,6 +247,7 @@ impl Lines {
 
 impl Applied {
     fn count(&mut self, action: Action) {
+        // A replacement is reported as a destroy and a create, and counts as both.
         match action {
             Action::Create => self.add += 1,
             Action::Update => self.change += 1,

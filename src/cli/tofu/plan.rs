@@ -102,6 +102,7 @@ fn as_told(reason: &str) -> String {
 
 /// Counts the changes, as JSON and as text.
 pub(super) fn sums(changes: &[Change]) -> (Value, String) {
+    // A replacement has both actions, so it counts as an addition and as a removal.
     let count = |action: &str| changes.iter().filter(|c| c.does(action)).count();
     let (add, change) = (count("create"), count("update"));
     let (remove, forget) = (count("delete"), count("forget"));
@@ -130,6 +131,7 @@ pub(super) fn outputs(plan: &Value) -> Map<String, Value> {
     let outputs = plan["output_changes"].as_object().unwrap_or(&none);
     let one = |(name, change): (&String, &Value)| {
         let sensitive = change["after_sensitive"] == true || change["before_sensitive"] == true;
+        // Outputs are never replaced, so they have one action.
         let action = match change["actions"][0].as_str() {
             Some("create") => "create",
             Some("update") => "update",
