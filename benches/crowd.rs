@@ -80,7 +80,7 @@ async fn one_call() {
             .unwrap();
     }
     let each = began.elapsed() / CALLS;
-    println!("one call, answered at once               {each:?} of ours (aim 20 µs)");
+    println!("overhead of one call                     {each:?} (target 20 µs)");
 }
 
 /// Keeps 10,000 calls waiting, each of 20 ms: a task that got a response calls again.
@@ -181,12 +181,12 @@ struct Seen {
 }
 
 impl Seen {
-    fn print(mut self, what: &str) {
+    fn print(mut self, load: &str) {
         self.took.sort_unstable();
         // Percentiles of the sorted times.
         let at = |part: usize| self.took[(self.took.len() - 1) * part / 100];
         println!(
-            "{what:<40} a key is on the screen after {:.1} ms (median), {:.1} ms (95 of 100), {:.1} ms at most (aim 33 ms); {} MB before, {} MB after",
+            "{load:<40} key to screen: median {:.1} ms, 95th percentile {:.1} ms, maximum {:.1} ms (target 33 ms); memory: {} MB before, {} MB after",
             ms(at(50)),
             ms(at(95)),
             ms(at(100)),

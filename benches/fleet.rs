@@ -131,19 +131,19 @@ fn main() {
     // In turns, so that variations of the machine affect both.
     let (alone, together) = (0..ROUNDS).map(|_| (one(), all())).unzip();
     let (alone, together) = (middle(alone), middle(together));
-    println!("the slowest alone            {alone} ms to ready");
+    println!("slowest plugin alone         ready after {alone} ms");
     println!(
-        "{PLUGINS} plugins launched at once  {together} ms to the last ({:.2} times, aim 1.2)",
+        "{PLUGINS} plugins at once           all ready after {together} ms ({:.2} times, target 1.2)",
         together as f64 / alone as f64
     );
     let root = quick();
     let (registered, lookup) = (0..ROUNDS).map(|_| served(root.path())).unzip();
     println!(
-        "a plugin registers           {} ms after exec",
+        "plugin registered            {} ms after exec",
         middle(registered)
     );
     println!(
-        "a lookup by a plugin         {:.2} ms (aim 2 ms)",
+        "state lookup of a plugin     {:.2} ms (target 2 ms)",
         middle(lookup) as f64 / 1_000.0
     );
 }

@@ -76,7 +76,7 @@ fn change(i: usize) -> ChangeView {
             Action::Create
         },
         action_reason: None,
-        why: "in the configuration and not yet there".into(),
+        why: "new".into(),
         attributes: (0..12).map(attribute).collect(),
         needs: if i > 0 {
             vec![address(i - 1)]

@@ -136,6 +136,7 @@ fn spread(dir: &Path, n: usize) -> Result<(), Box<dyn Error>> {
 }
 
 fn best(dir: &Path, command: &str) -> Result<Duration, Box<dyn Error>> {
+    // The minimum, because other processes can only add to the time.
     let mut took = Duration::MAX;
     for _ in 0..ROUNDS {
         let began = Instant::now();

@@ -47,12 +47,16 @@ pub fn run(source: &str) -> Result<(), Box<dyn Error>> {
     candidates.retain(|kind, _| !refused.contains(kind));
     let chosen: Vec<_> = candidates.into_iter().take(TYPES).collect();
     if chosen.len() < TYPES {
-        return Err(format!("only {} types are content with texts", chosen.len()).into());
+        return Err(format!(
+            "only {} types accept a string for each required argument",
+            chosen.len()
+        )
+        .into());
     }
     write(dir.path(), &required, name, &chosen)?;
     let (took, peak) = watched(dir.path())?;
     println!(
-        "{RESOURCES} resources of {TYPES} types of {source} in {CALLS} calls: validated in {:.2} s, {} kB resident at the most",
+        "{RESOURCES} resources of {TYPES} types of {source} in {CALLS} calls: validated in {:.2} s, peak memory {} kB",
         took.as_secs_f64(),
         peak
     );

@@ -64,7 +64,7 @@ impl Bare {
         let path = handshake
             .address
             .path()
-            .ok_or("the plugin listens on no unix socket")?;
+            .ok_or("the plugin does not listen on a Unix socket")?;
         let socket = UnixStream::connect(path).await?;
         let certificate = handshake
             .certificate
@@ -75,7 +75,7 @@ impl Bare {
         let once = Arc::new(Mutex::new(Some(TokioIo::new(stream))));
         let connector = tower::service_fn(move |_: Uri| {
             let stream = once.lock().ok().and_then(|mut s| s.take());
-            async move { stream.ok_or_else(|| std::io::Error::other("connected once already")) }
+            async move { stream.ok_or_else(|| std::io::Error::other("the only connection is in use")) }
         });
         // The same windows as flightdeck's, so that the transport does not differ.
         let endpoint =

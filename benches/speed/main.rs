@@ -132,7 +132,7 @@ fn main() -> ExitCode {
             let beside = |name| plugin(&subject, &folder.path().join(name));
             let (Some(bare), Some(plugin)) = (beside("bare.json"), beside("objects.json")) else {
                 println!(
-                    "skipped: {}; FLIGHTDECK_TEST_GO_BIN names no folder, fill one with tests/interop/build",
+                    "skipped: {}; build the providers with `tests/interop/build DIR` and set FLIGHTDECK_TEST_GO_BIN=DIR",
                     subject.key
                 );
                 break;

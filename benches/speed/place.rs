@@ -179,7 +179,7 @@ impl Run {
     /// core of its own.
     fn watched(id: u32, began: Instant) -> Result<(Self, bool), String> {
         let pid = i32::try_from(id).ok().and_then(Pid::from_raw);
-        let pid = pid.ok_or("the process has no number")?;
+        let pid = pid.ok_or("the process id is out of range")?;
         let (over, end) = mpsc::channel::<()>();
         std::thread::scope(|scope| {
             // A thread measures the memory, because the figures vanish with the process.
@@ -203,7 +203,9 @@ impl Run {
             let took = began.elapsed();
             // Ends the thread: its channel is closed.
             drop(over);
-            let (peak, late) = looks.join().map_err(|_| "nobody has looked")?;
+            let (peak, late) = looks
+                .join()
+                .map_err(|_| "the thread that measures the memory panicked")?;
             waited.map_err(|e| e.to_string())?;
             let cpu = cpu_of(id);
             Ok((Self { took, peak, cpu }, late))

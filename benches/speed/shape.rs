@@ -18,6 +18,7 @@ impl Kind {
     /// Returns the arguments of object `i`. `on` is the id of the object that it depends on; `None`
     /// means not yet known.
     pub fn config(&self, i: usize, on: Option<&Value>) -> Vec<(&'static str, Value)> {
+        // An unknown value stands for the id of an object that is not created yet.
         let element = match (self.needs, on) {
             (false, _) => Value::string(i.to_string()),
             (true, Some(id)) => id.clone(),

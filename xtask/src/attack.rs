@@ -25,7 +25,7 @@ struct Fixed {
 
 const FIXED: &[Fixed] = &[
     Fixed {
-        what: "servers with the state that are slow or silent, and a signal",
+        what: "slow or silent state servers, and a signal",
         target: "cli",
         filter: "slow_backends",
     },
@@ -35,47 +35,47 @@ const FIXED: &[Fixed] = &[
         filter: "lost_store",
     },
     Fixed {
-        what: "commands of provisioners",
+        what: "provisioner commands",
         target: "cli",
         filter: "provisioners",
     },
     Fixed {
-        what: "replacements cut off",
+        what: "interrupted replacements",
         target: "cli",
         filter: "replaces",
     },
     Fixed {
-        what: "full disks, foreign and damaged stores, loss of power",
+        what: "full disks, foreign and damaged stores, power loss",
         target: "store_trouble",
         filter: "",
     },
     Fixed {
-        what: "links, hard links, pipes and devices at every path that is written",
+        what: "links, hard links, pipes and devices at every written path",
         target: "cli",
         filter: "links",
     },
     Fixed {
-        what: "state files written by others or cut off by a kill",
+        what: "state files written by other programs or truncated by a kill",
         target: "cli",
         filter: "state_file",
     },
     Fixed {
-        what: "plugins that misbehave",
+        what: "misbehaving plugins",
         target: "misbehaving",
         filter: "",
     },
     Fixed {
-        what: "answers with errors, wrong objects and none",
+        what: "responses with errors, wrong objects or no object",
         target: "misbehaving",
         filter: "answers",
     },
     Fixed {
-        what: "provenance of plugins: ways by which a file of a clone could be launched",
+        what: "plugin provenance: ways to launch a file of a clone",
         target: "cli",
         filter: "provenance",
     },
     Fixed {
-        what: "plugins replaced by other contents",
+        what: "plugins with replaced contents",
         target: "cli",
         filter: "plugin_contents",
     },
@@ -94,7 +94,7 @@ const FIXED: &[Fixed] = &[
 /// Runs all attacks. Fails if a guarantee is violated.
 pub fn run(campaign: &Campaign) -> Result<()> {
     // Rows are printed at once, so that an interrupted campaign still has results.
-    println!("| attack | times | met | minutes |\n|---|---|---|---|");
+    println!("| attack | runs | observed | minutes |\n|---|---|---|---|");
     for (attack, home, times) in [
         ("kill", "file", campaign.kills),
         ("kill", "http", campaign.kills),
@@ -129,7 +129,7 @@ fn test(words: &[&str], variables: &[(&str, String)]) -> Result<String> {
     // Skipped tests are reported on stderr, outside of the test harness.
     let aside = String::from_utf8_lossy(&output.stderr).into_owned();
     if !output.status.success() {
-        bail!("a promise was broken:\n{text}{aside}");
+        bail!("a guarantee was violated:\n{text}{aside}");
     }
     Ok(text + &aside)
 }
@@ -151,13 +151,14 @@ fn at_any_moment(attack: &str, home: &str, times: u64, seed: Option<u64>) -> Res
     ];
     let text = test(&words, &variables)?;
     if let Some(why) = text.lines().find(|l| l.starts_with("skipped: ")) {
-        return Ok(format!("| {attack}, the state by {home} | 0 | {why} | 0 |"));
+        return Ok(format!("| {attack}, state in {home} | 0 | {why} | 0 |"));
     }
     let tally = text
         .lines()
         .find_map(|l| l.strip_prefix("tally: "))
-        .ok_or_else(|| eyre!("no tally was printed:\n{text}"))?;
+        .ok_or_else(|| eyre!("the test printed no tally:\n{text}"))?;
     let tally: Value = serde_json::from_str(tally)?;
+    // Counters of events that did not occur are left out.
     let met = tally
         .as_object()
         .into_iter()
@@ -167,7 +168,7 @@ fn at_any_moment(attack: &str, home: &str, times: u64, seed: Option<u64>) -> Res
         .map(|(name, n)| format!("{n} {}", name.replace('_', " ")))
         .collect();
     Ok(format!(
-        "| {attack} at any moment of a deploy, the state by {home} | {} | {} | {} |",
+        "| {attack} at any moment of a deploy, state in {home} | {} | {} | {} |",
         tally["attacks"],
         met.join(", "),
         minutes(began)
@@ -191,6 +192,7 @@ fn fixed_tests(fixed: &Fixed, races: u64) -> Result<String> {
         .lines()
         .find(|l| l.starts_with("test result:"))
         .unwrap_or_default();
+    // The fourth word of `test result: ok. 12 passed; …` is the number.
     let passed = result.split_whitespace().nth(3).unwrap_or("0");
     // A printed line of this form is a figure for the table.
     let mut met: Vec<&str> = text

@@ -94,11 +94,12 @@ pub fn run(options: &Options) -> Result<()> {
         }));
     }
     if cases.is_empty() {
-        bail!("there is no configuration (*.tf, *.tofu, also .json) in these directories");
+        bail!("found no configuration (*.tf, *.tofu, also .json) in these directories");
     }
     let next = AtomicUsize::new(0);
     let table = Mutex::new(BTreeMap::<Verdict, usize>::new());
     std::thread::scope(|scope| {
+        // Applied configurations share the external systems, so they run one at a time.
         for _ in 0..if options.apply {
             1
         } else {
@@ -106,6 +107,7 @@ pub fn run(options: &Options) -> Result<()> {
         } {
             scope.spawn(|| {
                 while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    // A failed step concerns one configuration; the others are still compared.
                     let (verdict, said) = held(case, &programs, options)
                         .unwrap_or_else(|e| (Verdict::NotHeld, vec![format!("{e:#}")]));
                     let mut table = table
@@ -153,6 +155,7 @@ fn configurations(
 ) -> Result<()> {
     const SUFFIXES: [&str; 4] = [".tf", ".tf.json", ".tofu", ".tofu.json"];
     let mut entries: Vec<_> = std::fs::read_dir(tree.join(inside))?.collect::<Result<_, _>>()?;
+    // Sorted, so that two runs print the same order.
     entries.sort_by_key(std::fs::DirEntry::file_name);
     let is_file = |e: &std::fs::DirEntry| e.file_type().is_ok_and(|t| t.is_file());
     if entries.iter().any(|e| {
@@ -164,6 +167,7 @@ fn configurations(
         found.push(inside.to_path_buf());
     }
     for entry in entries {
+        // Hidden directories have installed modules and providers of earlier runs.
         let hidden = entry.file_name().to_string_lossy().starts_with('.');
         if entry.file_type()?.is_dir() && !hidden && depth < DEEP {
             configurations(tree, &inside.join(entry.file_name()), depth + 1, found)?;
@@ -192,6 +196,7 @@ fn names_outside(dir: &Path, depth: usize) -> bool {
         Ok(kind) if kind.is_file() => {
             std::fs::read(entry.path()).is_ok_and(|text| text.windows(2).any(|two| two == b".."))
         }
+        // A link may lead anywhere.
         _ => true,
     })
 }

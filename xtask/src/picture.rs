@@ -71,6 +71,7 @@ impl Canvas {
         let (Ok(x), Ok(y)) = (usize::try_from(x), usize::try_from(y)) else {
             return;
         };
+        // Glyphs may extend past the edge of the picture.
         if x >= self.width || y >= self.height {
             return;
         }
@@ -96,6 +97,7 @@ fn color(c: vt100::Color, default: Rgb) -> Rgb {
         vt100::Color::Default => default,
         vt100::Color::Rgb(r, g, b) => [r, g, b],
         vt100::Color::Idx(i @ 0..16) => NAMED[usize::from(i)],
+        // Colour cube and greys of the 256-colour palette of xterm.
         vt100::Color::Idx(i @ 16..232) => {
             let level = |n: u8| if n == 0 { 0 } else { 55 + 40 * n };
             let i = i - 16;
@@ -116,7 +118,7 @@ impl Painter {
         let load = |name: &str| -> Result<Font> {
             let path = folder.join(name);
             let bytes =
-                fs::read(&path).wrap_err_with(|| format!("{} cannot be read", path.display()))?;
+                fs::read(&path).wrap_err_with(|| format!("cannot read {}", path.display()))?;
             Font::from_bytes(
                 bytes,
                 FontSettings {
@@ -161,8 +163,7 @@ impl Painter {
             );
         }
         let file = BufWriter::new(
-            fs::File::create(path)
-                .wrap_err_with(|| format!("{} cannot be written", path.display()))?,
+            fs::File::create(path).wrap_err_with(|| format!("cannot write {}", path.display()))?,
         );
         let mut encoder = png::Encoder::new(
             file,
@@ -180,6 +181,7 @@ impl Painter {
         if cell.inverse() {
             std::mem::swap(&mut fg, &mut bg);
         }
+        // After the swap, because dim text fades into the background that is visible.
         if cell.dim() {
             fg = mixed(fg, bg);
         }
@@ -280,22 +282,22 @@ pub fn render(frames: &[PathBuf], out: &Path) -> Result<()> {
     let painter = Painter::new()?;
     fs::create_dir_all(out)?;
     for path in frames {
-        let bytes =
-            fs::read(path).wrap_err_with(|| format!("{} cannot be read", path.display()))?;
+        let bytes = fs::read(path).wrap_err_with(|| format!("cannot read {}", path.display()))?;
         let end = bytes
             .iter()
             .position(|b| *b == b'\n')
-            .wrap_err("a frame begins with its size")?;
+            .wrap_err("the frame does not start with its size")?;
         let head = std::str::from_utf8(&bytes[..end])?;
         let (columns, rows) = head
             .split_once(' ')
-            .wrap_err("a frame begins with its size")?;
+            .wrap_err("the frame does not start with its size")?;
         let mut terminal = parser(columns.parse()?, rows.parse()?)?;
+        // A frame does not have the position of the cursor.
         terminal.process(b"\x1b[?25l");
         terminal.process(&bytes[end + 1..]);
         let name = path
             .file_stem()
-            .wrap_err("a frame is a file")?
+            .wrap_err("the frame has no file name")?
             .to_string_lossy()
             .into_owned();
         let to = out.join(format!("{name}.png"));

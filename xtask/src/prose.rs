@@ -69,6 +69,7 @@ impl Patterns {
     }
 
     fn is_banned(&self, text: &str) -> bool {
+        // The text after a match is checked here, because the regex crate has no lookahead.
         self.banned.iter().any(|(phrase, before_to)| {
             phrase
                 .find_iter(text)
@@ -161,7 +162,7 @@ impl Figures {
                 self.comments_inside.per(100.0),
                 AtLeast(3.0),
             ),
-            ("phrases that the glossary bans", banned, AtMost(5.0)),
+            ("banned phrases", banned, AtMost(5.0)),
         ]
     }
 
@@ -182,12 +183,14 @@ impl Figures {
                 doc.push_str(text.trim());
                 continue;
             }
+            // A doc comment ends at the first line of another kind.
             if let Some((start, text)) = doc.take() {
                 self.doc(&format!("{name}:{start}"), &text, patterns);
             }
             let place = format!("{name}:{number}");
             if let Some(comment) = trimmed.strip_prefix("//") {
                 self.comment(&place, comment.trim(), patterns);
+                // Indented lines are taken for function bodies; the measure need not be exact.
                 if line.starts_with("    ") && !is_test {
                     self.comments_inside.counted += 1;
                 }
@@ -201,6 +204,7 @@ impl Figures {
                     self.string(&place, &found[1], patterns);
                 }
             }
+            // A string may contain slashes too, as in a URL.
             if let Some(found) = patterns.trailing.captures(trimmed)
                 && !trimmed.contains('"')
             {
@@ -288,12 +292,13 @@ pub fn run(options: &Options) -> color_eyre::Result<()> {
         }
     }
     let past = report(&figures);
+    // By rank: banned phrases in pages first, then strings, comments and starts of doc comments.
     figures.places.sort();
     for (_, place, text) in figures.places.iter().take(options.list) {
         println!("{place}: {}", text.chars().take(160).collect::<String>());
     }
     if options.check && past > 0 {
-        bail!("{past} figures are past their limits; --list 50 names places that raise them");
+        bail!("{past} figures are past their limits; use --list 50 to list places that raise them");
     }
     Ok(())
 }

@@ -67,7 +67,8 @@ impl Pty {
                 pixel_width: 0,
                 pixel_height: 0,
             })
-            .map_err(|e| eyre!("no pseudo-terminal: {e}"))?;
+            .map_err(|e| eyre!("cannot open a pseudo-terminal: {e}"))?;
+        // The caller's own terminal settings must not change the screen.
         command.env("TERM", "xterm-256color");
         command.env("LANG", "C.UTF-8");
         command.env_remove("NO_COLOR");
@@ -77,7 +78,7 @@ impl Pty {
         let child = pair
             .slave
             .spawn_command(command)
-            .map_err(|e| eyre!("the program does not start: {e}"))?;
+            .map_err(|e| eyre!("cannot start the program: {e}"))?;
         // The reader sees the end of output only once no other handle of the slave is open.
         drop(pair.slave);
         let seen = Arc::new(Mutex::new(Seen {
@@ -87,11 +88,11 @@ impl Pty {
         let mut output = pair
             .master
             .try_clone_reader()
-            .map_err(|e| eyre!("the terminal cannot be read: {e}"))?;
+            .map_err(|e| eyre!("cannot read from the terminal: {e}"))?;
         let writer = pair
             .master
             .take_writer()
-            .map_err(|e| eyre!("the terminal cannot be written: {e}"))?;
+            .map_err(|e| eyre!("cannot write to the terminal: {e}"))?;
         let to = seen.clone();
         let reader = std::thread::Builder::new()
             .name("pty".to_owned())
@@ -108,6 +109,7 @@ impl Pty {
                     // Incomplete frames wait, so that no test sees half of a screen.
                     seen.parser.process(&pending[..whole]);
                     pending.drain(..whole);
+                    // Bytes past the limit are dropped; the screen is still updated.
                     let room = KEPT.saturating_sub(seen.bytes.len()).min(n);
                     seen.bytes.extend_from_slice(&bytes[..room]);
                 }
@@ -128,7 +130,7 @@ impl Pty {
     /// Types text or control characters.
     pub fn keys(&mut self, text: &str) -> Result<()> {
         self.writer.write_all(text.as_bytes())?;
-        self.writer.flush().wrap_err("keys cannot be sent")
+        self.writer.flush().wrap_err("cannot send keys")
     }
 
     /// The screen's text.
@@ -137,7 +139,7 @@ impl Pty {
     }
 
     /// Raw output so far.
-    #[allow(dead_code, reason = "the pictures need it not, the tests do")]
+    #[allow(dead_code, reason = "tests use it, screenshots do not")]
     pub fn bytes(&self) -> Vec<u8> {
         self.seen
             .lock()
@@ -147,7 +149,7 @@ impl Pty {
     }
 
     /// Resizes the terminal.
-    #[allow(dead_code, reason = "the pictures need it not, the tests do")]
+    #[allow(dead_code, reason = "tests use it, screenshots do not")]
     pub fn resize(&self, columns: u16, rows: u16) -> Result<()> {
         let (wide, high) = cells(columns, rows)?;
         self.seen
@@ -163,7 +165,7 @@ impl Pty {
         };
         self.master
             .resize(size)
-            .map_err(|e| eyre!("the terminal keeps its size: {e}"))
+            .map_err(|e| eyre!("cannot resize the terminal: {e}"))
     }
 
     /// Passes the current screen to `look`.
@@ -180,26 +182,27 @@ impl Pty {
     /// Waits until the screen contains a text; the error has the actual screen.
     pub fn wait(&self, what: &str, limit: Duration) -> Result<()> {
         self.wait_until(|s| s.contains(what), limit)
-            .wrap_err_with(|| format!("waited for {what:?}"))
+            .wrap_err_with(|| format!("timed out waiting for {what:?}"))
     }
 
     /// Waits until `wanted` accepts the screen.
     pub fn wait_until(&self, wanted: impl Fn(&str) -> bool, limit: Duration) -> Result<()> {
         let end = Instant::now() + limit;
         loop {
+            // Looked at before the time, so that a slow machine gets a last look.
             let text = self.text();
             if wanted(&text) {
                 return Ok(());
             }
             if Instant::now() > end {
-                return Err(eyre!("the screen says:\n{text}"));
+                return Err(eyre!("the screen shows:\n{text}"));
             }
             std::thread::sleep(LOOK);
         }
     }
 
     /// Process id of the program.
-    #[allow(dead_code, reason = "the pictures need it not, the tests do")]
+    #[allow(dead_code, reason = "tests use it, screenshots do not")]
     pub fn pid(&self) -> Option<u32> {
         self.child.process_id()
     }
@@ -209,6 +212,7 @@ impl Pty {
         let end = Instant::now() + limit;
         loop {
             if let Some(status) = self.child.try_wait()? {
+                // Joined, so that the last output is on the returned screen.
                 if let Some(reader) = self.reader.take() {
                     drop(self.writer);
                     drop(self.master);
@@ -228,7 +232,7 @@ impl Pty {
             if Instant::now() > end {
                 self.child.kill()?;
                 return Err(eyre!(
-                    "the program does not end; the screen says:\n{}",
+                    "the program did not end; the screen shows:\n{}",
                     self.text()
                 ));
             }

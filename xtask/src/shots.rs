@@ -34,7 +34,7 @@ pub fn run(bin: Option<PathBuf>, out: &Path) -> Result<()> {
         Some(bin) => bin,
         None => build()?,
     };
-    let bin = fs::canonicalize(&bin).wrap_err_with(|| format!("{} is not there", bin.display()))?;
+    let bin = fs::canonicalize(&bin).wrap_err_with(|| format!("cannot find {}", bin.display()))?;
     fs::create_dir_all(out)?;
     let album = Album {
         painter: Painter::new()?,
@@ -53,7 +53,7 @@ fn build() -> Result<PathBuf> {
     let done = Command::new("cargo")
         .args(["build", "--release", "-p", "flightdeck"])
         .status()?;
-    ensure!(done.success(), "cargo build has failed");
+    ensure!(done.success(), "`cargo build` failed");
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     Ok(target.join("release").join("flightdeck"))
@@ -73,7 +73,7 @@ fn demo(bin: &Path, columns: u16, rows: u16) -> Result<Pty> {
 fn esc(pty: &mut Pty, gone: &str) -> Result<()> {
     pty.keys("\x1b")?;
     pty.wait_until(|s| !s.contains(gone), SOON)
-        .wrap_err_with(|| format!("waited for {gone:?} to go"))
+        .wrap_err_with(|| format!("timed out waiting until {gone:?} disappears"))
 }
 
 fn tour(bin: &Path, album: &Album) -> Result<()> {
@@ -188,7 +188,7 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     album.shot(&pty, "logs")?;
     pty.keys("q")?;
     let (code, _) = pty.end(LONG)?;
-    ensure!(code == 0, "the console ended with {code}");
+    ensure!(code == 0, "the console exited with {code}");
     Ok(())
 }
 
@@ -210,6 +210,6 @@ fn narrow(bin: &Path, album: &Album) -> Result<()> {
     pty.wait("succeeded in", LONG)?;
     pty.keys("q")?;
     let (code, _) = pty.end(LONG)?;
-    ensure!(code == 0, "the console ended with {code}");
+    ensure!(code == 0, "the console exited with {code}");
     Ok(())
 }

@@ -86,7 +86,7 @@ pub(super) fn built() -> Result<PathBuf> {
         .args(["build", "--release", "--locked", "--bin", "flightdeck"])
         .status()?;
     if !status.success() {
-        bail!("flightdeck could not be built");
+        bail!("`cargo build` of flightdeck failed");
     }
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);

@@ -21,6 +21,7 @@ pub fn held(
         Ok(made) => made,
         Err(said) => return Ok((Verdict::TofuCannotApply, said)),
     };
+    // flightdeck must find the external systems as tofu found them.
     programs.world_anew(within)?;
     let ours = match programs.flightdeck_applies(here, within)? {
         Ok(made) => made,
@@ -31,6 +32,7 @@ pub fn held(
 
 fn compared(theirs: &Made, ours: &Made) -> (Verdict, Vec<String>) {
     let mut said = Vec::new();
+    // Values unknown in the plan, such as generated ids, differ between any two runs.
     let knew = known(&theirs.planned);
     let (a, b) = (objects(&theirs.state, &knew), objects(&ours.state, &knew));
     for name in a.keys().chain(b.keys().filter(|n| !a.contains_key(*n))) {
@@ -119,6 +121,7 @@ fn objects(state: &Value, knew: &BTreeMap<String, Value>) -> BTreeMap<String, Va
                 format!("[{}]", instance["index_key"])
             };
             let address = format!("{module}{kind}.{name}{key}");
+            // An object without a planned change keeps only its address in the comparison.
             let attributes = knew.get(&address).map_or(Value::Null, |unknown| {
                 without(&instance["attributes"], unknown)
             });

@@ -27,6 +27,7 @@ pub enum Verdict {
 
 impl Verdict {
     pub fn is_difference(self) -> bool {
+        // Without `TofuCannotApply` and `NotHeld`: they do not judge flightdeck.
         matches!(
             self,
             Self::TofuAlone
@@ -46,15 +47,21 @@ impl fmt::Display for Verdict {
             Self::SamePlan => "both plan it, and the plans are equal",
             Self::BothRefuse => "both refuse it, at the same places",
             Self::BothRefusePlan => "both refuse to plan it, at the same places",
-            Self::TofuAlone => "tofu alone accepts it",
-            Self::FlightdeckAlone => "flightdeck alone accepts it",
-            Self::OtherPlaces => "both refuse it, at other places",
+            Self::TofuAlone => "only tofu accepts it",
+            Self::FlightdeckAlone => "only flightdeck accepts it",
+            Self::OtherPlaces => "both refuse it, at different places",
             Self::OtherPlan => "both plan it, and the plans differ",
-            Self::SameState => "both plan and apply it to the same state, plan no more than the other again, and destroy it",
-            Self::OtherState => "both apply it, and what is there then, or is planned then, differs",
-            Self::TofuAloneApplies => "both plan it alike, and tofu alone applies it",
-            Self::TofuCannotApply => "both plan it alike, and tofu cannot apply it",
-            Self::NotHeld => "not held against each other: tofu or a provider or module is missing, or took too long",
+            Self::SameState => {
+                "both apply it: equal states and equal second plans, and everything is destroyed"
+            }
+            Self::OtherState => {
+                "both apply it, and the states, the second plans or the destroys differ"
+            }
+            Self::TofuAloneApplies => "equal plans, and only tofu applies it",
+            Self::TofuCannotApply => "equal plans, and tofu cannot apply it",
+            Self::NotHeld => {
+                "not compared: a provider or module is missing, or a step failed or took too long"
+            }
         })
     }
 }
@@ -65,6 +72,7 @@ pub fn places(theirs: &Places, ours: &Places) -> (Verdict, Vec<String>) {
         (true, true) => Verdict::BothAccept,
         (true, false) => Verdict::TofuAlone,
         (false, true) => Verdict::FlightdeckAlone,
+        // The texts may differ; only the places must agree.
         (false, false) if theirs.keys().eq(ours.keys()) => Verdict::BothRefuse,
         (false, false) => Verdict::OtherPlaces,
     };
@@ -86,6 +94,7 @@ pub fn plans((theirs, ours): (&Planned, &Planned)) -> (Verdict, Vec<String>) {
     let (theirs, ours) = match (theirs, ours) {
         (Ok(theirs), Ok(ours)) => (theirs, ours),
         (theirs, ours) => {
+            // A program that has a plan has no errors, so it counts as accepting.
             let none = Places::new();
             let (theirs, ours) = (
                 theirs.as_ref().err().unwrap_or(&none),
@@ -131,11 +140,13 @@ pub fn plans((theirs, ours): (&Planned, &Planned)) -> (Verdict, Vec<String>) {
 /// Drops differences at places where two plans of tofu itself differ: a clock, a random name, a
 /// directory.
 pub fn without_restless(said: Vec<String>, own: &[String]) -> (Verdict, Vec<String>) {
+    // A difference is `PLACE: tofu VALUE, flightdeck VALUE`.
     let place = |line: &str| line.split(": tofu ").next().unwrap_or(line).to_owned();
     let restless: BTreeSet<String> = own.iter().map(|line| place(line)).collect();
     let (restless, left): (Vec<String>, Vec<String>) = said
         .into_iter()
         .partition(|line| restless.contains(&place(line)));
+    // Named even though they do not count, so that a reader can judge them.
     if left.is_empty() {
         let named = restless
             .iter()
@@ -146,6 +157,7 @@ pub fn without_restless(said: Vec<String>, own: &[String]) -> (Verdict, Vec<Stri
 }
 
 fn listed<'v>(list: &'v Value, key: &str) -> BTreeMap<String, &'v Value> {
+    // Deposed objects have the address of the current one, so their key is added.
     let name = |v: &Value| {
         format!(
             "{}{}",
@@ -167,6 +179,7 @@ fn listed<'v>(list: &'v Value, key: &str) -> BTreeMap<String, &'v Value> {
 pub fn differences(at: &str, a: &Value, b: &Value, said: &mut Vec<String>) {
     match (a, b) {
         (Value::Object(a), Value::Object(b)) => {
+            // An absent member is compared as null, because a program may leave null members out.
             let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
             for name in names {
                 differences(
@@ -182,6 +195,7 @@ pub fn differences(at: &str, a: &Value, b: &Value, said: &mut Vec<String>) {
                 differences(&format!("{at}[{i}]"), a, b, said);
             }
         }
+        // One program may write `1` where the other writes `1.0`.
         (Value::Number(x), Value::Number(y)) if x.as_f64() == y.as_f64() => {}
         _ if a == b || is_nothing(a) && is_nothing(b) => {}
         _ => said.push(format!("{at}: tofu {}, flightdeck {}", short(a), short(b))),

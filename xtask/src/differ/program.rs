@@ -56,14 +56,15 @@ pub(super) struct Ran {
 
 impl Programs {
     pub fn new(options: &Options) -> Result<Self> {
+        // Absolute paths, because the programs run in other directories.
         let tofu = options
             .tofu
             .canonicalize()
-            .wrap_err_with(|| format!("there is no {}", options.tofu.display()))?;
+            .wrap_err_with(|| format!("cannot find {}", options.tofu.display()))?;
         let flightdeck = match &options.bin {
             Some(bin) => bin
                 .canonicalize()
-                .wrap_err_with(|| format!("there is no {}", bin.display()))?,
+                .wrap_err_with(|| format!("cannot find {}", bin.display()))?,
             None => built()?,
         };
         let cli = tempfile::NamedTempFile::new()?;
@@ -141,6 +142,7 @@ impl Programs {
             child.stderr.take().ok_or_else(|| eyre!("no stderr"))?,
         );
         std::thread::scope(|scope| {
+            // Both pipes are read at once, because a full one would block the process.
             let stdout = scope.spawn(move || read(&mut out));
             let stderr = scope.spawn(move || read(&mut err));
             let began = Instant::now();
@@ -179,6 +181,7 @@ impl Programs {
             within,
         )?;
         if init.code != Some(0) {
+            // An error in the configuration is an answer; a missing provider or module is none.
             let places = places(lines(&init.stdout).filter_map(|l| l.get("diagnostic").cloned()));
             return Ok(Some(
                 match places
@@ -191,7 +194,7 @@ impl Programs {
                         init.stderr
                             .lines()
                             .next()
-                            .unwrap_or("tofu init failed without words")
+                            .unwrap_or("tofu init failed without a message")
                             .to_owned(),
                     ),
                     None => Answer::Judged(places),
@@ -217,9 +220,10 @@ impl Programs {
     pub fn flightdeck_validates(&self, dir: &Path, within: Duration) -> Result<Places> {
         let ran = self.run(&self.flightdeck, &["validate", "--json"], dir, within)?;
         let found = places(lines(&ran.stdout).filter(|l| l["type"] == "diagnostic"));
+        // An exit code that contradicts the diagnostics is a defect, and no judgement.
         if found.is_empty() != (ran.code == Some(0)) {
             bail!(
-                "flightdeck validate ended with {:?} and {} places: {}",
+                "flightdeck validate ended with {:?} and errors at {} places: {}",
                 ran.code,
                 found.len(),
                 ran.stderr.lines().next().unwrap_or("")
@@ -271,6 +275,7 @@ impl Programs {
     /// Applies the last plan of `tofu_plans`, which is `planned`.
     pub fn tofu_applies(&self, dir: &Path, planned: Value, within: Duration) -> Result<Applied> {
         let state = || -> Result<Value> {
+            // tofu may write no file if the state is empty.
             let file = dir.join("terraform.tfstate");
             Ok(if file.exists() {
                 serde_json::from_slice(&std::fs::read(file)?)?
@@ -354,6 +359,7 @@ impl Programs {
                 .collect()),
             Ok(_) if ran.code != Some(0) => Err(failed("destroy", &ran)),
             Ok(again) => Ok(Made {
+                // The comparison uses the unknown values of tofu's plan only.
                 planned: Value::Null,
                 state: made,
                 again,

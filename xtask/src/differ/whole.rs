@@ -59,6 +59,7 @@ fn differences(at: &str, theirs: &Value, ours: &Value, said: &mut Vec<String>) {
             }
             let alone = b.keys().filter(|name| !a.contains_key(*name));
             said.extend(alone.map(|name| format!("{}: flightdeck alone has it", below(at, name))));
+            // Absent members are reported above; only equal sets can differ in their order alone.
             if a.len() == b.len() && a.keys().ne(b.keys()) && a.keys().all(|n| b.contains_key(n)) {
                 said.push(format!("{at}: members in another order"));
             }
