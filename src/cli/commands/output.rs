@@ -30,7 +30,7 @@ pub(super) async fn run(name: Option<&str>, (json, raw): (bool, bool), out: &mut
             |near| format!("did you mean `{near}`?"),
         );
         return Err(CliError::Refused(format!(
-            "the state has no output {name:?}; {hint}. The next deploy adds outputs that are new in the configuration"
+            "the state has no output {name:?} (the next deploy adds new ones of the configuration); {hint}"
         )));
     };
     if json {

@@ -40,7 +40,7 @@ impl Default for SharedFlags {
 }
 
 impl SharedFlags {
-    /// Applies them to the settings of an engine.
+    /// Applies the flags to the settings of an engine.
     pub(in crate::cli) fn apply(&self, settings: &mut Settings) {
         settings.variables.clone_from(&self.variables);
         settings.lock_state = self.lock;
@@ -48,7 +48,7 @@ impl SharedFlags {
         settings.state_files.clone_from(&self.state);
     }
 
-    /// Use of the states' locks.
+    /// Returns the use of state locks.
     pub(in crate::cli) fn locking(&self) -> Locking {
         Locking {
             is_on: self.lock,
@@ -56,13 +56,13 @@ impl SharedFlags {
         }
     }
 
-    /// A request with the variables.
+    /// Returns a stage request with the variables.
     pub(in crate::cli) fn request(&self) -> StageRequest {
         StageRequest::with_variables(self.variables.clone())
     }
 }
 
-/// The command line as clap knows it, built: each command includes the arguments of all commands.
+/// clap's table of the command line, built: each subcommand includes the global arguments.
 pub(in crate::cli) fn built() -> &'static Command {
     static BUILT: LazyLock<Command> = LazyLock::new(|| {
         let mut table = command();
@@ -72,7 +72,7 @@ pub(in crate::cli) fn built() -> &'static Command {
     &BUILT
 }
 
-/// The command line as clap knows it, with the shared flags of each command.
+/// clap's table of the command line, with the shared flags of each command.
 pub(in crate::cli) fn command() -> Command {
     VERBS
         .iter()
@@ -180,7 +180,7 @@ fn declared(verb: &Verb) -> [Arg; 9] {
     ]
 }
 
-/// Reads a command line.
+/// Parses a command line.
 ///
 /// # Errors
 /// Its arguments are wrong, or ask for help or the version.
