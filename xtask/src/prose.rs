@@ -1,11 +1,16 @@
 //! Measures the language of comments, user-visible strings and Markdown pages, and checks it
 //! against limits.
 //!
+//! Also checks that links between Markdown pages lead to existing files and headings.
+//!
 //! The limits are about twice the worst figures of nextest, jj and tokio-console. They are a
 //! thermometer: only a reader can tell if a sentence is clear.
 
+mod links;
+
 use color_eyre::eyre::{Context, bail};
 use regex::Regex;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -117,6 +122,7 @@ struct Figures {
     /// Lines inside function bodies, and comment lines among them.
     comments_inside: Share,
     banned: usize,
+    broken_links: usize,
     /// Places that raise a figure: rank, place, text.
     places: Vec<(u8, String, String)>,
 }
@@ -127,10 +133,12 @@ enum Limit {
 }
 
 impl Figures {
-    fn rows(&self) -> [(&'static str, f64, Limit); 7] {
+    fn rows(&self) -> [(&'static str, f64, Limit); 8] {
         use Limit::{AtLeast, AtMost};
         #[expect(clippy::cast_precision_loss, reason = "a count of phrases")]
         let banned = self.banned as f64;
+        #[expect(clippy::cast_precision_loss, reason = "a count of links")]
+        let broken_links = self.broken_links as f64;
         [
             (
                 "doc comments that start with a question word, %",
@@ -163,6 +171,7 @@ impl Figures {
                 AtLeast(3.0),
             ),
             ("banned phrases", banned, AtMost(5.0)),
+            ("broken links in Markdown", broken_links, AtMost(0.0)),
         ]
     }
 
@@ -278,6 +287,7 @@ impl Figures {
 pub fn run(options: &Options) -> color_eyre::Result<()> {
     let patterns = Patterns::new()?;
     let mut figures = Figures::default();
+    let mut pages = BTreeMap::new();
     for path in files(&options.dir)? {
         let text =
             std::fs::read(&path).wrap_err_with(|| format!("cannot read {}", path.display()))?;
@@ -287,9 +297,18 @@ pub fn run(options: &Options) -> color_eyre::Result<()> {
         match path.extension().and_then(|e| e.to_str()) {
             Some("rs") => figures.rust(&name, &text, &patterns),
             // Pages below fuzz/ are seeds.
-            Some("md") if !name.starts_with("fuzz") => figures.markdown(&name, &text, &patterns),
+            Some("md") if !name.starts_with("fuzz") => {
+                figures.markdown(&name, &text, &patterns);
+                pages.insert(path.clone(), text.into_owned());
+            }
             _ => {}
         }
+    }
+    for (place, target) in links::broken(&pages) {
+        figures.broken_links += 1;
+        figures
+            .places
+            .push((0, place, format!("broken link to {target}")));
     }
     let past = report(&figures);
     // By rank: banned phrases in pages first, then strings, comments and starts of doc comments.
