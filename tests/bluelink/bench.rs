@@ -1,17 +1,17 @@
-//! A workspace and a plugin path beside it, with the fake plugin installed there.
+//! Workspace with a plugin path that contains the fake plugin.
 
 use crate::support::{Run, Workspace};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where the plugin is installed unless a test says otherwise.
+/// Default installation directory of the fake plugin.
 pub(crate) const USUAL: &str = "providers/bluelink/fake/1.0.0";
 
-/// Where another plugin is.
+/// Installation directory of the second plugin.
 const OTHER: &str = "providers/bluelink/other/1.0.0";
 
-/// What every configuration begins with.
+/// Head of every configuration.
 pub(crate) const HEAD: &str = r#"
 terraform {
   required_providers {
@@ -27,14 +27,14 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// With this configuration after [`HEAD`], and the plugin at its usual place.
+    /// Creates a workspace with [`HEAD`] and `main`, and the fake plugin in its default directory.
     pub(crate) fn new(main: &str) -> Self {
         let bench = Self::empty(&format!("{HEAD}{main}"));
         bench.install(USUAL);
         bench
     }
 
-    /// With another plugin beside it, `bluelink/other`.
+    /// Adds a second plugin, `bluelink/other`.
     pub(crate) fn two(main: &str) -> Self {
         let bench = Self::new("");
         bench.install(OTHER);
@@ -46,12 +46,12 @@ impl Bench {
         bench
     }
 
-    /// A file beside the other plugin.
+    /// Path of a file next to the second plugin.
     pub(crate) fn other(&self, name: &str) -> PathBuf {
         self.root.path().join(OTHER).join(name)
     }
 
-    /// With this whole configuration and no plugin.
+    /// Creates a workspace with exactly this configuration and no plugin.
     pub(crate) fn empty(main: &str) -> Self {
         let root = tempfile::tempdir().unwrap();
         let mut bench = Self {
@@ -81,7 +81,7 @@ impl Bench {
         self.root.path().to_owned()
     }
 
-    /// Puts the plugin there.
+    /// Installs the plugin in this directory of the plugin path.
     pub(crate) fn install(&self, place: &str) {
         let folder = self.root.path().join(place);
         std::fs::create_dir_all(&folder).unwrap();
@@ -89,7 +89,7 @@ impl Bench {
         std::os::unix::fs::symlink(plugin, folder.join("plugin")).unwrap();
     }
 
-    /// A file beside the plugin.
+    /// Path of a file next to the plugin.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.root.path().join(USUAL).join(name)
     }
@@ -126,12 +126,12 @@ impl Bench {
         self.run(&["stage", "--json"])
     }
 
-    /// The calls of a method so far.
+    /// Calls of a method that the plugin recorded so far.
     pub(crate) fn calls(&self, method: &str) -> Vec<Value> {
         calls(&self.file("calls"), method)
     }
 
-    /// The same of the other plugin.
+    /// Calls of a method that the second plugin recorded so far.
     pub(crate) fn calls_of_other(&self, method: &str) -> Vec<Value> {
         calls(&self.other("calls"), method)
     }
@@ -141,11 +141,11 @@ impl Bench {
         world(&self.file("world"))
     }
 
-    /// The same of the other plugin.
+    /// Objects in the second plugin's world.
     pub(crate) fn world_of_other(&self) -> Vec<Value> {
         world(&self.other("world"))
     }
-    /// Changes the one object in the world.
+    /// Changes the only object in the plugin's world, outside flightdeck.
     pub(crate) fn meddle(&self, change: impl Fn(&mut Value)) {
         let mut object = self.world().remove(0);
         change(&mut object);
@@ -153,7 +153,7 @@ impl Bench {
         self.tell(&file, &object.to_string());
     }
 
-    /// The one plugin, as `plugins --json` tells it.
+    /// Runs `plugins --json` and returns the run and its only plugin.
     pub(crate) fn plugin(&self) -> (Run, Value) {
         let run = self.run(&["plugins", "--json"]);
         let all = run.result()["plugins"].as_array().unwrap().clone();
@@ -162,7 +162,7 @@ impl Bench {
         (run, plugin)
     }
 
-    /// The attributes of a resource in the state.
+    /// Attributes of a resource in the state.
     pub(crate) fn stored(&self, kind: &str) -> Value {
         let state: Value = serde_json::from_str(&self.workspace.read("terraform.tfstate")).unwrap();
         let all = state["resources"].as_array().unwrap();
@@ -173,7 +173,7 @@ impl Bench {
 
 fn calls(file: &Path, method: &str) -> Vec<Value> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
-    // The last line may be on its way.
+    // The plugin may still be writing the last line.
     let whole = text
         .lines()
         .filter_map(|l| serde_json::from_str::<Value>(l).ok());
@@ -191,7 +191,7 @@ fn world(folder: &Path) -> Vec<Value> {
     all
 }
 
-/// What a stage would do: `create 1, update 2`; empty where there is nothing to do.
+/// Change counts of a stage, such as `create 1, update 2`; empty without changes.
 pub(crate) fn counts(run: &Run) -> String {
     let result = run.result();
     let all = result["changes"].as_object().unwrap().iter();

@@ -1,4 +1,4 @@
-//! Calls of a plugin that deregisters while it is in use.
+//! Tests of calls to a plugin that deregisters while it is in use.
 
 use crate::bench::Bench;
 use crate::launches::{attempts, logs};
@@ -7,7 +7,7 @@ use serde_json::Value;
 const BOXES: &str =
     "resource \"fake_box\" \"all\" {\n  count = 4\n  name  = \"box-${count.index}\"\n}\n";
 
-/// Calls that the plugin received after the host had agreed to its deregistration.
+/// Calls that the plugin received after the host had accepted its deregistration.
 fn late_calls(bench: &Bench) -> Vec<Value> {
     let text = std::fs::read_to_string(bench.file("calls")).unwrap();
     let all = text.lines().map(|line| serde_json::from_str(line).unwrap());
@@ -30,7 +30,7 @@ fn deregistered_plugin_gets_no_further_call_and_its_successor_gets_the_queued_on
     let run = bench.deploy();
     assert_eq!(late_calls(&bench), Vec::<Value>::new());
     assert!(logs(&bench).contains("it has deregistered: it is not called any more"));
-    // The running call ended with its answer, the others were made by the next process.
+    // The running call ended with its answer; the next process received the others.
     assert_eq!(bench.calls("DeployResource").len(), 4, "{run:#?}");
     assert_eq!(bench.world().len(), 4, "{run:#?}");
     let state = bench.workspace.read("terraform.tfstate");

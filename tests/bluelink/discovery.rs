@@ -1,4 +1,4 @@
-//! Which plugin is taken of those that lie on the plugin path, and what is said of the others.
+//! Tests of the search for plugins on the plugin path, and of the reports about unusable ones.
 
 use crate::bench::{Bench, HEAD, USUAL};
 
@@ -67,7 +67,7 @@ fn version_that_the_constraint_refuses_gets_a_remedy_for_the_plugin_path() {
         let run = bench.run(&[command]);
         assert_ne!(run.code, Some(0), "{run:#?}");
         let said = format!("{}{}", run.stdout, run.stderr);
-        // Lines may be wrapped.
+        // Output lines may be wrapped.
         let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
         for part in [
             "1.0.0, which ~> 3.0 does not allow",
@@ -120,7 +120,7 @@ fn both_families_of_variables_and_of_usual_places_are_searched() {
     ] {
         let usual = bench.workspace.path().with_file_name(place);
         std::fs::create_dir_all(usual.parent().unwrap()).unwrap();
-        // The directory itself may be a link; what is in it may not.
+        // The directory itself may be a symbolic link; its contents may not.
         std::os::unix::fs::symlink(bench.root(), &usual).unwrap();
         bench.stage().expect(0);
         std::fs::remove_file(usual).unwrap();

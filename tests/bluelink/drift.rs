@@ -1,4 +1,4 @@
-//! What was changed in the world beside us, and what of it counts.
+//! Tests of drift: changes outside flightdeck, and the fields that are compared.
 
 use crate::bench::{Bench, counts};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What plugins say is wrong, what is asked again, and what is not known.
+//! Tests of errors from plugins, retries of calls, and unknown outcomes.
 
 use crate::bench::Bench;
 use crate::support::Run;
@@ -11,7 +11,7 @@ fn summaries(run: &Run) -> Vec<String> {
         .collect()
 }
 
-/// With a policy of three further attempts, a few milliseconds apart.
+/// Workspace whose plugin allows three retries, a few milliseconds apart.
 fn bench(main: &str) -> Bench {
     let bench = Bench::new(main);
     bench.tell("retry", "3 0.01 0.05 2");
@@ -75,8 +75,8 @@ fn s2_12_s2_15_bad_input_and_the_unexpected_are_told_with_their_reasons_at_once(
         let run = bench.run(&["deploy", "--auto-approve"]).expect(5);
         assert!(run.stdout.contains(shown), "{run:#?}");
         assert_eq!(bench.calls("DeployResource").len(), 1);
-        // A create that failed has left nothing that is known: the next one creates again, and
-        // sends no state, which would be one without a spec.
+        // A failed create leaves no known object. The next deploy creates again, and sends no state
+        // because a state without a spec is invalid.
         bench.deploy().expect(0);
         assert_eq!(bench.calls("DeployResource")[1]["state"], false);
     }

@@ -1,4 +1,5 @@
-//! Functions of providers in the configuration, and what they ask of each other through us.
+//! Tests of provider functions in the configuration, and of function calls between plugins through
+//! flightdeck.
 
 use crate::bench::Bench;
 use crate::support::Run;
@@ -60,7 +61,7 @@ fn s2_11_a_call_from_plugin_to_plugin_is_a_call_that_is_seen_with_who_has_asked(
     );
 }
 
-/// Two plugins beside each other, of which the other has these functions.
+/// Workspace with two plugins; the second serves only these functions.
 fn two(main: &str, functions: &str) -> Bench {
     let bench = Bench::two(main);
     std::fs::write(bench.other("functions"), functions).unwrap();
@@ -76,7 +77,7 @@ resource "fake_box" "a" { name = "a" }
 resource "other_box" "b" { name = "b" }
 "#;
     let bench = two(main, "through double");
-    // It has none of that name itself, and what it asks for is another's.
+    // The second plugin does not serve `double` itself, so the call reaches the first.
     let run = bench.stage();
     let chain = "asked by bluelink/other in through";
     let lines = run.lines();

@@ -1,5 +1,6 @@
-//! What a plugin has another deploy, destroy and look up while it deploys itself: made as calls
-//! that are seen, on record with the operation, in no state; and what a death in between leaves.
+//! Tests of requests that a plugin sends to its host during a deploy: deploy, destroy or look up an
+//! object of another plugin. Such calls are visible, recorded with the operation, and in no state.
+//! Also tests crashes between request and answer.
 
 use crate::bench::{Bench, counts};
 use crate::live::{Live, operation, until};
@@ -7,10 +8,10 @@ use crate::support::Run;
 use serde_json::{Value, json};
 
 const A: &str = "resource \"fake_box\" \"a\" {\n  name = \"a\"\n}\n";
-/// The other plugin is in use by a box that is there.
+/// Keeps the second plugin in use.
 const OTHER: &str = "resource \"other_box\" \"used\" {\n  name = \"used\"\n}\n";
 
-/// What was answered to what the plugin asked.
+/// Answers that the plugin received to its requests.
 fn answers(bench: &Bench) -> Vec<Value> {
     let all = bench.calls("Asked").into_iter();
     all.map(|a| match a.get("ok") {
@@ -20,7 +21,7 @@ fn answers(bench: &Bench) -> Vec<Value> {
     .collect()
 }
 
-/// With the other plugin at work already, and `a` still to come.
+/// Workspace where the second plugin has a deployed object, and `a` is new.
 fn bench(asks: &str) -> Bench {
     let bench = Bench::two(OTHER);
     bench.deploy().expect(0);
@@ -111,7 +112,7 @@ fn what_a_plugin_has_another_destroy_is_on_record_with_the_id_that_it_had() {
         (&beside["action"], &beside["end"]),
         (&json!("destroy"), &json!("done"))
     );
-    // The other one says that it has not.
+    // The second plugin reports that it did not destroy the object.
     std::fs::write(bench.other("troubles"), "Destroyed not 1\n").unwrap();
     bench.tell("asks", "try b destroy other/box used-1\n");
     let head = bench.workspace.read("main.tf");
@@ -230,7 +231,7 @@ fn what_a_plugin_does_not_answer_that_was_to_deploy_for_another_is_unknown_until
     let told = said(&bench.stage());
     let words = "bluelink/fake asked in deploy #2 for the create of other/box \"inner\", and its end is not on record";
     assert!(told.contains(words), "{told}");
-    // Nothing is made twice.
+    // A creation with an unknown outcome blocks the next deploy.
     let again = said(&bench.deploy().expect(1));
     assert!(again.contains("Nothing is created twice"), "{again}");
     assert_eq!(bench.world_of_other().len(), 2);
@@ -252,7 +253,7 @@ fn a_deed_goes_on_to_its_end_when_who_asked_for_it_is_gone() {
         bench.calls_of_other("DeployResource").len() == 2
     });
     bench.tell("exit-now", "");
-    // Nobody hears the answer any more, and then it is given.
+    // The second plugin answers only after the requesting plugin has crashed.
     deploy.until("the crash", |e| {
         e["type"] == "plugin" && e["plugin"] == "bluelink/fake" && e.to_string().contains("crash")
     });
@@ -287,7 +288,7 @@ fn what_was_asked_for_when_flightdeck_was_killed_is_unknown_and_so_is_who_asked(
     );
     let first = told();
     assert!(first.contains(own) && first.contains(beside), "{first}");
-    // The object goes by its own name, and what is beside it by another.
+    // The object and the requested call are discarded under different names.
     bench.run(&["state", "forget", "fake_box.a"]).expect(0);
     let then = told();
     assert!(!then.contains(own) && then.contains(beside), "{then}");

@@ -1,11 +1,11 @@
-//! Installed providers without a configuration, and what they say of themselves and their types.
+//! Tests of installed providers without a configuration: their metadata and types.
 
 use crate::bench::{Bench, USUAL};
 use crate::launches::attempts;
 use crate::support::Run;
 use serde_json::Value;
 
-/// A plugin path with the fake, and a directory without any configuration.
+/// Plugin path with the fake plugin, and a directory without configuration.
 fn bench() -> Bench {
     let bench = Bench::empty("");
     std::fs::remove_file(bench.workspace.path().join("main.tf")).unwrap();

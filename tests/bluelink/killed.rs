@@ -1,4 +1,4 @@
-//! flightdeck is killed while plugins of both dialects are at work: none of them is left.
+//! Test that no plugin of either dialect survives a killed flightdeck.
 
 use crate::bench::Bench;
 use rustix::process::{Pid, Signal, kill_process};
@@ -54,7 +54,7 @@ fn none_is_left_of_either_dialect_when_flightdeck_is_killed_with_more_processes_
             .unwrap();
         let mut lines = std::io::BufReader::new(host.stdout.take().unwrap()).lines();
         let (mut pids, mut applying) = (BTreeSet::new(), BTreeSet::new());
-        // Until all three are at it, two of them by processes of the same configuration.
+        // Wait until all three apply, two of them in processes of the same configuration.
         while applying.len() < 3 {
             let Some(Ok(line)) = lines.next() else {
                 panic!("it ended by itself, in round {round}: {applying:?}")

@@ -1,4 +1,4 @@
-//! From exec to a namespace that was answered, and every way in which that does not happen.
+//! Tests of launches, from exec to the namespace call, and of every launch failure.
 
 use crate::bench::Bench;
 use crate::support::Run;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 pub(crate) fn phases(attempt: &Value) -> Vec<&str> {
     let all = attempt["phases"].as_array().unwrap().iter();
-    // Its output is beside the others: it may be heard at any moment of them.
+    // `first_output` is recorded independently and can occur between any two phases.
     let names = all.map(|p| p["name"].as_str().unwrap());
     names.filter(|name| *name != "first_output").collect()
 }
@@ -40,7 +40,7 @@ fn s2_06_s2_07_a_plugin_registers_answers_and_is_asked_to_end() {
     );
     let pid = attempt["pid"].as_u64().unwrap();
     assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
-    // Which it was not at first: it knows its host a moment after the reply.
+    // The host must wait: the plugin learns its host's id a moment after the reply.
     assert_eq!(bench.calls("GetNamespace").len(), 1);
 }
 
@@ -241,7 +241,7 @@ fn process_that_was_not_launched_is_refused_over_every_kind_of_socket_and_in_eve
     bench.tell("faults", "foreigner\n");
     let (run, plugin) = bench.plugin();
     run.expect(0);
-    // The plugin itself registers after it, in the same launch.
+    // The launched plugin registers after the refused process, in the same launch attempt.
     assert_eq!(attempts(&plugin).len(), 1);
     assert_eq!(attempts(&plugin)[0]["verdict"]["kind"], "ready");
     let said = logs(&bench);
@@ -276,7 +276,7 @@ fn registration_of_another_process_is_one_notice_and_a_warning_in_the_log() {
     let refused = "is refused: it does not come from process";
     let said = format!("{}{}", run.stdout, run.stderr);
     let notes = said.lines().filter(|line| line.contains("note: "));
-    // The other process makes many calls: one notice is enough.
+    // The refused process makes many calls, but one notice is enough.
     let of_it = notes.filter(|line| line.contains(refused)).count();
     assert_eq!(of_it, 1, "{run:#?}");
     let warnings = bench.run(&["logs", "--level", "warn"]).expect(0).stdout;
@@ -352,7 +352,7 @@ fn a_plugin_does_not_outlive_a_host_that_is_killed() {
     host.kill().unwrap();
     host.wait().unwrap();
     let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
-    // The system ends it; nobody is told when.
+    // The kernel kills the plugin, which no event reports.
     while plugin.exists() && std::time::Instant::now() < until {
         std::thread::yield_now();
     }

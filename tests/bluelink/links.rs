@@ -1,5 +1,5 @@
-//! Links between two resources, from the first stage to the end: what they are staged as, made,
-//! changed and taken away, and what of them is kept.
+//! Tests of links between two resources: how they are staged, created, updated and removed, and the
+//! link's data in the state.
 
 use crate::bench::{Bench, counts};
 use crate::live::operation;
@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 pub(crate) const A: &str =
     "resource \"fake_box\" \"a\" {\n  name   = \"a\"\n  labels = { x = \"1\" }\n}\n";
-/// After the other one, so that ids are the same in each run.
+/// Depends on the other box, so that ids are equal in each run.
 pub(crate) const B: &str =
     "resource \"fake_box\" \"b\" {\n  name       = \"b\"\n  depends_on = [fake_box.a]\n}\n";
 pub(crate) const LINK: &str = "link \"ab\" {\n  from = fake_box.a\n  to   = fake_box.b\n}\n";
 
-/// A plugin with links from boxes to boxes.
+/// Workspace with a plugin that links boxes to boxes.
 pub(crate) fn bench(main: &str) -> Bench {
     let bench = Bench::new(main);
     bench.tell("links", "fake/box::fake/box\n");
@@ -25,7 +25,7 @@ pub(crate) fn whole() -> Bench {
     bench(&format!("{A}{B}{LINK}"))
 }
 
-/// What objects and links went through so far, in order: `create A`, `DestroyResource`.
+/// Calls about objects and links so far, in order: `create A`, `DestroyResource`.
 pub(crate) fn done(bench: &Bench) -> Vec<String> {
     let names = [
         ("UpdateLinkResourceA", "A"),
@@ -47,13 +47,13 @@ pub(crate) fn done(bench: &Bench) -> Vec<String> {
     calls.filter_map(one).collect()
 }
 
-/// The same of links alone.
+/// Calls about links so far, in order.
 pub(crate) fn phases(bench: &Bench) -> Vec<String> {
     let all = done(bench).into_iter();
     all.filter(|what| what.contains(' ')).collect()
 }
 
-/// The kept attributes of the link.
+/// Attributes of the link in the state.
 pub(crate) fn kept(bench: &Bench) -> Value {
     bench.stored("link")["attributes"].clone()
 }
@@ -64,7 +64,7 @@ pub(crate) fn names(bench: &Bench) -> Vec<String> {
         .collect()
 }
 
-/// The lines of a stage about one change.
+/// Lines of a stage about one change.
 fn shown(run: &Run, address: &str) -> String {
     let change = run.lines().into_iter().rev();
     let mut staged = change.filter(|e| e["type"] == "staged");
@@ -129,7 +129,7 @@ fn a_link_is_made_left_alone_changed_and_taken_away_before_its_ends() {
         kept_of("intermediary_resources")["between-a-5"]["type"],
         "fake/box"
     );
-    // Each phase is a call that is seen, and on record with the operation.
+    // Each phase is a visible call, recorded with the operation.
     for method in [
         "UpdateLinkResourceA",
         "UpdateLinkResourceB",
@@ -158,7 +158,7 @@ fn a_link_is_made_left_alone_changed_and_taken_away_before_its_ends() {
         ]
     );
 
-    // What the link has written into `a` is no drift of it.
+    // The link's own change to `a` is not drift of `a`.
     let again = bench.stage().expect(0);
     assert_eq!(counts(&again), "");
     assert!(again.result()["drift"].is_null(), "{again:#?}");
@@ -259,7 +259,7 @@ fn of_a_hard_link_the_end_that_has_to_be_there_first_is_made_first_and_goes_last
     let gone = |i: usize| bench.calls("DestroyResource")[i]["resource"].clone();
     bench.run(&["destroy", "--auto-approve"]).expect(0);
     assert_eq!(gone(0), bench.calls("DeployResource")[1]["resource"]);
-    // What the configuration says goes before what the link would have.
+    // A dependency in the configuration takes precedence over the link's order.
     let bench = whole();
     bench.tell("hard", "");
     bench.deploy().expect(0);

@@ -1,5 +1,5 @@
-//! Links that go wrong: what is asked again, what is kept when one of three phases fails, what is
-//! not known after a death.
+//! Tests of failing links: retries, the state after a failure in one of the three phases, and
+//! unknown outcomes after a crash.
 
 use crate::bench::{Bench, counts};
 use crate::links::{kept, phases, whole};
@@ -13,7 +13,7 @@ const PHASES: [(&str, &str); 3] = [
     ("UpdateLinkIntermediaryResources", "between"),
 ];
 
-/// What they do to a link.
+/// Link whose plugin writes to both ends.
 const WRITE: &str = "link \"ab\" {\n  from = fake_box.a\n  to   = fake_box.b\n  annotations = { \"fake.link.mode\" = \"write\" }\n}\n";
 
 fn change(bench: &Bench) {
@@ -161,7 +161,7 @@ fn a_link_whose_end_failed_halfway_is_there_still_and_can_be_had_whole_or_not_at
     assert!(bench.world()[0]["labels"]["linked"].is_null());
     let all = json!(["resource_a", "resource_b", "intermediaries"]);
     assert_eq!(kept(&bench)["unfinished"], all);
-    // What is to be there after all is made in all its parts.
+    // The link is wanted again, so the next deploy creates all its parts.
     assert_eq!(counts(&bench.stage().expect(0)), "update 1");
     bench.tell("troubles", "");
     bench.deploy().expect(0);
@@ -190,7 +190,7 @@ fn a_plugin_that_dies_in_a_phase_leaves_an_unknown_outcome_and_what_was_done_on_
             !told.contains("state import"),
             "a link cannot be imported: {told}"
         );
-        // Once it is seen to it is made.
+        // After the operator has discarded both unknown outcomes, the link is created.
         bench.run(&["state", "forget", "link.ab"]).expect(0);
         let beside = told.split("state forget '").nth(1).unwrap();
         let beside = beside.split('\'').next().unwrap();

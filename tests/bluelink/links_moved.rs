@@ -1,4 +1,4 @@
-//! Links whose ends have other addresses by now.
+//! Tests of links whose ends have moved to other addresses.
 
 use crate::bench::{Bench, counts};
 use crate::links::{A, B, LINK, kept, names, phases, whole};
@@ -28,7 +28,8 @@ fn a_link_stays_the_same_where_its_ends_move_and_is_taken_away_from_where_they_a
         assert_eq!(data["fake_box_a"]["label"], "b-3", "{data}");
     };
 
-    // By a block, or by hand; with the link, or with its end in the same deploy.
+    // The end moves by a `moved` block or by `state mv`. The link follows, is removed in the same
+    // deploy, or is destroyed with all.
     for by_hand in [false, true] {
         let begin = || {
             let bench = whole();

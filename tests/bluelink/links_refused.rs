@@ -1,4 +1,4 @@
-//! Links that are refused: with the place, why, and what to do.
+//! Tests of links that are refused, with place, reason and remedy.
 
 use crate::bench::Bench;
 use crate::links::{A, B, LINK, bench, whole};
@@ -8,7 +8,7 @@ fn said(run: &Run) -> String {
     format!("{}\n{}", run.stdout, run.stderr)
 }
 
-/// All that is said of a workspace, on one line each.
+/// All diagnostics of a workspace, each on one line.
 fn refused(bench: &Bench) -> String {
     let run = bench.run(&["validate"]);
     let run = match run.code {
@@ -71,7 +71,7 @@ fn two_types_that_no_plugin_links_and_resources_of_other_providers_are_refused()
     let text = refused(&bench(&format!("{A}{data}{to_data}")));
     let words = "terraform_data.t is of terraform.io/builtin/terraform, and links are there between resources of plugins alone that say what it means to link them";
     assert!(text.contains(words), "{text}");
-    // A plugin without links has none.
+    // The plugin in use does not support links.
     let bench = Bench::new(&format!("{A}{B}{LINK}"));
     let text = refused(&bench);
     assert!(
@@ -95,7 +95,7 @@ fn a_plugin_from_before_the_fields_of_links_were_renumbered_is_refused_and_all_e
     }
     bench.main(&format!("{A}{B}"));
     bench.deploy().expect(0);
-    // One that is older than links has none.
+    // A plugin older than links does not support them.
     let older = Bench::new(&format!("{A}{B}"));
     older.tell("old", "");
     older.deploy().expect(0);
@@ -139,7 +139,7 @@ fn what_the_plugin_says_of_a_link_is_told() {
 fn the_plugin_that_links_the_two_types_is_found_and_of_several_it_must_be_said() {
     let two = || {
         let bench = Bench::two("");
-        // Both are about the same objects.
+        // Both plugins work on the same objects.
         std::fs::create_dir(bench.file("world")).unwrap();
         std::os::unix::fs::symlink(bench.file("world"), bench.other("world")).unwrap();
         let head = bench.workspace.read("main.tf");

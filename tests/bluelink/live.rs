@@ -1,4 +1,4 @@
-//! A deploy that goes on while a test looks at what it says.
+//! Running deploy whose events a test reads meanwhile.
 
 use crate::bench::Bench;
 use serde_json::Value;
@@ -7,13 +7,13 @@ use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// How long anything may take to come.
+/// Longest wait for an event.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Live {
     child: Child,
     events: Receiver<Value>,
-    /// All that were heard so far.
+    /// All events read so far.
     heard: Vec<Value>,
 }
 
@@ -38,7 +38,7 @@ impl Live {
         }
     }
 
-    /// Hears events until this one, which may have come before.
+    /// Reads events up to the first that matches, which may already have been read.
     pub(crate) fn until(&mut self, what: &str, is_it: impl Fn(&Value) -> bool) -> Value {
         if let Some(known) = self.heard.iter().find(|e| is_it(e)) {
             return known.clone();
@@ -55,7 +55,7 @@ impl Live {
         }
     }
 
-    /// Sends an interrupt, as a terminal does.
+    /// Sends SIGINT, as a terminal does for ctrl-c.
     pub(crate) fn interrupt(&self) {
         let pid = self.child.id().to_string();
         let sent = std::process::Command::new("kill")
@@ -64,7 +64,7 @@ impl Live {
         assert!(sent.unwrap().success());
     }
 
-    /// Hears all that is left; the exit code, and all events.
+    /// Reads all remaining events; returns the exit code and all events.
     pub(crate) fn end(mut self) -> (Option<i32>, Vec<Value>) {
         let until = Instant::now() + PATIENCE;
         loop {
@@ -79,7 +79,7 @@ impl Live {
         (code, std::mem::take(&mut self.heard))
     }
 
-    /// As nobody can be ready for it.
+    /// Sends SIGKILL.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -88,13 +88,13 @@ impl Live {
 
 impl Drop for Live {
     fn drop(&mut self) {
-        // Of a test that has failed.
+        // Ends the process of a failed test.
         self.child.kill().ok();
         self.child.wait().ok();
     }
 }
 
-/// Waits for what no event tells.
+/// Polls a condition that no event reports.
 pub(crate) fn until(what: &str, is_so: impl Fn() -> bool) {
     let began = Instant::now();
     while !is_so() {
@@ -103,7 +103,7 @@ pub(crate) fn until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// An operation of the last deploy, as it is on record.
+/// Record of an operation of the last deploy.
 pub(crate) fn operation(bench: &Bench, address: &str) -> Value {
     let list = bench.run(&["history", "--json"]).expect(0).result();
     let last = list["history"][0]["deploy"].to_string();

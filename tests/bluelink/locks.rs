@@ -1,5 +1,5 @@
-//! Locks that plugins take on resources: shown with who holds them and who waits, given back with
-//! the call, refused where they would be waited for without an end.
+//! Tests of locks that plugins take on resources: shown with owner and waiting operations, released
+//! with the call, refused if the wait would never end.
 
 use crate::bench::Bench;
 use crate::live::{Live, operation, until};
@@ -19,14 +19,14 @@ fn is_in_line(event: &Value, address: &str) -> bool {
         && event["resource"] == address
 }
 
-/// Each state of locks that was told: who holds which, who waits, whether it is held.
+/// Reported states of locks: owner, waiting operations, and if the lock is held.
 fn told(events: &[Value]) -> Vec<Value> {
     let all = events.iter().filter(|e| e["type"] == "resource_lock");
     all.map(|l| json!([l["name"], l["holder"], l["waiters"], l["held"]]))
         .collect()
 }
 
-/// The answer that a box got to what it asked for.
+/// Answer that a box received to its request.
 fn answer(bench: &Bench, of: &str, asked: &[&str]) -> Option<Value> {
     let mut all = bench.calls("Asked").into_iter();
     all.rfind(|a| a["box"] == of && a["asked"] == json!(asked))
@@ -77,7 +77,7 @@ fn s2_11_who_would_wait_for_ever_is_refused_at_once_and_both_are_told() {
         operation(&bench, "fake_box.a"),
         operation(&bench, "fake_box.b"),
     );
-    // Whoever asked later.
+    // The operation that requested its second lock later fails, which depends on timing.
     let (lost, won, lacks, has) = match a["state"] == "failed" {
         true => (a, b, "tables", "roles"),
         false => (b, a, "roles", "tables"),

@@ -1,8 +1,7 @@
-//! Bluelink's plugins through the real binary: discovered, launched, registered, staged with and
-//! deployed with. The plugin is one of ours on the wire (`plugin/`), with the habits of those that
-//! are built with the official framework.
+//! Tests of Bluelink plugins through the real binary: search, launch, registration, stage and
+//! deploy. The fake plugin (`plugin/`) behaves like plugins built with the official framework.
 
-#![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod bench;
 mod deregistered;
@@ -25,7 +24,7 @@ mod shipped;
 mod stability;
 mod stories;
 #[path = "../cli/support.rs"]
-#[allow(dead_code, reason = "what these tests do not need of it")]
+#[allow(dead_code, reason = "a shared module, of which these tests use a part")]
 mod support;
 mod transformers;
 mod transformers_live;

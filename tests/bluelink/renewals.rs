@@ -1,5 +1,5 @@
-//! A Bluelink plugin that is replaced while it deploys: the new process registers beside the old
-//! one.
+//! Test of a Bluelink plugin that is replaced while it deploys: the new process registers beside
+//! the old one.
 
 use crate::bench::Bench;
 use flightdeck::engine::Engine;
@@ -42,7 +42,7 @@ async fn a_second_registration_counts_while_the_first_process_deploys_and_nothin
     assert_eq!(bench.world().len(), 2);
     engine.shutdown().await;
     let (mut replaced, mut left, mut registered) = (Vec::new(), 0, 0);
-    // All was said before the end of the engine; what comes then is nothing.
+    // No relevant event follows the end of the engine.
     while let Ok(Some(update)) = timeout(Duration::from_secs(2), events.recv()).await {
         let Update::Events(all) = update else {
             panic!("too many events to be seen")

@@ -1,10 +1,10 @@
-//! Providers as they are shipped, which whoever has some can try: each example that lies with them
-//! is discovered, staged, deployed, looked at, and destroyed. The same is done with the fake
-//! plugin.
+//! Tests with released providers: each of their examples is discovered, staged, deployed, checked
+//! for drift, and destroyed. The fake plugin passes the same tests.
 //!
 //! `FLIGHTDECK_TEST_BLUELINK` names a directory of the documented layout (`providers/…/plugin`)
-//! that has `examples/NAME/` with a configuration each. A `drift.sh` beside one changes something
-//! that it has made, from its directory, with the name of the whole directory in that variable.
+//! with a configuration in each `examples/NAME/`. An optional `drift.sh` in an example changes one
+//! of its objects. The script runs in the example's directory and finds the top directory in that
+//! variable.
 
 use crate::bench::{Bench, USUAL, counts};
 use crate::support::Run;
@@ -26,7 +26,7 @@ fn drift(run: &Run) -> Value {
     run.result()["drift"].clone()
 }
 
-/// One example from its first stage to its end; the answer is which types it covers.
+/// Runs one example from its first stage to its destroy; returns the types that it covers.
 fn lives(root: &Path, example: &Path) -> BTreeSet<String> {
     let mut bench = Bench::empty("");
     let path = root.display().to_string();
@@ -69,7 +69,7 @@ fn lives(root: &Path, example: &Path) -> BTreeSet<String> {
     kinds
 }
 
-/// All examples in a directory; the answer is which types they cover.
+/// Runs all examples of a directory; returns the types that they cover.
 fn tried(root: &Path) -> BTreeSet<String> {
     let all = entries(&root.join("examples")).into_iter();
     let all: Vec<PathBuf> = all.filter(|e| e.is_dir()).collect();

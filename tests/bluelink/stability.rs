@@ -1,5 +1,5 @@
-//! Objects that are not stable after a deploy: their values stay, they are marked, the next stage
-//! looks again, and the next deploy waits for them.
+//! Tests of objects that are not stable after a deploy: their values stay, they are marked, the
+//! next stage reads them again, and the next deploy waits for them.
 
 use crate::bench::{Bench, counts};
 use crate::live::Live;
@@ -15,7 +15,7 @@ fn thing(name: &str, looks: u32) -> String {
     )
 }
 
-/// An object that is stable, and one that depends on a value which the plugin has set.
+/// Workspace with a stable object, and one that depends on a computed value.
 fn bench() -> Bench {
     let bench = Bench::new(&thing("s", 1));
     bench.tell("retry", "1 0.01 0.05 2");
@@ -37,7 +37,7 @@ fn summaries(run: &Run) -> Vec<String> {
         .collect()
 }
 
-/// The methods of all calls that a command reported, in their order.
+/// Methods of all calls that a command reported, in order.
 fn methods(events: &[Value], kind: &str) -> Vec<String> {
     let calls = events.iter().filter(|e| e["type"] == kind);
     calls
@@ -144,7 +144,7 @@ fn object_that_is_still_not_stable_is_waited_for_without_another_deploy() {
 
 #[test]
 fn update_that_answers_without_computed_values_keeps_them() {
-    // A null that comes with a stable object is a value; before that it is not known yet.
+    // For a stable object a null is a value; before that, it is an unknown value.
     for (answer, trouble, health) in [
         ("nothing", "", json!("good")),
         (

@@ -1,4 +1,5 @@
-//! What an operator does with resources of a Bluelink plugin, from the first stage to the end.
+//! Tests of an operator's work with resources of a Bluelink plugin, from the first stage to the
+//! destroy.
 
 use crate::bench::{Bench, counts};
 use serde_json::{Value, json};
@@ -176,7 +177,7 @@ fn what_is_not_stable_in_time_has_failed_and_is_kept() {
         "{run:#?}"
     );
     let looks = bench.calls("ResourceHasStabilised").len();
-    // A busy machine looks less often; more often than there is time for, it must not.
+    // A busy machine polls less often, but never more often than the time limit allows.
     assert!((1..=5).contains(&looks), "{looks}");
     let stored = bench.stored("fake_slow_thing");
     assert_eq!(

@@ -1,5 +1,5 @@
-//! Transformers: launched, supervised and shown as plugins are; no configuration can use one, and
-//! so none is ever in anybody's way.
+//! Tests of transformers: they are launched, supervised and shown like plugins. No configuration
+//! can use one, so none may block a configuration.
 
 use crate::bench::{Bench, HEAD};
 use crate::launches::{attempts, phases};
@@ -12,7 +12,7 @@ pub(crate) const ID: &str = "bluelink/run";
 const BOX: &str = "resource \"fake_box\" \"a\" {\n  name = \"a\"\n}\n";
 pub(crate) const UNUSABLE: &str = "a configuration cannot use transformers";
 
-/// With a provider that the configuration uses, and a transformer beside it.
+/// Workspace with a provider that the configuration uses, and a transformer.
 pub(crate) fn bench() -> Bench {
     let bench = Bench::new(BOX);
     add(&bench, PLACE, "bluelink/run");
@@ -32,7 +32,7 @@ pub(crate) fn tell(bench: &Bench, name: &str, text: &str) {
     std::fs::write(file(bench, name), text).unwrap();
 }
 
-/// The transformer, as `plugins --json` tells it.
+/// Runs `plugins --json` and returns the run and its transformer.
 fn transformer(bench: &Bench) -> (Run, Value) {
     let run = bench.run(&["plugins", "--json"]);
     let result = run.result();
@@ -67,7 +67,7 @@ fn a_transformer_is_launched_shown_with_its_name_and_asked_to_end_as_every_plugi
     assert!(is_gone(pid), "it is still there");
     let log = bench.run(&["logs", ID]).expect(0).stdout;
     assert!(log.contains("ended when it was asked to"), "{log}");
-    // It was asked again until it knew its host, and for nothing else.
+    // The name is requested until the transformer knows its host; nothing else is called.
     let calls = std::fs::read_to_string(file(&bench, "calls")).unwrap();
     assert_eq!(calls.trim(), "{\"method\":\"GetTransformName\"}");
     let shown = bench.run(&["plugins"]).expect(0).stdout;
@@ -176,7 +176,7 @@ fn a_configuration_that_names_one_is_told_that_it_is_a_transformer() {
     assert_eq!(of(ID)["found"]["kind"], "transformer");
     let provider = of("registry.opentofu.org/bluelink/run");
     assert_eq!(provider["state"]["state"], "rejected");
-    // There is no registry to be had: what it would say comes first.
+    // The registry is unreachable: the error about the transformer must come first.
     let mut bench = bench;
     bench.set("TF_CLI_CONFIG_FILE", &mirror(&bench));
     let init = bench.run(&["init"]).expect(1);
@@ -185,7 +185,7 @@ fn a_configuration_that_names_one_is_told_that_it_is_a_transformer() {
         format!("What has this id on the plugin path is a transformer, {path}: {UNUSABLE}.");
     assert!(told.contains(&words), "{told}");
     bench.unset("TF_CLI_CONFIG_FILE");
-    // Without a word of which provider it is, the name may be that of any other.
+    // Without `required_providers`, the local name may mean another provider.
     bench.workspace.write(
         "main.tf",
         &format!("{HEAD}resource \"run_thing\" \"t\" {{\n}}\n"),
@@ -214,7 +214,7 @@ fn a_provider_and_a_transformer_of_one_id_are_two_plugins() {
     );
 }
 
-/// A CLI configuration that knows no place but an empty folder.
+/// CLI configuration whose only source is an empty directory.
 fn mirror(bench: &Bench) -> String {
     let folder = bench.root().join("mirror");
     std::fs::create_dir(&folder).unwrap();

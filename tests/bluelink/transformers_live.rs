@@ -1,4 +1,4 @@
-//! Transformers while somebody waits for them, works beside them, or gives them orders.
+//! Tests of transformers during waits, during other work, and under orders.
 
 use crate::bench::Bench;
 use crate::launches::logs;
@@ -13,11 +13,11 @@ use std::io::{BufRead as _, BufReader};
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
-/// How long anything may take to come.
+/// Longest wait for an event.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// `plugins --json` with one transformer that is up and one that never registers, and their
-/// processes.
+/// Starts `plugins --json` with one ready transformer and one that never registers; returns the
+/// process and the plugins' pids.
 fn while_one_is_late(bench: &Bench) -> (std::process::Child, Vec<u64>) {
     add(bench, "transformers/bluelink/late/1.0.0", "bluelink/late");
     let faults = "transformers/bluelink/late/1.0.0/faults";
@@ -27,7 +27,7 @@ fn while_one_is_late(bench: &Bench) -> (std::process::Child, Vec<u64>) {
     let mut host = command.spawn().unwrap();
     let lines = BufReader::new(host.stdout.take().unwrap()).lines();
     let (mut pids, mut up) = (BTreeMap::new(), false);
-    // Ends with the host, which its launches' deadline ends.
+    // The host's launch deadline ends it, and so this loop.
     for line in lines.map_while(Result::ok) {
         let event: Value = serde_json::from_str(&line).unwrap();
         if let Some(pid) = event["attempt"]["pid"].as_u64() {
@@ -48,7 +48,7 @@ fn none_outlives_a_host_that_is_killed() {
     host.kill().unwrap();
     host.wait().unwrap();
     let until = Instant::now() + PATIENCE;
-    // The system ends them; nobody is told when.
+    // The kernel kills them, which no event reports.
     while !pids.iter().all(|pid| is_gone(*pid)) && Instant::now() < until {
         std::thread::yield_now();
     }
@@ -73,12 +73,12 @@ async fn engine(bench: &Bench) -> Engine {
     Engine::start(settings).await.expect("an engine")
 }
 
-/// The transformer, as soon as it is so.
+/// Waits until the transformer matches a condition.
 async fn seen(engine: &Engine, what: &str, is_it: impl Fn(&PluginView) -> bool) -> PluginView {
     let (view, mut events) = engine.subscribe();
     let mut seen = view.plugins.get(&PluginId(ID.into())).cloned();
     let waited = timeout(PATIENCE, async {
-        // Ends with the patience.
+        // Ends after the time limit.
         while !seen.as_ref().is_some_and(&is_it) {
             events.recv().await.expect("the engine goes on");
             let view = engine.subscribe().0;
@@ -115,7 +115,7 @@ async fn one_that_dies_is_an_incident_and_launched_again_while_others_work() {
         "{}",
         again.crashes[0].text
     );
-    // One that runs is not launched a second time.
+    // A running transformer is not launched a second time.
     engine.launch_transformers().await.unwrap();
     engine.stage(StageRequest::default()).await.expect("staged");
     let still = seen(&engine, "it runs", is_ready).await;
@@ -128,7 +128,7 @@ async fn one_that_dies_is_an_incident_and_launched_again_while_others_work() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_operator_stops_starts_and_restarts_it_and_a_stage_does_not_wait_for_it() {
     let bench = bench();
-    // It never registers: whoever waited for it would wait for a minute.
+    // It never registers: a waiting caller would wait for a minute.
     tell(&bench, "faults", "late\n");
     let engine = engine(&bench).await;
     let id = PluginId(ID.into());

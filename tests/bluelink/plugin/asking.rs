@@ -1,6 +1,7 @@
-//! What the fake provider asks of its host while it deploys a box, by the file `asks`: a line each,
-//! NAME WHAT ARGUMENTS, for the box of that name. The answers are in `calls` as `Asked`, and the
-//! first one that is an error is the error of the deploy, but for lines that begin with `try`.
+//! Requests of the fake provider to its host during the deploy of a box. The file `asks` has a line
+//! for each request: NAME REQUEST ARGUMENTS, for the box of that name. The answers are recorded in
+//! `calls` as `Asked`. The first error becomes the error of the deploy, except for lines that begin
+//! with `try`.
 
 use crate::PORTS;
 use crate::convert::{json, node};
@@ -20,10 +21,10 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use tonic::transport::Channel;
 
-/// How long it waits for what a test is to bring about.
+/// Longest wait for a condition that a test must meet.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Asks for all that is to be asked for while this box is deployed.
+/// Sends all requests of the box that is being deployed.
 pub async fn ask(box_name: &str, request: &DeployResourceRequest) -> Result<(), ErrorResponse> {
     let text = std::fs::read_to_string(file("asks")).unwrap_or_default();
     for line in text.lines() {
@@ -53,7 +54,7 @@ pub async fn ask(box_name: &str, request: &DeployResourceRequest) -> Result<(), 
     Ok(())
 }
 
-/// Asks for one thing, and writes down what is answered.
+/// Sends one request and records the answer.
 async fn told(own: &str, words: &[&str], request: &DeployResourceRequest) -> Result<Value, String> {
     let answer = one(own, words, request).await;
     let said = match &answer {
@@ -83,7 +84,7 @@ async fn one(own: &str, words: &[&str], request: &DeployResourceRequest) -> Resu
             deploy(all, false).await
         }
         ["deploy-stable", kind, name] => deploy(deployment(kind, name, request), true).await,
-        // Without the context of the call.
+        // Omits the call context.
         ["deploy-bare", kind, name] => {
             let all = deployment(kind, name, request);
             deploy(
@@ -95,7 +96,7 @@ async fn one(own: &str, words: &[&str], request: &DeployResourceRequest) -> Resu
             )
             .await
         }
-        // Nobody waits for the answer.
+        // The process exits before the answer arrives.
         ["deploy-and-exit", kind, name] => {
             let all = deployment(kind, name, request);
             tokio::spawn(deploy(all, false));
@@ -104,13 +105,13 @@ async fn one(own: &str, words: &[&str], request: &DeployResourceRequest) -> Resu
         }
         ["destroy", kind, id] => destroy(kind, id, request).await,
         ["lookup", kind, id] => lookup(instance, kind, id, context).await,
-        // As many times over one connection; how long one of them took, in microseconds.
+        // Sends the lookup several times over one connection; records microseconds per lookup.
         ["lookup-often", kind, id, times] => often(instance, kind, id, context, times).await,
         ["lookup-elsewhere", kind, id] => lookup("elsewhere".into(), kind, id, context).await,
         ["lock", name] => lock(instance, name, "", context).await,
         ["lock", name, by] => lock(instance, name, by, context).await,
         ["exit"] => std::process::exit(9),
-        // Goes on once all of them are here.
+        // Continues once all named boxes have arrived here.
         ["meet", ref others @ ..] => {
             std::fs::write(file(&format!("met-{own}")), "").unwrap();
             until("", others).await;
@@ -124,7 +125,7 @@ async fn one(own: &str, words: &[&str], request: &DeployResourceRequest) -> Resu
     }
 }
 
-/// Waits for a file, and for others who are to be met.
+/// Waits for a file, and for other boxes to arrive.
 async fn until(name: &str, others: &[&str]) {
     let began = Instant::now();
     let there = || {

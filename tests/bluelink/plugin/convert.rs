@@ -1,5 +1,5 @@
-//! Values of the wire as JSON and back. As in the official framework nothing of a node is left
-//! where it is empty, and a scalar without a value is an error.
+//! Conversion of values between the protocol and JSON. As in the official framework, empty nodes
+//! are omitted, and a scalar without a value is an error.
 
 use proto::bluelink::schema::scalar_value::Value as Scalar;
 use proto::bluelink::schema::{MappingNode, ScalarValue};

@@ -1,4 +1,4 @@
-//! Deregistration, and the mark of calls that arrive after it.
+//! Deregistration, and the marker of calls that arrive after it.
 
 use crate::asking::service;
 use crate::kind;
@@ -8,11 +8,11 @@ use std::time::Duration;
 
 static DONE: AtomicBool = AtomicBool::new(false);
 
-/// How long a running call goes on after the deregistration. No event tells of a call that must
-/// not come.
+/// Time for which a running call continues after the deregistration. No event reports the absence
+/// of a call, so the test must wait.
 const TIME_FOR_CALLS: Duration = Duration::from_millis(400);
 
-/// Deregisters at the host; the answer is whether the host agrees.
+/// Deregisters at the host; returns the host's answer.
 pub async fn deregister(host_id: &str) -> bool {
     let request = PluginDeregistrationRequest {
         plugin_type: kind("").into(),
@@ -24,13 +24,13 @@ pub async fn deregister(host_id: &str) -> bool {
     answer.is_ok_and(|answer| answer.into_inner().success)
 }
 
-/// Deregisters in the middle of a call, which goes on for a while.
+/// Deregisters during a call, which continues for a while.
 pub async fn within_call(host_id: &str) {
     assert!(deregister(host_id).await, "the host refused it");
     tokio::time::sleep(TIME_FOR_CALLS).await;
 }
 
-/// Whether this process has deregistered.
+/// True once this process has deregistered.
 pub fn is_done() -> bool {
     DONE.load(Ordering::SeqCst)
 }

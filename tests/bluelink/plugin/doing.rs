@@ -1,4 +1,4 @@
-//! What the calls of a provider do, and what they do wrong.
+//! Implementation of the provider's calls, and their faults.
 
 use crate::convert::{json, node};
 use crate::place::{called, next_trouble};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-/// Whom it has registered at, once it knows.
+/// Id of the host that accepted the registration, once known.
 #[derive(Clone, Default)]
 pub struct Host(Arc<Mutex<Option<String>>>);
 
@@ -41,7 +41,7 @@ pub fn unexpected(message: impl Into<String>) -> ErrorResponse {
     error(ErrorCode::Unexpected, message)
 }
 
-/// Reasons, as the framework packs them: JSON in bytes in any.
+/// Encodes reasons as the framework does: JSON in the bytes of an `Any`.
 pub fn bad_input(reasons: &[&str]) -> ErrorResponse {
     let json = json!({"failureReasons": reasons}).to_string();
     let mut value = vec![0x0a, u8::try_from(json.len()).unwrap()];
@@ -59,8 +59,7 @@ pub fn bad_input(reasons: &[&str]) -> ErrorResponse {
 }
 
 impl Fake {
-    /// What every call begins with: the host is the one it registered at, and what is to go wrong
-    /// goes wrong.
+    /// Common start of every call: checks the host's id and applies the configured fault.
     pub async fn enter(
         &self,
         method: &str,
@@ -97,7 +96,7 @@ pub fn text(kind: Option<ResourceType>) -> String {
     kind.map(|t| t.r#type).unwrap_or_default()
 }
 
-/// The spec of a state that was sent; the framework cannot do without.
+/// Spec of a state that was sent; the framework requires one.
 pub fn spec_of(state: &ResourceState) -> Result<Value, ErrorResponse> {
     let spec = state.spec_data.as_ref().filter(|n| !n.fields.is_empty());
     let spec = spec.ok_or_else(|| unexpected("required mapping node is set to nil"))?;
@@ -129,7 +128,7 @@ fn context(context: Option<&ProviderContext>) -> Value {
     })
 }
 
-/// What is asked of one object, for the record.
+/// Request about one object, as recorded in `calls`.
 fn told(request: &DeployResourceRequest) -> Value {
     let changes = request.changes.clone().unwrap_or_default();
     let info = changes.applied_resource_info.clone().unwrap_or_default();
@@ -154,7 +153,7 @@ fn told(request: &DeployResourceRequest) -> Value {
     })
 }
 
-/// The name of what is deployed.
+/// Name of the box that is being deployed.
 fn box_of(request: &DeployResourceRequest) -> String {
     let info = request.changes.as_ref();
     let info = info.and_then(|c| c.applied_resource_info.as_ref());
@@ -189,7 +188,7 @@ impl Fake {
             Some("nulls") => answered.values_mut().for_each(|v| *v = Value::Null),
             Some(other) => panic!("no such trouble: {other}"),
         }
-        // Done, and nobody will hear of it.
+        // The work is done, but the answer never arrives.
         if next_trouble("Deployed").is_some() {
             std::process::exit(9);
         }

@@ -1,5 +1,5 @@
-//! A process that was not launched as a plugin, at the port where the plugin registers: it claims
-//! the plugin's process, over both kinds of sockets, and asks for what a plugin may have.
+//! Process that was not launched as a plugin. It registers at the port of a launched plugin, claims
+//! that plugin's process over both kinds of sockets, and makes the calls of a plugin.
 
 use crate::{PORTS, registration};
 use proto::bluelink::pluginservicev1::service_client::ServiceClient;

@@ -1,4 +1,4 @@
-//! The functions of the fake provider, which ask their host for others.
+//! Functions of the fake provider, which call functions of others through their host.
 
 use crate::PORTS;
 use crate::doing::{Fake, bad_input, unexpected};
@@ -13,12 +13,12 @@ use proto::bluelink::sharedtypesv1::function_value_type_definition::ValueTypeDef
 use proto::bluelink::sharedtypesv1::*;
 use serde_json::{Value, json};
 
-/// Names in no order at all.
+/// Function names, deliberately unsorted.
 const NAMES: [&str; 8] = [
     "shout", "double", "measure", "through", "endless", "mapper", "partly", "own",
 ];
 
-/// All of them, or those that the file `functions` names.
+/// All function names, or those in the file `functions`.
 pub fn names() -> Vec<String> {
     match file("functions").exists() {
         true => std::fs::read_to_string(file("functions"))
@@ -55,7 +55,7 @@ fn answers_text() -> Return {
     Return::ScalarReturn(text.into())
 }
 
-/// What `measure` answers.
+/// Return type of `measure`.
 fn measured() -> Return {
     let attribute = |kind, allow_null_value| FunctionObjectAttributeType {
         r#type: Some(scalar(kind)),
@@ -135,7 +135,7 @@ pub fn definition(name: &str) -> Option<FunctionDefinition> {
     })
 }
 
-/// JSON in bytes in any, as the framework packs it.
+/// Encodes JSON as the framework does: in the bytes of an `Any`.
 fn packed(json: &Value) -> prost_types::Any {
     let bytes = json.to_string().into_bytes();
     prost_types::Any {
@@ -183,13 +183,13 @@ impl Fake {
         };
         Ok(FunctionCallResult {
             response_data: Some(packed(&answer)),
-            // It is there always.
+            // The framework always sends it.
             function_info: Some(info),
         })
     }
 }
 
-/// What another function says, through the host.
+/// Calls another function through the host.
 pub async fn asked(
     context: FunctionCallContext,
     function: &str,

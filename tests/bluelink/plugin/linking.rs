@@ -1,5 +1,4 @@
-//! The calls that make, change and take away a link of the fake provider, and look at what is
-//! between.
+//! Calls that create, update, remove and read links of the fake provider.
 
 use crate::asking;
 use crate::convert::{json, node};
@@ -171,7 +170,7 @@ impl Fake {
             };
             (id, state)
         };
-        // What its host has made for it lies elsewhere.
+        // An intermediary that the host created belongs to another provider.
         let own = ids.into_iter().filter(|_| !there("between"));
         let intermediary_states = own.map(one).collect();
         Ok(GetLinkIntermediaryExternalStateCompleteResponse {

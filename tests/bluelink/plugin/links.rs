@@ -1,12 +1,11 @@
-//! Links of the fake provider: from a box to another box or to a slow thing, by the file `links`, a
-//! kind in each line. A link puts a label on the box that it begins at, notes at the other one who
-//! links to it, and makes a box between the two. More files:
+//! Links of the fake provider: from a box to another box or to a slow thing. The file `links` has a
+//! kind in each line. A link labels the box at its begin, notes the linking box at the other end,
+//! and creates a box between the two. More files, effective if they exist:
 //!
-//! - `old-links`: where it is there, it is older than the call for intermediaries' states,
-//! - `between`: where it is there, the box between is made by its host (a type of another
-//!   provider),
-//! - `locks`: where it is there, the last phase locks the resource at the link's begin,
-//! - `bare`: where it is there, no change is ever staged.
+//! - `old-links`: the plugin is older than the call for intermediaries' states,
+//! - `between`: the host creates the box between (a type of another provider),
+//! - `locks`: the last phase locks the resource at the link's begin,
+//! - `bare`: no change is ever staged.
 
 use crate::convert::{json, node};
 use crate::doing::{Fake, spec_of, unexpected};
@@ -18,10 +17,10 @@ use proto::bluelink::sharedtypesv1::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Why there is no answer.
+/// Reason for a missing answer.
 pub enum Refusal {
     Said(ErrorResponse),
-    /// It is older than the call.
+    /// The plugin is older than the call.
     Old,
 }
 
@@ -59,7 +58,7 @@ macro_rules! links_served {
 }
 pub(crate) use links_served;
 
-/// The annotation that its links have.
+/// Annotation that selects the mode of a link.
 pub const MODE: &str = "fake.link.mode";
 
 fn scalar(text: &str) -> ScalarValue {
@@ -72,7 +71,7 @@ pub fn there(name: &str) -> bool {
     file(name).exists()
 }
 
-/// What one of the two is called, and its spec as it is or is to be.
+/// Name of one end, and its current or planned spec.
 pub struct End {
     pub name: String,
     pub spec: Value,
@@ -91,7 +90,7 @@ pub fn end(info: Option<ResourceInfo>) -> Result<End, ErrorResponse> {
     })
 }
 
-/// The object as the world has it, by the state that was sent.
+/// Object in the plugin's world for the state that was sent.
 pub fn object(info: &Option<ResourceInfo>) -> Result<Value, ErrorResponse> {
     let state = info.as_ref().and_then(|i| i.current_resource_state.clone());
     let spec = spec_of(&state.ok_or_else(|| unexpected("the resource has no state"))?)?;
@@ -105,7 +104,7 @@ fn data(state: &Option<LinkState>) -> Value {
     Value::Object(fields.collect())
 }
 
-/// What is asked of a link, for the record.
+/// Request about a link, as recorded in `calls`.
 pub fn told(update: i32, state: &Option<LinkState>, changes: &Option<LinkChanges>) -> Value {
     let changes = changes.clone().unwrap_or_default();
     let fields = changes.modified_fields.iter().chain(&changes.new_fields);

@@ -1,30 +1,27 @@
-//! A Bluelink plugin on the wire, with the habits of those that are built with the official
-//! framework: it registers once and ends where nobody listens, knows its host only a moment after
-//! the reply, checks the host's id in every call, cannot tell null from an empty list. Where it is
-//! installed lie its world and what it is to do wrong:
+//! Bluelink plugin for tests, which behaves like plugins built with the official framework. It
+//! registers once and exits if nobody listens. It knows its host's id only a moment after the
+//! reply, and checks the id in every call. It cannot distinguish null from an empty list. Files
+//! next to the executable hold its world and its faults:
 //!
-//! - `id`: what it calls itself, `faults`: a line for each launch (`exits`, `late`, …; `-` for
-//!   none),
-//! - `troubles`: what calls do wrong, a line each: METHOD WHAT HOW-OFTEN,
-//! - `retry`: its retry policy; without, it has none, which arrives as zeros,
-//! - `old`: where it is there, it knows nothing of data sources and functions,
-//! - `without-checks`: where it is there, it cannot check data sources,
-//! - `asks`: what it asks of its host while it deploys, a line each: NAME WHAT ARGUMENTS,
-//! - `links` and what goes with it: its links, in the file of this name,
-//! - `functions`: names of those that it has; without, all,
-//! - `transform`: among the transformers, what it is called; it serves nothing of a provider there,
-//! - `elsewhere`: the port that it says is its own, where its fault is `elsewhere`,
-//! - `unix`: where it is there, it listens at a socket beside it,
+//! - `id`: its plugin id,
+//! - `faults`: a line for each launch (`exits`, `late`, …; `-` for none),
+//! - `troubles`: faults of calls, a line each: METHOD FAULT COUNT,
+//! - `retry`: its retry policy; otherwise it has none, which arrives as zeros,
+//! - `old`: if it exists, data sources and functions are not supported,
+//! - `without-checks`: if it exists, data sources cannot be validated,
+//! - `asks`: its requests to the host during a deploy, a line each: NAME REQUEST ARGUMENTS,
+//! - `links` and related files: its links, see `links.rs`,
+//! - `functions`: names of its functions; otherwise it has all,
+//! - `transform`: its transform name if it is a transformer, which serves no provider calls,
+//! - `elsewhere`: the port that it registers if its fault is `elsewhere`,
+//! - `unix`: if it exists, the plugin listens at a socket next to it,
 //! - `world/`: a file for each object; `calls`: a line of JSON for each call.
 
 #![allow(
     clippy::disallowed_methods,
-    reason = "it is a program of its own, which may die in the middle of a call"
+    reason = "a separate program, which may exit in the middle of a call"
 )]
-#![allow(
-    clippy::unwrap_used,
-    reason = "a plugin for tests ends at its first surprise"
-)]
+#![allow(clippy::unwrap_used, reason = "a test plugin may panic")]
 
 mod asking;
 mod convert;
@@ -56,17 +53,17 @@ use tokio_stream::wrappers::UnixListenerStream;
 use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 
-/// Under which the host says at which port it listens, both names of it.
+/// Variables that name the host's port, under both names of the product.
 const PORTS: [&str; 2] = [
     "BLUELINK_BUILD_ENGINE_PLUGIN_SERVICE_PORT",
     "CELERITY_BUILD_ENGINE_PLUGIN_SERVICE_PORT",
 ];
 
-/// Set for a process that registers in the place of another one, whose number it is.
+/// Process id of the plugin that this process impersonates.
 const FOREIGNER: &str = "FAKE_REGISTERS_FOR";
 
-/// How long after the reply the host's id is known, as in the official framework (there it is
-/// less).
+/// Delay between the reply and the moment when the host's id is known; the official framework has a
+/// shorter one.
 const KNOWS_ITS_HOST_AFTER: Duration = Duration::from_millis(25);
 
 #[tokio::main(flavor = "current_thread")]
@@ -146,7 +143,7 @@ async fn serve() -> ExitCode {
     std::future::pending().await
 }
 
-/// As what it registers: as what it is installed, unless its fault is to be the other one.
+/// Registered plugin type: that of the installation directory, unless the fault says otherwise.
 fn kind(fault: &str) -> host::PluginType {
     match (place::transforms(), fault) {
         (true, "provider") => host::PluginType::Provider,
@@ -155,7 +152,7 @@ fn kind(fault: &str) -> host::PluginType {
     }
 }
 
-/// What it says of itself.
+/// Registration request.
 fn registration(fault: &str, port: i32, socket: String) -> host::PluginRegistrationRequest {
     let pid = match fault {
         "wrong-pid" => 1,
@@ -189,7 +186,7 @@ fn registration(fault: &str, port: i32, socket: String) -> host::PluginRegistrat
     }
 }
 
-/// Serves, and says where.
+/// Starts the server; returns its port and socket.
 async fn listen(fault: &str, host: Host) -> (i32, String) {
     let namespace = match fault {
         "wrong-namespace" => "other".to_owned(),
@@ -208,7 +205,7 @@ async fn listen(fault: &str, host: Host) -> (i32, String) {
     }
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
-    // As Go does with every socket.
+    // Go sets TCP_NODELAY on every socket.
     let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
     tokio::spawn(server.serve_with_incoming(incoming));
     (port.into(), String::new())

@@ -1,5 +1,6 @@
-//! A client of the host that sends a ping with each call, as the official framework's client does
-//! to measure the window. The host answers the ping at once: a small write right before the reply.
+//! Client of the host that sends a ping with each call, as the official framework's client does to
+//! measure the flow-control window. The host answers the ping at once: a small write right before
+//! the reply.
 
 use crate::PORTS;
 use h2::Ping;
@@ -10,7 +11,7 @@ use proto::bluelink::pluginservicev1::LookupResourceInStateRequest;
 use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 
-/// Makes a lookup as many times over one connection; how long one of them took.
+/// Repeats a lookup over one connection; returns the duration of one.
 pub async fn lookups(request: &LookupResourceInStateRequest, times: u32) -> Duration {
     let port = std::env::var(PORTS[0]).unwrap();
     let socket = TcpStream::connect(format!("127.0.0.1:{port}"))
@@ -42,7 +43,7 @@ pub async fn lookups(request: &LookupResourceInStateRequest, times: u32) -> Dura
     began.elapsed() / times
 }
 
-/// A message of gRPC: not compressed, its length, itself.
+/// gRPC frame of a message: uncompressed flag, length, message.
 fn framed(message: &impl Message) -> Bytes {
     let mut out = BytesMut::new();
     out.put_u8(0);

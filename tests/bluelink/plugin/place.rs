@@ -1,35 +1,35 @@
-//! Where the plugin is installed, and the files there that say what it does wrong.
+//! Installation directory of the plugin, and its files that configure faults.
 
 use serde_json::Value;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-/// A file beside the plugin, by the path that it was executed by.
+/// Path of a file next to the executable.
 pub fn file(name: &str) -> PathBuf {
     let own = PathBuf::from(std::env::args_os().next().unwrap());
     own.with_file_name(name)
 }
 
-/// What it calls itself: `bluelink/fake`, or what the file `id` says.
+/// Plugin id: contents of the file `id`, or `bluelink/fake`.
 pub fn id() -> String {
     let said = std::fs::read_to_string(file("id"));
     said.map_or_else(|_| "bluelink/fake".to_owned(), |id| id.trim().to_owned())
 }
 
-/// The number in a file beside the plugin.
+/// Number in a file next to the plugin.
 pub fn number(name: &str) -> i32 {
     let text = std::fs::read_to_string(file(name)).unwrap();
     text.trim().parse().unwrap()
 }
 
-/// Whether it is installed among the transformers.
+/// True if the plugin is installed among the transformers.
 pub fn transforms() -> bool {
     let own = file("plugin");
     own.ancestors()
         .any(|folder| folder.ends_with("transformers"))
 }
 
-/// What it is to do wrong in this launch.
+/// Takes the fault of this launch.
 pub fn next_fault() -> String {
     let text = std::fs::read_to_string(file("faults")).unwrap_or_default();
     let (now, later) = text.split_once('\n').unwrap_or((&text, ""));
@@ -39,7 +39,7 @@ pub fn next_fault() -> String {
     now.to_owned()
 }
 
-/// What a call of this method is to do wrong, which it does once less from here on.
+/// Takes the fault of a call of this method, and decrements its count.
 pub fn next_trouble(method: &str) -> Option<String> {
     let text = std::fs::read_to_string(file("troubles")).ok()?;
     let mut found = None;
@@ -61,7 +61,7 @@ pub fn next_trouble(method: &str) -> Option<String> {
     found
 }
 
-/// Writes down a call.
+/// Records a call.
 pub fn called(method: &str, mut what: Value) {
     what["method"] = method.into();
     if crate::deregistering::is_done() {

@@ -1,4 +1,4 @@
-//! The calls of a provider.
+//! Service of a provider.
 
 use crate::convert::json;
 use crate::doing::{Fake, nodes, text, unexpected};
@@ -431,7 +431,7 @@ impl Provider for Fake {
         )
     }
 
-    /// It is older than this call.
+    /// Not supported: the plugin is older than this call.
     async fn get_data_source_examples(
         &self,
         _: Request<DataSourceRequest>,

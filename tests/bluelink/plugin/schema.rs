@@ -1,4 +1,4 @@
-//! The types of the fake provider, with one field for each thing that a schema can say of one.
+//! Types of the fake provider, with one field for each property that a schema can express.
 
 use crate::convert::node;
 use proto::bluelink::providerserverv1::{
@@ -13,7 +13,7 @@ use proto::bluelink::sharedtypesv1::{
 };
 use serde_json::json;
 
-/// What is kept in the world at once, and what takes a while to be stable.
+/// A type that is stable at once, and one that becomes stable later.
 pub const TYPES: [&str; 2] = ["fake/box", "fake/slow/thing"];
 
 fn of(kind: &str) -> Schema {
@@ -181,7 +181,7 @@ pub fn config() -> ConfigDefinition {
     }
 }
 
-/// What a data source tells of a box.
+/// Schema of the data source of a box.
 pub fn data() -> DataSourceSpecDefinition {
     let field = |kind: Kind| DataSourceSpecSchema {
         r#type: kind.into(),
@@ -201,7 +201,7 @@ pub fn data() -> DataSourceSpecDefinition {
     }
 }
 
-/// By what boxes can be found.
+/// Filters that find boxes.
 pub fn filters() -> DataSourceFilterFields {
     let name = DataSourceFilterFieldSchema {
         r#type: "string".to_owned(),

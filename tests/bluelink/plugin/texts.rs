@@ -1,5 +1,5 @@
-//! What the fake provider has to say about its types. Of `fake/slow/thing` it has nothing, and the
-//! first call for it is an error.
+//! Descriptions of the fake provider's types. `fake/slow/thing` has none, and its first such call
+//! is an error.
 
 use crate::doing::unexpected;
 use proto::bluelink::sharedtypesv1::{ErrorResponse, Examples, TypeDescription};

@@ -1,4 +1,4 @@
-//! The calls of a transformer: it says what it is called, and has been asked for nothing else.
+//! Service of a transformer: it answers its name, and receives no other call.
 
 use crate::doing::Fake;
 use crate::place::file;

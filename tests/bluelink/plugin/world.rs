@@ -1,4 +1,4 @@
-//! What there is: a file for each object, with its spec as JSON.
+//! World of the plugin: a file for each object, with its spec as JSON.
 
 use crate::place::file;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ fn object(id: &str) -> PathBuf {
     file("world").join(format!("{id}.json"))
 }
 
-/// The next number, which no object has had before.
+/// Next number, which no object has had before.
 fn number() -> u64 {
     let text = std::fs::read_to_string(file("number")).unwrap_or_default();
     let next = text.parse::<u64>().unwrap_or(0) + 1;
@@ -39,7 +39,7 @@ pub fn remove(id: &str) {
     std::fs::remove_file(object(id)).ok();
 }
 
-/// Puts what the spec says into the world, and says what it has set of its own.
+/// Stores an object with this spec; returns the computed values.
 pub fn put(kind: &str, before: Option<&Value>, mut spec: Value, region: Option<&str>) -> Value {
     let name = spec["name"].as_str().unwrap_or_default().to_owned();
     let id = before
