@@ -1,11 +1,11 @@
-//! A workspace whose providers speak one of the dialects, the world that they work on, and what of
-//! a run is compared with that of the other.
+//! Workspace whose providers use one of two dialects, their world, and the parts of a run that both
+//! dialects must have in common.
 
 use crate::support::{Run, Workspace};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 
-/// How the plugins are spoken with.
+/// Dialect of the providers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
     Protocol6,
@@ -35,7 +35,7 @@ impl Bench {
         }
     }
 
-    /// Where the providers work.
+    /// Directory of the providers' objects.
     pub(crate) fn world(&self) -> PathBuf {
         self.root.path().join("world")
     }
@@ -44,7 +44,7 @@ impl Bench {
         self.world().join("lab.json")
     }
 
-    /// Writes the configuration; `WORLD` in it is where the providers work.
+    /// Writes the configuration; `WORLD` in it becomes the directory of the objects.
     pub(crate) fn main(&self, body: &str) {
         let publisher = match self.dialect {
             Dialect::Protocol6 => "flightdeck.internal/bundled",
@@ -59,7 +59,7 @@ impl Bench {
         self.workspace.write("main.tf", &text);
     }
 
-    /// A nested block; over Bluelink these are attributes.
+    /// Nested block; over Bluelink, an attribute.
     pub(crate) fn block(&self, name: &str, body: &str) -> String {
         match self.dialect {
             Dialect::Protocol6 => format!("  {name} {{\n    {body}\n  }}\n"),
@@ -67,7 +67,7 @@ impl Bench {
         }
     }
 
-    /// The same for those that there may be several of.
+    /// Repeatable nested block; over Bluelink, a list attribute.
     pub(crate) fn blocks(&self, name: &str, bodies: &[&str]) -> String {
         match self.dialect {
             Dialect::Protocol6 => bodies.iter().map(|body| self.block(name, body)).collect(),
@@ -98,7 +98,7 @@ impl Bench {
         self.run(&["deploy", "--auto-approve", "--json"])
     }
 
-    /// What a stage would do: `create 1, update 2`; empty where there is nothing to do.
+    /// Change counts of a stage, such as `create 1, update 2`; empty without changes.
     pub(crate) fn stage(&self) -> String {
         let result = self.run(&["stage", "--json"]).expect(0).result();
         let all = result["changes"].as_object().unwrap().iter();
@@ -107,13 +107,13 @@ impl Bench {
         some.join(", ")
     }
 
-    /// What a stage shows to people.
+    /// Output of a stage for people.
     pub(crate) fn shown(&self) -> String {
         let run = self.run(&["stage"]).expect(0);
         format!("{}{}", run.stdout, run.stderr)
     }
 
-    /// The objects of the state by their addresses.
+    /// Objects of the state by address.
     pub(crate) fn state(&self) -> Map<String, Value> {
         let text = self.workspace.read("terraform.tfstate");
         let state: Value = serde_json::from_str(&text).unwrap();
@@ -129,8 +129,8 @@ impl Bench {
         all.map(one).collect()
     }
 
-    /// The objects of the state as they are in either dialect: without what is random, and with
-    /// nothing in the place of empty collections, which are the same to Bluelink's plugins.
+    /// Objects of the state in a form that both dialects share: without random values, and without
+    /// empty collections, which Bluelink plugins cannot distinguish from null.
     pub(crate) fn objects(&self) -> Value {
         let attributes = |(name, object): (String, Value)| {
             let managed = object["attributes"].clone();
@@ -146,14 +146,14 @@ impl Bench {
     }
 }
 
-/// A value without what is nothing.
+/// Removes nulls and empty collections from a value.
 fn something(value: Value) -> Value {
     match value {
         Value::Object(members) => {
             let members = members
                 .into_iter()
                 .map(|(name, value)| (name, something(value)));
-            // What is given in a data source is a filter there.
+            // Arguments of a data source are filters over Bluelink.
             let some = members.filter(|(name, v)| !is_nothing(v) && name != "filter");
             Value::Object(some.collect())
         }
@@ -171,7 +171,7 @@ fn is_nothing(value: &Value) -> bool {
     }
 }
 
-/// Tells a story over each dialect; both must come to the same.
+/// Runs a scenario over each dialect; both must give the same result.
 pub(crate) fn alike(story: impl Fn(&Bench) -> Vec<Value>) {
     let [usual, bluelink] = BOTH.map(|dialect| story(&Bench::new(dialect)));
     assert!(!usual.is_empty());

@@ -1,4 +1,4 @@
-//! The fake cloud: every kind of attribute and block that a schema can have.
+//! Tests with the bundled lab provider, whose schema has every kind of attribute and block.
 
 use crate::bench::{BOTH, Bench, Dialect, alike};
 use providers::lab::control;
@@ -168,7 +168,7 @@ fn a_cloud_is_made_drifts_changes_is_replaced_in_part_and_destroyed() {
         seen.push(bench.objects());
         assert_eq!(seen[6]["lab_thing.any"]["revision"], 2);
 
-        // Another name is another bucket, and what refers to it changes.
+        // Another name replaces the bucket, and its references change.
         let bucket = id(bench, "lab_bucket");
         bench.main(&main(
             bench,
@@ -211,7 +211,7 @@ fn a_set_has_no_order_and_its_order_is_no_drift() {
         bench.main(&server("[\"z\", \"m\", \"a\"]", [late, early]));
         bench.deploy().expect(0);
         let before = bench.stage();
-        // One more in the world: it is told as that, and not as three others.
+        // A group added outside is reported alone, without the three others.
         let id = id(bench, "lab_server");
         let groups = json!(["a", "b", "m", "z"]);
         control::tamper(&bench.lab(), &id, "security_groups", groups).unwrap();

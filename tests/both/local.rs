@@ -1,4 +1,4 @@
-//! Files and directories of this machine.
+//! Tests with files and directories of this machine.
 
 use crate::bench::{Bench, alike};
 use crate::support::mode;
@@ -32,7 +32,7 @@ fn a_file_is_made_restored_changed_replaced_imported_and_removed() {
         seen.push(json!(bench.stage()));
         assert_eq!(seen[2], "");
 
-        // Somebody else has been there.
+        // The file changes outside flightdeck.
         std::fs::write(&file, "other").unwrap();
         let shown = bench.shown();
         assert!(shown.contains("\"one\" → \"other\""), "{shown}");
@@ -54,7 +54,7 @@ fn a_file_is_made_restored_changed_replaced_imported_and_removed() {
         let sum = bench.run(&["output", "-raw", "sum"]).expect(0).stdout;
         seen.push(json!(sum.trim()));
 
-        // Another name is another file.
+        // Another name replaces the file.
         bench.main(&main("b.txt", "two"));
         seen.push(json!(bench.stage()));
         bench.deploy().expect(0);
@@ -64,7 +64,7 @@ fn a_file_is_made_restored_changed_replaced_imported_and_removed() {
             (None, Some("two"))
         );
 
-        // It is there, and nobody knows of it any more.
+        // The file exists, but is no longer in the state.
         bench.run(&["state", "rm", "local_file.f"]).expect(0);
         let import = "import {\n  to = local_file.f\n  id = \"WORLD/d/b.txt\"\n}\n";
         bench.main(&format!("{}{import}", main("b.txt", "two")));

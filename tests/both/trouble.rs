@@ -1,4 +1,4 @@
-//! What goes wrong, and what each dialect's operator is told of it.
+//! Tests of failures, and of their messages in each dialect.
 
 use crate::bench::{BOTH, Bench, Dialect, alike};
 use providers::lab::control::{self, Fault, Kind};
@@ -74,7 +74,7 @@ fn a_refusal_has_its_reasons_and_leaves_nothing() {
                 .into_iter()
                 .find(|line| line["type"] == "result");
             assert_eq!(class.unwrap()["outcome"], "failed");
-            // It was refused once.
+            // The fault applies to one call only.
             bench.deploy().expect(0);
         }
     }

@@ -1,6 +1,6 @@
-//! A dialect that is none of ours, made of what anybody can reach: a process registers itself at a
-//! socket of ours; calls are a line of JSON there and one back; the configuration goes with each of
-//! them; a plan is worked out here, without a call.
+//! Dialect of the tests, built only from public items. A process registers at a socket of
+//! flightdeck. A call is a line of JSON in each direction. Each call carries the configuration.
+//! Plans are made without a call.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -97,7 +97,8 @@ impl Life for LinesLife {
     }
 
     fn prepare(&self, folder: &Path) -> Result<Prepared, StartFailure> {
-        // Before there is a process: it registers once, and ends where nobody listens.
+        // The socket must listen before the launch, because the process registers once and exits if
+        // nobody listens.
         let socket = folder.join("host");
         let listener = UnixListener::bind(&socket).map_err(|e| unfit("socket", e.into()))?;
         let with = vec![("LINES_HOST_SOCKET".into(), socket.into())];
@@ -133,7 +134,7 @@ fn unfit(kind: &'static str, source: Cause) -> StartFailure {
     })
 }
 
-/// One launch.
+/// State of one launch.
 struct Registration {
     listener: UnixListener,
 }
@@ -192,7 +193,7 @@ impl Birth for Registration {
     }
 }
 
-/// The way to one process.
+/// Connection to one process.
 #[derive(Debug, Clone)]
 pub(super) struct LinesLink {
     socket: PathBuf,
@@ -201,8 +202,7 @@ pub(super) struct LinesLink {
 }
 
 impl Link for LinesLink {
-    /// There is no connection between two calls: whether the process is there is seen by the
-    /// process alone.
+    /// There is no connection between two calls, so only the process exit shows a loss.
     fn lost(&self) -> CancellationToken {
         CancellationToken::new()
     }
@@ -213,7 +213,7 @@ impl Link for LinesLink {
 }
 
 impl LinesLink {
-    /// One of the calls by which it proves that it works.
+    /// Makes one of the calls that complete a launch.
     async fn first(&self, call: &str) -> Result<Json, StartFailure> {
         self.ask(&json!({"call": call}))
             .await
@@ -231,7 +231,7 @@ impl LinesLink {
     }
 }
 
-/// `{"name": "required", …}`: all of it is text.
+/// Block from `{"name": "required", …}`, where all attributes are texts.
 fn block(attributes: &Json) -> Block {
     let one = |(name, kind): (&String, &Json)| {
         let attribute = match kind.as_str() {

@@ -1,7 +1,7 @@
-//! A second dialect through the whole engine, which was not changed for it: its plugin registers
-//! itself at a socket of ours, and is supervised, staged with and deployed with like any other.
+//! Tests of another dialect through the whole engine, which was not changed for it. Its plugin
+//! registers at a socket of flightdeck, and is supervised, staged and deployed like any other.
 
-#![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod lines;
 mod provider;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Longest wait of any test for anything.
+/// Longest wait of any test.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Two resources of two configurations, which one process serves.
@@ -46,12 +46,12 @@ resource "things_thing" "b" {
 }
 "#;
 
-/// An engine that speaks one dialect more, on a workspace with the plugin installed.
+/// Engine with the additional dialect, in a workspace with the plugin installed.
 struct Bench {
     folder: TempDir,
     engine: Engine,
     events: Subscription,
-    /// All that was told of the plugin so far.
+    /// Events about the plugin so far.
     told: Vec<PluginEvent>,
 }
 
@@ -91,7 +91,7 @@ impl Bench {
         }
     }
 
-    /// Reads events until `look` finds something in what was told of the plugin.
+    /// Reads events until `look` returns a value for those about the plugin.
     async fn until<T>(&mut self, what: &str, look: impl Fn(&[PluginEvent]) -> Option<T>) -> T {
         let reading = async {
             loop {
@@ -116,7 +116,7 @@ impl Bench {
             .unwrap_or_else(|_| panic!("waited for {what} in vain"))
     }
 
-    /// The `count`th launch that ended, with its verdict.
+    /// The `count`th finished launch attempt.
     async fn attempt(&mut self, count: usize) -> LaunchAttempt {
         let ended = |event: &PluginEvent| match event {
             PluginEvent::Attempt { attempt, .. } if attempt.verdict.is_some() => {
@@ -130,7 +130,7 @@ impl Bench {
         .await
     }
 
-    /// States in their order, as words.
+    /// Names of the plugin's states, in order.
     fn states(&self) -> Vec<&'static str> {
         let word = |e: &PluginEvent| {
             if let PluginEvent::State { state, .. } = e {
@@ -142,7 +142,7 @@ impl Bench {
         self.told.iter().filter_map(word).collect()
     }
 
-    /// What goes on in a launch, phase by phase, in words.
+    /// Activities of a launch, phase by phase.
     fn doings(&self) -> Vec<String> {
         let doing = |e: &PluginEvent| {
             if let PluginEvent::Attempt { attempt, .. } = e {
@@ -189,7 +189,7 @@ impl Bench {
         assert_eq!(summary.outcome, DeployOutcome::Succeeded, "{summary:#?}");
     }
 
-    /// What is in the plugin's world.
+    /// Objects in the plugin's world.
     fn world(&self) -> Vec<String> {
         let files = std::fs::read_dir(self.folder.path().join("world"))
             .into_iter()
@@ -203,13 +203,13 @@ impl Bench {
     }
 }
 
-/// The builtin provider is among the plugins too.
+/// The built-in provider also emits plugin events.
 fn is_builtin(event: &PluginEvent) -> bool {
     matches!(event, PluginEvent::State { plugin, .. } | PluginEvent::Found { plugin, .. } if *plugin.0 == *"builtin/terraform")
 }
 
 fn phases(attempt: &LaunchAttempt) -> Vec<String> {
-    // Its output is beside the others: it may be heard at any moment of them.
+    // `first_output` is recorded independently and can occur between any two phases.
     attempt
         .phases
         .iter()
@@ -236,7 +236,7 @@ async fn a_plugin_that_registers_itself_is_staged_and_deployed_with() {
         "{changes:?}"
     );
 
-    // As it came up: each phase with its milliseconds, and by which process.
+    // The launch attempt has each phase with its milliseconds, and the process.
     let attempt = bench.attempt(1).await;
     assert_eq!(
         phases(&attempt),
@@ -295,7 +295,7 @@ async fn a_plugin_that_registers_itself_is_staged_and_deployed_with() {
         "one process serves both"
     );
 
-    // It dies, and another takes its place.
+    // The process is killed, and another one is launched.
     let killed = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
     rustix::process::kill_process(killed, rustix::process::Signal::KILL).unwrap();
     let again = bench.attempt(2).await;

@@ -1,4 +1,4 @@
-//! The adapter of the dialect: each question of the engine is a line, and its answer another.
+//! Adapter of the additional dialect: each request of the engine is a line, and its answer another.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 
 use super::lines::LinesLink;
 
-/// The adapter over one process.
+/// Adapter of one process.
 pub(super) struct LinesProvider {
     pub(super) info: ProviderInfo,
     pub(super) schema: Arc<ProviderSchema>,
@@ -31,7 +31,7 @@ impl LinesProvider {
         self.info.plugin.clone()
     }
 
-    /// The answer, or what the plugin says is wrong.
+    /// Returns the answer, or the plugin's error.
     async fn call(
         &self,
         method: Method,
@@ -126,7 +126,7 @@ impl Provider for LinesProvider {
         })
     }
 
-    /// There is no such call: what the plugin sets is not known before.
+    /// There is no such call: computed values are unknown before the apply.
     async fn plan(
         &self,
         request: PlanRequest,

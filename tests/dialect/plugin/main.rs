@@ -1,11 +1,8 @@
-//! A plugin of a dialect that is none of ours. It says at a socket of its host that it is there and
-//! where it listens; then it answers one line of JSON with one line. Its world is the folder
-//! `world` of the workspace that it is installed in: a file for each object.
+//! Plugin of the additional dialect. It registers at a socket of its host with its own socket, then
+//! answers each line of JSON with one line. Its world is the directory `world` of its workspace: a
+//! file for each object.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a plugin for tests ends at its first surprise"
-)]
+#![allow(clippy::unwrap_used, reason = "a test plugin may panic")]
 
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -14,7 +11,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Where the host listens.
+/// Variable with the path of the host's socket.
 const HOST: &str = "LINES_HOST_SOCKET";
 
 #[tokio::main(flavor = "current_thread")]
@@ -29,7 +26,7 @@ async fn main() -> ExitCode {
     }
 }
 
-/// A file of the workspace that it is installed in.
+/// Path of a file in the workspace.
 fn file(name: &str) -> PathBuf {
     let own = PathBuf::from(std::env::args_os().next().unwrap());
     own.ancestors()
@@ -38,7 +35,7 @@ fn file(name: &str) -> PathBuf {
         .with_file_name(name)
 }
 
-/// What it is to do wrong in this launch: the next line of a file.
+/// Takes the fault of this launch: the next line of a file.
 fn fault() -> String {
     let text = std::fs::read_to_string(file("faults")).unwrap_or_default();
     let (now, later) = text.split_once('\n').unwrap_or((&text, ""));
@@ -85,7 +82,7 @@ async fn serve() -> ExitCode {
     }
 }
 
-/// One line there, one line back.
+/// Sends one line and reads one line.
 async fn ask(stream: UnixStream, request: &Value) -> Value {
     let mut stream = BufReader::new(stream);
     stream
