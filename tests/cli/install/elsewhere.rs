@@ -1,4 +1,4 @@
-//! `flightdeck providers`: hashes for the lock file, mirrors, what is needed and what each has.
+//! Tests of `flightdeck providers`: hashes for the lock file, mirrors, requirements and schemas.
 
 use super::registry::{h1, hex, mirror, package, platform, registry, said};
 use super::server::{Reply, Server};
@@ -16,7 +16,7 @@ fn lab(host: &str, version: &str) -> String {
     )
 }
 
-/// The registry has a package for another kind of machine besides.
+/// Adds a package for another platform to the registry.
 fn for_another_machine(server: &Server, signer: &Signer, version: &str) {
     let bytes = package("7.7.7");
     let sums = format!(
@@ -78,12 +78,12 @@ fn the_lock_file_gets_the_hashes_for_other_machines_and_keeps_what_it_has() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    // Nothing is left here of what was fetched, and nothing is new the second time.
+    // No fetched file is left in the workspace, and a second run changes nothing.
     assert!(!w.path().join(".terraform").exists());
     let again = run(&w, &server, &["providers", "lock", "--json", &own]).expect(0);
     assert_eq!(again.result()["changed"], false);
     assert_eq!(w.read(LOCK), text);
-    // What is locked stays in its version.
+    // A locked version stays.
     registry(&server, &signer, &["1.0.0", "1.1.0", "1.2.0"]);
     run(
         &w,
@@ -109,7 +109,7 @@ fn hashes_come_from_the_mirror_that_is_named() {
     mirror(&server, "far.example.com", &["1.0.0"]);
     let w = Workspace::new(&[("main.tf", &lab("far.example.com", "1.0.0"))]);
     let net = format!("-net-mirror={}", server.url("/mirror/"));
-    // Whatever the CLI configuration says.
+    // `-net-mirror` takes precedence over the CLI configuration.
     w.write(
         "cli.rc",
         "provider_installation {\n  direct {\n    exclude = [\"*/*/*\"]\n  }\n}\n",
@@ -119,7 +119,7 @@ fn hashes_come_from_the_mirror_that_is_named() {
     run_with(&w, &server, &["providers", "lock", &net], &variables).expect(0);
     let locked = w.read(LOCK);
     assert!(locked.contains(&h1("1.0.0")), "{locked}");
-    // A directory may have packages for machines that are not this one.
+    // A directory may have packages for other platforms.
     let folder = "dir/far.example.com/acme/lab";
     std::fs::create_dir_all(w.path().join(folder)).unwrap();
     let name = format!("{folder}/terraform-provider-lab_1.0.0_{OTHER}.zip");
@@ -170,7 +170,7 @@ fn a_mirror_has_archives_and_the_indexes_that_tell_them() {
     assert_eq!(archives.as_object().unwrap().len(), 2);
     let there = std::fs::read(w.path().join(format!("out/{host}/acme/lab/{name}"))).unwrap();
     assert_eq!(hex(&there), hex(&package("7.7.7")));
-    // It serves: nothing but it is asked.
+    // The written mirror works: no other source is asked.
     let rc = format!(
         "provider_installation {{\n  filesystem_mirror {{\n    path = \"{}\"\n  }}\n}}\n",
         w.path().join("out").display()
@@ -187,7 +187,7 @@ fn a_mirror_has_archives_and_the_indexes_that_tell_them() {
     .expect(0);
     assert_eq!(server.asked().len(), asked);
     assert!(w.read(LOCK).contains(&h1("1.1.0")));
-    // What the lock file has goes before what is newest.
+    // The locked version takes precedence over the newest.
     w.write("main.tf", &lab(host, ">= 1.0.0"));
     registry(&server, &signer, &["1.0.0", "1.1.0", "1.2.0"]);
     put(&[]).expect(0);
@@ -221,7 +221,7 @@ fn what_is_locked_and_mirrored_is_what_tofu_locks_and_mirrors() {
         names.sort();
         let mut one: Value = serde_json::from_str(&w.read(&format!("{base}/1.1.0.json"))).unwrap();
         for (_, archive) in one["archives"].as_object_mut().unwrap() {
-            // Ours has one hash more.
+            // flightdeck writes one hash more than tofu.
             archive["hashes"].take();
         }
         (names, w.read(&format!("{base}/index.json")), one)
@@ -248,7 +248,7 @@ fn schemas_are_told_in_the_form_that_tofu_tells_them() {
         (&name["type"], &name["required"]),
         (&json!("string"), &json!(true))
     );
-    // What nobody needs is not told.
+    // Unused providers are omitted.
     assert_eq!(ours["provider_schemas"].as_object().unwrap().len(), 1);
     run(&w, &server, &["providers", "schema"]).expect(1);
     let Some(tofu) = tofu("schemas are told in the form that tofu tells them") else {

@@ -1,4 +1,4 @@
-//! `flightdeck get`: modules alone.
+//! Tests of `flightdeck get`, which installs modules alone.
 
 use super::modules::{manifest, registry};
 use super::run;
@@ -23,7 +23,7 @@ fn get_has_the_modules_and_nothing_else() {
     for left in [".terraform.lock.hcl", ".terraform/providers", ".flightdeck"] {
         assert!(!w.path().join(left).exists(), "{left}");
     }
-    // What fits stays, until newer ones are asked for.
+    // A matching version stays until `-update`.
     w.write("main.tf", &main("~> 1.0"));
     let again = run(&w, &server, &["get"]).expect(0);
     assert_eq!(again.stdout, "Installed: 2 modules.\n");

@@ -1,4 +1,5 @@
-//! Packages that lead out of themselves, addresses with secrets, mirrors that lead to http.
+//! Tests of packages with links that lead outside, of addresses with secrets, and of mirrors that
+//! lead to http archives.
 
 use super::registry::platform;
 use super::server::{Reply, Server};
@@ -7,7 +8,7 @@ use crate::support::Workspace;
 use serde_json::json;
 use std::os::unix::fs::symlink;
 
-/// A repository with a module that has this link, and a workspace that calls it.
+/// Repository with a module that has this link, and a workspace that calls it.
 fn with_link(target: &str, name: &str) -> Workspace {
     let w = Workspace::new(&[]);
     w.write("repository/main.tf", "output \"o\" {\n  value = 1\n}\n");

@@ -1,4 +1,4 @@
-//! The netrc file: who is told what it says.
+//! Tests of the netrc file: the hosts that receive its credentials.
 
 use super::modules::{LEAF, registry};
 use super::packed::zipped;
@@ -29,7 +29,8 @@ fn an_archive_is_asked_for_with_what_the_netrc_file_says_of_its_host_and_a_regis
     assert_eq!(shown("/net.zip"), [basic]);
     assert_eq!(shown("/archives/1.2.0.tgz"), [basic]);
     assert_eq!(shown("/modules/acme/app/lab/versions"), [""]);
-    // Without the variable it is the one in the home directory; of another host nothing is said.
+    // Without `NETRC` the file in the home directory is used. It has no entry for this host, so no
+    // credentials are sent.
     let home = w.path().join("home");
     std::fs::create_dir(&home).unwrap();
     std::fs::write(
@@ -40,7 +41,7 @@ fn an_archive_is_asked_for_with_what_the_netrc_file_says_of_its_host_and_a_regis
     let variables = [("HOME", home.to_str().unwrap())];
     run_with(&w, &server, &["get", "-update"], &variables).expect(0);
     assert_eq!(shown("/net.zip"), [basic, ""]);
-    // What is no such file is said with its place, and with nothing of what is in it.
+    // The error of an invalid file names the line and shows none of the contents.
     w.write("logins", "machine a\nsesame\n");
     let variables = [("NETRC", logins.to_str().unwrap())];
     let refused = run_with(&w, &server, &["get", "-update"], &variables).expect(1);

@@ -1,5 +1,5 @@
-//! `flightdeck init`, against a registry of the tests, git and archives; and beside `tofu`, where
-//! there is one.
+//! Tests of `flightdeck init` against a registry of the tests, git and archives; and compared with
+//! `tofu`, if available.
 
 mod elsewhere;
 mod get;
@@ -22,8 +22,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-/// A run of the binary that trusts the certificate of the tests' server, and asks little of
-/// anybody's patience.
+/// Runs the binary with the certificate of the tests' server as a trusted one.
 fn run(w: &Workspace, server: &Server, args: &[&str]) -> Run {
     run_with(w, server, args, &[])
 }
@@ -36,7 +35,7 @@ fn run_with(w: &Workspace, server: &Server, args: &[&str], variables: &[(&str, &
     Run::of(&mut command)
 }
 
-/// `tofu` in a workspace, where the environment names one; else the test says that it is skipped.
+/// Path of `tofu` from the environment; without one, prints that the test is skipped.
 pub(crate) fn tofu(test: &str) -> Option<OsString> {
     let tofu = std::env::var_os("FLIGHTDECK_TOFU");
     if tofu.is_none() {
@@ -45,7 +44,7 @@ pub(crate) fn tofu(test: &str) -> Option<OsString> {
     tofu
 }
 
-/// Runs it as the binary of the tests is run.
+/// Runs `tofu` with the same environment as the binary under test.
 pub(crate) fn run_tofu(
     tofu: &OsString,
     w: &Workspace,
@@ -76,7 +75,7 @@ pub(crate) fn run_tofu(
     }
 }
 
-/// `git` in a directory, with nobody's configuration.
+/// Runs `git` in a directory, without any user configuration.
 pub(crate) fn git(dir: &Path, args: &[&str]) {
     let done = Command::new("git")
         .args(["-c", "user.name=test", "-c", "user.email=test@example.com"])

@@ -1,4 +1,4 @@
-//! Modules: from git, registries and archives, and what is refused.
+//! Tests of the installation of modules from git, registries and archives, and of refused sources.
 
 use super::packed::{tarred, zipped};
 use super::server::{Reply, Server};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 pub(super) const LEAF: &str = "output \"at\" {\n  value = path.module\n}\n";
 const TEXT: &str = "text/plain";
 
-/// A registry with one module in three versions, which lie in an archive each.
+/// Registry with three versions of one module, each in its own archive.
 pub(super) fn registry(server: &Server) {
     server.answer(
         "/.well-known/terraform.json",
@@ -84,7 +84,7 @@ fn modules_come_from_a_registry_in_the_newest_version_that_is_wanted() {
             {"Key": "app.beside", "Source": "./parts/beside", "Dir": format!("{dir}/parts/beside")},
         ])
     );
-    // What is there and fits is not asked for again.
+    // A matching installed module is not fetched again.
     let asked = server.asked().len();
     run(&w, &server, &["init"]).expect(0);
     assert_eq!(server.asked().len(), asked);
@@ -93,7 +93,7 @@ fn modules_come_from_a_registry_in_the_newest_version_that_is_wanted() {
     assert!(stale.stderr.contains("flightdeck init"), "{stale:#?}");
     run(&w, &server, &["init"]).expect(0);
     assert_eq!(manifest(&w)["Modules"][1]["Version"], "1.0.0");
-    // One that is not released must be named exactly.
+    // A pre-release must be requested exactly.
     call(">= 2.0.0-alpha");
     let none = run(&w, &server, &["init", "--json"]).expect(1);
     let [d] = &none.diagnostics()[..] else {
@@ -139,7 +139,7 @@ fn a_registry_is_shown_its_token_and_nobody_else() {
         ["Bearer open sesame"]
     );
     assert_eq!(shown("/archives/1.2.0.tgz"), [""]);
-    // Without one it is said where one belongs.
+    // Without a token, the error names the variable that sets one.
     server.answer("/modules/acme/app/lab/versions", Reply::status(401));
     std::fs::remove_dir_all(w.path().join(".terraform")).unwrap();
     let refused = run(&w, &server, &["init"]).expect(1);
@@ -190,7 +190,7 @@ fn a_registry_that_is_slow_or_wrong_or_away_has_words() {
         Reply::json(&json!({ "providers.v1": "/p/" })),
     );
     told(&server.host, "offers no registry of modules");
-    // Nobody listens there.
+    // No process listens at this port.
     let free = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
@@ -233,12 +233,12 @@ fn archives_are_checked_and_go_on_where_they_broke_off() {
     );
     run(&w, &server, &["deploy", "--auto-approve"]).expect(0);
     assert_eq!(outputs(&w)["at"]["value"], ".terraform/modules/net/top");
-    // Another file under the same name is not what was meant.
+    // Other contents under the same name fail the checksum.
     server.answer("/net.zip", Reply::bytes(zipped(&[("top/main.tf", "")])));
     let wrong = run(&w, &server, &["init", "--upgrade"]).expect(1);
     assert!(wrong.stderr.contains("was expected"), "{wrong:#?}");
     assert!(!w.path().join(".terraform/modules/net").exists());
-    // Nothing is left of what was given up.
+    // Only the manifest is left; a failed installation leaves no files.
     let left: Vec<_> = std::fs::read_dir(w.path().join(".terraform/modules"))
         .unwrap()
         .flatten()
@@ -307,7 +307,7 @@ fn an_archive_that_climbs_and_a_source_that_is_no_archive_are_refused() {
     }
 }
 
-/// A repository with a module, one beside it, and two tags.
+/// Git repository with a module, a second module next to it, and two tags.
 fn repository(w: &Workspace) -> String {
     w.write(
         "repository/net/main.tf",

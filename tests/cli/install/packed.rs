@@ -1,8 +1,8 @@
-//! Archives of a few files.
+//! Archives for tests.
 
 use std::io::Write as _;
 
-/// A zip archive of these files.
+/// Creates a zip archive of these files.
 pub(crate) fn zipped(files: &[(&str, &str)]) -> Vec<u8> {
     let mut bytes = std::io::Cursor::new(Vec::new());
     let mut zip = zip::ZipWriter::new(&mut bytes);
@@ -16,7 +16,7 @@ pub(crate) fn zipped(files: &[(&str, &str)]) -> Vec<u8> {
     bytes.into_inner()
 }
 
-/// A tar.gz archive of these files.
+/// Creates a tar.gz archive of these files.
 pub(crate) fn tarred(files: &[(&str, &str)]) -> Vec<u8> {
     let packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     let mut tar = tar::Builder::new(packed);

@@ -1,4 +1,4 @@
-//! `init -plugin-dir`: directories of packages in the place of all others.
+//! Tests of `init -plugin-dir`: directories of packages that replace all other sources.
 
 use super::providers::{LOCK, installed, lab};
 use super::registry::{platform, registry};
@@ -23,13 +23,13 @@ fn directories_of_packages_take_the_place_of_all_others_and_are_written_down() {
         std::fs::read_link(&place).unwrap(),
         w.path().join("b").join(&inner)
     );
-    // The registry has a newer one, and was not asked.
+    // The registry has a newer version, and was not asked.
     assert_eq!(server.asked(), Vec::<String>::new());
     let record = ".terraform/plugin_path";
     let written = "[\n  \"a\",\n  \"b\"\n]";
     assert_eq!(w.read(record), written);
-    // What is installed is used by the commands that follow, and by an init without the flag, which
-    // leaves the record as it is.
+    // Later commands use the installed provider. So does an `init` without the flag, which leaves
+    // the recorded directories as they are.
     w.run(&["providers"]).expect(0);
     run(&w, &server, &["init"]).expect(0);
     assert_eq!(
@@ -49,7 +49,7 @@ fn directories_of_packages_take_the_place_of_all_others_and_are_written_down() {
             w.path().join("b").join(&inner)
         );
     }
-    // Where none of them has it, it is not to be had; nobody else is asked.
+    // If no directory has the provider, the installation fails without asking other sources.
     std::fs::remove_dir_all(w.path().join("b").join(host)).unwrap();
     std::fs::remove_dir_all(w.path().join(".terraform/providers")).unwrap();
     std::fs::remove_file(w.path().join(LOCK)).unwrap();
@@ -63,7 +63,7 @@ fn directories_of_packages_take_the_place_of_all_others_and_are_written_down() {
     let wrong = run(&w, &server, &["init", "-plugin-dir=nowhere"]).expect(1);
     assert!(wrong.stderr.contains("nowhere"), "{wrong:?}");
     assert_eq!(server.asked().len(), 0);
-    // Taken back, the usual places count.
+    // An empty flag restores the default sources.
     run(&w, &server, &["init", "-plugin-dir="]).expect(0);
     assert!(!w.path().join(record).exists());
     assert!(installed(&w, host, "1.1.0").exists());

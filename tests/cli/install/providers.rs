@@ -1,5 +1,5 @@
-//! Providers: from registries, mirrors, directories and the cache, and what the lock file has to
-//! say.
+//! Tests of the installation of providers from registries, mirrors, directories and the cache, with
+//! the lock file.
 
 use super::registry::{
     archive, download, h1, hex, mirror, other_sum, package, platform, registry, said,
@@ -11,7 +11,7 @@ use crate::support::{Run, Workspace};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// A configuration that uses the lab of a host.
+/// Configuration that uses the provider `lab` of a host.
 pub(super) fn lab(host: &str, version: &str) -> String {
     format!(
         "terraform {{\n  required_providers {{\n    lab = {{\n      source  = \"{host}/acme/lab\"\n      version = \"{version}\"\n    }}\n  }}\n}}\nprovider \"lab\" {{\n  file = \"cloud.json\"\n}}\nresource \"lab_thing\" \"a\" {{\n  name = \"a\"\n}}\n"
@@ -36,7 +36,7 @@ pub(super) fn installed(w: &Workspace, host: &str, version: &str) -> PathBuf {
     ))
 }
 
-/// The one error of a run, which was to fail.
+/// Detail of the only error of a failed run.
 fn error(run: Run) -> String {
     let run = run.expect(1);
     let errors: Vec<Value> = run
@@ -58,7 +58,7 @@ fn a_provider_comes_from_its_registry_signed_and_locked_and_is_used() {
     registry(&server, &signer, &["1.0.0", "1.1.0", "1.2.0-beta1"]);
     let host = &server.host;
     let w = Workspace::new(&[("main.tf", &lab(host, "~> 1.0"))]);
-    // Until then it is said what to do.
+    // Before the installation the error names the remedy.
     let before = run(&w, &server, &["stage"]).expect(3);
     assert!(before.stderr.contains("flightdeck init"), "{before:#?}");
     let first = run(&w, &server, &["init"]).expect(0);
@@ -76,12 +76,12 @@ fn a_provider_comes_from_its_registry_signed_and_locked_and_is_used() {
     assert_eq!(w.read(LOCK), locked(host, "1.1.0", "~> 1.0", &sums));
     run(&w, &server, &["deploy", "--auto-approve"]).expect(0);
     assert!(w.read("cloud.json").contains("\"a\""));
-    // What is there and locked is not asked for again.
+    // An installed and locked provider is not fetched again.
     let asked = server.asked().len();
     let again = run(&w, &server, &["init"]).expect(0);
     assert!(again.stderr.contains("1.1.0 is there"), "{again:#?}");
     assert_eq!(server.asked().len(), asked);
-    // The lock holds until it is said otherwise.
+    // The locked version stays until `--upgrade`.
     w.write("main.tf", &lab(host, "1.0.0"));
     assert!(error(run(&w, &server, &["init", "--json"])).contains("--upgrade"));
     run(&w, &server, &["init", "--upgrade"]).expect(0);
@@ -115,7 +115,7 @@ fn what_is_not_what_it_should_be_is_not_installed() {
         hex(&package("1.0.0")),
         platform()
     );
-    // A list that somebody else has signed, a list that was changed, one without the package.
+    // A checksum list with another signer, a changed list, and a list without the package.
     server.answer(sums, Reply::bytes(list.clone()));
     server.answer(&signature, Reply::bytes(stranger.sign(list.as_bytes())));
     fails("signature of the checksums");
@@ -124,7 +124,7 @@ fn what_is_not_what_it_should_be_is_not_installed() {
     server.answer(sums, Reply::bytes("00  other.zip\n"));
     fails("has none of terraform-provider-lab");
     registry(&server, &signer, &["1.0.0"]);
-    // No key at all, another archive, an archive that climbs.
+    // A missing key, another archive, and an archive with paths that lead outside.
     server.answer(
         &download("1.0.0"),
         Reply::json(&json!({ "signing_keys": {} })),
@@ -173,7 +173,7 @@ fn a_lock_file_with_wrong_hashes_and_one_that_must_stay_have_words() {
     );
     assert!(!installed(&w, host, "1.0.0").exists());
     assert_eq!(w.read(LOCK), wrong);
-    // The hash of the archive alone is enough to install it, and nothing else is written.
+    // The hash of the archive alone is enough to install it, and the lock file stays unchanged.
     let zh = format!("zh:{}", hex(&package("1.0.0")));
     let known = locked(host, "1.0.0", "1.0.0", std::slice::from_ref(&zh));
     w.write(LOCK, &known);
@@ -189,7 +189,7 @@ fn a_lock_file_with_wrong_hashes_and_one_that_must_stay_have_words() {
             &[h1("1.0.0"), zh, format!("zh:{}", other_sum("1.0.0"))]
         )
     );
-    // A provider that it has not got.
+    // A provider that the lock file does not contain.
     let fresh = Workspace::new(&[("main.tf", &lab(host, "1.0.0"))]);
     let refused = run(&fresh, &server, &["init", "--lockfile=readonly"]).expect(1);
     assert!(
@@ -232,7 +232,7 @@ fn mirrors_directories_and_the_cache_are_asked_as_the_cli_configuration_says() {
         locked("far.example.com", "1.0.0", "~> 1.0", &[h1("1.0.0")])
     );
     run(&w, &server, &["deploy", "--auto-approve"]).expect(0);
-    // A package whose hash the mirror does not have.
+    // A package whose hash is not the mirror's.
     clean();
     server.answer("/packages/mirrored.zip", Reply::bytes(package("6.6.6")));
     let told = error(with(&network, &[], &["init", "--json"]));
@@ -240,11 +240,11 @@ fn mirrors_directories_and_the_cache_are_asked_as_the_cli_configuration_says() {
         told.contains("none of the hashes that its source has"),
         "{told}"
     );
-    // Not a mirror of this provider: then there is no place left.
+    // The mirror excludes this provider, so no source is left.
     let excluding = network.replace("url =", "exclude = [\"far.example.com/*/*\"]\n    url =");
     let told = error(with(&excluding, &[], &["init", "--json"]));
     assert!(told.contains("no place for it"), "{told}");
-    // A directory, unpacked: a link. Packed: unpacked.
+    // An unpacked package in a directory is linked; a packed one is unpacked.
     let folder = w.path().join("dir");
     let inner = format!("far.example.com/acme/lab/1.0.0/{}", platform());
     w.write(&format!("dir/{inner}/terraform-provider-lab_v1.0.0"), "x");
@@ -267,7 +267,7 @@ fn mirrors_directories_and_the_cache_are_asked_as_the_cli_configuration_says() {
         w.read(LOCK),
         locked("far.example.com", "1.0.0", "~> 1.0", &[h1("1.0.0")])
     );
-    // The cache: fetched once, linked after.
+    // The cache: fetched once, then linked.
     clean();
     server.answer("/packages/mirrored.zip", Reply::bytes(package("1.0.0")));
     let cache = w.path().join("cache");
@@ -340,14 +340,14 @@ fn what_is_laid_out_is_what_tofu_lays_out() {
     };
     run_tofu(&tofu, &w, Some(&server), &["init", "-no-color"]).expect(0);
     let (theirs, lock) = (tree(), w.read(LOCK));
-    // After theirs ours is not needed.
+    // An installation by tofu satisfies flightdeck.
     run(&w, &server, &["stage"]).expect(0);
     std::fs::remove_dir_all(w.path().join(".terraform")).unwrap();
     std::fs::remove_file(w.path().join(LOCK)).unwrap();
     run(&w, &server, &["init"]).expect(0);
     assert_eq!(w.read(LOCK), lock);
     assert_eq!(tree(), theirs);
-    // After ours theirs is not.
+    // An installation by flightdeck satisfies tofu.
     run(&w, &server, &["deploy", "--auto-approve"]).expect(0);
     run_tofu(
         &tofu,
@@ -356,7 +356,7 @@ fn what_is_laid_out_is_what_tofu_lays_out() {
         &["plan", "-detailed-exitcode", "-no-color"],
     )
     .expect(0);
-    // Nor does either have anything to write where the other has.
+    // tofu does not change the lock file that flightdeck wrote.
     run_tofu(
         &tofu,
         &w,

@@ -1,5 +1,4 @@
-//! A registry and a mirror of the tests, with packages of the provider that misbehaves only where
-//! it is asked to.
+//! Registry and mirror of the tests, with packages of the bundled provider `lab`.
 
 use super::server::{Reply, Server};
 use super::signer::Signer;
@@ -8,7 +7,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use std::io::Write as _;
 
-/// This machine, as packages are named.
+/// Platform of this machine, as in package names.
 pub(crate) fn platform() -> String {
     let arch = match std::env::consts::ARCH {
         "x86_64" => "amd64",
@@ -25,7 +24,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// A package: one executable that serves the bundled provider `lab`.
+/// Package with one executable that serves the bundled provider `lab`.
 pub(crate) fn package(version: &str) -> Vec<u8> {
     let name = format!("terraform-provider-lab_v{version}");
     let script = script();
@@ -51,7 +50,7 @@ fn script() -> String {
     )
 }
 
-/// The `h1:` hash of a package of that version, worked out by hand.
+/// `h1:` hash of the package of a version, calculated by the test itself.
 pub(crate) fn h1(version: &str) -> String {
     let license = format!("version {version}\n");
     let lines = format!(
@@ -66,7 +65,7 @@ pub(crate) fn h1(version: &str) -> String {
     )
 }
 
-/// Where a registry has one version.
+/// Path of the download information of one version.
 pub(crate) fn download(version: &str) -> String {
     let platform = platform();
     let (os, arch) = platform.split_once('_').unwrap();
@@ -80,12 +79,12 @@ pub(crate) fn archive(version: &str) -> String {
     )
 }
 
-/// The sum of a package for a machine that nobody has.
+/// Checksum of a package for an imaginary platform.
 pub(crate) fn other_sum(version: &str) -> String {
     hex(format!("other {version}").as_bytes())
 }
 
-/// What the registry says of a version's package.
+/// Download information of a version's package.
 pub(crate) fn said(version: &str, key: &str) -> Value {
     let platform = platform();
     let (os, arch) = platform.split_once('_').unwrap();
@@ -100,7 +99,7 @@ pub(crate) fn said(version: &str, key: &str) -> Value {
     })
 }
 
-/// A registry that has `acme/lab` in these versions, signed.
+/// Registers `acme/lab` in these versions, signed.
 pub(crate) fn registry(server: &Server, signer: &Signer, versions: &[&str]) {
     server.answer(
         "/.well-known/terraform.json",
@@ -139,7 +138,7 @@ pub(crate) fn registry(server: &Server, signer: &Signer, versions: &[&str]) {
     }
 }
 
-/// A mirror under `/mirror/` that has a provider of a host that is not there.
+/// Mirror under `/mirror/` of a provider whose own host does not exist.
 pub(crate) fn mirror(server: &Server, host: &str, versions: &[&str]) {
     let base = format!("/mirror/{host}/acme/lab");
     let listed: Value = versions

@@ -1,5 +1,5 @@
-//! An HTTPS server of the tests, on a real socket, with a certificate of its own: it answers what
-//! it is told to, slowly, in part or not at all where that is wanted.
+//! HTTPS server of the tests, on a real socket, with a self-signed certificate. Each answer can be
+//! slow, incomplete or missing.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -9,18 +9,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// How long a connection may stay without a request.
+/// Longest time that a connection may stay idle.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// An answer.
+/// One answer.
 #[derive(Clone)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
-    /// How many bytes of the body come before the connection is closed.
+    /// Number of bytes of the body before the connection is closed.
     pub(crate) cut: Option<usize>,
-    /// Nothing is answered until the server ends.
+    /// If true, no answer is sent until the server ends.
     pub(crate) silent: bool,
 }
 
@@ -52,7 +52,7 @@ impl Reply {
         self
     }
 
-    /// Breaks off after so many bytes.
+    /// Closes the connection after so many bytes of the body.
     pub(crate) fn cut(mut self, after: usize) -> Self {
         self.cut = Some(after);
         self
@@ -67,14 +67,14 @@ impl Reply {
 
 #[derive(Default)]
 struct Shared {
-    /// Answers by path with query, in the order in which they are given; the last one stays.
+    /// Answers by path with query, in the given order; the last one repeats.
     routes: Mutex<BTreeMap<String, Vec<Reply>>>,
-    /// Requests as they came: path, and the headers that tests look at.
+    /// Received requests: path, and the headers that tests check.
     heard: Mutex<Vec<(String, BTreeMap<String, String>)>>,
     over: AtomicBool,
 }
 
-/// The server; it ends when it is dropped.
+/// Running server; dropping it ends it.
 pub(crate) struct Server {
     /// `127.0.0.1:PORT`
     pub(crate) host: String,
@@ -86,7 +86,7 @@ impl Server {
     pub(crate) fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut params = rcgen::CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
-        // Its own authority, as `openssl req -x509` makes them for internal registries.
+        // Self-signed, as `openssl req -x509` makes certificates for internal registries.
         params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
         let key = rcgen::KeyPair::generate().unwrap();
         let made = params.self_signed(&key).unwrap();
@@ -109,7 +109,7 @@ impl Server {
                     break;
                 }
                 let (config, serves) = (config.clone(), serves.clone());
-                // A client that goes away in the middle is no trouble of the server's.
+                // A client that disconnects early is not an error of the server.
                 std::thread::spawn(move || serve(stream.unwrap(), config, &serves).ok());
             }
         });
@@ -120,7 +120,7 @@ impl Server {
         }
     }
 
-    /// The file that has its certificate.
+    /// Path of the file with the server's certificate.
     pub(crate) fn certificate(&self) -> PathBuf {
         self.folder.path().join("cert.pem")
     }
@@ -129,7 +129,7 @@ impl Server {
         format!("https://{}{path}", self.host)
     }
 
-    /// What a path is answered with from now on.
+    /// Sets the answer for a path from now on.
     pub(crate) fn answer(&self, path: &str, reply: Reply) {
         self.answers(path, vec![reply]);
     }
@@ -142,13 +142,13 @@ impl Server {
             .insert(path.to_owned(), replies);
     }
 
-    /// The paths that were asked for.
+    /// Requested paths.
     pub(crate) fn asked(&self) -> Vec<String> {
         let heard = self.shared.heard.lock().unwrap();
         heard.iter().map(|(path, _)| path.clone()).collect()
     }
 
-    /// A header of each request for a path; empty where there was none.
+    /// A header of each request for a path; empty if it was missing.
     pub(crate) fn headers(&self, path: &str, name: &str) -> Vec<String> {
         let heard = self.shared.heard.lock().unwrap();
         let of = heard.iter().filter(|(p, _)| p == path);
@@ -160,7 +160,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.shared.over.store(true, Ordering::Relaxed);
-        // Wakes the one that waits for connections.
+        // Wakes the thread that accepts connections.
         drop(TcpStream::connect(&self.host));
     }
 }
@@ -206,7 +206,7 @@ fn serve(
         }
     };
     while reply.silent && !shared.over.load(Ordering::Relaxed) {
-        // Until the client gives up, or the test is over.
+        // Wait until the client disconnects, or the test ends.
         let mut byte = [0];
         if stream.sock.peek(&mut byte).is_ok_and(|n| n == 0) {
             return Ok(());

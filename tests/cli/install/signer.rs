@@ -1,4 +1,5 @@
-//! Signs as registries do: an OpenPGP key of version 4, made for the test, and detached signatures.
+//! Signatures as registries have them: an OpenPGP key of version 4, made for the test, and detached
+//! signatures.
 
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa::KeySize;
@@ -7,7 +8,7 @@ use base64::Engine as _;
 use sha1::Digest as _;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A key with its owner's name, as others are given it.
+/// Signing key with the name of its owner.
 pub(crate) struct Signer {
     pair: RsaKeyPair,
     created: u32,
@@ -20,7 +21,7 @@ fn mpi(bytes: &[u8]) -> Vec<u8> {
     [&u16::try_from(bits).unwrap().to_be_bytes()[..], bytes].concat()
 }
 
-/// The two numbers of a key in DER.
+/// The two integers of a key in DER.
 fn numbers(der: &[u8]) -> (&[u8], &[u8]) {
     fn content(der: &[u8]) -> (&[u8], &[u8]) {
         let (head, length) = match usize::from(der[1]) {
@@ -52,7 +53,7 @@ impl Signer {
             .as_secs();
         Self {
             pair,
-            // Clocks may differ a little.
+            // An hour ago, because clocks may differ.
             created: u32::try_from(now).unwrap() - 3600,
         }
     }
@@ -73,14 +74,14 @@ impl Signer {
         sha1::Sha1::digest(self.framed())[12..].to_vec()
     }
 
-    /// The id, as it is told.
+    /// Key id, as messages show it.
     pub(crate) fn name(&self) -> String {
         self.id().iter().map(|b| format!("{b:02X}")).collect()
     }
 
     fn signature(&self, kind: u8, signed: &[u8]) -> Vec<u8> {
         let created = (self.created + 60).to_be_bytes();
-        // When, and that the key is for signing.
+        // Creation time, and the flag of a signing key.
         let parts = [&[5, 2][..], &created, &[2, 27, 3]].concat();
         let length = u16::try_from(parts.len()).unwrap().to_be_bytes();
         let head = [&[4, kind, 1, 8][..], &length, &parts].concat();
@@ -99,12 +100,12 @@ impl Signer {
         packet(2, &[head, issuer, digest[..2].to_vec(), mpi(&raw)].concat())
     }
 
-    /// A detached signature of a document.
+    /// Detached signature of a document.
     pub(crate) fn sign(&self, document: &[u8]) -> Vec<u8> {
         self.signature(0, document)
     }
 
-    /// The key, in armor.
+    /// Public key in ASCII armor.
     pub(crate) fn armored(&self) -> String {
         let owner = b"Test <test@example.com>";
         let length = u32::try_from(owner.len()).unwrap().to_be_bytes();

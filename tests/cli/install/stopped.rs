@@ -1,4 +1,4 @@
-//! What is given up leaves nothing half.
+//! Test of an interrupted installation, which must leave no partial files.
 
 use super::server::{Reply, Server};
 use crate::support::Workspace;
