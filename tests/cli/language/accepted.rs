@@ -1,4 +1,4 @@
-//! What was refused and is right.
+//! Valid configurations that flightdeck once refused.
 
 use super::{Case, Verdict::*, judge};
 
@@ -110,7 +110,7 @@ fn a_provider_block_that_no_resource_has_is_neither_evaluated_nor_configured() {
     const X: &str = "resource \"terraform_data\" \"x\" {\n}\n";
     const NETWORK: &str =
         "resource \"lab_network\" \"a\" {\n  name = \"a\"\n  cidr = \"10.0.0.0/16\"\n}\n";
-    // What the provider would refuse, and what cannot be evaluated.
+    // A provider block with an unsupported argument, and one with an invalid reference.
     const NO_ARGUMENT: &str = "provider \"lab\" {\n  nonsense = 1\n}\n";
     const NO_RESOURCE: &str =
         "provider \"lab\" {\n  alias = \"spare\"\n  file  = lab_network.none.id\n}\n";

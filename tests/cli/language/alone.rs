@@ -1,4 +1,4 @@
-//! A configuration validated by itself: what only a plan can need is asked for by the plan.
+//! Cases where `validate` accepts a configuration that only a plan can judge.
 
 use super::{Case, Verdict::*, judge};
 

@@ -1,5 +1,5 @@
-//! Data sources in checks: read with the plan and once more when everything is done, and never an
-//! error of either.
+//! Data sources in checks: read during the plan and again at the end of the deploy, without ever
+//! failing either.
 
 use super::{Case, Verdict::*, judge};
 use crate::support::Workspace;
@@ -38,10 +38,10 @@ fn status(workspace: &Workspace) -> String {
 fn a_check_asks_its_data_source_and_nothing_fails_by_it() {
     let workspace = Workspace::new(&[("main.tf", CHECK)]);
     let stage = ["stage", "--json", "--plan-json", "plan.json"];
-    // It is not there, and what it is about is made all the same.
+    // The data source fails, and the other resources are planned all the same.
     let run = workspace.run(&stage).expect(0);
     assert_eq!(status(&workspace), "fail");
-    // What could not be read stands among what was found, with nothing for what nobody knows.
+    // An unreadable data source is in the prior state, with null for its unknown values.
     let plan: serde_json::Value = serde_json::from_str(&workspace.read("plan.json")).unwrap();
     let found = &plan["prior_state"]["values"]["root_module"]["resources"];
     assert_eq!(
@@ -121,8 +121,8 @@ fn a_data_source_of_a_check_is_the_checks_alone() {
     ]);
 }
 
-/// The module of the check is called by the one that is waited for and by the one that waits: what
-/// the check asks is asked when everything is done, and nobody waits for that.
+/// Both the module that waits and the one it waits for call the check's module. The data source of
+/// the check is read at the end of the deploy, and nothing waits for it.
 #[test]
 fn a_module_that_waits_for_one_with_a_check_does_not_wait_for_what_the_check_asks() {
     const BOTH: &str = "resource \"terraform_data\" \"r\" {}\nmodule \"checker\" {\n  source = \"../checker\"\n}\n";

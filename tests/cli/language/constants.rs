@@ -1,12 +1,12 @@
-//! What must be known while modules are loaded: sources and versions of modules, backends,
-//! variables with `const`. Rules as the reference engine's.
+//! Values that must be known while modules are loaded: sources and versions of modules, backends,
+//! variables with `const`. The rules are OpenTofu's.
 
 use super::{Case, Verdict, Verdict::*, judge};
 use crate::support::Workspace;
 
 const M: (&str, &str) = ("m/main.tf", "output \"a\" {\n  value = 1\n}\n");
 
-/// A call of the module in `m`, or what is said of its source, which stands in line 2.
+/// Configuration that calls the module `m`, or an error of its source on line 2.
 macro_rules! source {
     ($name:literal, $source:literal, $verdict:expr) => {
         source!($name, $source, "", $verdict)
@@ -214,8 +214,7 @@ fn a_variable_with_const_is_known_and_one_without_it_may_be() {
     ]);
 }
 
-/// Where the state is kept is no affair of a configuration as such: whoever validates it may have
-/// no access to that.
+/// `validate` does not evaluate the backend, because its user may have no access to it.
 #[test]
 fn what_a_backend_comes_to_is_asked_where_the_state_is() {
     for path in [
@@ -262,6 +261,6 @@ fn what_is_handed_down_through_modules_is_worked_out_once() {
     files.push((at(0), &outer));
     files.push((at(deep), "variable \"v\" {}\n"));
     let files: Vec<_> = files.iter().map(|(p, t)| (p.as_str(), *t)).collect();
-    // Worked out anew for each reference, this takes hours.
+    // An implementation that evaluates each reference anew takes hours.
     Workspace::new(&files).run(&["validate"]).expect(0);
 }

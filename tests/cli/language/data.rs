@@ -1,8 +1,8 @@
-//! A data source waits for what its block names and is going to change, whatever it needs of it.
+//! A data source waits for every pending change of an object that its block refers to.
 
 use super::{Case, Verdict::*, judge};
 
-/// A data source with this text beside something that is created, and a state to be read.
+/// Configuration with this data source, a resource to create, and a state to read.
 macro_rules! data {
     ($name:literal, $text:literal, $verdict:expr $(, $file:expr)?) => {
         Case {
@@ -19,7 +19,7 @@ macro_rules! data {
 
 const A: (&str, &str, &str) = ("terraform_data.a", "create", "");
 
-/// What is read with the deploy, beside what is created.
+/// Expected plan: the data source is read during the deploy.
 const WAITS: super::Verdict = Staged(&[
     (
         "data.terraform_remote_state.up",

@@ -1,9 +1,9 @@
-//! `dynamic` blocks: what stands in one of which no block is made refers to nothing, and what is
-//! not known is not counted.
+//! `dynamic` blocks: a reference inside a block that is not generated is no dependency, and an
+//! unknown `for_each` is not counted.
 
 use super::{Case, Verdict::*, judge};
 
-/// A network with this text in it, beside something whose `output` is not known.
+/// Configuration of a network with this text, and a resource whose `output` is unknown.
 macro_rules! network {
     ($text:expr) => {
         &[(

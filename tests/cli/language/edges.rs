@@ -1,5 +1,4 @@
-//! Where a plan is told apart by what stands at the edges: numbers, patterns, comparisons,
-//! messages, JSON.
+//! Edge cases that change a plan: numbers, patterns, comparisons, messages, JSON.
 
 use super::{Case, Verdict::*, judge};
 

@@ -1,5 +1,5 @@
-//! `encryption` blocks: worked out from variables and locals before anything is staged, and refused
-//! where the reference does. What really would have to be encrypted is refused by name.
+//! `encryption` blocks: evaluated from variables and locals before the stage, and refused like in
+//! OpenTofu. A configuration that requires an unsupported encryption is refused by name.
 
 use super::{Case, Verdict::*, judge};
 use crate::support::Workspace;
@@ -322,7 +322,7 @@ fn an_encryption_block_is_looked_at_as_far_as_something_uses_it() {
     ]);
 }
 
-/// Each is accepted by the reference.
+/// Configurations that OpenTofu accepts.
 const DUE: [(&str, u64); 7] = [
     (
         "terraform {\n  encryption {\n    key_provider \"pbkdf2\" \"k\" {\n      passphrase = \"sixteen letters!\"\n    }\n    method \"aes_gcm\" \"m\" {\n      keys = key_provider.pbkdf2.k\n    }\n    state {\n      method = method.aes_gcm.m\n    }\n  }\n}\n",

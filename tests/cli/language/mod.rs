@@ -1,6 +1,6 @@
-//! The language at its edges, one smallest configuration for each: what the reference engine
-//! accepts is staged, what it refuses is refused at the same lines. Each verdict here is one that
-//! the reference engine gave.
+//! Tests of the language's edge cases, one minimal configuration for each. Each expected verdict
+//! was recorded from OpenTofu: accepted configurations give the same plan, refused ones give errors
+//! on the same lines.
 
 mod accepted;
 mod alone;
@@ -26,7 +26,7 @@ mod warned;
 use crate::support::{Run, Workspace};
 use serde_json::Value;
 
-/// A configuration and what is made of it.
+/// Configuration and its expected verdict.
 pub(super) struct Case {
     name: &'static str,
     files: &'static [(&'static str, &'static str)],
@@ -34,21 +34,21 @@ pub(super) struct Case {
 }
 
 pub(super) enum Verdict {
-    /// It is staged, with these changes (address, actions, reason) and no other.
+    /// Accepted, with exactly these changes (address, actions, reason).
     Staged(&'static [(&'static str, &'static str, &'static str)]),
-    /// It is staged, and these are its outputs as JSON.
+    /// Accepted, with exactly these outputs as JSON.
     Outputs(&'static [(&'static str, &'static str)]),
-    /// It is refused at these places and no other: file and line.
+    /// Refused with errors at exactly these places: file and line.
     Refused(&'static [(&'static str, u64)]),
-    /// It is not valid, by itself: at these places and no other.
+    /// Refused by `validate`, at exactly these places.
     Invalid(&'static [(&'static str, u64)]),
-    /// It is valid by itself, and staging it is refused at these places and no other.
+    /// Accepted by `validate`; refused by the stage, at exactly these places.
     OnlyValid(&'static [(&'static str, u64)]),
-    /// It is valid, with warnings at these places and no other.
+    /// Accepted by `validate`, with warnings at exactly these places.
     Warned(&'static [(&'static str, u64)]),
 }
 
-/// Runs all of a table and says at the end which came out otherwise.
+/// Runs all cases of a table, then fails with all differences.
 pub(super) fn judge(cases: &[Case]) {
     let wrong: Vec<String> = cases
         .iter()

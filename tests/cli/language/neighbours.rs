@@ -1,5 +1,4 @@
-//! Rules beside the recorded ones, found by changing recorded configurations at random and asking
-//! the reference engine too.
+//! Rules found by random changes of recorded configurations, each compared with OpenTofu.
 
 use super::{Case, Verdict::*, judge};
 use crate::support::Workspace;
@@ -31,7 +30,7 @@ fn what_stands_in_a_block_that_is_overridden_and_is_not_expected_is_passed_over_
     places.sort();
     let place = |file: &str, line: &str| (format!("\"{file}\""), line.to_owned());
     assert_eq!(places, [place("main.tf", "3"), place("override.tf", "5")]);
-    // Without an override it is an error, as ever.
+    // Without the override file the configuration is invalid.
     std::fs::remove_file(w.path().join("override.tf")).unwrap();
     w.run(&["stage"]).expect(1);
 }
@@ -89,7 +88,7 @@ fn what_is_overridden_and_what_overrides_must_be_in_order_by_itself() {
     ]);
 }
 
-/// What is not there is not asked for: not even what no longer exists.
+/// A destroy of an empty state evaluates nothing, not even a data source whose file is missing.
 #[test]
 fn where_nothing_is_there_is_nothing_to_destroy() {
     let w = Workspace::new(&[(
@@ -219,8 +218,8 @@ resource "terraform_data" "computed" {
     ]);
 }
 
-/// An attribute of any type holds an object where another has a map: its keys are not looked at one
-/// by one.
+/// `input` has no fixed type: its value is an object, whose keys `ignore_changes` does not compare
+/// one by one.
 #[test]
 fn a_key_that_is_ignored_of_what_is_no_map_ignores_all_of_it() {
     let text = |input: &str| {
@@ -235,7 +234,7 @@ fn a_key_that_is_ignored_of_what_is_no_map_ignores_all_of_it() {
     assert!(run.stdout.contains("no changes"), "{}", run.stdout);
 }
 
-/// What there is no instance of triggers nothing; nothing can wait for it.
+/// A reference to an instance that does not exist triggers no replacement and adds no dependency.
 #[test]
 fn a_key_of_a_resource_without_instances_is_no_trigger_and_nothing_to_wait_for() {
     const A: (&str, &str) = ("a.tf", "resource \"terraform_data\" \"a\" {}\n");
@@ -249,7 +248,7 @@ fn a_key_of_a_resource_without_instances_is_no_trigger_and_nothing_to_wait_for()
                     "resource \"terraform_data\" \"b\" {\n  lifecycle {\n    replace_triggered_by = [terraform_data.a[0]]\n  }\n}\n",
                 ),
             ],
-            // That there is none shows once it is planned.
+            // Only the plan knows that the instance is missing.
             verdict: OnlyValid(&[("", 0)]),
         },
         Case {

@@ -1,5 +1,5 @@
-//! What OpenTofu 1.7 to 1.12 brought to the language and the command line, each once. The table in
-//! docs/compatibility.md names these tests.
+//! Features of OpenTofu 1.7 to 1.12, in the language and on the command line, one test each. The
+//! table in docs/compatibility.md names these tests.
 
 use super::{Case, Verdict::*, judge};
 use crate::support::Workspace;

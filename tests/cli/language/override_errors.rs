@@ -1,10 +1,11 @@
-//! Errors of override files stand at the place of the override, those of what it replaces too.
+//! Errors of override files have the place of the override, even if the overridden block is
+//! invalid.
 
 use super::{Case, Verdict::*, judge};
 
 const CHILD: (&str, &str) = ("m/main.tf", "variable \"x\" { default = 1 }\n");
 
-/// A case of a normal file, an override file and the places of the errors.
+/// Case of a normal file, an override file and the places of the errors.
 macro_rules! refused {
     ($name:literal, $base:literal, $over:literal, $places:expr) => {
         Case {

@@ -1,4 +1,4 @@
-//! What an override file changes, and what it leaves as it is.
+//! Arguments that an override file changes, and those that stay.
 
 use super::{Case, Verdict::*, judge};
 
@@ -118,7 +118,7 @@ fn defaults_within_an_overridden_type_stay_those_of_the_normal_files() {
     ]);
 }
 
-/// A network with a subnet by this text, in the normal file and in the override.
+/// Configuration of a network with subnets from this text, in the normal file and in the override.
 macro_rules! subnets {
     ($base:expr, $over:expr) => {
         &[

@@ -1,4 +1,4 @@
-//! Providers with instances: what their `for_each` may be, and how they are passed to modules.
+//! Providers with instances: valid values of `for_each`, and instances passed to modules.
 
 use super::Verdict::*;
 use super::{Case, judge};

@@ -1,4 +1,4 @@
-//! Provisioners on other machines and their connections, before anything is connected to.
+//! Provisioners on other machines and their connections, before any connection.
 
 use super::{Case, Verdict::*, judge};
 use crate::support::Workspace;
@@ -13,7 +13,7 @@ fn a_provisioner_that_the_reference_refuses_is_refused() {
     judge(REFUSED);
 }
 
-/// The reference warns that it will go; here there is none.
+/// OpenTofu supports WinRM with a deprecation warning; flightdeck does not support it.
 #[test]
 fn winrm_is_refused_by_name_with_what_to_do() {
     let w = Workspace::new(&[(
@@ -34,7 +34,7 @@ fn winrm_is_refused_by_name_with_what_to_do() {
     );
 }
 
-/// The reference asks for the host in the resource's own block, whatever the provisioner's has.
+/// OpenTofu requires the host in the resource's own block, even if the provisioner's block has it.
 #[test]
 fn what_a_provisioner_s_connection_says_need_not_stand_in_the_resource_s() {
     judge(&[Case {
@@ -47,7 +47,8 @@ fn what_a_provisioner_s_connection_says_need_not_stand_in_the_resource_s() {
     }]);
 }
 
-/// All of them named by one is a circle, as in the reference engine; some of them are waited for.
+/// If each instance refers to all, that is a cycle, as in OpenTofu. References to one instance make
+/// the others wait for it.
 #[test]
 fn instances_that_a_provisioner_of_their_own_resource_names_are_waited_for() {
     const CIRCLE: &str = "resource \"terraform_data\" \"a\" {\n  count = 3\n  provisioner \"local-exec\" {\n    command = \"echo ${terraform_data.a[count.index].id}\"\n  }\n}\n";
@@ -65,7 +66,7 @@ fn instances_that_a_provisioner_of_their_own_resource_names_are_waited_for() {
         "{all:?}"
     );
     assert!(detail.contains("called self"), "{detail}");
-    // One of them, which takes its time.
+    // All instances refer to one of them, which takes a second.
     let named = CIRCLE.replace(
         "echo ${terraform_data.a[count.index].id}",
         "[ ${count.index} = 1 ] && sleep 1; echo ${terraform_data.a[1].id} >> seen.txt",
@@ -75,7 +76,7 @@ fn instances_that_a_provisioner_of_their_own_resource_names_are_waited_for() {
     let seen = std::fs::read_to_string(w.path().join("seen.txt")).unwrap();
     let ids: std::collections::BTreeSet<&str> = seen.lines().collect();
     assert_eq!((seen.lines().count(), ids.len()), (3, 1), "{seen}");
-    // Only one is left to be made: it has nobody to wait for.
+    // A single instance has nothing to wait for.
     let one = CIRCLE.replace("count = 3", "count = 1");
     Workspace::new(&[("main.tf", &one)])
         .run(&["deploy", "--auto-approve"])

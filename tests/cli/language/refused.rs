@@ -1,4 +1,4 @@
-//! What was accepted and is wrong.
+//! Invalid configurations that flightdeck once accepted.
 
 use super::{Case, Verdict::*, judge};
 
@@ -7,7 +7,7 @@ const LAB: (&str, &str) = (
     "terraform {\n  required_providers {\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\nresource \"lab_network\" \"r\" {\n  name = \"b\"\n  cidr = \"10.0.0.0/16\"\n}\n",
 );
 
-/// An output of this expression, beside a network.
+/// Configuration with an output of this expression, and a network.
 macro_rules! output {
     ($name:literal, $expression:literal) => {
         Case {
@@ -195,7 +195,7 @@ fn what_is_part_of_the_engine_has_no_versions_to_choose_from() {
     ]);
 }
 
-/// In JSON the label of the type has a line of its own, before that of the name.
+/// In JSON the label of the type has its own line, before that of the name.
 #[test]
 fn a_type_that_a_provider_does_not_have_is_told_where_the_type_is_named() {
     judge(&[
@@ -218,7 +218,7 @@ fn a_type_that_a_provider_does_not_have_is_told_where_the_type_is_named() {
     ]);
 }
 
-/// What an import is by is judged with the configuration, as far as it is known.
+/// Arguments of `import` blocks are checked with the configuration, as far as they are known.
 #[test]
 fn what_is_imported_is_judged_before_anything_is_planned() {
     const TYPE: &str = "resource \"terraform_data\" \"a\" {\n  for_each = { k = 1 }\n}\n";
@@ -268,7 +268,7 @@ fn what_is_imported_is_judged_before_anything_is_planned() {
             "{name}: {all:?}"
         );
     }
-    // What is not known yet may turn out to be right, and what is removed is asked about later.
+    // An unknown argument may still be valid, and a removed resource is checked by the plan.
     judge(&[
         Case {
             name: "an id that depends on a variable",
@@ -297,7 +297,8 @@ fn what_is_imported_is_judged_before_anything_is_planned() {
     ]);
 }
 
-/// The imports of a resource are planned before its instances, so that neither could be first.
+/// The imports of a resource are planned before its instances, so the two would wait for each
+/// other.
 #[test]
 fn import_that_needs_its_own_target_is_an_error() {
     const A: &str = "resource \"terraform_data\" \"a\" {\n  for_each = toset([\"x\"])\n}\n";

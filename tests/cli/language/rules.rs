@@ -1,5 +1,4 @@
-//! Rules of the reference engine that show only where something moves, fails, or is named across
-//! modules.
+//! Rules of OpenTofu that only show with moves, with failures, or across modules.
 
 use super::{Case, Verdict::*, judge};
 use crate::support::Workspace;
@@ -49,7 +48,7 @@ fn one_failed_instance_holds_up_whoever_needs_it_and_nobody_else() {
     )]);
     w.run(&["deploy", "--auto-approve", "--json"]).expect(5);
     assert_eq!(state(&w).0, ["ax", "ay", "local", "named", "waits"]);
-    // What is there of the resource is used where the failed instance is not asked for.
+    // Other instances of the resource are usable, although one instance failed.
     let again = w
         .run(&["stage", "--json", "--plan-json", "plan.json"])
         .expect(0);
@@ -163,8 +162,8 @@ fn functions_of_providers_have_no_name_where_they_are_not_required() {
     ]);
 }
 
-/// While validating nobody knows which functions a provider has once it is configured; with the
-/// plan it is an error that nothing swallows.
+/// `validate` cannot know the functions of a configured provider. For the plan an unknown function
+/// is an error that `can` does not suppress.
 #[test]
 fn a_function_that_a_provider_does_not_have_is_told_with_the_plan_and_past_every_can() {
     const LAB: &str = "terraform {\n  required_providers {\n    lab   = { source = \"flightdeck.internal/bundled/lab\" }\n    other = {}\n  }\n}\n";

@@ -1,12 +1,12 @@
-//! Test files: what is wrong in them is wrong with the configuration, and no plan is bothered by
-//! it. Nothing in them is run.
+//! Test files: their errors are errors of the configuration for `validate`, and a plan ignores
+//! them. No test is run.
 
 use super::{Case, Verdict::*, judge};
 
 const ROOT: &str = "variable \"v\" {\n  default = 1\n}\noutput \"o\" {\n  value = var.v\n}\nresource \"terraform_data\" \"a\" {}\n";
 const OTHER: &str = "resource \"terraform_data\" \"b\" {}\n";
 
-/// A root, a module beside it, and a test file.
+/// Case of a root module, another module and a test file.
 macro_rules! tested {
     ($name:literal, $text:literal, $lines:expr) => {
         Case {

@@ -1,9 +1,8 @@
-//! While a configuration is validated nothing that a module is given is known, in any module, and
-//! nothing that one answers.
+//! `validate` treats all inputs and outputs of modules as unknown values.
 
 use super::{Case, Verdict::*, judge};
 
-/// A call of the module in `m`, whose text follows.
+/// Call of the module in `m`.
 const CALL: &str = "module \"m\" {\n  source = \"./m\"\n}\n";
 
 #[test]

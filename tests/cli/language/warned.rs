@@ -1,4 +1,4 @@
-//! What is accepted with a warning.
+//! Configurations that are accepted with a warning.
 
 use super::{Case, Verdict::*, judge, other_places};
 use crate::support::Workspace;
