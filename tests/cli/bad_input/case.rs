@@ -1,4 +1,4 @@
-//! A case of bad input: files, what is run, the words that are expected.
+//! Case of invalid input: files, command and expected error.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -7,20 +7,20 @@ use serde_json::Value;
 
 use crate::support::{Run, Workspace};
 
-/// One workspace that is wrong, and what is said of it.
+/// One invalid workspace and its expected errors.
 pub(super) struct Case {
     name: &'static str,
     files: Vec<(&'static str, Vec<u8>)>,
-    /// Links: name and where it leads.
+    /// Symbolic links: name and target.
     links: Vec<(&'static str, &'static str)>,
     folders: Vec<&'static str>,
     args: Vec<OsString>,
     pub(super) code: i32,
     /// File, line and column of one of the errors.
     at: Option<(&'static str, u64, u64)>,
-    /// What one of the errors must say, in lower case.
+    /// Text that one of the errors must contain, in lower case.
     says: &'static str,
-    /// How many errors there may be at most: what follows from an error is not worth saying.
+    /// Maximum number of errors, because consequences of an error are not reported.
     errors: usize,
 }
 
@@ -76,7 +76,7 @@ impl Case {
         Self { code, ..self }
     }
 
-    /// With this many errors at most.
+    /// Sets the maximum number of errors.
     pub(super) fn errors(self, errors: usize) -> Self {
         Self { errors, ..self }
     }
@@ -118,7 +118,7 @@ fn check(case: &Case, run: &Run) -> Vec<String> {
     {
         wrong.push(format!("no error at {file}:{line}:{column}"));
     }
-    // Some are told as a warning beside the errors: that there are more.
+    // The number of suppressed errors is reported as a warning.
     let text = |d: &Value, key: &str| d[key].as_str().unwrap_or_default().to_lowercase();
     let said =
         |d: &Value| text(d, "summary").contains(case.says) || text(d, "detail").contains(case.says);

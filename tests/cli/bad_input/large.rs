@@ -1,9 +1,9 @@
-//! What is too deep, too long or too much.
+//! Tests of input that is too deep, too long or too large.
 
 use super::case::{Case, LAB, case, check_all, with_a};
 use crate::support::Workspace;
 
-/// Numbers that are none, and far too many instances.
+/// Invalid numbers, and far too many instances.
 fn numbers() -> Vec<Case> {
     let nines = "9".repeat(400);
     let size = |n: &str| {
@@ -49,7 +49,7 @@ fn numbers() -> Vec<Case> {
     ]
 }
 
-/// Too deep, too long, too many.
+/// Input that is too deep, too long or too large.
 fn large() -> Vec<Case> {
     const N: usize = 10_000;
     let local = |text: String| format!("locals {{\n  a = {text}\n}}\n");
@@ -108,7 +108,7 @@ fn large() -> Vec<Case> {
                 format!("{{\"locals\": {{\"a\": {}}}}}", around("{\"a\":", "1", "}")),
             )
             .errors(2),
-        // Far more errors than anybody reads: the first ones, and how many more there are.
+        // Too many errors to read: the first ones are shown, and the number of the others.
         case(
             "a JSON template of rubbish",
             "more errors of syntax in this file",
@@ -200,10 +200,10 @@ fn large() -> Vec<Case> {
     all
 }
 
-/// What nobody declared, on its second line.
+/// Reference to an undeclared variable, on line 2.
 const GONE: &str = "output \"o\" {\n  value = var.gone\n}\n";
 
-/// Locals of 200 bytes each line, 5,000 lines a megabyte.
+/// `n` megabytes of locals: 200 bytes per line, 5,000 lines per megabyte.
 pub(super) fn megabytes(n: usize) -> String {
     let line = |i: usize| {
         format!(
@@ -227,7 +227,7 @@ fn what_is_too_deep_too_long_or_too_much_ends_in_few_words_and_never_in_a_crash(
     check_all(&large());
 }
 
-/// What cannot be kept is told as soon as it is known, and not passed over.
+/// A value that the state cannot hold is an error as soon as it is known.
 #[test]
 fn an_output_that_is_infinite_is_not_kept_in_silence() {
     let later = "pow(10, length(terraform_data.a.id) * 99999999)";

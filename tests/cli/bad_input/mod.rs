@@ -1,5 +1,5 @@
-//! What can be wrong with a workspace: each gets its words, its place and its exit code; none a
-//! panic or a hang.
+//! Tests of invalid workspaces: each gets its error, its place and its exit code, without a panic
+//! or a hang.
 
 mod case;
 mod large;

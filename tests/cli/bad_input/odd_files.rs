@@ -1,11 +1,11 @@
-//! Files that may not be read, or are no plugin, and odd ones that mean something.
+//! Tests of unreadable files, of files that are not plugins, and of unusual but valid files.
 
 use super::case::{ONE, with_a};
 use super::large::megabytes;
 use crate::support::Workspace;
 
-/// Unreadable for everybody, root too: a directory under a name that promises a file, and what only
-/// its owner may read.
+/// Unreadable for root too: a directory with the name of a file. Unreadable for others: a file with
+/// mode 0600.
 #[test]
 fn a_file_that_may_not_be_read_is_named() {
     use std::os::unix::fs::PermissionsExt;
@@ -29,7 +29,7 @@ fn a_file_that_may_not_be_read_is_named() {
     );
 }
 
-/// What looks odd and is none the less right.
+/// Unusual file names and contents that are valid.
 #[test]
 fn odd_files_that_mean_something_are_read() {
     let input = |text: &str| with_a(&format!("  input = \"{text}\"\n"));
@@ -94,7 +94,7 @@ fn here() -> &'static str {
 
 #[test]
 fn a_plugin_that_cannot_be_executed_is_told_from_one_for_another_machine() {
-    // The first 20 bytes of an ELF file for the IBM S/390, which no machine of ours is.
+    // First 20 bytes of an ELF file for the IBM S/390, an unsupported architecture.
     let mut other = b"\x7fELF\x02\x02\x01".to_vec();
     other.resize(64, 0);
     other[16..20].copy_from_slice(&[0, 2, 0, 22]);

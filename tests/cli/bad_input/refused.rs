@@ -1,4 +1,4 @@
-//! Tables of what is refused, each row run.
+//! Tables of invalid configurations and of unsupported language features.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -7,7 +7,7 @@ use super::case::{CYCLE, Case, LAB, ONE, STATE, UNQUALIFIED, case, check_all, wi
 use super::odd_files::ACME;
 use crate::support::Workspace;
 
-/// The plain mistakes.
+/// Common mistakes.
 fn plain() -> Vec<Case> {
     vec![
         case("empty directory", "contains no configuration files"),
@@ -52,7 +52,7 @@ fn plain() -> Vec<Case> {
     ]
 }
 
-/// What the language has and is not accepted yet: refused by name, at its place.
+/// Unsupported language features: each is named at its place.
 fn not_accepted() -> Vec<Case> {
     let lab = |name, says| case(name, says).file("versions.tf", LAB);
     vec![
@@ -83,7 +83,7 @@ fn not_accepted() -> Vec<Case> {
     ]
 }
 
-/// Bytes that are no text, or not the text that is meant.
+/// Files with invalid UTF-8, or with text in another encoding.
 pub(super) fn bytes() -> Vec<Case> {
     let variable = "variable \"v\" {}\n";
     let utf16: Vec<u8> = [0xff, 0xfe]
@@ -152,7 +152,7 @@ pub(super) fn bytes() -> Vec<Case> {
     ]
 }
 
-/// Names that lead to no text.
+/// File names that lead to no readable text.
 pub(super) fn files() -> Vec<Case> {
     let call = |to: &str| format!("module \"m\" {{\n  source = \"{to}\"\n}}\n");
     vec![
@@ -231,7 +231,7 @@ fn names_that_lead_to_no_text_are_named() {
     check_all(&files());
 }
 
-/// An argument that is no text is refused before anything is done, whatever it is for.
+/// An argument with invalid UTF-8 is refused before the command starts, for every flag.
 #[test]
 fn an_argument_that_is_no_utf_8_is_refused() {
     let w = Workspace::new(&[("main.tf", "variable \"v\" {}\n")]);

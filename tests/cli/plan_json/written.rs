@@ -1,6 +1,6 @@
-//! The configuration whose representation is held.
+//! Configuration whose plan representation is compared.
 
-/// Resources, a module, outputs and a check.
+/// Resources, a module call, outputs and a check.
 pub(super) const MAIN: &str = r#"
 variable "names" {
   type        = set(string)
@@ -53,7 +53,7 @@ check "size" {
 }
 "#;
 
-/// The module that it calls.
+/// The called module.
 pub(super) const MODULE: &str = r#"
 variable "from" {}
 resource "terraform_data" "made" {
@@ -71,7 +71,7 @@ output "made" {
 }
 "#;
 
-/// More of it in the JSON syntax.
+/// More resources in JSON syntax.
 pub(super) const IN_JSON: &str = r#"{
   "locals": {"words": ["a", "b"]},
   "resource": {"terraform_data": {"json": {

@@ -1,4 +1,4 @@
-//! Scripts over there: what they say, how they end, and what becomes of the object.
+//! Tests of `remote-exec`: output, exit codes, and the state of the object.
 
 use super::{inline, read, sshd, tainted};
 use serde_json::Value;
@@ -72,7 +72,7 @@ fn with_on_failure_continue_the_next_one_runs_and_the_object_is_good() {
         "{logs}"
     );
 
-    // What is wrong with the connection itself is such a failure too.
+    // `on_failure = continue` also covers errors of the connection.
     let w = s.workspace_with("", &inline(&["true"], "    on_failure = continue"));
     w.run(&["deploy", "--auto-approve"]).expect(0);
     let w = s.workspace_with("", &inline(&["true"], ""));
@@ -131,7 +131,7 @@ fn what_a_script_with_secrets_says_is_hidden_however_it_spells_them() {
         "{run:?}"
     );
 
-    // Those of the connection are only hidden where they are spelt out.
+    // The connection's sensitive values are hidden only where they appear literally.
     let connection = s.connection("    password = var.s");
     let w = s.workspace_with(&connection, &inline(&["echo to be read"], ""));
     w.write(

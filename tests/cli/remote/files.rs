@@ -1,4 +1,5 @@
-//! What is copied: texts, files, folders with and without a slash at their end.
+//! Tests of the `file` provisioner: texts, files, and directories with and without a trailing
+//! slash.
 
 use super::{Sshd, read, sshd, tainted};
 use std::path::Path;
@@ -53,7 +54,7 @@ fn a_folder_is_copied_under_its_name_and_with_a_slash_what_is_in_it() {
         (read(to.join("one")), read(to.join("in/two"))),
         ("1".into(), "22".into())
     );
-    // Where there is no such folder, it becomes the copy itself.
+    // If the target directory does not exist, it becomes the copy itself.
     let new = s.path("new");
     copy(&s, "source = \"src\"", &new)
         .run(&["deploy", "--auto-approve"])

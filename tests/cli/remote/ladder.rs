@@ -1,4 +1,4 @@
-//! A deploy that ends while a script runs over there.
+//! Tests of a deploy that is stopped while a remote script runs.
 
 use super::{Sshd, inline, sshd, tainted};
 use crate::lab::gone;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// A script that says its number, starts another one, and would go on for a minute.
+/// Remote script that records its pid in an inner shell and would run for a minute.
 fn slow(s: &Sshd) -> Workspace {
     let at = s.path("");
     let at = at.display();
@@ -95,14 +95,14 @@ fn is_gone_already(pid: i32) -> bool {
     rustix::process::test_kill_process(rustix::process::Pid::from_raw(pid).unwrap()).is_err()
 }
 
-/// The process of the server that serves this connection.
+/// Finds the pid of the `sshd` process that serves this connection.
 const UP: &str =
     "p=$$; while ! ps -o comm= -p $p | grep -q sshd; do p=$(ps -o ppid= -p $p | tr -d ' '); done";
 
 #[test]
 fn a_script_whose_connection_is_cut_may_have_gone_on_and_that_is_said() {
     let Some(s) = sshd() else { return };
-    // It cuts the branch on which it sits.
+    // The script kills its own connection.
     let w = s.workspace(&inline(&[UP, "kill -9 $p; sleep 60"], ""));
     let run = w.run(&["deploy", "--auto-approve"]).expect(5);
     assert!(

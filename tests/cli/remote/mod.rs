@@ -1,5 +1,5 @@
-//! Provisioners on another machine: a real `sshd` on this one, of whoever runs the tests, at a port
-//! of its own with keys of its own. Where there is no `sshd`, that is said and nothing is tested.
+//! Tests of provisioners on another machine: a real `sshd` on this one, run by the tests' user,
+//! with its own port and keys. Without an `sshd` the tests print that they are skipped.
 
 mod exec;
 mod files;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
-/// Keys, a configuration and a port, with or without a server.
+/// Keys, configuration and port, with or without a running server.
 pub(super) struct Sshd {
     dir: TempDir,
     pub(super) port: u16,
@@ -20,7 +20,7 @@ pub(super) struct Sshd {
     server: Option<Child>,
 }
 
-/// The program, where it is.
+/// Path of `sshd`, if it exists.
 fn program() -> Option<PathBuf> {
     let found = ["/usr/sbin/sshd", "/usr/local/sbin/sshd", "/usr/bin/sshd"]
         .iter()
@@ -32,14 +32,14 @@ fn program() -> Option<PathBuf> {
     found
 }
 
-/// A server that listens; nothing where there is no program for it.
+/// Listening server, or `None` without `sshd`.
 pub(super) fn sshd() -> Option<Sshd> {
     let mut sshd = silent()?;
     sshd.listen();
     Some(sshd)
 }
 
-/// The same before it listens.
+/// Server that does not listen yet.
 pub(super) fn silent() -> Option<Sshd> {
     program()?;
     let dir = tempfile::tempdir().unwrap();
@@ -58,7 +58,7 @@ pub(super) fn silent() -> Option<Sshd> {
         .unwrap()
         .port();
     if user == "root" {
-        // Where it shuts itself in; a service manager makes it elsewhere.
+        // Directory for privilege separation, which a service manager creates elsewhere.
         std::fs::create_dir_all("/run/sshd").unwrap();
     }
     let at = dir.path().display();
@@ -105,7 +105,7 @@ impl Sshd {
             lines.any(|line| line.contains("Server listening")),
             "sshd does not listen"
         );
-        // What it says later goes nowhere, and does not hold it up.
+        // Read and discard later output, so that the server never blocks on its pipe.
         std::thread::spawn(move || lines.for_each(drop));
         self.server = Some(child);
     }
@@ -122,7 +122,7 @@ impl Sshd {
         ))
     }
 
-    /// The same with nothing that proves anything.
+    /// A `connection` block without any credentials.
     pub(super) fn connection_with(&self, more: &str) -> String {
         let (port, user) = (self.port, &self.user);
         let timeout = if more.contains("timeout") {
@@ -135,7 +135,7 @@ impl Sshd {
         )
     }
 
-    /// A workspace with one object: its connection and provisioners.
+    /// Workspace with one object: its connection and provisioners.
     pub(super) fn workspace(&self, provisioners: &str) -> Workspace {
         self.workspace_with(&self.connection(""), provisioners)
     }
@@ -159,12 +159,12 @@ impl Drop for Sshd {
     }
 }
 
-/// A `remote-exec` of these lines, and whatever else it has.
+/// A `remote-exec` provisioner with these lines and further arguments.
 pub(super) fn inline(lines: &[&str], more: &str) -> String {
     format!("  provisioner \"remote-exec\" {{\n    inline = {lines:?}\n{more}\n  }}\n")
 }
 
-/// Whether the object is in the state, and tainted.
+/// Returns `Some(tainted)` if the object is in the state.
 pub(super) fn tainted(w: &Workspace) -> Option<bool> {
     let state: serde_json::Value =
         serde_json::from_str(&w.run(&["state", "export"]).expect(0).stdout).unwrap();

@@ -1,4 +1,4 @@
-//! Ways to be let in, and to be kept out.
+//! Tests of authentication methods and host key checks.
 
 use super::{Sshd, inline, keygen, silent, sshd, tainted};
 use crate::support::{Run, Workspace};
@@ -13,7 +13,7 @@ fn touching(s: &Sshd, connection: &str) -> Workspace {
     )
 }
 
-/// That it gets in with this connection, and does what it should.
+/// Checks that the connection is accepted and the provisioner runs.
 fn gets_in(s: &Sshd, connection: &str) {
     touching(s, connection)
         .run(&["deploy", "--auto-approve"])
@@ -21,7 +21,7 @@ fn gets_in(s: &Sshd, connection: &str) {
     std::fs::remove_file(s.path("out")).unwrap();
 }
 
-/// That it does not, for this reason, and as which class of failures that counts.
+/// Checks that the connection is refused with this failure class and reason.
 fn stays_out(s: &Sshd, connection: &str, class: &str, why: &str) -> Run {
     let w = touching(s, connection);
     let run = w
@@ -79,7 +79,7 @@ fn a_wrong_key_is_tried_until_the_time_is_over_and_counts_as_denied() {
         run.stdout.matches("no connection yet").count() >= 2,
         "{run:?}"
     );
-    // What can never open is not tried.
+    // An unusable key is refused without a connection attempt.
     keygen(&["-t", "ed25519", "-N", "secret", "-f"], &s.path("locked"));
     stays_out(&s, &key("locked"), "bad_input", "protected by a password");
     stays_out(&s, &key("config"), "bad_input", "there is no key in it");
@@ -178,7 +178,7 @@ fn a_host_whose_key_an_authority_signed_is_known_by_the_authority() {
     stays_out(&s, &given("other.pub"), "bad_input", "is not the one");
 }
 
-/// An agent of its own.
+/// An `ssh-agent` of the test's own.
 struct Agent(Child, std::path::PathBuf);
 
 impl Agent {
@@ -238,7 +238,7 @@ fn the_agent_s_keys_open_and_the_agent_can_be_asked_from_over_there() {
             "the agent has three keys"
         );
     }
-    // Not so where it is not wanted, or is not there.
+    // The agent is not used with `agent = false`, or if it does not run.
     let out = agent
         .deploys(&touching(
             &s,

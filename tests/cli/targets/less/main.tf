@@ -1,4 +1,4 @@
-# What is left of the world: keys, resources and modules are declared no longer.
+# Part of the world: some keys, resources and modules are no longer declared.
 variable "v" {
   default = "one"
 }

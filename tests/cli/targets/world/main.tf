@@ -26,7 +26,7 @@ module "m" {
   given    = terraform_data.a["x"].output
 }
 
-# Not connected with anything but what uses it.
+# Connected only with its dependents.
 module "free" {
   source = "./free"
   given  = var.v
