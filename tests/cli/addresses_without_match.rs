@@ -1,4 +1,4 @@
-//! Addresses of flags and blocks that match nothing: none is dropped in silence.
+//! Tests of addresses in flags and blocks that match nothing: each is reported.
 
 use crate::support::{Run, Workspace};
 

@@ -1,4 +1,4 @@
-//! States of other programs, at the edges of their format.
+//! Tests of states that other programs wrote, at the limits of the state format.
 
 use crate::support::Workspace;
 
@@ -10,7 +10,7 @@ fn workspace(count: u32, key: &str, sensitive: &str) -> Workspace {
     Workspace::new(&[("main.tf", &main), ("terraform.tfstate", &state)])
 }
 
-/// Counts of a stage: no change, create, destroy.
+/// Change counts of a stage: no change, create, destroy.
 fn counts(w: &Workspace) -> [u64; 3] {
     let run = w.run(&["stage", "--json"]).expect(0);
     let changes = run.result()["changes"].clone();

@@ -1,5 +1,5 @@
-//! What goes ahead of its turn: where calls are quick, what operations are about to do is on record
-//! before they begin.
+//! Tests of intents that are committed early: if calls are fast, the engine records intents before
+//! the operations get a turn.
 
 use crate::lab::{Lab, Running};
 use providers::lab::control::{Fault, Kind, On};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 const MANY: i64 = 400;
 
-/// All intents, and those that have ended.
+/// Number of all intents, and of those with an outcome.
 fn intents(lab: &Lab) -> (i64, i64) {
     let store = lab.workspace.path().join(".flightdeck/flightdeck.db");
     let store = Connection::open_with_flags(store, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
@@ -29,8 +29,8 @@ fn what_was_written_down_ahead_and_not_begun_is_not_attempted_and_leaves_no_trac
     for _ in 0..40 {
         running.until(|e| e["type"] == "operation" && e["state"] == "done");
     }
-    // From now on a call takes its time: two run, and others have gone ahead, how many depends on
-    // how quick calls have been.
+    // From now on each call takes three seconds. Two run; how many more intents are committed early
+    // depends on the earlier speed of calls.
     lab.breaks(Fault {
         on: On::Create,
         ms: Some(3_000),
@@ -53,7 +53,7 @@ fn what_was_written_down_ahead_and_not_begun_is_not_attempted_and_leaves_no_trac
     assert_eq!((code, &result["outcome"]), (Some(130), &json!("cancelled")));
     let count = |state: &str| result["operations"][state].as_i64().unwrap();
     let done = count("done");
-    // The plugin was asked to end what it was doing.
+    // The plugin was asked to stop the running calls, which therefore fail.
     let begun = done + count("failed");
     assert_eq!(begun + count("not_attempted"), MANY, "{result}");
     assert!(done >= 40 && begun <= done + 2, "{result}");

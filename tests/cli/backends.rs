@@ -1,4 +1,4 @@
-//! A state in a backend, from the command line: on a server of the tests.
+//! Tests of states in an http backend, from the command line, on a server of the tests.
 
 use crate::lab::{Lab, Running, gone};
 use crate::server::{Server, Trouble};
@@ -38,7 +38,7 @@ fn a_deploy_is_kept_behind_the_address_and_the_directory_is_initialized_with_tha
     let run = w.run(&["stage"]).expect(0);
     assert!(run.stdout.contains("no changes"), "{run:?}");
     assert!(!run.stderr.contains("initialized"), "once: {run:?}");
-    // Another address is another place, and nothing is done unasked.
+    // Another address is another backend, and nothing is migrated without a flag.
     let other = configuration(&server, "one").replace("/s\"", "/t\"");
     w.write("main.tf", &other);
     let run = w.run(&["stage"]).expect(1);
@@ -64,7 +64,7 @@ fn a_lock_of_another_program_ends_a_command_with_4_unless_it_waits() {
     for part in ["root@vm", "version 1.12.6", "since 2026-11-21", "lock 7-8"] {
         assert!(run.stderr.contains(part), "{part}: {run:?}");
     }
-    // It is given back once it was asked for twice.
+    // Release the lock after two attempts to take it.
     std::thread::scope(|scope| {
         let asked = server.methods().len();
         let waiting = scope.spawn(|| w.run(&["stage", "--lock-timeout", "10m"]));
@@ -86,7 +86,7 @@ fn what_a_server_does_not_take_is_on_record_and_is_there_after_the_next_command(
     w.run(&["deploy", "--auto-approve"]).expect(0);
     let before = text(&server);
     w.write("main.tf", &configuration(&server, "two"));
-    // Between the lock and the write the server has enough of it.
+    // The server rejects writes after it has granted the lock.
     server.trouble("POST", &[Trouble::Code(403); 8]);
     let run = w.run(&["deploy", "--auto-approve"]).expect(5);
     assert!(run.stderr.contains("forbids it (code 403)"), "{run:?}");

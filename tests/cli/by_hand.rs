@@ -1,4 +1,4 @@
-//! `state import` and `state forget`: what they do, what they refuse, what is on record of them.
+//! Tests of `state import` and `state forget`: effects, refusals, and records.
 
 use providers::lab::control;
 use providers::lab::control::{Fault, Kind, On};
@@ -79,7 +79,7 @@ fn what_is_forgotten_stays_in_the_world_and_can_be_imported_again() {
     );
     assert_eq!(control::objects(&lab.file()).unwrap().len(), 7);
 
-    // Who did what is on record.
+    // Each change of the state is recorded with its user.
     let history = lab.run(&["history", "--json"]).expect(0).result();
     assert_eq!(history["state_changes"].as_array().unwrap().len(), 8);
     let text = lab.run(&["history"]).expect(0).stdout;

@@ -1,11 +1,11 @@
-//! Servers whose certificate is its own authority, as internal servers often have one.
+//! Tests of servers with a self-signed certificate, as internal servers often have.
 
 use crate::server::{Secured, Server};
 use crate::support::{Run, Workspace};
 use rustls::pki_types::PrivateKeyDer;
 use std::sync::Arc;
 
-/// A certificate for `name` that is its own authority, and the configuration of a server with it.
+/// Self-signed certificate for `name`, and the TLS configuration of a server with it.
 fn own_authority(name: &str) -> (String, Secured) {
     let mut params = rcgen::CertificateParams::new(vec![name.to_owned()]).unwrap();
     params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
@@ -48,7 +48,7 @@ fn a_backend_whose_trusted_certificate_is_its_own_authority_is_accepted() {
         let (pem, secured) = own_authority("127.0.0.1");
         let server = Server::secured(secured);
         let w = workspace(&server, "");
-        // A directory of certificates has them under names of OpenSSL's kind.
+        // A directory of certificates has file names in OpenSSL's hash format.
         w.write("certificates/01234567.0", &pem);
         let path = match variable {
             "SSL_CERT_FILE" => "certificates/01234567.0",

@@ -1,4 +1,4 @@
-//! Effects of flags that scripts for OpenTofu pass to many commands.
+//! Tests of flags that scripts for OpenTofu pass to many commands.
 
 use crate::support::{Run, Workspace, mode};
 use serde_json::Value;

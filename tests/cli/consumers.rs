@@ -1,5 +1,5 @@
-//! Programs that others wrote read the plan representation: terraform-compliance holds it against
-//! features, OPA judges it by a policy.
+//! Tests with other programs that read the plan representation: terraform-compliance checks it
+//! against features, OPA evaluates a policy on it.
 
 use crate::support::Workspace;
 use std::ffi::OsString;
@@ -35,7 +35,8 @@ resource "lab_thing" "t" {
 }
 "#;
 
-/// A network by its value, and a thing of a module by what its configuration names.
+/// Feature that checks a network by its value, and a thing in a module by the references of its
+/// configuration.
 fn feature(network: &str) -> String {
     format!(
         "Feature: What is planned is as the house wants it\n\
@@ -49,8 +50,7 @@ fn feature(network: &str) -> String {
     )
 }
 
-/// A program that others wrote, on the path or named by a variable; where it is not, the test says
-/// so.
+/// Program from `PATH` or from a variable; if it is missing, prints that the test is skipped.
 fn program(name: &str, variable: &str) -> Option<OsString> {
     if let Some(program) = std::env::var_os(variable) {
         return Some(program);
@@ -65,7 +65,7 @@ fn program(name: &str, variable: &str) -> Option<OsString> {
     there.then(|| name.into())
 }
 
-/// A workspace with a plan in `plan.json`, and what else it is to hold.
+/// Workspace with a plan in `plan.json`, and these further files.
 fn planned(more: &[(&str, &str)]) -> Workspace {
     let w = Workspace::new(&[&[("main.tf", MAIN), ("m/main.tf", MODULE)], more].concat());
     w.run(&["plan", "-out=p"]).expect(0);
@@ -76,7 +76,7 @@ fn planned(more: &[(&str, &str)]) -> Workspace {
     w
 }
 
-/// A text without its colours.
+/// Removes colour sequences from a text.
 fn plain(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let mut parts = text.split("\u{1b}[");
@@ -110,7 +110,7 @@ fn terraform_compliance_holds_a_plan_against_features() {
     assert!(told.contains("10.0.0.0/16"), "{told}");
 }
 
-/// What is to be, what it is made from, and where it lies in the configuration.
+/// Policy over planned values, references, and places in the configuration.
 const POLICY: &str = r#"package house
 
 small contains change.address if {

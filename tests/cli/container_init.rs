@@ -1,4 +1,4 @@
-//! flightdeck as process 1 of a pid namespace, as in a container without an init.
+//! Tests of flightdeck as process 1 of a pid namespace, as in a container without an init.
 
 use crate::provisioners::{number_in, signal, start, with};
 use crate::support::Workspace;
@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 /// Longer than any of these commands takes.
 const DEADLINE: Duration = Duration::from_secs(300);
 
-/// The words that run a command as process 1; `None` and a message where that is not permitted.
+/// Command prefix that runs a command as process 1. Returns `None` and prints a message if
+/// namespaces are not permitted.
 fn namespace(test: &str) -> Option<Vec<&'static str>> {
     let mut words = vec!["unshare", "--pid", "--fork", "--mount-proc"];
     if !rustix::process::geteuid().is_root() {
@@ -50,14 +51,14 @@ fn start_in(namespace: &[&str], w: &Workspace, args: &[&str]) -> Child {
         .unwrap()
 }
 
-/// The child of a process that has one.
+/// First child of a process, if it has one.
 fn child_of(pid: u32) -> Option<u32> {
     let path = format!("/proc/{pid}/task/{pid}/children");
     let children = std::fs::read_to_string(path).ok()?;
     children.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// The output, once the command has ended.
+/// Waits for the end of the command; returns its output.
 fn ended(mut child: Child) -> Output {
     let ends = Instant::now() + DEADLINE;
     while child.try_wait().unwrap().is_none() {
@@ -76,7 +77,7 @@ fn process_1_reaps_orphans_of_commands_while_the_deploy_runs() {
     let Some(namespace) = namespace("process_1_reaps_orphans_of_commands") else {
         return;
     };
-    // The second command ends well once the orphan is gone from the list of processes.
+    // The second command succeeds once the orphan has been reaped.
     let w = with(
         "(sh -c 'echo $$ > orphan; while ! [ -e go ]; do sleep 0.05; done' >/dev/null 2>&1 &); while ! [ -s orphan ]; do sleep 0.05; done",
         "  }\n  provisioner \"local-exec\" {\n    command = \"sh ./second\"\n",
@@ -137,7 +138,7 @@ fn signals_to_process_1_stop_the_deploy_in_order() {
         let child = start_in(&namespace, &w, &["deploy", "--auto-approve", "--json"]);
         number_in(w.path().join("shell"));
         let init = i32::try_from(child_of(child.id()).unwrap()).unwrap();
-        // A wrapper may signal the whole group: one signal to both counts once.
+        // A wrapper may signal the whole group: one signal that reaches both processes counts once.
         kill_process(Pid::from_raw(init).unwrap(), kind).unwrap();
         let program = i32::try_from(child_of(init.unsigned_abs()).unwrap()).unwrap();
         kill_process(Pid::from_raw(program).unwrap(), kind).unwrap();

@@ -1,4 +1,5 @@
-//! From configuration to state and history through the real binary, on the builtin provider.
+//! Tests from configuration to state and history through the real binary, with the built-in
+//! provider.
 
 use crate::support::{Workspace, mode};
 use serde_json::{Value, json};
@@ -160,7 +161,7 @@ fn a_deploy_goes_from_nothing_to_state_and_history_and_back() {
     );
     assert_eq!(state["resources"].as_array().unwrap().len(), 2);
 
-    // An update of one, and what that forces on the other.
+    // An update of one resource forces an update of the other.
     let id =
         |state: &Value, n: usize| state["resources"][n]["instances"][0]["attributes"]["id"].clone();
     w.write("main.tf", &TWO.replace("one", "two"));

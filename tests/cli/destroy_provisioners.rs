@@ -1,4 +1,4 @@
-//! Destroy-time provisioners of a destroy that was cut off: a good end is on record, and the
+//! Tests of destroy-time provisioners of an interrupted destroy: success is recorded, and the
 //! command is not run a second time for the same object.
 
 use crate::lab::{Lab, Running};
@@ -6,7 +6,7 @@ use crate::server::Server;
 use crate::support::Run;
 use providers::lab::control::{self, Fault, Kind, On};
 
-/// A command of a destroy that notes that it ran, and then does `more`.
+/// Destroy-time command that records its run, and then runs `more`.
 fn command(word: &str, more: &str) -> String {
     format!(
         "  provisioner \"local-exec\" {{\n    when    = destroy\n    command = \"echo {word} >> calls{more}\"\n  }}\n"
@@ -17,14 +17,14 @@ fn thing(arguments: &str, provisioners: &str) -> String {
     format!("resource \"lab_thing\" \"a\" {{\n  name = \"a\"\n{arguments}\n{provisioners}}}\n")
 }
 
-/// A lab with one object that has these provisioners.
+/// Lab with one deployed object that has these provisioners.
 fn deployed(text: &str) -> Lab {
     let lab = Lab::new(text);
     lab.deploy().expect(0);
     lab
 }
 
-/// Deletes that end long after every test.
+/// Makes deletes slower than any test.
 fn slow_delete(lab: &Lab) {
     lab.breaks(Fault {
         on: On::Delete,
@@ -35,7 +35,7 @@ fn slow_delete(lab: &Lab) {
 
 const DESTROY: [&str; 3] = ["destroy", "--auto-approve", "--json"];
 
-/// Kills a run while its delete is under way, whose commands have ended by then.
+/// Kills a run during its delete, after the destroy-time commands have ended.
 fn killed_in_the_delete(lab: &Lab, words: &[&str]) {
     slow_delete(lab);
     let mut running = Running::run(lab, words);
@@ -71,7 +71,7 @@ fn a_command_that_ended_well_before_a_kill_is_not_run_again_and_the_next_run_say
     let logs = lab.run(&["logs", "lab_thing.a"]).expect(0).stdout;
     assert!(logs.contains("is not run again"), "{logs}");
     assert!(control::objects(&lab.file()).unwrap().is_empty());
-    // Another object at the same address, even with the same content.
+    // A new object at the same address runs its commands again, even with the same content.
     lab.deploy().expect(0);
     destroy(&lab).expect(0);
     assert_eq!(calls(&lab), ["drained", "drained"]);

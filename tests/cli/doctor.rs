@@ -1,4 +1,5 @@
-//! `doctor`: what is wrong is told with its remedy, what is safe is done, nothing else is touched.
+//! Tests of `doctor`: each problem is reported with its remedy, safe fixes are applied, and nothing
+//! else changes.
 
 use crate::left_behind::{Ended, left_behind, on_record};
 use crate::support::{Run, Workspace};
@@ -12,14 +13,14 @@ fn findings(run: &Run) -> Vec<Value> {
     run.result()["findings"].as_array().unwrap().clone()
 }
 
-/// The finding of an area whose text has these words.
+/// The finding of an area whose text contains `words`.
 fn of<'f>(found: &'f [Value], area: &str, words: &str) -> &'f Value {
     let fits = |f: &&Value| f["area"] == area && f["text"].as_str().unwrap().contains(words);
     let one = found.iter().find(fits);
     one.unwrap_or_else(|| panic!("{area}: {words}: {found:#?}"))
 }
 
-/// What is wrong, but for the machine that the tests run on.
+/// Problems, except those of the machine that runs the tests.
 fn wrong(found: &[Value]) -> Vec<&Value> {
     let ours = |f: &&Value| f["level"] != "fine" && f["area"] != "machine";
     found.iter().filter(ours).collect()
@@ -157,7 +158,7 @@ fn a_record_that_cannot_be_used_is_told_with_its_reason() {
     let run = w.run(&["doctor", "--json"]).expect(1);
     let found = findings(&run);
     assert_eq!(of(&found, "record", "flightdeck.db")["level"], "error");
-    // The state at home is looked at all the same.
+    // The state in the backend is checked even without a usable store.
     of(&found, "state", "serial 1, 1 object");
 }
 

@@ -1,9 +1,9 @@
-//! A state that is encrypted where it lives, from the command line.
+//! Tests of an encrypted state in its backend, from the command line.
 
 use crate::support::{Run, Workspace};
 use std::path::Path;
 
-/// A configuration of one resource, with an `encryption` block for the state.
+/// Configuration of one resource, with an `encryption` block for the state.
 fn encrypted(input: &str) -> String {
     format!(
         "terraform {{\n  encryption {{\n    key_provider \"pbkdf2\" \"k\" {{\n      passphrase = \"sixteen letters!\"\n      iterations = 200000\n    }}\n    method \"aes_gcm\" \"m\" {{\n      keys = key_provider.pbkdf2.k\n    }}\n    state {{\n      method   = method.aes_gcm.m\n      enforced = true\n    }}\n  }}\n}}\nresource \"terraform_data\" \"a\" {{ input = {input:?} }}\n"
@@ -40,21 +40,22 @@ fn a_state_as_it_was_seen_last_is_refused_all_the_same_where_it_may_not_be_plain
     std::fs::write(workspace.path().join("main.tf"), encrypted("two")).unwrap();
     let refused = workspace.run(&["stage"]).expect(1).stderr;
     assert!(refused.contains("not encrypted"), "{refused}");
-    // Who only looks sees what was there before, until somebody else has changed it.
+    // Commands that only read use the state that was seen before, unless somebody has changed the
+    // file.
     workspace.run(&["state", "export"]).expect(0);
     let file = workspace.read("terraform.tfstate");
     workspace.write("terraform.tfstate", &file.replace("\"one\"", "\"two\""));
     workspace.run(&["state", "export"]).expect(1);
 }
 
-/// What `TF_ENCRYPTION` says for a passphrase: state, plan files and the states of others.
+/// `TF_ENCRYPTION` for a passphrase: state, plan files and remote states.
 fn beside(passphrase: &str) -> String {
     format!(
         "key_provider \"pbkdf2\" \"k\" {{\n  passphrase = {passphrase:?}\n  iterations = 200000\n}}\nmethod \"aes_gcm\" \"m\" {{\n  keys = key_provider.pbkdf2.k\n}}\nstate {{\n  method = method.aes_gcm.m\n}}\nplan {{\n  method = method.aes_gcm.m\n}}\nremote_state_data_sources {{\n  default {{\n    method = method.aes_gcm.m\n  }}\n}}\n"
     )
 }
 
-/// Runs it with such an environment.
+/// Runs flightdeck with this `TF_ENCRYPTION`.
 fn run_beside(workspace: &Workspace, args: &[&str], said: &str) -> Run {
     Run::of(workspace.command(args).env("TF_ENCRYPTION", said))
 }
@@ -78,7 +79,7 @@ fn the_environment_encrypts_what_the_configuration_does_not_speak_of() {
     );
     let refused = workspace.run(&["stage"]).expect(1).stderr;
     assert!(refused.contains("encrypted"), "{refused}");
-    // As JSON, and over what the block says.
+    // JSON in `TF_ENCRYPTION` overrides the block in the configuration.
     let json = r#"{"key_provider": {"pbkdf2": {"k": {"passphrase": "sixteen letters!"}}}}"#;
     let other = encrypted("two").replace("sixteen letters!", "another sixteen.");
     std::fs::write(workspace.path().join("main.tf"), other).unwrap();

@@ -1,4 +1,4 @@
-//! `flightdeck console`: expressions from a pipe, and on a terminal's terms.
+//! Tests of `flightdeck console`, with expressions from a pipe and with the rules for terminals.
 
 use crate::install::tofu;
 use crate::support::{Run, Workspace};

@@ -1,4 +1,5 @@
-//! What functions find in files belongs to the stage: what was approved is what runs.
+//! Tests of files that functions read: their contents belong to the stage, so that the approved
+//! contents are deployed.
 
 use crate::support::Workspace;
 use serde_json::Value;
@@ -46,7 +47,7 @@ fn a_command_that_was_read_from_a_file_is_the_one_that_runs() {
         |w| w.write("cmd.sh", "echo other >> ran"),
     );
     stale(run, "cmd.sh");
-    // The same one runs.
+    // Without a change the staged command runs.
     let w = Workspace::new(&[("main.tf", COMMAND), ("cmd.sh", "echo approved >> ran")]);
     w.run(&["stage", "--out", "friday"]).expect(0);
     w.run(&["deploy", "friday"]).expect(0);
@@ -96,8 +97,8 @@ fn every_function_that_looks_at_files_counts() {
     }
 }
 
-/// A command changes the file before it is read again: the deploy stops there, in words, and blames
-/// nobody else.
+/// A command changes the file before it is read again. The deploy stops there, and the error names
+/// the file.
 #[test]
 fn a_file_that_changes_while_the_deploy_runs_is_found_out_where_it_is_read() {
     for (read, what) in [
@@ -137,7 +138,7 @@ output "o" {{ value = {read} }}
             );
         }
         assert!(!w.path().join("ran").exists());
-        // What had nothing to do with it was done, and the output is the one that was approved.
+        // Independent resources were applied, and the output has the approved value.
         let state: Value =
             serde_json::from_str(&w.run(&["state", "export"]).expect(0).stdout).unwrap();
         assert!(
@@ -149,14 +150,14 @@ output "o" {{ value = {read} }}
             "{state:#}"
         );
         assert_eq!(state["outputs"]["o"]["value"], "one");
-        // The next stage goes by what is there now.
+        // The next stage reads the new contents.
         w.write("main.tf", &main.replace("printf two > f.txt", "true"));
         w.run(&["deploy", "--auto-approve"]).expect(0);
     }
 }
 
-/// As packages are built: a command makes the file that its neighbour asks for. Whether it was
-/// there when the changes were worked out is what was approved; the next stage sees it.
+/// As in a build of packages: a command creates the file that another resource checks with
+/// `fileexists`. The approved plan says that the file was missing; the next stage finds it.
 #[test]
 fn a_file_that_a_command_of_the_deploy_makes_was_not_there_for_this_deploy() {
     let main = r#"
@@ -192,8 +193,8 @@ output "code" {
     assert!(w.run(&["stage"]).expect(0).stdout.contains("no changes"));
 }
 
-/// A file that a resource of the same configuration writes is read once that is done, at the next
-/// deploy.
+/// A file that a resource of the same configuration writes is read at the next deploy, after it was
+/// written.
 #[test]
 fn a_file_that_the_deploy_itself_writes_is_named_with_what_to_do() {
     let main = |content: &str| {
@@ -217,7 +218,7 @@ resource "terraform_data" "reads" {{
     w.run(&["deploy", "--auto-approve"]).expect(0);
     w.write("main.tf", &main("two"));
     w.run(&["deploy", "--auto-approve"]).expect(0);
-    // What was read while staging is what was approved; the new content comes with the next one.
+    // The contents from the stage were approved; the new ones come with the next deploy.
     let run = w.run(&["deploy", "--auto-approve"]).expect(0);
     assert!(
         run.stdout.contains("terraform_data.reads"),
@@ -251,7 +252,7 @@ resource "terraform_data" "reads" {{
     w.run(&["deploy", "--auto-approve"]).expect(0);
 }
 
-/// A name that is sensitive is not said, whoever finds out that the file has changed.
+/// Every step that finds the change hides a sensitive file name.
 #[test]
 fn a_file_whose_name_is_a_secret_is_not_named() {
     let main = r#"

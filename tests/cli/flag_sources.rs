@@ -1,4 +1,5 @@
-//! Flags and their sources: the order of `-var` and `-var-file`, and arguments from `TF_CLI_ARGS`.
+//! Tests of flags and their sources: the order of `-var` and `-var-file`, and arguments from
+//! `TF_CLI_ARGS`.
 
 use crate::support::{Run, Workspace};
 
@@ -76,11 +77,11 @@ fn arguments_from_the_environment_come_before_those_of_the_command_line() {
     assert_eq!(outputs(&w), ["one", "one"]);
     with(&w, &["apply", "-var", "a=own"], &[specific]).expect(0);
     assert_eq!(outputs(&w), ["own", "one"]);
-    // Inserted last, the arguments for one command stand before the general ones.
+    // Arguments for one command come before the general ones, because they are inserted last.
     let general = ("TF_CLI_ARGS", "-no-color -var 'a=with a space'");
     with(&w, &["apply"], &[general, specific]).expect(0);
     assert_eq!(outputs(&w), ["with a space", "one"]);
-    // A flag that takes one value may be given by both: the later one counts.
+    // Both variables may set a flag that takes one value: the later one wins.
     let once = (
         "TF_CLI_ARGS_plan",
         "-out=a.plan -input=false -parallelism=3",
@@ -141,7 +142,7 @@ fn environment_arguments_that_cannot_be_used_are_refused_by_name() {
     assert!(run.stderr.contains("TF_CLI_ARGS_plan"), "{run:?}");
     let run = with(&w, &["plan", "-json"], &[("TF_CLI_ARGS", "-out")]).expect(1);
     assert_eq!(run.result()["outcome"], "error");
-    // Those of another command do not count.
+    // Arguments for another command have no effect.
     with(&w, &["plan"], &[("TF_CLI_ARGS_apply", "-no-such-flag")]).expect(0);
 }
 

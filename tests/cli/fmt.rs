@@ -1,4 +1,4 @@
-//! `fmt`: which files, what is said of them, what is written, and how it ends.
+//! Tests of `fmt`: selected files, output, written files and exit codes.
 
 use crate::support::Workspace;
 use std::io::Write;

@@ -1,5 +1,5 @@
-//! A workspace may be a clone of anybody's repository: what lies where the store should be is
-//! refused in words before anything of it is touched, opened for writing or waited for.
+//! Tests of a hostile store: a workspace may be a clone of an untrusted repository. A foreign entry
+//! in place of the store is refused before anything is changed, opened for writing or waited for.
 
 use crate::support::{Run, Workspace, mode};
 use rusqlite::Connection;
@@ -19,7 +19,7 @@ fn workspace() -> Workspace {
     Workspace::new(&[("main.tf", MAIN)])
 }
 
-/// Ended by `timeout` where it would wait for ever.
+/// Runs flightdeck under `timeout`, so that an endless wait fails the test.
 fn run(w: &Workspace, args: &[&str]) -> Run {
     let inner = w.command(args);
     let mut command = Command::new("timeout");
@@ -51,7 +51,7 @@ fn refused(w: &Workspace, says: &str) {
     }
 }
 
-/// Names, kinds, modes, sizes and contents of all below a directory.
+/// Names, types, modes, sizes and contents of all entries below a directory.
 fn all(dir: &Path) -> Vec<String> {
     let mut out = Vec::new();
     for entry in std::fs::read_dir(dir).unwrap() {
@@ -76,7 +76,7 @@ fn all(dir: &Path) -> Vec<String> {
     out
 }
 
-/// A directory beside the workspace with a file in it, open to all.
+/// World-accessible directory next to the workspace, with a file in it.
 fn victim(w: &Workspace) -> PathBuf {
     let dir = w.path().parent().unwrap().join("victim");
     std::fs::create_dir(&dir).unwrap();
@@ -95,7 +95,7 @@ fn a_link_in_place_of_the_directory_changes_nothing_behind_it() {
     let before = all(&victim);
     refused(&w, "it is a symbolic link");
     assert_eq!((all(&victim), mode(&victim)), (before, 0o755));
-    // One that leads nowhere is no invitation either.
+    // A dangling link must not create its target.
     let w = workspace();
     symlink("../nowhere", w.path().join(".flightdeck")).unwrap();
     refused(&w, "it is a symbolic link");
@@ -177,7 +177,7 @@ fn a_store_of_another_owner_is_refused() {
     }
 }
 
-/// Databases that carry our mark and bring something with them, or lack something.
+/// Copies of a real store with an additional or changed object.
 #[test]
 fn a_database_with_anything_in_it_that_our_layouts_do_not_make_is_refused() {
     let w = workspace();
@@ -246,7 +246,7 @@ fn a_database_with_anything_in_it_that_our_layouts_do_not_make_is_refused() {
     }
 }
 
-/// What the main file does not show may come with its log.
+/// The main file can look correct while its write-ahead log adds content.
 #[test]
 fn what_a_log_beside_the_database_brings_is_refused_too() {
     let w = workspace();

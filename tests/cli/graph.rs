@@ -1,4 +1,4 @@
-//! `flightdeck graph`: what depends on what, in the words of Graphviz.
+//! Tests of `flightdeck graph`, which prints dependencies in the DOT language.
 
 use crate::install::{run_tofu, tofu};
 use crate::support::Workspace;
@@ -61,7 +61,7 @@ fn workspace() -> Workspace {
     ])
 }
 
-/// Objects that go, that come, and that are made anew.
+/// Changes the configuration: objects are destroyed, created and replaced.
 fn change(w: &Workspace) {
     w.write("gone.tf", "");
     let main = MAIN.replace("count = 2", "count = 1");
@@ -83,7 +83,7 @@ fn a_plans_graph_is_drawn_before_anything_is_there() {
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }
-    // What is needed by another way is not said again.
+    // An edge that other edges imply is omitted.
     assert!(
         !text.contains("\"[root] terraform_data.b (expand)\" -> \"[root] provider"),
         "{text}"
@@ -139,7 +139,7 @@ fn graphs_are_those_that_tofu_draws() {
 fn a_deploys_graph_without_a_plan_is_of_one_that_changes_nothing() {
     let w = workspace();
     let text = w.run(&["graph", "-type=apply"]).expect(0).stdout;
-    // The check refers to it; nobody but a root output to the module's.
+    // The check refers to `terraform_data.a`; only a root output refers to the module's resource.
     assert!(
         text.contains("\"[root] terraform_data.a (expand)\" [label"),
         "{text}"

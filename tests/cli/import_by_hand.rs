@@ -1,4 +1,4 @@
-//! Objects imported by a command.
+//! Tests of `state import`.
 
 use providers::lab::control;
 use serde_json::json;
@@ -50,7 +50,7 @@ pub(super) fn things() -> Lab {
     lab
 }
 
-/// The id that the lab gave to the object of a name.
+/// Id that the lab gave to the object of a name.
 pub(super) fn id(lab: &Lab, name: &str) -> String {
     control::objects(&lab.file())
         .unwrap()
@@ -133,7 +133,7 @@ fn an_import_that_cannot_be_is_refused_in_words() {
         3
     );
 
-    // One object under two addresses is done, and said.
+    // An import of one object under a second address is allowed, with a warning.
     let run = lab
         .run(&["state", "import", "lab_thing.a[0]", &id(&lab, "a-1")])
         .expect(0);

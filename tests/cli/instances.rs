@@ -1,5 +1,5 @@
-//! Instances of a provider configuration, each with a world of its own: the file that the bundled
-//! lab is given.
+//! Tests of instances of a provider configuration, each with its own world: the file of the bundled
+//! lab.
 
 use crate::support::{Run, Workspace};
 use serde_json::Value;
@@ -40,7 +40,7 @@ fn deployed() -> Workspace {
     workspace
 }
 
-/// The names of the objects in a world.
+/// Names of the objects in a world.
 fn names(workspace: &Workspace, file: &str) -> Vec<String> {
     let text = std::fs::read_to_string(workspace.path().join(file)).unwrap();
     let world: Value = serde_json::from_str(&text).unwrap();

@@ -1,4 +1,5 @@
-//! Stages that are kept: deployed later by number or name, refused when stale, written as a plan.
+//! Tests of stored stages: deployed later by number or name, refused when stale, written as a plan
+//! file.
 
 use crate::deploys::{TWO, deploy, two};
 use crate::support::mode;

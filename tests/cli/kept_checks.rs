@@ -1,10 +1,10 @@
-//! What conditions came to is in the state after a deploy, as tofu writes it.
+//! Tests of check results in the state, compared with tofu.
 
 use crate::install::{run_tofu, tofu};
 use crate::support::Workspace;
 use serde_json::{Value, json};
 
-/// Conditions of every kind, some of which only the deploy can tell.
+/// Conditions of every kind, some with unknown values while staging.
 const ALL: &str = r#"
 variable "v" {
   default = "ok"
@@ -79,7 +79,7 @@ fn state(w: &Workspace) -> Value {
     serde_json::from_str(&w.read("terraform.tfstate")).unwrap()
 }
 
-/// The results in the order of addresses: tofu has none.
+/// Check results in the order of addresses, because tofu has no fixed order.
 fn results(w: &Workspace) -> Vec<Value> {
     let mut all = state(w)["check_results"]
         .as_array()
@@ -123,7 +123,7 @@ fn what_conditions_came_to_is_in_the_state_and_in_its_representation() {
         (&none["status"], &none["objects"]),
         (&json!("pass"), &Value::Null)
     );
-    // As the file has all texts.
+    // The state file escapes `<` and `>` in all texts.
     assert!(
         w.read("terraform.tfstate")
             .contains("Not \\u003cok\\u003e.")
@@ -145,7 +145,7 @@ fn a_deploy_that_changes_nothing_leaves_the_state_alone_and_so_does_work_by_hand
     let before = w.read("terraform.tfstate");
     w.run(&["apply", "-auto-approve"]).expect(0);
     assert_eq!(w.read("terraform.tfstate"), before);
-    // One that changes how a check stands says so, though nothing else is to be done.
+    // A changed check result is written, even if nothing else changes.
     let serial = state(&w)["serial"].as_u64().unwrap();
     w.run(&["apply", "-auto-approve", "-var=v=no", "-target=module.m"])
         .expect(0);
@@ -175,7 +175,7 @@ fn conditions_of_what_stays_as_it_is_are_looked_at_again_where_staging_could_not
     w.write("main.tf", &text.replace("= 1", "= 2"));
     w.run(&["apply", "-auto-approve"]).expect(0);
     assert_eq!(held(&w), "pass");
-    // And what does not hold any more fails the deploy.
+    // A condition that is false after the change fails the deploy.
     let broken = text
         .replace("= 1", "= 3")
         .replace("id != \"\"", "id == \"\"");
@@ -203,7 +203,7 @@ fn the_results_are_those_that_tofu_writes() {
         ours.run(words).expect(0);
         assert_eq!(results(&ours), results(&theirs), "{words:?}");
     }
-    // Each goes on with the other's.
+    // Each program accepts the state of the other.
     run_tofu(&tofu, &ours, None, &["init"]).expect(0);
     run_tofu(&tofu, &ours, None, &["apply", "-auto-approve"]).expect(0);
     let before = results(&ours);

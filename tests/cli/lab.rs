@@ -1,5 +1,4 @@
-//! Real plugin processes: the bundled lab, what can be broken in it, and what signals do to a
-//! deploy.
+//! Tests with real plugin processes: the bundled lab, its faults, and signals during a deploy.
 
 use crate::support::{Run, Workspace};
 use providers::lab::control::{self, Fault, Kind};
@@ -53,7 +52,7 @@ impl Lab {
     }
 }
 
-/// A deploy that runs beside the test.
+/// Deploy that runs beside the test.
 pub(crate) struct Running {
     child: Child,
     lines: std::io::Lines<BufReader<ChildStdout>>,
@@ -72,7 +71,7 @@ impl Running {
         )
     }
 
-    /// With a whole command line, which must ask for JSON lines.
+    /// Starts flightdeck with these arguments, which must include `--json`.
     pub(crate) fn run(lab: &Lab, words: &[&str]) -> Self {
         let mut child = lab.workspace.command(words).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -83,15 +82,14 @@ impl Running {
         }
     }
 
-    /// Reads until the call that makes the first resource has been sent; the answer is the plugin's
-    /// pid.
+    /// Reads up to the call that creates the first resource; returns the plugin's pid.
     pub(crate) fn until_applying(&mut self) -> i32 {
         self.until(|e| e["type"] == "call_started" && e["method"] == "ApplyResourceChange");
         let pid = |e: &Value| e["attempt"]["pid"].as_i64();
         i32::try_from(self.seen.iter().rev().find_map(pid).unwrap()).unwrap()
     }
 
-    /// Reads until such an event.
+    /// Reads up to the first event that matches.
     pub(crate) fn until(&mut self, wanted: impl Fn(&Value) -> bool) {
         for line in self.lines.by_ref() {
             let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
@@ -109,13 +107,13 @@ impl Running {
         rustix::process::kill_process(pid, signal).unwrap();
     }
 
-    /// Waits for the end: exit code and result.
+    /// Waits for the end; returns exit code and result.
     pub(crate) fn end(self) -> (Option<i32>, Value) {
         let (code, result, _) = self.end_with_words();
         (code, result)
     }
 
-    /// The same, with all that was said on the way.
+    /// Waits for the end; returns exit code, result and all output.
     pub(crate) fn end_with_words(mut self) -> (Option<i32>, Value, String) {
         let rest: Vec<Value> = self
             .lines
@@ -194,7 +192,7 @@ fn a_bundled_provider_goes_through_plugins_stage_deploy_no_op_and_destroy() {
         "no plugin outlives its command"
     );
 
-    // Somebody removes one behind our back: it is made again.
+    // An object deleted outside flightdeck is created again.
     let first = control::objects(&lab.file()).unwrap()[0].id.clone();
     control::vanish(&lab.file(), &first).unwrap();
     let staged = lab.run(&["stage", "--json"]).expect(0);
@@ -310,12 +308,12 @@ fn the_second_signal_kills_and_records_what_is_unknown() {
     });
     let mut running = Running::start(&lab);
     let pid = running.until_applying();
-    // A plugin that does not even answer when it is asked to stop.
+    // Stop the plugin, so that it does not even answer Stop.
     let plugin = rustix::process::Pid::from_raw(pid).unwrap();
     rustix::process::kill_process(plugin, rustix::process::Signal::STOP).unwrap();
     running.signal(rustix::process::Signal::INT);
     running.until(|e| e["type"] == "cancel");
-    // Of another kind: the same one within moments would repeat the first.
+    // A signal of another kind, because two equal signals within moments count as one.
     running.signal(rustix::process::Signal::TERM);
     let (code, result) = running.end();
     assert_eq!(code, Some(130), "{result}");
@@ -338,7 +336,7 @@ fn a_killed_deploy_is_interrupted_its_plugin_gone_and_its_lock_free() {
         lab.run(&["stage"]).expect(4).stderr.contains("deploy"),
         "held while it runs"
     );
-    // Whoever reads the record meanwhile sees how it stands.
+    // Readers see the state of the running operation.
     let record = || lab.run(&["history", "1", "--json"]).expect(0).result();
     let stands = || record()["history"][0]["operation_list"][0]["state"].clone();
     let patience = Instant::now() + Duration::from_secs(60);

@@ -1,9 +1,9 @@
-//! A plugin process without the flightdeck that launched it.
+//! Plugin process without its flightdeck, for tests.
 
 use serde_json::Value;
 use std::path::Path;
 
-/// A process whose parent is gone, in a group of its own; how it is named on record.
+/// Starts an orphan in its own process group; returns its pid and start time.
 pub(crate) fn left_behind() -> (u32, u64) {
     let line = "setsid sh -c 'echo $$; exec >&-; while :; do sleep 1; done' & exit 0";
     let mut parent = std::process::Command::new("sh")
@@ -18,11 +18,11 @@ pub(crate) fn left_behind() -> (u32, u64) {
     let pid: u32 = pid.trim().parse().unwrap();
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let mut fields = stat.rsplit_once(')').unwrap().1.split_ascii_whitespace();
-    // The third field comes first, and the start time is field 22.
+    // The iterator starts at field 3 of `stat`; the start time is field 22.
     (pid, fields.nth(19).unwrap().parse().unwrap())
 }
 
-/// Ends a group, however the test ends.
+/// Kills a process group when dropped.
 pub(crate) struct Ended(pub(crate) u32);
 
 impl Drop for Ended {
@@ -34,8 +34,7 @@ impl Drop for Ended {
     }
 }
 
-/// Puts it on record, as an earlier flightdeck has written it down that was killed at once: in the
-/// place of the newest launch.
+/// Records the process as the newest launch of a flightdeck that was killed at once.
 pub(crate) fn on_record(store: &Path, pid: u32, start_time: u64) {
     let store = rusqlite::Connection::open(store).unwrap();
     let newest = "SELECT data FROM launch_attempt ORDER BY began DESC LIMIT 1";

@@ -1,11 +1,11 @@
-//! What OpenTofu tells programs while it works, line by line, as we write it.
+//! Tests of the line-by-line JSON output in OpenTofu's format.
 
 use crate::install::{run_tofu, tofu};
 use crate::support::{Run, Workspace};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Everything that has lines of its own, but for what takes long.
+/// Configuration with every kind of line, except those for slow operations.
 const ALL: &str = r#"
 variable "size" {
   default = 1
@@ -43,7 +43,7 @@ check "size" {
 "#;
 const MODULE: &str = "resource \"terraform_data\" \"in\" {\n  count = 1\n}\n";
 const OTHER: &str = "{\"version\":4,\"terraform_version\":\"1.5.0\",\"serial\":1,\"lineage\":\"x\",\"outputs\":{},\"resources\":[]}";
-/// Provisioners are no part of it from then on, an address is another one, and one object goes.
+/// Second configuration: no provisioners, one object moved, one object destroyed.
 const NEXT: &str = r#"
 variable "size" {
   default = 1
@@ -141,7 +141,7 @@ fn each_line_has_the_members_that_tofus_have_in_their_order() {
         sums[1]["@message"],
         "Apply complete! Resources: 4 added, 0 changed, 0 destroyed."
     );
-    // What is sensitive is in none of them.
+    // Sensitive values are in none of the lines.
     let outputs = of_type(&lines, "outputs");
     assert_eq!(
         outputs[1]["outputs"]["secret"],
@@ -159,7 +159,7 @@ fn the_form_is_asked_for_by_a_flag_or_the_environment_and_our_own_lines_stay_as_
     let by_flag = w.run(&["plan", "-json", "-format=tofu"]).expect(0);
     assert_eq!(by_flag.lines()[0]["type"], "version");
     assert!(!by_flag.stdout.contains("\"result\""));
-    // People are not concerned, and what is no form is refused.
+    // Output for people stays the same, and an unknown format is refused.
     assert!(
         tofus(&w, &["plan"])
             .expect(0)
@@ -192,7 +192,7 @@ fn what_fails_is_told_of_its_object_and_then_as_a_diagnostic_without_sums() {
     assert_eq!(told[0]["diagnostic"]["range"]["start"]["line"], 2);
 }
 
-/// A plan that fails after something was planned; what an output and a check rest on is not known.
+/// A plan that fails half way; an output and a check depend on unknown values.
 const HALF: &str = r#"
 variable "size" {
   default = 1
@@ -226,8 +226,8 @@ check "sane" {
 }
 "#;
 
-/// Lines without what differs between any two runs, and between who writes and in whose words; the
-/// diagnostics, which come last, in one order.
+/// Lines without timestamps, program names and texts, which always differ. The diagnostics come
+/// last and are sorted.
 fn compared(lines: &[Value]) -> Vec<Value> {
     let mut all = lines.to_vec();
     all.retain(|l| l["type"] != "version");
@@ -261,7 +261,7 @@ fn a_plan_that_fails_tells_what_was_planned_before_as_tofu_does() {
             outputs[0]["outputs"],
             json!({ "a": { "sensitive": false, "action": "create" } })
         );
-        // They come last, in the order of the graph, which is not the same for all.
+        // Diagnostics come last, in graph order, which differs between the two programs.
         let said = |n: usize| lines[lines.len() - n]["@message"].as_str().unwrap();
         assert_eq!(
             BTreeSet::from([said(1), said(2)]),
@@ -275,7 +275,7 @@ fn a_plan_that_fails_tells_what_was_planned_before_as_tofu_does() {
             assert_eq!(compared(&lines), compared(&theirs));
         }
     }
-    // What failed is no stage: nothing of it can be deployed.
+    // A failed stage cannot be deployed.
     w.run(&["deploy", "1", "--auto-approve"]).expect(1);
 }
 
@@ -295,8 +295,8 @@ fn what_goes_on_for_long_is_said_every_ten_seconds() {
     assert_eq!(said[0]["hook"]["elapsed_seconds"], 10);
 }
 
-/// Lines without what no two runs have alike, and how often each comes: their order is none where
-/// objects have nothing to do with each other.
+/// Counts of lines, without timestamps. The order is ignored, because independent objects have
+/// none.
 fn gist(run: &Run) -> BTreeMap<String, usize> {
     let mut all = BTreeMap::new();
     for mut line in run.lines() {
@@ -306,7 +306,7 @@ fn gist(run: &Run) -> BTreeMap<String, usize> {
         }
         line.as_object_mut().unwrap().remove("@timestamp");
         if kind == "diagnostic" && line["diagnostic"].get("range").is_none() {
-            // Notes of its own on what it does.
+            // Diagnostics without a place are specific to one program.
             continue;
         }
         if kind == "diagnostic" {

@@ -1,5 +1,5 @@
-//! Every path that flightdeck writes below a workspace, as a link, a hard link, a pipe or a device
-//! that a clone may hold there: nothing outside changes, and nothing is waited for.
+//! Tests of every path that flightdeck writes below a workspace: a clone may hold a symbolic link,
+//! hard link, pipe or device there. Nothing outside may change, and no command may block.
 
 use crate::install::platform;
 use crate::support::{Run, Workspace};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 const UGLY: &str = "resource \"terraform_data\" \"a\" {\ninput=\"one\"\n}\n";
-/// A state that another program left, so that there is something to keep as a backup.
+/// State of another program, which makes the deploy write a backup.
 const STATE: &str = r#"{"version":4,"terraform_version":"1.12.0","serial":1,"lineage":"abc","outputs":{"x":{"value":"1","type":"string"}},"resources":[]}"#;
 const PROVIDER: &str = "example.com/acme/lab/1.0.0";
 
@@ -72,7 +72,7 @@ fn of_init() -> Vec<String> {
     all
 }
 
-/// Ended by `timeout` where it would wait for ever.
+/// Runs flightdeck under `timeout`, so that an endless wait fails the test.
 fn run(w: &Workspace, args: &[&str]) -> Run {
     let inner = w.command(args);
     let mut command = Command::new("timeout");
@@ -151,7 +151,7 @@ fn init(w: &Workspace) -> Vec<Run> {
         .into()
 }
 
-/// A directory beside the workspace, with a file in it.
+/// Directory next to the workspace, with a file in it.
 fn victim(w: &Workspace) -> PathBuf {
     let dir = w.path().parent().unwrap().join("victim");
     std::fs::create_dir_all(dir.join("m")).unwrap();
@@ -163,7 +163,7 @@ fn victim(w: &Workspace) -> PathBuf {
     dir
 }
 
-/// Names, modes and contents of all below a directory.
+/// Names, modes and contents of all entries below a directory.
 fn all(dir: &Path) -> BTreeSet<String> {
     let mut out = BTreeSet::new();
     for entry in std::fs::read_dir(dir).unwrap() {
@@ -184,7 +184,7 @@ fn all(dir: &Path) -> BTreeSet<String> {
 
 type Put = fn(&Path, &Path) -> bool;
 
-/// What a clone may hold at a path; `false` where it cannot be made here.
+/// Entries that a clone may hold at a path; `false` if this machine cannot create one.
 const ENTRIES: [(&str, Put); 7] = [
     ("a link to a file", |victim, at| {
         symlink(victim.join("file"), at).is_ok()
@@ -213,7 +213,7 @@ const ENTRIES: [(&str, Put); 7] = [
     }),
 ];
 
-/// Puts each entry in the place of a path; the answer is how many there were.
+/// Puts each entry in place of a path and runs the commands; returns the number of entries.
 fn attack(path: &str, prepared: fn() -> Workspace, commands: fn(&Workspace) -> Vec<Run>) -> usize {
     let mut attacks = 0;
     let null = crate::support::mode(Path::new("/dev/null"));
@@ -239,11 +239,11 @@ fn attack(path: &str, prepared: fn() -> Workspace, commands: fn(&Workspace) -> V
             null,
             "{path} as {what}"
         );
-        // What is refused names the path or a part of it.
+        // A refusal names the path or its first component.
         let name = path.split('/').next().unwrap();
         for refused in runs.iter().filter(|run| run.code != Some(0)) {
             let said = refused.stderr.replace('\n', " ");
-            // What an earlier command was to create.
+            // An earlier refused command did not create this object.
             let absent = "is not in the state";
             assert!(
                 [name, "workspace", "init", "No configuration files", absent]
@@ -256,7 +256,7 @@ fn attack(path: &str, prepared: fn() -> Workspace, commands: fn(&Workspace) -> V
     attacks
 }
 
-/// Attacks all of these paths, on four threads; prints a figure for `cargo xtask attack`.
+/// Attacks all of these paths on four threads; prints a figure for `cargo xtask attack`.
 fn attack_all(paths: &[&str], prepared: fn() -> Workspace, commands: fn(&Workspace) -> Vec<Run>) {
     let attacks: usize = std::thread::scope(|scope| {
         let threads: Vec<_> = paths
@@ -294,7 +294,7 @@ fn paths(dir: &Path, inner: &Path, out: &mut BTreeSet<String>) {
     }
 }
 
-/// A path that is written and has no row above is not attacked: it needs one.
+/// Fails if flightdeck writes a path that is missing in the tables above.
 #[test]
 fn every_path_that_is_written_is_attacked() {
     let of_init = of_init();
@@ -313,7 +313,8 @@ fn every_path_that_is_written_is_attacked() {
         let runs = commands(&w);
         assert!(runs.iter().all(|run| run.code == Some(0)), "{runs:#?}");
         paths(&w.path(), Path::new(""), &mut after);
-        // The second store has the files of the first; a module has what its package has.
+        // Files of other workspaces have the same names as the first one's; a module's files come
+        // from its package.
         let covered = |path: &&String| {
             known.contains(&path.as_str())
                 || path.starts_with(".flightdeck/workspaces/other/.flightdeck/")
@@ -337,7 +338,7 @@ fn a_data_directory_that_the_operator_names_may_be_anywhere() {
     let mut command = w.command(&["init", "-plugin-dir=mirror"]);
     Run::of(command.env("TF_DATA_DIR", "data")).expect(0);
     assert!(elsewhere.join("providers/example.com").is_dir());
-    // A workspace that is reached through a link is used, too.
+    // A workspace that is opened through a link works.
     let w = prepared_for_work();
     let link = w.path().parent().unwrap().join("link");
     symlink(w.path(), &link).unwrap();
@@ -366,7 +367,7 @@ fn a_state_behind_a_link_is_refused_with_the_remedy_and_can_be_read() {
         doctor.stdout.contains("symbolic link") || doctor.stderr.contains("symbolic link"),
         "{doctor:#?}"
     );
-    // The remedy.
+    // The remedy from the error: remove the entry.
     std::fs::remove_file(w.path().join("terraform.tfstate")).unwrap();
     w.write(
         "backend.tf",
@@ -390,7 +391,7 @@ fn fmt_changes_no_file_outside_through_a_link_that_it_found() {
     let refused = w.run(&["fmt"]).expect(1);
     assert!(refused.stderr.contains("flightdeck fmt "), "{refused:#?}");
     assert_eq!(std::fs::read_to_string(&real).unwrap(), UGLY);
-    // Named by the operator.
+    // The operator named this path.
     w.run(&["fmt", "main.tf"]).expect(0);
     assert_ne!(std::fs::read_to_string(&real).unwrap(), UGLY);
     assert!(w.path().join("main.tf").is_symlink());

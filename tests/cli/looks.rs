@@ -1,4 +1,5 @@
-//! What comes from outside can be told apart by looking at it, and forges nothing.
+//! Tests of escaped output: text from outside is distinguishable on a terminal and cannot forge
+//! output.
 
 use crate::support::Workspace;
 use serde_json::Value;
@@ -55,7 +56,7 @@ fn no_text_of_others_is_printed_that_cannot_be_seen() {
             && listed.contains("terraform_data.a[\"a\\u{200b}\"]"),
         "{listed}"
     );
-    // Programs read what it is.
+    // JSON has the original text.
     let rows = w.run(&["state", "list", "--json"]).expect(0).result();
     let addresses: Vec<&str> = rows["resources"]
         .as_array()
@@ -90,10 +91,10 @@ fn a_name_with_line_ends_forges_no_line_of_the_history() {
     );
 }
 
-/// Text that moves a cursor, turns other text around, and begins a line of its own.
+/// Text that controls a terminal, reverses the text direction, and begins a line of its own.
 const EVIL: &str = "\u{1b}[31mx\u{202e}\u{9b}2Jy\nerror: forged";
 
-/// What a run prints that a terminal would obey, or that begins a line of its own.
+/// Output of a run with raw control characters or with a forged line.
 fn forged(run: &crate::support::Run, what: &str) -> Vec<String> {
     let raw = |text: &str| text.contains(['\u{1b}', '\u{202e}', '\u{9b}']);
     let line = |text: &str| text.lines().any(|line| line.starts_with("error: forged"));
@@ -197,7 +198,7 @@ fn arguments_are_printed_escaped_in_usage_errors_and_in_all_others() {
         }
     }
     assert!(bad.is_empty(), "{}", bad.join("\n"));
-    // The argument is still named, so that a slip is found.
+    // The error still names the argument, so that a typing error is visible.
     let run = w.run(&["stage", &flag]).expect(1);
     assert!(run.stderr.contains("--\\u{1b}[31mx"), "{run:?}");
 }

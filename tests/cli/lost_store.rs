@@ -1,13 +1,13 @@
-//! The store is taken away, replaced or cut off while a deploy runs: nothing more is begun, that is
-//! said, and what was done is in a rescue file. And who may work on a workspace: as the system
-//! says, from every namespace.
+//! Tests of a store that is removed, replaced or truncated during a deploy: no more operations
+//! begin, the error says so, and outcomes are saved in a rescue file. Also tests of the lock owner
+//! across pid namespaces.
 
 use crate::lab::{Lab, Running};
 use providers::lab::control::{self, Fault, Kind, On};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Six in a row, so that some are made and some are not when it happens.
+/// Chain of six objects, so that some are created and some are not when the store is lost.
 const CHAIN: &str = r#"
 resource "lab_bucket" "a" { name = "a" }
 resource "lab_bucket" "b" { name = "b-${lab_bucket.a.name}" }
@@ -66,7 +66,7 @@ fn a_store_that_is_taken_away_during_a_deploy_stops_it_and_nothing_is_lost() {
     };
     let without_log: fn(&Path) = |store| std::fs::remove_file(beside(store, "-wal")).unwrap();
     for (what, takes_away, why) in [
-        // Whoever comes meanwhile may have made another one before the first process looks.
+        // The second command below may have created another store before the first one checks.
         (
             "removed",
             removed,
@@ -80,7 +80,7 @@ fn a_store_that_is_taken_away_during_a_deploy_stops_it_and_nothing_is_lost() {
         let mut running = Running::start(&lab);
         running.until(|e| e["type"] == "operation" && e["state"] == "done");
         takes_away(&lab.workspace.store());
-        // Whoever comes meanwhile does not take an empty store for an empty workspace.
+        // A second command does not take the missing store for an empty workspace.
         if what == "removed" {
             let second = lab.run(&["deploy", "--auto-approve"]);
             let held = second.code == Some(4) && second.stderr.contains("held by");
@@ -132,7 +132,7 @@ fn a_store_that_is_taken_away_during_a_deploy_stops_it_and_nothing_is_lost() {
     }
 }
 
-/// The binary in a pid namespace of its own; `None` where this machine makes none.
+/// Runs the binary in its own pid namespace; `None` if this machine permits none.
 fn elsewhere(lab: &Lab, args: &[&str]) -> Option<(Option<i32>, String)> {
     let inner = lab.workspace.command(args);
     let mut outer = Command::new("unshare");
@@ -165,7 +165,7 @@ fn elsewhere(lab: &Lab, args: &[&str]) -> Option<(Option<i32>, String)> {
     ))
 }
 
-/// `FLIGHTDECK_TEST_RACES` says how often (default 2).
+/// `FLIGHTDECK_TEST_RACES` sets the number of rounds (default 2).
 #[test]
 fn of_many_that_begin_at_once_one_works_and_nothing_is_made_twice() {
     let rounds = std::env::var("FLIGHTDECK_TEST_RACES")
@@ -233,7 +233,7 @@ fn a_lock_is_held_in_the_eyes_of_another_pid_namespace_too() {
         said.contains("\"outcome\":\"running\""),
         "a deploy that runs is not interrupted: {said}"
     );
-    // Its socket is there still, and it ends as it should.
+    // The lock owner's socket still exists, and the deploy ends normally.
     running.signal(rustix::process::Signal::INT);
     let (code, result) = running.end();
     assert_eq!(code, Some(130), "{result}");

@@ -1,6 +1,6 @@
-//! The real binary, its words and its exit codes.
+//! Tests of the real binary: its output and its exit codes.
 
-#![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod addresses_without_match;
 mod adopted_states;

@@ -1,4 +1,4 @@
-//! What is measured, read over HTTP while a command works, and gone with it.
+//! Tests of metrics that are served over HTTP while a command runs.
 
 use super::support::Workspace;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, ChildStdout};
 use std::time::Duration;
 
-/// Two boxes of the lab, and then a command that waits for the file `go`, for a minute at most.
+/// Two boxes of the lab, and then a command that waits for the file `go`, for at most a minute.
 const MAIN: &str = r#"
 terraform {
   required_providers {
@@ -32,7 +32,7 @@ resource "terraform_data" "gate" {
 }
 "#;
 
-/// A command that works, and what it says.
+/// Running command and its output lines.
 struct Working {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
@@ -45,7 +45,8 @@ impl Working {
         Self { child, lines }
     }
 
-    /// The first event for which this has an answer; the command ends where there is none.
+    /// Reads up to the first event for which `wanted` returns a value; panics at the end of the
+    /// output.
     fn until<T>(&mut self, wanted: impl Fn(&Value) -> Option<T>) -> T {
         let parsed = |line: std::io::Result<String>| serde_json::from_str(&line.unwrap()).unwrap();
         let found = self.lines.by_ref().map(parsed).find_map(|e| wanted(&e));
@@ -66,7 +67,7 @@ impl Working {
     }
 }
 
-/// Status line and headers, and the text behind them.
+/// Head of the response and its body.
 fn ask(address: SocketAddr, method: &str, path: &str) -> (String, String) {
     ask_as(address, &address.to_string(), method, path)
 }
@@ -83,7 +84,7 @@ fn ask_as(address: SocketAddr, host: &str, method: &str, path: &str) -> (String,
     (head.to_owned(), text.to_owned())
 }
 
-/// The value of a series, as it is written.
+/// Value of a series.
 fn value(text: &str, series: &str) -> Option<f64> {
     let line = text.lines().find_map(|line| line.strip_prefix(series))?;
     line.strip_prefix(' ').map(|n| n.parse().unwrap())

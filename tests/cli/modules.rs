@@ -1,17 +1,17 @@
-//! Modules that another tool installed are used as its manifest says.
+//! Tests of modules that another tool installed: their manifest is used.
 
 use crate::install::{git, run_tofu, tofu};
 use crate::support::Workspace;
 use serde_json::{Value, json};
 
-/// A module with one output: where it lies.
+/// Module with one output: its path.
 const LEAF: &str = "output \"at\" {\n  value = path.module\n}\n";
 
 fn manifest(rows: &[Value]) -> String {
     json!({ "Modules": rows }).to_string()
 }
 
-/// One module from git, one of a registry which calls one beside it and one from elsewhere.
+/// Workspace with an installed module from git, and one from a registry that calls two others.
 fn installed() -> Workspace {
     let rows = [
         json!({"Key": "", "Source": "", "Dir": "."}),
@@ -70,7 +70,7 @@ fn the_data_directory_may_be_another_one() {
     assert!(run.status.success(), "{run:?}");
 }
 
-/// What `validate` says of a change of the manifest: summaries, each with its file and line.
+/// Diagnostics of `validate` after a change: summary, file and line of each.
 fn told(change: impl Fn(&Workspace)) -> Vec<(String, String, i64)> {
     let w = installed();
     change(&w);

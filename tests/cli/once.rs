@@ -1,4 +1,4 @@
-//! One cause is told once, wherever it was met.
+//! Tests of duplicate diagnostics: one cause is reported once, even if several modules meet it.
 
 use crate::support::Workspace;
 

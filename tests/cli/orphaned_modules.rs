@@ -1,10 +1,10 @@
-//! `prevent_destroy` in module instances that leave the configuration: decided while staging, from
-//! the key of the instance and what the configuration still has.
+//! Tests of `prevent_destroy` in module instances that leave the configuration: the stage evaluates
+//! it with the key of the instance and the remaining configuration.
 
 use crate::support::Workspace;
 
-/// A guard in the module, more of the module, what its call says, and how the stage ends: destroys,
-/// refused because it is true, or refused because it cannot be decided.
+/// `prevent_destroy` in the module, more of the module, arguments of its call, and the result of
+/// the stage: destroys, refused because it is true, or refused because it is unknown.
 const CASES: &[(&str, &str, &str, Outcome)] = &[
     ("var.guard", "", "guard = var.guard", Outcome::Destroys),
     ("var.guard", "", "guard = !var.guard", Outcome::Prevented),
@@ -42,7 +42,7 @@ const CASES: &[(&str, &str, &str, Outcome)] = &[
         "",
         Outcome::Prevented,
     ),
-    // Only an instance that is there has a value of for_each, and a resource.
+    // Only an existing instance has a value of `for_each`, and resources.
     (
         "var.guard",
         "",

@@ -1,4 +1,5 @@
-//! What is written: never over what flightdeck keeps itself, and never half without a word.
+//! Tests of output files: none overwrites a file of flightdeck's own, and none is incomplete
+//! without an error.
 
 use crate::support::Workspace;
 use std::process::Stdio;
@@ -20,7 +21,7 @@ fn a_number_is_no_name_of_a_stage() {
     }
     w.run(&["stage", "--destroy"]).expect(0);
     w.run(&["stage", "--out", "friday"]).expect(0);
-    // One that got such a name from an earlier version means neither.
+    // A name from an earlier version that looks like a number is ambiguous.
     let store = rusqlite::Connection::open(w.store()).unwrap();
     store
         .execute("UPDATE stage SET name = '2' WHERE name = 'friday'", [])
@@ -99,7 +100,7 @@ fn what_is_not_written_whole_ends_with_an_error_in_every_command_with_output() {
         let said = String::from_utf8(ended.stderr).unwrap();
         assert_eq!(ended.status.code(), Some(1), "{args:?}: {said}");
         assert!(said.contains("failed to write output"), "{args:?}: {said}");
-        // Whoever has read enough closes the pipe, and that is no error.
+        // A reader that has read enough closes the pipe, which is not an error.
         let mut child = w.command(args).stdout(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
         let ended = child.wait_with_output().unwrap();

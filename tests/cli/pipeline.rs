@@ -1,5 +1,5 @@
-//! A pipeline: one job plans, another reads the plan, a third applies it in a fresh clone with
-//! another home, directory and user. The state lives in each kind of backend.
+//! Test of a pipeline for each backend: one job plans, another reads the plan, a third applies it
+//! in a fresh clone with another home, directory and user.
 
 use crate::server::Server;
 use crate::services::{moto, postgres};
@@ -54,7 +54,7 @@ fn mirror(job: &Workspace) {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// A fresh clone of the repository in a directory and a home of its own.
+/// Fresh clone of the repository in its own directory and home.
 fn clone_of(backend: &str, files: &[(&str, &str)]) -> Workspace {
     let job = Workspace::new(&[
         ("main.tf", MAIN),
@@ -67,7 +67,7 @@ fn clone_of(backend: &str, files: &[(&str, &str)]) -> Workspace {
     job
 }
 
-/// Runs a job as another user than the one of the tests, where that is possible.
+/// Runs a job as another user than that of the tests, if possible.
 fn as_somebody(job: &Workspace, words: &[&str]) -> Command {
     let command = job.command(words);
     let mut other = Command::new("setpriv");
@@ -107,7 +107,7 @@ fn as_somebody(job: &Workspace, words: &[&str]) -> Command {
     made
 }
 
-/// What the second job gets of the first.
+/// Files that the first job passes on.
 struct Handed {
     plan: String,
     lock_file: String,
@@ -136,7 +136,7 @@ fn plan(backend: &str, init: &[&str], world: &Path, size: &str) -> Handed {
     }
 }
 
-/// Reads the plan as a policy would: without configuration, providers and state.
+/// Reads the plan as a policy check would: without configuration, providers and state.
 fn policy(handed: &Handed, action: &str) {
     let job = Workspace::new(&[("p", &handed.plan)]);
     let shown = job.run(&["show", "-json", "p"]).expect(0).stdout;
@@ -170,7 +170,7 @@ fn apply(backend: &str, init: &[&str], handed: &Handed) -> Run {
     run
 }
 
-/// Two rounds, and then a plan that another one has overtaken.
+/// Runs two rounds, then applies a plan that is stale.
 fn pipeline(backend: &str, init: &[&str]) {
     let world = tempfile::tempdir().unwrap();
     let open = std::fs::Permissions::from_mode(0o777);

@@ -1,5 +1,5 @@
-//! Inputs and outputs that are pipes and devices: bounded, refused where nothing may ever come, and
-//! given up at a signal. And outputs that would be written over what is needed.
+//! Tests of pipes and devices as inputs and outputs: bounded reads, refusal of endless inputs, and
+//! exit at a signal. Also tests of outputs that would overwrite important files.
 
 use crate::support::{Run, Workspace};
 use rustix::process::{Pid, Signal, kill_process};
@@ -34,13 +34,13 @@ fn ended(mut child: Child) -> Run {
     Run::from(child.wait_with_output().unwrap())
 }
 
-/// Waits until a process has this file open, or waits in opening it.
+/// Waits until a process has opened this file, or blocks while it opens it.
 fn at_work(child: &Child) {
     let ends = Instant::now() + SOON;
     let handled = |status: &str| {
         let line = status.lines().find(|l| l.starts_with("SigCgt:"));
         let mask = line.and_then(|l| u64::from_str_radix(l[7..].trim(), 16).ok());
-        // SIGTERM is handled from the moment on at which there is something to end in order.
+        // flightdeck handles SIGTERM once it has work to finish.
         mask.is_some_and(|mask| mask & (1 << 14) != 0)
     };
     while Instant::now() < ends {
@@ -133,7 +133,7 @@ fn a_full_pipe_at_stdout_gives_way_to_a_signal() {
     w.run(&["deploy", "--auto-approve"]).expect(0);
     let child = w.command(&["state", "export"]).spawn().unwrap();
     at_work(&child);
-    // More than a pipe takes was written by then, or will be; nobody reads it.
+    // The output is larger than a pipe's buffer, and nobody reads it.
     signal(&child, Signal::TERM);
     let began = Instant::now();
     let mut child = child;
@@ -197,7 +197,7 @@ fn no_output_is_written_over_what_the_workspace_needs() {
         "hard.json",
         "-",
     ] {
-        // Something of that directory's must be there.
+        // Writes below `.terraform` must be refused although the directory exists.
         std::fs::create_dir_all(w.path().join(".terraform")).unwrap();
         for args in [
             &["stage", "--plan-json", path][..],
@@ -218,14 +218,14 @@ fn no_output_is_written_over_what_the_workspace_needs() {
     assert!(!w.path().join("-").exists() && !w.path().join("new.tofu").exists());
     let export = w.run(&["state", "export", "-"]).expect(0);
     assert!(export.stdout.contains("\"version\": 4"), "{export:#?}");
-    // A backend's own file, by its name in the configuration.
+    // The state file of the backend, by its name in the configuration.
     w.write(
         "backend.tf",
         "terraform {\n  backend \"local\" {\n    path = \"own.json\"\n  }\n}\n",
     );
     w.run(&["init", "-reconfigure"]).expect(0);
     w.run(&["state", "export", "own.json"]).expect(1);
-    // What is nobody's is written, and written over.
+    // Other files are written and overwritten.
     for _ in 0..2 {
         w.run(&["stage", "--plan-json", "mine.json"]);
         w.run(&["state", "export", "mine.tfstate"]).expect(0);

@@ -1,5 +1,4 @@
-//! The plan representation, whole: what is written in the configuration, what has a part in the
-//! plan, and what was there before.
+//! Tests of the complete plan representation: configuration, planned values, and prior state.
 
 use crate::install::{run_tofu, tofu};
 use crate::lab::Lab;
@@ -19,7 +18,7 @@ fn shown(w: &Workspace) -> Value {
     serde_json::from_str(&shown.stdout).unwrap()
 }
 
-/// Equal, the order of members included.
+/// Compares two documents, including the order of members.
 fn same(got: &Value, want: Value) {
     assert_eq!(
         serde_json::to_string_pretty(got).unwrap(),
@@ -147,7 +146,7 @@ fn a_plan_tells_what_has_a_part_in_it_how_checks_stand_and_what_was_there() {
             },
         ]),
     );
-    // Nothing is there yet but an output that is known.
+    // The prior state has only an output with a known value.
     same(
         &plan["prior_state"]["values"],
         json!({"outputs": {"hidden": {"sensitive": true, "value": "s", "type": "string"}}, "root_module": {}}),
@@ -178,7 +177,7 @@ fn a_plan_tells_what_has_a_part_in_it_how_checks_stand_and_what_was_there() {
             "errored",
         ]
     );
-    // What a plan has nothing of is not there.
+    // Empty parts of a plan are omitted.
     w.write("main.tf", "");
     let plan = shown(&Workspace::new(&[(
         "main.tf",
@@ -261,7 +260,7 @@ resource "lab_server" "s" {
     let plan: Value = serde_json::from_str(&lab.workspace.read("plan.json")).unwrap();
     let resources = &plan["configuration"]["root_module"]["resources"];
     assert_eq!(resources[1]["provider_config_key"], "lab");
-    // Blocks that are made are not told: only what is written as blocks.
+    // Generated blocks are omitted: only literal blocks are shown.
     same(
         &resources[1]["expressions"],
         json!({
@@ -280,7 +279,7 @@ resource "lab_server" "s" {
     assert!(lab["expressions"]["file"]["constant_value"].is_string());
 }
 
-/// A document without what differs between two runs.
+/// Document without the parts that differ between two runs.
 fn settled(document: &Value) -> Value {
     let mut document = document.clone();
     document["timestamp"] = Value::Null;
@@ -288,7 +287,7 @@ fn settled(document: &Value) -> Value {
     if let Some(version) = document.pointer_mut("/prior_state/terraform_version") {
         *version = Value::Null;
     }
-    // Ids are made by chance: what has their form is one.
+    // Ids are random, so all texts in their format are equal.
     let text = document.to_string();
     let is_id =
         |text: &str| text.len() == 36 && text.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
@@ -298,7 +297,7 @@ fn settled(document: &Value) -> Value {
     });
     let text = parts.collect::<Vec<_>>().join("\"");
     let mut document: Value = serde_json::from_str(&text).unwrap();
-    // Tofu has no order among the attributes of one resource.
+    // tofu has no fixed order for the attributes of one resource.
     if let Some(Value::Array(all)) = document.get_mut("relevant_attributes") {
         all.sort_by_cached_key(ToString::to_string);
     }
@@ -316,7 +315,7 @@ fn tofu_shows_the_same_documents() {
     }
     let vars = ["-var", "secret=s"];
     run_tofu(&tofu, &theirs, None, &["init"]).expect(0);
-    // Twice: from nothing, and on what the first one has made.
+    // Two rounds: an empty state, and the result of the first round.
     for round in 1..=2 {
         let plan = [&["plan", "-out=p"][..], &vars].concat();
         run_tofu(&tofu, &theirs, None, &plan).expect(0);
@@ -340,8 +339,7 @@ fn tofu_shows_the_same_documents() {
     }
 }
 
-/// An object that is imported takes over what it depends on with the change that is made to it; at
-/// once where none is.
+/// An imported object gets its dependencies with its first change, or at once if it has none.
 #[test]
 fn what_is_imported_and_to_be_changed_depends_on_nothing_yet() {
     const MAIN: &str = r#"

@@ -1,4 +1,5 @@
-//! The same plugin is the same bytes, wherever they lie and whenever they were written.
+//! Tests of the identity of plugins: equal contents mean the same plugin, in any place and with any
+//! time.
 
 use crate::support::{Workspace, mode};
 use std::fs::{File, FileTimes, Permissions};
@@ -16,7 +17,7 @@ fn arch() -> &'static str {
     }
 }
 
-/// The lab as a script that notes its launches; `word` is different bytes of the same length.
+/// Script that records its launches and runs the lab; `word` varies the contents at equal length.
 fn script(word: &str) -> String {
     format!(
         "#!/bin/sh\necho {word} >> launches\nexec {} plugin serve lab\n",
@@ -24,7 +25,7 @@ fn script(word: &str) -> String {
     )
 }
 
-/// Installs a plugin in a mirror of the user's own below `folder`.
+/// Installs a plugin in the user's mirror below `folder`.
 fn install(w: &Workspace, folder: &str, text: &str) -> PathBuf {
     let name = format!(
         "{folder}/registry.opentofu.org/acme/lab/1.0.0/linux_{}/terraform-provider-lab_v1.0.0",
@@ -105,7 +106,7 @@ fn further_process_of_a_plugin_is_not_launched_from_other_bytes() {
         "{CONFIG}provider \"lab\" {{\n  alias = \"other\"\n  file  = \"other.json\"\n}}\nresource \"lab_thing\" \"b\" {{\n  provider = lab.other\n  name     = \"b\"\n}}\n"
     );
     let w = Workspace::new(&[("main.tf", &config)]);
-    // The first launch replaces the file by one of the same size and time.
+    // The first launch replaces the file by one of equal size and time.
     let text = script("one").replace(
         "\nexec",
         "\ntouch -r \"$0\" time\nsed -i s/one/two/ \"$0\"\ntouch -r time \"$0\"\nexec",

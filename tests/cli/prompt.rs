@@ -1,20 +1,19 @@
-//! The question before a deploy, asked in a real pseudo-terminal.
+//! Tests of confirmations and other prompts in a real pseudo-terminal.
 
 use crate::support::Workspace;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use std::io::{Read, Write};
 use std::time::Duration;
 
-/// End of every confirmation's question.
+/// End of every confirmation prompt.
 const QUESTION: &str = "Only \"yes\" is accepted";
 
-/// Runs the binary in a pseudo-terminal, answers its question with `answer`; its exit code and what
-/// it showed.
+/// Runs the binary in a pseudo-terminal and answers its confirmation; returns exit code and output.
 fn answered(w: &Workspace, args: &[&str], answer: &str) -> (u32, String) {
     answered_to(QUESTION, w, args, answer)
 }
 
-/// The same for the question that ends so.
+/// Runs the binary in a pseudo-terminal and answers the prompt that ends with `question`.
 fn answered_to(question: &str, w: &Workspace, args: &[&str], answer: &str) -> (u32, String) {
     let pty = native_pty_system()
         .openpty(PtySize {
@@ -38,7 +37,7 @@ fn answered_to(question: &str, w: &Workspace, args: &[&str], answer: &str) -> (u
     let (said, heard) = std::sync::mpsc::channel();
     let listener = std::thread::spawn(move || {
         let mut buffer = [0; 4_096];
-        // An error is how a pseudo-terminal says that the other side is gone.
+        // A pseudo-terminal reports the exit of the other side as an error.
         while let Ok(n @ 1..) = reader.read(&mut buffer) {
             if said
                 .send(String::from_utf8_lossy(&buffer[..n]).into_owned())
@@ -120,7 +119,7 @@ fn confirmations_are_read_from_a_pipe() {
         let run = w.run_with_input(&["apply"], input).expect(code);
         let shown = format!("{}{}", run.stdout, run.stderr);
         assert!(shown.contains(text), "{input:?}: {run:?}");
-        // The plan is shown before the question.
+        // The plan is shown before the prompt.
         assert!(
             run.stdout.contains("+ terraform_data.a"),
             "{input:?}: {run:?}"
@@ -232,17 +231,17 @@ fn init_asks_before_it_copies_a_state_to_a_new_backend() {
         w.run(&["state", "list"]).expect(0).stdout,
         "terraform_data.a\n"
     );
-    // "no" uses the state at the new place: there is none.
+    // "no" uses the new backend, whose state is empty.
     let w = moving();
     let (code, shown) = ask(&w, "no\n");
     assert_eq!(code, 0, "{shown}");
     assert!(!w.path().join("two.tfstate").exists());
     assert!(w.read("one.tfstate").contains("terraform_data"));
-    // Three other answers leave both states alone.
+    // Three invalid answers leave both states unchanged.
     let w = moving();
     let (code, shown) = ask(&w, "a\nb\nc\n");
     assert_eq!(code, 1, "{shown}");
-    // Without a terminal, and with -input=false, it is refused.
+    // Without a terminal, and with -input=false, the command is refused.
     for words in [
         &["init", "-migrate-state"] as &[&str],
         &["init", "-migrate-state", "-input=false"],
@@ -280,7 +279,7 @@ fn values_of_variables_are_asked_for_on_a_terminal_and_belong_to_the_plan() {
         shown.contains("var.size") && shown.contains("How large it is"),
         "{shown}"
     );
-    // The ephemeral one alone is asked for again, and what is typed is not shown.
+    // Only the ephemeral variable is prompted for again, and the input is not echoed.
     let apply = ["apply", "p"];
     let (code, shown) = answered_to("Enter a value: ", &w, &apply, "evening\r");
     assert_eq!(code, 0, "{shown}");

@@ -1,5 +1,5 @@
-//! No file of a clone is executed without trust, whatever way leads to it: provenance follows the
-//! contents of a plugin and not the directory that they lie in.
+//! Tests of provenance: no file of a clone is executed without trust, on any path that leads to it.
+//! Provenance follows the contents of a plugin, not its directory.
 
 use crate::support::{Run, Workspace};
 use std::fs::Permissions;
@@ -20,7 +20,7 @@ fn platform() -> &'static str {
     }
 }
 
-/// The lab as a script that notes its launches.
+/// Script that records its launches and runs the lab.
 fn script() -> String {
     format!(
         "#!/bin/sh\necho launched >> launches\nexec {} plugin serve lab\n",
@@ -42,7 +42,7 @@ fn executable(path: &Path, text: &str) {
     std::fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Where a package lies unpacked below a mirror.
+/// Directory of an unpacked package below a mirror.
 fn package(mirror: &Path) -> PathBuf {
     mirror.join(PROVIDER).join("1.0.0").join(platform())
 }
@@ -77,7 +77,7 @@ fn init(w: &Workspace, variables: &[(&str, &str)]) {
     assert!(!launched(w), "init launches nothing");
 }
 
-/// It is not launched without trust, and is with it.
+/// Checks that the plugin is launched only with trust.
 fn needs_trust(w: &Workspace, variables: &[(&str, &str)]) {
     let refused = run(w, &["stage"], variables).expect(3);
     let words = ["acme/lab", "--trust-workspace-plugins"];
@@ -105,7 +105,7 @@ fn packed_plugin_of_a_clone_needs_trust_after_init() {
     let w = clone();
     packed(&w.path().join("terraform.d/plugins"));
     init(&w, &[]);
-    // The record of init is enough: the archive may be gone, and the clone elsewhere.
+    // The record of `init` is enough, even without the archive and after a move of the clone.
     std::fs::remove_dir_all(w.path().join("terraform.d")).unwrap();
     let refused = w.run(&["stage"]).expect(3);
     assert!(!launched(&w), "{refused:?}");
@@ -173,11 +173,11 @@ fn places_that_a_clone_or_a_relative_path_names_need_trust() {
     let user = outside(&w, "user.tfrc");
     let relative = "./vendor";
     for (file, text) in [
-        // A file of the clone, by whatever path.
+        // Configuration files inside the clone, with absolute and relative paths.
         (&inside, overrides(build.to_str().unwrap())),
         (&inside, mirror(folder.to_str().unwrap())),
         (&inside, mirror(relative)),
-        // A file of the user's that means whatever directory it is read in.
+        // The user's configuration file, with paths relative to the current directory.
         (&user, mirror(relative)),
         (&user, mirror("../work/vendor")),
         (
@@ -198,7 +198,7 @@ fn places_that_a_clone_or_a_relative_path_names_need_trust() {
     }
     std::fs::remove_dir_all(outside(&w, "data")).ok();
     needs_trust(&w, &[("TF_PLUGIN_CACHE_DIR", "vendor")]);
-    // An absolute path in a file of the user's own is the user's word.
+    // An absolute path in the user's own configuration file needs no trust.
     std::fs::remove_dir_all(outside(&w, "data")).ok();
     std::fs::write(&user, mirror(folder.to_str().unwrap())).unwrap();
     let own = [("TF_CLI_CONFIG_FILE", user.to_str().unwrap())];
@@ -255,7 +255,7 @@ fn relative_plugin_path_needs_trust() {
 
 #[test]
 fn link_of_a_clone_needs_trust_wherever_it_leads() {
-    // In its mirror.
+    // A link in the clone's mirror.
     let w = clone();
     unpacked(&outside(&w, "elsewhere"));
     std::fs::create_dir_all(w.path().join("terraform.d")).unwrap();
@@ -265,11 +265,11 @@ fn link_of_a_clone_needs_trust_wherever_it_leads() {
     )
     .unwrap();
     needs_trust(&w, &[]);
-    // Installed from there, by way of a link to a link.
+    // Installed by `init` from that mirror, through a link to a link.
     init(&w, &[]);
     std::fs::remove_dir_all(outside(&w, "data")).unwrap();
     needs_trust(&w, &[]);
-    // Committed in the place of what init leaves.
+    // A link committed in place of the directories that `init` creates.
     for link in [
         ".terraform",
         ".terraform/providers",
@@ -303,12 +303,12 @@ fn credentials_helper_of_a_clone_is_not_run() {
     executable(&outside(&w, &format!(".{name}")), &helper("user"));
     let config = "credentials_helper \"x\" {\n  args = []\n}\n";
     let helped = || std::fs::read_to_string(w.path().join("helped")).unwrap_or_default();
-    // The user's configuration means the user's program.
+    // The user's configuration runs the user's helper.
     std::fs::write(outside(&w, ".tofurc"), config).unwrap();
     w.run(&["init"]).expect(1);
     assert!(helped().starts_with("user\n") && !helped().contains("clone"));
     std::fs::remove_file(w.path().join("helped")).unwrap();
-    // A configuration of the clone means none.
+    // A configuration file in the clone runs no helper.
     w.write("clone.tfrc", config);
     let named = run(&w, &["init"], &[("TF_CLI_CONFIG_FILE", "clone.tfrc")]).expect(1);
     assert_eq!(helped(), "", "{named:?}");

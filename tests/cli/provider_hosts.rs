@@ -1,5 +1,5 @@
-//! States that name a provider on another default host than where it is installed: those that
-//! Terraform wrote, in a directory that OpenTofu has been initialized in, and the other way round.
+//! Tests of states whose providers have another default host than the installed ones: states that
+//! Terraform wrote, in directories initialized by OpenTofu, and the reverse.
 
 use crate::support::Workspace;
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 const WITH_LAB: &str = "terraform {\n  required_providers {\n    lab = { source = \"acme/lab\" }\n  }\n}\nprovider \"lab\" {\n  file = \"lab.json\"\n}\n";
 const THING: &str = "resource \"lab_thing\" \"a\" { name = \"a\" }\n";
 
-/// With the provider in the user's own folder, as a package of registry.opentofu.org.
+/// Workspace with the provider in the user's mirror, as a package of registry.opentofu.org.
 fn workspace() -> Workspace {
     let w = Workspace::new(&[("main.tf", &format!("{WITH_LAB}{THING}"))]);
     let arch = if cfg!(target_arch = "aarch64") {
@@ -28,7 +28,7 @@ fn workspace() -> Workspace {
     w
 }
 
-/// Makes the state one that Terraform wrote, which flightdeck has not seen.
+/// Rewrites the state as Terraform would, and removes flightdeck's store.
 fn as_terraform_wrote_it(w: &Workspace) {
     let state = w.read("terraform.tfstate");
     assert!(state.contains("registry.opentofu.org/acme/lab"), "{state}");

@@ -1,4 +1,4 @@
-//! Requirements of providers that nothing uses, and of the built-in provider.
+//! Tests of requirements for unused providers, and for the built-in provider.
 
 use crate::support::Workspace;
 

@@ -1,4 +1,4 @@
-//! `flightdeck providers`: which of them the configuration and the state need.
+//! Tests of `flightdeck providers`: requirements of the configuration and of the state.
 
 use crate::install::{run_tofu, tofu};
 use crate::support::Workspace;
@@ -60,7 +60,7 @@ fn the_tree_is_the_one_that_tofu_prints() {
     };
     let w = nested();
     run_tofu(&tofu, &w, None, &["get"]).expect(0);
-    // It draws what hangs on a module in any order.
+    // tofu prints the children of a module in any order.
     let parts = |text: &str| {
         let part = |line: &str| {
             line.trim_start_matches(['│', '├', '└', '─', ' '])
@@ -100,7 +100,7 @@ fn the_builtin_providers_schema_has_the_members_that_tofus_has() {
         return;
     };
     let w = Workspace::new(&[("main.tf", "resource \"terraform_data\" \"x\" {}\n")]);
-    // Words for people are everybody's own.
+    // Descriptions differ between the two programs.
     fn without_words(value: &mut Value) {
         match value {
             Value::Object(all) => {

@@ -1,12 +1,12 @@
-//! Processes of a provisioner's command: what ends with it wherever it is, and what others can read
-//! of the values that it is given.
+//! Tests of the processes of a provisioner's command: all end with flightdeck, and other users
+//! cannot read the values in its environment.
 
 use crate::lab::gone;
 use crate::provisioners::{kill_left, number_in, operation, signal, start, with};
 use std::io::{BufRead, BufReader};
 use std::time::Duration;
 
-/// Starts a session of its own below itself, and one that has no parent any more.
+/// Command that starts a process in its own session, and an orphan in another session.
 const SESSIONS: &str = "echo begin >> calls; (setsid sh -c 'echo $$ > orphan; sleep 3600' >/dev/null 2>&1 &); setsid sh -c 'echo $$ > session; sleep 3600' & wait";
 
 #[test]
@@ -50,7 +50,7 @@ fn two_signals_of_a_kind_within_moments_are_one() {
         let mut child = start(&w);
         number_in(w.path().join("shell"));
         signal(&child, kind);
-        // As a terminal and a wrapper send the same one.
+        // A terminal and a wrapper may send the same signal twice.
         std::thread::sleep(Duration::from_millis(20));
         signal(&child, kind);
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -72,7 +72,7 @@ fn a_session_that_a_command_leaves_after_a_good_end_stays() {
     kill_left(&w);
 }
 
-/// What the kernel shows of the environment of a process.
+/// Environment of a process, as `/proc` shows it.
 fn environment_of(pid: u32) -> String {
     let bytes = std::fs::read(format!("/proc/{pid}/environ")).unwrap();
     String::from_utf8_lossy(&bytes).into_owned()

@@ -1,5 +1,5 @@
-//! Commands of `local-exec`: nothing of them outlives flightdeck, each is on record before it runs,
-//! and whatever they write is read to its end.
+//! Tests of `local-exec`: no command outlives flightdeck, each command is recorded before it runs,
+//! and its output is read to the end.
 
 use crate::lab::gone;
 use crate::support::{Run, Workspace};
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// One object whose provisioner runs these lines.
+/// Workspace with one object whose provisioner runs this command.
 pub(crate) fn with(command: &str, more: &str) -> Workspace {
     let text = format!(
         "resource \"terraform_data\" \"a\" {{\n  input = \"x\"\n  provisioner \"local-exec\" {{\n    command = <<-SH\n{command}\n    SH\n{more}\n  }}\n}}\n"
@@ -27,7 +27,7 @@ pub(crate) fn signal(child: &Child, signal: rustix::process::Signal) {
     rustix::process::kill_process(pid, signal).unwrap();
 }
 
-/// The number in a file, once it is there.
+/// Waits for a file and returns the number in it.
 pub(crate) fn number_in(path: PathBuf) -> i32 {
     let ends = Instant::now() + Duration::from_secs(300);
     while Instant::now() < ends {
@@ -41,7 +41,7 @@ pub(crate) fn number_in(path: PathBuf) -> i32 {
     panic!("{} was not written", path.display());
 }
 
-/// Kills the process whose number is in the file `left`, which must be there still.
+/// Kills the process whose pid is in the file `left`, and which must still run.
 pub(crate) fn kill_left(w: &Workspace) {
     let left = number_in(w.path().join("left"));
     let pid = rustix::process::Pid::from_raw(left).unwrap();
@@ -62,7 +62,7 @@ fn said(run: &Run) -> String {
     format!("{}{}", run.stdout, run.stderr)
 }
 
-/// The shell starts another one, to which no parent-death signal reaches.
+/// The shell starts another shell, which gets no parent-death signal.
 const SLOW: &str = "echo begin >> calls; echo $$ > shell; [ -e quick ] || sh -c 'echo $$ > inner; sleep 3; echo inner >> calls'; echo made >> calls";
 
 #[test]
@@ -88,7 +88,7 @@ fn a_command_dies_with_flightdeck_with_all_that_it_started_and_is_named_as_unkno
         said(&staged).contains("flightdeck state untaint terraform_data.a"),
         "{staged:?}"
     );
-    // Reading the object back tells nothing of the command.
+    // Reading the object gives no information about the command.
     assert!(said(&w.run(&["state", "list"]).expect(0)).contains("provisioner 1"));
 
     w.write("quick", "");
@@ -178,7 +178,7 @@ fn what_a_command_leaves_in_the_background_after_a_good_end_stays() {
 #[test]
 fn a_background_process_that_keeps_the_output_open_does_not_hold_up_the_deploy() {
     let open = "keeps its output open";
-    // The command, its exit code, and what of its output is logged.
+    // The command, its exit code, and a part of its logged output.
     for (command, code, logged) in [
         ("sleep 3600 & echo $! > left; echo started", 0, "started"),
         ("sleep 3600 & echo $! > left; printf begun >&2", 0, "begun"),
@@ -196,7 +196,7 @@ fn a_background_process_that_keeps_the_output_open_does_not_hold_up_the_deploy()
             code == 0 || run.stderr.contains("exit status: 3"),
             "{run:?}"
         );
-        // A flood ends when nobody reads it any more, and is more than the log keeps.
+        // `yes` ends once nobody reads its output, and writes more than the log keeps.
         if code == 0 {
             let logs = w.run(&["logs", "terraform_data.a"]).expect(0).stdout;
             assert!(logs.contains(logged), "{command}: {logs}");
@@ -278,8 +278,7 @@ fn a_program_that_is_not_there_is_named_and_a_failed_command_says_its_last_words
     assert!(run.stderr.contains("SIGSEGV"), "{run:?}");
 }
 
-/// A workspace with commands that are known, known in part, secret in part, and run before a
-/// destruction.
+/// Workspace with commands that are known, partly unknown, partly sensitive, and destroy-time.
 fn commands() -> Workspace {
     let text = r#"
 variable "token" {
@@ -344,7 +343,7 @@ fn commands_are_named_before_they_run_and_secrets_in_them_are_masked() {
     let kept = w.run(&["deploy", "all"]).expect(0).stdout;
     assert!(kept.contains("runs on this machine: echo plain"), "{kept}");
 
-    // A replacement runs those of both halves, in that order; a destruction its own alone.
+    // A replacement runs the commands of both halves, in this order; a destroy only its own.
     let text = w
         .run(&["stage", "--replace", "terraform_data.a"])
         .expect(0)

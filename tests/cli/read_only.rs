@@ -1,4 +1,4 @@
-//! Commands that record nothing work where nothing can be written, and leave no store behind.
+//! Tests of commands that record nothing: they work on a read-only disk, and create no store.
 
 use crate::lab::Lab;
 use crate::support::{Run, Workspace};
@@ -41,7 +41,7 @@ const STATEFUL: [&[&str]; 8] = [
     &["graph"],
 ];
 
-/// A workspace with a state and a plan file, and with the store that the deploy made or none.
+/// Workspace with a state and a plan file, with or without the store.
 fn deployed(store: bool) -> Workspace {
     let w = Lab::new(MAIN).workspace;
     w.run(&["fmt"]).expect(0);
@@ -53,7 +53,7 @@ fn deployed(store: bool) -> Workspace {
     w
 }
 
-/// The same command, run with the workspace as a read-only mount of a namespace of its own.
+/// Wraps a command in a mount namespace where the workspace is read-only.
 fn mounted(inner: &Command, w: &Workspace) -> Command {
     let mut command = Command::new("unshare");
     command
@@ -82,7 +82,7 @@ fn can_mount(w: &Workspace) -> bool {
     can
 }
 
-/// `flightdeck console` with one question on its standard input.
+/// `flightdeck console` with one expression on its standard input.
 fn in_console(w: &Workspace) -> Command {
     std::fs::write(w.path().parent().unwrap().join("question"), "1 + 2\n").unwrap();
     let inner = w.command(&["console"]);
@@ -123,7 +123,8 @@ fn commands_that_record_nothing_work_on_a_read_only_mount() {
     }
 }
 
-/// A crash leaves the write-ahead log beside the database, which SQLite cannot recover there.
+/// A crash leaves the write-ahead log next to the database, and SQLite cannot recover it on a
+/// read-only mount.
 #[test]
 fn state_is_read_on_a_read_only_mount_with_a_store_that_was_not_closed() {
     let w = deployed(true);
@@ -152,7 +153,8 @@ fn commands_that_record_nothing_leave_no_store_behind() {
     assert!(!w.path().join(".flightdeck").exists());
 }
 
-/// Stands for every store that this user may not open: no privilege gets past it.
+/// A file in place of the store's directory stands for a store that this user may not open. It also
+/// works for root.
 #[test]
 fn a_file_in_place_of_the_store_stops_only_commands_that_need_the_store() {
     let w = deployed(false);
@@ -181,7 +183,7 @@ fn a_file_in_place_of_the_store_stops_only_commands_that_need_the_store() {
     }
 }
 
-/// The state belongs to everybody here, and the store to root alone.
+/// The state is readable for everybody here, and the store only for root.
 #[test]
 fn a_user_who_may_not_open_the_store_reads_the_state() {
     let w = deployed(true);

@@ -1,4 +1,4 @@
-//! Why something failed: classes, groups, and the lines that belong to it.
+//! Tests of failure reasons: classes, groups, and related log lines.
 
 use crate::lab::{Lab, Running};
 use providers::lab::control::{Fault, Kind, On};
@@ -76,7 +76,7 @@ fn what_our_own_ladder_stops_is_cancelled_and_so_is_the_deploy() {
 
 #[test]
 fn one_crash_is_one_group_of_failures_whatever_it_took_down() {
-    // Two types, in two kinds of calls: one crashes while the others are under way.
+    // Resources of two types: one create crashes the plugin while the others run.
     let thing = "resource \"lab_thing\" \"c\" {\n  name = \"c\"\n}\n";
     let lab = Lab::new(&(buckets(&["a", "b"]) + thing));
     let slow = |name: &str| Fault {
@@ -87,7 +87,7 @@ fn one_crash_is_one_group_of_failures_whatever_it_took_down() {
     };
     lab.breaks(slow("b"));
     lab.breaks(slow("c"));
-    // Late enough that the others have been sent.
+    // The crash comes late enough for the other calls to be sent.
     lab.breaks(Fault {
         name: Some("a".to_owned()),
         on: On::Create,
@@ -110,7 +110,7 @@ fn one_crash_is_one_group_of_failures_whatever_it_took_down() {
         let groups = failures(&lab);
         assert_eq!(groups.len(), 1, "{groups:#?}");
         assert_eq!(groups[0]["count"], 3 * deploys, "{groups:#?}");
-        // What was not settled is not made again.
+        // Discard the unknown outcomes, because they block another creation.
         lab.run(&[
             "state",
             "forget",
@@ -166,7 +166,7 @@ fn the_lines_of_a_failure_are_those_of_its_operation_and_have_times() {
         "{failure:#}"
     );
     assert_eq!(failures(&lab)[0]["last_lines_at"], failure["last_lines_at"]);
-    // For people each line has its time of day.
+    // Text output has a time for each log line.
     let said = lab.run(&["failures"]).expect(0).stdout;
     let line = said
         .lines()

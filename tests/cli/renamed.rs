@@ -1,5 +1,4 @@
-//! `state mv`, `state replace-provider` and `state push`: what they do, what they refuse, and what
-//! is on record of them.
+//! Tests of `state mv`, `state replace-provider` and `state push`: effects, refusals, and records.
 
 use crate::support::Workspace;
 use serde_json::{Value, json};
@@ -74,7 +73,7 @@ fn instances_resources_and_modules_get_other_addresses_and_stay_what_they_are() 
     );
     let several = after["resources"].as_array().unwrap();
     let several = several.iter().find(|r| r["name"] == "several").unwrap();
-    // What it depends on has another address too.
+    // Recorded dependencies follow the move.
     assert_eq!(
         several["instances"][0]["dependencies"],
         json!(["terraform_data.z"])

@@ -1,14 +1,14 @@
-//! Replacements: what is destroyed is made again before the next is destroyed, and one done by half
-//! is named.
+//! Tests of replacements: each destroyed object is created again before the next destroy, and a
+//! half-done replacement is reported.
 
 use crate::lab::{Lab, Running};
 use providers::lab::control::{self, Fault, Kind, On};
 use serde_json::{Value, json};
 
-/// How many objects are replaced.
+/// Number of replaced objects.
 const MANY: usize = 40;
 
-/// Networks in the world that one changed address replaces.
+/// Writes networks that a changed address replaces.
 fn networks(lab: &Lab, second: u8) {
     let text = format!(
         "resource \"lab_network\" \"n\" {{\n  count = {MANY}\n  name = \"n${{count.index}}\"\n  cidr = \"10.{second}.${{count.index}}.0/24\"\n}}\n"
@@ -57,7 +57,8 @@ fn a_deploy_that_is_stopped_ends_the_replacements_that_have_begun() {
         "{operations}"
     );
     assert!((1..MANY).contains(&of(operations, "done")), "{operations}");
-    // Nothing that is not attempted has lost its object, in the world or in the state.
+    // No operation that is reported as not attempted has lost its object, in the lab or in the
+    // state.
     assert_eq!(
         control::objects(&lab.file()).unwrap().len(),
         MANY,
@@ -92,7 +93,7 @@ fn no_more_replacements_are_begun_at_a_time_than_operations_may_run() {
         .filter(|e| e["type"] == "call_finished" && e["method"] == "ApplyResourceChange");
     for answer in answers {
         let resource = answer["resource"].as_str().unwrap().to_owned();
-        // The first answer destroys, the second creates.
+        // The first answer is the destroy, the second the create.
         if !missing.remove(&resource) {
             missing.insert(resource);
         }
@@ -141,7 +142,7 @@ fn a_replacement_of_which_the_new_object_was_not_made_is_done_by_half() {
 #[test]
 fn what_is_killed_between_two_halves_is_done_by_half() {
     let lab = deployed();
-    // Creating hangs, is asked to stop and then killed: what was destroyed by then is missing.
+    // The create hangs, is asked to stop, and is then killed, so the destroyed objects are missing.
     lab.breaks(Fault {
         on: On::Create,
         times: Some(1_000),
@@ -159,8 +160,8 @@ fn what_is_killed_between_two_halves_is_done_by_half() {
         MANY,
         "{counts}"
     );
-    // What the killed calls did is unknown; what is known to be destroyed counts as such, and
-    // nothing of it as not attempted.
+    // Killed calls have an unknown outcome. A known destroy counts as half replaced, and never as
+    // not attempted.
     assert!(
         of(counts, "half_replaced") <= gone && gone <= MANY - of(counts, "not_attempted"),
         "{gone} gone: {counts}"
@@ -216,8 +217,8 @@ resource "lab_thing" "u" {
     );
     control::clear_all(&lab.file()).unwrap();
 
-    // By itself nothing would be replaced: neither what was asked for, nor what was triggered by
-    // what is done.
+    // A stage without `--replace` repeats neither the requested replacements nor the triggered
+    // ones.
     let anew = lab
         .run(&["stage", "--json", "--var", "size=2"])
         .expect(0)

@@ -1,5 +1,5 @@
-//! The same configuration gives the same lines in the same order on every run, whichever of its
-//! parts was worked out first.
+//! Tests of reproducible output: the same configuration gives the same lines in the same order on
+//! every run, for any order of evaluation.
 
 use crate::support::Workspace;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 const RUNS: usize = 20;
 
-/// Two hundred resources in calls and counts, that build on each other.
+/// Two hundred resources in modules and counts that depend on each other.
 fn resources() -> String {
     let mut text = String::new();
     for i in 0..50 {
@@ -26,8 +26,8 @@ fn resources() -> String {
             output \"all\" {\n  value = terraform_data.many[*].id\n}\n"
 }
 
-/// What lines say but for what differs from run to run: numbers of events, times, processes. How
-/// far a stage has come is told as it comes.
+/// Lines without the parts that differ between runs: event numbers, times, processes, and progress
+/// of the stage.
 fn said(lines: Vec<Value>) -> Vec<Value> {
     fn strip(value: &mut Value) {
         match value {
@@ -106,7 +106,8 @@ fn many_errors_come_in_the_same_order_on_every_run() {
     }
 }
 
-/// Why an object goes is told by whether its module is there still, however soon its turn comes.
+/// The reason for a destroy depends on whether the module still exists, not on the order of
+/// evaluation.
 #[test]
 fn an_object_that_is_declared_no_longer_goes_for_the_same_reason_on_every_run() {
     let both = "resource \"terraform_data\" \"a\" {}\nresource \"terraform_data\" \"b\" {}\n";

@@ -1,4 +1,5 @@
-//! Paths in saved plans: the same where they are named the same, wherever the directory lies.
+//! Tests of paths in saved plans: a path that the configuration names equally is stored equally, in
+//! any directory.
 
 use crate::support::{Run, Workspace};
 
@@ -13,7 +14,7 @@ resource "terraform_data" "a" {
 output "all" { value = terraform_data.a.output }
 "#;
 
-/// A workspace with files in it, beside it and in its home.
+/// Workspace with files inside it, next to it and in its home.
 fn reading(text: &str) -> Workspace {
     let w = Workspace::new(&[("main.tf", text), ("own.txt", "own")]);
     w.write("../shared/a.txt", "shared");

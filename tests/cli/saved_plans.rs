@@ -1,4 +1,4 @@
-//! Saved plans: the values that belong to them, and what may differ where they are applied.
+//! Tests of saved plans: their variable values, and permitted differences when they are applied.
 
 use crate::support::{Run, Workspace, mode};
 
@@ -21,8 +21,8 @@ fn with(w: &Workspace, words: &[&str], environment: &[(&str, &str)]) -> Run {
     Run::of(w.command(words).envs(environment.iter().copied()))
 }
 
-/// A plan whose values come from the environment, a flag, a named file and an automatic one, and
-/// the workspace that it was made in.
+/// Saved plan with values from the environment, a flag, a named file and an automatic file, and its
+/// workspace.
 fn planned() -> Workspace {
     let w = Workspace::new(&[
         ("main.tf", MAIN),
@@ -88,7 +88,7 @@ fn other_values_for_a_saved_plan_are_refused_by_name_whatever_their_source() {
         (&[], &[("TF_VAR_size", "small")], "TF_VAR_size"),
         (&["-var", "count_of=4"], &[], "count_of"),
         (&["-var-file=other.tfvars"], &[], "other.tfvars:1"),
-        // A default belongs to the plan as well.
+        // Defaults are values of the plan too.
         (&["-var=region=south"], &[], "region"),
         (&[], &[("TF_VAR_region", "south")], "TF_VAR_region"),
         (&[], &[("TF_CLI_ARGS_apply", "-var size=small")], "size"),
@@ -133,7 +133,7 @@ fn values_that_flags_overrode_in_the_plan_do_not_contradict_it() {
         "-var-file=named.tfvars",
     ];
     with(&w, &plan, &environment).expect(0);
-    // Automatic files and the environment are as they were, or not there at all.
+    // Automatic files and the environment may be unchanged or missing.
     let there = elsewhere(&w);
     there.run(&["apply", "p"]).expect(0);
     assert_eq!(applied(&there), "flag 2 file named a");
@@ -145,7 +145,7 @@ fn values_that_flags_overrode_in_the_plan_do_not_contradict_it() {
         with(&there, &["apply", "p"], environment).expect(0);
         assert_eq!(applied(&there), "flag 2 file named a");
     }
-    // Flags must have the plan's own values, and so must a file that is another one now.
+    // Flags must repeat the plan's values, and so must changed files.
     let run = w.run(&["apply", "-var", "size=file", "p"]).expect(1);
     assert!(run.stderr.contains("Mismatch"), "{run:?}");
     w.write("z.auto.tfvars", "region = \"another\"\n");
@@ -272,7 +272,7 @@ fn a_required_ephemeral_variable_without_a_value_is_an_error_that_names_it() {
         .run(&["apply", "-var", "token=t", "-var", "n=1", "p"])
         .expect(1);
     assert!(run.stderr.contains("\"n\""), "{run:?}");
-    // To look at it no value is needed.
+    // `show` needs no values.
     w.run(&["show", "p"]).expect(0);
     w.run(&["show", "-json", "p"]).expect(0);
     w.run(&["graph", "-plan=p"]).expect(0);
@@ -301,7 +301,7 @@ fn what_differs_where_a_saved_plan_is_applied_is_named() {
             .contains("workspace \"default\", and \"prod\" is selected"),
         "{run:?}"
     );
-    // A state that the plan has never seen.
+    // A state that the plan was not made for.
     let there = elsewhere(&w);
     there.write("main.tf", "resource \"terraform_data\" \"b\" {}\n");
     there.run(&["apply", "-auto-approve"]).expect(0);

@@ -1,12 +1,12 @@
-//! Statements of the documents that this program started from, shown on whole deploys: how a graph
-//! is walked, in which order a plugin is called, and that one plugin's death is no other's.
+//! Tests of the original requirements on whole deploys: order of the graph walk, order of calls to
+//! a plugin, and independent crashes of plugins.
 
 use crate::lab::Lab;
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader};
 use std::time::{Duration, Instant};
 
-/// The second one is made once the first one is.
+/// The second object depends on the first.
 const CHAIN: &str = r#"
 resource "lab_bucket" "b" {
   name = "b-${lab_bucket.a.name}"
@@ -32,7 +32,7 @@ fn s0_15_a_node_says_how_it_stands_what_it_waits_for_and_which_plugin_it_needs()
     assert_eq!(states, ["waiting", "running", "done"]);
     assert_eq!(second[0]["waits_for"][0], "lab_bucket.a");
     assert!(second.iter().all(|o| o["plugin"] == "bundled/lab"));
-    // It begins when what it waits for is done, and not before.
+    // An operation begins only after its dependencies are done.
     let at = |address: &str, state: &str| {
         let one = of(&events, address)
             .into_iter()
@@ -81,7 +81,7 @@ fn s1_07_s1_09_the_schema_comes_from_the_plugin_once_and_each_call_is_seen_in_it
     assert_eq!(schemas.count(), 0, "it came with the launch");
 }
 
-/// Three plugins, of which the second takes its time.
+/// Three plugins; the second one is slow.
 const THREE: &str = r#"
 provider "lab" {
   alias = "other"
@@ -139,7 +139,7 @@ fn s0_02_a_plugin_that_is_killed_takes_no_other_plugin_along() {
             rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
             killed = true;
         }
-        // The two others are called when the first one is dead for certain.
+        // The two others are called after the first plugin has crashed.
         if killed && events.last().is_some_and(|e| e["what"] == "crash") {
             lab.workspace.write("go", "");
         }
@@ -157,7 +157,7 @@ fn s0_02_a_plugin_that_is_killed_takes_no_other_plugin_along() {
     assert_eq!(crashes, 1);
 }
 
-/// Of the process that a plugin's last launch made.
+/// Pid of a plugin's last launch.
 fn pid_of(events: &[Value], plugin: &str) -> i32 {
     let its = |e: &&Value| e["what"] == "attempt" && e["plugin"] == plugin;
     let pid = events.iter().rev().find(its).unwrap()["attempt"]["pid"].as_i64();

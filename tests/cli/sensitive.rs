@@ -1,10 +1,10 @@
-//! What is marked sensitive is not said, however short it is and wherever it is kept.
+//! Tests of sensitive values: none is shown, even if it is short or deep inside another value.
 
 use crate::deploys::deploy;
 use crate::support::{Run, Workspace};
 use serde_json::{Value, json};
 
-/// Nowhere in what a run said.
+/// Checks that a run's output has none of the secrets.
 fn unsaid(run: &Run, secrets: &[&str]) {
     for secret in secrets {
         assert!(
@@ -14,8 +14,8 @@ fn unsaid(run: &Run, secrets: &[&str]) {
     }
 }
 
-/// `terraform_data.input` has no fixed type: it is kept with its type beside it, and the way to the
-/// secret leads through both.
+/// `terraform_data.input` has no fixed type, so its value is stored with its type. The path of the
+/// sensitive mark must lead through both.
 #[test]
 fn a_sensitive_member_of_a_value_without_a_fixed_type_is_shown_nowhere() {
     const MAIN: &str = r#"
@@ -64,7 +64,7 @@ fn a_sensitive_member_of_a_value_without_a_fixed_type_is_shown_nowhere() {
     ] {
         unsaid(&w.run(args).expect(0), &secrets);
     }
-    // What it was and what it is to be.
+    // Both the old and the new value are hidden.
     w.write("terraform.tfvars", "pin = \"r#8\"\n");
     let secrets = ["q#7", "r#8"];
     for args in [

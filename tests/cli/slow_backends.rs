@@ -1,5 +1,5 @@
-//! Signals while a server that keeps the state is slow or silent: the command ends soon, and its
-//! lock is given back or named.
+//! Tests of signals while the backend's server is slow or silent: the command ends soon, and
+//! releases its lock or reports it.
 
 use crate::server::{Server, Trouble};
 use crate::support::{Run, Workspace};
@@ -10,13 +10,13 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// A command ends within this after its last signal. It takes a few seconds on an idle machine, and
-/// a server that is waited for takes ten minutes.
+/// Limit for the end of a command after its last signal. It takes a few seconds on an idle machine;
+/// a command that waits for the server takes ten minutes.
 const SOON: Duration = Duration::from_secs(45);
-/// Between two signals that are meant as two.
+/// Pause after which a second signal counts.
 const BETWEEN: Duration = Duration::from_millis(1500);
 
-/// Workspaces whose states are on a server of the tests.
+/// Kinds of backends on a server of the tests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Http,
@@ -81,14 +81,14 @@ fn signal(child: &Child) {
     kill_process(pid, Signal::INT).unwrap();
 }
 
-/// Runs a command, and interrupts it once the server has had a request of this kind.
+/// Runs a command, and interrupts it once the server has received this request.
 fn interrupted(server: &Server, w: &Workspace, args: &[&str], request: &str, signals: u32) -> Run {
     let mut child = started(server, w, args, request);
     ended(&mut child, signals);
     Run::from(child.wait_with_output().unwrap())
 }
 
-/// A command whose request of this kind has come to the server.
+/// Starts a command, and waits until the server has received this request.
 fn started(server: &Server, w: &Workspace, args: &[&str], request: &str) -> Child {
     let before = count(server, request);
     let mut child = w.command(args).spawn().unwrap();
@@ -102,7 +102,7 @@ fn started(server: &Server, w: &Workspace, args: &[&str], request: &str) -> Chil
     child
 }
 
-/// Waits for the end of a command after so many signals.
+/// Sends so many signals and waits for the end of the command.
 fn ended(child: &mut Child, signals: u32) {
     for n in 0..signals {
         if n > 0 {
@@ -124,7 +124,7 @@ fn count(server: &Server, request: &str) -> usize {
     server.seen().iter().filter(|seen| seen.is(request)).count()
 }
 
-/// The id of the lock that a run says stays behind.
+/// Id of the unreleased lock that a run reports.
 fn named(run: &Run) -> &str {
     let (_, rest) = run
         .stderr
@@ -180,7 +180,7 @@ fn a_lock_whose_request_was_not_answered_is_given_back_or_named() {
         let run = interrupted(&server, &w, &["stage"], lock, 1);
         assert_eq!(run.code, Some(130), "{kind:?}: {run:#?}");
         assert!(!kind.is_locked(&server), "{kind:?}: {run:#?}");
-        // Nor is the request to give it back answered.
+        // The unlock request is not answered either.
         server.trouble(lock, &[Trouble::DoAndHang; 9]);
         server.trouble(unlock, &[Trouble::Hang; 9]);
         let run = interrupted(&server, &w, &["stage"], lock, 1);
@@ -223,7 +223,7 @@ fn a_write_without_an_answer_is_given_up_at_the_second_signal_and_the_lock_given
                 w.run(&["force-unlock", "--force", &id]).expect(0);
             }
             assert!(!kind.is_locked(&server), "{kind:?}: {run:#?}");
-            // What was done is known, and is brought there.
+            // The outcomes are recorded, and the next command writes them to the backend.
             let run = w.run(&["stage"]).expect(0);
             assert!(run.stdout.contains("no changes"), "{kind:?}: {run:#?}");
         }
@@ -269,7 +269,7 @@ fn a_signal_ends_a_command_that_derives_the_key_of_a_state() {
         envelope["meta"]["key_provider.pbkdf2.k"] = STANDARD.encode(how).into();
         w.write("terraform.tfstate", &envelope.to_string());
     };
-    // Some minutes of work.
+    // Key derivation that takes several minutes.
     asks(&mut envelope, 200_000_000, 32);
     for args in [&["state", "list"][..], &["stage"], &["output"]] {
         let mut child = w.command(args).spawn().unwrap();

@@ -1,5 +1,5 @@
-//! The state file during and after a deploy: changed by another program, cut off by a kill, and
-//! the rescue file of a lost store in the temporary directory.
+//! Tests of the state file during and after a deploy: changed by another program, left by a killed
+//! deploy, and the rescue file of a lost store in the temporary directory.
 
 use crate::lab::{Lab, Running};
 use crate::support::Workspace;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const TWO: &str = "resource \"lab_bucket\" \"a\" {\n  name = \"a\"\n}\nresource \"lab_bucket\" \"b\" {\n  name = \"b-${lab_bucket.a.name}\"\n}\n";
 const OTHER: &str = "{\n  \"version\": 4,\n  \"terraform_version\": \"1.12.0\",\n  \"serial\": 7,\n  \"lineage\": \"theirs\",\n  \"outputs\": {},\n  \"resources\": []\n}\n";
 
-/// A deploy whose second object takes its time.
+/// Running deploy whose second object is slow.
 fn slow() -> (Lab, Running) {
     let lab = Lab::new(TWO);
     lab.breaks(Fault {
@@ -33,7 +33,8 @@ fn a_state_that_another_program_writes_during_a_deploy_is_kept_and_reported() {
     ] {
         let (lab, running) = slow();
         let file = lab.workspace.path().join("terraform.tfstate");
-        // Once ours is there: what is written before is found at the first write.
+        // Wait for the first write of the state; an earlier foreign change would be found at that
+        // write.
         until(|| std::fs::read_to_string(&file).is_ok_and(|text| text.contains("lab_bucket")));
         std::fs::write(&file, theirs).unwrap();
         let (code, _, said) = running.end_with_words();
@@ -43,7 +44,7 @@ fn a_state_that_another_program_writes_during_a_deploy_is_kept_and_reported() {
         let stage = lab.run(&["stage"]).expect(1);
         assert!(stage.stderr.contains(next), "{theirs:?}: {stage:#?}");
         assert_eq!(std::fs::read_to_string(&file).unwrap(), theirs);
-        // Neither is lost, whichever is used.
+        // Both versions are kept, whichever the operator uses.
         lab.run(&["state", "use", "record"]).expect(0);
         let listed = lab.run(&["state", "list"]).expect(0).stdout;
         assert_eq!(listed.lines().count(), 2, "{listed}");
@@ -66,7 +67,7 @@ fn until(mut holds: impl FnMut() -> bool) {
 
 #[test]
 fn a_first_deploy_that_is_killed_leaves_a_state_with_what_it_made() {
-    // Before its first object is there.
+    // Killed before its first object exists.
     let lab = Lab::new(TWO);
     lab.breaks(Fault {
         on: On::Create,
@@ -83,7 +84,7 @@ fn a_first_deploy_that_is_killed_leaves_a_state_with_what_it_made() {
         (&state["version"], &state["serial"]),
         (&4.into(), &0.into())
     );
-    // And after it.
+    // Killed after its first object exists.
     let (lab, running) = slow();
     let file = lab.workspace.path().join("terraform.tfstate");
     until(|| std::fs::read_to_string(&file).is_ok_and(|text| text.contains("lab_bucket")));
@@ -120,7 +121,7 @@ fn a_rescue_file_in_the_temporary_directory_is_named_by_the_next_command_and_by_
         let mut command = w.command(args);
         crate::support::Run::of(command.env("TMPDIR", &temp))
     };
-    // The store is there, and older perhaps: the command works, and says so.
+    // The store exists but may be older than the rescue file: the command works, with a notice.
     let listed = run(&["state", "list"]).expect(0);
     let name = rescue.display().to_string();
     assert!(listed.stderr.contains(&name), "{listed:#?}");
@@ -130,7 +131,7 @@ fn a_rescue_file_in_the_temporary_directory_is_named_by_the_next_command_and_by_
     let doctor = run(&["doctor"]);
     let said = format!("{}{}", doctor.stdout, doctor.stderr);
     assert!(said.contains(&name) && said.contains("mkdir -p"), "{said}");
-    // The way to use it, as it is shown.
+    // Run the recovery command from the error.
     let shown = refused.stderr.split('`').nth(1).unwrap().to_owned();
     let done = std::process::Command::new("sh")
         .args(["-c", &shown])

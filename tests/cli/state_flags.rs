@@ -1,4 +1,4 @@
-//! `-lock=false`, `-state`, `-state-out` and `-backup`: locks and files of the state.
+//! Tests of `-lock=false`, `-state`, `-state-out` and `-backup`: locks and files of the state.
 
 use crate::server::Server;
 use crate::support::{Run, Workspace, mode};
@@ -9,7 +9,7 @@ use std::process::Command;
 const ONE: &str = "resource \"terraform_data\" \"a\" {\n  input = \"one\"\n}\noutput \"o\" {\n  value = terraform_data.a.output\n}\n";
 const HOLDER: &str = r#"{"ID":"7-8","Operation":"OperationTypeApply","Info":"","Who":"root@vm","Version":"1.12.6","Created":"2026-11-21T08:00:00Z","Path":""}"#;
 
-/// Waits for what another process does.
+/// Polls a condition that another process meets.
 fn until(holds: impl Fn() -> bool) {
     let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
     while !holds() {
@@ -23,7 +23,7 @@ fn serial(w: &Workspace, file: &str) -> i64 {
     state["serial"].as_i64().unwrap()
 }
 
-/// The system's lock on a file, as another program takes it.
+/// Takes the system's lock on a file, as another program does.
 fn held(w: &Workspace, file: &str) -> File {
     let path = w.path().join(file);
     let file = File::options().read(true).write(true).open(path).unwrap();
@@ -208,7 +208,7 @@ fn state_out_is_written_and_the_state_that_was_read_stays() {
     assert_eq!(w.read("terraform.tfstate"), before);
     assert!(w.read("out.tfstate").contains("two"));
     assert!(serial(&w, "out.tfstate") > serial(&w, "terraform.tfstate"));
-    // It is read where it was again, and what was written is kept.
+    // Reads come from the original file again, and the written file is backed up.
     let run = w
         .run(&["apply", "-auto-approve", "-state-out=out.tfstate"])
         .expect(0);

@@ -1,6 +1,6 @@
-//! A workspace in a temporary directory and the binary run on it.
+//! Workspace in a temporary directory, and runs of the binary in it.
 
-#![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// A directory with configuration, apart from whatever the machine has.
+/// Directory with a configuration, independent of the machine's settings.
 pub(crate) struct Workspace {
     root: TempDir,
 }
 
-/// How a run of the binary ended.
+/// Exit code and output of a run.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) code: Option<i32>,
@@ -23,7 +23,7 @@ pub(crate) struct Run {
 }
 
 impl Workspace {
-    /// With these files.
+    /// Creates a workspace with these files.
     pub(crate) fn new(files: &[(&str, &str)]) -> Self {
         let it = Self {
             root: tempfile::tempdir().unwrap(),
@@ -47,7 +47,7 @@ impl Workspace {
         std::fs::read_to_string(self.path().join(name)).unwrap()
     }
 
-    /// The binary with these arguments, ready to be run.
+    /// Command of the binary with these arguments, not yet started.
     pub(crate) fn command<A: AsRef<OsStr>>(&self, args: &[A]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_flightdeck"));
         command
@@ -75,12 +75,12 @@ impl Workspace {
         command
     }
 
-    /// Runs it to its end. A run that panics is no run.
+    /// Runs the binary to its end; panics if the run panicked.
     pub(crate) fn run<A: AsRef<OsStr> + std::fmt::Debug>(&self, args: &[A]) -> Run {
         Run::of(&mut self.command(args))
     }
 
-    /// The same with this text in a pipe as its stdin.
+    /// Runs the binary to its end with this text in a pipe as its stdin.
     pub(crate) fn run_with_input<A: AsRef<OsStr> + std::fmt::Debug>(
         &self,
         args: &[A],
@@ -105,7 +105,7 @@ impl From<Output> for Run {
 }
 
 impl Run {
-    /// Runs a command to its end. A run that panics is no run.
+    /// Runs a command to its end; panics if the run panicked.
     pub(crate) fn of(command: &mut Command) -> Self {
         let run = Self::from(command.output().unwrap());
         assert!(!run.stderr.contains("panicked"), "{command:?}: {run:#?}");
@@ -116,7 +116,7 @@ impl Run {
     pub(crate) fn with_input(mut command: Command, input: &str) -> Self {
         let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
-        // A command that has read enough may end before it reads all.
+        // A command may end before it has read all input.
         if let Err(e) = stdin.write_all(input.as_bytes()) {
             assert_eq!(e.kind(), std::io::ErrorKind::BrokenPipe, "{e}");
         }
@@ -126,13 +126,13 @@ impl Run {
         run
     }
 
-    /// Says what happened where the exit code is another one.
+    /// Panics with the output if the exit code differs.
     pub(crate) fn expect(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{self:#?}");
         self
     }
 
-    /// Each line of stdout, which must be a JSON object.
+    /// Lines of stdout, each of which must be a JSON object.
     pub(crate) fn lines(&self) -> Vec<Value> {
         let parse =
             |line: &str| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));

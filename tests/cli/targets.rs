@@ -1,7 +1,6 @@
-//! Targets and excludes: each combination with each mode, beside what the reference engine
-//! (OpenTofu 1.12.6) was seen to do with the same configuration. `targets/observed.jsonl` has one
-//! run a line: what was planned, and what its apply changed in the state and its outputs; `here`
-//! and `why` say where we mean to differ.
+//! Tests of targets and excludes: each combination with each mode, compared with recordings of
+//! OpenTofu 1.12.6. `targets/observed.jsonl` has one run per line: the plan, and the changes of the
+//! apply to state and outputs. Members `here` and `why` describe intended differences.
 
 use crate::support::Workspace;
 use serde_json::{Map, Value, json};
@@ -10,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 const OBSERVED: &str = include_str!("targets/observed.jsonl");
 
-/// A workspace with the files of one folder of `targets/`.
+/// Workspace with the files of one directory of `targets/`.
 fn world(name: &str) -> Workspace {
     fn add(workspace: &Workspace, from: &Path, at: &str) {
         for entry in std::fs::read_dir(from).unwrap() {
@@ -71,7 +70,7 @@ fn state(w: &Workspace) -> (Map<String, Value>, Map<String, Value>) {
     (objects, outputs)
 }
 
-/// What is other than before; what is there no longer is `(gone)`.
+/// Changed members; removed ones are `(gone)`.
 fn difference(before: &Map<String, Value>, after: &Map<String, Value>) -> Value {
     let mut out = Map::new();
     for name in before
@@ -108,7 +107,7 @@ fn words(changes: impl Iterator<Item = (String, Value)>) -> Value {
         .into()
 }
 
-/// Stages and deploys in a workspace that is as the run found it.
+/// Stages and deploys in a workspace with the recorded initial state.
 fn run(w: &Workspace, case: &Value) -> Value {
     let mode = case["world"].as_str().unwrap();
     let (kind, addresses) = ["target", "exclude"]
@@ -146,7 +145,7 @@ fn run(w: &Workspace, case: &Value) -> Value {
     let plan: Value =
         serde_json::from_str(&std::fs::read_to_string(w.path().join("plan.json")).unwrap())
             .unwrap();
-    // What is empty is left out.
+    // Empty parts are omitted.
     let resources = plan["resource_changes"].as_array().into_iter().flatten();
     out["changes"] = words(resources.map(|c| {
         (
@@ -169,7 +168,7 @@ fn run(w: &Workspace, case: &Value) -> Value {
     out
 }
 
-/// What is due: what was observed, but for what is to be otherwise.
+/// Expected result: the recording with the intended differences.
 fn due(case: &Value) -> Value {
     let mut due = case.clone();
     let all = due.as_object_mut().unwrap();
@@ -239,8 +238,8 @@ fn targets_and_excludes_reach_as_far_as_was_observed_in_every_mode() {
     );
 }
 
-/// An object apart from the target, in a module of its own, is used by what depends on the target:
-/// it stays.
+/// An object outside the target, in its own module, is needed by a dependent of the target, so it
+/// stays.
 #[test]
 fn a_targeted_destroy_leaves_what_its_dependents_need() {
     let w = Workspace::new(&[
@@ -274,8 +273,7 @@ resource "terraform_data" "n" { input = [terraform_data.a.id, module.m.id] }
     );
 }
 
-/// A resource that is named without a key, in a module that is there several times: all of them are
-/// meant.
+/// A resource address without a key, in a module with several instances, means all instances.
 #[test]
 fn a_resource_named_without_keys_means_all_its_instances() {
     let w = world("world");
@@ -302,7 +300,7 @@ fn a_resource_named_without_keys_means_all_its_instances() {
     ])
     .expect(0);
     let left = w.run(&["state", "list"]).expect(0).stdout;
-    // What they need stays with them.
+    // Dependencies of the remaining objects stay.
     let kept = [
         "module.m[\"p\"].terraform_data.in",
         "module.m[\"q\"].terraform_data.in",
@@ -332,7 +330,7 @@ fn targets_and_excludes_are_not_combined() {
     );
 }
 
-/// An instance that a target needs, of a resource that is a target by another instance.
+/// The target needs another instance of a resource, of which one instance is a target.
 #[test]
 fn a_target_that_is_cut_off_from_what_it_needs_is_refused() {
     let w = world("world");
@@ -354,8 +352,8 @@ fn a_target_that_is_cut_off_from_what_it_needs_is_refused() {
     );
 }
 
-/// A retry after a deploy that failed in part names the instances that are still to be created, and
-/// resources that need all instances. Instances that exist already need no target.
+/// A retry after a partly failed deploy names the instances that are still to be created, and
+/// resources that need all instances. Existing instances need no target.
 #[test]
 fn targets_need_only_instances_that_do_not_exist() {
     let count = "resource \"terraform_data\" \"a\" {\n  count = 2\n}\n\
@@ -369,7 +367,7 @@ fn targets_need_only_instances_that_do_not_exist() {
         output \"b\" {\n  value = terraform_data.b.output\n}\n";
     let modules = "module \"m\" {\n  source = \"./m\"\n  count = 2\n}\n\
         resource \"terraform_data\" \"b\" {\n  input = module.m[*].id\n}\n";
-    // Configuration, target of the first deploy, targets of the retry, the instance to leave out.
+    // Configuration, target of the first deploy, targets of the retry, the instance to omit.
     let table: [(&str, &str, &[&str], &str); 4] = [
         (
             count,
@@ -405,7 +403,7 @@ fn targets_need_only_instances_that_do_not_exist() {
         let id = "resource \"terraform_data\" \"a\" {}\noutput \"id\" {\n  value = terraform_data.a.id\n}\n";
         w.write("m/main.tf", id);
         let targets: Vec<&str> = retry.iter().flat_map(|t| ["--target", t]).collect();
-        // Nothing exists yet: the first instance is missing, and named.
+        // No object exists yet: the error names the missing first instance.
         let refused = w.run(&[&["stage"], targets.as_slice()].concat()).expect(1);
         assert!(
             refused.stderr.contains(&format!(
@@ -423,8 +421,8 @@ fn targets_need_only_instances_that_do_not_exist() {
     }
 }
 
-/// What comes along with a target though it is not needed is shown, said to be left out, and left
-/// out.
+/// A change that depends on a target without being needed is shown as deselected, and is not
+/// applied.
 #[test]
 fn what_a_target_does_not_need_is_left_out_in_words() {
     let w = world("world");

@@ -1,4 +1,4 @@
-//! `TF_LOG` and its companions, as support forums tell operators to set them.
+//! Tests of `TF_LOG` and related variables, as support forums recommend them.
 
 use crate::lab::Lab;
 use crate::support::{Run, mode};
@@ -12,7 +12,7 @@ fn run(lab: &Lab, args: &[&str], variables: &[(&str, &str)]) -> Run {
     Run::of(command.envs(variables.iter().copied()))
 }
 
-/// Lines of the log, told from those for people by their time and level.
+/// Log lines, recognised by their time and level.
 fn log(text: &str) -> Vec<&str> {
     let is_logged = |line: &&str| {
         line.get(24..).is_some_and(|rest| rest.starts_with(" ["))
@@ -78,7 +78,7 @@ fn a_log_file_is_appended_to_and_is_its_owners_alone() {
     run(&lab, &["stage"], &variables).expect(0);
     let after = std::fs::read_to_string(&path).unwrap();
     assert!(after.starts_with(&before) && after.len() > before.len());
-    // Without a level nothing is logged, and no file comes into being.
+    // Without a level nothing is logged, and no file is created.
     run(&lab, &["stage"], &[("TF_LOG_PATH", "other.log")]).expect(0);
     assert!(!lab.workspace.path().join("other.log").exists());
 }
@@ -157,7 +157,7 @@ fn a_log_file_that_must_not_be_written_leaves_the_log_on_stderr() {
         assert_eq!(std::fs::read(work.join(path)).ok(), before, "{path}");
     }
     assert_eq!(lab.workspace.read("victim"), "theirs");
-    // Standard streams and nothing at all are asked for by their devices.
+    // Devices select the standard streams, or no log at all.
     for (path, out, err) in [
         ("/dev/stdout", true, false),
         ("/dev/stderr", false, true),
@@ -183,7 +183,7 @@ fn the_log_has_no_sensitive_value() {
     assert!(!text.contains("correct-horse"), "{text}");
 }
 
-/// `TF_LOG` with its own lines on stderr changes nothing of what programs read.
+/// `TF_LOG` writes its own lines to stderr and does not change the output for programs.
 #[test]
 fn lines_for_programs_stay_the_same() {
     let lab = Lab::new(MAIN);

@@ -1,5 +1,5 @@
-//! Plugins that come with a workspace's own files: none is launched without a yes for these very
-//! files, which is remembered in the user's own directory.
+//! Tests of plugins shipped in a workspace: none is launched without trust in exactly these
+//! contents. The decision is stored in the user's own directory.
 
 use crate::support::{Run, Workspace};
 use std::os::unix::fs::PermissionsExt;
@@ -8,7 +8,7 @@ use std::process::Command;
 
 const PACKAGE: &str = "registry.opentofu.org/acme/lab/1.0.0";
 
-/// A clone with a provider of its own in one of its folders; it writes down that it was launched.
+/// Clone with its own provider in one of its directories; the provider records its launch.
 fn clone(folder: &str) -> (Workspace, PathBuf) {
     let text = "terraform {\n  required_providers {\n    lab = { source = \"acme/lab\" }\n  }\n}\nprovider \"lab\" {\n  file = \"lab.json\"\n}\n\
                 resource \"lab_thing\" \"a\" { name = \"a\" }\n";
@@ -79,7 +79,7 @@ fn a_clones_own_plugin_is_not_launched_without_a_yes_that_is_remembered_by_its_d
     );
     refused(&w, &run);
 
-    // One yes, for all that comes after it; kept with the user and not with the clone.
+    // One decision covers all later commands; it is stored with the user and not in the clone.
     let run = w.run(&["stage", "--trust-workspace-plugins"]).expect(0);
     assert!(
         run.stderr.contains("trusted from now on") && launched(&w),
@@ -95,7 +95,7 @@ fn a_clones_own_plugin_is_not_launched_without_a_yes_that_is_remembered_by_its_d
     assert_eq!(std::fs::read_to_string(&kept).unwrap().lines().count(), 1);
     assert_eq!(crate::support::mode(&kept), 0o600);
 
-    // Other files are asked for again.
+    // Changed contents need a new decision.
     let text = std::fs::read_to_string(&plugin).unwrap();
     std::fs::write(&plugin, format!("{text}# changed\n")).unwrap();
     let run = w.run(&["stage"]).expect(3);
@@ -163,7 +163,7 @@ fn what_init_leaves_is_launched_and_what_is_committed_in_its_place_is_asked_for(
     assert!(launched(&w));
     git(&["add", "-f", ".terraform"]);
     refused(&w, &w.run(&["stage"]).expect(3));
-    // A link from there to other files of the clone is no installation either.
+    // A committed link from `.terraform` to other files of the clone needs trust too.
     git(&["rm", "-rq", "--cached", ".terraform"]);
     std::fs::create_dir(w.path().join("vendor")).unwrap();
     std::fs::rename(

@@ -1,4 +1,5 @@
-//! Commands that files of the workspace name: none runs without trust, wherever the file is named.
+//! Tests of commands that files of the workspace name: none runs without trust, wherever the file
+//! is named.
 
 use crate::support::{Run, Workspace};
 use std::os::unix::fs::PermissionsExt as _;
@@ -7,7 +8,7 @@ use std::process::Command;
 
 const BACKEND: &str = "bucket = \"b\"\n    key = \"k\"\n    region = \"us-east-1\"\n    max_retries = 1\n    skip_metadata_api_check = true\n    endpoints = { s3 = \"http://127.0.0.1:1\" }\n";
 
-/// A workspace whose s3 backend has these further arguments, and the file that its commands touch.
+/// Workspace whose s3 backend has these further arguments, and the file that its commands create.
 fn clone(arguments: &str) -> (Workspace, PathBuf) {
     let w = Workspace::new(&[(
         "main.tf",
@@ -19,7 +20,7 @@ fn clone(arguments: &str) -> (Workspace, PathBuf) {
     (w, ran)
 }
 
-/// Settings of AWS whose profile has a command that touches `ran`.
+/// AWS configuration whose profile has a command that creates `ran`.
 fn profile(section: &str, ran: &Path) -> String {
     format!(
         "[{section}]\ncredential_process = touch {}; echo '{{\"Version\":1,\"AccessKeyId\":\"a\",\"SecretAccessKey\":\"b\"}}'\n",
@@ -58,7 +59,7 @@ fn a_command_in_the_clones_aws_configuration_runs_only_once_it_is_trusted() {
         refused(&Run::of(&mut command(&w, args)));
         assert!(!ran.exists(), "{args:?}");
     }
-    // The backend is not there, but the command that it needs runs.
+    // The bucket does not exist, but the credential command runs.
     let run = Run::of(&mut command(
         &w,
         &["--trust-workspace-plugins", "state", "list"],
@@ -81,7 +82,7 @@ fn a_command_in_the_clones_aws_configuration_runs_only_once_it_is_trusted() {
 #[test]
 fn the_file_counts_and_not_the_place_that_names_it() {
     let inside = |more: &str| format!("profile = \"x\"\n    {more}");
-    // Every way to a profile with a command in a file of the clone.
+    // Every way to name a profile with a command in a file of the clone.
     for (what, arguments, file, section, variables) in [
         (
             "a credentials file",
@@ -219,7 +220,8 @@ fn a_command_of_the_users_own_configuration_needs_no_trust() {
 
 #[test]
 fn no_program_is_looked_up_in_a_relative_directory() {
-    // A shell, an `az` and a `git` of the clone, for a user whose PATH has the current directory.
+    // A shell, an `az` and a `git` in the clone, for a user whose PATH contains the current
+    // directory.
     let path = format!(".:{}", std::env::var("PATH").unwrap());
     let azure = "terraform {\n  backend \"azurerm\" {\n    storage_account_name = \"x\"\n    container_name = \"c\"\n    key = \"k\"\n    use_azuread_auth = true\n    tenant_id = \"t\"\n  }\n}\n";
     let module = "module \"m\" {\n  source = \"git::http://127.0.0.1:1/x.git\"\n}\n";

@@ -1,4 +1,4 @@
-//! What the command line says before any engine is asked.
+//! Tests of the command line itself: help, flags, confirmations, completions.
 
 use crate::support::Workspace;
 use serde_json::json;
@@ -121,7 +121,7 @@ fn a_deploy_without_a_confirmation_applies_nothing() {
             "{run:?}"
         );
     }
-    // Nothing to destroy needs no confirmation.
+    // A destroy of an empty state needs no confirmation.
     w.run(&["destroy"]).expect(0);
     assert_eq!(w.run(&["state", "list"]).expect(0).stdout, "");
 }

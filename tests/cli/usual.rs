@@ -1,4 +1,4 @@
-//! How long something usually takes is told by type and by what is done, over the runs of a
+//! Tests of usual durations: reported by resource type and action, from earlier runs of the
 //! workspace.
 
 use crate::lab::Lab;
@@ -9,7 +9,7 @@ use serde_json::Value;
 const TWO: &str = "resource \"lab_bucket\" \"quick\" {\n  name = \"quick\"\n}\n\
                      resource \"lab_thing\" \"slow\" {\n  name = \"slow\"\n}\n";
 
-/// What is usual of an operation, as a deploy tells it before it begins.
+/// Usual duration of an operation, from the `deploy_started` event.
 fn usual(run: &Run, address: &str) -> Option<u64> {
     let lines = run.lines();
     let started = lines
@@ -53,7 +53,7 @@ fn what_is_usual_is_by_type_and_action_and_not_by_method() {
         (&made["resource_type"], &made["action"]),
         (&"lab_thing".into(), &"create".into())
     );
-    // How long they take to be made says nothing of how long they take to be destroyed.
+    // Durations of creates are not used for destroys.
     let destroyed = lab.run(&["destroy", "--auto-approve", "--json"]).expect(0);
     assert_eq!(usual(&destroyed, "lab_thing.slow"), None);
     let again = lab.deploy().expect(0);
@@ -62,7 +62,7 @@ fn what_is_usual_is_by_type_and_action_and_not_by_method() {
         usual(&again, "lab_thing.slow").unwrap(),
     );
     assert!(quick < 900 && slow >= 800, "{quick} ms and {slow} ms");
-    // One that is replaced is destroyed and made.
+    // A replacement is a destroy and a create.
     let replaced = lab
         .run(&[
             "deploy",

@@ -1,4 +1,4 @@
-//! A configuration is held valid or not without values, state or record.
+//! Tests of `validate`, which needs neither variable values nor state nor store.
 
 use crate::install::{run_tofu, tofu};
 use crate::support::{Run, Workspace};
@@ -8,7 +8,7 @@ const NEEDS: &str = "variable \"name\" {\n  type = string\n}\nresource \"terrafo
 
 #[test]
 fn a_configuration_is_valid_whatever_values_its_variables_will_have() {
-    // Nor does it matter where the state lies.
+    // The backend is not evaluated either.
     let backend = "terraform {\n  backend \"s3\" {}\n}\n";
     let w = Workspace::new(&[("main.tf", NEEDS), ("backend.tf", backend)]);
     let run = w.run(&["validate", "--json"]).expect(0);
@@ -20,7 +20,7 @@ fn a_configuration_is_valid_whatever_values_its_variables_will_have() {
         w.run(&["validate"]).expect(0).stdout,
         "The configuration is valid.\n"
     );
-    // Staging is what needs them; validating has staged nothing.
+    // A stage needs the values; `validate` has stored nothing.
     std::fs::remove_file(w.path().join("backend.tf")).unwrap();
     assert!(
         w.run(&["stage", "--json"])
@@ -96,7 +96,7 @@ fn tofus_form_is_one_document_with_what_is_wrong_and_the_lines_that_it_is_about(
     let all = document(&w.run(&["validate", "-json", "-format=tofu"]).expect(0));
     let valid = json!({"format_version": "1.0", "valid": true, "error_count": 0, "warning_count": 0, "diagnostics": []});
     assert_eq!(all, valid);
-    // Without a program that reads there is no form to write in.
+    // The format applies to `-json` only.
     w.run(&["validate", "--format", "tofu"]).expect(1);
 }
 
@@ -111,7 +111,7 @@ fn a_directory_without_any_configuration_is_valid_and_needs_no_providers() {
     assert_eq!(valid["valid"], true);
     w.run(&["providers", "lock"]).expect(0);
     assert!(!w.path().join(".terraform.lock.hcl").exists());
-    // What works on something says that there is nothing.
+    // Commands that need a configuration report that there is none.
     for words in [["providers"], ["plan"]] {
         let run = w.run(&words).expect(1);
         assert!(run.stderr.contains("No configuration files"), "{run:?}");
@@ -151,7 +151,7 @@ fn tofus_form_is_what_tofu_writes() {
             let mut all: Vec<Value> = all.as_array().unwrap().clone();
             for d in &mut all {
                 let d = d.as_object_mut().unwrap();
-                // What evaluation met, and words, which are our own here and there.
+                // Addresses, details and values differ between the two programs.
                 d.remove("address");
                 d.remove("detail");
                 if let Some(snippet) = d.get_mut("snippet") {

@@ -1,4 +1,5 @@
-//! Values that a later source overrides: nothing reads them, whatever they hold.
+//! Tests of variable values that a later source overrides: they are not evaluated, so they may be
+//! invalid.
 
 use crate::support::{Run, Workspace};
 
@@ -62,7 +63,7 @@ fn an_undeclared_value_is_judged_by_its_last_source() {
 fn a_saved_plan_is_applied_beside_an_overridden_value_without_meaning() {
     let w = Workspace::new(&[("main.tf", MAIN), ("terraform.tfvars", "s = foo.bar\n")]);
     w.run(&["plan", "-out=p", "-var", "s=[2]"]).expect(0);
-    // The file gives no value that could differ from the plan's.
+    // The file has no valid value to compare with the plan's.
     let run = w.run(&["apply", "p"]).expect(1);
     assert!(run.stderr.contains("Variables not allowed"), "{run:?}");
     w.write("terraform.tfvars", "s = [5]\n");

@@ -1,5 +1,5 @@
-//! The words that scripts for comparable tools have: plans in files, outputs, the state as a
-//! document, flags with one dash.
+//! Tests of Terraform-compatible commands: plan files, outputs, the state as a document, flags with
+//! one dash.
 
 use crate::support::{Workspace, mode};
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ fn a_plan_goes_to_a_file_and_from_there_into_a_deploy() {
         .expect(2);
     assert!(run.stdout.contains("terraform_data.a"), "{run:?}");
     assert_eq!(mode(&w.path().join("tfplan")), 0o600);
-    // Neither the store nor the configuration is needed to look at it.
+    // `show` needs neither the store nor the configuration.
     let elsewhere = Workspace::new(&[("tfplan", &w.read("tfplan"))]);
     let shown = elsewhere.run(&["show", "-json", "tfplan"]).expect(0).stdout;
     let shown: Value = serde_json::from_str(&shown).unwrap();
@@ -100,7 +100,8 @@ fn outputs_are_shown_in_the_languages_words_and_as_documents() {
     }
     let empty = Workspace::new(&[("main.tf", "")]);
     assert_eq!(empty.run(&["output", "-json"]).expect(0).stdout, "{}\n");
-    // A script must not take a missing output for an empty one, also where there are no outputs.
+    // A script must be able to distinguish a missing output from an empty one, even without any
+    // outputs.
     for flags in [&["-json"][..], &["-raw"], &[]] {
         let run = empty
             .run(&[&["output"], flags, &["any"]].concat())

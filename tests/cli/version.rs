@@ -1,4 +1,4 @@
-//! `flightdeck version`, for people and for programs.
+//! Tests of `flightdeck version`, as text and as JSON.
 
 use crate::install::{run_tofu, tofu};
 use crate::support::Workspace;

@@ -1,14 +1,14 @@
-//! Nothing is without an end: what is worked out hears signals and knows a bound of memory, and
-//! what may never come is refused before it is waited for.
+//! Tests of limits: evaluation stops at a signal and at the memory limit, and endless inputs are
+//! refused.
 
 use crate::support::{Run, Workspace};
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-/// Rounds upon rounds of nothing: hours of them.
+/// Evaluation that takes hours.
 const LOOPS: &str = "locals {\n  n = range(1000)\n  x = length([for a in local.n : length([for b in local.n : length([for c in local.n : length([for d in local.n : 1]) if false])])])\n}\noutput \"x\" {\n  value = local.x\n}\n";
-/// What ends at all ends within this, however busy the machine.
+/// Limit for the end of any command, even on a busy machine.
 const SOON: Duration = Duration::from_secs(400);
 
 fn signal(child: &Child, signal: Signal) {
@@ -19,7 +19,7 @@ fn signal(child: &Child, signal: Signal) {
     .unwrap();
 }
 
-/// Waits until a process has used the processor for a while: it works, and is not starting any
+/// Waits until a process has used CPU time for a while, so that it works and is not starting any
 /// more.
 pub(crate) fn busy(child: &Child) {
     let began = Instant::now();
@@ -61,7 +61,7 @@ fn ended(mut child: Child) -> Run {
 fn a_signal_ends_what_is_being_worked_out() {
     let text = "%{ for a in range(1000) }%{ for b in range(1000) }%{ for c in range(1000) }${a * b * c == -1 ? \"x\" : \"\"}%{ endfor }%{ endfor }%{ endfor }";
     let template = format!("output \"t\" {{\n  value = length(\"{text}\")\n}}\n");
-    // Every file of the machine, many times over.
+    // Matches every file of the machine, many times over.
     let pattern = "{**,**,**}/{**,**,**}/*";
     let files = format!(
         "output \"f\" {{\n  value = length([for x in range(1000) : fileset(\"/\", \"{pattern}\")])\n}}\n"
@@ -153,7 +153,7 @@ fn a_bomb_ends_with_words_that_name_the_expression() {
     );
 }
 
-/// Local values `a0` to `a40`, each made of the one before it.
+/// Locals `a0` to `a40`, each derived from the previous one.
 fn doubled(first: &str, twice: impl Fn(&str) -> String) -> String {
     let each: Vec<String> = (0..40)
         .map(|i| format!("  a{} = {}\n", i + 1, twice(&format!("local.a{i}"))))
@@ -202,8 +202,8 @@ fn what_holds_the_same_many_times_over_ends_with_words_that_name_the_expression(
     }
 }
 
-/// A text of two megabytes goes through variables, locals and outputs of a hundred instances of a
-/// module: copied at each of these places it would take more than a gigabyte.
+/// Passes a text of two megabytes through variables, locals and outputs of a hundred module
+/// instances. Copies at each of these places would take more than a gigabyte.
 #[test]
 fn values_are_shared_and_not_copied() {
     let main = "locals {\n  line = join(\"\", [for i in range(1024) : \"0123456789abcdef\"])\n  text = join(\"\", [for i in range(128) : local.line])\n}\nmodule \"m\" {\n  source = \"./m\"\n  count  = 100\n  text   = local.text\n  any    = { text = local.text }\n}\noutput \"same\" {\n  value = alltrue([for m in module.m : m.all.again.text == local.text && m.all.text == local.text])\n}\n";

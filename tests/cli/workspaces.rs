@@ -1,4 +1,5 @@
-//! `flightdeck workspace`: states and histories apart, by a name that other programs heed too.
+//! Tests of `flightdeck workspace`: separate states and histories, and the selection that other
+//! programs share.
 
 use crate::support::Workspace;
 use serde_json::json;
