@@ -1,12 +1,12 @@
-//! The console is killed while it creates something; the next one begins with what is unknown, in
-//! the command line's words.
+//! Test of a console that is killed during a create: the next one starts with the unknown outcome,
+//! in the words of the command line.
 
 use crate::kit::*;
 use providers::lab::control;
 use rustix::process::Signal;
 use std::process::Command;
 
-/// The text of a popup's lines, without what is drawn around them.
+/// Text of a popup without its frame.
 fn words(screen: &str) -> String {
     let inner = |line: &str| {
         line.split('│')
@@ -18,7 +18,7 @@ fn words(screen: &str) -> String {
     screen.lines().map(inner).collect::<Vec<_>>().join(" ")
 }
 
-/// What is unknown here, as the command line tells it to programs.
+/// Detail of the unknown outcome, from `state list --json`.
 fn told(w: &Workspace) -> String {
     let out = Command::new(FLIGHTDECK)
         .args(["state", "list", "--json"])
@@ -59,20 +59,20 @@ fn after_kill_9_during_a_create_the_console_begins_with_what_is_unknown_and_sett
     let detail = told(&w);
     c.wait_until(|s| words(s).contains(&detail), SOON).unwrap();
     c.wait("● ready", LONG).unwrap();
-    // The deploy of the record stands where the last deploy stands.
+    // The Deploy screen shows the recorded deploy.
     c.keys("\x1b").unwrap();
     c.wait_until(|s| !s.contains("it is not there…"), SOON)
         .unwrap();
     c.keys("4").unwrap();
     c.wait("deploy #1 · ! interrupted", SOON).unwrap();
     c.wait("may be there (U)", SOON).unwrap();
-    // The change concerned is marked, and not applied.
+    // The change with the unknown outcome is marked and cannot be applied.
     c.keys("3s").unwrap();
     c.wait("may be there already (U)", LONG).unwrap();
     c.keys("a").unwrap();
     c.wait("nothing is created twice", SOON).unwrap();
     c.wait_until(|s| words(s).contains(&detail), SOON).unwrap();
-    // It was never made: said with a key, and then it is made.
+    // The operator says that the object was never created, and the next deploy creates it.
     c.keys("X").unwrap();
     c.wait("was lab_bucket.logs never made?", SOON).unwrap();
     c.keys("y").unwrap();

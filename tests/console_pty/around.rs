@@ -1,5 +1,5 @@
-//! Around the workspace, in a real terminal: another one is chosen and made, what is missing is
-//! installed.
+//! Tests of workspaces, metrics, traces, installation and changed backends in the console, in a
+//! real terminal.
 
 use crate::kit::*;
 use crate::pty::Pty;
@@ -11,7 +11,7 @@ use std::process::Command;
 
 const DATA: &str = "resource \"terraform_data\" \"a\" {\n  input = terraform.workspace\n}\n";
 
-/// Makes the workspace `dev` and goes there.
+/// Creates and selects the workspace `dev`.
 fn to_dev(c: &mut Pty) {
     c.keys("\x17").unwrap();
     c.wait("● default", SOON).unwrap();
@@ -30,7 +30,7 @@ fn workspaces_are_made_and_chosen_in_the_console_each_with_a_history_of_its_own(
     to_dev(&mut c);
     c.keys("3s").unwrap();
     c.wait("terraform_data.a", LONG).unwrap();
-    // It is named while it is staged, too, when nothing can be deployed.
+    // Wait for the end of the stage: the address is visible earlier, when nothing can be deployed.
     c.wait("1 of 1 taken", LONG).unwrap();
     c.keys("a").unwrap();
     c.wait("apply stage #1?", SOON).unwrap();
@@ -42,7 +42,7 @@ fn workspaces_are_made_and_chosen_in_the_console_each_with_a_history_of_its_own(
     let selected = || std::fs::read_to_string(there(".terraform/environment")).unwrap();
     assert_eq!(selected(), "dev");
 
-    // The default one knows nothing of that deploy.
+    // The workspace `default` has no record of that deploy.
     c.keys("5\x17").unwrap();
     c.wait("● dev", SOON).unwrap();
     c.keys("\x1b[A\r").unwrap();
@@ -66,7 +66,7 @@ fn workspaces_are_made_and_chosen_in_the_console_each_with_a_history_of_its_own(
     w.is_free_of("dev");
 }
 
-/// The text that is served, once somebody answers there.
+/// Response of the metrics server, once it answers.
 fn metrics(port: u16) -> String {
     let ends = std::time::Instant::now() + LONG;
     loop {
@@ -100,7 +100,7 @@ fn metrics_and_traces_follow_to_another_workspace() {
             let mut stream = stream.unwrap();
             let mut bytes = vec![0; 1 << 16];
             let mut all = Vec::new();
-            // The spans of one small deploy are in the first pieces.
+            // The first requests contain the spans of one small deploy.
             while !all.windows(9).any(|w| w == b"deploy #1") {
                 let n = stream.read(&mut bytes).unwrap();
                 assert!(n > 0, "no deploy in {:?}", String::from_utf8_lossy(&all));
@@ -153,11 +153,11 @@ fn modules_that_are_missing_are_offered_installed_and_then_staged() {
     let mut c = w.console();
     c.wait("install what is missing?", LONG).unwrap();
     c.wait("1 module is not installed:", SOON).unwrap();
-    // There is no such repository yet.
+    // The repository does not exist yet.
     c.keys("y").unwrap();
     c.wait("not all of it could be installed", LONG).unwrap();
     c.keys("\x1b").unwrap();
-    // A key that comes at once with it would be another one.
+    // An escape followed at once by another key would be read as one sequence.
     c.wait_until(|screen| !screen.contains("not all of it"), SOON)
         .unwrap();
     c.wait("calls modules that are not there: net.", SOON)
@@ -170,7 +170,7 @@ fn modules_that_are_missing_are_offered_installed_and_then_staged() {
     c.wait("install what is missing?", SOON).unwrap();
     c.keys("y").unwrap();
     c.wait("✓ installed: 1 module", LONG).unwrap();
-    // The configuration can be read by the console that was opened anew, and by that one alone.
+    // Only a reopened console can read the configuration, and it does.
     c.wait("● 1 plugin ready", LONG).unwrap();
     c.wait("lock: you", LONG).unwrap();
     c.keys("\x1b").unwrap();
@@ -183,7 +183,7 @@ fn modules_that_are_missing_are_offered_installed_and_then_staged() {
     w.is_free();
 }
 
-/// The directory was initialized for one file, and the block names another one by now.
+/// The directory was initialized for one file, and the block now names another one.
 #[test]
 fn a_backend_that_was_changed_is_made_ready_and_the_state_brought_over_after_a_word() {
     let block = |file: &str| {

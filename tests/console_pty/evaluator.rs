@@ -1,5 +1,5 @@
-//! `flightdeck console` on a terminal: history, completion, several lines, and an end that gives
-//! the terminal back.
+//! Tests of `flightdeck console` on a terminal: history, completion, several lines, and the
+//! restored terminal mode.
 
 use crate::kit::*;
 use crate::pty::Pty;
@@ -15,8 +15,8 @@ fn asks(w: &Workspace) -> Pty {
     c
 }
 
-/// Waits until it asks again: what is typed before that is taken by the terminal, which has its own
-/// meaning for some keys.
+/// Waits for the prompt. Before it the terminal is in cooked mode, where some keys have another
+/// meaning.
 fn asked(c: &Pty, sign: char) {
     let ends = format!("\n{sign}");
     c.wait_until(|screen| screen.trim_end().ends_with(&ends), LONG)
@@ -29,7 +29,7 @@ fn expressions_are_completed_come_back_and_go_over_several_lines() {
         "variable \"number\" {\n  default = 20\n}\nlocals {\n  twice = var.number * 2\n}\n",
     );
     let mut c = asks(&w);
-    // What is begun is completed.
+    // A partial name is completed.
     c.keys("local.tw\t + 1\r").unwrap();
     c.wait("41", LONG).unwrap();
     asked(&c, '>');
@@ -42,7 +42,7 @@ fn expressions_are_completed_come_back_and_go_over_several_lines() {
     c.keys("[\r1,\r2][1] + 40\r").unwrap();
     c.wait("42", LONG).unwrap();
     asked(&c, '>');
-    // Begun and dropped.
+    // An unfinished expression is abandoned.
     c.keys("{\r").unwrap();
     asked(&c, ':');
     c.keys("\u{3}").unwrap();

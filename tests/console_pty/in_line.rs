@@ -1,4 +1,4 @@
-//! More operations than slots, in a real deploy.
+//! Test of more operations than slots in the console, in a real deploy.
 
 use crate::kit::*;
 use crate::pty::Pty;

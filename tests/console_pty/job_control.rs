@@ -1,6 +1,5 @@
-//! To the shell and back, as often as one likes: ctrl-z, `fg`, `bg`, and being stopped by others.
-//! Under real shells, which differ in what they do to the terminal of a program that they bring
-//! back.
+//! Tests of job control: ctrl-z, `fg`, `bg`, and stop signals from outside, any number of times.
+//! The tests use several real shells, which restore the terminal of a resumed program differently.
 
 use crate::kit::*;
 use crate::pty::Pty;
@@ -10,14 +9,14 @@ use std::time::Instant;
 
 const PROMPT: &str = "ready>";
 
-/// A console that was started from a shell.
+/// Console that was started from a shell.
 struct Job {
     c: Pty,
     w: Workspace,
 }
 
 impl Job {
-    /// Under each shell that there is.
+    /// Runs a test with each available shell.
     fn under_each(mut test: impl FnMut(Self)) {
         let shells: [&[&str]; 2] = [&["sh", "-i"], &["bash", "--norc", "--noprofile", "-i"]];
         let there = |shell: &&[&str]| {
@@ -32,8 +31,8 @@ impl Job {
             command.args(&shell[1..]);
             command.env("PS1", format!("{PROMPT} "));
             command.env_remove("ENV");
-            // What the shell itself asks of the terminal is not to be taken for what the console
-            // left behind.
+            // Bracketed paste of the shell itself must not look like a mode that the console left
+            // on.
             let inputrc = w.path().join("inputrc");
             std::fs::write(&inputrc, "set enable-bracketed-paste off\n").unwrap();
             command.env("INPUTRC", inputrc);
@@ -60,10 +59,10 @@ impl Job {
         }
     }
 
-    /// The console draws and hears single keys.
+    /// Checks that the console draws and receives single keys.
     fn has_the_terminal(&mut self) {
-        // Of one that was stopped by others the screen is there still, with the prompt on it: a key
-        // that is typed before it has drawn again may be the shell's.
+        // After a stop from outside the old screen is still visible, together with the prompt. A
+        // key typed before the next frame may go to the shell.
         let there = |text: &str| text.contains("1 Plugins") && !text.contains(PROMPT);
         self.wait_until("the console alone is there", |s| {
             s.alternate_screen() && there(&s.contents())
@@ -78,13 +77,13 @@ impl Job {
         });
     }
 
-    /// The shell has it, in the mode that programs expect.
+    /// Checks that the shell has the terminal, in cooked mode.
     fn shell_has_the_terminal(&mut self, n: u32) {
         self.wait_until("the shell asks", |s| {
             !s.alternate_screen() && s.contents().trim_end().ends_with(PROMPT)
         });
         self.c.with_screen(given_back);
-        // Not to be found in what is typed, but in what is answered.
+        // The awaited text must not occur in the echoed command line, only in its output.
         self.c
             .keys(&format!(
                 "stty -a | grep -q ' icanon' && stty -a | grep -q ' echo ' && echo \"cooked \"{n}\r"
@@ -121,7 +120,7 @@ fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_takes_it_back_every_time() {
         for n in 0..12 {
             job.c.keys("\x1a").unwrap();
             job.shell_has_the_terminal(n);
-            // The terminal may be another one meanwhile.
+            // The terminal may have changed its size meanwhile.
             let wide = if n % 2 == 0 { 100 } else { 120 };
             job.c.resize(wide, 30).unwrap();
             job.c.keys("fg\r").unwrap();
@@ -137,7 +136,8 @@ fn one_that_others_stopped_takes_the_terminal_again_and_draws_it_whole() {
         for signal in [Signal::STOP, Signal::TSTP] {
             send(job.console(), signal);
             job.wait_until("the shell asks", |s| s.contents().contains(PROMPT));
-            // The mode is still that of the console: a return is none there.
+            // The terminal is still in the console's raw mode, which does not translate a carriage
+            // return.
             job.c.keys("fg\n").unwrap();
             job.has_the_terminal();
         }
@@ -154,7 +154,7 @@ fn in_the_background_it_goes_on_and_leaves_the_terminal_alone() {
         job.shell_has_the_terminal(1);
         assert_eq!(state(), 'T');
         job.c.keys("bg\r").unwrap();
-        // Longer than it takes to look again whose the terminal is.
+        // Longer than the console's interval for checking the foreground process group.
         for n in 2..6 {
             job.shell_has_the_terminal(n);
             std::thread::sleep(LOOK * 20);
@@ -166,7 +166,7 @@ fn in_the_background_it_goes_on_and_leaves_the_terminal_alone() {
     });
 }
 
-/// Session and process group were opened outside of the container: in it, both have the number 0.
+/// Session and process group were created outside the container: inside, both ids are 0.
 #[test]
 fn in_a_container_whose_session_is_outside_of_it_the_console_works_and_ctrl_z_says_that_nobody_could_bring_it_back()
  {
@@ -189,7 +189,7 @@ fn in_a_container_whose_session_is_outside_of_it_the_console_works_and_ctrl_z_sa
     let w = Workspace::bundled();
     let mut command = CommandBuilder::new("unshare");
     command.args(container);
-    // As the first process of it would have no parent, and would be another case.
+    // Without this shell, flightdeck would be process 1 without a parent, which is another case.
     command.args(["sh", "-c", "\"$0\" \"$1\"; exit $?", FLIGHTDECK]);
     command.arg(w.path());
     let mut c = Pty::start(command, 120, 40).unwrap();

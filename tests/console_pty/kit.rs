@@ -1,4 +1,4 @@
-//! A workspace, the console on it, and what is left behind.
+//! Workspace with a console on it, and checks of what the console leaves behind.
 
 use crate::pty::Pty;
 use portable_pty::CommandBuilder;
@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 pub const SOON: Duration = Duration::from_secs(240);
-/// How often the screen is looked at.
+/// Interval between looks at the screen.
 pub const LOOK: Duration = Duration::from_millis(20);
 pub const LONG: Duration = Duration::from_secs(480);
 
 pub const FLIGHTDECK: &str = env!("CARGO_BIN_EXE_flightdeck");
 
-/// The demo, with a folder of its own for what it leaves behind.
+/// Starts the demo with its own directory for temporary files.
 pub fn demo(columns: u16, rows: u16, variables: &[(&str, &str)]) -> (Pty, TempDir) {
     let place = tempfile::tempdir().unwrap();
     let mut command = CommandBuilder::new(FLIGHTDECK);
@@ -27,15 +27,15 @@ pub fn demo(columns: u16, rows: u16, variables: &[(&str, &str)]) -> (Pty, TempDi
     )
 }
 
-/// A workspace with a bucket of the bundled lab.
+/// Workspace with a bucket of the bundled lab.
 pub struct Workspace {
     pub place: TempDir,
-    /// A directory of the operator's: plugins in the workspace itself would need trust.
+    /// Operator's own directory: plugins in the workspace itself would need trust.
     own: TempDir,
 }
 
 impl Workspace {
-    /// One with this configuration.
+    /// Creates a workspace with this configuration.
     pub fn of(text: &str) -> Self {
         let place = tempfile::tempdir().unwrap();
         std::fs::write(place.path().join("main.tf"), text).unwrap();
@@ -71,18 +71,18 @@ impl Workspace {
         let mut command = CommandBuilder::new(FLIGHTDECK);
         command.arg(self.path());
         command.args(args);
-        // What it says of the machine's own settings is not looked for here.
+        // Messages about the machine's own configuration file are not part of these tests.
         command.env_remove("TF_CLI_CONFIG_FILE");
         Pty::start(command, 120, 40).unwrap()
     }
 
-    /// Nobody holds it: the lock's row is gone, and not only its holder.
+    /// Checks that the workspace is unlocked: the lock's row is removed, not only its owner.
     #[track_caller]
     pub fn is_free(&self) {
         is_free(&self.path().join(".flightdeck/flightdeck.db"));
     }
 
-    /// Nobody holds the one of this name.
+    /// Checks that the workspace of this name is unlocked.
     #[track_caller]
     pub fn is_free_of(&self, name: &str) {
         let folder = self.path().join(".flightdeck/workspaces").join(name);
@@ -99,13 +99,13 @@ fn is_free(store: &Path) {
     assert_eq!(holders, 0, "the lock is still held");
 }
 
-/// A process and when it began: its number alone may be another's soon.
+/// Pid and start time of a process, because the system reuses pids.
 pub type Process = (i32, u64);
 
-/// Parent, state and beginning of a process, from `/proc`.
+/// Parent, state and start time of a process, from `/proc`.
 pub fn stat(pid: i32) -> Option<(i32, char, u64)> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in parentheses may have anything in it.
+    // The name in parentheses may contain any characters.
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
     Some((
         fields[1].parse().ok()?,
@@ -114,7 +114,7 @@ pub fn stat(pid: i32) -> Option<(i32, char, u64)> {
     ))
 }
 
-/// The plugins of a console: its children.
+/// Plugins of a console: its child processes.
 pub fn plugins(console: i32) -> Vec<Process> {
     let pids = std::fs::read_dir("/proc")
         .unwrap()
@@ -128,7 +128,7 @@ pub fn plugins(console: i32) -> Vec<Process> {
 pub fn all_gone(processes: &[Process]) {
     assert!(!processes.is_empty(), "there was no plugin to begin with");
     let end = Instant::now() + SOON;
-    // One that is dead and not yet waited for by its new parent is gone.
+    // A zombie that its new parent has not reaped yet counts as ended.
     while let Some(p) = processes
         .iter()
         .find(|p| stat(p.0).is_some_and(|s| s.2 == p.1 && s.1 != 'Z'))
@@ -161,7 +161,7 @@ pub fn given_back(screen: &vt100::Screen) {
     );
 }
 
-/// A workspace whose plugin is this program, launched from a folder.
+/// Workspace whose plugin is this program, launched from a directory.
 pub fn workspace_of(program: &str) -> (Workspace, PathBuf) {
     use std::os::unix::fs::PermissionsExt;
     let w = Workspace::new("example.com/demo/lab");

@@ -1,5 +1,5 @@
-//! However it is left: the terminal is given back, what still runs is named while it is waited for,
-//! and nothing stays behind.
+//! Tests of every way to quit the console: the terminal is restored, running work is named during
+//! the wait, and no process is left.
 
 use crate::kit::*;
 use crate::pty::Pty;
@@ -29,7 +29,7 @@ fn a_request_to_end_gives_back_the_terminal_the_plugins_and_the_workspace() {
 
 #[test]
 fn while_much_is_worked_out_at_once_keys_are_heard() {
-    // Hours of rounds, in more places than there are cores.
+    // Evaluations that take hours, more of them than cores.
     let one = |i: usize| {
         let inner = "length([for b in local.n : length([for c in local.n : length([for d in local.n : 1]) if false])])";
         format!("output \"x{i}\" {{\n  value = length([for a in local.n : {inner} + {i}])\n}}\n")
@@ -72,10 +72,10 @@ fn a_request_to_end_while_a_change_hangs_asks_the_plugin_to_stop_and_records_the
     c.wait("1 running", LONG).unwrap();
     let (pid, running) = (pid(&c), plugins(pid(&c)));
     send(pid, Signal::TERM);
-    // Repeated by a wrapper: the plugins are not asked to stop yet.
+    // A wrapper repeats the signal; the plugins are not asked to stop yet.
     std::thread::sleep(Duration::from_millis(50));
     send(pid, Signal::TERM);
-    // On the given back screen it says what it waits for, since when, and what comes next.
+    // On the restored screen the console prints the running work, its duration, and the next step.
     c.wait("deploy #1: waiting for 1 running operation", SOON)
         .unwrap();
     c.wait_until(
@@ -89,7 +89,7 @@ fn a_request_to_end_while_a_change_hangs_asks_the_plugin_to_stop_and_records_the
     c.with_screen(|s| assert!(!s.alternate_screen(), "the console is still there"));
     let clock = c.text();
     c.wait_until(|s| s != clock, SOON).unwrap();
-    // One who does not want to wait for the next rung takes it.
+    // An operator who does not want to wait continues with the next signal.
     c.keys("\x03").unwrap();
     c.wait("plugins are asked to stop what they do", SOON)
         .unwrap();
@@ -116,8 +116,7 @@ fn a_request_to_end_while_a_change_hangs_asks_the_plugin_to_stop_and_records_the
     );
 }
 
-/// What a launch waits for is not waited for any more: today's plugins may take minutes to say that
-/// they are up.
+/// A quit does not wait for launches, because plugins may take minutes to become ready.
 #[test]
 fn leaving_while_plugins_start_does_not_wait_for_them_to_be_up() {
     let (w, settings) = workspace_of("#!/bin/sh\nexec sleep 600\n");
@@ -135,8 +134,7 @@ fn leaving_while_plugins_start_does_not_wait_for_them_to_be_up() {
     w.is_free();
 }
 
-/// A plugin that does not end when it is asked to has its grace, and its name on the screen
-/// meanwhile.
+/// A plugin that does not end when asked gets a grace period, and the screen names it meanwhile.
 #[test]
 fn leaving_names_the_plugins_that_it_waits_for() {
     let (w, settings) = workspace_of(&format!(
@@ -164,7 +162,7 @@ fn leaving_names_the_plugins_that_it_waits_for() {
 #[test]
 fn a_terminal_that_goes_away_takes_no_plugin_and_no_lock_with_it() {
     let w = Workspace::bundled();
-    // Somebody else has the terminal, and is killed.
+    // Another process holds the terminal, and is killed.
     let mut holder = Command::new(std::env::current_exe().unwrap())
         .args([
             "--exact",

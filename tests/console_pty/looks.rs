@@ -1,4 +1,4 @@
-//! How the console looks on terminals: without colours, without a cursor, of any size.
+//! Tests of the console on different terminals: without colours, without a cursor, and at any size.
 
 use crate::kit::*;
 
@@ -13,7 +13,7 @@ fn a_terminal_that_cannot_place_its_cursor_is_told_so() {
     assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
 }
 
-/// Parameters of the SGR sequences in what was written, those of colours alone.
+/// Colour parameters of the SGR sequences in the output.
 fn colours(bytes: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(bytes);
     let sequences = text.split("\u{1b}[").skip(1).filter_map(|p| {
@@ -33,7 +33,7 @@ fn without_colour_none_is_written_and_signs_still_tell_the_state() {
     c.wait("● ready", LONG).unwrap();
     c.keys("3s").unwrap();
     c.wait("[x] +", LONG).unwrap();
-    // The tab of the screen and the row under the cursor are still seen.
+    // The tab of the screen and the row under the cursor stay distinguishable.
     c.with_screen(|s| {
         let inverse = |row: u16, text: &str| {
             let line: String = (0..120)
@@ -59,7 +59,7 @@ fn without_colour_none_is_written_and_signs_still_tell_the_state() {
 fn it_follows_the_size_of_its_terminal_from_too_small_to_large_and_back() {
     let (mut c, _place) = demo(20, 5, &[]);
     c.wait("flightdeck needs", LONG).unwrap();
-    // Keys of screens that cannot be seen do nothing.
+    // Keys of hidden screens have no effect.
     c.keys("3s").unwrap();
     c.resize(40, 12).unwrap();
     c.wait("1 Plugins", SOON).unwrap();
@@ -70,11 +70,11 @@ fn it_follows_the_size_of_its_terminal_from_too_small_to_large_and_back() {
     c.keys("3").unwrap();
     c.wait("Nothing staged yet", SOON).unwrap();
     c.resize(120, 40).unwrap();
-    // At the very moment of a change of size.
+    // Press a key together with the resize.
     c.keys("s").unwrap();
-    // Not an address: the title names it while the list is still empty.
+    // Do not wait for an address: the title names one while the list is still empty.
     c.wait("18 changes", LONG).unwrap();
-    // While a list is long and its end is looked at.
+    // Resize while the end of a long list is shown.
     c.keys("G").unwrap();
     c.resize(40, 12).unwrap();
     c.wait_until(

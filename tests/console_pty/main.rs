@@ -1,7 +1,7 @@
-//! The console in a real (pseudo-)terminal: the binary itself, its plugins, its keys; and that the
-//! terminal is given back however it ends, with no plugin left and the workspace free.
+//! Tests of the console in a real pseudo-terminal: the binary, its plugins and its keys. However
+//! the console ends, the terminal is restored, no plugin is left, and the workspace is unlocked.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "helpers of tests end the test")]
+#![allow(clippy::unwrap_used, reason = "a test helper may panic")]
 
 mod looks;
 
@@ -56,7 +56,7 @@ fn the_demo_is_staged_narrowed_deployed_fails_is_retried_and_remembered() {
     c.wait("[ ]", SOON).unwrap();
     c.wait("with lab_database.orders", SOON).unwrap();
     c.wait("18 changes · 5 taken", SOON).unwrap();
-    // The next change is refused.
+    // Make the next change fail.
     c.keys("B").unwrap();
     c.wait("break something on purpose", SOON).unwrap();
     c.keys("2").unwrap();
@@ -64,16 +64,16 @@ fn the_demo_is_staged_narrowed_deployed_fails_is_retried_and_remembered() {
     c.keys("a").unwrap();
     c.wait("apply stage #1?", SOON).unwrap();
     c.wait("13 changes left out", SOON).unwrap();
-    // The question is answered No by itself: Yes must be chosen.
+    // `y` confirms; Enter alone would answer No.
     c.keys("y").unwrap();
     c.wait("deploy #1", SOON).unwrap();
     c.wait("failed in", LONG).unwrap();
-    // The failure, in its row and in full beside it.
+    // The failure is in its row, and in full next to it.
     c.keys("g").unwrap();
     c.wait("create failed", SOON).unwrap();
     c.wait("AccessDenied: this account may not do that", SOON)
         .unwrap();
-    // What is left, once more.
+    // Stage the remaining changes.
     c.keys("t").unwrap();
     c.wait("stage #2 ·", LONG).unwrap();
     c.wait("staged in", LONG).unwrap();
@@ -117,7 +117,7 @@ fn a_stage_of_outputs_alone_is_shown_and_applied_and_then_there_is_nothing_to_ch
     c.wait("lock: you", LONG).unwrap();
     c.keys("3s").unwrap();
     c.wait("+   output region", LONG).unwrap();
-    // What its checks say is counted and opened.
+    // Check results are counted and opened.
     c.wait("1 warning (d)", SOON).unwrap();
     c.keys("d").unwrap();
     c.wait("the world is not sane", SOON).unwrap();
@@ -154,16 +154,16 @@ fn without_a_terminal_it_says_so_and_ends_with_one() {
     assert!(!w.path().join(".flightdeck").exists());
 }
 
-/// Runs one of the tests below, which are programs to be looked at, in a terminal.
+/// Runs one of the ignored tests below as a program in a terminal.
 fn child(name: &str, variables: &[(&str, &str)]) -> Pty {
     let mut command = CommandBuilder::new(std::env::current_exe().unwrap());
     command.args(["--exact", name, "--ignored", "--nocapture"]);
-    // A backtrace would push what is looked for out of the small screen.
+    // A backtrace would scroll the expected text off the small screen.
     command.env("RUST_BACKTRACE", "0");
     Pty::start_with(command, 80, 24, variables).unwrap()
 }
 
-/// The bundled lab as an executable: a program that is not flightdeck has no bundled ones.
+/// Executable of the bundled lab, because only flightdeck itself has bundled providers.
 fn serving() -> String {
     format!("#!/bin/sh\nexec {FLIGHTDECK} plugin serve lab\n")
 }
@@ -182,7 +182,7 @@ fn a_panic_in_the_loop_gives_back_the_terminal_the_plugins_and_the_workspace_and
     c.wait("● ready", LONG).unwrap();
     c.wait("lock: you", SOON).unwrap();
     let running = plugins(pid(&c));
-    // The theme that it cannot bear.
+    // Switch to the theme that panics.
     c.keys("\x14").unwrap();
     let (code, screen) = c.end(LONG).unwrap();
     assert_ne!(code, 0);
@@ -207,7 +207,7 @@ fn a_panic_in_a_task_is_told_and_the_console_goes_on() {
     c.wait("break something on purpose", SOON).unwrap();
     c.keys("1").unwrap();
     c.wait("demo: task", SOON).unwrap();
-    // Where it came from is in the log, and not over the screen.
+    // The place of the panic is in the log, and not on the screen.
     c.with_screen(|s| {
         assert!(
             s.alternate_screen() && !s.contents().contains("panicked at"),
@@ -225,7 +225,7 @@ fn a_panic_in_a_task_is_told_and_the_console_goes_on() {
     w.is_free();
 }
 
-/// The console as the binary runs it, on `WORKSPACE` and in this process.
+/// Runs the console on `WORKSPACE` as the binary does, but in this process.
 fn console<S: Surface>(options: ConsoleOptions, take: impl FnOnce(bool) -> std::io::Result<S>) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -244,7 +244,7 @@ fn console<S: Surface>(options: ConsoleOptions, take: impl FnOnce(bool) -> std::
     });
 }
 
-/// A terminal that cannot be drawn to in light colours.
+/// Terminal whose drawing panics in light colours.
 struct Fragile(Screen);
 
 impl Surface for Fragile {

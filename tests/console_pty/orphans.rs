@@ -1,5 +1,5 @@
-//! A plugin process without its flightdeck: the console shows that there is one, and ends it after
-//! a question.
+//! Test of a plugin process without its flightdeck: the console reports it, and ends it after a
+//! confirmation.
 
 use crate::kit::*;
 use crate::left_behind::{Ended, left_behind, on_record};
@@ -9,7 +9,7 @@ fn is_there(pid: u32) -> bool {
     stat(i32::try_from(pid).unwrap()).is_some_and(|s| s.1 != 'Z')
 }
 
-/// A workspace with a launch on record.
+/// Workspace with a recorded launch.
 fn with_a_launch() -> Workspace {
     let w = Workspace::bundled();
     let launched = Command::new(FLIGHTDECK)
@@ -40,7 +40,7 @@ fn a_process_without_its_flightdeck_is_shown_with_its_evidence_and_ended_after_a
     c.wait("end 1 orphan?", SOON).unwrap();
     c.wait(&format!("started {start_time} ticks after boot"), SOON)
         .unwrap();
-    // Whoever presses enter says No.
+    // Enter alone answers No.
     c.keys("\r").unwrap();
     c.wait_until(|screen| !screen.contains("end 1 orphan?"), SOON)
         .unwrap();

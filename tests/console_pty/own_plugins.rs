@@ -1,5 +1,4 @@
-//! A plugin that comes with the workspace's own files: asked for in the console before it is
-//! launched.
+//! Test of a plugin shipped in the workspace: the console asks for trust before the launch.
 
 use crate::kit::*;
 use crate::pty::Pty;
@@ -40,7 +39,7 @@ fn a_plugin_of_the_workspace_is_launched_after_a_typed_yes_alone() {
     c.keys("\u{1b}").unwrap();
     c.wait_until(|screen| !screen.contains("own plugins?"), SOON)
         .unwrap();
-    // A stage looks for it, and asks again.
+    // A stage needs the plugin, and the console asks again.
     c.keys("3s").unwrap();
     c.wait("launch the workspace's own plugins?", SOON).unwrap();
     assert!(!launched.exists(), "nobody has said yes");
@@ -51,7 +50,7 @@ fn a_plugin_of_the_workspace_is_launched_after_a_typed_yes_alone() {
     c.keys("q").unwrap();
     assert_eq!(c.end(SOON).unwrap().0, 0);
 
-    // It is remembered.
+    // The decision is stored.
     let mut c = console();
     c.wait("● ready", SOON).unwrap();
     c.keys("q").unwrap();
