@@ -1,5 +1,4 @@
-//! What is done to a deploy at a moment, and how its workspace is made whole again where that has
-//! to be done by hand.
+//! Attacks on a running deploy, and the recovery of its workspace where an operator must act.
 
 use crate::kill::Random;
 use crate::world::World;
@@ -8,25 +7,25 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// Nothing that was asked to end takes longer, however busy the machine.
+/// Limit for the end of an attacked process, even on a busy machine.
 const ENDS_WITHIN: Duration = Duration::from_secs(300);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Attack {
-    /// `kill -9`.
+    /// SIGKILL.
     Kill,
-    /// Ctrl-C once.
+    /// One SIGINT.
     Stop,
-    /// One signal after the other, of all kinds.
+    /// One signal after another, of all kinds.
     Ladder,
-    /// The store is moved away, replaced, cut off, or robbed of its log.
+    /// The store is moved away, replaced or truncated, or its write-ahead log is removed.
     LoseStore,
-    /// The server with the state answers slowly or not at all, and then Ctrl-C once or twice.
+    /// The backend's server answers slowly or not at all; then SIGINT once or twice.
     Slow,
 }
 
 impl Attack {
-    /// The one that FLIGHTDECK_TEST_ATTACK names.
+    /// Attack from `FLIGHTDECK_TEST_ATTACK`.
     pub(crate) fn from_environment() -> Self {
         match std::env::var("FLIGHTDECK_TEST_ATTACK").as_deref() {
             Err(_) | Ok("" | "kill") => Self::Kill,
@@ -42,7 +41,7 @@ impl Attack {
         }
     }
 
-    /// Carries it out, and waits for the end of the process.
+    /// Carries out the attack, and waits for the end of the process.
     pub(crate) fn carry_out(
         self,
         world: &World,
@@ -50,7 +49,7 @@ impl Attack {
         random: &mut Random,
     ) -> ExitStatus {
         match self {
-            // It may have ended just now: then there is nobody to kill, which is no error.
+            // The process may have ended just now; the kill is then no error.
             Self::Kill => child.kill().unwrap(),
             Self::Stop => send(child, Signal::INT),
             Self::Ladder => {
@@ -63,7 +62,7 @@ impl Attack {
             Self::Slow => {
                 world.home.slow_down(random.below(3));
                 for n in 0..=random.below(2) {
-                    // Two signals of a kind within moments of each other count as one.
+                    // Two equal signals within moments count as one.
                     std::thread::sleep(Duration::from_millis(1500 * n));
                     send(child, Signal::INT);
                 }
@@ -83,8 +82,8 @@ impl Attack {
         }
     }
 
-    /// Puts a rescue file into the place of the store, as its words say. The answer: whether there
-    /// is anything to look at; a store that was lost when all was written down is lost.
+    /// Moves a rescue file into the place of the store, as its text says. Returns false without a
+    /// rescue file: the store was lost after its last record, so there is nothing to check.
     pub(crate) fn make_whole(self, world: &World) -> Result<bool, String> {
         if self != Self::LoseStore {
             return Ok(true);
@@ -119,7 +118,7 @@ impl Attack {
 }
 
 fn send(child: &Child, signal: Signal) {
-    // It may have ended just now.
+    // The process may have ended just now.
     kill_process(
         Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap(),
         signal,

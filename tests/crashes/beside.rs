@@ -1,18 +1,18 @@
-//! What `tofu` makes of a workspace after all: where `FLIGHTDECK_TOFU` names one, its plan is held
-//! against the world too, with the same provider.
+//! Comparison with `tofu`: if `FLIGHTDECK_TOFU` names one, its plan must find no changes in the
+//! final workspace, with the same provider.
 
 use crate::world::World;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Output};
 
-/// Whether it plans nothing on what is at home now.
+/// Returns an error unless `tofu` plans no changes on the final state.
 pub(crate) fn agrees(world: &World) -> Result<(), String> {
     let Some(tofu) = std::env::var_os("FLIGHTDECK_TOFU").filter(|name| !name.is_empty()) else {
         return Ok(());
     };
     let settings = provider(world);
-    // The module is a path; that it is, is on record nowhere yet.
+    // `tofu` requires a manifest even for a local module, and flightdeck has not written one.
     run(&tofu, world, &settings, &["get", "-no-color"])?;
     let plan = ["plan", "-no-color", "-input=false", "-detailed-exitcode"];
     run(&tofu, world, &settings, &plan)
@@ -41,7 +41,8 @@ fn run(tofu: &OsStr, world: &World, settings: &OsStr, args: &[&str]) -> Result<(
     }
 }
 
-/// The bundled lab as a program for it, beside the workspace's own files. The answer: its settings.
+/// Installs the bundled lab as a provider for `tofu` next to the workspace; returns the CLI
+/// configuration.
 fn provider(world: &World) -> OsString {
     let folder = world.workspace.path().join(".lab");
     std::fs::create_dir_all(&folder).unwrap();

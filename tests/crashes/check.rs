@@ -1,4 +1,4 @@
-//! What must hold after a kill, and what must hold in the end.
+//! Invariants after a kill, and at the end.
 
 use crate::world::{Known, Real, WANTED, World};
 use flightdeck::engine::store::model::StateObject;
@@ -10,8 +10,8 @@ fn attributes(object: &StateObject) -> Value {
     serde_json::from_str(&object.attributes).unwrap()
 }
 
-/// Whether the state has what the lab has: the lab keeps no attribute by which trouble is asked
-/// for.
+/// Compares an object in the state with the lab's. The lab does not keep attributes that request
+/// faults.
 fn same(state: &Value, real: &Value) -> bool {
     real.as_object()
         .unwrap()
@@ -34,8 +34,7 @@ impl Known {
     }
 }
 
-/// What the lab holds, what the state says and what the record says agree, or the difference is an
-/// unknown outcome.
+/// The lab, the state and the records agree, or the difference is an unknown outcome.
 pub(crate) fn agreement(lab: &BTreeMap<String, Real>, known: &Known) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     for object in &known.state.objects {
@@ -116,7 +115,7 @@ pub(crate) fn agreement(lab: &BTreeMap<String, Real>, known: &Known) -> Result<(
     Ok(())
 }
 
-/// Nothing is there twice.
+/// No object exists twice.
 fn once(lab: &BTreeMap<String, Real>) -> Result<(), String> {
     let mut all = BTreeSet::new();
     match lab
@@ -131,7 +130,7 @@ fn once(lab: &BTreeMap<String, Real>) -> Result<(), String> {
     }
 }
 
-/// Whether the record of an operation is what the state shows.
+/// Checks that the record of an operation matches the state.
 fn record_of(operation: &Operation, known: &Known) -> Result<(), String> {
     let address = operation.address.as_str();
     let deposed = known
@@ -148,7 +147,7 @@ fn record_of(operation: &Operation, known: &Known) -> Result<(), String> {
         (OperationState::Unknown, _) => return Ok(()),
         (OperationState::Done, Action::Destroy) => version.is_none(),
         (OperationState::Done, _) => version == Some("v2") && deposed == 0,
-        // Asked to stop, or killed while it was planned: nothing has come of it.
+        // Stopped, or killed while it was planned: no effect.
         (OperationState::NotAttempted | OperationState::Failed, Action::Create) => {
             version.is_none()
         }
@@ -156,7 +155,7 @@ fn record_of(operation: &Operation, known: &Known) -> Result<(), String> {
         (OperationState::HalfReplaced, Action::ReplaceCreateFirst) => {
             version == Some("v2") && deposed == 1
         }
-        // The old object may have been set aside already, or not.
+        // The old object may be deposed already.
         (OperationState::NotAttempted | OperationState::Failed, Action::ReplaceCreateFirst) => {
             (version == Some("v1")) != (deposed == 1)
         }
@@ -171,7 +170,7 @@ fn record_of(operation: &Operation, known: &Known) -> Result<(), String> {
     ))
 }
 
-/// In the end everything is as it is wanted, once, and nothing is unknown.
+/// At the end all objects have the wanted version, none exists twice, and no outcome is unknown.
 pub(crate) fn the_end(world: &World) -> Result<(), String> {
     let (lab, known) = (world.lab(), world.known());
     agreement(

@@ -1,5 +1,5 @@
-//! Where the state of a deploy lives that is attacked: in its file, on a server behind the http
-//! backend, or in a bucket. What is there in the end is held against the world too.
+//! Backend of the attacked deploy: a file, a server behind the http backend, or a bucket. Its final
+//! state is compared with the lab too.
 
 use crate::parts::{Part, find};
 use crate::server::{Server, Trouble};
@@ -11,18 +11,18 @@ use std::net::TcpStream;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The kind of home that all workspaces of a run have.
+/// Kind of backend that all workspaces of a run use.
 pub(crate) enum Homes {
     File,
     Http,
-    /// On moto, in a bucket of this name.
+    /// A bucket of this name on moto.
     S3(Part),
 }
 
 const BUCKET: &str = "states";
 
 impl Homes {
-    /// The kind that FLIGHTDECK_TEST_HOME names; `None` where it cannot be had here.
+    /// Backend from `FLIGHTDECK_TEST_HOME`; `None` if this machine has none.
     pub(crate) fn from_environment() -> Option<Self> {
         match std::env::var("FLIGHTDECK_TEST_HOME").as_deref() {
             Err(_) | Ok("" | "file") => Some(Self::File),
@@ -32,7 +32,7 @@ impl Homes {
         }
     }
 
-    /// A bucket for all; `None` where there is no moto here.
+    /// One bucket for all workspaces; `None` without moto.
     pub(crate) fn on_moto() -> Option<Self> {
         let Some(program) = find("FLIGHTDECK_TEST_MOTO", "moto_server") else {
             cty::testing::skipped(
@@ -49,7 +49,7 @@ impl Homes {
         Some(Self::S3(moto))
     }
 
-    /// A home of a workspace's own, where its state is brought.
+    /// Migrates the state of a workspace to its own place in the backend.
     pub(crate) fn settle(&self, workspace: &Workspace) -> Home {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let (home, block) = match self {
@@ -80,7 +80,7 @@ impl Homes {
     }
 }
 
-/// Where one workspace has its state.
+/// Place of one workspace's state.
 pub(crate) enum Home {
     File,
     Http(Server),
@@ -88,7 +88,7 @@ pub(crate) enum Home {
 }
 
 impl Home {
-    /// What is there.
+    /// Contents of the state.
     fn text(&self, workspace: &Workspace) -> String {
         match self {
             Self::File => workspace.read("terraform.tfstate"),
@@ -97,10 +97,10 @@ impl Home {
         }
     }
 
-    /// The word of its lock, where somebody has it.
+    /// Lock information, if the state is locked.
     fn lock(&self) -> Option<String> {
         match self {
-            // Goes with its process.
+            // The system releases the lock with its process.
             Self::File => None,
             Self::Http(server) => server.lock(),
             Self::S3 { port, key } => {
@@ -110,8 +110,8 @@ impl Home {
         }
     }
 
-    /// Has a server answer the next requests slowly, or not at all, having done what they ask or
-    /// not.
+    /// Makes the server answer the next requests slowly or not at all, with or without carrying
+    /// them out.
     pub(crate) fn slow_down(&self, how: u64) {
         let Self::Http(server) = self else {
             panic!("FLIGHTDECK_TEST_ATTACK=slow needs FLIGHTDECK_TEST_HOME=http");
@@ -128,13 +128,12 @@ impl Home {
         }
     }
 
-    /// Whether a process that was killed has left its lock there; the next flightdeck takes it
-    /// over.
+    /// Returns true if a killed process has left its lock there; the next flightdeck takes it over.
     pub(crate) fn is_locked(&self) -> bool {
         self.lock().is_some()
     }
 
-    /// Whether what is there has these objects and no others, and nobody has its lock.
+    /// Checks that the state has exactly these objects and is not locked.
     pub(crate) fn has(&self, workspace: &Workspace, ids: &BTreeSet<&str>) -> Result<(), String> {
         let text = self.text(workspace);
         let state: Value =
@@ -157,10 +156,10 @@ impl Home {
     }
 }
 
-/// Somebody; moto does not look at the signature.
+/// Any credentials: moto does not check the signature.
 const WHO: &str = "AWS4-HMAC-SHA256 Credential=AKIA/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0";
 
-/// A request without a body. The answer: code and body.
+/// Sends a request without a body; returns status code and body.
 fn request(port: u16, method: &str, path: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     let head = format!(

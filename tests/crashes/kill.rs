@@ -1,5 +1,4 @@
-//! A deploy that runs to its end or is attacked: after a time, or as soon as a certain line of its
-//! output is read.
+//! Deploy that runs to its end or is attacked, after a time or at a certain line of its output.
 
 use crate::attack::Attack;
 use crate::world::{OPERATIONS, Template, World};
@@ -9,16 +8,16 @@ use std::process::Stdio;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// Nothing here takes longer, however busy the machine.
+/// Limit for every step, even on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(400);
 
-/// Numbers that a seed repeats (splitmix64).
+/// Random numbers that a seed repeats (splitmix64).
 pub(crate) struct Random(u64);
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Self {
         let mut it = Self(seed);
-        // Neighbouring seeds part ways.
+        // Neighbouring seeds would give similar first numbers.
         it.next();
         it
     }
@@ -31,35 +30,35 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`.
+    /// Random number below `end`.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.next() % end.max(1)
     }
 
-    /// Once in so many times.
+    /// True once in so many times on average.
     pub(crate) fn one_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }
 }
 
-/// A deploy that nobody disturbed.
+/// Deploy without an attack.
 pub(crate) struct Whole {
     pub(crate) took: Duration,
-    /// Lines of output at which a deploy can be killed.
+    /// Number of output lines at which a deploy can be killed.
     pub(crate) moments: u64,
 }
 
-/// When a deploy is killed.
+/// Moment of an attack.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Moment {
     After(Duration),
-    /// As soon as this many lines about operations and their calls are read.
+    /// After this many output lines about operations and their calls.
     Line(u64),
 }
 
 impl Moment {
-    /// One of those that suit the attack: before there is a deploy nothing is known yet that a lost
-    /// store could take away.
+    /// Random moment that suits the attack: before the deploy begins, the store contains nothing
+    /// that could be lost.
     pub(crate) fn any(whole: &Whole, attack: Attack, random: &mut Random) -> Self {
         if attack != Attack::LoseStore && random.one_in(2) {
             Self::After(Duration::from_micros(
@@ -71,10 +70,10 @@ impl Moment {
     }
 }
 
-/// What a killed deploy had said.
+/// Output of an attacked deploy.
 pub(crate) struct Killed {
     pub(crate) pid: u32,
-    /// It ended by itself before it could be killed.
+    /// The deploy ended before it could be attacked.
     pub(crate) ended: bool,
     lines: Vec<Value>,
 }
@@ -84,13 +83,14 @@ impl Killed {
         self.lines.iter().any(|l| l["type"] == kind)
     }
 
-    /// Whether it was killed between the beginning and the end of its deploy.
+    /// True if it was attacked between the begin and the end of its deploy.
     pub(crate) fn deploying(&self) -> bool {
         self.said("deploy_started") && !self.said("deploy_finished")
     }
 }
 
-/// Whether a line is a moment to kill at: an operation moves on, its call is sent or answered.
+/// True for lines at which a deploy can be killed: a new state of an operation, or a sent or
+/// answered call.
 fn is_moment(line: &Value) -> bool {
     match line["type"].as_str() {
         Some("operation") => line["state"] == "running" || line["state"] == "done",
@@ -108,7 +108,7 @@ fn start(world: &World) -> std::process::Child {
         .unwrap()
 }
 
-/// How long a deploy takes that is left alone.
+/// Measures a deploy without an attack.
 pub(crate) fn undisturbed(template: &Template) -> Whole {
     let world = template.copy();
     let began = Instant::now();
@@ -131,7 +131,7 @@ pub(crate) fn undisturbed(template: &Template) -> Whole {
     }
 }
 
-/// Starts a deploy and attacks it at a moment, unless it is done before.
+/// Starts a deploy and attacks it at a moment, unless it ends before.
 pub(crate) fn at(world: &World, moment: Moment, attack: Attack, random: &mut Random) -> Killed {
     let mut child = start(world);
     let pid = child.id();
@@ -140,7 +140,7 @@ pub(crate) fn at(world: &World, moment: Moment, attack: Attack, random: &mut Ran
     let reader = std::thread::spawn(move || {
         let (mut lines, mut moments) = (Vec::new(), 0);
         for line in output.lines() {
-            // The last line of a killed process may be cut off.
+            // The last line of a killed process may be incomplete.
             let Some(line) = line
                 .ok()
                 .and_then(|l| serde_json::from_str::<Value>(&l).ok())
@@ -149,7 +149,7 @@ pub(crate) fn at(world: &World, moment: Moment, attack: Attack, random: &mut Ran
             };
             moments += u64::from(is_moment(&line));
             if matches!(moment, Moment::Line(n) if n == moments) && is_moment(&line) {
-                // Nobody waits any more where the other side is gone, which it is not.
+                // The receiver is still alive, so this cannot fail.
                 said.send(()).unwrap_or_default();
             }
             lines.push(line);
@@ -160,7 +160,7 @@ pub(crate) fn at(world: &World, moment: Moment, attack: Attack, random: &mut Ran
         Moment::After(time) => (time, false),
         Moment::Line(_) => (DEADLINE, true),
     };
-    // An end of the output is an end of the process, or nearly so.
+    // The end of the output is the end of the process, or shortly before.
     let reached = match end.recv_timeout(wait) {
         Ok(()) => true,
         Err(mpsc::RecvTimeoutError::Timeout) => !by_line,
@@ -187,7 +187,7 @@ pub(crate) fn at(world: &World, moment: Moment, attack: Attack, random: &mut Ran
     }
 }
 
-/// Waits until nobody works in the workspace any more.
+/// Waits until no process works in the workspace any more.
 pub(crate) fn nobody_left(world: &World) -> Result<(), String> {
     let until = Instant::now() + Duration::from_secs(200);
     loop {

@@ -1,16 +1,15 @@
-//! `kill -9` of flightdeck at any moment of a deploy (or a stop, the whole ladder, the loss of its
-//! store), with the real binary and real plugin processes: what the lab holds, what the state says
-//! and what the record says agree afterwards, or the difference is an unknown outcome that is
-//! named. Once those are settled, a further deploy brings everything to what is wanted; nothing is
-//! made twice, nothing forgotten.
+//! Tests of `kill -9` of flightdeck at any moment of a deploy (or a stop, several signals, the loss
+//! of its store), with the real binary and real plugin processes. Afterwards the lab, the state and
+//! the records agree, or the difference is reported as an unknown outcome. Once these are settled,
+//! another deploy completes the changes; no object is created twice or forgotten.
 //!
-//! `FLIGHTDECK_TEST_KILLS` says how many kills (default 12, 40 in `.ci/run`),
-//! `FLIGHTDECK_TEST_SEED` repeats the choice of moments, `FLIGHTDECK_TEST_ATTACK` is `kill`,
-//! `stop`, `ladder`, `lose-store` or `slow` (its state is behind http), `FLIGHTDECK_TEST_HOME` is
-//! the place of the state, `file`, `http` or `s3`, and `FLIGHTDECK_TOFU` a `tofu` whose plan is
-//! compared with each world in the end. `cargo xtask attack` runs them all.
+//! `FLIGHTDECK_TEST_KILLS` sets the number of kills (default 12, 40 in `.ci/run`).
+//! `FLIGHTDECK_TEST_SEED` repeats the choice of moments. `FLIGHTDECK_TEST_ATTACK` is `kill`,
+//! `stop`, `ladder`, `lose-store` or `slow` (with a state behind http). `FLIGHTDECK_TEST_HOME`
+//! selects the backend: `file`, `http` or `s3`. `FLIGHTDECK_TOFU` names a `tofu` whose plan is
+//! compared with each final workspace. `cargo xtask attack` runs them all.
 
-#![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 #[path = "../cli/support.rs"]
 #[allow(dead_code)]
 mod support;
@@ -36,7 +35,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use world::Template;
 
-/// Kills where nothing else is said.
+/// Default number of kills.
 const KILLS: u64 = 12;
 
 fn number(name: &str) -> Option<u64> {
@@ -89,7 +88,7 @@ fn nor_does_one_that_is_stopped_while_the_server_with_its_state_is_slow() {
     attacked(Some(Homes::Http), elsewhere(), Attack::Slow);
 }
 
-/// How often where the state lives elsewhere: a few times, unless it is asked for alone.
+/// Number of kills for other backends: a fifth of those for a state file.
 fn elsewhere() -> u64 {
     number("FLIGHTDECK_TEST_KILLS").unwrap_or(KILLS).div_ceil(5)
 }

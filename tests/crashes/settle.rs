@@ -1,4 +1,4 @@
-//! One kill and all that follows: a start that names what is unknown, the settling of it, the
+//! One kill and its recovery: a start that reports unknown outcomes, their settlement, and the
 //! deploy of the rest.
 
 use crate::attack::Attack;
@@ -10,11 +10,11 @@ use flightdeck::engine::words::OperationStep;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// What was met.
+/// Counts of situations that the kills met.
 #[derive(Debug, Default, serde::Serialize)]
 pub(crate) struct Tally {
     attacks: u32,
-    /// Before the deploy began, after it had ended, or not reached at all.
+    /// Attacks before the deploy began, after it had ended, or at a moment that was not reached.
     before_the_deploy: u32,
     in_the_deploy: u32,
     after_the_deploy: u32,
@@ -53,7 +53,7 @@ impl Tally {
     }
 }
 
-/// Attacks one deploy and sees to everything after it.
+/// Attacks one deploy and completes it.
 pub(crate) fn one(
     template: &Template,
     whole: &Whole,
@@ -98,7 +98,7 @@ fn follow(
 
     tally.locks_of_homes_taken_over = u32::from(world.home.is_locked());
     named(world, &known, random, &mut tally)?;
-    // What readers were told is what is written down now.
+    // The records now match the reported outcomes.
     let after = world.known();
     check::agreement(&lab, &after).map_err(|what| format!("after the start: {what}"))?;
     if world.lab() != lab {
@@ -146,7 +146,7 @@ fn said(run: &Run) -> (Vec<Value>, Value) {
     (run.diagnostics(), run.result())
 }
 
-/// Addresses that a run named as unknown.
+/// Addresses that a run reported as unknown.
 fn unknown_in(run: &Run) -> BTreeSet<String> {
     let all = run
         .diagnostics()
@@ -156,8 +156,8 @@ fn unknown_in(run: &Run) -> BTreeSet<String> {
         .collect()
 }
 
-/// The next start, whichever it is, names what is unknown; a deploy does not create what may be
-/// there.
+/// The next command of any kind reports unknown outcomes; a deploy does not create objects that may
+/// exist.
 fn named(
     world: &World,
     known: &Known,
@@ -207,8 +207,8 @@ fn named(
     Ok(())
 }
 
-/// Creations are imported where the lab has the object and forgotten where it has not. What else is
-/// unknown is left to be read back; now and then it is forgotten and imported instead.
+/// Imports unknown creations that exist in the lab, and discards the others. Other unknown outcomes
+/// are usually read back by the next stage; now and then they are discarded and imported instead.
 fn settle(
     world: &World,
     known: &Known,

@@ -1,5 +1,5 @@
-//! The workspace that is deployed over and over: what is there before, what is wanted, and what the
-//! lab and the store say.
+//! Workspace that is deployed over and over: initial objects, wanted objects, and the contents of
+//! the lab and the store.
 
 use crate::home::{Home, Homes};
 use crate::support::Workspace;
@@ -26,7 +26,7 @@ provider "lab" {
 }
 "#;
 
-/// What both versions have: updated in place, replaced, replaced by creating first, updated in a
+/// Resources of both versions: updated in place, replaced, replaced by creating first, updated in a
 /// module.
 const BOTH: &str = r#"
 resource "lab_thing" "kept" {
@@ -71,7 +71,7 @@ resource "lab_thing" "one" {
 }
 "#;
 
-/// What goes.
+/// Resources that the deploy destroys.
 const GONE: &str = r#"
 resource "lab_thing" "gone" {
   for_each = toset(["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"])
@@ -80,7 +80,7 @@ resource "lab_thing" "gone" {
 }
 "#;
 
-/// What comes, some of it after the rest.
+/// Resources that the deploy creates, some of them after the others.
 const NEW: &str = r#"
 resource "lab_thing" "new" {
   count = 10
@@ -99,12 +99,12 @@ resource "lab_bucket" "box" {
 }
 "#;
 
-/// Operations of the deploy that is killed.
+/// Number of operations of the attacked deploy.
 pub(crate) const OPERATIONS: usize = 60;
-/// Objects that are wanted in the end.
+/// Number of objects at the end.
 pub(crate) const WANTED: usize = 50;
 
-/// A workspace in its first version, ready for the deploy of the second.
+/// Workspace in its first version, ready for the deploy of the second.
 pub(crate) struct Template {
     workspace: Workspace,
     homes: Homes,
@@ -125,7 +125,7 @@ impl Template {
         Self { workspace, homes }
     }
 
-    /// A workspace of its own, just like it.
+    /// Copies the template to a workspace of its own.
     pub(crate) fn copy(&self) -> World {
         let workspace = Workspace::new(&[]);
         copy(&self.workspace.path(), &workspace.path());
@@ -152,27 +152,27 @@ pub(crate) struct World {
     pub(crate) home: Home,
 }
 
-/// An object as the lab has it.
+/// Object in the lab.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Real {
     pub(crate) address: String,
-    /// `v1`, `v2`; `v2` for what has no version.
+    /// `v1` or `v2`; `v2` for objects without a version.
     pub(crate) version: String,
     pub(crate) attributes: Value,
 }
 
-/// What flightdeck has on record.
+/// flightdeck's records.
 pub(crate) struct Known {
     pub(crate) state: State,
     pub(crate) unknown: Vec<UnknownOutcome>,
-    /// The deploy that was killed, unless that was before it began.
+    /// The attacked deploy, unless the attack came before it began.
     pub(crate) deploy: Option<DeployRecord>,
     /// Processes whose lock was taken over.
     pub(crate) taken_over: Vec<u32>,
 }
 
 impl World {
-    /// The lab's objects by id.
+    /// Objects in the lab by id.
     pub(crate) fn lab(&self) -> BTreeMap<String, Real> {
         let cloud = LabFile::new(self.workspace.path().join("lab.json"))
             .read(Cloud::clone)
@@ -193,7 +193,7 @@ impl World {
             .collect()
     }
 
-    /// What the store says, read as a reader would who must not change anything.
+    /// Reads the store with read-only access.
     pub(crate) fn known(&self) -> Known {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build()
@@ -227,7 +227,7 @@ impl World {
     }
 }
 
-/// Which instance an object of the lab is, told by its name.
+/// Address of a lab object, from its name.
 fn address(kind: &str, name: &str) -> String {
     let (resource, key) = name.split_once('-').unwrap();
     match resource {

@@ -1,4 +1,5 @@
-//! Objects that somebody else changed or took away: found, shown, accepted or repaired.
+//! Tests of objects that somebody else changed or deleted: detection, output, acceptance and
+//! repair.
 
 use crate::Lab;
 use serde_json::{Value, json};
@@ -11,7 +12,7 @@ output "id" { value = lab_thing.gone.id }
 output "kind" { value = lab_thing.changed.kind }
 "#;
 
-/// Goes behind flightdeck's back.
+/// Changes objects outside flightdeck.
 fn by_hand(lab: &Lab, change: impl Fn(&str, &mut Value) -> bool) {
     let mut cloud: Value =
         serde_json::from_str(&std::fs::read_to_string(lab.file()).unwrap()).unwrap();
@@ -35,7 +36,7 @@ fn drifted(resources: &str) -> Lab {
     lab
 }
 
-/// What the last line of `stage --json` says of the world, by address.
+/// Drift by address, from the result of `stage --json`.
 fn found(lab: &Lab, args: &[&str]) -> Value {
     let run = lab
         .workspace
@@ -85,7 +86,7 @@ fn s1_10_a_refresh_shows_what_is_gone_and_what_was_changed_and_a_deploy_accepts_
         Some(2)
     );
     assert_eq!(found(&lab, &["--refresh-only"]), both());
-    // The state says it too, as long as it is the one that was looked at.
+    // `state list` shows the drift until the state changes.
     let list = lab.workspace.run(&["state", "list"]).expect(0).stdout;
     assert!(
         list.contains("lab_thing.gone  deleted outside of flightdeck")
@@ -153,7 +154,7 @@ fn a_normal_stage_shows_the_same_and_repairs_it() {
     );
 }
 
-/// Objects of what is declared no longer are looked at like the others.
+/// Objects that are no longer in the configuration are refreshed like the others.
 #[test]
 fn a_refresh_finds_what_became_of_objects_that_are_not_declared() {
     let lab = drifted("resource \"lab_thing\" \"same\" { name = \"same\" }\n");
@@ -172,7 +173,7 @@ fn a_refresh_finds_what_became_of_objects_that_are_not_declared() {
     assert_eq!(found(&lab, &["--refresh-only"]), json!({}));
 }
 
-/// As the reference engine was seen to do: a plan of a destroy begins with what there is.
+/// OpenTofu does the same: the plan of a destroy starts from the refreshed state.
 #[test]
 fn resource_drift_is_in_every_plan_but_that_of_a_destroy() {
     let lab = drifted(THREE);
@@ -200,7 +201,7 @@ fn resource_drift_is_in_every_plan_but_that_of_a_destroy() {
             "whoever looks is told all the same"
         );
     }
-    // What is gone is not destroyed, and the rest is.
+    // The destroy skips deleted objects and destroys the others.
     lab.workspace.run(&["destroy", "--auto-approve"]).expect(0);
     assert!(lab.state().is_empty() && lab.objects().is_empty());
 }

@@ -1,5 +1,5 @@
-//! Ephemeral resources: opened while staging and again while deploying, renewed meanwhile, closed
-//! however it ends, and kept nowhere.
+//! Tests of ephemeral resources: opened by the stage and again by the deploy, renewed meanwhile,
+//! always closed, and never stored.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 
@@ -11,7 +11,7 @@ use super::ephemeral_values::errors;
 use crate::support::Run;
 use crate::{HEAD, Lab};
 
-/// A session, and a provider configured with its token.
+/// Ephemeral session, and a provider configured with its token.
 pub(super) const SESSION: &str = r#"
 ephemeral "lab_session" "s" {
   name = "s"
@@ -30,7 +30,7 @@ resource "lab_thing" "a" {
 }
 "#;
 
-/// The session with another body.
+/// Session with another body.
 fn session(body: &str) -> String {
     SESSION.replace("  name = \"s\"\n", body)
 }
@@ -39,7 +39,7 @@ pub(super) fn with_thing(more: &str) -> Lab {
     Lab::new(&format!("{SESSION}{THING}{more}"))
 }
 
-/// What happened to sessions since this was last asked.
+/// Session events since the last call.
 pub(super) fn log(lab: &Lab) -> Vec<String> {
     let path = sessions(&lab.file());
     let text = std::fs::read_to_string(&path).unwrap_or_default();
@@ -51,8 +51,8 @@ pub(super) fn line(text: &str) -> u64 {
     text.lines().count() as u64
 }
 
-/// Runs the binary, and sends it a signal of another kind at each line of its output that has one
-/// of these words, one after the other.
+/// Runs the binary, and sends SIGINT, SIGTERM and SIGHUP in this order, each at an output line that
+/// contains the next of these words.
 fn interrupted(lab: &Lab, args: &[&str], words: &[&str]) -> Run {
     let mut child = lab.workspace.command(args).spawn().unwrap();
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
@@ -103,7 +103,7 @@ fn it_is_open_while_something_needs_it_and_kept_nowhere() {
         .run(&["deploy", "1", "--auto-approve", "--json"])
         .expect(0);
     assert_eq!(log(&lab), ["opened s", "closed s"], "it is opened anew");
-    // The whole of it is shown as calls of the plugin.
+    // Each step is visible as a call of the plugin.
     for method in [
         "ValidateEphemeralResourceConfig",
         "OpenEphemeralResource",
@@ -129,7 +129,7 @@ fn it_is_open_while_something_needs_it_and_kept_nowhere() {
     }
     assert!(texts.iter().all(|text| !text.contains("token-of-s")));
     assert_eq!(lab.state(), ["lab_thing.a"]);
-    // Where nothing is to be done, a deploy needs nothing.
+    // A deploy without changes opens nothing.
     lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
     assert_eq!(log(&lab), ["opened s", "closed s"]);
 }
@@ -199,7 +199,7 @@ fn it_is_closed_when_staging_is_interrupted() {
         name: Some("a".to_owned()),
         ..Fault::new(Kind::Hang)
     });
-    // The session is open by the time that the thing is read.
+    // The session is open while the thing is read.
     let mut child = lab.workspace.command(&["stage", "--json"]).spawn().unwrap();
     let began = std::time::Instant::now();
     while !sessions(&lab.file()).exists() {

@@ -1,4 +1,4 @@
-//! Which values flow through what is ephemeral, and what is asked of them.
+//! Tests of values of ephemeral resources: permitted references, order of closing, and conditions.
 
 use serde_json::Value;
 

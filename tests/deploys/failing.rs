@@ -1,4 +1,4 @@
-//! Operations that fail: what goes on, what does not, what is remembered.
+//! Tests of failed operations: remaining operations, retries and records.
 
 use crate::{CHAIN, Lab};
 use providers::lab::control::{Fault, Kind, On};
@@ -43,7 +43,7 @@ fn a_failure_stops_only_what_depends_on_it_and_the_rest_can_be_done_later() {
     assert_eq!(errors[0]["range"]["filename"], "main.tf");
     assert_eq!(lab.state(), ["lab_thing.a", "lab_thing.d"]);
 
-    // The reason outlives the process.
+    // The failure reason is recorded.
     let failures = lab
         .workspace
         .run(&["failures", "--json"])
@@ -121,7 +121,7 @@ fn bad_input_is_reported_at_the_argument() {
 #[test]
 fn an_unknown_outcome_is_named_to_who_comes_next() {
     let lab = Lab::new(CHAIN);
-    // The cloud does its work, then the plugin dies: nobody can know but by looking.
+    // The lab creates the object, then the plugin crashes, so the outcome is unknown.
     lab.break_it(Fault {
         after: true,
         times: Some(1),
@@ -134,9 +134,9 @@ fn an_unknown_outcome_is_named_to_who_comes_next() {
     assert!(counts(&run.result())[3] >= 1, "{:#?}", run.result());
     assert!(lab.objects().contains(&"lab_thing.a".to_owned()));
 
-    // Who comes next is told by name.
+    // The next command names the object.
     let run = lab.workspace.run(&["stage", "--json"]).expect(0);
-    // What else was under way when the plugin died is among them.
+    // Other calls that the crash interrupted are included.
     let unknown: Vec<Value> = run
         .diagnostics()
         .into_iter()
@@ -160,7 +160,7 @@ fn an_unknown_outcome_is_named_to_who_comes_next() {
             "{detail}"
         );
     }
-    // Readers are told too.
+    // Read-only commands report it too.
     for args in [
         &["state", "list", "--json"][..],
         &["history", "--json"],
@@ -172,7 +172,7 @@ fn an_unknown_outcome_is_named_to_who_comes_next() {
             "{args:?}: {told:#?}"
         );
     }
-    // It is not made a second time.
+    // The object is not created a second time.
     let made = lab.objects();
     let run = lab
         .workspace
@@ -185,7 +185,7 @@ fn an_unknown_outcome_is_named_to_who_comes_next() {
         "{run:#?}"
     );
     assert_eq!(lab.objects(), made);
-    // It is settled by taking in what is there, and by saying of the rest that it is not.
+    // Import the objects that exist, and discard the others.
     for diagnostic in &unknown {
         let address = diagnostic["address"].as_str().unwrap();
         let objects = providers::lab::control::objects(&lab.file()).unwrap();
@@ -250,7 +250,7 @@ fn an_import_block_settles_an_unknown_creation_and_reading_back_an_unknown_chang
     assert!(run.stdout.contains("lab_thing.a: imported in "), "{run:#?}");
     assert_eq!((lab.objects().len(), unknown(&["stage", "--json"])), (1, 0));
 
-    // What was changed, or gone, and never answered.
+    // An update and a destroy that were never answered.
     lab.mend();
     lab.break_it(crash(On::Update));
     lab.configure("resource \"lab_thing\" \"a\" {\n  name = \"a\"\n  kind = \"two\"\n}\n");
@@ -306,7 +306,7 @@ fn a_stage_from_before_an_unknown_change_is_stale() {
         ..Fault::new(Kind::Crash)
     });
     lab.workspace.run(&["deploy", "once"]).expect(5);
-    // The state has not moved: what the stage has read is from before the change all the same.
+    // The state's serial is unchanged, but the stage read the object before the change.
     let run = lab.workspace.run(&["deploy", "once"]).expect(1);
     assert!(
         run.stderr.contains("stale") && run.stderr.contains("lab_thing.a"),

@@ -1,7 +1,7 @@
-//! Deploys of the bundled lab with the real binary: what a failure leaves behind and what comes
-//! after it; the order of destruction; drift.
+//! Tests of deploys of the bundled lab with the real binary: recovery after failures, order of
+//! destroys, drift.
 
-#![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 #[path = "../cli/support.rs"]
 #[allow(dead_code)]
 mod support;
@@ -18,12 +18,12 @@ use providers::lab::control::{self, Fault};
 use std::path::PathBuf;
 use support::Workspace;
 
-/// A workspace on a lab of its own.
+/// Workspace with its own lab.
 pub(crate) struct Lab {
     pub(crate) workspace: Workspace,
 }
 
-/// What every configuration here begins with. `file` is relative: plugins run in the workspace.
+/// Head of every configuration. `file` is relative, because plugins run in the workspace.
 pub(crate) const HEAD: &str = r#"
 terraform {
   required_providers {
@@ -61,7 +61,7 @@ impl Lab {
         control::clear_all(&self.file()).unwrap();
     }
 
-    /// Types and names of the objects that the lab really has.
+    /// Types and names of the objects in the lab.
     pub(crate) fn objects(&self) -> Vec<String> {
         let mut all: Vec<String> = control::objects(&self.file())
             .unwrap()
@@ -84,7 +84,7 @@ impl Lab {
     }
 }
 
-/// A chain a → b → c, and d apart from it.
+/// Chain a → b → c, and an independent d.
 pub(crate) const CHAIN: &str = r#"
 resource "lab_thing" "a" { name = "a" }
 resource "lab_thing" "b" {

@@ -1,5 +1,5 @@
-//! Order of a deploy where create-before-destroy and destroy-first objects meet across a dependency
-//! that the configuration no longer has. Every mixture has an order that works.
+//! Tests of the order of a deploy where create-before-destroy and destroy-first objects meet across
+//! a dependency that the configuration no longer has. Every combination has a working order.
 
 use crate::Lab;
 use crate::support::Workspace;
@@ -53,7 +53,7 @@ fn deployed(workspace: &Workspace) -> String {
     steps(&run.expect(0).lines())
 }
 
-/// Configurations before and after, and the steps from one to the other.
+/// Configurations before and after, and the expected steps.
 fn mixtures() -> Vec<(String, String, &'static str)> {
     let base = |arguments: &str| data("base", arguments);
     let top = |arguments: &str| data("top", arguments);
@@ -85,7 +85,7 @@ fn mixtures() -> Vec<(String, String, &'static str)> {
             base(&format!("count = 2\n{two}")),
             "top- base- base+",
         ),
-        // The dependency alone leaves it.
+        // The dependency alone leaves the configuration.
         (
             base(&one) + &top(&format!("{one}{late}")),
             base(&two) + &top(&format!("{two}{FIRST}")),
@@ -96,7 +96,7 @@ fn mixtures() -> Vec<(String, String, &'static str)> {
             base(&two) + &top(&format!("{two}{FIRST}")),
             "top+ top- base- base+",
         ),
-        // It turns round.
+        // The dependency changes its direction.
         (
             base(&one) + &top(&format!("{one}{late}")),
             base(&(two.clone() + &on("terraform_data.top"))) + &top(&format!("{two}{FIRST}")),
@@ -105,7 +105,7 @@ fn mixtures() -> Vec<(String, String, &'static str)> {
     ]
 }
 
-/// The same with three objects in a row.
+/// Chains of three objects.
 fn chains() -> Vec<(String, String, &'static str)> {
     let [base, mid, top] = ["base", "mid", "top"].map(|n| move |text: &str| data(n, text));
     let (on_base, on_mid) = (on("terraform_data.base"), on("terraform_data.mid"));
@@ -181,7 +181,7 @@ fn objects_of_a_module_that_leaves_the_configuration_are_destroyed_before_what_i
 
 #[test]
 fn a_deposed_object_is_destroyed_before_what_it_depended_on_is_replaced() {
-    // A network at another address is another object.
+    // A network with another address is replaced.
     let network = |name: &str, at: u8, more: &str| {
         let cidr = format!("10.{at}.0.0/24");
         format!(

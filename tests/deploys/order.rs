@@ -1,5 +1,4 @@
-//! The order in which objects end: whoever depends on another one first, wherever the two are by
-//! now.
+//! Tests of the order of destroys: dependents first, even after moves and changed dependencies.
 
 use crate::Lab;
 
@@ -7,7 +6,7 @@ fn thing(name: &str, rest: &str) -> String {
     format!("resource \"lab_thing\" \"{name}\" {{\n  name = \"{name}\"\n{rest}}}\n")
 }
 
-/// Who was destroyed, in the order in which that began; each has ended before the next one begins.
+/// Destroyed objects in order; checks that each destroy ends before the next one begins.
 fn one_after_the_other(lab: &Lab, args: &[&str]) -> Vec<String> {
     let run = lab.workspace.run(args).expect(0);
     let operations: Vec<_> = run
@@ -42,7 +41,7 @@ fn who_depends_on_what_has_moved_ends_before_it() {
     let z = thing("z", "").replace("\"z\"\n}", "\"a\"\n}");
     let destroy = ["destroy", "--auto-approve", "--json"];
     let deploy = ["deploy", "--auto-approve", "--json"];
-    // The configuration of then, that of now, what ends it, and who ends.
+    // Previous configuration, current configuration, command, and order of the destroys.
     let bound = format!("{}{}", thing("a", ""), thing("b", &on("a")));
     let free = format!("{}{}", thing("a", ""), thing("b", ""));
     for (then, now, args, order) in [
@@ -52,21 +51,21 @@ fn who_depends_on_what_has_moved_ends_before_it() {
             &destroy[..],
             ["b", "z"],
         ),
-        // It was that the new one depended on when it was made.
+        // The state records the dependency, which the configuration no longer has.
         (
             &bound,
             format!("{moved}{z}{}", thing("b", "")),
             &destroy[..],
             ["b", "z"],
         ),
-        // Both are declared no longer.
+        // Both objects have left the configuration.
         (
             &bound,
             "moved {\n  from = lab_thing.a\n  to   = lab_thing.gone\n}\n".to_owned(),
             &deploy[..],
             ["b", "gone"],
         ),
-        // What is declared by now orders the end, too.
+        // Dependencies of the current configuration also order the destroys.
         (&free, bound.clone(), &destroy[..], ["b", "a"]),
         (
             &free,

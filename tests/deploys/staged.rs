@@ -1,9 +1,9 @@
-//! What a deploy takes over from its stage.
+//! Test of values that a deploy takes from its stage.
 
 use crate::Lab;
 use providers::lab::control::{Fault, Kind, On};
 
-/// However long staging takes, the moment of the plan is one for it and for the deploy.
+/// `plantimestamp()` is the same in the stage and in its deploy.
 #[test]
 fn the_moment_of_the_plan_is_the_same_while_staging_and_deploying() {
     const THING: &str = "resource \"lab_thing\" \"a\" { name = \"a\" }\n";
