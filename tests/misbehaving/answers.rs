@@ -1,17 +1,17 @@
-//! Answers that hold an error, a wrong object or none, and the objects in the state after them.
-//! The recorded rows have what the reference engine does; the tests after them need no recording.
+//! Tests of answers with an error, a wrong object or no object, and of the state after them. The
+//! table was recorded from OpenTofu; the tests after it need no recording.
 
 use serde_json::{Map, Value, json};
 
 use crate::bench::{Bench, Seen, each, says};
 
-/// A workspace with the fake `answers` as its only provider, and a state.
+/// Workspace with the fake `answers` as its only provider, and a state.
 struct World {
     bench: Bench,
 }
 
 impl World {
-    /// With `resources`, the body of the configuration, and `objects` in the state.
+    /// Creates it with `resources`, the body of the configuration, and `objects` in the state.
     fn new(resources: &str, objects: &[Value]) -> Self {
         let world = Self {
             bench: Bench::new("answers"),
@@ -46,7 +46,7 @@ impl World {
         self.bench.write("main.tf", &text);
     }
 
-    /// Chooses the answer to one call, for every later run.
+    /// Sets the answer to one call, for every later run.
     fn answer(&self, answer: &Value) {
         self.answers(std::slice::from_ref(answer));
     }
@@ -64,7 +64,7 @@ impl World {
         self.bench.run(&["deploy", "--auto-approve", "--json"], &[])
     }
 
-    /// The instances of the state file by resource name, deposed ones as `NAME deposed`.
+    /// Instances in the state file by resource name; deposed ones as `NAME deposed`.
     fn instances(&self) -> Map<String, Value> {
         let state: Value = serde_json::from_str(&self.bench.read("terraform.tfstate")).unwrap();
         let mut all = Map::new();
@@ -81,7 +81,7 @@ impl World {
         all
     }
 
-    /// The state as the recordings have it.
+    /// State in the form of the recordings.
     fn summary(&self) -> Value {
         let short = |instance: &Value| {
             let attributes = &instance["attributes"];
@@ -105,13 +105,13 @@ fn thing(resource: &str, name: &str, require_new: &str, more: &str) -> String {
     )
 }
 
-/// One ordinary resource and one that is created before it is destroyed.
+/// One ordinary resource and one with `create_before_destroy`.
 fn two(name: &str, require_new: &str) -> String {
     let first = "  lifecycle {\n    create_before_destroy = true\n  }\n";
     thing("x", name, require_new, "") + &thing("cbd", name, require_new, first)
 }
 
-/// An object in the state, with private data that no answer has.
+/// Object for the state, with private data that no answer contains.
 fn object(resource: &str) -> Value {
     json!({
         "resource": resource, "schema_version": 0, "sensitive_attributes": [],
@@ -153,7 +153,7 @@ fn recorded(row: &Value) {
     let failed = seen.code != Some(0);
     assert_eq!(failed, row["fails"].as_bool().unwrap(), "{seen:#?}");
     assert_eq!(world.summary(), row["after"], "{seen:#?}");
-    // An object that no answer replaced keeps its whole record: private data too.
+    // An object that no answer replaced keeps all its data, including private data.
     let without = matches!(row["answer"].as_str(), Some("null" | "none"));
     if failed && without && matches!(call, "delete" | "update") {
         assert_eq!(world.instances()["x"], records["x"], "{seen:#?}");
@@ -214,7 +214,7 @@ fn refused_delete_of_a_deposed_object_keeps_it() {
         let mut deposed = object("x");
         deposed["deposed"] = "00000001".into();
         let world = World::new("", &[deposed]);
-        // Without an error the answer is wrong all the same: a destroyed object is null.
+        // Without an error the answer is wrong too, because a destroyed object must be null.
         let answer = if error { "null" } else { "prior" };
         world.answer(&json!({"call": "delete", "answer": answer, "error": error}));
         let before = world.summary();

@@ -1,24 +1,23 @@
-//! Applies that go wrong: what the plugin does, and what is kept of it.
+//! Table of failing applies: the plugin's fault, and the recorded outcome.
 
 use serde_json::Value;
 
 use super::calls::good;
 use crate::bench::{Bench, each, says};
 
-/// One misbehaviour in an apply.
+/// One fault of an apply.
 pub(super) struct Row {
     pub(super) fake: &'static str,
-    /// How the operation ends: `failed` where the plugin said so, `unknown` where nobody knows what
-    /// it did.
+    /// Outcome of the operation: `failed` if the plugin reported an error, otherwise `unknown`.
     pub(super) state: &'static str,
     pub(super) class: &'static str,
-    /// Summary and detail of the failure.
+    /// Parts of the failure's summary and detail.
     pub(super) words: &'static [&'static str],
-    /// Exit code or signal of the crash, where it is one.
+    /// Exit code or signal of the crash, if there is one.
     pub(super) crash: Option<(Option<i64>, Option<i64>)>,
-    /// The last line of the plugin's that the failure keeps.
+    /// Last line of the plugin that the failure contains.
     pub(super) last_line: Option<&'static str>,
-    /// What the state has of the object: whether it is tainted.
+    /// `Some(tainted)` if the state has the object.
     pub(super) object: Option<bool>,
     pub(super) memory: u64,
 }
@@ -34,14 +33,14 @@ pub(super) const ROW: Row = Row {
     memory: 110,
 };
 
-/// Where nobody knows what the plugin did the words say what to do about it.
+/// Remedy for an unknown outcome.
 pub(super) const LOOK: &str = "look whether the object is there before the next stage";
 
 pub(super) const PANIC: &str =
     "panic: runtime error: invalid memory address or nil pointer dereference";
 
 const APPLIES: &[Row] = &[
-    // It dies.
+    // The plugin crashes.
     Row {
         fake: "panics-in-apply",
         state: "unknown",
@@ -107,7 +106,7 @@ const APPLIES: &[Row] = &[
         last_line: Some("the connection is cut"),
         ..ROW
     },
-    // It answers what is no answer.
+    // The answer cannot be read.
     Row {
         fake: "refuses-in-apply",
         state: "unknown",
@@ -170,7 +169,7 @@ const APPLIES: &[Row] = &[
         ],
         ..ROW
     },
-    // It answers what no state can hold.
+    // The state cannot store the answer.
     Row {
         fake: "apply-endless",
         state: "unknown",
@@ -183,7 +182,7 @@ const APPLIES: &[Row] = &[
         ],
         ..ROW
     },
-    // It answers something else than it had planned.
+    // The answer differs from the plan.
     Row {
         fake: "apply-unknown",
         class: "inconsistent_result",
@@ -204,7 +203,7 @@ const APPLIES: &[Row] = &[
         words: &["it left no object after the apply", "report it there"],
         ..ROW
     },
-    // It answers an error.
+    // The answer is an error.
     Row {
         fake: "apply-half",
         words: &["half of it is there", "its note was not written"],

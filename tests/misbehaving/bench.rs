@@ -1,6 +1,5 @@
-//! A workspace with one fake in it and the bundled lab beside it, flightdeck run on it as a process
-//! of its own, and what can be seen of that process: its output, its memory, and whether anybody is
-//! left when it has ended.
+//! Workspace with one fake plugin and the bundled lab, flightdeck as a process in it, and
+//! observations of that process: output, memory, and processes left behind.
 
 use crate::support::Workspace;
 use serde_json::Value;
@@ -13,36 +12,36 @@ use std::time::{Duration, Instant};
 
 /// Longest run of flightdeck in any test.
 const PATIENCE: Duration = Duration::from_secs(400);
-/// Runs side by side.
+/// Number of parallel runs.
 const SIDE_BY_SIDE: usize = 3;
-/// The well-behaved plugin beside every fake.
+/// Correct plugin beside every fake.
 pub const GOOD: &str = "bundled/lab";
 
-/// A workspace that needs one fake, and the lab.
+/// Workspace that needs one fake and the lab.
 pub struct Bench {
     pub fake: String,
     workspace: Workspace,
 }
 
-/// What was seen of a run.
+/// Observations of a run.
 #[derive(Debug)]
 pub struct Seen {
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
-    /// Most memory that flightdeck itself had at any moment, in MB.
+    /// Peak memory of flightdeck itself, in MB.
     pub peak_mb: u64,
 }
 
 impl Bench {
-    /// With the fake of this name.
+    /// Creates a workspace with the fake of this name.
     pub fn new(fake: &str) -> Self {
         Self::with(fake, |path| {
             std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_fake-plugin"), path).unwrap()
         })
     }
 
-    /// With a file of this content in the fake's place.
+    /// Creates a workspace with a file of this content in the fake's place.
     pub fn of_file(fake: &str, content: &[u8], mode: u32) -> Self {
         Self::with(fake, |path| {
             std::fs::write(path, content).unwrap();
@@ -90,17 +89,17 @@ impl Bench {
         self.workspace.write("more.tf", text);
     }
 
-    /// Makes a module in `./m`.
+    /// Creates a module in `./m`.
     pub fn module(&self, text: &str) {
         self.workspace.write("m/main.tf", text);
     }
 
-    /// The fake's address, which is its plugin's name too.
+    /// Address of the fake, which is its plugin id too.
     pub fn address(&self) -> String {
         format!("test.local/fakes/{}", self.fake)
     }
 
-    /// Where the fake lies and remembers things.
+    /// Directory of the fake and its data.
     pub fn folder(&self) -> PathBuf {
         self.workspace.path().with_file_name("fakes")
     }
@@ -110,7 +109,7 @@ impl Bench {
             .join(format!("terraform-provider-{}", self.fake))
     }
 
-    /// How many lines a file of the fake has: each launch writes one into `launches`.
+    /// Number of lines in a file of the fake: each launch adds one to `launches`.
     pub fn count(&self, file: &str) -> usize {
         std::fs::read_to_string(self.folder().join(file))
             .unwrap_or_default()
@@ -142,7 +141,7 @@ impl Bench {
         }
     }
 
-    /// Runs flightdeck to its end. Nobody may be left then.
+    /// Runs flightdeck to its end; panics if a process is left.
     pub fn run(&self, args: &[&str], env: &[(&str, &str)]) -> Seen {
         let seen = self.start(args, env).end();
         assert_eq!(
@@ -153,7 +152,7 @@ impl Bench {
         seen
     }
 
-    /// Processes that the fake has started, itself among them; waits a moment for those that are
+    /// Processes that the fake has started, including itself; waits a moment for those that are
     /// being ended.
     pub fn left(&self) -> Vec<String> {
         let ends = Instant::now() + Duration::from_secs(200);
@@ -166,7 +165,7 @@ impl Bench {
         }
     }
 
-    /// Processes with the environment that only those of this bench have.
+    /// Processes that have this bench's environment variable.
     pub fn alive(&self) -> Vec<String> {
         let mark = format!("FAKE_PLUGIN_DIR={}", self.folder().display());
         let mut alive = Vec::new();
@@ -179,7 +178,7 @@ impl Bench {
             else {
                 continue;
             };
-            // One that is gone meanwhile, or somebody else's, has nothing to say.
+            // A process that has ended, or belongs to another user, has no readable environment.
             let environ = std::fs::read(entry.path().join("environ")).unwrap_or_default();
             if environ.split(|b| *b == 0).any(|v| v == mark.as_bytes()) {
                 let command = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
@@ -199,7 +198,7 @@ fn text(mut from: impl Read) -> String {
     String::from_utf8(bytes).expect("flightdeck writes UTF-8 alone")
 }
 
-/// A run that goes on.
+/// Running flightdeck.
 pub struct Running {
     child: Child,
     stdout: std::thread::JoinHandle<String>,
@@ -221,11 +220,11 @@ impl Running {
         rustix::process::kill_process(pid, signal).unwrap();
     }
 
-    /// Waits for its end, with an eye on its memory.
+    /// Waits for its end, and samples its memory.
     pub fn end(mut self) -> Seen {
         let ends = Instant::now() + PATIENCE;
         let code = loop {
-            // The kernel keeps the highest value itself, until the process ends.
+            // The kernel keeps the peak value until the process ends.
             let high = self.status().lines().find_map(|l| {
                 l.strip_prefix("VmHWM:")?
                     .split_whitespace()
@@ -265,7 +264,7 @@ impl Seen {
         self
     }
 
-    /// The lines of `--json` output of one type.
+    /// Lines of one type in the `--json` output.
     pub fn of_type(&self, kind: &str) -> Vec<Value> {
         let all = self
             .stdout
@@ -292,7 +291,7 @@ impl Seen {
         self.of_type("diagnostic").iter().map(words).collect()
     }
 
-    /// The last that was told of one operation.
+    /// Last event about one operation.
     pub fn operation(&self, address: &str) -> Value {
         let all = self.of_type("operation");
         all.into_iter()
@@ -300,7 +299,7 @@ impl Seen {
             .unwrap_or_else(|| panic!("no operation on {address}: {self:#?}"))
     }
 
-    /// What was told of crashes.
+    /// Events about crashes.
     pub fn crashes(&self) -> Vec<Value> {
         self.of_type("plugin")
             .into_iter()
@@ -309,14 +308,14 @@ impl Seen {
     }
 }
 
-/// Checks that a text has all of these words.
+/// Checks that a text contains all of these parts.
 pub fn says(text: &str, words: &[&str]) {
     for word in words {
         assert!(text.contains(word), "{text:?} does not say {word:?}");
     }
 }
 
-/// Does this with every row, some at a time, and tells of all that failed.
+/// Runs `check` for every row, some in parallel, and reports all that failed.
 pub fn each<T: Sync>(rows: &[T], name: impl Fn(&T) -> &str + Sync, check: impl Fn(&T) + Sync) {
     let next = AtomicUsize::new(0);
     let failed = std::sync::Mutex::new(Vec::new());

@@ -1,15 +1,15 @@
-//! Plugins that are busy for a moment and say so: what changes nothing is asked again, for as often
-//! as is set and no longer; an apply never is.
+//! Tests of plugins that report to be busy: calls without side effects are retried up to the
+//! configured number; an apply never is.
 
 use crate::bench::{Bench, GOOD, Seen, says};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
-/// Soon, and not for long.
+/// Shortens the pause before a retry.
 pub(super) const SOON: (&str, &str) = ("FLIGHTDECK_CALL_BACKOFF_MS", "1");
 
-/// What was told of the attempts at the operation's calls, without the moments.
+/// Numbers of the attempts in the operation's events, without times.
 fn attempts(seen: &Seen) -> Vec<(u64, u64)> {
     let of = |retry: &Value| Some((retry["attempt"].as_u64()?, retry["of"].as_u64()?));
     seen.of_type("operation")
@@ -19,7 +19,7 @@ fn attempts(seen: &Seen) -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// The outcomes of a method's calls to the fake, with the number of the attempt that follows each.
+/// Outcomes of a method's calls to the fake, each with the number of the next attempt.
 fn calls(bench: &Bench, seen: &Seen, method: &str) -> Vec<(String, Option<u64>)> {
     let its = |c: &&Value| c["plugin"] == bench.address() && c["method"] == method;
     let all = seen.of_type("call_finished");
@@ -61,7 +61,7 @@ fn a_plan_that_is_refused_for_a_moment_is_asked_for_again_and_the_deploy_goes_on
     );
     assert_eq!(operation["retry"], Value::Null, "it is over");
 
-    // For people the same, as it comes.
+    // Text output reports the retries as they happen.
     let bench = Bench::new("busy-in-plan");
     let seen = bench.run(&["deploy", "--auto-approve"], &[SOON]).expect(0);
     says(

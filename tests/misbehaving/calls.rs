@@ -1,12 +1,12 @@
-//! Plugins that come up and then go wrong under a call: what is kept of the operation, what the
-//! operator reads, and that the neighbour's part of the same deploy is done.
+//! Tests of plugins that fail during a call: the recorded outcome, the error, and the lab's
+//! operations of the same deploy, which must succeed.
 
 use serde_json::Value;
 
 use super::applies::{LOOK, PANIC, ROW};
 use crate::bench::{Bench, GOOD, each, says};
 
-/// The neighbour's part of the deploy is done.
+/// Checks that the lab's operation succeeded.
 pub(super) fn good(seen: &crate::bench::Seen) {
     assert_eq!(
         seen.operation("lab_bucket.good")["state"],
@@ -34,7 +34,7 @@ fn what_a_destroy_left_and_no_state_can_hold_is_an_unknown_outcome() {
         operation["failure"]["detail"].as_str().unwrap(),
         &["cannot serialize infinity as JSON", LOOK],
     );
-    // It is named to who comes next, and what the state has of it is what it was.
+    // The next stage reports the unknown outcome, and the state still has the old object.
     let next = bench.run(&["stage", "--json"], &[]).expect(0);
     says(
         &next.diagnostics().join("\n"),
@@ -50,7 +50,7 @@ fn what_a_destroy_left_and_no_state_can_hold_is_an_unknown_outcome() {
     assert_eq!(state["resources"].as_array().unwrap().len(), 1, "{state}");
 }
 
-/// Misbehaviours while a stage is worked out: fake, words.
+/// Faults during a stage: fake, parts of the error.
 const STAGES: &[(&str, &[&str])] = &[
     (
         "panics-in-configure",
@@ -129,7 +129,7 @@ fn what_a_plugin_floods_while_it_serves_fills_no_memory() {
     good(&seen);
     assert_eq!(seen.operation("fake_thing.x")["state"], "done");
     assert!(seen.peak_mb < ROW.memory, "{} MB", seen.peak_mb);
-    // How much is left out is said, and the last line is kept.
+    // The number of omitted lines is logged, and the last line is kept.
     let lines = bench
         .run(&["logs", "--level", "warn", "--json"], &[])
         .expect(0)
@@ -172,8 +172,8 @@ fn people_read_what_a_plugin_says_and_nothing_of_it_steers_their_terminal() {
     );
 }
 
-/// Nine hundred lines of frames and registers follow the one that says it, which is not the last
-/// word then.
+/// The crash message is followed by nine hundred lines of stack frames and registers, so the last
+/// line does not explain the crash.
 #[test]
 fn the_last_words_of_a_crash_are_its_first_line_and_no_register() {
     let bench = Bench::new("aborts-in-apply");
@@ -206,7 +206,7 @@ fn the_last_words_of_a_crash_are_its_first_line_and_no_register() {
 
 #[test]
 fn the_very_last_line_before_an_answer_is_kept_with_the_failure() {
-    // Several at once, so that somebody is late.
+    // Parallel runs delay the reading of the pipe.
     each(
         &[0; 6],
         |_| "apply-last-words",

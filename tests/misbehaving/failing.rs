@@ -1,22 +1,22 @@
-//! Plugins that do not come up: what each does, and what is said of it.
+//! Table of plugins that fail to start: the fault of each, and the verdict.
 
-/// One misbehaviour before a plugin can be called.
+/// One fault before a plugin can be called.
 pub(super) struct Row {
     pub(super) fake: &'static str,
-    /// What lies in the plugin's place, with its mode; the fake program where nothing is said.
+    /// Contents and mode of the file in the plugin's place; by default the fake executable.
     pub(super) file: Option<(&'static [u8], u32)>,
     pub(super) env: &'static [(&'static str, &'static str)],
     pub(super) verdict: &'static str,
-    /// Whether another launch is tried: then all attempts end alike.
+    /// True if another launch is tried; all attempts then end alike.
     pub(super) retried: bool,
-    /// How far it gets, as the record says it.
+    /// Recorded phases of the launch attempt.
     pub(super) phases: &'static [&'static str],
-    /// How the process ends by itself.
+    /// Exit code of the process, if it exits by itself.
     pub(super) code: Option<i64>,
     pub(super) signal: Option<i64>,
-    /// What the verdict says: what and why, and what to do.
+    /// Parts of the verdict: the failure, its reason and the remedy.
     pub(super) words: &'static [&'static str],
-    /// Most memory that flightdeck may take, in MB.
+    /// Limit for flightdeck's memory, in MB.
     pub(super) memory: u64,
 }
 
@@ -30,7 +30,7 @@ const CONNECTED: &[&str] = &["exec", "first_output", "handshake", "connected"];
 
 pub(super) const ALL: &[&str] = &["exec", "first_output", "handshake", "connected", "schema"];
 
-/// A debug build of flightdeck with two plugins takes some 45 MB, most of it its own program.
+/// A debug build of flightdeck with two plugins uses about 45 MB, most of it for its own code.
 pub(super) const SMALL: u64 = 100;
 
 const OTHER_RELEASE: &str = "this is an error of the plugin: take another release of it";
@@ -55,7 +55,7 @@ const ROW: Row = Row {
     memory: SMALL,
 };
 
-/// A file that is no program: nothing is started.
+/// The file is not a program: no process is started.
 const FILE: Row = Row {
     verdict: "not_executable",
     retried: false,
@@ -63,25 +63,24 @@ const FILE: Row = Row {
     ..ROW
 };
 
-/// A first line that is no handshake.
+/// The first line is not a handshake.
 const LINE: Row = Row {
     verdict: "unrecognised_line",
     phases: SAID,
     ..ROW
 };
 
-/// A handshake that another launch cannot change.
+/// The handshake is invalid, and another launch cannot help.
 const WRONG: Row = Row {
     retried: false,
     phases: SAID,
     ..ROW
 };
 
-/// The head of a program for a machine with another processor, of little and of big endian.
+/// Start of an ELF file for the IBM S/390, a big-endian architecture that is not supported.
 const FOREIGN: &[u8] = b"\x7fELF\x02\x02\x01\0\0\0\0\0\0\0\0\0\0\x02\0\x16\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
 
-/// A flood takes its time on a machine that has much else to do, and it is not its end that is
-/// looked at.
+/// A flood of output is slow on a busy machine, and its duration is not part of the test.
 pub(super) const PATIENT: &[(&str, &str)] = &[("FLIGHTDECK_LAUNCH_DEADLINE_MS", "600000")];
 
 const SHORT_CONNECT: &[(&str, &str)] = &[("FLIGHTDECK_CONNECT_DEADLINE_MS", "15000")];
@@ -143,7 +142,7 @@ pub(super) const FAILING: &[Row] = &[
         words: &["it is cut off; install the package again"],
         ..FILE
     },
-    // Ends before the handshake.
+    // Exits before the handshake.
     Row {
         fake: "exit-0",
         code: Some(0),
@@ -248,7 +247,7 @@ pub(super) const FAILING: &[Row] = &[
         ],
         ..ROW
     },
-    // Says nothing, or something else.
+    // Prints nothing, or something else.
     Row {
         fake: "silent",
         env: &[("FLIGHTDECK_LAUNCH_DEADLINE_MS", "15000")],
@@ -321,7 +320,7 @@ pub(super) const FAILING: &[Row] = &[
         ],
         ..LINE
     },
-    // A handshake that is none of ours.
+    // Prints an invalid handshake.
     Row {
         fake: "core-version-2",
         verdict: "core_version",
@@ -367,7 +366,7 @@ pub(super) const FAILING: &[Row] = &[
         words: &["net/rpc", "take a newer release of the provider"],
         ..WRONG
     },
-    // Where nobody answers.
+    // Does not answer at its address.
     Row {
         fake: "socket-missing",
         verdict: "connect",
@@ -405,7 +404,7 @@ pub(super) const FAILING: &[Row] = &[
         words: &["no answer within 15 s; raise FLIGHTDECK_CONNECT_DEADLINE_MS"],
         ..ROW
     },
-    // Certificates and what is behind them.
+    // Certificates and protocol errors.
     Row {
         fake: "certificate-not-base64",
         verdict: "certificate",

@@ -1,4 +1,4 @@
-//! What befalls a plugin while it is in use: killed, hanging, replaced, gone and back again.
+//! Tests of events in a plugin's use: killed, hanging, replaced, and restarted.
 
 use crate::bench::{Bench, Running, says};
 use rustix::process::{Pid, Signal, kill_process};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 const DEPLOY: &[&str] = &["deploy", "--auto-approve", "--json"];
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// A deploy whose fake has been asked to apply; with the fake's pid.
+/// Starts a deploy and waits for the fake's apply; returns the fake's pid.
 fn hanging(bench: &Bench) -> (Running, Pid) {
     let running = bench.start(DEPLOY, &[]);
     let ends = Instant::now() + PATIENCE;
@@ -38,7 +38,7 @@ fn a_plugin_that_is_killed_from_outside_says_so_and_speaks_of_memory() {
         (&"unknown".into(), &"plugin_crashed".into()),
         "{operation}"
     );
-    // Where the system counts kills for lack of memory, this was none of them.
+    // If the system counts kills for lack of memory, this was not one.
     says(
         failure["summary"].as_str().unwrap(),
         &[
@@ -57,14 +57,14 @@ fn a_plugin_that_is_killed_from_outside_says_so_and_speaks_of_memory() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// A control group of its own below the one that the environment names, with a limit.
+/// Control group below the one that the environment names, with a memory limit.
 struct Group(std::path::PathBuf);
 
 impl Group {
     fn new(parent: &std::path::Path, limit: &str) -> Self {
         let it = Self(parent.join(format!("flightdeck-test-{}", std::process::id())));
         std::fs::create_dir(&it.0).unwrap();
-        // Version 2, or 1.
+        // cgroup version 2 or 1.
         let file = ["memory.max", "memory.limit_in_bytes"]
             .map(|f| it.0.join(f))
             .into_iter()
@@ -76,15 +76,14 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // Empty by now, unless the test has failed.
+        // The group is empty, unless the test has failed.
         std::fs::remove_dir(&self.0).ok();
     }
 }
 
 #[test]
 fn a_plugin_that_is_killed_for_memory_says_so() {
-    // Needs a group in which we may make others; the tests of the module read files as kernels
-    // write them.
+    // Needs a writable control group; unit tests read prepared kernel files instead.
     let Some(parent) = std::env::var_os("FLIGHTDECK_TEST_CGROUP") else {
         cty::testing::skipped("FLIGHTDECK_TEST_CGROUP names no control group");
         return;
@@ -109,12 +108,12 @@ fn a_plugin_that_is_killed_for_memory_says_so() {
 
 #[test]
 fn a_plugin_that_hangs_and_heeds_nothing_is_ended_by_the_second_signal() {
-    // It answers neither the apply, nor does it end when it is asked to.
+    // The plugin neither answers the apply nor ends when asked.
     let bench = Bench::new("stubborn");
     let (running, _) = hanging(&bench);
     running.signal(Signal::INT);
     let ends = Instant::now() + PATIENCE;
-    // The neighbour's apply is let go to its end; the fake's is never dropped.
+    // The lab's apply may finish; the fake's apply is never dropped.
     while bench.count("stops") == 0 {
         assert!(Instant::now() < ends, "it was not asked to stop");
         std::thread::sleep(Duration::from_millis(5));
@@ -140,7 +139,7 @@ fn a_plugin_that_hangs_and_heeds_nothing_is_ended_by_the_second_signal() {
 fn after_a_crash_the_plugin_is_launched_again_and_serves_the_rest() {
     let bench = Bench::new("panics-once");
     bench.add("resource \"fake_thing\" \"y\" {\n  name = \"y\"\n}\n");
-    // One at a time: the second call waits in line while the first one dies.
+    // With one slot, the second call waits in line while the first one crashes the plugin.
     let seen = bench.run(DEPLOY, &[("FLIGHTDECK_SLOTS", "1")]).expect(5);
     let mut states = ["fake_thing.x", "fake_thing.y"]
         .map(|a| seen.operation(a)["state"].as_str().unwrap().to_owned());
@@ -151,8 +150,7 @@ fn after_a_crash_the_plugin_is_launched_again_and_serves_the_rest() {
     assert_eq!(seen.operation("lab_bucket.good")["state"], "done");
 }
 
-/// As the reference engine has it: what was approved of an output is what is kept, until the next
-/// stage.
+/// As in OpenTofu, an output keeps its approved value until the next stage.
 #[test]
 fn an_output_that_was_not_to_change_keeps_its_value_whatever_an_apply_makes_of_what_it_reads() {
     let bench = Bench::new("legacy-other-note");
@@ -245,8 +243,8 @@ fn a_child_of_a_plugin_that_serves_ends_with_it() {
     assert!(bench.folder().join("grandchild").exists(), "it had one");
 }
 
-/// A plugin that starts processes in its own group and out of it before it does what the fake of
-/// this name does.
+/// Creates a plugin that starts processes inside and outside its process group, and then acts like
+/// this fake.
 fn with_daemons(fake: &str) -> Bench {
     let script = format!(
         "#!/bin/sh\nsleep 3600 >/dev/null 2>&1 &\nsetsid sleep 3600 >/dev/null 2>&1 &\n\

@@ -1,9 +1,9 @@
-//! What a plugin can do wrong, row by row, through the program itself: each row is a run of
-//! flightdeck on a workspace that needs one fake (see `fake/`) and the bundled lab. Whatever the
-//! fake does, the words say what, where, why and what to do, flightdeck's memory stays small, the
-//! lab serves, and no process is left.
+//! Tests of plugin faults through the real binary. Each table row is a run of flightdeck in a
+//! workspace that needs one fake (see `fake/`) and the bundled lab. For each fault the error names
+//! the failure, place, reason and remedy, flightdeck's memory stays small, the lab serves, and no
+//! process is left.
 
-#![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod answers;
 mod applies;

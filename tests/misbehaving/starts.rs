@@ -1,12 +1,12 @@
-//! Plugins that do not come up, or come up in spite of what they do: the verdict, the record of
-//! each attempt, the words.
+//! Tests of plugins that fail to start, or start despite a fault: the verdict, the recorded launch
+//! attempts, and the errors.
 
 use serde_json::Value;
 
 use super::failing::{ALL, FAILING, PATIENT, Row, SAID, SMALL};
 use crate::bench::{Bench, GOOD, each, says};
 
-/// What the record of a plugin says of its launches.
+/// Recorded launch attempts of a plugin.
 fn attempts(plugin: &Value) -> &[Value] {
     plugin["attempts"].as_array().map_or(&[], Vec::as_slice)
 }
@@ -29,7 +29,7 @@ fn plugin<'a>(result: &'a Value, id: &str) -> &'a Value {
         .unwrap_or_else(|| panic!("no {id} in {result}"))
 }
 
-/// The neighbour came up at once and answered.
+/// Checks that the lab became ready at its first launch and has a schema.
 fn good(result: &Value) {
     let good = plugin(result, GOOD);
     assert_eq!(good["state"]["state"], "ready", "{good}");
@@ -84,7 +84,7 @@ fn fails(row: &Row) {
         bench.count("launches"),
         if row.file.is_none() { count } else { 0 }
     );
-    // What the operator reads: which plugin, after how many launches, and the same words.
+    // The diagnostic names the plugin, the number of launches, and the same reason.
     let told = seen
         .diagnostics()
         .into_iter()
@@ -147,7 +147,7 @@ fn people_read_the_same_words() {
     );
 }
 
-/// Plugins that are odd and serve: with the memory that flightdeck may take, and the longest grace.
+/// Unusual plugins that serve, with the limit for flightdeck's memory in MB.
 const SERVING: &[(&str, u64)] = &[
     ("good", SMALL),
     ("tcp", SMALL),
@@ -157,7 +157,7 @@ const SERVING: &[(&str, u64)] = &[
     ("floods", SMALL),
     ("floods-by-stream", SMALL),
     ("schema-without-provider", SMALL),
-    // 70 MB on the wire: as they came, and as they are kept.
+    // The schema has 70 MB in the message, and is also kept decoded.
     ("schema-large", 450),
 ];
 
@@ -191,7 +191,7 @@ fn a_plugin_that_is_odd_and_serves_is_served() {
     );
 }
 
-/// What the verdict tells to do is heeded.
+/// Follows the remedy of the verdict.
 #[test]
 fn s0_05_a_tcp_port_without_a_certificate_is_taken_where_encryption_is_switched_off() {
     let bench = Bench::new("tcp-without-certificate");
@@ -277,7 +277,7 @@ fn a_child_that_has_left_the_group_holds_nobody_up_and_ends_with_its_plugin() {
         );
         assert_eq!(phases(attempt), SAID);
     }
-    // Two launches started two of them, which ended with their plugins.
+    // Two launches started one daemon each; both ended with their plugins.
     assert_eq!(bench.alive(), Vec::<String>::new());
 }
 

@@ -1,5 +1,4 @@
-//! A deploy as a trace, sent to a collector of the test, which takes what an OpenTelemetry
-//! collector takes: OTLP over HTTP.
+//! Tests of traces: a deploy is exported to a collector of the test over OTLP/HTTP.
 
 use crate::bench::{Bench, says};
 use crate::busy::SOON;
@@ -13,11 +12,11 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Answers everybody with one status until the test ends.
+/// Collector that answers every request with one status until the test ends.
 struct Collector {
     address: SocketAddr,
     spans: Arc<Mutex<Vec<Span>>>,
-    /// The first line and the headers of each request.
+    /// Request line and headers of each request.
     heads: Arc<Mutex<Vec<String>>>,
 }
 
@@ -91,7 +90,7 @@ fn failed(span: &Span) -> bool {
     status.is_some_and(|s| s.code() == StatusCode::Error)
 }
 
-/// The one span of this name within another.
+/// The only span of this name within another.
 fn within<'s>(all: &'s [Span], outer: &Span, name: &str) -> &'s Span {
     let inner: Vec<&Span> = all
         .iter()
@@ -129,7 +128,7 @@ fn a_deploy_is_a_trace_with_its_operations_their_attempts_and_their_calls() {
     let operation = within(&all, deploy, "create fake_thing.x");
     assert_eq!(attribute(operation, "flightdeck.outcome"), "done");
     within(&all, deploy, "create lab_bucket.good");
-    // Asked three times for its plan, and once to apply it.
+    // Three attempts of the plan call, and one apply call.
     let attempts: Vec<(String, &Span)> = all
         .iter()
         .filter(|s| s.parent_span_id == operation.span_id)
@@ -186,7 +185,7 @@ fn traces_that_do_not_arrive_are_told_once_and_keep_no_deploy_from_its_end() {
     let nobody = format!("http://{}", taken.local_addr().unwrap());
     drop(taken);
     let refusing = Collector::answering("503 Service Unavailable");
-    // Takes what comes, and never answers.
+    // Accepts connections and never answers.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     for (url, why) in [
         (format!("http://{}", silent.local_addr().unwrap()), ""),

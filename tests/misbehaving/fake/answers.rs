@@ -18,13 +18,13 @@ struct Answer {
     name: Option<String>,
     answer: String,
     error: bool,
-    /// Whether an identity that cannot be read comes with it.
+    /// Adds an identity that cannot be decoded.
     #[serde(default)]
     unreadable_identity: bool,
 }
 
 impl Answer {
-    /// The answer that the test chose for this call, if it chose one.
+    /// Answer that the test chose for this call, if any.
     fn chosen(call: &str, prior: &Value, planned: &Value) -> Result<Option<Self>, Status> {
         let Ok(text) = std::fs::read_to_string(crate::folder().join("answers.json")) else {
             return Ok(None);
@@ -40,7 +40,7 @@ impl Answer {
         }))
     }
 
-    /// The object of the answer; `None` where the answer has no object, which is not null.
+    /// Object of the answer; `None` if the answer has no object, which differs from null.
     fn object(&self, prior: &Value, planned: &Value) -> Option<Value> {
         let null = || Value::null(thing());
         let finished = || match planned.is_null() {
@@ -72,7 +72,7 @@ impl Answer {
     }
 }
 
-/// Answers a call of the provider's service; `None` for those that every fake answers alike.
+/// Answers a call of the provider's service; `None` for calls that every fake answers alike.
 pub(super) fn answer(method: &str, request: &Bytes) -> Result<Option<Bytes>, Status> {
     Ok(Some(match method {
         "GetProviderSchema" => schema(),
@@ -101,7 +101,7 @@ fn value(sent: Option<pb::DynamicValue>) -> Result<Value, Status> {
 }
 
 fn sent(value: &Value) -> Result<pb::DynamicValue, Status> {
-    // A value of another type, which the test asked for, is encoded as what it is.
+    // A value of a wrong type, which the test requested, is encoded with its own type.
     let ty = if value.is_null() {
         &thing()
     } else {

@@ -1,4 +1,4 @@
-//! Applies of the fake, and what it does wrong in each.
+//! Apply calls of the fake, and their faults.
 
 use cty::{Type, Value};
 use prost::Message;
@@ -20,7 +20,7 @@ pub(super) fn apply(name: &str, request: Bytes) -> Result<Bytes, Status> {
         ..Default::default()
     };
     match name {
-        // As providers on the old SDK may: what was planned is not what is there after a change.
+        // Providers on the old SDK may return a value that differs from the plan.
         "legacy-other-note" => {
             reply.legacy_type_system = true;
             if !planned.is_null() && !value(request.prior_state)?.is_null() {
@@ -39,7 +39,7 @@ pub(super) fn apply(name: &str, request: Bytes) -> Result<Bytes, Status> {
         "apply-other-value" => {
             reply.new_state = sent(&with(&made, "name", Value::string("another")))?
         }
-        // A number that the wire can carry, and no state.
+        // Infinity can be sent over the protocol, but not stored in a state.
         "apply-endless" => {
             reply.new_state = sent(&with(&made, "size", Value::number(cty::Number::infinity())))?
         }
@@ -60,7 +60,7 @@ pub(super) fn apply(name: &str, request: Bytes) -> Result<Bytes, Status> {
             "the thing was made and its note was not written",
         )),
         "apply-last-words" => {
-            // Said right before the answer: the pipe may be read after it.
+            // Written right before the answer, so the pipe may be read after it.
             let many: String = (1..=600)
                 .map(|n| format!("[INFO] line {n} {}\n", "x".repeat(80)))
                 .collect();

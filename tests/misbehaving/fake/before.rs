@@ -1,4 +1,4 @@
-//! What can go wrong before a plugin listens: how it ends, what it prints, what it leaves behind.
+//! Faults before a plugin listens: exits, output, and processes left behind.
 
 use crate::{GO_PANIC, count, flood, sleep};
 use rustix::process::{Signal, getpid, kill_process};
@@ -6,15 +6,15 @@ use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode};
 
-/// The words of a go-plugin that was not started by its own host.
+/// Message of a go-plugin program that was started by hand.
 const GO_PLUGIN_REFUSAL: &str = "This binary is a plugin. These are not meant to be executed directly.\n\
     Please execute the program that consumes these plugins, which will\n\
     load any plugins automatically\n";
 
-/// Bytes of a line that has no end: no memory shall hold them.
+/// Length of an endless line, which flightdeck must not buffer.
 const ENDLESS: usize = 1 << 30;
 
-/// Misbehaves as the name says; `None` for one that comes as far as a handshake by itself.
+/// Runs the fault of this name; `None` if the fault comes after the handshake.
 pub(crate) fn misbehave(name: &str) -> Option<ExitCode> {
     let said = |line: &str| {
         println!("{line}");
@@ -102,10 +102,9 @@ pub(crate) fn misbehave(name: &str) -> Option<ExitCode> {
     None
 }
 
-/// Ends by a signal that it sends itself.
+/// Ends by a signal that it sends to itself.
 fn die_of(signal: Signal) -> ! {
-    // The Rust runtime's own handler takes the first SIGSEGV and gives the signal back to the
-    // system.
+    // The Rust runtime's handler takes the first SIGSEGV and restores the default action.
     loop {
         kill_process(getpid(), signal).ok();
         std::thread::sleep(std::time::Duration::from_millis(1));
@@ -117,7 +116,7 @@ fn write(bytes: &[u8]) {
     out.write_all(bytes).and_then(|()| out.flush()).ok();
 }
 
-/// Leaves nothing of the pipe that stdout was.
+/// Replaces stdout by `/dev/null`, which closes the pipe.
 pub(crate) fn close_stdout() {
     let nothing = std::fs::File::options().write(true).open("/dev/null");
     if let Err(error) = nothing.and_then(|nothing| Ok(rustix::stdio::dup2_stdout(nothing)?)) {
@@ -125,8 +124,8 @@ pub(crate) fn close_stdout() {
     }
 }
 
-/// A child that holds our pipes and outlives us unless somebody ends it; in a process group of its
-/// own if `away`.
+/// Starts a child that holds the plugin's pipes and outlives it; in its own process group if
+/// `away`.
 pub(crate) fn grandchild(away: bool) {
     let mut command = Command::new("sleep");
     command.arg("600");

@@ -1,4 +1,4 @@
-//! The plugin's socket: where it listens, what it announces, and what it does with those who come.
+//! Socket of the plugin: its address, its handshake line, and its faults on connections.
 
 use std::io;
 use std::pin::Pin;
@@ -18,7 +18,7 @@ enum Listener {
     Tcp(TcpListener),
 }
 
-/// The socket and the line that tells of it.
+/// Socket and its handshake line.
 pub(crate) struct Door {
     listener: Listener,
     tls: Option<Arc<rustls::ServerConfig>>,
@@ -47,7 +47,7 @@ impl Door {
         };
         match name {
             "socket-missing" => address = Address::Unix("/nonexistent/fake.sock".into()),
-            // Bound and let go: nobody listens there any more.
+            // The port was bound and released, so nobody listens there.
             "port-closed" => {
                 let gone = TcpListener::bind("127.0.0.1:0").await?;
                 address = Address::Tcp(gone.local_addr()?);
@@ -90,8 +90,7 @@ impl Door {
         })
     }
 
-    /// The next connection that the server is to have; what the name wants done to others is done
-    /// here.
+    /// Next connection for the server; connections that the fault affects are handled here.
     pub(crate) async fn next(&self, name: &str, cut: &CancellationToken) -> io::Result<Connection> {
         // Ends with the process.
         loop {
@@ -147,7 +146,7 @@ fn bent(config: &rustls::ServerConfig, alpn: Vec<Vec<u8>>) -> Arc<rustls::Server
     Arc::new(config)
 }
 
-/// A connection that can be cut while the process goes on.
+/// Connection that can be cut while the process continues.
 pub(crate) struct Connection {
     stream: Box<dyn Stream>,
     cut: Pin<Box<WaitForCancellationFutureOwned>>,

@@ -1,7 +1,6 @@
-//! A plugin that misbehaves, for the tests. What it does wrong is its first argument, or else part
-//! of its own file name (`terraform-provider-NAME`), so that several of them can lie in one
-//! workspace; `good` does nothing wrong. What it has to remember from launch to launch is a file in
-//! `FAKE_PLUGIN_DIR`.
+//! Plugin with a fault, for the tests. The name of the fault is its first argument, or else part of
+//! its file name (`terraform-provider-NAME`), so that one workspace can contain several; `good` has
+//! no fault. Data that outlives a launch is a file in `FAKE_PLUGIN_DIR`.
 
 mod answers;
 mod apply;
@@ -14,10 +13,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The folder that belongs to one test.
+/// Variable with the directory of one test.
 const FOLDER: &str = "FAKE_PLUGIN_DIR";
-/// The opening of every Go program's end by an error in itself; the path and the numbers are made
-/// up.
+/// First lines of a Go panic; path and numbers are invented.
 const GO_PANIC: &str = "panic: runtime error: invalid memory address or nil pointer dereference\n\
     [signal SIGSEGV: segmentation violation code=0x1 addr=0x0 pc=0x4a2f31]\n\n\
     goroutine 42 [running]:\nacme/internal/provider.(*thing).Change(0x0, {0xc000124000, 0x2})\n\
@@ -27,7 +25,7 @@ fn folder() -> PathBuf {
     std::env::var_os(FOLDER).map_or_else(std::env::temp_dir, PathBuf::from)
 }
 
-/// Adds a line to a file of the test and says how many it has now.
+/// Adds a line to a file of the test; returns the new number of lines.
 fn count(file: &str) -> usize {
     let path = folder().join(file);
     let written = std::fs::File::options()
@@ -44,24 +42,24 @@ fn count(file: &str) -> usize {
         .count()
 }
 
-/// Nothing more, for longer than any test waits.
+/// Sleeps longer than any test waits.
 fn sleep() -> ! {
     loop {
         std::thread::sleep(std::time::Duration::from_secs(3_600));
     }
 }
 
-/// Ends as a Go program does that met an error in itself.
+/// Exits like a Go program after a panic.
 #[allow(
     clippy::disallowed_methods,
-    reason = "to end without a word to anybody is what it is for"
+    reason = "the fake exits without cleanup on purpose"
 )]
 fn panic_like_go() -> ! {
     eprint!("{GO_PANIC}");
     std::process::exit(2)
 }
 
-/// Ends as a Go program does that a signal ends: every goroutine, and the registers last.
+/// Exits like a Go program after a fatal signal: all goroutines, and the registers last.
 #[allow(clippy::disallowed_methods, reason = "as above")]
 fn abort_like_go() -> ! {
     let mut text = "SIGABRT: abort\nPC=0x40866e m=0 sigcode=0\n\n".to_owned();
@@ -75,8 +73,8 @@ fn abort_like_go() -> ! {
     std::process::exit(2)
 }
 
-/// `lines` lines of a hundred bytes each on standard error, as a log gone wild has them, and a last
-/// one of its own.
+/// Writes `lines` lines of a hundred bytes to standard error, like an excessive log, and then a
+/// different last line.
 fn flood(lines: usize) {
     let line = format!(
         "[DEBUG] {}\n",
@@ -85,7 +83,7 @@ fn flood(lines: usize) {
     let chunk = line.repeat(1_000);
     let mut err = std::io::stderr().lock();
     for _ in 0..lines / 1_000 {
-        // Who does not read any more is no concern of a log.
+        // A log ignores write errors after its reader has gone.
         err.write_all(chunk.as_bytes()).ok();
     }
     err.write_all(b"[WARN] the flood is over\n").ok();

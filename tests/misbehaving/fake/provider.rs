@@ -1,5 +1,5 @@
-//! The provider itself: one resource type, `fake_thing`, whose answers are good unless the name
-//! says how they are bent.
+//! Provider service with one resource type, `fake_thing`. Its answers are correct unless the name
+//! selects a fault.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::apply::apply;
 use crate::serve::Fake;
 use crate::{count, flood, panic_like_go};
 
-/// Protocol field numbers that stand for nothing, with bytes that are cut off.
+/// Bytes of an invalid message: the length of field 1 exceeds the message.
 pub(super) const NONSENSE: &[u8] = b"\x0a\xff\xff\xff\xff\x0f this is no message";
 
 pub(super) fn thing() -> Type {
@@ -44,7 +44,7 @@ pub(super) fn sent(value: &Value) -> Result<Option<pb::DynamicValue>, Status> {
     }))
 }
 
-/// The object with one attribute set.
+/// Object with one attribute set.
 pub(super) fn with(object: &Value, name: &str, to: Value) -> Value {
     let mut all: BTreeMap<_, _> = object
         .as_map()
@@ -98,7 +98,7 @@ pub(crate) async fn answer(fake: &Fake, method: &str, request: Bytes) -> Result<
         ("schema-never", "GetProviderSchema") => std::future::pending().await,
         ("takes-all-memory-in-apply", "ApplyResourceChange") => {
             count("applying");
-            // Until somebody stops it; where nobody does, not all of a machine's memory after all.
+            // Allocates until the process is killed, up to 4 GB.
             let all: Vec<Vec<u8>> = (0..64).map(|_| vec![1; 64 << 20]).collect();
             drop(all);
         }
@@ -111,7 +111,7 @@ pub(crate) async fn answer(fake: &Fake, method: &str, request: Bytes) -> Result<
         ("throttled-in-stage", "PlanResourceChange") if count("plans") <= 2 => {
             return Err(Status::resource_exhausted("too many requests, slow down"));
         }
-        // The first plan is of the stage.
+        // The first plan call is that of the stage.
         ("busy-in-plan", "PlanResourceChange") if matches!(count("plans"), 2 | 3) => {
             return Err(Status::unavailable("the service is being restarted"));
         }
@@ -138,7 +138,7 @@ pub(crate) async fn answer(fake: &Fake, method: &str, request: Bytes) -> Result<
         "ReadResource" => read(request),
         "PlanResourceChange" => plan(name, request),
         "ApplyResourceChange" => apply(name, request),
-        // Each time another one, and nobody has asked for anything else.
+        // Returns another value for each call, although the arguments are equal.
         "CallFunction" => {
             let ticket = cty::msgpack::encode(&Value::number(count("tickets")), &Type::Number)
                 .map_err(bad)?;
@@ -161,7 +161,7 @@ pub(crate) async fn answer(fake: &Fake, method: &str, request: Bytes) -> Result<
 
 #[allow(
     clippy::disallowed_methods,
-    reason = "to end in the middle of a call is what it is for"
+    reason = "the fake exits in the middle of a call on purpose"
 )]
 fn leave() -> ! {
     eprintln!("[ERROR] enough of it");
@@ -172,7 +172,7 @@ pub(super) fn encoded(message: &impl Message) -> Bytes {
     message.encode_to_vec().into()
 }
 
-/// Puts another program in the place of the file that this process was started from.
+/// Replaces the file that this process was started from by another program.
 fn replace_itself() -> Result<(), Status> {
     let own = std::env::args().next().unwrap_or_default();
     let new = crate::folder().join("new");
@@ -258,8 +258,7 @@ fn schema(name: &str) -> Result<Bytes, Status> {
             return Ok(not_text(&encoded(&reply)));
         }
         "schema-large" | "schema-too-large" => {
-            // Of the shape that large providers have: many types, most of the bytes in
-            // descriptions.
+            // Like a large provider: many types, with most of the bytes in descriptions.
             let count = if name == "schema-large" { 700 } else { 3_000 };
             let words = "all that there is to know of it; ".repeat(3_030);
             for n in 0..count {
@@ -274,7 +273,7 @@ fn schema(name: &str) -> Result<Bytes, Status> {
     Ok(encoded(&reply))
 }
 
-/// The same message with the letters `MARK` in its texts replaced by bytes that are no text.
+/// Message with the letters `MARK` in its texts replaced by invalid UTF-8.
 pub(super) fn not_text(message: &Bytes) -> Bytes {
     let mut bytes = message.to_vec();
     let mut at = 0;

@@ -1,5 +1,5 @@
-//! The plugin's server: the services that every plugin has, and the provider's, whose messages go
-//! through as bytes so that they can be no message at all.
+//! gRPC server of the plugin: the services of every plugin, and the provider service, whose
+//! messages pass as bytes so that they can be invalid.
 
 use crate::listen::Door;
 use crate::provider;
@@ -27,20 +27,20 @@ use tonic::codegen::{Service, http};
 use tonic::server::{Grpc, UnaryService};
 use tonic::{Request, Response, Status};
 
-/// Lines that are said by the stream of the protocol instead of a pipe.
+/// Number of lines sent over the stdio stream of the protocol instead of a pipe.
 const SAID: usize = 200_000;
 
-/// What all services share.
+/// State that all services share.
 #[derive(Clone)]
 pub(crate) struct Fake {
     pub(crate) name: Arc<str>,
     /// Ends the process.
     end: CancellationToken,
-    /// Cuts the connections; the process goes on.
+    /// Cuts the connections while the process continues.
     pub(crate) cut: CancellationToken,
 }
 
-/// Listens, announces itself and serves until it is told to end, if it heeds that.
+/// Listens, announces itself and serves until it is asked to end, unless the fault ignores that.
 pub(crate) fn run(name: &str) -> ExitCode {
     let made = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -88,7 +88,7 @@ async fn serve(name: &str) -> std::io::Result<ExitCode> {
                 Some(Err(error))
             }
         } {
-            // One that failed is not worth telling the server.
+            // The server only gets connections that were accepted.
             if connection.is_ok() && sender.send(connection).await.is_err() {
                 break;
             }
@@ -105,7 +105,7 @@ async fn serve(name: &str) -> std::io::Result<ExitCode> {
             () = fake.end.cancelled() => {}
             _ = terminate.recv(), if !stubborn => {}
         }
-        // The answer to the call that asked for it goes out first.
+        // The call that requested the cut is answered first.
         tokio::time::sleep(Duration::from_millis(30)).await;
     };
     tokio::select! {
@@ -154,7 +154,7 @@ impl Service<http::Request<Body>> for Fake {
     }
 }
 
-/// One call of the provider's.
+/// One call of the provider service.
 struct Call {
     fake: Fake,
     method: String,
@@ -174,7 +174,7 @@ impl UnaryService<Bytes> for Call {
     }
 }
 
-/// Messages as the bytes that they are.
+/// Codec that passes messages as bytes.
 #[derive(Clone, Copy)]
 struct Raw;
 
