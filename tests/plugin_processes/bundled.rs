@@ -1,5 +1,4 @@
-//! The bundled providers as they are launched in real life: found by their address, served by the
-//! program itself.
+//! Tests of the bundled providers' launch: found by address, served by the program itself.
 
 use crate::kit::*;
 use flightdeck::engine::plugin::find::{

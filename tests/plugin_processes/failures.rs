@@ -1,5 +1,5 @@
-//! Failing at the start: counted exactly, tried again where that may help, nothing left of the
-//! process. The many ways to fail are rows of `tests/misbehaving`.
+//! Tests of launch failures: exact counts, retries, and no remaining process. Further failures are
+//! rows of `tests/misbehaving`.
 
 use crate::kit::*;
 use flightdeck::engine::plugin::{PluginError, PluginSettings, SpawnSpec, Start};
@@ -8,8 +8,8 @@ use flightdeck::engine::words::PluginState;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Launches until the plugin is given up or found incompatible, and checks kind, words, count and
-/// cleanliness.
+/// Launches until the plugin gives up or is incompatible; checks verdict, text, count, and that no
+/// process is left.
 async fn fails(
     settings: PluginSettings,
     bench: &Bench,
@@ -216,7 +216,7 @@ async fn five_launches_by_default_and_not_one_more() {
         .chain(["gave up"])
         .collect();
     assert_eq!(bench.ear.states(), expected);
-    // An operator's start counts afresh; a demand does not try at all.
+    // An operator's start resets the counter; a call from the pool does not launch at all.
     plugin.ready().await.expect_err("failed for good");
     assert_eq!(bench.count("launched"), 5);
     plugin.start().await.expect_err("gives up again");

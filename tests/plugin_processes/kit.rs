@@ -1,5 +1,5 @@
-//! What the tests share: an observer that can be waited for, plugins made of shell scripts, looks
-//! at `/proc`.
+//! Shared parts of the tests: an event recorder that can be awaited, plugins made of shell scripts,
+//! and reads of `/proc`.
 
 use flightdeck::engine::plugin::{
     Connection, Plugin, PluginObserver, PluginSettings, Plugins, SpawnSpec, Start,
@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// Longest wait of any test for anything.
+/// Longest wait of any test.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Keeps every event, and wakes up who waits for one.
+/// Records every event, and wakes waiting tests.
 pub struct Ear(watch::Sender<Vec<PluginEvent>>);
 
 impl PluginObserver for Ear {
@@ -36,7 +36,7 @@ impl Ear {
         self.0.borrow().clone()
     }
 
-    /// Waits until `look` finds something in the events.
+    /// Waits until `look` returns a value for the events.
     pub async fn until<T>(&self, what: &str, look: impl Fn(&[PluginEvent]) -> Option<T>) -> T {
         let mut events = self.0.subscribe();
         let found = async {
@@ -53,7 +53,7 @@ impl Ear {
         }
     }
 
-    /// The states in their order, as words.
+    /// Names of the states, in order.
     pub fn states(&self) -> Vec<&'static str> {
         let word = |e: &PluginEvent| {
             if let PluginEvent::State { state, .. } = e {
@@ -65,7 +65,7 @@ impl Ear {
         self.all().iter().filter_map(word).collect()
     }
 
-    /// The last record of each attempt.
+    /// Latest event of each launch attempt.
     pub fn attempts(&self) -> Vec<LaunchAttempt> {
         let mut ended = Vec::new();
         for event in self.all() {
@@ -92,7 +92,7 @@ impl Ear {
     }
 }
 
-/// Short limits, so that failing is quick.
+/// Short limits, so that failures are quick.
 pub fn settings() -> PluginSettings {
     let mut settings = PluginSettings::default();
     settings.launch.backoff = vec![Duration::from_millis(5)];
@@ -113,7 +113,7 @@ pub fn found() -> PluginFound {
     }
 }
 
-/// A plugin that is the shell running `script`; `$1` is the folder of the test.
+/// Plugin that is a shell with `script`; `$1` is the directory of the test.
 pub fn shell(script: &str, folder: &Path) -> Start {
     let args = ["-c", script, "plugin"]
         .iter()
@@ -164,7 +164,7 @@ impl Bench {
         self.add(shell(script, self.folder.path()))
     }
 
-    /// How many lines a file in the folder has.
+    /// Number of lines in a file of the directory.
     pub fn count(&self, file: &str) -> usize {
         std::fs::read_to_string(self.folder.path().join(file))
             .unwrap_or_default()
@@ -172,25 +172,25 @@ impl Bench {
             .count()
     }
 
-    /// The number that a script left in a file.
+    /// Number that a script wrote to a file.
     pub fn number(&self, file: &str) -> u32 {
         let text = std::fs::read_to_string(self.folder.path().join(file)).expect("file");
         text.trim().parse().expect("number")
     }
 }
 
-/// The way to a provider.
+/// Link of a provider's connection.
 pub fn link(connection: &Connection) -> &TfLink {
     connection.link().expect("a provider's")
 }
 
-/// State letter of a process, `None` when it is gone and was waited for.
+/// State letter of a process; `None` once it was reaped.
 pub fn process_state(pid: u32) -> Option<char> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat[stat.rfind(')')? + 2..].chars().next()
 }
 
-/// Waits until a process runs no more (somebody else's child may stay a zombie for a while).
+/// Waits until a process has ended; it may stay a zombie until its parent reaps it.
 pub async fn until_dead(pid: u32) {
     let dead = async {
         while !matches!(process_state(pid), None | Some('Z' | 'X')) {

@@ -1,5 +1,4 @@
-//! Plugins that come up: their phases, logs, crashes, ends, and what becomes of their
-//! grandchildren.
+//! Tests of plugins that start: phases, logs, crashes, ends, and their descendants.
 
 use std::time::Duration;
 
@@ -196,7 +195,7 @@ async fn s0_06_s0_10_a_chatty_plugin_never_blocks_and_is_heard() {
             ..tls()
         },
     );
-    // More than a pipe holds, on both streams, with one line of a megabyte, before it is done.
+    // Writes more than a pipe holds to both streams, with one line of a megabyte.
     let flood = "i=0; while [ $i -lt 3000 ]; do echo \"out $i ........................................\"; echo \"[DEBUG] err $i ....................\" >&2; i=$((i+1)); done; head -c 1000000 /dev/zero | tr '\\0' x >&2; echo >&2; echo '{\"@level\":\"error\",\"@message\":\"done\",\"@module\":\"m\"}' >&2";
     let plugin = bench.shell(&format!("echo '{}'\n{flood}\n{OBEY}", server.handshake));
     plugin.ready().await.expect("ready");
@@ -239,7 +238,7 @@ async fn what_a_plugin_has_written_can_be_waited_for() {
     plugin.ready().await.expect("ready");
     order(bench.folder.path(), "talk");
     let ends = std::time::Instant::now() + PATIENCE;
-    // Without an await: nobody reads the pipe on this thread meanwhile.
+    // No await here, so that this thread does not read the pipe meanwhile.
     while !bench.folder.path().join("said").exists() {
         assert!(std::time::Instant::now() < ends, "it said nothing");
         std::thread::sleep(Duration::from_millis(2));
@@ -357,7 +356,7 @@ async fn whoever_dies_takes_his_plugins_along() {
     until_dead(pid).await;
 }
 
-/// The process that dies in the test above; does nothing when it is run by itself.
+/// Host process that is killed in the test above; has no effect when run alone.
 #[tokio::test]
 #[ignore = "is a part of another test"]
 async fn host_for_whoever_dies() {

@@ -1,6 +1,6 @@
-//! Plugin processes from outside: real children, real sockets, every way to fail at the start, and
-//! what is left of them afterwards. The child is a shell script; where it shall be callable, the
-//! test itself answers on its socket.
+//! Tests of plugin processes with real children and real sockets: launch failures, ends, and
+//! processes left behind. The child is a shell script; if it must be callable, the test itself
+//! answers on its socket.
 
 mod bundled;
 mod failures;

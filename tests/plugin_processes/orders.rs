@@ -1,4 +1,4 @@
-//! Orders to a plugin, and pauses between its launches.
+//! Tests of orders to a plugin, and of pauses between its launches.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Unmodified providers, where the environment names an executable or a mirror.
+//! Tests of unmodified providers, if the environment names an executable or a mirror.
 
 use crate::kit::*;
 use flightdeck::engine::plugin::find::{

@@ -1,6 +1,5 @@
-//! The answering side of a plugin, in the test's own process: gRPC on a unix socket with the TLS of
-//! a plugin, just enough of the services to be launched, called and stopped. What it is asked to do
-//! to the process goes by a pipe.
+//! Server side of a plugin in the test's own process: gRPC on a Unix socket with a plugin's TLS,
+//! with the services for launch, calls and stop. Orders to the process go through a pipe.
 
 use futures_util::future::BoxFuture;
 use proto::health::health_server::{Health, HealthServer};
@@ -23,19 +22,19 @@ use tonic::codegen::{Service, http};
 use tonic::{Request, Response, Status};
 use wire::{Handshake, Identity};
 
-/// How the server behaves.
+/// Behaviour of the server.
 #[derive(Clone, Default)]
 pub struct Manner {
     pub tls: bool,
-    /// Does nothing when it is asked to shut down.
+    /// Ignores the request to shut down.
     pub stubborn: bool,
-    /// What the stdio stream carries.
+    /// Messages of the stdio stream.
     pub stdio: Vec<StdioData>,
-    /// Keeps the stdio stream open after that, as go-plugin's servers do.
+    /// Keeps the stdio stream open afterwards, as go-plugin's servers do.
     pub open_stdio: bool,
 }
 
-/// A running server.
+/// Running server.
 pub struct Server {
     pub handshake: String,
     pub socket: PathBuf,
@@ -48,8 +47,8 @@ impl Drop for Server {
     }
 }
 
-/// The pipe by which a script waits for orders. Opened for both ways so that nobody waits for the
-/// other end.
+/// Named pipe through which a script receives orders. Opened for reading and writing, so that open
+/// never blocks.
 pub fn pipe(folder: &Path) -> std::fs::File {
     let path = folder.join("orders");
     if !path.exists() {
@@ -71,8 +70,8 @@ pub fn order(folder: &Path, word: &str) {
     writeln!(pipe(folder), "{word}").expect("ordered");
 }
 
-/// What a script does after its handshake: waits for an order, and ends as it says. It opens the
-/// pipe for both ways first, so that an order given before it listens is not lost.
+/// End of a script, after its handshake: waits for an order and ends accordingly. It opens the pipe
+/// for reading and writing first, so that an earlier order is not lost.
 pub const OBEY: &str = r#"
 exec 3<>"$1/orders"
 read word <&3
@@ -133,7 +132,7 @@ impl Server {
         }
     }
 
-    /// A script that announces this server and then obeys.
+    /// Script that announces this server and then waits for an order.
     pub fn script(&self) -> String {
         format!("echo '{}'\n{OBEY}", self.handshake)
     }
@@ -175,7 +174,7 @@ impl AsyncWrite for Connection {
     }
 }
 
-/// All services behind one door.
+/// All services of the server.
 #[derive(Clone)]
 struct All {
     folder: PathBuf,

@@ -1,4 +1,4 @@
-//! What the tests share: a pool over bundled providers, and values from JSON by schema.
+//! Shared parts of the tests: a pool with bundled providers, and values from JSON by schema.
 
 use cty::schema::{Block, NestedBlock, Nesting};
 use cty::{Path, Value};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Nothing that is waited for takes longer, however busy the machine.
+/// Limit of every wait, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(300);
 pub const LAB: &str = "flightdeck.internal/bundled/lab";
 
@@ -31,12 +31,12 @@ impl Bench {
         Self::serving(slots, ServiceSettings::default())
     }
 
-    /// With this many processes, idle and replaced after so long; looked at all the time.
+    /// Creates a pool with these limits, which it checks every 10 ms.
     pub fn serving(slots: u32, service: ServiceSettings) -> Self {
         Self::made(slots, service, Duration::from_millis(10))
     }
 
-    /// Looked at no more often than that.
+    /// Creates a pool that checks its limits at this interval.
     pub fn looking(slots: u32, every: Duration) -> Self {
         Self::made(slots, ServiceSettings::default(), every)
     }
@@ -67,7 +67,7 @@ impl Bench {
         }
     }
 
-    /// Declares a bundled provider, served by the program under test itself.
+    /// Declares a bundled provider, served by the program under test.
     pub async fn declare(&self, name: &str) -> PluginId {
         let executable = env!("CARGO_BIN_EXE_flightdeck");
         let spec = SpawnSpec {
@@ -85,7 +85,7 @@ impl Bench {
             .await
     }
 
-    /// Declares the lab as a script of ours, which can be changed while it is in use.
+    /// Declares the lab as a script that can be changed while it is in use.
     pub async fn declare_script(&self) -> PluginId {
         self.script("");
         let executable = self.folder.path().join("provider");
@@ -100,7 +100,7 @@ impl Bench {
             .await
     }
 
-    /// Writes the script anew, in one step: it does `first`, and is the lab then.
+    /// Replaces the script atomically: it runs `first`, and then the lab.
     pub fn script(&self, first: &str) {
         use std::os::unix::fs::PermissionsExt as _;
         let program = env!("CARGO_BIN_EXE_flightdeck");
@@ -114,7 +114,7 @@ impl Bench {
         std::fs::rename(new, path).expect("put there");
     }
 
-    /// Waits until what is seen is so.
+    /// Waits until the view matches a condition.
     pub async fn until(&self, what: &str, is_so: impl Fn(&View) -> bool) {
         let seen = async {
             while !self.bus.with_view(&is_so) {
@@ -126,12 +126,12 @@ impl Bench {
         }
     }
 
-    /// What is seen of one plugin.
+    /// View of one plugin.
     pub fn plugin(&self, id: &PluginId) -> PluginView {
         self.bus.with_view(|v| v.plugins[id].clone())
     }
 
-    /// All that was said of ours among the lines of plugins.
+    /// flightdeck's own lines in the plugins' logs.
     pub fn notes(&self, events: &[Arc<Event>]) -> Vec<String> {
         let note = |e: &Arc<Event>| match &e.kind {
             EventKind::Plugin(PluginEvent::Log { line }) if line.stream == LogStream::Engine => {
@@ -142,12 +142,12 @@ impl Bench {
         events.iter().filter_map(note).collect()
     }
 
-    /// The lab's first configuration, configured.
+    /// The lab with the configuration of `provider.lab`.
     pub async fn lab(&self, config: Json) -> Arc<dyn Provider> {
         self.lab_as("provider.lab", config).await.0
     }
 
-    /// The lab for one configuration; and whether it had been given this configuration before.
+    /// The lab with one configuration; true if it had this configuration before.
     pub async fn lab_as(&self, key: &str, config: Json) -> (Arc<dyn Provider>, bool) {
         let plain = self.pool.plain(LAB, &self.ctx).await.expect("it comes up");
         let schema = plain.known_schema().expect("known once it is up");
@@ -170,7 +170,7 @@ impl Bench {
         (provider, done)
     }
 
-    /// Waits until the call that makes a resource has been sent.
+    /// Waits until the call that creates a resource has been sent.
     pub async fn until_runs(&self, address: &str) {
         let runs = |call: &CallView| {
             call.method == "ApplyResourceChange"
@@ -187,7 +187,7 @@ impl Bench {
             .unwrap_or_else(|_| panic!("{address} is not being made"));
     }
 
-    /// Every process of a plugin that was launched so far and lives.
+    /// Pids of all launched processes that still run.
     pub fn all_pids(&self) -> Vec<u32> {
         let all = self.bus.with_view(|v| {
             let attempts = v.plugins.values().flat_map(|p| &p.attempts);
@@ -210,7 +210,7 @@ impl Bench {
     }
 }
 
-/// Whether a process runs and is not waited for to be buried.
+/// True if a process runs and is not a zombie.
 pub fn is_alive(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat
@@ -232,7 +232,7 @@ pub fn found(address: &str, executable: &str) -> PluginFound {
     }
 }
 
-/// A whole value of a block from the parts that matter.
+/// Complete value of a block from the given attributes.
 pub fn fill(block: &Block, json: &Json) -> Value {
     let attribute = |name: &str, a: &cty::schema::Attribute| match json.get(name) {
         Some(given) => cty::json::decode_value(given, &a.implied_type()).expect("fits"),
@@ -261,7 +261,7 @@ pub fn attr(value: &Value, name: &str) -> Value {
     value.get_attr(name).expect("an attribute")
 }
 
-/// A thing of the lab with a fault.
+/// Thing of the lab with a fault.
 pub fn thing(provider: &dyn Provider, name: &str, fault: Json) -> Value {
     let mut json = json!({"name": name});
     if !fault.is_null() {
@@ -271,8 +271,8 @@ pub fn thing(provider: &dyn Provider, name: &str, fault: Json) -> Value {
     fill(&schema.resources["lab_thing"].block, &json)
 }
 
-/// Plans and applies the creation of a thing whose configuration leaves nothing to the merge with a
-/// prior.
+/// Plans and applies the creation of a thing. All attributes are configured, so the plan needs no
+/// merge with a prior state.
 pub async fn create(
     provider: &dyn Provider,
     config: Value,

@@ -1,4 +1,4 @@
-//! More than one process for a configuration, and none where nobody needs one.
+//! Tests of several processes for one configuration, and of idle processes.
 
 use crate::kit::*;
 use flightdeck::engine::calls::{CallContext, ProviderError};
@@ -35,7 +35,7 @@ async fn a_second_process_is_started_when_somebody_waits_and_serves_the_same_con
         },
         async {
             bench.until_runs("lab_thing.b").await;
-            // While the first is still at its one: by two processes.
+            // The first process is still busy, so two processes have calls.
             let running = bench.bus.with_view(|v| {
                 let mut by: Vec<_> = v.calls.values().map(|c| c.plugin.clone()).collect();
                 by.sort();
@@ -58,7 +58,7 @@ async fn a_second_process_is_started_when_somebody_waits_and_serves_the_same_con
         written.contains("\"a\"") && written.contains("\"b\""),
         "{written}"
     );
-    // Both end with another configuration, which begins with one process.
+    // Another configuration ends both processes and starts one.
     bench.lab(json!({"region": "elsewhere"})).await;
     assert_eq!(bench.all_pids().len(), 1);
     bench.pool.shutdown().await;
@@ -107,7 +107,7 @@ async fn a_process_that_nobody_uses_ends_is_said_so_and_starts_with_the_next_cal
         .lab(json!({"file": bench.folder.path().join("only.json")}))
         .await;
     let old = bench.plugin(&id).pid.expect("it runs");
-    // Longer than the limit, and in use all the time.
+    // The call takes longer than the idle limit, and the process stays.
     let slow = thing(&*lab, "slow", json!({"kind": "latency", "ms": 1_000}));
     let made = create(&*lab, slow, "lab_thing.slow", &bench.ctx).await;
     assert_eq!(made.expect("answered").diagnostics, []);
@@ -121,7 +121,7 @@ async fn a_process_that_nobody_uses_ends_is_said_so_and_starts_with_the_next_cal
     );
     assert!(!is_alive(old));
     assert!(bench.pool.blocked().is_empty(), "nothing is wrong with it");
-    // The same handle: it comes up again, with its configuration.
+    // The same handle starts a new process with its configuration.
     let made = create(
         &*lab,
         thing(&*lab, "later", json!(null)),

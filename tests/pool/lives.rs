@@ -1,4 +1,4 @@
-//! Providers through the pool when all goes well.
+//! Tests of providers through the pool, without failures.
 
 use crate::kit::*;
 use cty::{Type, Value};
@@ -27,7 +27,7 @@ async fn s1_08_an_object_is_made_read_changed_and_removed() {
     let state = made.new_state.expect("a state");
     assert!(state.is_wholly_known() && attr(&state, "revision") == Value::int(1));
 
-    // As it comes out of a state file, through the upgrade, and read again.
+    // Encode the state as a state file has it, upgrade it, and read it again.
     let ty = lab.known_schema().expect("known").resources["lab_thing"]
         .implied_type()
         .clone();
@@ -54,7 +54,7 @@ async fn s1_08_an_object_is_made_read_changed_and_removed() {
         .expect("answered");
     assert_eq!(read.state, state);
 
-    // What forces a replacement is named.
+    // The plan names the attributes that force a replacement.
     let mut changed = state.as_map().map(cty::Members::to_map).expect("an object");
     changed.insert(
         "triggers".into(),
@@ -94,7 +94,7 @@ async fn s1_08_an_object_is_made_read_changed_and_removed() {
             .is_null()
     );
 
-    // Every one of them was a call that somebody could see.
+    // Each of them was a visible call.
     let view = bench.bus.view();
     let count = |method: &str| {
         view.latencies
@@ -175,10 +175,10 @@ async fn each_configuration_has_a_process_and_the_first_serves_what_needs_none()
     let ids = [&a, &b, &plain].map(|p| p.info().plugin.to_string());
     assert_eq!(ids, ["bundled/lab", "bundled/lab#2", "bundled/lab"]);
     assert_eq!(bench.pids().len(), 2);
-    // One schema for all processes of the executable.
+    // All processes of an executable share one schema.
     let schemas = [&a, &b].map(|p| p.known_schema().expect("known"));
     assert!(std::sync::Arc::ptr_eq(&schemas[0], &schemas[1]));
-    // The same again is what is there already.
+    // The same configuration uses the existing process.
     let pids = bench.pids();
     let (_, done) = bench.lab_as("provider.lab.west", west).await;
     assert!(done);
@@ -203,7 +203,7 @@ async fn another_configuration_gets_a_fresh_process_once_running_calls_have_ende
     let after = bench.pids();
     assert_eq!(after.len(), 1);
     assert_ne!(before, after);
-    // A handle from before goes to the new process.
+    // An earlier handle uses the new process.
     let config = thing(&*lab, "later", json!(null));
     assert_eq!(
         create(&*lab, config, "lab_thing.later", &bench.ctx)

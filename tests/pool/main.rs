@@ -1,5 +1,5 @@
-//! The pool over real processes: the bundled providers, and whatever a filesystem mirror holds that
-//! the environment names. Processes, crashes and configurations are real; nothing is faked.
+//! Tests of the pool with real processes: bundled providers, and providers from a filesystem mirror
+//! that the environment names. Processes, crashes and configurations are real.
 
 mod kit;
 mod leases;

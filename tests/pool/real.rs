@@ -1,4 +1,4 @@
-//! Unmodified providers, from the filesystem mirror that `FLIGHTDECK_TEST_MIRROR` names
+//! Tests of unmodified providers, from the filesystem mirror that `FLIGHTDECK_TEST_MIRROR` names
 //! (`HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/terraform-provider-TYPE…`).
 
 use crate::kit::*;
@@ -16,7 +16,7 @@ fn children(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Address and executable of every unpacked provider of this platform.
+/// Address and executable of every unpacked provider for this platform.
 fn providers(mirror: &Path) -> Vec<(String, PathBuf)> {
     let name = |p: &Path| {
         p.file_name()
@@ -88,7 +88,7 @@ async fn every_provider_of_the_mirror_says_what_it_is_and_checks_a_configuration
             schema.capabilities,
         );
         assert!(schema.resources.len() + schema.data_sources.len() + schema.functions.len() > 0);
-        // Every type has values: what a schema implies can be sent, and the provider reads it.
+        // A value can be encoded for every type, and the provider decodes it.
         let nothing = fill(&schema.provider.block, &serde_json::json!({}));
         let checked = provider
             .validate_provider(nothing, &bench.ctx)
@@ -102,7 +102,7 @@ async fn every_provider_of_the_mirror_says_what_it_is_and_checks_a_configuration
             let config = fill(&resource.block, &serde_json::json!({}));
             let checked = provider.validate_resource(name, config, &bench.ctx).await;
             let checked = checked.unwrap_or_else(|e| panic!("{name}: {e}"));
-            // What is required and not there is an error of the configuration, with words.
+            // A missing required attribute is a diagnostic with a summary.
             assert!(
                 checked.diagnostics.iter().all(|d| !d.summary.is_empty()),
                 "{name}"
@@ -120,7 +120,7 @@ async fn every_provider_of_the_mirror_says_what_it_is_and_checks_a_configuration
     }
 }
 
-/// A create and a read of a provider of protocol 5 that needs no account.
+/// Creates and reads an object of a protocol 5 provider that needs no account.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_provider_of_protocol_5_makes_an_object() {
     let path = std::env::var_os("FLIGHTDECK_TEST_MIRROR").map(PathBuf::from);
@@ -206,7 +206,7 @@ async fn a_provider_of_protocol_5_makes_an_object() {
             .await;
         let parsed = called.expect("answered").result.expect("parsed");
         assert_eq!(attr(&parsed, "month"), cty::Value::int(11));
-        // As an expression calls it.
+        // Calls a function as an expression does.
         let function = bench
             .pool
             .functions()

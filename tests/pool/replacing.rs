@@ -1,5 +1,5 @@
-//! One process takes the place of another while calls go on: since its file has changed, or since
-//! it is worn. No call is lost, and it is said as it happens.
+//! Tests of the replacement of a process while calls run: after a change of its file, or past a
+//! limit. No call is lost, and events report each step.
 
 use crate::kit::*;
 use flightdeck::engine::bus::Update;
@@ -46,8 +46,8 @@ async fn s0_03_a_changed_file_is_taken_while_calls_go_on_and_none_of_them_is_los
         assert!(is_alive(old) && is_alive(new), "both at once");
         assert!(matches!(view.state, PluginState::Ready { .. }));
         assert_eq!(view.restarts, 0, "nothing was interrupted");
-        // The one slot is that of the new process, which knows the configuration: what it dies of
-        // does nothing to the old one's call.
+        // The slot belongs to the new process, which is configured. Its crash does not affect the
+        // old process's call.
         let crash = thing(&*lab, "new", json!({"kind": "crash", "text": "enough"}));
         let error = create(&*lab, crash, "lab_thing.new", &bench.ctx).await;
         let error = error.expect_err("crashed");
@@ -62,7 +62,7 @@ async fn s0_03_a_changed_file_is_taken_while_calls_go_on_and_none_of_them_is_los
         .until("its end", |v| v.plugins[&id].leaving.is_empty())
         .await;
     assert!(!is_alive(old));
-    // And whoever came after the crash of the new one goes on.
+    // Calls after the crash succeed.
     let later = thing(&*lab, "later", json!(null));
     let made = create(&*lab, later, "lab_thing.later", &bench.ctx).await;
     assert_eq!(made.expect("answered").diagnostics, []);
@@ -150,7 +150,7 @@ async fn one_whose_successor_does_not_come_up_goes_on_and_it_is_tried_again() {
     )
     .await;
     assert_eq!(made.expect("the old one serves").diagnostics, []);
-    // Another file is worth a try.
+    // A new file is tried at once.
     bench.script("echo repaired >&2");
     bench
         .until("the replacement", |v| {
@@ -299,7 +299,7 @@ async fn one_that_dies_when_its_file_has_changed_comes_up_from_the_new_one() {
         let error = create(&*lab, crash, &format!("lab_thing.{name}"), &bench.ctx).await;
         error.expect_err("crashed");
     };
-    // What was approved is what runs: another program does not take its place.
+    // Only approved contents may run, so another program does not take its place.
     replace_and_crash("first").await;
     bench
         .until("it to be held back", |v| {
@@ -315,13 +315,13 @@ async fn one_that_dies_when_its_file_has_changed_comes_up_from_the_new_one() {
         "{why}"
     );
     drop(pinned);
-    // What begins now takes what is there now.
+    // A new run accepts the new file.
     bench.pool.take_changed().await;
     assert_eq!(bench.pids().len(), 1);
     let made = thing(&*lab, "made", json!(null));
     let made = create(&*lab, made, "lab_thing.made", &bench.ctx).await;
     assert_eq!(made.expect("answered").diagnostics, []);
-    // Nothing rests on it: it comes up by itself, from the file that is there.
+    // No run needs the old contents, so the plugin restarts from the new file.
     let crashed = bench.plugin(&id).pid;
     replace_and_crash("second").await;
     bench

@@ -1,5 +1,5 @@
-//! What the design of a pool of provider processes asks for, statement by statement, and each
-//! defect of its first implementation, which ours does not have.
+//! Tests of the original requirements of the pool, one by one, and of known defects of an earlier
+//! implementation.
 
 use crate::kit::*;
 use cty::Value;
@@ -28,7 +28,7 @@ async fn make(bench: &Bench, lab: &dyn Provider, name: &str) {
     assert_eq!(made.expect("answered").diagnostics, []);
 }
 
-/// How often a method was called by all processes so far.
+/// Number of calls of a method by all processes so far.
 fn count(bench: &Bench, method: &str) -> u64 {
     let of = |l: &flightdeck::engine::view::Latencies| l.methods.get(method).map_or(0, |l| l.count);
     bench.bus.with_view(|v| v.latencies.values().map(of).sum())
@@ -60,7 +60,7 @@ async fn s1_01_processes_of_a_settable_number_are_shared_by_every_kind_of_resour
         assert_eq!(made.expect("answered").diagnostics, []);
     }
     assert_eq!(bench.all_pids().len(), 3, "and never more");
-    // Another kind of resource goes to the same processes.
+    // Another resource type uses the same processes.
     let schema = lab.known_schema().expect("known");
     let server = json!({"name": "web", "image": "debian", "size": "small"});
     let server = fill(&schema.resources["lab_server"].block, &server);
@@ -167,7 +167,7 @@ async fn s1_06_s1_trap_3_what_is_executed_is_the_file_that_was_declared_and_no_o
     let executed = std::fs::read_to_string(&mark).expect("it left a mark");
     let declared = bench.folder.path().join("provider").display().to_string();
     assert_eq!(executed.trim(), declared);
-    // Another one is declared for the same address: another one is executed.
+    // Another file declared for the same address is executed.
     let other = bench.folder.path().join("other");
     std::fs::copy(bench.folder.path().join("provider"), &other).expect("copied");
     let spec = SpawnSpec {
@@ -264,7 +264,7 @@ async fn s1_trap_4_many_at_once_ask_for_the_same_and_for_others_and_each_is_laun
             lab.info().plugin.clone()
         }
     };
-    // Each configuration is there before it is asked for by many.
+    // Configure each of them once before the parallel requests.
     for n in 0..3 {
         ask(n).await;
     }
@@ -312,7 +312,7 @@ async fn s1_trap_6_no_process_has_two_configurations_whoever_comes_first() {
             create(&*lab, slow(&*lab, name, 1_500), &address, &bench.ctx).await
         }
     };
-    // Two of each at a time: a second process for each.
+    // Two calls at a time for each configuration start a second process for each.
     let made = tokio::join!(
         one(&west, "w1"),
         one(&east, "e1"),

@@ -1,4 +1,4 @@
-//! Providers that die, hang, do not come up or are stopped.
+//! Tests of providers that crash, hang, fail to start or are stopped.
 
 use crate::kit::*;
 use cty::Value;
@@ -13,8 +13,7 @@ use std::time::{Duration, Instant};
 async fn one_crash_is_one_incident_for_all_calls_it_took_down_and_later_calls_go_on() {
     let bench = Bench::new(10);
     bench.declare("lab").await;
-    // The file is named by the configuration alone: a process that was not configured again would
-    // not find it.
+    // Only the configuration names the file: an unconfigured process would not find it.
     let lab = bench
         .lab(json!({"file": bench.folder.path().join("only.json")}))
         .await;
@@ -55,7 +54,7 @@ async fn one_crash_is_one_incident_for_all_calls_it_took_down_and_later_calls_go
             .collect::<Vec<_>>(),
         [incident.as_str()]
     );
-    // The same handle, another process, configured as before.
+    // The same handle uses another process with the same configuration.
     let config = thing(&*lab, "after", json!(null));
     let made = create(&*lab, config, "lab_thing.after", &bench.ctx)
         .await
@@ -88,7 +87,7 @@ async fn what_needs_a_plugin_that_gave_up_is_refused_with_the_reason_and_others_
     assert_eq!(blocked.len(), 1);
     assert_eq!(blocked[0].plugin, broken);
     assert!(matches!(blocked[0].state, PluginState::GaveUp { .. }));
-    // Asked again, it is not launched again.
+    // Another request does not launch it again.
     let again = bench
         .pool
         .plain("flightdeck.internal/bundled/broken", &bench.ctx)
