@@ -1,4 +1,4 @@
-//! Creates, updates and destroys that fail half way, and those that take too long.
+//! Tests of creates, updates and destroys that fail half way, and of timeouts.
 
 use crate::place::{Place, line};
 use serde_json::json;
@@ -75,7 +75,7 @@ fn what_was_done_when_it_failed_is_in_the_state() {
         "it is there, and no good"
     );
 
-    // What is tainted is replaced.
+    // A tainted object is replaced.
     let plan = place.plan(&[]);
     assert_eq!(
         (plan.actions(B), plan.reason(B)),
@@ -88,7 +88,7 @@ fn what_was_done_when_it_failed_is_in_the_state() {
         (&json!(null), &json!("created"))
     );
 
-    // A failed update leaves what it got to, and no taint: the next plan starts from there.
+    // A failed update stores its partial result without a taint; the next plan starts from there.
     let two = ["--var", "text=two", "--var", "fail=update"];
     let run = place.deploy(&two, 5);
     assert_eq!(
@@ -116,7 +116,7 @@ fn what_was_done_when_it_failed_is_in_the_state() {
     place.deploy(&["--var", "text=two"], 0);
     assert_eq!(place.attributes(B)["done"], "updated");
 
-    // A destroy that is refused leaves the object.
+    // A refused destroy leaves the object.
     place.meddle(|o| o["brittle-b"]["fields"] = json!({"held": "somebody"}));
     let run = place
         .run(&["destroy", "--auto-approve", "--json"])

@@ -1,10 +1,10 @@
-//! Functions that a provider has once it is configured: by which configuration, from which module,
-//! and what is said where they are not there.
+//! Tests of functions that depend on the provider's configuration: with which configuration, from
+//! which module, and errors for missing ones.
 
 use crate::place::{Place, line};
 use serde_json::json;
 
-/// The provider has a function that is named by the note of its configuration.
+/// Configuration whose note adds a function of that name to the provider.
 const REQUIRED: &str = r#"
 terraform {
   required_providers {
@@ -89,7 +89,7 @@ fn functions_of_a_configured_provider_are_those_of_its_configuration() {
     let Some(place) = Place::built(&files) else {
         return;
     };
-    // Nobody knows of them while nothing is configured.
+    // `validate` cannot know these functions, because no provider is configured.
     place.run(&["validate"]).expect(0);
     let outputs = &place.plan(&[]).0["output_changes"];
     let all = json!({
@@ -170,7 +170,7 @@ fn a_function_that_no_configuration_brings_is_an_error_where_it_is_evaluated() {
             "{name}"
         );
     }
-    // What there are no instances of is not evaluated.
+    // A resource without instances is not evaluated.
     let nothing = "resource \"terraform_data\" \"n\" {\n  count = 0\n  input = provider::interop::bye(1)\n}\n";
     place
         .workspace

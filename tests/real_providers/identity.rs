@@ -1,4 +1,4 @@
-//! Identities, schemas that changed between versions of a provider, imports and moves between
+//! Tests of identities, schema upgrades between versions of a provider, imports, and moves between
 //! types.
 
 use crate::place::{Place, line, private_of};
@@ -50,8 +50,8 @@ fn an_identity_is_kept_in_the_state_and_handed_on() {
         (&json!(1), &json!(2))
     );
 
-    // The provider warns where it reads without an identity, and refuses to change or destroy
-    // without the right one.
+    // The provider warns about a read without an identity, and refuses changes without the right
+    // one.
     let run = place.run(&["stage", "--json"]).expect(0);
     assert_eq!(run.diagnostics(), Vec::<serde_json::Value>::new());
     assert_eq!(place.changes(&[], 0), json!({"no_op": 1}));
@@ -70,7 +70,7 @@ fn an_identity_is_kept_in_the_state_and_handed_on() {
         (&json!("here d"), &identity)
     );
 
-    // Another object has another identity; the old one is destroyed by its own.
+    // A replaced object has another identity; the old object is destroyed by its own.
     place
         .workspace
         .write("disk.tf", &NEW.replace("name = \"d\"", "name = \"e\""));
@@ -143,7 +143,7 @@ fn state_and_identity_of_an_older_provider_are_upgraded_and_those_of_a_newer_one
     assert_eq!(refused.diagnostics()[0]["address"], "interop_disk.d");
 }
 
-/// A disk that nobody knows of.
+/// Creates a disk that is in no state.
 fn stray(place: &Place) {
     std::fs::write(
         place.objects(),
@@ -218,7 +218,7 @@ fn an_object_is_imported_by_its_id_or_by_its_identity() {
         );
     }
 
-    // What the provider says of an identity, and of an id that stands for nothing.
+    // Errors of the provider for an invalid identity and for an unknown id.
     let Some(place) = disk(&by_identity.replace(
         "name = \"d\"\n  }",
         "name = \"d\"\n    region = \"there\"\n  }",
@@ -333,7 +333,7 @@ resource "interop_heir" "thing" {
     assert_eq!(place.kept(), objects, "nothing was made or destroyed");
     assert_eq!(place.changes(&[], 0), json!({"no_op": 2}));
 
-    // A type that does not take the other over refuses, by name.
+    // A type that does not support the move refuses it, with the type's name.
     let Some(place) = Place::built(&[("main.tf", HEIR), ("rest.tf", before)]) else {
         return;
     };

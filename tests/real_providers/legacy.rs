@@ -1,4 +1,5 @@
-//! Protocol 5 on terraform-plugin-sdk/v2, with the liberties that its type system takes.
+//! Tests of protocol 5 on terraform-plugin-sdk/v2, with the exceptions that its type system is
+//! allowed.
 
 use serde_json::{Value, json};
 
@@ -191,14 +192,14 @@ fn a_legacy_provider_from_stage_to_destroy() {
         "an empty text in the state and nothing in the configuration are the same"
     );
 
-    // A difference that the provider leaves out.
+    // A difference that the provider suppresses.
     assert_eq!(
         place.changes(&["--var", "same=SAME"], 0),
         json!({"no_op": 2})
     );
     assert_eq!(place.attributes(T)["same"], "same");
 
-    // Another note is another digest, planned by the provider; a smaller size is another thing.
+    // Another note plans another digest; a smaller size forces a replacement.
     let other = ["--var", "note=other"];
     let plan = place.plan(&other);
     assert_eq!(plan.actions(T), ["update"]);
@@ -241,7 +242,7 @@ fn a_legacy_provider_from_stage_to_destroy() {
     );
     assert_eq!(place.changes(&smaller, 0), json!({"no_op": 2}));
 
-    // Somebody else changes it, and takes the other away.
+    // Somebody else changes one object and deletes the other.
     place.meddle(|o| {
         o["thing-t"]["text"] = "theirs".into();
         o.as_object_mut().unwrap().remove("thing-bare");

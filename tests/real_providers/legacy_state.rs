@@ -1,4 +1,4 @@
-//! What a legacy provider makes of state: of an older version, imported, after a failure.
+//! Tests of a legacy provider's state: upgraded, imported, and after a failure.
 
 use serde_json::json;
 
@@ -27,7 +27,7 @@ fn what_a_legacy_provider_did_when_it_failed_is_in_the_state() {
     assert_eq!(place.plan(&target).reason(T), "replace_because_tainted");
     place.deploy(&target, 0);
 
-    // An update that says that nothing was done leaves the state as it was.
+    // A failed update without a partial result leaves the state unchanged.
     let before = place.instance(T);
     place.deploy(
         &[
@@ -40,7 +40,7 @@ fn what_a_legacy_provider_did_when_it_failed_is_in_the_state() {
     assert_eq!(place.instance(T)["attributes"], before["attributes"]);
     assert_eq!(place.instance(T)["status"], json!(null));
 
-    // The time of the timeouts block is the time that the provider takes.
+    // The provider applies the duration of the `timeouts` block.
     place.workspace.write(
         "slow.tf",
         "resource \"legacy_thing\" \"slow\" {\n  name = \"slow\"\n  fail = \"slow\"\n  timeouts {\n    create = \"100ms\"\n  }\n}\n",

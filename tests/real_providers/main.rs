@@ -1,10 +1,10 @@
-//! Unmodified providers and providers on the official SDKs through the real binary:
+//! Tests of unmodified providers, and of providers on the official SDKs, through the real binary:
 //! terraform-provider-time, and those of `tests/interop` (protocol 6 on terraform-plugin-framework,
-//! protocol 5 on terraform-plugin-sdk/v2). `FLIGHTDECK_TEST_GO_BIN` names the folder that
-//! `tests/interop/build` filled; `FLIGHTDECK_TEST_MIRROR` a filesystem mirror whose every provider
-//! is tried. What is not named is skipped.
+//! protocol 5 on terraform-plugin-sdk/v2). `FLIGHTDECK_TEST_GO_BIN` names the output directory of
+//! `tests/interop/build`; `FLIGHTDECK_TEST_MIRROR` a filesystem mirror whose providers are all
+//! tried. Tests of missing ones are skipped.
 
-#![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[allow(dead_code, reason = "shared with the other tests of the binary")]
 #[path = "../cli/support.rs"]

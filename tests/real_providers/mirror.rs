@@ -1,14 +1,13 @@
-//! Whatever providers a mirror holds: each comes up with its schema, and takes an example of its
-//! resource types, made up from that schema, through validation and plan. What the provider says
-//! against the example is its right; a crash, a call without an answer, and an answer that is not
-//! understood are not.
+//! Test of all providers of a mirror: each starts with its schema, and validates and plans
+//! generated examples of its resource types. A provider may refuse an example; crashes, unanswered
+//! calls and unreadable answers are failures.
 
 use crate::place::{Place, Plan};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// How many types of a provider are tried, evenly out of all.
+/// Number of types tried per provider, spread evenly over all.
 const TYPES: usize = 40;
 
 #[test]
@@ -58,7 +57,7 @@ fn examples(place: &Place, address: &str, schema: &Value) {
             let mut body = block(&one["block"]);
             body.insert("provider".into(), "p".into());
             if part == "data" {
-                // It is validated where it is declared, and read nowhere.
+                // With `count = 0` it is validated but not read.
                 body.insert("count".into(), 0.into());
             }
             all.insert(name.clone(), json!({"example": body}));
@@ -69,7 +68,7 @@ fn examples(place: &Place, address: &str, schema: &Value) {
         .iter()
         .map(|part| config[part].as_object().unwrap().len())
         .sum();
-    // What is refused when it is validated keeps the rest from being planned, so it goes.
+    // A refused example would prevent the plan of the others, so it is removed.
     let refused = stage(place, address, &config);
     for (part, prefix) in [("resource", ""), ("data", "data.")] {
         config[part]
@@ -86,7 +85,7 @@ fn examples(place: &Place, address: &str, schema: &Value) {
     );
 }
 
-/// Stages a configuration; answers whom the provider refused.
+/// Stages a configuration; returns the addresses that the provider refused.
 fn stage(place: &Place, address: &str, config: &Value) -> BTreeSet<String> {
     place.workspace.write("main.tf.json", &config.to_string());
     let run = place.run(&["stage", "--json"]);
@@ -109,7 +108,7 @@ fn stage(place: &Place, address: &str, config: &Value) -> BTreeSet<String> {
         .filter(|d| d["severity"] == "error")
     {
         let summary = diagnostic["summary"].as_str().unwrap();
-        // SDKs have a summary or two in common with us, and not the words after it.
+        // SDKs share a few summaries with flightdeck, but not the details.
         let theirs = summary == "Missing required argument"
             && !diagnostic["detail"]
                 .as_str()
@@ -137,8 +136,7 @@ fn stage(place: &Place, address: &str, config: &Value) -> BTreeSet<String> {
     refused
 }
 
-/// Summaries of errors that are ours: examples are made from the schema, so none of these can be
-/// the provider's.
+/// Summaries of flightdeck's own errors. Examples follow the schema, so none of these is expected.
 const OURS: [&str; 9] = [
     "Plugin call failed",
     "Provider produced invalid plan",
@@ -151,7 +149,7 @@ const OURS: [&str; 9] = [
     "Invalid configuration for provider",
 ];
 
-/// The required part of a provider's configuration; and what lets it go without asking anybody.
+/// Required part of a provider's configuration, and arguments that avoid requests to its service.
 fn provider(schema: &Value) -> Map<String, Value> {
     let mut out = block(schema);
     for (name, attribute) in schema["attributes"].as_object().unwrap() {
@@ -163,7 +161,7 @@ fn provider(schema: &Value) -> Map<String, Value> {
     out
 }
 
-/// An object with what the schema requires.
+/// Object with the attributes that the schema requires.
 fn block(schema: &Value) -> Map<String, Value> {
     let mut out = attributes(&schema["attributes"]);
     for (name, nested) in schema["blocks"].as_object().into_iter().flatten() {
@@ -202,7 +200,7 @@ fn attribute(name: &str, schema: &Value) -> Value {
     }
 }
 
-/// A value of a type, plausible by the attribute's name.
+/// Value of a type, plausible for the attribute's name.
 fn value(name: &str, ty: &Value) -> Value {
     match ty {
         Value::String(word) => match word.as_str() {
@@ -248,7 +246,7 @@ fn text(name: &str) -> &'static str {
     }
 }
 
-/// `HOST/NAMESPACE/TYPE` of everything in the mirror.
+/// `HOST/NAMESPACE/TYPE` of every provider in the mirror.
 fn addresses(mirror: &Path) -> Vec<String> {
     let mut level = vec![(String::new(), mirror.to_owned())];
     for _ in 0..3 {

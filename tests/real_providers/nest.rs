@@ -1,4 +1,4 @@
-//! Nested attributes and blocks of every kind, on the official framework.
+//! Tests of nested attributes and blocks of every kind, on the official framework.
 
 use crate::place::{Place, line};
 use serde_json::json;
@@ -138,8 +138,8 @@ fn every_kind_of_nesting_is_planned_kept_and_refreshed_as_the_schema_says() {
     );
     assert_eq!(place.changes(&[], 0), json!({"no_op": 1}));
 
-    // In place: what was made up stays where its element stays, and is made up anew for the element
-    // that is new.
+    // Update in place: existing elements keep their computed values, and a new element gets new
+    // ones.
     let two = ["--var", "turn=2"];
     let plan = place.plan(&two);
     let change = plan.change(NEST_A);
@@ -180,8 +180,7 @@ fn every_kind_of_nesting_is_planned_kept_and_refreshed_as_the_schema_says() {
     );
     assert_eq!(place.changes(&two, 0), json!({"no_op": 1}));
 
-    // A text deep inside is changed by somebody else: that is drift, and the configuration puts it
-    // right.
+    // A deeply nested text is changed outside: that is drift, and a deploy restores it.
     place.meddle(|o| {
         o["nest-a"]["fields"] = json!({"single.text": "theirs", "many.0.text": "theirs too"})
     });
@@ -206,7 +205,7 @@ fn every_kind_of_nesting_is_planned_kept_and_refreshed_as_the_schema_says() {
     place.deploy(&two, 0);
     assert_eq!(place.attributes(NEST_A)["many"][0]["text"], "first");
 
-    // A nested attribute that cannot be changed in place.
+    // A nested attribute that forces a replacement.
     let three = ["--var", "turn=3"];
     let plan = place.plan(&three);
     assert_eq!(
@@ -236,7 +235,7 @@ fn every_kind_of_nesting_is_planned_kept_and_refreshed_as_the_schema_says() {
         )
     );
 
-    // It vanishes, and is made again.
+    // The object is deleted outside, and created again.
     place.meddle(|o| drop(o.as_object_mut().unwrap().remove("nest-a")));
     let plan = place.plan(&three);
     assert_eq!(

@@ -1,16 +1,16 @@
-//! A workspace with the built providers in its mirror, and what the tests ask of it.
+//! Workspace with the built providers in its mirror, and helpers of the tests.
 
 use crate::support::{Run, Workspace};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// A workspace that finds providers in one filesystem mirror, and nowhere else.
+/// Workspace that finds providers in one filesystem mirror only.
 pub(crate) struct Place {
     pub(crate) workspace: Workspace,
     mirror: PathBuf,
     extra: tempfile::TempDir,
-    /// Set for every run from here on.
+    /// Variables of every later run.
     env: BTreeMap<&'static str, String>,
 }
 
@@ -24,8 +24,8 @@ impl Place {
         }
     }
 
-    /// A place whose mirror holds the programs that the environment names; `None`, said in words,
-    /// where it names none.
+    /// Creates a workspace whose mirror contains the programs that the environment names; `None`
+    /// with a message if it names none.
     pub(crate) fn built(files: &[(&str, &str)]) -> Option<Self> {
         let Some(folder) = std::env::var_os("FLIGHTDECK_TEST_GO_BIN").map(PathBuf::from) else {
             cty::testing::skipped(
@@ -56,7 +56,7 @@ impl Place {
         Some(place)
     }
 
-    /// Sets a variable of the environment for every run from here on.
+    /// Sets an environment variable for every later run.
     pub(crate) fn set(&mut self, name: &'static str, value: &str) {
         self.env.insert(name, value.to_owned());
     }
@@ -65,12 +65,12 @@ impl Place {
         self.extra.path().join("objects.json")
     }
 
-    /// What the provider's file holds.
+    /// Objects in the provider's file.
     pub(crate) fn kept(&self) -> Value {
         serde_json::from_slice(&std::fs::read(self.objects()).unwrap()).unwrap()
     }
 
-    /// Changes the file as somebody else would.
+    /// Changes the provider's file outside flightdeck.
     pub(crate) fn meddle(&self, edit: impl FnOnce(&mut Value)) {
         let mut objects = self.kept();
         edit(&mut objects);
@@ -100,7 +100,7 @@ impl Place {
         run
     }
 
-    /// Counts of changes by action, those that are zero left out.
+    /// Counts of changes by action, without zeros.
     pub(crate) fn changes(&self, args: &[&str], code: i32) -> Value {
         let args = [&["stage", "--json", "--detailed-exitcode"], args].concat();
         let result = self.run(&args).expect(code).result();
@@ -114,7 +114,7 @@ impl Place {
             .into()
     }
 
-    /// The plan representation of a stage.
+    /// Plan representation of a stage.
     pub(crate) fn plan(&self, args: &[&str]) -> Plan {
         let file = self.extra.path().join("plan.json");
         let name = file.to_str().unwrap();
@@ -123,7 +123,7 @@ impl Place {
         Plan(serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap())
     }
 
-    /// The instance of a managed resource in the state.
+    /// Instance of a managed resource in the state.
     pub(crate) fn instance(&self, address: &str) -> Value {
         let (kind, name) = address.split_once('.').unwrap();
         instance_of(&self.exported(), kind, name).clone()
@@ -163,8 +163,7 @@ pub(crate) fn attributes_of<'a>(state: &'a Value, kind: &str, name: &str) -> &'a
     &instance_of(state, kind, name)["attributes"]
 }
 
-/// The private state of an instance as the official framework writes it: JSON under keys of the
-/// provider's.
+/// Private state of an instance as the official framework writes it: JSON by the provider's keys.
 pub(crate) fn private_of(instance: &Value) -> BTreeMap<String, Value> {
     use base64::Engine as _;
     let bytes = |text: &str| {
@@ -181,7 +180,7 @@ pub(crate) fn private_of(instance: &Value) -> BTreeMap<String, Value> {
         .collect()
 }
 
-/// What `stage --plan-json` wrote.
+/// Output of `stage --plan-json`.
 pub(crate) struct Plan(pub(crate) Value);
 
 impl Plan {
@@ -215,13 +214,13 @@ impl Plan {
         &self.entry("resource_changes", address).unwrap()["action_reason"]
     }
 
-    /// The `change` of what refreshing found, where it found something.
+    /// The `change` in `resource_drift`, if there is one.
     pub(crate) fn drift(&self, address: &str) -> Option<&Value> {
         self.entry("resource_drift", address).map(|e| &e["change"])
     }
 }
 
-/// The line, from 1, that holds a text.
+/// Line, from 1, that contains a text.
 pub(crate) fn line(config: &str, text: &str) -> usize {
     1 + config
         .lines()

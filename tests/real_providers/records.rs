@@ -1,5 +1,5 @@
-//! The interop provider's records: a resource with every kind of attribute, from stage to destroy;
-//! errors and a panic.
+//! Tests of a resource with every kind of attribute, from stage to destroy, with errors and a
+//! panic.
 
 use crate::place::{Place, attributes_of};
 use serde_json::json;
@@ -138,7 +138,7 @@ fn a_provider_on_the_official_framework_from_stage_to_destroy() {
         "nothing changed"
     );
 
-    // Another revision is another name of what needs it, and another name is another object.
+    // A new revision renames the dependent, and another name replaces it.
     let two = ["--var", "text=two"];
     assert_eq!(
         place.changes(&two, 2),
@@ -150,7 +150,7 @@ fn a_provider_on_the_official_framework_from_stage_to_destroy() {
     assert_eq!(place.kept()["record-after-2"]["text"], "needs record-first");
     assert_eq!(place.kept().as_object().unwrap().len(), 3);
 
-    // What somebody else changed or took away is seen.
+    // Changes and deletions outside flightdeck are found.
     let mut objects = place.kept();
     objects["record-first"]["text"] = "theirs".into();
     objects.as_object_mut().unwrap().remove("record-apart");
@@ -204,7 +204,7 @@ fn what_a_framework_provider_refuses_has_its_place_and_leaves_the_rest_done() {
     let run = place.deploy(&["--var", "text=refuse"], 5);
     let result = run.result();
     assert_eq!(result["outcome"], "failed");
-    // a is refused; b and the data source need it; the other two do not.
+    // a is refused; b and the data source depend on it; the other two do not.
     assert_eq!(
         result["operations"],
         json!({"done": 2, "failed": 1, "not_attempted": 2, "unknown": 0, "half_replaced": 0})
@@ -232,7 +232,7 @@ fn what_a_framework_provider_refuses_has_its_place_and_leaves_the_rest_done() {
         "{words}"
     );
 
-    // Mended, the rest is done.
+    // After the repair the rest is deployed.
     place.deploy(&[], 0);
     assert_eq!(place.changes(&[], 0), json!({"no_op": 4}));
 }
@@ -249,7 +249,7 @@ fn a_framework_provider_that_panics_is_one_incident_with_its_last_words() {
         .filter(|l| l["type"] == "plugin" && l["what"] == "crash")
         .count();
     assert_eq!(crashes, 1, "{run:#?}");
-    // The record that panicked, and what else was under way in the same process.
+    // The record that panicked, and other calls of the same process.
     let operations = run.result()["operations"].clone();
     assert!(operations["unknown"].as_u64().unwrap() >= 1, "{operations}");
     let failures = place.run(&["failures"]).expect(0).stdout;

@@ -1,5 +1,5 @@
-//! The types that the benchmarks use, for what they do and not for how fast: an object without a
-//! world, and a big schema.
+//! Tests of the types that the benchmarks use, for correctness only: an object without a world, and
+//! a large schema.
 
 use crate::place::Place;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! terraform-provider-time as it is released: protocol 5.
+//! Tests of the released terraform-provider-time, over protocol 5.
 
 use crate::place::{Place, attributes_of};
 use serde_json::json;
@@ -115,7 +115,7 @@ fn a_provider_of_protocol_5_from_stage_to_destroy() {
         "nothing changed"
     );
 
-    // The offset is updated in place, what it triggers is replaced.
+    // The offset is updated in place, and the resource that it triggers is replaced.
     assert_eq!(
         place.changes(&["--var", "days=8"], 2),
         json!({"update": 1, "replace": 1, "no_op": 1})
@@ -131,7 +131,7 @@ fn a_provider_of_protocol_5_from_stage_to_destroy() {
     );
     assert_eq!(place.changes(&["--var", "days=8"], 0), json!({"no_op": 3}));
 
-    // What the provider refuses is shown with the place of the attribute.
+    // An error of the provider has the place of the attribute.
     let refused = place
         .run(&["stage", "--json", "--var", "start=yesterday"])
         .expect(1);

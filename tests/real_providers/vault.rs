@@ -1,4 +1,4 @@
-//! What is sensitive, what is written and never kept, and what a provider keeps for itself.
+//! Tests of sensitive values, write-only values and private state.
 
 use crate::place::{Place, private_of};
 use serde_json::json;
@@ -87,7 +87,7 @@ fn a_write_only_value_reaches_the_provider_and_nothing_else() {
         json!({"type": "string", "value": "token-of-v", "sensitive": true})
     );
 
-    // Another password without another version is no change: nobody can see that it is another.
+    // A new password without a new version is no change, because write-only values are not stored.
     assert_eq!(
         place.changes(&["--var", "password=second password"], 0),
         json!({"no_op": 1})

@@ -1,5 +1,4 @@
-//! What a provider has besides resources: functions, data sources, ephemeral resources, and its own
-//! configuration.
+//! Tests of functions, data sources, ephemeral resources, and the provider's own configuration.
 
 use crate::place::{Place, line};
 use serde_json::json;
@@ -256,7 +255,7 @@ fn an_ephemeral_resource_feeds_a_write_only_argument_and_is_renewed_and_closed()
         plugin["schema"]["ephemeral"]["interop_lease"]["block"]["attributes"]["token"]["sensitive"],
         true
     );
-    // What its provider refuses, it refuses at the argument.
+    // An error of the provider has the place of the argument.
     place.workspace.write(
         "main.tf",
         &LEASE.replace("name = \"l\"", "name = \"refuse\""),
