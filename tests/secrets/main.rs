@@ -1,8 +1,8 @@
-//! Secrets stay secret: a workspace full of sensitive values goes through everything that can be
-//! done with it, what goes wrong included; then every byte that came out of it is searched. Only
-//! the tables of state, stage and configuration and the files of `--plan-json` and `state export`
-//! may hold them, for their owner alone.
-#![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+//! Test that secrets stay secret: a workspace full of sensitive values runs through every command,
+//! including failures, and all output and files are searched. Only the tables of state, stage and
+//! configuration and the files of `--plan-json` and `state export` may contain secrets, with access
+//! for their owner alone.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod needles;
 mod world;
@@ -22,7 +22,7 @@ mod pty;
 #[allow(dead_code)]
 mod support;
 
-/// What the kernel answers about a process that is no more.
+/// Errors of the kernel for a process that has ended.
 fn gone(error: &std::io::Error) -> bool {
     error.kind() == std::io::ErrorKind::NotFound
         || error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error())
@@ -31,8 +31,8 @@ fn gone(error: &std::io::Error) -> bool {
 #[test]
 fn a_secret_is_found_nowhere_but_where_it_must_be() {
     let mut world = World::new();
-    // Stages and deploys that fail in the plugin's words, one of them with the plugin's death; then
-    // one that goes well.
+    // Stages and deploys that fail with the plugin's errors, one of them with a crash; then one
+    // that succeeds.
     world.run(&["stage"]).expect(0);
     world
         .run(&[
@@ -44,7 +44,7 @@ fn a_secret_is_found_nowhere_but_where_it_must_be() {
             "kept",
         ])
         .expect(0);
-    // As a log writes it: quoted twice, in an address, in digits.
+    // Secret as a log might contain it: quoted twice, URL-encoded, in hexadecimal.
     let address: String = world
         .password
         .bytes()
@@ -81,7 +81,8 @@ fn a_secret_is_found_nowhere_but_where_it_must_be() {
     );
     control::set(&lab(&world), fault(Kind::Crash)).unwrap();
     world.run(&["deploy", "--auto-approve"]).expect(5);
-    // The plugin died before it made anything; nothing is created there before that is said.
+    // The plugin crashed before it created anything; discard the unknown outcome to allow the
+    // creation.
     world
         .run(&["state", "forget", "lab_thing.trouble"])
         .expect(0);
@@ -130,7 +131,7 @@ fn a_secret_is_found_nowhere_but_where_it_must_be() {
     world.run(&["deploy", "--auto-approve"]).expect(5);
     std::fs::remove_file(world.w.path().join("run.tf")).unwrap();
 
-    // Everything that can be looked at.
+    // Every command that only reads.
     world.look(&["history"]);
     for deploy in 1..=6 {
         world.look(&["history", &deploy.to_string()]);
@@ -146,7 +147,7 @@ fn a_secret_is_found_nowhere_but_where_it_must_be() {
         world.look(args);
     }
     world.run(&["state", "export", "out.tfstate"]).expect(0);
-    // Back to the first one, so that there is something to stage.
+    // Restore the first password, so that the console has a change to stage.
     world.password = secret("password");
     let frames = console(&world);
     let destroyed = world.run(&["destroy", "--auto-approve", "--json"]);
@@ -165,14 +166,14 @@ fn a_secret_is_found_nowhere_but_where_it_must_be() {
         search(&format!("output of {name}"), bytes);
     }
     for (name, text) in &frames {
-        // A line of the screen may be cut where a secret would go on, but hardly all of them.
+        // The screen may cut a secret at the end of a line, but not on all screens.
         search(&format!("screen {name}"), text.as_bytes());
     }
     let db = world.w.store();
     for (place, bytes) in columns(&db) {
         search(&place, &bytes);
     }
-    // What was written by the operator, what the lab keeps of its objects, what must hold secrets.
+    // Files of the operator, the lab's objects, and files that must contain secrets.
     let theirs = [
         "main.tf",
         "terraform.tfvars",
@@ -205,8 +206,8 @@ fn a_secret_is_found_nowhere_but_where_it_must_be() {
         leaks.join("\n")
     );
 
-    // The search finds what is there: the files that may hold secrets do hold them, for their owner
-    // alone.
+    // Check the search itself: files that may contain secrets do contain them, with access for
+    // their owner alone.
     for (name, holds) in [
         ("plan.json", "password"),
         ("out.tfstate", "second password"),
@@ -220,7 +221,7 @@ fn a_secret_is_found_nowhere_but_where_it_must_be() {
         assert_eq!(mode(&path), 0o600, "{name}");
     }
     assert_eq!(mode(&world.w.path().join(".flightdeck")), 0o700);
-    // What is ephemeral is not even there.
+    // Ephemeral values are not even in those.
     let whole = std::fs::read(&db).unwrap();
     let note: Vec<_> = needles
         .iter()
@@ -245,8 +246,7 @@ fn lab(world: &World) -> std::path::PathBuf {
     world.w.path().parent().unwrap().join("lab.json")
 }
 
-/// While a deploy runs, its files are there with the log and the index beside them: for their owner
-/// alone, too.
+/// During a deploy the store's log and index are also accessible for their owner alone.
 #[test]
 fn the_stores_files_are_for_their_owner_alone_and_plugins_see_no_variables_while_a_deploy_runs() {
     let mut world = World::new();
@@ -276,21 +276,21 @@ fn the_stores_files_are_for_their_owner_alone_and_plugins_see_no_variables_while
             "{name}"
         );
     }
-    // Its plugins know of the configuration's variables what they were told in calls, and leave no
-    // memory behind.
+    // Plugins have no variables of the configuration in their environment, and their core dumps are
+    // disabled.
     let mut plugins = 0;
     for task in std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap() {
         let children = std::fs::read_to_string(task.unwrap().path().join("children")).unwrap();
         for pid in children.split_whitespace() {
             let environment = match std::fs::read(format!("/proc/{pid}/environ")) {
                 Ok(environment) => environment,
-                // A command that has ended since the list was read.
+                // The command has ended since the list was read.
                 Err(e) if gone(&e) => continue,
                 Err(e) => panic!("the environment of {pid}: {e}"),
             };
             let has = |name: &[u8]| environment.windows(name.len()).any(|w| w == name);
             if !has(b"TF_PLUGIN_MAGIC_COOKIE=") {
-                // The command of a provisioner, which has the environment of the deploy.
+                // A provisioner's command has the environment of the deploy.
                 continue;
             }
             assert!(has(b"PATH=") && !has(b"TF_VAR_"));

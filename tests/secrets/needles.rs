@@ -1,5 +1,4 @@
-//! Secrets looked for in every form in which they could have come out, in files, tables and on the
-//! screen.
+//! Search for secrets in every encoding, in files, tables and on the screen.
 
 use crate::pty;
 use std::collections::BTreeSet;
@@ -11,9 +10,8 @@ use base64::Engine as _;
 
 use super::world::{SECRETS, World};
 
-/// In which forms a text may stand somewhere: as it is, line by line, escaped for JSON once and
-/// twice, as Rust and Go quote it, as a part of an address, in digits, in base64 with whatever
-/// before it.
+/// Encodings of a text: line by line, escaped for JSON once and twice, quoted like Rust and Go,
+/// URL-encoded, in hexadecimal digits, and in base64 at every offset.
 fn forms(text: &str) -> BTreeSet<String> {
     let escaped = |text: &str| {
         let quoted = serde_json::to_string(text).unwrap();
@@ -24,7 +22,7 @@ fn forms(text: &str) -> BTreeSet<String> {
     out.insert(escaped(&escaped(text)));
     let debug = format!("{text:?}");
     out.insert(debug[1..debug.len() - 1].to_owned());
-    // Go's %+q, and an address with digits of either case and blanks of either kind.
+    // Go's `%+q`, and URL encoding with digits of either case and blanks of either kind.
     let units = |c: char| {
         c.encode_utf16(&mut [0; 2])
             .iter()
@@ -73,7 +71,7 @@ fn forms(text: &str) -> BTreeSet<String> {
             base64::engine::general_purpose::STANDARD_NO_PAD,
             base64::engine::general_purpose::URL_SAFE_NO_PAD,
         ] {
-            // What comes before and after changes the characters at both ends.
+            // Neighbouring bytes change the characters at both ends.
             let encoded = engine.encode(&bytes);
             out.insert(encoded[(before * 8).div_ceil(6)..bytes.len() * 8 / 6].to_owned());
         }
@@ -90,8 +88,8 @@ pub(super) fn needles() -> Vec<(&'static str, Vec<String>)> {
         .collect()
 }
 
-/// Names of the secrets that a byte string holds, with what stands around each. What is no UTF-8 is
-/// no part of any.
+/// Names of the secrets in a byte string, each with its surrounding text. Invalid UTF-8 is part of
+/// no secret.
 pub(super) fn held(haystack: &[u8], needles: &Needles) -> Vec<String> {
     let text = String::from_utf8_lossy(haystack);
     let around = |at: usize, len: usize| {
@@ -124,8 +122,7 @@ pub(super) fn files(dir: &Path) -> Vec<std::path::PathBuf> {
     out
 }
 
-/// Every text and blob of the store by table and column; the ones that may hold secrets are left
-/// out.
+/// Every text and blob of the store by table and column, except those that may contain secrets.
 pub(super) fn columns(db: &Path) -> Vec<(String, Vec<u8>)> {
     const MAY: [&str; 4] = ["state_resource", "state_output", "stage", "config_snapshot"];
     let conn =
@@ -163,7 +160,7 @@ pub(super) fn columns(db: &Path) -> Vec<(String, Vec<u8>)> {
     out
 }
 
-/// What is kept of stages, as it was before it was deflated.
+/// Stages from the store, decompressed.
 pub(super) fn stages(db: &Path) -> Vec<Vec<u8>> {
     let conn =
         rusqlite::Connection::open_with_flags(db, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY)
@@ -175,14 +172,14 @@ pub(super) fn stages(db: &Path) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// What was deflated.
+/// Decompresses bytes.
 fn inflated(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut whole = Vec::new();
     let read = flate2::read::ZlibDecoder::new(bytes).read_to_end(&mut whole);
     read.ok().map(|_| whole)
 }
 
-/// What the console shows of it: every screen, details opened.
+/// Text of the console's screens, with details opened.
 pub(super) fn console(world: &World) -> Vec<(String, String)> {
     const SOON: Duration = Duration::from_secs(300);
     let base = world.command(&[]);
@@ -197,7 +194,7 @@ pub(super) fn console(world: &World) -> Vec<(String, String)> {
     let mut c = pty::Pty::start(command, 160, 50).unwrap();
     let mut frames = Vec::new();
     let mut see = |c: &pty::Pty, name: &str| frames.push((name.to_owned(), c.text()));
-    // Keys, and what stands on the screen once they are taken.
+    // Keys, and a text on the screen that follows.
     let steps = [
         ("plugins", "1", "ready"),
         ("stage", "3s", "lab_database.a"),

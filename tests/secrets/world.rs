@@ -1,10 +1,10 @@
-//! A workspace full of secrets: which they are, and the configuration that has them.
+//! Workspace full of secrets: the secrets, and the configuration that contains them.
 
 use std::collections::BTreeMap;
 
 use crate::support::{Run, Workspace};
 
-/// What nobody may see: by name, so that a failure can say which one it was.
+/// Secrets by name, so that a failure can name one without showing it.
 pub(super) const SECRETS: [(&str, &str); 9] = [
     ("password", "pw-7f3a\"quote\\back/ß9"),
     ("second password", "pw-8c41-after-the-change"),
@@ -125,10 +125,10 @@ pub(super) const ERRORS: [&str; 20] = [
     "variable \"checked\" {\n  type      = string\n  sensitive = true\n  default   = \"literal-secret-8833\"\n  validation {\n    condition     = length(var.checked) < 3\n    error_message = \"too long: ${var.checked}\"\n  }\n}",
 ];
 
-/// A workspace and all that came out of it.
+/// Workspace and all output of its commands.
 pub(super) struct World {
     pub(super) w: Workspace,
-    /// By what was asked.
+    /// Output by command.
     pub(super) out: BTreeMap<String, Vec<u8>>,
     pub(super) password: &'static str,
 }
@@ -163,7 +163,7 @@ impl World {
         command
     }
 
-    /// Runs it, once for people and once for programs where it changes nothing.
+    /// Runs a command, as text and, if it changes nothing, also with `--json`.
     pub(super) fn run(&mut self, args: &[&str]) -> Run {
         let output = self.command(args).output().unwrap();
         let name = format!("{} ({})", args.join(" "), self.out.len());

@@ -1,4 +1,4 @@
-//! A disk that is full, nearly full or read-only, and a limit of open files.
+//! Tests of a disk that is full, nearly full or read-only, and of a limit of open files.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,8 +12,8 @@ use super::files::is_root;
 use super::{BIN, MAIN, consistent, deployed, said};
 use crate::support::Workspace;
 
-/// A shell script in a namespace of its own where it may mount, with `$BIN`, `$WORK` and `$OUT`.
-/// False where it may not.
+/// Runs a shell script in a mount namespace, with `$BIN`, `$WORK` and `$OUT`; returns false if
+/// namespaces are not permitted.
 fn where_mounts_are_allowed(script: &str, w: &Workspace, out: &Path) -> bool {
     let probe = |args: &[&str]| {
         Command::new("unshare")
@@ -78,8 +78,7 @@ fn a_file_system_that_is_read_only_is_said_so_and_can_be_read() {
     assert_eq!(read("history.code").trim(), "0", "{}", read("history"));
 }
 
-/// A disk with that many kilobytes: too small for a store, just large enough, or anything in
-/// between.
+/// Disk sizes in kilobytes: too small for a store, just large enough, and between.
 #[test]
 fn a_store_that_was_to_be_made_on_a_nearly_full_disk_is_made_once_there_is_room() {
     let w = Workspace::new(&[("main.tf", MAIN)]);
@@ -157,14 +156,14 @@ fn a_limit_of_files_is_told_in_words_and_nothing_dies_of_it() {
             ended.status.success() || said.contains("ulimit -f") || said.contains("too large"),
             "{blocks} blocks: {said}"
         );
-        // Without the limit it goes on from whatever there was.
+        // Without the limit, the next command works with the existing files.
         let next = w.run(&["stage"]);
         assert_eq!(next.code, Some(0), "{blocks} blocks: {}", self::said(&next));
     }
 }
 
-/// The disk fills up in the middle of a deploy. What was applied is on record, or named as unknown
-/// to who comes next.
+/// The disk fills up during a deploy. Applied changes are recorded, or reported as unknown outcomes
+/// by the next command.
 #[test]
 fn a_disk_that_fills_up_during_a_deploy_loses_nothing() {
     let w = Workspace::new(&[]);
@@ -216,7 +215,7 @@ fn a_disk_that_fills_up_during_a_deploy_loses_nothing() {
         "{deploy}"
     );
     assert!(!deploy.contains("panicked"), "{deploy}");
-    // A full disk does not keep anybody from looking.
+    // A full disk does not prevent reads.
     assert_eq!(read("full.list.code").trim(), "0", "{}", read("full.list"));
     assert!(
         read("full.list").contains("lab_thing.a"),
@@ -229,7 +228,8 @@ fn a_disk_that_fills_up_during_a_deploy_loses_nothing() {
         read("full.stage")
     );
 
-    // With space again: each object that the lab has is in the state, or named as unknown.
+    // With free space again: each object of the lab is in the state, or reported as an unknown
+    // outcome.
     assert_eq!(
         read("stage.code").trim(),
         "0",
@@ -275,7 +275,7 @@ fn a_disk_that_fills_up_during_a_deploy_loses_nothing() {
         "after the disk was full",
     );
 
-    // No plugin is left behind.
+    // No plugin process is left.
     for line in lines("deploy") {
         if let Some(pid) = line["attempt"]["pid"].as_i64() {
             let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

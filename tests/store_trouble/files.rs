@@ -1,5 +1,4 @@
-//! A file of the store that is damaged or not ours, that may not be read, that another program has
-//! locked.
+//! Tests of a store file that is damaged, foreign, unreadable, or locked by another program.
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -118,7 +117,7 @@ fn damage_anywhere_in_the_file_is_met_with_words() {
 fn another_programs_lock_is_waited_for_and_then_named() {
     let w = deployed();
     let other = Connection::open(w.store()).unwrap();
-    // A writer: readers go on.
+    // A foreign writer does not block readers.
     other.execute_batch("BEGIN EXCLUSIVE").unwrap();
     w.run(&["history"]).expect(0);
     let run = w.run(&["stage", "--json"]).expect(1);
@@ -128,7 +127,7 @@ fn another_programs_lock_is_waited_for_and_then_named() {
     );
     other.execute_batch("ROLLBACK").unwrap();
     w.run(&["stage"]).expect(0);
-    // One that keeps everybody out.
+    // A foreign exclusive lock blocks readers too.
     other.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; UPDATE meta SET value = value; COMMIT").unwrap();
     let run = w.run(&["history", "--json"]);
     if run.code != Some(0) {
@@ -142,7 +141,7 @@ pub(super) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// The binary as somebody who owns nothing; as ourselves where we are not root.
+/// Runs the binary as `nobody`; as the current user without root.
 fn as_nobody(w: &Workspace, args: &[&str]) -> Run {
     let mut command = w.command(args);
     if is_root() {
@@ -161,8 +160,7 @@ fn chmod(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// Whether the binary can be run at all by somebody who owns nothing: it may lie where only root
-/// may go.
+/// True if `nobody` can run the binary, which may be in a directory that only root can enter.
 fn nobody_can_run(w: &Workspace) -> bool {
     chmod(w.path().parent().unwrap(), 0o755);
     chmod(&w.path(), 0o755);
@@ -203,8 +201,7 @@ fn a_directory_that_cannot_be_written_is_said_so() {
     chmod(&w.path(), 0o755);
 }
 
-/// A store of somebody else is there: it must not be taken for none, or everything would be planned
-/// anew.
+/// A store that another user owns exists. Treating it as missing would plan everything anew.
 #[test]
 fn a_store_that_may_not_be_read_is_not_taken_for_none() {
     if !is_root() {

@@ -1,7 +1,7 @@
-//! The store when the machine is against it: a full disk, a directory that cannot be written,
-//! another program's lock, a file that is damaged or not ours, and the loss of power at any moment
-//! of a deploy. Words, exit codes, nothing lost.
-#![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+//! Tests of the store under failures of the machine: a full disk, an unwritable directory, another
+//! program's lock, a damaged or foreign file, and power loss at any moment of a deploy. Each
+//! failure has an error and an exit code, and no record is lost.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod disk;
 mod files;
@@ -19,7 +19,7 @@ const BIN: &str = env!("CARGO_BIN_EXE_flightdeck");
 
 const MAIN: &str = "resource \"terraform_data\" \"a\" {\n  input = \"one\"\n}\nresource \"terraform_data\" \"b\" {\n  input = terraform_data.a.output\n}\n";
 
-/// What only reads, and what writes.
+/// Commands that only read, and those that write.
 const READS: [&[&str]; 4] = [
     &["history", "--json"],
     &["state", "list", "--json"],
@@ -32,7 +32,7 @@ const WRITES: [&[&str]; 2] = [
     &["deploy", "--auto-approve", "--json"],
 ];
 
-/// Numbers that are the same in each run.
+/// Reproducible random numbers.
 struct Dice(u64);
 
 impl Dice {
@@ -44,7 +44,7 @@ impl Dice {
     }
 }
 
-/// A workspace whose store has a deploy in it.
+/// Workspace whose store contains a deploy.
 fn deployed() -> Workspace {
     let w = Workspace::new(&[("main.tf", MAIN)]);
     w.run(&["deploy", "--auto-approve"]).expect(0);
@@ -58,12 +58,12 @@ fn with_store(bytes: &[u8]) -> Workspace {
     w
 }
 
-/// What a run says, to people and to programs.
+/// Output of a run, stdout and stderr.
 fn said(run: &Run) -> String {
     format!("{}\n{}", run.stdout, run.stderr)
 }
 
-/// Refused with these words about this store, and never in a panic.
+/// Checks that the command is refused with this text and the store's path, without a panic.
 #[track_caller]
 fn refused(name: &str, w: &Workspace, args: &[&str], says: &str) {
     let run = w.run(args);
@@ -80,7 +80,7 @@ fn refused(name: &str, w: &Workspace, args: &[&str], says: &str) {
     );
 }
 
-/// What must hold of a store at any moment.
+/// Invariants of a store at any moment.
 #[track_caller]
 fn consistent(conn: &Connection, name: &str) {
     let one = |sql: &str| -> i64 {

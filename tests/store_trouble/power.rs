@@ -1,4 +1,4 @@
-//! The loss of power at any moment of a deploy: what had reached the disk by then, and no more.
+//! Test of a power loss at any moment of a deploy: only data that had reached the disk is left.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
@@ -10,16 +10,17 @@ use serde_json::Value;
 use super::{Dice, consistent};
 use crate::support::Workspace;
 
-/// A store as it lies on the disk at one moment, and how much of its log had been moved into the
-/// file by then.
+/// Store on the disk at one moment, and the part of its log that had been copied into the database
+/// file.
 struct Snapshot {
     db: Vec<u8>,
     wal: Vec<u8>,
-    /// Bytes of the log that must not be cut: they were synced before the file was changed by them.
+    /// Bytes of the log that must not be cut: they were synced before they were copied into the
+    /// database file.
     safe: usize,
-    /// The state's own file.
+    /// Contents of the state file.
     state: Vec<u8>,
-    /// Operations that had been told as done.
+    /// Operations that had been reported as done.
     told: BTreeSet<String>,
 }
 
@@ -30,7 +31,7 @@ const FRAME: usize = 24 + 4096;
 fn copy(dir: &Path, told: &BTreeSet<String>) -> Snapshot {
     let read = |name: &str| std::fs::read(dir.join(name)).unwrap_or_default();
     let shm = read("flightdeck.db-shm");
-    // The index of the log: how many frames a checkpoint has taken, or tried to (`nBackfill`,
+    // The index of the log says how many frames a checkpoint has copied, or tried to (`nBackfill`,
     // `nBackfillAttempted`).
     let number = |at: usize| {
         shm.get(at..at + 4)
@@ -61,14 +62,14 @@ fn put(w: &Path, shot: &Snapshot, wal: &[u8]) -> PathBuf {
     dir.join("flightdeck.db")
 }
 
-/// How many things are made before the next ones may begin.
+/// Number of objects in a group.
 const GROUP: usize = 12;
 
 const GROUPS: usize = 5;
 
-/// Groups of things that wait, each but the first, until the test lets them begin, and a gate at
-/// the end: however fast the deploy is and however slow the test, there is always something left to
-/// do when it is stopped.
+/// Groups of objects with a gate at the end of each. Each group waits for the gate before it, which
+/// the test opens. So a stopped deploy always has remaining work, at any speed of the deploy and
+/// the test.
 fn groups() -> String {
     let thing = |n: usize| {
         let waits = match n / GROUP {
@@ -93,11 +94,11 @@ fn groups() -> String {
         .collect()
 }
 
-/// A deploy that is stopped in its tracks while each group is made, and its store copied.
+/// Runs a deploy, stops its process during each group, and copies its store.
 fn snapshots(w: &Workspace) -> Vec<Snapshot> {
     let mut child = w
         .command(&["deploy", "--auto-approve", "--json"])
-        // The file is written at the end: what is cut here is the store's log alone.
+        // The state file is only written at the end, so that only the store's log is cut.
         .env("FLIGHTDECK_STATE_EVERY_S", "100000")
         .spawn()
         .unwrap();
@@ -147,7 +148,7 @@ fn stopped(pid: u32) {
     }
 }
 
-/// Intents by id with their outcome: what was done, in its order.
+/// Intents by id with their outcome, in the order of their start.
 fn intents(conn: &Connection) -> Vec<(String, Option<bool>)> {
     let mut query = conn
         .prepare("SELECT address, ok FROM intent ORDER BY id")
@@ -168,8 +169,8 @@ fn serial(conn: &Connection) -> i64 {
     .unwrap()
 }
 
-/// The log of the store ends at any byte, whole or torn: what is left is a moment of the deploy, an
-/// earlier one.
+/// The log of the store ends at any byte, complete or torn: the rest is an earlier moment of the
+/// deploy.
 #[test]
 fn the_loss_of_power_at_any_moment_leaves_an_earlier_moment() {
     let things = groups();
@@ -179,7 +180,7 @@ fn the_loss_of_power_at_any_moment_leaves_an_earlier_moment() {
     assert_eq!(shots.len(), GROUPS);
     let complete = Connection::open(w.store()).unwrap();
     let (all, last) = (intents(&complete), serial(&complete));
-    // A gate is made, and its command is run: two.
+    // A gate has two intents: its creation and its command.
     assert_eq!(all.len(), GROUP * GROUPS + 2 * GROUPS);
     consistent(&complete, "at the end");
     drop(complete);
@@ -193,14 +194,14 @@ fn the_loss_of_power_at_any_moment_leaves_an_earlier_moment() {
             "snapshot {n} has no log"
         );
         for cut in 0..60 {
-            // The first of each is whole: what was told is on record.
+            // The first copy of each snapshot is complete: all reported operations are recorded.
             let at = if cut == 0 {
                 shot.wal.len()
             } else {
                 shot.safe + dice.roll(shot.wal.len().saturating_sub(shot.safe) + 1)
             };
             let mut wal = shot.wal[..at].to_vec();
-            // What was not synced may be there all the same, torn: as noise or as zeros.
+            // Unsynced data may exist partly, as noise or as zeros.
             match cut % 4 {
                 1 => wal.extend(std::iter::repeat_n(0, dice.roll(2 * FRAME))),
                 2 => wal.extend(
@@ -248,7 +249,7 @@ fn the_loss_of_power_at_any_moment_leaves_an_earlier_moment() {
                     );
                 }
             }
-            // The next flightdeck makes something of it.
+            // The next flightdeck must be able to use the store.
             if cut % 20 == 0 {
                 std::fs::write(copies.path().join("main.tf"), &things).unwrap();
                 let run =
