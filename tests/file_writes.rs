@@ -1,13 +1,14 @@
-//! Files below a workspace are written by `fsroot` alone: every other place that creates, renames
-//! or removes files is listed here, with the reason why no clone can lead it astray.
+//! Test of the rule that only `fsroot` writes files below a workspace. Every other place that
+//! creates, renames or removes files is listed here, with the reason why a clone cannot redirect
+//! it.
 
-#![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::path::{Path, PathBuf};
 
 const NEW: &str = "creates a file that must not be there yet, in the workspace's own directory";
-const CHECKED: &str = "in the directory of the store, which was checked before";
-const OPERATOR: &str = "in a directory of the operator's, not of a workspace";
+const CHECKED: &str = "in the directory of the store, after its check";
+const OPERATOR: &str = "in a directory of the operator, outside of workspaces";
 const OWN: &str = "in a temporary directory of its own";
 const NAMED: &str = "a path that the operator named on the command line";
 
@@ -17,7 +18,7 @@ const LISTED: &[(&str, &str)] = &[
     ("src/cli/commands/console.rs", OWN),
     (
         "src/cli/environment.rs",
-        "the memory of this process itself",
+        "writes to the memory of this process itself",
     ),
     ("src/cli/commands/files.rs", NAMED),
     (

@@ -1,21 +1,21 @@
-//! How long files and functions may be, at rustfmt's 100 columns: what cannot be read in one go is
-//! split by subject, or has its reason here.
+//! Limits on the length of files and functions, at rustfmt's 100 columns. Longer ones are split by
+//! subject, or listed here with a reason.
 
-#![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::path::{Path, PathBuf};
 
-/// Lines of a file, at most.
+/// Maximum number of lines of a file.
 const LONGEST_FILE: usize = 600;
 
 const ARMS: &str = "a match with an arm for each case, and little else";
 const BLOCK: &str = "one block of the language, argument by argument, in the order of its errors";
-const FAULTS: &str = "what may be wrong with one thing, in the order in which it is said";
-const GRAMMAR: &str = "what may come next, with the words for all that may not";
-const STEPS: &str = "steps of which each goes on with what the one before found; to be parted";
+const FAULTS: &str = "all checks of one item, in the order of their errors";
+const GRAMMAR: &str = "a grammar rule: each alternative, with an error for any other token";
+const STEPS: &str = "steps that each use the result of the previous one; to be split";
 
-/// Functions past 70 lines of code, each with its reason. Those of tests are not measured: a test
-/// is a story that is told in one piece, or a table.
+/// Functions with more than 70 lines of code, each with its reason. Test functions are not
+/// measured, because they are scenarios or tables.
 const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
     ("crates/cty/src/convert/apply.rs", "known", ARMS),
     ("crates/cty/src/debug.rs", "write", ARMS),
@@ -94,7 +94,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// All sources that people of this tree read and write.
+/// All sources of this repository, by path.
 fn house() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut all = Vec::new();
@@ -115,8 +115,8 @@ fn is_test(name: &str) -> bool {
         || name.ends_with("tests.rs")
 }
 
-/// Functions with their lines of code, by the shape that rustfmt gives them: from the line with
-/// `fn` to the brace under its beginning. Blank lines and comments do not count.
+/// Functions with their lines of code, in rustfmt's layout: from the line with `fn` to the brace
+/// below its beginning. Blank lines and comments do not count.
 fn functions(text: &str) -> Vec<(String, usize)> {
     let text = text.split("\nmod tests {\n").next().unwrap_or_default();
     let lines: Vec<&str> = text.lines().collect();
@@ -144,7 +144,7 @@ fn functions(text: &str) -> Vec<(String, usize)> {
     found
 }
 
-/// The name of the function that begins on a line.
+/// Name of the function that begins on a line.
 fn name_of_function(mut head: &str) -> Option<String> {
     if let Some(rest) = head.strip_prefix("pub(") {
         head = rest.split_once(") ")?.1;
@@ -212,7 +212,7 @@ fn only_tests_take_all_that_a_parent_has() {
     assert_eq!(found, Vec::<String>::new());
 }
 
-/// What has content of its own has a name.
+/// Code is in a file that is named after its subject, not in a `mod.rs`.
 #[test]
 fn a_mod_rs_declares_and_re_exports() {
     let declares = |line: &&str| {
@@ -233,7 +233,7 @@ fn a_mod_rs_declares_and_re_exports() {
     assert_eq!(found, Vec::<String>::new());
 }
 
-/// As rustfmt has it for code, which leaves comments alone.
+/// rustfmt wraps code at this width but leaves comments alone.
 #[test]
 fn a_comment_stands_within_100_columns() {
     let mut found = Vec::new();

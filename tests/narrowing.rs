@@ -1,7 +1,7 @@
-//! Stages narrowed change by change, as the console does it: who goes along with whom, by instance,
-//! through real staging and real deploys on the builtin provider.
+//! Tests of selections: changes are selected and deselected one by one, as in the console, with
+//! their dependencies by instance, through real stages and deploys with the built-in provider.
 
-#![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use flightdeck::engine::Engine;
 use flightdeck::engine::settings::{Access, Settings};
@@ -174,8 +174,8 @@ async fn leaving_an_instance_leaves_what_needs_that_one() {
             .1,
         set(OF_Z)
     );
-    // What is left can be deployed without the rest, and outputs that rest on what was left out are
-    // none yet.
+    // The remaining changes are deployed. Outputs that depend on deselected changes do not exist
+    // yet.
     bench.deploy(stage).await;
     assert!(
         bench.state().await.is_disjoint(&set(OF_Z)),
@@ -267,7 +267,7 @@ async fn a_destroy_that_is_narrowed_takes_dependents_and_nothing_else() {
         bench.state().await,
         before.difference(&taken).cloned().collect()
     );
-    // As with a destroy that targets narrow: outputs stay until all is staged.
+    // As with a targeted destroy, outputs stay until everything is selected.
     assert_eq!(
         bench.outputs().await,
         serde_json::json!({"x": "one x", "z": "one z", "plain": "one"})

@@ -1,7 +1,7 @@
-//! Who may know whom: the rules of ARCHITECTURE.md that the compiler does not enforce, by what the
-//! sources name.
+//! Tests of the dependency rules of ARCHITECTURE.md that the compiler does not enforce, by the
+//! paths in the sources. A room is a layer of the engine.
 
-#![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::path::{Path, PathBuf};
 
@@ -18,8 +18,8 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Code of a file, one string a line; comments are left out, and what stands inside `use a::{…}`
-/// over several lines is put on the line where it begins.
+/// Lines of code of a file, without comments. The contents of a `use a::{…}` over several lines are
+/// joined to its first line.
 fn code(text: &str) -> Vec<(usize, String)> {
     let mut lines: Vec<(usize, String)> = Vec::new();
     let mut open = false;
@@ -40,8 +40,8 @@ fn code(text: &str) -> Vec<(usize, String)> {
     lines
 }
 
-/// The paths in a line of code that begin at a root or go up from where they stand, name by name;
-/// what a group names counts one by one.
+/// Paths in a line of code that begin at a root or with `super`, split into names; each member of a
+/// group is one path.
 fn paths(line: &str) -> Vec<Vec<&str>> {
     let mut found = Vec::new();
     for root in ["crate::", "flightdeck::", "super::"] {
@@ -55,12 +55,12 @@ fn paths(line: &str) -> Vec<Vec<&str>> {
     found
 }
 
-/// Takes in what a path leads to behind `before`; the answer is the rest of the text.
+/// Adds the paths of a group to `found`, each behind `before`; returns the rest of the text.
 fn tree<'t>(text: &'t str, before: &[&'t str], found: &mut Vec<Vec<&'t str>>) -> &'t str {
     if let Some(group) = text.strip_prefix('{') {
         let mut rest = group.trim_start();
         while !rest.is_empty() && !rest.starts_with('}') {
-            // A member ends with its other name, or with the star that stands for all of them.
+            // A member ends after its alias, or after the star that imports everything.
             let member = tree(rest, before, found).trim_start_matches(|c| c != ',' && c != '}');
             rest = member.strip_prefix(',').unwrap_or(member).trim_start();
         }
@@ -80,8 +80,8 @@ fn tree<'t>(text: &'t str, before: &[&'t str], found: &mut Vec<Vec<&'t str>>) ->
     }
 }
 
-/// Names of this library's rooms that a line of code reaches for: `crate::ui::…`,
-/// `flightdeck::ui::…`, `use crate::{app, ui}`.
+/// Top-level modules of this library in a line of code: `crate::ui::…`, `flightdeck::ui::…`, `use
+/// crate::{app, ui}`.
 fn reached(line: &str) -> Vec<&str> {
     let rooted = paths(line).into_iter().filter(|path| path[0] != "super");
     let mut names: Vec<&str> = rooted.filter_map(|path| path.get(1).copied()).collect();
@@ -89,12 +89,12 @@ fn reached(line: &str) -> Vec<&str> {
     names
 }
 
-/// Where a file's code stands: `["engine", "store", "model"]`.
+/// Module path of a file: `["engine", "store", "model"]`.
 fn standing(file: &Path) -> Vec<&str> {
     let mut names: Vec<&str> = file.iter().filter_map(|name| name.to_str()).collect();
     let last = names.pop().and_then(|name| name.strip_suffix(".rs"));
     match last.map(|name| (name, name.strip_suffix("_tests"))) {
-        // Tests that fill a file stand within what they test.
+        // A file of tests is a submodule of the tested module.
         Some((_, Some(tested))) => names.extend([tested, "tests"]),
         Some((name, None)) if name != "mod" => names.push(name),
         _ => {}
@@ -102,7 +102,7 @@ fn standing(file: &Path) -> Vec<&str> {
     names
 }
 
-/// By line, in how many modules within the file it stands.
+/// Depth of inline modules for each line of a file.
 fn depths(text: &str) -> Vec<usize> {
     let mut open: Vec<&str> = Vec::new();
     let mut depths = Vec::new();
@@ -120,7 +120,7 @@ fn depths(text: &str) -> Vec<usize> {
     depths
 }
 
-/// A path as it is from the root of the library, for code that stands there.
+/// Path from the root of the library, for code in the module `standing`.
 fn from_root<'t>(path: &[&'t str], standing: &[&'t str]) -> Vec<&'t str> {
     let up = path.iter().take_while(|name| **name == "super").count();
     let begin = match up {
@@ -130,12 +130,12 @@ fn from_root<'t>(path: &[&'t str], standing: &[&'t str]) -> Vec<&'t str> {
     [begin, &path[up.max(1)..]].concat()
 }
 
-/// The room of the engine that a path leads to.
+/// Room of the engine that a path leads to.
 fn room_of<'t>(path: &[&'t str]) -> Option<&'t str> {
     path.strip_prefix(&["engine"])?.first().copied()
 }
 
-/// Every place below `room` that reaches for one of `strangers`.
+/// Every place below `room` that uses one of `strangers`.
 fn breaches(room: &str, strangers: &[&str]) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let files = sources(&root.join("src").join(room));
@@ -157,7 +157,7 @@ fn breaches(room: &str, strangers: &[&str]) -> Vec<String> {
     found
 }
 
-/// Every place below a folder whose code has one of these words.
+/// Every place below a directory whose code contains one of these words.
 fn naming(folder: &str, words: &[&str]) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
@@ -183,9 +183,9 @@ fn the_engine_knows_neither_app_nor_ui_nor_cli() {
     );
 }
 
-/// The rooms of the engine, from the ground up: each knows only those before it.
+/// Rooms of the engine in order: each uses only earlier ones.
 const FLOORS: [&str; 38] = [
-    // What every room may say, and what every room may use.
+    // Model and helpers that every room may use.
     "words",
     "mutex",
     "cores",
@@ -197,29 +197,29 @@ const FLOORS: [&str; 38] = [
     "room",
     "secrets",
     "holder",
-    // What is heard, and what is kept.
+    // Graph, events and records.
     "graph",
     "view",
     "bus",
     "metrics",
     "traces",
     "store",
-    // What the user trusts of a workspace.
+    // Trust decisions and the state.
     "trust_file",
     "trusted_commands",
     "state",
-    // Plugins, and what can be asked of them.
+    // Plugins and their calls.
     "calls",
     "plugin",
     "trust",
     "provider",
     "pool",
-    // What is wanted, what that changes, and how it is done.
+    // Configuration, plan and deploy.
     "shell",
     "workspace",
     "stage",
     "deploy",
-    // The engine's handle, and what it needs to answer.
+    // The engine's handle, and modules that it needs.
     "source",
     "error",
     "told",
@@ -228,7 +228,7 @@ const FLOORS: [&str; 38] = [
     "memory",
     "work",
     "handle",
-    // What is asked without a running engine.
+    // Checks without a running engine.
     "doctor",
 ];
 
@@ -250,7 +250,8 @@ fn a_room_of_the_engine_knows_only_rooms_below_it() {
             let standing = [standing.clone(), within].concat();
             for path in paths(&line) {
                 let path = from_root(&path, &standing);
-                // What is no room is a way round them, through what the engine shows others.
+                // A path to an item that is not in a room, such as a re-export of `engine`, would
+                // circumvent the rule.
                 if let Some(there) = room_of(&path)
                     && there != here
                     && floor(there).is_none_or(|there| floor(here).is_none_or(|here| there > here))
@@ -280,7 +281,7 @@ fn every_room_of_the_engine_has_its_floor() {
     assert_eq!(rooms, floors);
 }
 
-/// What a supervisor must know of a dialect it is told by the `Life` that comes with a plugin.
+/// Supervision gets all that depends on a dialect through the plugin's `Life`.
 #[test]
 fn who_supervises_processes_knows_no_dialect() {
     assert_eq!(
@@ -308,7 +309,7 @@ fn a_dialect_is_named_by_the_list_of_dialects_alone() {
     found.retain(|place| {
         !place.starts_with("src/engine/provider/tfplugin/")
             && !place.starts_with("src/engine/provider/bluelink/")
-            // What both speak over.
+            // Transport that both dialects share.
             && !place.starts_with("src/engine/provider/grpc.rs:")
             && !place.starts_with("src/engine/provider/channel.rs:")
             && !place.starts_with("src/engine/provider/dialect.rs:")
@@ -316,8 +317,8 @@ fn a_dialect_is_named_by_the_list_of_dialects_alone() {
     assert_eq!(found, Vec::<String>::new());
 }
 
-/// The loop (`run.rs`) takes the terminal and lets the frame be drawn; the rest of the console has
-/// no looks.
+/// The loop (`run.rs`) takes the terminal and requests frames; the rest of the console does not
+/// draw.
 #[test]
 fn the_console_without_its_looks_knows_neither_ui_nor_cli() {
     let apart_from_the_loop: Vec<String> = breaches("app", &["ui", "cli"])
@@ -327,8 +328,8 @@ fn the_console_without_its_looks_knows_neither_ui_nor_cli() {
     assert_eq!(apart_from_the_loop, Vec::<String>::new());
 }
 
-/// What is drawn comes from the state alone: no engine is asked, no clock and no environment read.
-/// The loop that feeds the state (`ui.rs`, `term/`) is the one place that touches the terminal.
+/// Drawing depends on the state alone: it calls no engine, and reads no clock and no environment.
+/// Only the loop that feeds the state (`ui.rs`, `term/`) touches the terminal.
 #[test]
 fn what_draws_reads_neither_engine_nor_clock_nor_environment() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -361,7 +362,7 @@ fn what_draws_reads_neither_engine_nor_clock_nor_environment() {
     assert_eq!(found, Vec::<String>::new());
 }
 
-/// Whatever else is to be asked of a plugin goes through `calls`: rule 6.
+/// All other calls to a plugin go through `calls`: rule 6.
 #[test]
 fn only_launches_ends_and_the_wire_below_the_lanes_speak_to_plugins() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -386,8 +387,8 @@ fn only_launches_ends_and_the_wire_below_the_lanes_speak_to_plugins() {
         "src/engine/provider/tfplugin/wire.rs",
     ];
     assert_eq!(speakers, known);
-    // The wire is the adapter's, and the adapter is made by its dialect alone, for the process that
-    // has the lane.
+    // Only the adapter uses the wire, and only the dialect creates the adapter, for the process
+    // that has the lane.
     let holds = |file: &PathBuf| {
         code(&std::fs::read_to_string(file).unwrap())
             .iter()
