@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-// anything holds a value whose type the configuration decides.
+// anything holds a value of any type.
 type anything struct{}
 
 type anythingModel struct {

@@ -14,10 +14,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-// bigSchema says whether the type with the big schema is there: only where the environment asks for it.
+// bigSchema reports whether the environment requests the type with the large schema.
 func bigSchema() bool { return os.Getenv("INTEROP_BIG_SCHEMA") == "1" }
 
-// big is a type whose schema has about five megabytes on the wire: 128 optional sections of 128 optional attributes.
+// big has a schema of about five megabytes: 128 optional sections of 128 optional attributes.
 type big struct{}
 
 const bigSections, bigAttributes = 128, 128

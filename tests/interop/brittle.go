@@ -13,7 +13,7 @@ import (
 	"flightdeck.internal/interop/store"
 )
 
-// brittle fails half way, with what it had done by then in the state; and it takes its time, which its timeouts limit.
+// brittle fails half way with a partial result in the state, and can be slow up to its timeouts.
 type brittle struct{ world }
 
 type brittleModel struct {
@@ -116,7 +116,7 @@ func (r *brittle) Update(ctx context.Context, request resource.UpdateRequest, re
 	response.Diagnostics.Append(response.State.Set(ctx, &plan)...)
 }
 
-// Delete fails while the file says that the object is held.
+// Delete fails if the file says that the object is held.
 func (r *brittle) Delete(ctx context.Context, request resource.DeleteRequest, response *resource.DeleteResponse) {
 	var id types.String
 	response.Diagnostics.Append(request.State.GetAttribute(ctx, path.Root("id"), &id)...)

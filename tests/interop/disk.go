@@ -15,8 +15,8 @@ import (
 	"flightdeck.internal/interop/store"
 )
 
-// disk changed its schema and its identity between versions of the provider. Of old the size was a text such as "12GB" and
-// the identity a path "REGION/NAME"; now the size is a number with a unit, and the identity has a region and a name.
+// disk changed its schema and its identity between versions. The size was a text such as "12GB" and is now a number with a
+// unit. The identity was a path "REGION/NAME" and is now a region and a name.
 type disk struct{ world }
 
 type diskModel struct {
@@ -127,7 +127,7 @@ func (r *disk) Create(ctx context.Context, request resource.CreateRequest, respo
 	response.Diagnostics.Append(response.Identity.Set(ctx, &identity)...)
 }
 
-// Read warns where no identity came with the state: the engine lost it.
+// Read warns if the state has no identity, because the engine must keep it.
 func (r *disk) Read(ctx context.Context, request resource.ReadRequest, response *resource.ReadResponse) {
 	var state diskModel
 	response.Diagnostics.Append(request.State.Get(ctx, &state)...)
@@ -168,7 +168,7 @@ func (r *disk) Update(ctx context.Context, request resource.UpdateRequest, respo
 	response.Diagnostics.Append(response.State.Set(ctx, &plan)...)
 }
 
-// Delete wants the identity, as a provider may that finds its objects by it.
+// Delete requires the identity, like providers that find objects by it.
 func (r *disk) Delete(ctx context.Context, request resource.DeleteRequest, response *resource.DeleteResponse) {
 	var id types.String
 	var told diskIdentity
@@ -186,7 +186,7 @@ func (r *disk) Delete(ctx context.Context, request resource.DeleteRequest, respo
 	}
 }
 
-// ImportState takes an id "disk-NAME", or an identity; a region that is not given is the only one there is.
+// ImportState accepts an id "disk-NAME" or an identity; the region defaults to the only one.
 func (r *disk) ImportState(ctx context.Context, request resource.ImportStateRequest, response *resource.ImportStateResponse) {
 	id := request.ID
 	if id == "" {
@@ -207,7 +207,7 @@ func (r *disk) ImportState(ctx context.Context, request resource.ImportStateRequ
 	response.Diagnostics.Append(response.Identity.Set(ctx, &identity)...)
 }
 
-// oldDisk is the disk as it was.
+// oldDisk is the earlier version of the disk.
 type oldDisk struct{ world }
 
 func (r *oldDisk) Metadata(ctx context.Context, request resource.MetadataRequest, response *resource.MetadataResponse) {

@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-// joined puts texts together: one parameter, and any number more.
+// joined joins one required text and any number of others.
 type joined struct{}
 
 func newJoined() function.Function { return joined{} }
@@ -34,7 +34,7 @@ func (joined) Run(ctx context.Context, request function.RunRequest, response *fu
 	}
 }
 
-// half halves even numbers and refuses the odd ones, naming the argument.
+// half halves even numbers; an odd number is an error of the argument.
 type half struct{}
 
 func newHalf() function.Function { return half{} }
@@ -62,7 +62,7 @@ func (half) Run(ctx context.Context, request function.RunRequest, response *func
 	response.Error = response.Result.Set(ctx, number/2)
 }
 
-// sort tells what an argument is, null and unknown ones included.
+// sort returns the type of an argument; it accepts null and unknown values.
 type sort struct{}
 
 func newSort() function.Function { return sort{} }

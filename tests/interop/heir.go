@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-// heir takes over the state of a record of this provider, and of a thing of the legacy provider.
+// heir supports moves from a record of this provider and from a thing of the legacy provider.
 type heir struct{ world }
 
 type heirModel struct {
@@ -36,7 +36,7 @@ func (r *heir) Schema(_ context.Context, _ resource.SchemaRequest, response *res
 	}}
 }
 
-// MoveState reads a record by its schema, and a thing from the JSON of its state.
+// MoveState decodes a record with its schema, and a thing from the JSON of its state.
 func (r *heir) MoveState(ctx context.Context) []resource.StateMover {
 	var of resource.SchemaResponse
 	(&record{}).Schema(ctx, resource.SchemaRequest{}, &of)

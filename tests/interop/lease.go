@@ -14,7 +14,7 @@ import (
 	"flightdeck.internal/interop/store"
 )
 
-// lease is opened, renewed and closed, and the file says how often.
+// lease is an ephemeral resource; the file counts its calls.
 type lease struct{ store *store.Store }
 
 type leaseModel struct {
@@ -43,7 +43,7 @@ func (r *lease) Configure(_ context.Context, request ephemeral.ConfigureRequest,
 	}
 }
 
-// count counts one of the lease's calls.
+// count increments the counter of one of the lease's calls.
 func (r *lease) count(name, call string) error {
 	return r.store.Change(func(objects map[string]store.Kept) {
 		object := objects["lease-"+name]

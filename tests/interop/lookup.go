@@ -61,7 +61,7 @@ func (d *lookup) Read(ctx context.Context, request datasource.ReadRequest, respo
 	}
 }
 
-// self tells what the provider was configured with.
+// self returns the provider's configuration.
 type self struct{ note types.String }
 
 type selfModel struct {

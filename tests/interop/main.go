@@ -1,5 +1,5 @@
-// The interop provider: protocol 6 on the official framework, its objects kept in one JSON file that the provider's
-// configuration names. Every kind of attribute and nesting that the tests look at is here, and one way to fail of each sort.
+// The interop provider: protocol 6 on the official framework. Its objects are in one JSON file that the provider's
+// configuration names. It has every kind of attribute and nesting that the tests use, and each kind of failure.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 const address = "flightdeck.internal/test/interop"
 
 type interop struct {
-	// The function that it has by its configuration.
+	// Name of the function that the configuration adds.
 	offers string
 }
 

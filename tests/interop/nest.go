@@ -17,7 +17,7 @@ import (
 	"flightdeck.internal/interop/store"
 )
 
-// nest has every kind of nested attribute and of block.
+// nest has every kind of nested attribute and block.
 type nest struct{ world }
 
 func newNest() resource.Resource { return &nest{} }
@@ -26,7 +26,7 @@ func (r *nest) Metadata(_ context.Context, request resource.MetadataRequest, res
 	response.TypeName = request.ProviderTypeName + "_nest"
 }
 
-// rows are attributes of a nested object: one required, one with a default, one that is made up and then kept.
+// rows are attributes of a nested object: one required, one with a default, one computed that keeps its value.
 func rows() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"text":   schema.StringAttribute{Required: true},
@@ -74,7 +74,7 @@ func (r *nest) Schema(_ context.Context, _ resource.SchemaRequest, response *res
 	}
 }
 
-// ValidateConfig refuses the text "refuse" where it stands in the map, the word "refuse" in an inner block, and warns of a name.
+// ValidateConfig refuses the text "refuse" at its place in the map and in an inner block, and warns about a name.
 func (r *nest) ValidateConfig(ctx context.Context, request resource.ValidateConfigRequest, response *resource.ValidateConfigResponse) {
 	if err := tftypes.Walk(request.Config.Raw, func(at *tftypes.AttributePath, value tftypes.Value) (bool, error) {
 		var text string
@@ -99,7 +99,7 @@ func (r *nest) ValidateConfig(ctx context.Context, request resource.ValidateConf
 	}
 }
 
-// label is a path in words: names, numbers and keys with dots between them, a set's elements as stars.
+// label formats a path: names, numbers and keys separated by dots, with stars for elements of sets.
 func label(at *tftypes.AttributePath) string {
 	words := []string{}
 	for _, step := range at.Steps() {
@@ -117,7 +117,7 @@ func label(at *tftypes.AttributePath) string {
 	return strings.Join(words, ".")
 }
 
-// filled is a plan with every unknown text made up from its place.
+// filled replaces every unknown text of a plan by a value derived from its path.
 func filled(plan tftypes.Value, make func(place string) string) (tftypes.Value, error) {
 	return tftypes.Transform(plan, func(at *tftypes.AttributePath, value tftypes.Value) (tftypes.Value, error) {
 		if value.IsKnown() || !value.Type().Is(tftypes.String) {
@@ -163,7 +163,7 @@ func (r *nest) Create(ctx context.Context, request resource.CreateRequest, respo
 	response.State.Raw = made
 }
 
-// Read takes over what the file's fields say about the text of `single`, and the size of the block `one`.
+// Read takes the text of `single` and the size of the block `one` from the file.
 func (r *nest) Read(ctx context.Context, request resource.ReadRequest, response *resource.ReadResponse) {
 	var id types.String
 	response.Diagnostics.Append(request.State.GetAttribute(ctx, path.Root("id"), &id)...)

@@ -7,8 +7,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// offering is the provider with one function more than its schema has, once its configuration has a note: the function
-// is named by the note, and answers with that and its argument.
+// offering is the provider with an additional function once its configuration has a note: the note names the function,
+// which returns the note and its argument.
 type offering struct {
 	tfprotov6.ProviderServer
 	provider *interop

@@ -17,7 +17,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-// pet is a name made up when it is created, and nothing in the world: as fast as the framework lets a resource be.
+// pet generates a name at create and stores no object, so it is as fast as the framework allows.
 type pet struct{}
 
 type petModel struct {
@@ -67,7 +67,7 @@ var (
 	petTurnWords = []string{"ably", "boldly", "deeply", "easily", "firmly", "gladly", "hardly", "kindly", "mildly", "nearly", "openly", "partly", "rarely", "safely", "truly", "widely"}
 )
 
-// petName has `length` words; the last one is a kind of animal, the one before it a manner. A number makes it unlike others.
+// petName has `length` words: the last one is an animal, the one before it an adjective. A number makes it unique.
 func petName(prefix string, length int64) string {
 	words := make([]string, 0, length+2)
 	if prefix != "" {
@@ -98,14 +98,14 @@ func (r *pet) Create(ctx context.Context, request resource.CreateRequest, respon
 
 func (r *pet) Read(context.Context, resource.ReadRequest, *resource.ReadResponse) {}
 
-// Update cannot be reached: whatever changes requires another pet.
+// Update is never called, because every change requires replacement.
 func (r *pet) Update(_ context.Context, request resource.UpdateRequest, response *resource.UpdateResponse) {
 	response.State.Raw = request.Plan.Raw
 }
 
 func (r *pet) Delete(context.Context, resource.DeleteRequest, *resource.DeleteResponse) {}
 
-// nothing is an object without a world: an id, and triggers that replace it.
+// nothing stores no object: it has an id, and triggers that replace it.
 type nothing struct{}
 
 func newNothing() resource.Resource { return &nothing{} }
@@ -138,7 +138,7 @@ func (r *nothing) Create(ctx context.Context, request resource.CreateRequest, re
 
 func (r *nothing) Read(context.Context, resource.ReadRequest, *resource.ReadResponse) {}
 
-// Update cannot be reached: other triggers are another object.
+// Update is never called, because changed triggers require replacement.
 func (r *nothing) Update(_ context.Context, request resource.UpdateRequest, response *resource.UpdateResponse) {
 	response.State.Raw = request.Plan.Raw
 }

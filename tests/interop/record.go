@@ -119,7 +119,7 @@ func (r *record) ValidateConfig(ctx context.Context, request resource.ValidateCo
 	}
 }
 
-// write puts the planned record into the file; the text "refuse" is refused with a path, the text "panic" ends the process.
+// write stores the planned record; the text "refuse" is an error with a path, and the text "panic" ends the process.
 func (r *record) write(plan *recordModel, revision int64) (path.Path, error) {
 	switch plan.Text.ValueString() {
 	case "refuse":

@@ -1,6 +1,6 @@
 //go:build tools
 
-// Programs that the tests build beside this one: named here, so that their versions and sums are kept in go.mod and go.sum.
+// Programs that the tests build together with this one, listed here so that go.mod and go.sum contain their versions.
 package main
 
 import _ "github.com/hashicorp/terraform-provider-time"

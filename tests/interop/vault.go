@@ -14,7 +14,7 @@ import (
 	"flightdeck.internal/interop/store"
 )
 
-// vault takes a password that is written and never kept, and remembers its digest in its private state.
+// vault takes a write-only password and stores its digest in private state.
 type vault struct{ world }
 
 type vaultModel struct {
@@ -45,7 +45,7 @@ func (r *vault) Schema(_ context.Context, _ resource.SchemaRequest, response *re
 	}}
 }
 
-// ModifyPlan leaves a word for the update in the planned private state.
+// ModifyPlan stores a JSON text for the update in the planned private state.
 func (r *vault) ModifyPlan(ctx context.Context, request resource.ModifyPlanRequest, response *resource.ModifyPlanResponse) {
 	if !request.Plan.Raw.IsNull() && !request.State.Raw.IsNull() {
 		response.Diagnostics.Append(response.Private.SetKey(ctx, "planned", []byte(`"by the plan"`))...)
@@ -57,7 +57,7 @@ func digest(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// word reads a JSON text out of private state.
+// word reads a JSON text from private state.
 func word(raw []byte) types.String {
 	var text string
 	if len(raw) == 0 || json.Unmarshal(raw, &text) != nil {
@@ -85,7 +85,7 @@ func (r *vault) Create(ctx context.Context, request resource.CreateRequest, resp
 	response.Diagnostics.Append(response.State.Set(ctx, &plan)...)
 }
 
-// Read notes in the private state that it looked at what is in the file.
+// Read copies the text from the file into private state.
 func (r *vault) Read(ctx context.Context, request resource.ReadRequest, response *resource.ReadResponse) {
 	var state vaultModel
 	response.Diagnostics.Append(request.State.Get(ctx, &state)...)

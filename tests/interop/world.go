@@ -15,7 +15,7 @@ import (
 	"flightdeck.internal/interop/store"
 )
 
-// provided is what the provider's configuration comes to, for its resources.
+// provided is the evaluated provider configuration, for its resources.
 type provided struct {
 	store *store.Store
 	note  types.String
@@ -30,25 +30,25 @@ func (w *world) Configure(_ context.Context, request resource.ConfigureRequest, 
 	}
 }
 
-// old says whether the provider is to be an older version of itself, with the schemas of then.
+// old reports whether the provider acts as its earlier version, with the earlier schemas.
 func old() bool { return os.Getenv("INTEROP_OLD") == "1" }
 
-// idAttribute is made once and stays.
+// idAttribute is computed at create and keeps its value.
 func idAttribute() schema.Attribute {
 	return schema.StringAttribute{Computed: true, PlanModifiers: []planmodifier.String{stringplanmodifier.UseStateForUnknown()}}
 }
 
-// madeAttribute is an idAttribute of an element that may not have been there before.
+// madeAttribute is an idAttribute for an element that may be new.
 func madeAttribute() schema.Attribute {
 	return schema.StringAttribute{Computed: true, PlanModifiers: []planmodifier.String{stringplanmodifier.UseNonNullStateForUnknown()}}
 }
 
-// nameAttribute is required; another name is another object.
+// nameAttribute is required, and a change requires replacement.
 func nameAttribute() schema.Attribute {
 	return schema.StringAttribute{Required: true, PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplace()}}
 }
 
-// upperName plans a computed attribute as the name in capitals, known before anything is made.
+// upperName plans a computed attribute as the name in capitals, so that it is known in the plan.
 type upperName struct{}
 
 func (upperName) Description(context.Context) string         { return "The name in capitals." }

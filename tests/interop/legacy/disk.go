@@ -11,8 +11,8 @@ import (
 	"flightdeck.internal/interop/store"
 )
 
-// disk changed its schema twice: of old the size was a text such as "12GB"; with version 1 it became a number, with version 2
-// a unit came.
+// disk changed its schema twice: the size was a text such as "12GB", became a number in version 1, and got a unit in
+// version 2.
 func disk() *schema.Resource {
 	if old() {
 		return &schema.Resource{

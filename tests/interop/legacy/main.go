@@ -1,5 +1,5 @@
-// The legacy provider: protocol 5 on terraform-plugin-sdk/v2, with the liberties that its type system takes. Its objects are
-// in one JSON file that the provider's configuration names.
+// The legacy provider: protocol 5 on terraform-plugin-sdk/v2, with the exceptions that its type system is allowed. Its
+// objects are in one JSON file that the provider's configuration names.
 package main
 
 import (
@@ -13,10 +13,10 @@ import (
 	"flightdeck.internal/interop/store"
 )
 
-// old says whether the provider is to be an older version of itself, with the schemas of then.
+// old reports whether the provider acts as its earlier version, with the earlier schemas.
 func old() bool { return os.Getenv("INTEROP_OLD") == "1" }
 
-// provided is what the provider's configuration comes to.
+// provided is the evaluated provider configuration.
 type provided struct {
 	store *store.Store
 	note  string
@@ -65,7 +65,7 @@ func lookup() *schema.Resource {
 	}
 }
 
-// self tells what the provider was configured with.
+// self returns the provider's configuration.
 func self() *schema.Resource {
 	return &schema.Resource{
 		Schema: map[string]*schema.Schema{"note": {Type: schema.TypeString, Computed: true}},

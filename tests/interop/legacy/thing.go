@@ -15,8 +15,8 @@ import (
 	"flightdeck.internal/interop/store"
 )
 
-// thing has what old providers are full of: texts that are empty and not null, values that the provider changes on the way to
-// the state, differences that it leaves out, sets of blocks, attributes that are written as blocks.
+// thing has typical features of old providers: empty texts instead of null, values that the provider normalises, suppressed
+// differences, sets of blocks, attributes in block syntax.
 func thing() *schema.Resource {
 	return &schema.Resource{
 		Schema: map[string]*schema.Schema{
@@ -91,7 +91,7 @@ func hash(text string) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// refuse refuses a step that runs "refuse", and warns of one that runs "odd".
+// refuse refuses a step that runs "refuse", and warns about one that runs "odd".
 func refuse(v any, at cty.Path) diag.Diagnostics {
 	switch v.(string) {
 	case "refuse":
@@ -102,7 +102,7 @@ func refuse(v any, at cty.Path) diag.Diagnostics {
 	return nil
 }
 
-// customize plans another digest with another note, and another thing where the size gets smaller.
+// customize plans a new digest for a new note, and a replacement for a smaller size.
 func customize(_ context.Context, d *schema.ResourceDiff, _ any) error {
 	if d.Get("fail").(string) == "diff" {
 		return fmt.Errorf("the difference is refused on purpose")
@@ -160,7 +160,7 @@ func create(ctx context.Context, d *schema.ResourceData, meta any) diag.Diagnost
 	return append(all, read(ctx, d, meta)...)
 }
 
-// read sets everything, as providers do: what is not there is an empty text, a zero or an empty map.
+// read sets all attributes, like old providers: missing ones are an empty text, zero or an empty map.
 func read(_ context.Context, d *schema.ResourceData, meta any) diag.Diagnostics {
 	object, there, err := meta.(*provided).store.Get(d.Id())
 	if err != nil {

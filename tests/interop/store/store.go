@@ -1,5 +1,5 @@
-// Package store keeps providers' objects in one JSON file, which the tests read and change: what somebody else does to the
-// objects is done there. Several processes may share the file.
+// Package store keeps providers' objects in one JSON file. Tests read it, and edit it to change objects outside flightdeck.
+// Several processes may share the file.
 package store
 
 import (
@@ -11,20 +11,20 @@ import (
 	"syscall"
 )
 
-// Kept is one object as the file holds it.
+// Kept is one object in the file.
 type Kept struct {
 	Revision int64             `json:"revision"`
 	Text     string            `json:"text"`
 	Fields   map[string]string `json:"fields,omitempty"`
 }
 
-// Store reads and writes the whole file at every call: what somebody else changes in it is seen at once.
+// Store reads and writes the whole file at every call, so that changes from outside are visible at once.
 type Store struct {
 	path string
 	lock sync.Mutex
 }
 
-// At is the store in the file with this path.
+// At returns the store in the file with this path.
 func At(path string) *Store { return &Store{path: path} }
 
 func (s *Store) read() (map[string]Kept, error) {
@@ -42,7 +42,7 @@ func (s *Store) read() (map[string]Kept, error) {
 	return objects, json.Unmarshal(text, &objects)
 }
 
-// Get answers with the object of this id and whether there is one.
+// Get returns the object of this id, and whether it exists.
 func (s *Store) Get(id string) (Kept, bool, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -51,12 +51,12 @@ func (s *Store) Get(id string) (Kept, bool, error) {
 	return object, there, err
 }
 
-// Change applies an edit to all objects and writes them; readers see the file of before or of after.
+// Change applies an edit to all objects and replaces the file atomically.
 func (s *Store) Change(edit func(map[string]Kept)) error {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	if s.path != "" {
-		// Closing it gives the lock back.
+		// Closing the file releases the lock.
 		others, err := os.OpenFile(s.path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 		if err != nil {
 			return err
@@ -86,7 +86,7 @@ func (s *Store) Put(id string, object Kept) error {
 	return s.Change(func(objects map[string]Kept) { objects[id] = object })
 }
 
-// Delete takes one object out; that there is none is no error.
+// Delete removes one object; a missing one is no error.
 func (s *Store) Delete(id string) error {
 	return s.Change(func(objects map[string]Kept) { delete(objects, id) })
 }
