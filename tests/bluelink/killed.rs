@@ -1,4 +1,5 @@
-//! Test that no plugin of either dialect survives a killed flightdeck.
+//! Tests that no plugin of either dialect survives a killed flightdeck, and that invalid limits of
+//! processes are refused.
 
 use crate::bench::Bench;
 use rustix::process::{Pid, Signal, kill_process};

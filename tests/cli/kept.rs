@@ -1,5 +1,5 @@
-//! Tests of stored stages: deployed later by number or name, refused when stale, written as a plan
-//! file.
+//! Tests of stored stages: deployed by number or name, and refused when stale. Also tests the
+//! permissions of plan and state files.
 
 use crate::deploys::{TWO, deploy, two};
 use crate::support::mode;

@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, ChildStdout};
 use std::time::Duration;
 
-/// Two boxes of the lab, and then a command that waits for the file `go`, for at most a minute.
+/// Two things of the lab, and then a command that waits for the file `go`, for at most a minute.
 const MAIN: &str = r#"
 terraform {
   required_providers {

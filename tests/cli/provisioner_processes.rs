@@ -1,5 +1,6 @@
-//! Tests of the processes of a provisioner's command: all end with flightdeck, and other users
-//! cannot read the values in its environment.
+//! Tests of the processes of a provisioner's command: all end if flightdeck is killed or gets a
+//! second signal, and may stay after a successful command. Also tests that flightdeck's own
+//! environment does not show values of variables.
 
 use crate::lab::gone;
 use crate::provisioners::{kill_left, number_in, operation, signal, start, with};

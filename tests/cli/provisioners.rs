@@ -1,5 +1,5 @@
-//! Tests of `local-exec`: no command outlives flightdeck, each command is recorded before it runs,
-//! and its output is read to the end.
+//! Tests of `local-exec`: a running command ends with flightdeck, each command is recorded before
+//! it runs, and its output is read to the end.
 
 use crate::lab::gone;
 use crate::support::{Run, Workspace};

@@ -1,4 +1,4 @@
-//! Tests of a disk that is full, nearly full or read-only, and of a limit of open files.
+//! Tests of a disk that is full, nearly full or read-only, and of a limit on the size of files.
 
 use std::collections::BTreeSet;
 use std::path::Path;

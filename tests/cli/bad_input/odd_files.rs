@@ -4,8 +4,8 @@ use super::case::{ONE, with_a};
 use super::large::megabytes;
 use crate::support::Workspace;
 
-/// Unreadable for root too: a directory with the name of a file. Unreadable for others: a file with
-/// mode 0600.
+/// The error names a configuration file without read permission. Skipped for root, who can read
+/// every file.
 #[test]
 fn a_file_that_may_not_be_read_is_named() {
     use std::os::unix::fs::PermissionsExt;

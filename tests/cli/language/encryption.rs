@@ -1,5 +1,5 @@
 //! `encryption` blocks: evaluated from variables and locals before the stage, and refused like in
-//! OpenTofu. A configuration that requires an unsupported encryption is refused by name.
+//! OpenTofu. With encryption a warning says that flightdeck's store is not encrypted.
 
 use super::{Case, Verdict::*, judge};
 use crate::support::Workspace;
@@ -322,7 +322,7 @@ fn an_encryption_block_is_looked_at_as_far_as_something_uses_it() {
     ]);
 }
 
-/// Configurations that OpenTofu accepts.
+/// Valid configurations with encryption, each with the line of the warning.
 const DUE: [(&str, u64); 7] = [
     (
         "terraform {\n  encryption {\n    key_provider \"pbkdf2\" \"k\" {\n      passphrase = \"sixteen letters!\"\n    }\n    method \"aes_gcm\" \"m\" {\n      keys = key_provider.pbkdf2.k\n    }\n    state {\n      method = method.aes_gcm.m\n    }\n  }\n}\n",

@@ -1,5 +1,5 @@
-//! Errors of override files have the place of the override, even if the overridden block is
-//! invalid.
+//! Errors in override files have their place there. Errors of the overridden block are reported
+//! too, even of arguments that the override replaces.
 
 use super::{Case, Verdict::*, judge};
 
