@@ -34,7 +34,7 @@ impl Bench {
         bench
     }
 
-    /// Adds a second plugin, `bluelink/other`.
+    /// Creates a workspace with `main` and a second plugin, `bluelink/other`.
     pub(crate) fn two(main: &str) -> Self {
         let bench = Self::new("");
         bench.install(OTHER);
@@ -162,7 +162,7 @@ impl Bench {
         (run, plugin)
     }
 
-    /// Attributes of a resource in the state.
+    /// First instance of a resource type in the state.
     pub(crate) fn stored(&self, kind: &str) -> Value {
         let state: Value = serde_json::from_str(&self.workspace.read("terraform.tfstate")).unwrap();
         let all = state["resources"].as_array().unwrap();

@@ -261,7 +261,7 @@ fn a_plan_that_fails_tells_what_was_planned_before_as_tofu_does() {
             outputs[0]["outputs"],
             json!({ "a": { "sensitive": false, "action": "create" } })
         );
-        // Diagnostics come last, in graph order, which differs between the two programs.
+        // Diagnostics come last, in the order of the graph walk, which is not fixed.
         let said = |n: usize| lines[lines.len() - n]["@message"].as_str().unwrap();
         assert_eq!(
             BTreeSet::from([said(1), said(2)]),

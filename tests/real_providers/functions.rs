@@ -4,7 +4,7 @@
 use crate::place::{Place, line};
 use serde_json::json;
 
-/// Configuration whose note adds a function of that name to the provider.
+/// Requirement of the provider. A note in its configuration adds a function of that name.
 const REQUIRED: &str = r#"
 terraform {
   required_providers {
