@@ -89,7 +89,11 @@ fn what_a_server_does_not_take_is_on_record_and_is_there_after_the_next_command(
     // The server rejects writes after it has granted the lock.
     server.trouble("POST", &[Trouble::Code(403); 8]);
     let run = w.run(&["deploy", "--auto-approve"]).expect(5);
-    assert!(run.stderr.contains("forbids it (code 403)"), "{run:?}");
+    assert!(
+        run.stderr
+            .contains("denies access to these credentials (code 403)"),
+        "{run:?}"
+    );
     assert!(run.stderr.contains("on record"), "{run:?}");
     assert_eq!(text(&server), before);
     assert_eq!(server.lock(), None, "the lock is given back all the same");
@@ -117,7 +121,11 @@ fn outputs_of_another_state_are_read_from_its_backend() {
     assert!(run.stdout.contains("+ output got = \"one\""), "{run:?}");
     server.trouble("GET", &[Trouble::Code(403)]);
     let run = w.run(&["stage"]).expect(1);
-    assert!(run.stderr.contains("forbids it (code 403)"), "{run:?}");
+    assert!(
+        run.stderr
+            .contains("denies access to these credentials (code 403)"),
+        "{run:?}"
+    );
 }
 
 #[test]
@@ -136,7 +144,7 @@ fn after_a_kill_the_next_command_takes_the_lock_over_and_brings_home_what_was_kn
     deploy.wait().unwrap();
     assert!(server.lock().is_some(), "the lock is there still");
     let run = w.run(&["stage"]);
-    assert!(run.stderr.contains("that process is gone"), "{run:?}");
+    assert!(run.stderr.contains("its process has ended"), "{run:?}");
     assert!(text(&server).contains("\"name\":\"a\""), "{run:?}");
     assert_eq!(server.lock(), None);
 }

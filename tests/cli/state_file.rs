@@ -27,9 +27,9 @@ fn slow() -> (Lab, Running) {
 #[test]
 fn a_state_that_another_program_writes_during_a_deploy_is_kept_and_reported() {
     for (theirs, next) in [
-        (OTHER, "were changed apart"),
+        (OTHER, "were changed independently"),
         ("{ broken", "cannot be read"),
-        ("", "is gone"),
+        ("", "no longer exists"),
     ] {
         let (lab, running) = slow();
         let file = lab.workspace.path().join("terraform.tfstate");
@@ -39,7 +39,7 @@ fn a_state_that_another_program_writes_during_a_deploy_is_kept_and_reported() {
         std::fs::write(&file, theirs).unwrap();
         let (code, _, said) = running.end_with_words();
         assert!(matches!(code, Some(1 | 5)), "{theirs:?}: {said}");
-        assert!(said.contains("another program has written"), "{said}");
+        assert!(said.contains("another program wrote"), "{said}");
         assert_eq!(std::fs::read_to_string(&file).unwrap(), theirs);
         let stage = lab.run(&["stage"]).expect(1);
         assert!(stage.stderr.contains(next), "{theirs:?}: {stage:#?}");

@@ -158,7 +158,7 @@ pub(super) fn may_be_done(error: &(dyn Error + 'static)) -> bool {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("there is no backend {0:?}")]
+#[error("unknown backend {0:?}")]
 struct Unknown(String);
 
 fn opened<B: Backend, E: Error + Send + Sync + 'static>(

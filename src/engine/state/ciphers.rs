@@ -8,7 +8,7 @@ use statefile::encryption::{Encryption, EncryptionError, Method, is_sealed};
 pub enum CipherError {
     #[error(transparent)]
     Encryption(#[from] EncryptionError),
-    #[error("it is to be encrypted {0}, which flightdeck cannot do; pbkdf2 and aes_gcm it can")]
+    #[error("its encryption {0} is not supported; use pbkdf2 and aes_gcm")]
     Unknown(#[source] UnknownMethod),
 }
 
@@ -19,7 +19,7 @@ pub enum UnknownMethod {
     Method(String),
     #[error("with a key of the key provider {0:?}")]
     Provider(String),
-    #[error("with a key that is written out")]
+    #[error("with a key given as text")]
     WrittenKey,
 }
 

@@ -55,8 +55,8 @@ pub(super) fn differ(home: &State, copy: &State) -> String {
         let word = match (there.get(name), here.get(name)) {
             (Some(a), Some(b)) if a == b => continue,
             (Some(_), Some(_)) => format!("{name} differs"),
-            (Some(_), None) => format!("{name} is there alone"),
-            (None, _) => format!("{name} is on record alone"),
+            (Some(_), None) => format!("{name} is only in the backend"),
+            (None, _) => format!("{name} is only in the store"),
         };
         if words.len() < NAMED {
             words.push(word);
@@ -65,13 +65,13 @@ pub(super) fn differ(home: &State, copy: &State) -> String {
         }
     }
     if home.lineage != copy.lineage {
-        words.push("they have different lineages".to_owned());
+        words.push("the lineages differ".to_owned());
     }
     if more > 0 {
         words.push(format!("{more} more differ"));
     }
     if words.is_empty() {
-        words.push("in what is not known here".to_owned());
+        words.push("only unknown fields differ".to_owned());
     }
     words.join(", ")
 }

@@ -16,7 +16,7 @@ pub enum HomeError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// Another lock owner has the lock.
-    #[error("the state in {place} is locked{}; wait for that to end, and try again", holder(.info.as_deref()))]
+    #[error("the state in {place} is locked{}; wait until the lock is released, and try again", holder(.info.as_deref()))]
     Locked {
         place: String,
         info: Option<Box<LockInfo>>,
@@ -27,16 +27,16 @@ pub enum HomeError {
         path: PathBuf,
         source: Arc<std::io::Error>,
     },
-    #[error("{} is no regular file, and a state is kept in one; move it away, or say in a backend block where the state is", path.display())]
+    #[error("{} is not a regular file, so it cannot have a state; move it away, or set another path in a backend block", path.display())]
     NotAFile { path: PathBuf },
     #[error(
-        "the state in {place} cannot be read: {source}. Nothing was done to it; a copy of what it was before may be in {place}.backup"
+        "the state in {place} cannot be read: {source}. It was not changed; an earlier version may be in {place}.backup"
     )]
     Unreadable {
         place: String,
         source: Arc<ReadError>,
     },
-    #[error("the state in {place} cannot be worked with: {source}")]
+    #[error("the state in {place} cannot be used: {source}")]
     Unusable {
         place: String,
         source: Version4Error,
@@ -49,7 +49,7 @@ pub enum HomeError {
     },
     /// Backend and copy were both changed since they were equal.
     #[error(
-        "the state in {place} (serial {theirs}) and the one on record here (serial {ours}) were changed apart: {differ}. Both are kept. `flightdeck state use home` goes on with the one in {place}, `flightdeck state use record` with the one on record; the other is kept in a file"
+        "the state in {place} (serial {theirs}) and the copy in the store (serial {ours}) were changed independently: {differ}. Both are unchanged. Run `flightdeck state use home` to continue with the state in {place}, or `flightdeck state use record` to continue with the copy; the other one is saved in a file"
     )]
     Apart {
         place: String,
@@ -60,27 +60,27 @@ pub enum HomeError {
     },
     /// Another program wrote the state in spite of the lock.
     #[error(
-        "another program has written the state in {place} since flightdeck locked it. It is left as it is, and the state of this run is on record here. `flightdeck state use home` continues with the one in {place}, `flightdeck state use record` with the one on record; the other is kept in a file"
+        "another program wrote the state in {place} after flightdeck locked it. It was not overwritten, and the state of this run is in the store. Run `flightdeck state use home` to continue with the state in {place}, or `flightdeck state use record` to continue with the copy in the store; the other one is saved in a file"
     )]
     Overwritten { place: String },
     /// The state was deleted from the backend.
     #[error(
-        "the state that was in {place} is gone, and {objects} objects of it are on record here. `flightdeck state use record` writes it anew, `flightdeck state use home` begins with nothing; what was on record is kept in a file"
+        "the state in {place} no longer exists, but the store has a copy with {objects} objects. Run `flightdeck state use record` to write the copy back, or `flightdeck state use home` to start with an empty state; the copy is then saved in a file"
     )]
     Gone { place: String, objects: usize },
     /// The configuration names another place than before.
     #[error(
-        "the state was kept in {from}, and the configuration says {to} now. `flightdeck state use record` brings it there, `flightdeck state use home` goes on with what is there; the other is kept in a file"
+        "the state was in {from}, but the configuration now names {to}. Run `flightdeck state use record` to write the copy in the store there, or `flightdeck state use home` to continue with the state there; the other one is saved in a file"
     )]
     Moved { from: String, to: String },
-    #[error("what is pushed is empty, and no state; nothing was done")]
+    #[error("the pushed file is empty, so it is not a state; nothing was changed")]
     NothingPushed,
     #[error(
-        "what is pushed has the lineage {pushed}, and the state that is there {there}: they never were the same. Nothing was done; --force pushes it all the same"
+        "the pushed state has the lineage {pushed}, but the current state has the lineage {there}, so they are unrelated. Nothing was changed; use --force to push it anyway"
     )]
     OtherLineage { pushed: String, there: String },
     #[error(
-        "what is pushed has the serial {pushed}, and the state that is there {there}: it has changed since. Nothing was done; --force pushes it all the same"
+        "the pushed state has the serial {pushed}, but the current state has the serial {there}, so it has changed since. Nothing was changed; use --force to push it anyway"
     )]
     Older { pushed: i64, there: i64 },
     /// A request to the backend failed.
@@ -94,7 +94,7 @@ pub enum HomeError {
     },
     /// A lock that could not be released at the end of a command.
     #[error(
-        "the state in {place} may still be locked: {why}. Once nothing works on it any more, run `flightdeck force-unlock {id}`"
+        "the state in {place} may still be locked: {why}. When no program uses it any more, run `flightdeck force-unlock {id}`"
     )]
     LeftLocked {
         place: String,
@@ -106,7 +106,7 @@ pub enum HomeError {
         "the state was not written to {place}: the command was stopped before the server answered"
     )]
     Stopped { place: String },
-    #[error("there is another state in {place} already{}; nothing was brought there", apart(.differ.as_deref()))]
+    #[error("{place} already has another state{}; nothing was copied there", apart(.differ.as_deref()))]
     Taken {
         place: String,
         /// Summary of the differences.
@@ -120,18 +120,18 @@ pub enum HomeError {
     /// Configuration and backend metadata disagree, or cannot be used.
     #[error("{0}")]
     Refused(String),
-    #[error("the {kind} backend cannot be used as it is configured: {source}")]
+    #[error("the {kind} backend cannot be used as configured: {source}")]
     Backend { kind: String, source: Cause },
     #[error(
-        "the {kind} backend has no workspaces besides the default one, and {named:?} is selected; `flightdeck workspace select default` selects that, or unset TF_WORKSPACE"
+        "the {kind} backend supports only the default workspace, but {named:?} is selected; run `flightdeck workspace select default`, or unset TF_WORKSPACE"
     )]
     NoWorkspaces { kind: &'static str, named: String },
     #[error(
-        "the record of the backend, {}, cannot be used: {why}; `flightdeck init -reconfigure` writes it anew", path.display()
+        "the backend metadata in {} cannot be used: {why}; run `flightdeck init -reconfigure` to write it again", path.display()
     )]
     Record { path: PathBuf, why: String },
     /// A task on another thread failed.
-    #[error("the state could not be looked at: {0}")]
+    #[error("an operation on the state failed: {0}")]
     Task(Arc<tokio::task::JoinError>),
 }
 
@@ -201,10 +201,10 @@ impl HomeError {
 pub(super) enum UnlockError {
     #[error("it is not locked")]
     NotLocked,
-    #[error("the lock has the id {id}, and not {asked:?}")]
+    #[error("the lock has the id {id}, not {asked:?}")]
     OtherId { id: String, asked: String },
     /// The lock is a system lock on a file.
-    #[error("{0}. The lock on a file goes with the process that has it: end that one")]
+    #[error("{0}. The lock on a file ends with the process that has it: end that process")]
     OfProcess(#[source] HomeError),
 }
 
@@ -214,13 +214,13 @@ fn apart(differ: Option<&str>) -> String {
 
 fn stays_locked(id: Option<&str>) -> String {
     id.map_or_else(String::new, |id| {
-        format!(". It stays locked; `flightdeck force-unlock {id}` takes the lock away")
+        format!(". It stays locked; run `flightdeck force-unlock {id}` to remove the lock")
     })
 }
 
 fn holder(info: Option<&LockInfo>) -> String {
     let Some(info) = info else {
-        return " by another process, which left no word of itself".to_owned();
+        return " by another process, which left no lock information".to_owned();
     };
     let id = &info.id;
     format!(

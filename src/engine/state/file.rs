@@ -192,7 +192,7 @@ impl Inner {
         // With `-state-out` the file may be any file of the operator's.
         if self.read.is_some() && !is_initial(&before) && on_one_line(&before).is_none() {
             return Err(HomeError::Refused(format!(
-                "{} is no state file, and is not written over; name another file for the state",
+                "{} is not a state file, so it is not overwritten; name another file for the state",
                 self.path.display()
             )));
         }
@@ -243,7 +243,7 @@ impl Inner {
                 return Ok((file, true));
             }
         }
-        let changing = std::io::Error::other("it is replaced by other files all the time");
+        let changing = std::io::Error::other("other programs keep replacing it");
         Err(HomeError::io("lock", &self.path)(changing))
     }
 
@@ -290,7 +290,7 @@ impl Inner {
             && is_same_file(&held.file, &self.path)
             && let Err(error) = self.state.remove_file()
         {
-            tracing::warn!(%error, file = %self.path.display(), "could not be removed");
+            tracing::warn!(%error, file = %self.path.display(), "cannot remove the new state file");
         }
         removed.map_err(HomeError::io("remove", &self.info.path()))
     }
@@ -341,7 +341,7 @@ impl Inner {
         // The lock protects the old file only; a write would go to a file that nobody reads.
         if !is_same_file(&held.file, &self.path) {
             let replaced = std::io::Error::other(
-                "another file has its name since it was locked; move that one away",
+                "another file took its name after it was locked; move the new file away",
             );
             return Err(HomeError::io("write", &self.path)(replaced));
         }

@@ -90,7 +90,7 @@ impl<'a> Patience<'a> {
                     taken = true;
                     home.force_unlock(&holder.id).await?;
                     (self.tell)(format!(
-                        "the lock of {} ({}, since {}) on the state in {} was taken over: that process is gone",
+                        "the lock of {} ({}, since {}) on the state in {} was taken over: its process has ended",
                         holder.who,
                         holder.operation,
                         holder.created,

@@ -17,7 +17,7 @@ impl StateOfRecord {
     /// The text is not a usable state; without `force`, it has another lineage or is older; or it
     /// cannot be written.
     pub async fn push(&self, text: &[u8], force: bool) -> Result<Option<State>, HomeError> {
-        let from = || "what is pushed".to_owned();
+        let from = || "the pushed file".to_owned();
         let file = StateFile::read(text).map_err(|e| HomeError::Unreadable {
             place: from(),
             source: Arc::new(e),

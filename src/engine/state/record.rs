@@ -338,7 +338,7 @@ impl StateOfRecord {
             Look::Half => {
                 self.bring_home().await?;
                 Ok(vec![format!(
-                    "{place} was half written when flightdeck ended; the state (serial {}) was written there again, from the record",
+                    "{place} was only partly written when flightdeck ended; the state (serial {}) was written again from the store",
                     copy.serial
                 )])
             }

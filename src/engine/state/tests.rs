@@ -191,7 +191,10 @@ async fn a_file_that_was_half_written_is_written_again_from_the_record() {
         fs::write(w.file(), &whole[..cut]).unwrap();
         assert_eq!(w.addresses().await, ["terraform_data.a"], "{cut}");
         let told = w.open().await;
-        assert!(told[0].contains("was half written"), "{cut}: {told:?}");
+        assert!(
+            told[0].contains("was only partly written"),
+            "{cut}: {told:?}"
+        );
         w.state.close().await.unwrap();
         assert_eq!(fs::read(w.file()).unwrap(), whole, "{cut}");
     }
@@ -204,7 +207,7 @@ async fn what_nobody_of_ours_cut_off_is_refused_and_left_alone() {
     w.open().await;
     w.state.close().await.unwrap();
     fs::write(w.file(), b"{\"version\": 4,").unwrap();
-    assert!(w.refused().await.contains("it is no JSON object"));
+    assert!(w.refused().await.contains("it is not a JSON object"));
     assert_eq!(fs::read(w.file()).unwrap(), b"{\"version\": 4,");
 }
 
@@ -221,8 +224,8 @@ async fn states_that_were_changed_apart_are_both_kept_until_the_operator_says_wh
         for part in [
             "(serial 9)",
             "(serial 8)",
-            "terraform_data.ours is on record alone",
-            "terraform_data.theirs is there alone",
+            "terraform_data.ours is only in the store",
+            "terraform_data.theirs is only in the backend",
             "flightdeck state use home",
         ] {
             assert!(said.contains(part), "{part}: {said}");
@@ -251,7 +254,10 @@ async fn a_file_that_is_gone_is_not_taken_for_a_state_without_objects() {
     w.state.close().await.unwrap();
     fs::remove_file(w.file()).unwrap();
     let said = w.refused().await;
-    assert!(said.contains("is gone, and 1 objects of it"), "{said}");
+    assert!(
+        said.contains("no longer exists, but the store has a copy with 1 objects"),
+        "{said}"
+    );
     assert!(!w.file().exists(), "nothing is left of the look");
     w.state.settle(Settled::Record, info()).await.unwrap();
     assert!(w.file().exists());
@@ -268,7 +274,7 @@ async fn another_place_is_not_begun_with_unasked() {
         .lives_at(Place::File("st/x.tfstate".into()), plain());
     let said = w.refused().await;
     assert!(
-        said.contains("was kept in terraform.tfstate, and the configuration says st/x.tfstate now"),
+        said.contains("was in terraform.tfstate, but the configuration now names st/x.tfstate"),
         "{said}"
     );
     w.state.settle(Settled::Record, info()).await.unwrap();
@@ -282,7 +288,10 @@ async fn the_state_of_an_older_flightdeck_is_brought_to_its_file_once_and_that_i
     w.put("terraform_data.a").await;
     assert_eq!(w.addresses().await.len(), 1, "before");
     let told = w.open().await;
-    assert!(told[0].contains("where it lives from now on"), "{told:?}");
+    assert!(
+        told[0].contains("where it is stored from now on"),
+        "{told:?}"
+    );
     w.state.close().await.unwrap();
     assert!(w.open().await.is_empty());
 }
@@ -301,7 +310,7 @@ async fn the_lock_is_seen_by_others_and_theirs_here() {
     other.lock(info()).await.unwrap();
     // Without lock info.
     fs::remove_file(w.dir.path().join(".terraform.tfstate.lock.info")).unwrap();
-    assert!(w.refused().await.contains("which left no word of itself"));
+    assert!(w.refused().await.contains("which left no lock information"));
     other.unlock().await.unwrap();
     assert!(w.open().await.is_empty());
 }
@@ -368,7 +377,7 @@ async fn an_encrypted_state_is_read_and_written_as_such_and_by_nobody_without_th
     assert!(
         said.unwrap_err()
             .to_string()
-            .contains("another than the one")
+            .contains("another passphrase or key")
     );
     let said = with(plain()).read().await.unwrap_err().to_string();
     assert!(said.contains("it is encrypted"), "{said}");

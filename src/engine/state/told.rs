@@ -25,11 +25,11 @@ pub(super) fn brought(place: &str, copy: &State, first: bool) -> String {
     let (serial, objects) = (copy.serial, counted(copy.objects.len()));
     if first {
         format!(
-            "the state of this workspace (serial {serial}, {objects}) was written to {place}, where it lives from now on; a copy stays in the store"
+            "the state of this workspace (serial {serial}, {objects}) was written to {place}, where it is stored from now on; a copy stays in the store"
         )
     } else {
         format!(
-            "the state (serial {serial}, {objects}) had not been written to {place} when flightdeck ended; it is there now"
+            "the state (serial {serial}, {objects}) had not been written to {place} when flightdeck ended; it was written now"
         )
     }
 }
@@ -41,7 +41,7 @@ pub(super) fn taken_over(place: &str, state: &State, known: &HomeRecord) -> Stri
         return format!("the state in {place} (serial {serial}, {objects}) is taken over");
     }
     format!(
-        "the state in {place} was changed by another program (serial {}, now {serial}, {objects}); it is gone on with",
+        "the state in {place} was changed by another program (serial {}, now {serial}, {objects}); it is taken over",
         known.serial
     )
 }

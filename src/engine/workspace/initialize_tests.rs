@@ -156,7 +156,7 @@ async fn a_state_that_is_another_is_not_written_over() {
     w.block("backend \"local\" { path = \"b.tfstate\" }");
     let said = w.init(migrate()).await.unwrap_err();
     assert!(
-        said.contains("there is another state in b.tfstate"),
+        said.contains("b.tfstate already has another state"),
         "{said}"
     );
     assert!(w.read("b.tfstate").contains("\"y\""));

@@ -42,7 +42,7 @@ fn plain() -> Vec<Case> {
         case("plugin missing", "acme/x").main(ACME).at("main.tf", 3, 9).code(3),
         case("cloud block", "tofu init -migrate-state").main("terraform {\n  cloud {\n    organization = \"o\"\n  }\n}\n").at("main.tf", 2, 3),
         case("backend", "the backend \"consul\"").main("terraform {\n  backend \"consul\" {\n    path = \"b\"\n  }\n}\n").at("main.tf", 2, 3),
-        case("half a backend", "the argument \"key\" is not said").main("terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    region = \"r\"\n  }\n}\n").at("main.tf", 2, 3),
+        case("half a backend", "the argument \"key\" is not set").main("terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    region = \"r\"\n  }\n}\n").at("main.tf", 2, 3),
         case("argument of a backend", "no argument \"adress\"").main("terraform {\n  backend \"http\" {\n    adress = \"b\"\n  }\n}\n").at("main.tf", 3, 5),
         case("a state of a provider without a namespace", "state replace-provider -- -/alpha")
             .main(with_a(""))

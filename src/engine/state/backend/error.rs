@@ -10,7 +10,7 @@ pub(super) type BadUrl = <Url as FromStr>::Err;
 /// Reasons why an argument, or the variable in its place, cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ArgumentError {
-    #[error("the argument {name:?} is not said{}", neither(.variable.as_deref()))]
+    #[error("the argument {name:?} is not set{}", neither(.variable.as_deref()))]
     NotSaid {
         name: String,
         /// Environment variable that may replace the argument.
@@ -18,15 +18,15 @@ pub(super) enum ArgumentError {
     },
     #[error("the environment variable for {0:?} must be true or false")]
     NoFlag(String),
-    #[error("{name:?} must be a whole number, and not {text:?}")]
+    #[error("{name:?} must be a whole number, not {text:?}")]
     NoNumber {
         name: String,
         text: String,
         source: ParseIntError,
     },
-    #[error("{0:?} and {1:?} exclude each other")]
+    #[error("{0:?} and {1:?} cannot be used together")]
     Exclusive(&'static str, &'static str),
-    #[error("the endpoint {text:?} is no address: {source}")]
+    #[error("the endpoint {text:?} is not a valid address: {source}")]
     Endpoint { text: String, source: BadUrl },
 }
 

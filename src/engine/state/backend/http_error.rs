@@ -11,40 +11,40 @@ pub(super) enum HttpError {
     Argument(#[from] ArgumentError),
     #[error(transparent)]
     Web(#[from] WebError),
-    #[error("{name:?} is no address: {source}")]
+    #[error("{name:?} is not a valid address: {source}")]
     Address { name: String, source: BadUrl },
     #[error("{0:?} must begin with http:// or https://")]
     Scheme(String),
-    #[error("{name:?} is no method")]
+    #[error("{name:?} is not an HTTP method")]
     Method {
         name: String,
         source: http::method::InvalidMethod,
     },
-    #[error("client_certificate_pem needs client_private_key_pem")]
+    #[error("client_certificate_pem requires client_private_key_pem")]
     NoKey,
-    #[error("client_private_key_pem needs client_certificate_pem")]
+    #[error("client_private_key_pem requires client_certificate_pem")]
     NoCertificate,
-    #[error("the user's name and password fit no header")]
+    #[error("the username and password cannot be sent in a header")]
     Login(#[source] InvalidHeaderValue),
-    #[error("{0:?} in \"headers\" is no name of a header")]
+    #[error("{0:?} in \"headers\" is not a valid header name")]
     HeaderName(String),
-    #[error("the header {0:?} must have a value in ASCII")]
+    #[error("the value of the header {0:?} must be ASCII")]
     HeaderValue(String),
-    #[error("the header {0:?} is not for a configuration to set")]
+    #[error("the header {0:?} cannot be set in the configuration")]
     ReservedHeader(String),
-    #[error("there is a header \"Authorization\" and a user's name")]
+    #[error("the header \"Authorization\" and a username cannot be used together")]
     TwoLogins,
     #[error("the header {0:?} cannot be sent")]
     Unsendable(String),
     #[error(
-        "the server wants to know who asks (code 401); set username and password, or TF_HTTP_USERNAME and TF_HTTP_PASSWORD"
+        "the server requires credentials (code 401); set username and password, or TF_HTTP_USERNAME and TF_HTTP_PASSWORD"
     )]
     WhoAsks,
-    #[error("the server forbids it (code 403): these credentials are not allowed to")]
+    #[error("the server denies access to these credentials (code 403)")]
     Forbidden,
-    #[error("the server knows no such address (code 404)")]
+    #[error("the server does not have this address (code 404)")]
     NoSuchAddress,
-    #[error("the server answers with code {0}, which is not expected")]
+    #[error("the server answered with the unexpected code {0}")]
     Code(u16),
     #[error("the configuration has no unlock_address")]
     NoUnlockAddress,

@@ -139,7 +139,7 @@ impl Row {
             let program = program.filter(|text| !text.is_empty());
             LockInfo {
                 id: pid.to_string(),
-                operation: program.unwrap_or_else(|| "a session of the database".to_owned()),
+                operation: program.unwrap_or_else(|| "a database session".to_owned()),
                 who: format!("{}@{from}", user.unwrap_or_default()),
                 version: "unknown".to_owned(),
                 created: row.get::<_, Option<String>>(4).unwrap_or_default(),
@@ -285,7 +285,7 @@ impl Backend for Pg {
             answer(session.client.query(&query, &[])).await
         };
         let rows = listed.await.map_err(|why| {
-            let place = self.0.place("every workspace");
+            let place = self.0.place("all workspaces");
             HomeError::remote("list", place, why)
         })?;
         Ok(rows.iter().map(|row| row.get(0)).collect())

@@ -74,7 +74,7 @@ impl Record {
         let file: File = serde_json::from_slice(&text).map_err(|e| none(e.to_string()))?;
         if file.version != VERSION {
             return Err(none(format!(
-                "it has version {}, and {VERSION} is known",
+                "its version is {}, but only version {VERSION} is supported",
                 file.version
             )));
         }

@@ -11,7 +11,7 @@ pub(super) const MOST: usize = 10;
 #[derive(Debug, thiserror::Error)]
 pub enum RedirectError {
     #[error(
-        "the server {from} redirects to another one, {to} (code {status}); nothing was sent there. If that is the right server, put its address into the configuration"
+        "the server {from} redirects to another server, {to} (code {status}); nothing was sent there. If that server is correct, set its address in the configuration"
     )]
     OtherServer {
         from: String,
@@ -20,12 +20,12 @@ pub enum RedirectError {
     },
     /// Clients repeat a write with this code as a read.
     #[error(
-        "the server redirects to {to} with code {status}, which does not repeat a write; nothing was written. Put that address into the configuration"
+        "the server redirects to {to} with code {status}, which turns a write into a read; nothing was written. Set that address in the configuration"
     )]
     Write { to: String, status: u16 },
-    #[error("the server redirects to something that is no address: {source}")]
+    #[error("the server redirects to an invalid address: {source}")]
     Address { source: super::error::BadUrl },
-    #[error("the server redirects more than {MOST} times")]
+    #[error("the server redirected more than {MOST} times")]
     TooMany,
 }
 

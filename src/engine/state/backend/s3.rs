@@ -242,7 +242,7 @@ impl Home for Object {
                 return Ok(text.unwrap_or_default());
             }
             if Instant::now() >= until {
-                let actual = actual.unwrap_or_else(|| "of nothing".to_owned());
+                let actual = actual.unwrap_or_else(|| "missing".to_owned());
                 let why = S3Error::Digest {
                     actual,
                     item: format!("{}-md5", inner.item()),

@@ -36,30 +36,30 @@ pub enum SettingsError {
 fn refusal(kind: &str) -> String {
     let (what, remedy) = match kind {
         "cloud" | "remote" => (
-            "which keeps the state in a remote service that also runs operations; flightdeck cannot use that",
-            "Take the state home with `tofu init -migrate-state` to another backend",
+            "which stores the state in a remote service that also runs operations; flightdeck does not support that",
+            "Move the state to another backend with `tofu init -migrate-state`",
         ),
         "consul" | "kubernetes" | "cos" | "oss" | "inmem" => (
-            "which flightdeck cannot use yet",
-            "Move the state with `tofu init -migrate-state` to local, http, s3, pg, gcs or azurerm",
+            "which flightdeck does not support yet",
+            "Move the state to local, http, s3, pg, gcs or azurerm with `tofu init -migrate-state`",
         ),
         "azure" => (
-            "which was renamed long ago",
-            "Write \"azurerm\" in its place, and run init",
+            "which was renamed",
+            "Replace it with \"azurerm\", and run `flightdeck init`",
         ),
         "artifactory" | "etcd" | "etcdv3" | "manta" | "swift" => (
-            "which OpenTofu and Terraform have taken out",
-            "Move the state with a release that still has it (Terraform 1.2 or earlier) to another backend",
+            "which OpenTofu and Terraform have removed",
+            "Move the state to another backend with a release that still has it (Terraform 1.2 or earlier)",
         ),
         _ => (
-            "which is none that is known",
-            "There are local, http, s3, pg, gcs and azurerm",
+            "which does not exist",
+            "Use local, http, s3, pg, gcs or azurerm",
         ),
     };
     let subject = if kind == "cloud" {
         "The configuration has a cloud block".to_owned()
     } else {
-        format!("The configuration keeps its state in the backend {kind:?}")
+        format!("The configuration uses the backend {kind:?}")
     };
     format!("{subject}, {what}. {remedy}.")
 }
@@ -256,10 +256,10 @@ mod tests {
         for (kind, word) in [
             ("cloud", "has a cloud block"),
             ("remote", "runs operations"),
-            ("consul", "cannot use yet"),
-            ("azure", "Write \"azurerm\""),
+            ("consul", "does not support yet"),
+            ("azure", "Replace it with \"azurerm\""),
             ("swift", "Terraform 1.2"),
-            ("nonsense", "none that is known"),
+            ("nonsense", "does not exist"),
         ] {
             let said = Settings::new(kind).unwrap_err().to_string();
             assert!(said.contains(word), "{kind}: {said}");

@@ -15,9 +15,9 @@ const LONGEST: u64 = 86_400;
 /// Reasons why there is no token.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TokenError {
-    #[error("{to:?} is no address: {source}")]
+    #[error("{to:?} is not a valid address: {source}")]
     Address { to: String, source: BadUrl },
-    #[error("a token is not given: {why} (code {status})")]
+    #[error("no token was issued: {why} (code {status})")]
     NotGiven { why: String, status: u16 },
     #[error(transparent)]
     Web(#[from] WebError),
@@ -50,7 +50,7 @@ impl Token {
             let why = said["error_description"]
                 .as_str()
                 .or(said["error"].as_str());
-            let why = why.unwrap_or("there is no token in the answer");
+            let why = why.unwrap_or("the answer has no token");
             return Err(TokenError::NotGiven {
                 why: why.lines().next().unwrap_or_default().to_owned(),
                 status: answer.status,

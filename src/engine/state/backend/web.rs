@@ -36,16 +36,16 @@ pub(super) enum WebError {
     TooManyPages,
     #[error(transparent)]
     Redirect(#[from] RedirectError),
-    #[error("there is no certificate in what is to be trusted")]
+    #[error("the text of the CA has no certificate")]
     NoCertificate,
     #[error("TLS cannot be set up: {0}")]
     Tls(#[from] TlsError),
-    #[error("{what} fits no header")]
+    #[error("the value of the header {what} cannot be sent")]
     Header {
         what: String,
         source: InvalidHeaderValue,
     },
-    #[error("the server answers with code {status}, after {}", attempts(*.made))]
+    #[error("the server answered with code {status}, after {}", attempts(*.made))]
     Code { status: u16, made: u64 },
     #[error("{source}, after {}", attempts(*.made))]
     After { source: Box<WebError>, made: u64 },

@@ -99,7 +99,7 @@ async fn what_cannot_be_read_is_said_in_words() {
     )
     .await;
     assert!(
-        answer.diagnostics[0].detail.contains("no regular file"),
+        answer.diagnostics[0].detail.contains("not a regular file"),
         "{}",
         answer.diagnostics[0].detail
     );

@@ -170,7 +170,7 @@ async fn key_of(
         .ok_or_else(|| AzureError::KeyNotGiven {
             why: said["error"]["message"]
                 .as_str()
-                .unwrap_or("no reason is given")
+                .unwrap_or("no reason given")
                 .to_owned(),
             status: answer.status,
         })

@@ -22,28 +22,28 @@ pub(in super::super) enum AzureError {
     Url(#[source] BadUrl),
     #[error("{text:?}: {source}")]
     Endpoint { text: String, source: BadUrl },
-    #[error("\"customer_provided_key\" is no base64")]
+    #[error("\"customer_provided_key\" is not valid base64")]
     CustomerKey(#[source] base64::DecodeError),
-    #[error("the access key of the account is no base64")]
+    #[error("the access key of the storage account is not valid base64")]
     AccessKey(#[source] base64::DecodeError),
     #[error(
-        "it is not said how requests are let in: access_key (ARM_ACCESS_KEY), sas_token (ARM_SAS_TOKEN), use_azuread_auth (ARM_USE_AZUREAD), or resource_group_name and subscription_id, by which the key of the account is asked for"
+        "no authentication method: set access_key (ARM_ACCESS_KEY), sas_token (ARM_SAS_TOKEN), use_azuread_auth (ARM_USE_AZUREAD), or resource_group_name and subscription_id to request the key of the account"
     )]
     NoAccess,
-    #[error("\"metadata_host\" cannot be used here yet; say \"environment\"")]
+    #[error("\"metadata_host\" is not supported yet; set \"environment\"")]
     MetadataHost,
-    #[error("\"environment\" is {0:?}, and there are public, usgovernment and china")]
+    #[error("\"environment\" is {0:?}, but must be public, usgovernment or china")]
     Environment(String),
     #[error(
-        "certificates of a client cannot be used here yet; a secret, OIDC, the machine's identity or `az login` can"
+        "client certificates are not supported yet; use a client secret, OIDC, a managed identity or `az login`"
     )]
     ClientCertificate,
     #[error(
-        "nobody is said to be asked for a token: neither client_id with client_secret and tenant_id, use_oidc, use_msi, nor use_cli"
+        "no credentials: set client_id with client_secret and tenant_id, use_oidc, use_msi, or use_cli"
     )]
     Nobody,
     #[error(
-        "use_oidc needs oidc_token, oidc_token_file_path, or oidc_request_url with oidc_request_token"
+        "use_oidc requires oidc_token, oidc_token_file_path, or oidc_request_url with oidc_request_token"
     )]
     NoAssertion,
     #[error("the token in {} cannot be read: {source}", path.display())]
@@ -51,21 +51,21 @@ pub(in super::super) enum AzureError {
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error("no OIDC token is given (code {0})")]
+    #[error("no OIDC token was issued (code {0})")]
     NoOidcToken(u16),
-    #[error("this machine does not say who it is: it may be none of Azure's")]
+    #[error("the metadata service of this machine does not answer: it may not be an Azure machine")]
     SilentMachine(#[source] tokio::time::error::Elapsed),
     #[error(
-        "nobody is known to Azure here, and `az` cannot be asked: {0}; set ARM_ACCESS_KEY, or sign in with `az login`"
+        "no Azure credentials, and `az` cannot be run: {0}; set ARM_ACCESS_KEY, or sign in with `az login`"
     )]
     Program(#[source] std::io::Error),
-    #[error("`az` gives no token: {0}; sign in with `az login`")]
+    #[error("`az` did not return a token: {0}; sign in with `az login`")]
     ProgramRefuses(String),
-    #[error("the key of the storage account is not given: {why} (code {status})")]
+    #[error("the key of the storage account cannot be requested: {why} (code {status})")]
     KeyNotGiven { why: String, status: u16 },
     #[error("the container {0} does not exist")]
     NoContainer(String),
-    #[error("it is forbidden: {0}")]
+    #[error("access denied: {0}")]
     Forbidden(Refusal),
     #[error(transparent)]
     Refused(#[from] Refusal),

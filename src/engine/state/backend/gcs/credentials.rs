@@ -247,7 +247,7 @@ async fn acting_as(
         let why = said["error"]["message"].as_str();
         return Err(GcsError::ActingAs {
             name: name.to_owned(),
-            why: why.unwrap_or("no reason is given").to_owned(),
+            why: why.unwrap_or("no reason given").to_owned(),
             status: answer.status,
         });
     };

@@ -23,34 +23,34 @@ pub(in super::super) enum GcsError {
     /// An address built by this module.
     #[error("{0}")]
     Url(#[source] BadUrl),
-    #[error("\"encryption_key\" must be 32 bytes in base64, or a file with them")]
+    #[error("\"encryption_key\" must be 32 bytes in base64, or the path of a file with them")]
     Key,
     #[error("the credentials in {} cannot be read: {source}", path.display())]
     Unreadable {
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error("the credentials are no JSON object")]
+    #[error("the credentials are not valid JSON")]
     NoObject(#[source] serde_json::Error),
     #[error(
-        "the credentials are of the type {0:?}, and service_account and authorized_user are known; GOOGLE_OAUTH_ACCESS_TOKEN=$(gcloud auth print-access-token) works with every type"
+        "credentials of the type {0:?} are not supported, only service_account and authorized_user; GOOGLE_OAUTH_ACCESS_TOKEN=$(gcloud auth print-access-token) works with every type"
     )]
     Type(String),
-    #[error("nobody is known")]
+    #[error("no credentials")]
     Nobody,
     #[error(
-        "no credentials of Google are found: neither in the backend block, in GOOGLE_CREDENTIALS, of gcloud, nor of the machine"
+        "no Google credentials found in the backend block, in GOOGLE_CREDENTIALS, in gcloud's files or from the machine's metadata service"
     )]
     NoCredentials,
-    #[error("the private_key of the credentials is none")]
+    #[error("the private_key of the credentials is not a private key")]
     NoPrivateKey(#[source] pem::Error),
-    #[error("the private_key of the credentials is no RSA key")]
+    #[error("the private_key of the credentials is not an RSA key")]
     NoRsaKey(#[source] KeyRejected),
-    #[error("the private_key of the credentials does not sign")]
+    #[error("the private_key of the credentials cannot sign")]
     DoesNotSign(#[source] Unspecified),
-    #[error("the token fits no header")]
+    #[error("the token cannot be sent in a header")]
     TokenFitsNoHeader(#[source] InvalidHeaderValue),
-    #[error("{name} cannot be acted as: {why} (code {status})")]
+    #[error("cannot impersonate {name}: {why} (code {status})")]
     ActingAs {
         name: String,
         why: String,
@@ -58,14 +58,14 @@ pub(in super::super) enum GcsError {
     },
     #[error("the credentials are not accepted: {0} (code 401)")]
     NotAccepted(String),
-    #[error("it is forbidden: {0} (code 403)")]
+    #[error("access denied: {0} (code 403)")]
     Forbidden(String),
     #[error("the bucket {0} does not exist (code 404)")]
     NoBucket(String),
-    #[error("it answers with code {status}: {message}")]
+    #[error("the server answered with code {status}: {message}")]
     Refused { status: u16, message: String },
-    #[error("{0:?} is no id of a lock there: that is a number")]
+    #[error("{0:?} is not the id of a lock, which is a number")]
     NoLockId(String),
-    #[error("others take the lock and give it back all the time")]
+    #[error("other programs keep taking and releasing the lock")]
     Contended,
 }

@@ -13,34 +13,34 @@ pub(in super::super) enum PgError {
     Argument(#[from] ArgumentError),
     #[error(transparent)]
     Unlock(#[from] UnlockError),
-    #[error("\"conn_str\" is neither an address nor made of name=value")]
+    #[error("\"conn_str\" is neither a URL nor a list of name=value pairs")]
     ConnectionString,
     #[error("a quote in \"conn_str\" is not closed")]
     OpenQuote,
     /// The text is not shown, because it may have the password.
-    #[error("\"conn_str\" is no address of a database")]
+    #[error("\"conn_str\" is not a valid database URL")]
     Address(#[source] BadUrl),
-    #[error("{text:?} is no port")]
+    #[error("{text:?} is not a port")]
     Port { text: String, source: ParseIntError },
-    #[error("connect_timeout is no number")]
+    #[error("connect_timeout is not a number")]
     Timeout(#[source] ParseIntError),
-    #[error("sslmode is {0:?}, and there are disable, require, verify-ca and verify-full")]
+    #[error("sslmode is {0:?}, but must be disable, require, verify-ca or verify-full")]
     Mode(String),
     #[error("{file} cannot be read: {source}")]
     Unreadable { file: String, source: pem::Error },
-    #[error("there are no certificates to trust: {0}")]
+    #[error("no trusted certificates: {0}")]
     NoTrust(#[source] rustls::Error),
     #[error(transparent)]
     Tls(#[from] TlsError),
     #[error("{}", words(.0))]
     Database(#[from] tokio_postgres::Error),
-    #[error("there is no answer in {0} s")]
+    #[error("no answer within {0} s")]
     NoAnswer(u64),
-    #[error("the connection was lost, and the lock with it; somebody else may have it now")]
+    #[error("the connection was lost, and the lock with it; another client may have the lock now")]
     Lost,
-    #[error("the lock has the id {id}, the number of a session of the database, and not {asked:?}")]
+    #[error("the lock has the id {id}, the process id of a database session, not {asked:?}")]
     OtherSession { id: String, asked: String },
-    #[error("the session {0} could not be ended")]
+    #[error("the database session {0} could not be ended")]
     NotEnded(i32),
 }
 

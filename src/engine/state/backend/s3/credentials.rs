@@ -189,13 +189,13 @@ impl Chain {
     async fn of_profile(&self, profiles: &Profiles, name: &str, depth: u32) -> Result<Credential> {
         if !profiles.has(name) {
             return Err(none(format!(
-                "there is no profile {name:?} in the shared files of AWS"
+                "the profile {name:?} is not in the shared AWS files"
             )));
         }
         // Limits cycles of source profiles.
         if depth == 0 {
             return Err(none(format!(
-                "the profile {name:?} leads to too many others"
+                "the profile {name:?} refers to too many other profiles"
             )));
         }
         let get = |key: &str| profiles.get(name, key);
@@ -225,17 +225,20 @@ impl Chain {
             }
             let source = match (get("source_profile"), get("credential_source")) {
                 // A profile may be its own source, with its keys.
-                (Some(source), _) if source == name => keys()
-                    .ok_or_else(|| none(format!("the profile {name:?} has no keys itself")))?,
+                (Some(source), _) if source == name => keys().ok_or_else(|| {
+                    none(format!(
+                        "the profile {name:?} is its own source_profile, but has no keys"
+                    ))
+                })?,
                 (Some(source), _) => Box::pin(self.of_profile(profiles, source, depth - 1)).await?,
                 (None, Some("Environment")) => {
                     let fixed = self.environment.fixed.clone();
-                    fixed.ok_or_else(|| none("the environment has no keys of AWS"))?
+                    fixed.ok_or_else(|| none("the environment has no AWS keys"))?
                 }
                 (None, Some(_)) => self.of_machine().await?,
                 (None, None) => {
                     return Err(none(format!(
-                        "the profile {name:?} has a role_arn, and neither source_profile nor credential_source"
+                        "the profile {name:?} has a role_arn, but neither source_profile nor credential_source"
                     )));
                 }
             };
@@ -251,7 +254,7 @@ impl Chain {
         }
         if get("sso_start_url").or(get("sso_session")).is_some() {
             return Err(none(format!(
-                "the profile {name:?} signs in by SSO, which flightdeck cannot do; `eval \"$(aws configure export-credentials --profile {name} --format env)\"` puts what comes of it into the environment"
+                "the profile {name:?} uses SSO, which is not supported; run `eval \"$(aws configure export-credentials --profile {name} --format env)\"` to put its credentials into the environment"
             )));
         }
         Err(none(format!("the profile {name:?} has no credentials")))
@@ -281,7 +284,7 @@ impl Chain {
                 return Ok(found);
             }
         }
-        let nowhere = "no credentials of AWS are found: neither in the backend block, in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, in a profile, nor of the container or machine";
+        let nowhere = "no AWS credentials found in the backend block, in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, in a profile, or from the container or machine";
         if self.without_metadata {
             return Err(none(nowhere));
         }
@@ -329,10 +332,10 @@ impl Chain {
         form.push(("Action".to_owned(), action.to_owned()));
         let body = self.sts.ask(&self.web, self.attempts, &form, with).await;
         let body =
-            body.map_err(|why| none(format!("the role {} cannot be taken on: {why}", role.arn)))?;
+            body.map_err(|why| none(format!("the role {} cannot be assumed: {why}", role.arn)))?;
         let part = |name: &str| super::service::element(&body, name);
         let (Some(id), Some(secret)) = (part("AccessKeyId"), part("SecretAccessKey")) else {
-            return Err(none("the answer of STS has no credentials"));
+            return Err(none("the STS answer has no credentials"));
         };
         let expires = part("Expiration").and_then(|text| text.parse().ok());
         Ok(Credential {
@@ -366,14 +369,14 @@ async fn program(command: &str) -> Result<Credential> {
         Ok(output) if output.status.success() => output.stdout,
         Ok(output) => {
             return Err(none(format!(
-                "credential_process ends with {}",
+                "credential_process failed with {}",
                 output.status
             )));
         }
-        Err(e) => return Err(none(format!("credential_process cannot be used: {e}"))),
+        Err(e) => return Err(none(format!("credential_process cannot be run: {e}"))),
     };
     let said: Said = serde_json::from_slice(&output)
-        .map_err(|_| none("credential_process did not print what is expected"))?;
+        .map_err(|_| none("credential_process did not print valid credentials"))?;
     Ok(Credential {
         expires_in: said.expiration.and_then(|text| text.parse().ok()),
         ..fixed(

@@ -18,11 +18,11 @@ pub(in super::super) enum S3Error {
     /// An address built by this module.
     #[error("{0}")]
     Url(#[source] BadUrl),
-    #[error("{0:?} must neither begin nor end with a slash")]
+    #[error("{0:?} must not begin or end with a slash")]
     Slash(&'static str),
-    #[error("the endpoint {0:?} is no address")]
+    #[error("the endpoint {0:?} is not a valid address")]
     Endpoint(String),
-    #[error("{host:?} is no name of a server: {source}")]
+    #[error("{host:?} is not a valid host name: {source}")]
     Host { host: String, source: BadUrl },
     #[error("{file} cannot be read: {source}")]
     Unreadable {
@@ -31,7 +31,7 @@ pub(in super::super) enum S3Error {
     },
     #[error("{0} has no \"role_arn\"")]
     NoRole(&'static str),
-    #[error("the duration {0:?} is none; write 1h or 15m")]
+    #[error("the duration {0:?} is not valid; write 1h or 15m")]
     Duration(String),
     #[error("\"sse_customer_key\" must be 32 bytes in base64")]
     CustomerKey,
@@ -40,28 +40,30 @@ pub(in super::super) enum S3Error {
     Request(#[from] http::Error),
     #[error("{}", causes::told(.0))]
     Signing(#[from] reqsign_core::Error),
-    #[error("these credentials are of the account {0}, which the backend block does not allow")]
+    #[error("these credentials belong to the account {0}, which the backend block does not allow")]
     Account(String),
     #[error("the table {name}: {source}")]
     Table { name: String, source: Box<S3Error> },
     #[error("the S3 bucket {0} does not exist")]
     NoBucket(String),
-    #[error("{0}. The bucket may be in another region than the backend block says")]
+    #[error("{0}. The bucket may not be in the region of the backend block")]
     OtherRegion(#[source] Refusal),
-    #[error("it is forbidden: {0}")]
+    #[error("access denied: {0}")]
     Forbidden(#[source] Refusal),
     #[error(transparent)]
     Refused(#[from] Refusal),
-    #[error("the configuration has neither use_lockfile nor dynamodb_table: there are no locks")]
+    #[error(
+        "there are no locks, because the configuration has neither use_lockfile nor dynamodb_table"
+    )]
     NoLocks,
     #[error(
-        "state data in S3 does not have the expected content: its MD5 is {actual}, and the item {item} in the table has {expected}. Where the state is the right one, put its MD5 there"
+        "state data in S3 does not have the expected content: its MD5 is {actual}, but the item {item} in the table has {expected}. If the state is correct, set the item to its MD5"
     )]
     Digest {
         actual: String,
         item: String,
         expected: String,
     },
-    #[error("it is there, and its digest is not in the table: {0}")]
+    #[error("the state was written, but its digest was not written to the table: {0}")]
     DigestNotKept(#[source] Box<S3Error>),
 }

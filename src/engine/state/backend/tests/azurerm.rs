@@ -122,7 +122,7 @@ async fn a_wrong_key_is_said_and_what_is_missing_is_asked_for_by_name() {
     let Some(server) = server() else { return };
     let wrong = azure(&server, "keys", &[("access_key", "QUJD")]);
     let refused = words(home(&wrong).read().await);
-    assert!(refused.contains("it is forbidden"), "{refused}");
+    assert!(refused.contains("access denied"), "{refused}");
     let url = format!("http://127.0.0.1:{}/", server.port);
     let ask = Ask::new(Method::GET, Url::parse(&url).unwrap());
     assert!(Web::new(Reach::default()).once(ask).await.is_ok());

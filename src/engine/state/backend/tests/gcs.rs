@@ -81,7 +81,7 @@ async fn a_state_is_an_object_and_its_locks_id_a_generation() {
     ours.write("{}\n".into()).await.unwrap();
     assert_eq!(other.read().await.unwrap(), b"{}\n");
     let refused = words(other.force_unlock("abc").await);
-    assert!(refused.contains("that is a number"), "{refused}");
+    assert!(refused.contains("which is a number"), "{refused}");
     let refused = words(other.force_unlock("2").await);
     assert!(refused.contains("has the id"), "{refused}");
     other.force_unlock(&id).await.unwrap();

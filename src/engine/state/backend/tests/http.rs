@@ -88,7 +88,7 @@ async fn a_lock_of_another_is_told_with_who_has_it_and_is_waited_for_as_long_as_
     }
     // Without lock info.
     server.set_lock("taken");
-    assert!(said(home.lock(info("ours")).await).contains("left no word"));
+    assert!(said(home.lock(info("ours")).await).contains("left no lock information"));
     server.set_lock(&info("theirs").to_line());
     let told = Mutex::new(Vec::new());
     let tell = |text: String| told.lock().unwrap().push(text);
@@ -121,7 +121,7 @@ async fn what_fails_for_a_moment_is_asked_again_and_what_is_forbidden_is_said_at
     assert!(words.contains("code 500, after 3 attempts"), "{words}");
     for (code, part) in [
         (401, "set username and password"),
-        (403, "forbids it (code 403)"),
+        (403, "denies access to these credentials (code 403)"),
         (501, "code 501"),
         (418, "code 418"),
     ] {
@@ -162,7 +162,7 @@ async fn a_lock_of_a_flightdeck_that_was_killed_here_is_taken_over_and_that_is_s
     patience.lock(&home, info("ours")).await.unwrap();
     assert!(server.lock().unwrap().contains("\"ID\":\"ours\""));
     let told = told.into_inner().unwrap();
-    assert!(told[0].contains("that process is gone"), "{told:?}");
+    assert!(told[0].contains("its process has ended"), "{told:?}");
     assert_eq!(server.methods(), ["LOCK", "UNLOCK", "LOCK"]);
 }
 
@@ -182,10 +182,10 @@ fn what_is_no_address_no_method_and_no_header_is_refused_and_the_environment_fil
     for (arguments, word) in [
         (&[][..], "TF_HTTP_ADDRESS"),
         (&[("address", "ftp://x/y")], "http:// or https://"),
-        (&[("address", "x")], "no address"),
+        (&[("address", "x")], "not a valid address"),
         (
             &[("address", "http://x"), ("update_method", "A B")],
-            "no method",
+            "not an HTTP method",
         ),
         (
             &[("address", "http://x"), ("client_certificate_pem", "x")],
@@ -289,7 +289,7 @@ async fn a_write_that_arrived_without_an_answer_is_not_taken_for_somebody_elses(
     let state = w.state(&server);
     home(&server).force_unlock("1").await.unwrap();
     let told = open(&state, "2").await;
-    assert!(told[0].contains("it is there now"), "{told:?}");
+    assert!(told[0].contains("it was written now"), "{told:?}");
     state.close().await.unwrap();
     let text = String::from_utf8(server.state().unwrap()).unwrap();
     assert!(text.contains("\"c\""), "{text}");
@@ -321,7 +321,11 @@ async fn only_the_default_workspace_is_behind_an_address() {
         .unwrap();
     assert!(backend.workspaces().await.unwrap().is_empty());
     let said = backend.create("dev", LockInfo::default()).await;
-    assert!(said.unwrap_err().to_string().contains("no workspaces"));
+    assert!(
+        said.unwrap_err()
+            .to_string()
+            .contains("only the default workspace")
+    );
 }
 
 /// Self-signed certificate for `name`, with its key.

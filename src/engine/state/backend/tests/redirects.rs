@@ -45,7 +45,7 @@ async fn a_write_that_is_redirected_as_a_read_does_not_count_as_stored() {
     let home = home(&server);
     server.trouble("POST", &[Trouble::Redirect(302, "/state")]);
     let refused = said(home.write("{}".to_owned()).await);
-    assert!(refused.contains("does not repeat a write"), "{refused}");
+    assert!(refused.contains("turns a write into a read"), "{refused}");
     assert_eq!(server.state(), None);
     // With the method and body preserved, it does.
     server.trouble("POST", &[Trouble::Redirect(307, "/state")]);

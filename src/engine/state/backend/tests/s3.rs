@@ -237,9 +237,9 @@ async fn credentials_come_from_the_environment_from_profiles_and_through_roles()
     let role = ("role_arn", "arn:aws:iam::123456789012:role/x");
     assert!(with(&[role], &keys).read().await.unwrap().is_empty());
     for (more, word) in [
-        (&[("profile", "sso")][..], "signs in by SSO"),
-        (&[("profile", "nobody")], "there is no profile \"nobody\""),
-        (&[], "no credentials of AWS are found"),
+        (&[("profile", "sso")][..], "uses SSO"),
+        (&[("profile", "nobody")], "the profile \"nobody\" is not in"),
+        (&[], "no AWS credentials found"),
     ] {
         let refused = words(with(more, &[]).read().await);
         assert!(refused.contains(word), "{refused}");
@@ -261,7 +261,7 @@ fn what_the_backend_needs_is_asked_for_by_name() {
                 ("kms_key_id", "k"),
                 ("sse_customer_key", "k"),
             ],
-            "exclude each other",
+            "cannot be used together",
         ),
     ] {
         let opened = settings("s3", arguments).open_with(Path::new("."), &|_| None);
