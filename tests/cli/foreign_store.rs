@@ -172,7 +172,7 @@ fn a_store_of_another_owner_is_refused() {
         )
         .unwrap();
         let before = all(&w.path());
-        refused(&w, "it belongs to the user with the number 12345");
+        refused(&w, "it belongs to the user id 12345");
         assert_eq!(all(&w.path()), before);
     }
 }
@@ -199,7 +199,7 @@ fn a_database_with_anything_in_it_that_our_layouts_do_not_make_is_refused() {
         (
             "a view for a table",
             format!("ALTER TABLE meta RENAME TO old; CREATE VIEW meta AS {endless}"),
-            "none of ours",
+            "was not created by flightdeck",
         ),
         (
             "an endless trigger",

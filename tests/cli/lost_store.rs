@@ -70,11 +70,11 @@ fn a_store_that_is_taken_away_during_a_deploy_stops_it_and_nothing_is_lost() {
         (
             "removed",
             removed,
-            &["it is gone", "another file is in its place"][..],
+            &["it was removed", "another file is in its place"][..],
         ),
         ("replaced", replaced, &["another file is in its place"]),
-        ("cut off", cut, &["it was cut off"]),
-        ("log removed", without_log, &["its log is gone"]),
+        ("cut off", cut, &["it was truncated"]),
+        ("log removed", without_log, &["its log was removed"]),
     ] {
         let lab = chain();
         let mut running = Running::start(&lab);

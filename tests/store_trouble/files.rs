@@ -101,7 +101,7 @@ fn damage_anywhere_in_the_file_is_met_with_words() {
                     "is not a flightdeck store",
                     "cannot be read",
                     "newer flightdeck",
-                    "were changed apart",
+                    "were changed independently",
                 ];
                 assert!(
                     words.iter().any(|w| text.contains(w)),
@@ -221,7 +221,7 @@ fn a_store_that_may_not_be_read_is_not_taken_for_none() {
             assert_eq!(run.code, Some(1), "{args:?}: {text}");
             let said = text.contains("cannot read") || text.contains("it belongs to the user");
             assert!(
-                said && text.contains("work as its owner"),
+                said && text.contains("run flightdeck as its owner"),
                 "{args:?}: {text}"
             );
         }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub enum Damage {
     #[error("it is empty")]
     Empty,
-    #[error("it ends too early")]
+    #[error("it is truncated")]
     CutOff,
     /// Missing table or index, described.
     #[error("{0} is missing")]
@@ -21,9 +21,9 @@ pub enum Damage {
 /// Reasons why a file is not a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoStore {
-    #[error("it is no SQLite file")]
+    #[error("it is not a SQLite file")]
     NoDatabase,
-    #[error("another program's SQLite file")]
+    #[error("it is another program's SQLite file")]
     OfAnother,
 }
 
@@ -33,10 +33,10 @@ pub enum Alien {
     /// Kind of file in the place of a directory or plain file.
     #[error("it is {0}")]
     Is(&'static str),
-    #[error("it has other names (hard links), and what is done to it is done to them")]
+    #[error("it has other names (hard links), which would change with it")]
     HardLinks,
     /// Unexpected trigger or view, described.
-    #[error("{0} in it is none of ours")]
+    #[error("{0} in it was not created by flightdeck")]
     Object(String),
 }
 
@@ -55,39 +55,39 @@ pub enum Denied {
 pub enum StoreError {
     #[error("cannot write in {}: {source}; give yourself write permission there, or work on a copy", path.display())]
     ReadOnlyDirectory { path: PathBuf, source: Denied },
-    #[error("cannot read {}: {source}; it belongs to somebody else: work as its owner, or have its owner give you the permission", path.display())]
+    #[error("cannot read {}: {source}; it belongs to another user: run flightdeck as its owner, or ask the owner for permission", path.display())]
     Unreadable {
         path: PathBuf,
         source: Arc<std::io::Error>,
     },
-    #[error("no space left on the disk that holds {}; nothing of this step was kept: free some space and try again", path.display())]
+    #[error("no space left on the disk that holds {}; nothing of this step was saved: free some space and try again", path.display())]
     DiskFull { path: PathBuf },
     #[error(
-        "{} cannot be read or written ({source}); nothing of this step was kept: look at the disk (`dmesg`), at quotas and at `ulimit -f`, and try again",
+        "{} cannot be read or written ({source}); nothing of this step was saved: check the disk (`dmesg`), quotas and `ulimit -f`, and try again",
         path.display()
     )]
     Disk {
         path: PathBuf,
         source: Arc<rusqlite::Error>,
     },
-    #[error("what is to be kept in {} at once is larger than a gigabyte; divide the configuration", path.display())]
+    #[error("a record for {} is larger than a gigabyte; split the configuration", path.display())]
     TooBig { path: PathBuf },
-    #[error("{} is locked by another program for longer than {waited_s} s; wait for it to end, or find it with `fuser {}`", path.display(), path.display())]
+    #[error("{} has been locked by another program for more than {waited_s} s; wait for it to end, or find it with `fuser {}`", path.display(), path.display())]
     Busy { path: PathBuf, waited_s: u64 },
     #[error(
-        "{} is not the store that was opened any more: {why}. What cannot be written down is not done: nothing more is begun",
+        "{} is no longer the store that was opened: {why}. Operations that cannot be recorded are not started",
         path.display()
     )]
     Vanished { path: PathBuf, why: &'static str },
     #[error(
-        "nothing is on record in {}, and {} has the state of the last deploy, which lost its store; put it there ({}), or move it away to begin with nothing",
+        "{} has no records, but {} has the state of the last deploy, which lost its store; put it in place ({}), or move it away to start without a state",
         path.display(), rescue.display(), super::rescue_instructions(path, rescue)
     )]
     Rescued { path: PathBuf, rescue: PathBuf },
-    #[error("{} is damaged ({source}); move it away together with its -wal and -shm files, and restore a copy or import the resources anew", path.display())]
+    #[error("{} is damaged ({source}); move it away together with its -wal and -shm files, and restore a copy or import the resources again", path.display())]
     Damaged { path: PathBuf, source: Damage },
     #[error(
-        "{} was written by a newer flightdeck (its layout is {theirs}, this flightdeck knows up to {ours}); use that newer flightdeck, or move the file away to start without its state",
+        "{} was written by a newer flightdeck (its schema version is {theirs}, this flightdeck supports up to {ours}); use that newer flightdeck, or move the file away to start without its state",
         path.display()
     )]
     Newer {
@@ -95,31 +95,33 @@ pub enum StoreError {
         theirs: i64,
         ours: i64,
     },
-    #[error("{} is refused: {source}; nothing of it was touched: look where it comes from, and move it away", path.display())]
+    #[error("{} is refused: {source}; it was not changed: check where it comes from, and move it away", path.display())]
     Foreign { path: PathBuf, source: Alien },
     /// Users by number.
     #[error(
-        "{} is refused: it belongs to the user with the number {owner}, and this is the one with the number {me}; nothing of it was touched: work as its owner, or make it yours with `chown -R`",
+        "{} is refused: it belongs to the user id {owner}, but flightdeck runs as the user id {me}; it was not changed: run flightdeck as its owner, or change the owner with `chown -R`",
         path.display()
     )]
     NotYours { path: PathBuf, owner: u32, me: u32 },
-    #[error("{} is not a flightdeck store ({source}); move it away, flightdeck will not touch it", path.display())]
+    #[error("{} is not a flightdeck store ({source}); it was not changed: move it away", path.display())]
     NotOurs { path: PathBuf, source: NoStore },
-    #[error("the workspace is held by {} on {} (pid {}) since {}: {}", .0.who, .0.host, .0.pid, when(.0.since), .0.reason)]
+    #[error("the workspace is locked by {} on {} (pid {}) since {}: {}", .0.who, .0.host, .0.pid, when(.0.since), .0.reason)]
     Held(Box<LockHolder>),
     #[error(
-        "the workspace is not locked by this flightdeck any more; another one took it over, or it was released"
+        "this flightdeck no longer has the workspace lock; another one took it over, or it was released"
     )]
     LockLost,
-    #[error("the store is open for reading only, {what} cannot be written")]
+    #[error("the store is open read-only, so {what} cannot be written")]
     ReadOnly { what: &'static str },
     #[error(
-        "{to} is already in the state, {from} cannot be moved there; move or forget {to} first"
+        "{to} is already in the state, so {from} cannot be moved there; move or forget {to} first"
     )]
     Occupied { from: String, to: String },
-    #[error("{what} {id} is not on record")]
+    #[error("{what} {id} was not found")]
     Missing { what: &'static str, id: String },
-    #[error("the store's writer has ended; nothing more can be written, start flightdeck again")]
+    #[error(
+        "the store's writer thread has ended, so nothing more can be written; start flightdeck again"
+    )]
     Closed,
     #[error("a record in {} cannot be read: {what}: {source}", path.display())]
     Record {

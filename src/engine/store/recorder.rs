@@ -231,7 +231,7 @@ impl Batch {
             level: LogLevel::Warn,
             stream: LogStream::Engine,
             module: None,
-            text: format!("events came faster than they could be kept: lines and calls before event {} are missing here", view.seq),
+            text: format!("events arrived faster than they could be stored: log lines and calls before event {} are missing here", view.seq),
             panic: false,
         });
     }
@@ -265,7 +265,7 @@ impl Batch {
             .find_map(Result::err);
         // One message for a batch, because its errors usually have the same cause.
         if let Some(error) = failed {
-            tracing::warn!(%error, "what plugins did could not be written down");
+            tracing::warn!(%error, "cannot store plugin activity");
         }
     }
 }

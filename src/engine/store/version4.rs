@@ -11,26 +11,26 @@ use std::collections::BTreeMap;
 /// Reasons why a readable state file cannot be used.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Version4Error {
-    #[error("the address of {address} is none: {}", .source.why)]
+    #[error("{address} is not a valid address: {}", .source.why)]
     Address {
         address: String,
         source: Box<AddrError>,
     },
-    #[error("{address} has the provider {provider:?}, which is no address of one")]
+    #[error("{address} has the provider {provider:?}, which is not a valid provider address")]
     Provider { address: String, provider: String },
-    #[error("its serial {0} is larger than any that a program counts to")]
+    #[error("its serial {0} is too large for a 64-bit signed number")]
     Serial(u64),
     #[error(
-        "{0} has its attributes as a flat map, as programs before 0.12 wrote them; a run of \"terraform apply\" of 0.12 or 0.13 brings them forward"
+        "{0} has its attributes as a flat map, the format before version 0.12; run \"terraform apply\" of version 0.12 or 0.13 to upgrade it"
     )]
     Flat(String),
-    #[error("{address} depends on {on:?}, which is no address: {}", .source.why)]
+    #[error("{address} depends on {on:?}, which is not a valid address: {}", .source.why)]
     Dependency {
         address: String,
         on: String,
         source: Box<AddrError>,
     },
-    #[error("it was written by version {0:?}, which is none")]
+    #[error("it was written by version {0:?}, which is not a valid version")]
     Writer(String),
     #[error("the type of output {name:?}: {source}")]
     OutputType {
@@ -42,7 +42,7 @@ pub enum Version4Error {
         name: String,
         source: cty::CodecError,
     },
-    #[error("the result of the condition of {kind} {address:?}: that is no address of one")]
+    #[error("the check result of {kind} {address:?} has no valid address")]
     Check { kind: String, address: String },
 }
 

@@ -65,26 +65,26 @@ impl Anchor {
 
     fn look(&mut self) -> Option<&'static str> {
         let Some(now) = see(&self.path) else {
-            return Some("it is gone");
+            return Some("it was removed");
         };
         if !now.is_same(self.database) {
             return Some("another file is in its place");
         }
         // Both files only grow while this process has them open.
         if now.size < self.database.size {
-            return Some("it was cut off");
+            return Some("it was truncated");
         }
         self.database = now;
         let mut name = self.path.clone().into_os_string();
         name.push("-wal");
         let log = see(Path::new(&name));
         match (self.log, log) {
-            (Some(_), None) => return Some("its log is gone"),
+            (Some(_), None) => return Some("its log was removed"),
             (Some(before), Some(now)) if !now.is_same(before) => {
-                return Some("another file is in the place of its log");
+                return Some("another file is in its log's place");
             }
             (Some(before), Some(now)) if now.size < before.size => {
-                return Some("its log was cut off");
+                return Some("its log was truncated");
             }
             _ => self.log = log,
         }

@@ -116,7 +116,7 @@ fn followed_by(conn: &Connection, address: &str, deploy: DeployId) -> Job<Option
     let operation: crate::engine::words::Operation = parse("operation", &data)?;
     let became = match operation.state {
         OperationState::Done => "succeeded".to_owned(),
-        OperationState::HalfReplaced => format!("was done by half: {}", operation.step),
+        OperationState::HalfReplaced => format!("was only half done: {}", operation.step),
         OperationState::Failed => match operation.failure {
             Some(failure) => format!("failed again: {}", failure.summary),
             None => "failed again".to_owned(),

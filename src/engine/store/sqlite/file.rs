@@ -117,7 +117,7 @@ impl Sqlite {
                     .spawn(move || {
                         writer::run(conn, for_thread, queue, &counted, |conn| {
                             if let Err(e) = lock::release(conn, &for_release) {
-                                tracing::warn!(error = ?e, "the lock could not be released; its holder is dead soon enough");
+                                tracing::warn!(error = ?e, "cannot release the workspace lock; it counts as released when this process has ended");
                             }
                         });
                     })
@@ -245,7 +245,7 @@ impl Sqlite {
                 None if !is_there(&inner.path)? && inner.writer.is_some() => {
                     return Err(StoreError::Vanished {
                         path: inner.path.clone(),
-                        why: "it is gone",
+                        why: "it was removed",
                     });
                 }
                 None if !is_there(&inner.path)? => return Ok(T::default()),

@@ -158,7 +158,7 @@ impl Dir {
         let fd = rustix::fs::openat(&self.fd, FILES[0], flags, Mode::empty()).map_err(refuse)?;
         let found = rustix::fs::fstat(&fd).map_err(refuse)?;
         if !FileType::from_raw_mode(found.st_mode).is_file() {
-            return Err(foreign(&path, Alien::Is("not a plain file")));
+            return Err(foreign(&path, Alien::Is("not a regular file")));
         }
         owned(&path, &found)?;
         restrict(&fd, &path, Mode::RUSR | Mode::WUSR)
@@ -200,7 +200,7 @@ fn owned(path: &Path, found: &Stat) -> Result<(), StoreError> {
 /// Removes the permissions of group and others.
 fn restrict(fd: &OwnedFd, path: &Path, mode: Mode) -> Result<(), StoreError> {
     let now = rustix::fs::fstat(fd)
-        .map_err(|e| io(path, "look at", e))?
+        .map_err(|e| io(path, "inspect", e))?
         .st_mode;
     if now & 0o077 != 0 {
         rustix::fs::fchmod(fd, mode).map_err(|e| io(path, "restrict", e))?;

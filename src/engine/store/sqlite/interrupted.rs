@@ -75,12 +75,12 @@ fn judge_beside(operation: &mut Operation, steps: &[Step]) {
         let Some(beside) = operation.beside.iter_mut().find(|b| b.place == *place) else {
             continue;
         };
-        let nobody = "flightdeck ended before the answer came".to_owned();
+        let nobody = "flightdeck ended before the answer arrived".to_owned();
         match (step.ok, &beside.end) {
             (Some(true), _) => beside.end = DeedEnd::Done,
             (None, DeedEnd::Open) => beside.end = DeedEnd::Unknown(nobody),
             (Some(false), DeedEnd::Open) => {
-                beside.end = DeedEnd::Failed("why is not on record".to_owned());
+                beside.end = DeedEnd::Failed("the reason was not recorded".to_owned());
             }
             (Some(false) | None, _) => {}
         }

@@ -125,7 +125,7 @@ impl Sqlite {
             .read(|conn| Ok(row(conn)?.map(|(_, holder)| holder).filter(|h| h.leased)))
             .await;
         let holder = recorded.ok().flatten().unwrap_or_else(|| {
-            let nobody = this_process("its record is not in this store: the store was taken away or replaced while it works");
+            let nobody = this_process("its lock record is missing, because the store was removed or replaced while it runs");
             let pid = lease::holder(self.path().parent().unwrap_or(self.path())).unwrap_or(0);
             LockHolder { who: "another process".to_owned(), pid, ..nobody }
         });

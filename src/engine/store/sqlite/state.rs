@@ -48,7 +48,7 @@ impl States for Sqlite {
 
     async fn put_home(&self, home: HomeRecord) -> Result<(), StoreError> {
         let shadow = self.shadow();
-        self.write("the state's home", move |conn| {
+        self.write("the backend record", move |conn| {
             put_home(conn, &home)?;
             if let Some(shadow) = &mut *lock(&shadow) {
                 shadow.at_home(home);

@@ -191,7 +191,7 @@ pub(super) fn run(
     }
     // Commits since the last sync must survive too.
     if let Err(e) = make_commits(&conn, Durable::Now) {
-        tracing::error!(error = ?e, "the store could not wait for the disk at its end");
+        tracing::error!(error = ?e, "cannot sync the store at the end");
     }
     last(&conn);
 }
@@ -206,7 +206,7 @@ fn count_log(conn: &mut Connection) -> Arc<AtomicI32> {
         Ok(())
     };
     if let Err(e) = conn.wal_hook(Some(count)) {
-        tracing::warn!(error = %e, "the store's log cannot be counted: SQLite empties it within a commit");
+        tracing::warn!(error = %e, "cannot measure the store's log; SQLite checkpoints it within commits");
     }
     logged
 }
@@ -216,7 +216,7 @@ fn count_log(conn: &mut Connection) -> Arc<AtomicI32> {
 fn empty_log(conn: &Connection) {
     let emptied = conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
     if let Err(e) = emptied {
-        tracing::warn!(error = %e, "the store's log could not be taken into the database yet");
+        tracing::warn!(error = %e, "cannot checkpoint the store's log yet");
     }
 }
 
@@ -294,7 +294,7 @@ fn commit(
         if !conn.is_autocommit()
             && let Err(e) = conn.execute_batch("ROLLBACK")
         {
-            tracing::error!(error = %e, "the store could not undo a transaction");
+            tracing::error!(error = %e, "cannot roll back a transaction of the store");
         }
         for task in &mut done {
             task.fail(error.clone());

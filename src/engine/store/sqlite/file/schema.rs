@@ -88,7 +88,7 @@ pub(in crate::engine::store::sqlite) fn remove(path: &Path) {
         name.push(beside);
         match std::fs::remove_file(&name) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                tracing::warn!(error = %e, file = ?name, "could not be removed")
+                tracing::warn!(error = %e, file = ?name, "cannot remove an unused store file")
             }
             _ => {}
         }
