@@ -115,7 +115,7 @@ fn tar(packed: impl Read, to: &mut Target<'_>) -> io::Result<()> {
         let mut entry = entry?;
         let text = |bytes: &[u8]| {
             String::from_utf8(bytes.to_vec())
-                .map_err(|_| io::Error::other("a file's name is not text"))
+                .map_err(|_| io::Error::other("a file name is not valid UTF-8"))
         };
         let name = text(&entry.path_bytes())?;
         let target = entry.link_name_bytes().map(|t| text(&t)).transpose()?;
@@ -130,7 +130,8 @@ fn tar(packed: impl Read, to: &mut Target<'_>) -> io::Result<()> {
             // Commit id written by `git archive`.
             EntryType::XGlobalHeader | EntryType::XHeader => {}
             other => {
-                let why = format!("\"{name}\" is neither file, directory nor link ({other:?})");
+                let why =
+                    format!("\"{name}\" is neither a file, a directory nor a link ({other:?})");
                 return Err(io::Error::other(why));
             }
         }
@@ -149,7 +150,9 @@ impl Target<'_> {
     fn place(&mut self, name: &str) -> io::Result<PathBuf> {
         self.files += 1;
         if self.files > MAX_FILES {
-            return Err(io::Error::other(format!("more than {MAX_FILES} files")));
+            return Err(io::Error::other(format!(
+                "it has more than {MAX_FILES} files"
+            )));
         }
         let inner = within(name)?;
         if let Some(folder) = inner.parent() {
@@ -167,7 +170,7 @@ impl Target<'_> {
                 Ok(meta) if meta.is_dir() => {}
                 Ok(_) => {
                     let why = format!(
-                        "a file is to lie behind \"{}\", which is no directory",
+                        "a file has the parent \"{}\", which is not a directory",
                         at.strip_prefix(self.root).unwrap_or(&at).display()
                     );
                     return Err(io::Error::other(why));
@@ -198,7 +201,7 @@ impl Target<'_> {
         let written = io::copy(&mut content.take(left + 1), &mut file)?;
         if written > left {
             return Err(io::Error::other(format!(
-                "it holds more than {MAX_BYTES} bytes"
+                "its files have more than {MAX_BYTES} bytes"
             )));
         }
         self.bytes += written;
@@ -208,7 +211,7 @@ impl Target<'_> {
     fn link(&mut self, name: &str, target: &str) -> io::Result<()> {
         let depth = within(name)?.components().count().saturating_sub(1);
         let out = || {
-            let why = format!("the link \"{name}\" leads out of it, to \"{target}\"");
+            let why = format!("the link \"{name}\" leads out of the archive, to \"{target}\"");
             Err(io::Error::other(why))
         };
         // `..` is allowed only at the start of a target: after another link, it could lead
@@ -239,7 +242,9 @@ impl Target<'_> {
         }
         let from = self.root.join(from);
         if !std::fs::symlink_metadata(&from)?.is_file() {
-            let why = format!("the link \"{name}\" leads to \"{target}\", which is no file of it");
+            let why = format!(
+                "the link \"{name}\" leads to \"{target}\", which is not a file in the archive"
+            );
             return Err(io::Error::other(why));
         }
         let path = self.place(name)?;
@@ -248,7 +253,7 @@ impl Target<'_> {
         self.bytes += copied;
         match self.bytes > MAX_BYTES {
             true => Err(io::Error::other(format!(
-                "it holds more than {MAX_BYTES} bytes"
+                "its files have more than {MAX_BYTES} bytes"
             ))),
             false => Ok(()),
         }
@@ -260,7 +265,7 @@ fn make_room(path: &Path) -> io::Result<()> {
     match std::fs::symlink_metadata(path) {
         Ok(meta) if meta.is_dir() => {
             let why = format!(
-                "\"{}\" is in it as a directory and as something else",
+                "\"{}\" is both a directory and another entry",
                 path.display()
             );
             Err(io::Error::other(why))
@@ -278,14 +283,13 @@ fn within(name: &str) -> io::Result<PathBuf> {
             Component::CurDir => {}
             Component::Normal(part) => inner.push(part),
             _ => {
-                let why =
-                    format!("\"{name}\" in it leads out of the directory that it is unpacked into");
+                let why = format!("the entry \"{name}\" leads out of the target directory");
                 return Err(io::Error::other(why));
             }
         }
     }
     if name.contains('\0') || name.contains('\\') {
-        let why = format!("\"{}\" in it is no path", name.escape_debug());
+        let why = format!("the entry \"{}\" is not a valid path", name.escape_debug());
         return Err(io::Error::other(why));
     }
     Ok(inner)

@@ -25,7 +25,7 @@ impl Checksum {
     pub(crate) fn parse(text: &str) -> Result<Self, FetchError> {
         let wrong = || FetchError::Address {
             url: format!("checksum={text}"),
-            why: "md5, sha1, sha256 or sha512 is needed, a colon, and hexadecimal digits"
+            why: "a checksum is md5, sha1, sha256 or sha512, a colon, and hexadecimal digits"
                 .to_owned(),
         };
         let (kind, hex) = match text.split_once(':') {
@@ -86,7 +86,7 @@ impl Checksum {
         }
         Err(FetchError::Checksum {
             what: what.to_owned(),
-            why: format!("its checksum is {found}, and {} was expected", self.hex),
+            why: format!("its checksum is {found}, but {} was expected", self.hex),
         })
     }
 }

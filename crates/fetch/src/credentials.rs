@@ -86,7 +86,7 @@ impl Helper {
             token: Option<String>,
         }
         let said: Said = serde_json::from_slice(&output.stdout)
-            .map_err(|e| failed(format!("its answer is not JSON: {e}")))?;
+            .map_err(|e| failed(format!("its output is not valid JSON: {e}")))?;
         Ok(said.token)
     }
 }

@@ -16,10 +16,10 @@ pub enum FetchError {
     #[error("{host} did not answer within {} seconds", .limit.as_secs_f32())]
     Slow { host: String, limit: Duration },
     /// The connection broke during the answer.
-    #[error("{} broke off after {got} bytes: {why}", redacted(.url))]
+    #[error("the transfer from {} broke off after {got} bytes: {why}", redacted(.url))]
     Broken { url: String, got: u64, why: String },
     /// The server rejects the credentials.
-    #[error("{host} wants other credentials for {} (status {status}); {remedy}", redacted(.url))]
+    #[error("{host} denies access to {} (status {status}); {remedy}", redacted(.url))]
     Unauthorized {
         host: String,
         url: String,
@@ -27,28 +27,28 @@ pub enum FetchError {
         remedy: String,
     },
     /// The server answers with an unexpected status.
-    #[error("{} was answered with status {status}", redacted(.url))]
+    #[error("{} returned the status {status}", redacted(.url))]
     Status { url: String, status: u16 },
     /// The object does not exist.
-    #[error("{} has nothing of that name", redacted(.0))]
+    #[error("{} was not found", redacted(.0))]
     NotFound(String),
     /// The answer does not follow its protocol.
-    #[error("{} was answered with something else than is expected: {}", redacted(.url), redacted(.why))]
+    #[error("unexpected answer from {}: {}", redacted(.url), redacted(.why))]
     Answer { url: String, why: String },
     /// The host has no registry of this kind.
-    #[error("the host {host} offers no registry of {what}")]
+    #[error("the host {host} has no registry of {what}")]
     NoService { host: String, what: &'static str },
     /// The address is not valid.
-    #[error("\"{}\" is no address that can be fetched: {}", redacted(.url), redacted(.why))]
+    #[error("cannot fetch from \"{}\": {}", redacted(.url), redacted(.why))]
     Address { url: String, why: String },
     /// The method of fetching is not supported.
-    #[error("packages cannot be fetched by {way}: {remedy}")]
+    #[error("cannot fetch packages by {way}: {remedy}")]
     Unsupported { way: String, remedy: String },
     /// The content does not match its checksum.
-    #[error("{} is not what it should be: {why}", redacted(.what))]
+    #[error("{} failed verification: {why}", redacted(.what))]
     Checksum { what: String, why: String },
     /// The signature is invalid.
-    #[error("the signature of {} does not hold: {source}", redacted(.what))]
+    #[error("the signature of {} is not valid: {source}", redacted(.what))]
     Signature {
         what: String,
         source: SignatureError,
@@ -60,7 +60,7 @@ pub enum FetchError {
     #[error("the package {name} is not installed: {why}")]
     Package { name: String, why: String },
     /// git failed.
-    #[error("git could not fetch {}: {}", redacted(.url), redacted(.why))]
+    #[error("git cannot fetch {}: {}", redacted(.url), redacted(.why))]
     Git { url: String, why: String },
     /// Error of a local file.
     #[error("{}: {source}", .path.display())]
@@ -73,11 +73,11 @@ pub enum FetchError {
     Helper { name: String, why: String },
     /// The netrc file cannot be used.
     #[error(
-        "who one is at {host} cannot be told by the netrc file {source}; mend it, or name another one in NETRC"
+        "cannot read credentials for {host} from the netrc file {source}; correct it, or set NETRC to another file"
     )]
     Logins { host: String, source: NetrcError },
     /// The fetch was cancelled.
-    #[error("it was given up")]
+    #[error("the fetch was cancelled")]
     Cancelled,
 }
 

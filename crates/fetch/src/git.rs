@@ -41,7 +41,9 @@ impl Wanted {
                 "ref" if value.is_empty() => {}
                 "ref" => out.reference = Some(value),
                 "depth" => {
-                    let depth = value.parse().map_err(|_| wrong("its depth is no number"))?;
+                    let depth = value
+                        .parse()
+                        .map_err(|_| wrong("its depth is not a number"))?;
                     out.depth = Some(depth).filter(|depth| *depth > 0);
                 }
                 "sshkey" => {
@@ -56,7 +58,7 @@ impl Wanted {
         }
         if out.reference.as_deref().is_some_and(|r| r.starts_with('-')) {
             return Err(wrong(
-                "its ref begins with a dash, which git takes for a flag",
+                "its ref begins with a dash, so git would read it as a flag",
             ));
         }
         out.url = match rest.is_empty() {
@@ -64,7 +66,9 @@ impl Wanted {
             false => format!("{path}?{}", rest.join("&")),
         };
         if out.url.starts_with('-') {
-            return Err(wrong("it begins with a dash, which git takes for a flag"));
+            return Err(wrong(
+                "it begins with a dash, so git would read it as a flag",
+            ));
         }
         Ok(out)
     }
@@ -164,9 +168,7 @@ impl Run<'_> {
             command.current_dir(dir);
         }
         let output = output(command, LIMIT).await.map_err(|e| match e.kind() {
-            std::io::ErrorKind::NotFound => {
-                failed("the program git is not there; install it".to_owned())
-            }
+            std::io::ErrorKind::NotFound => failed("git is not installed; install it".to_owned()),
             _ => failed(e.to_string()),
         })?;
         if output.status.success() {
@@ -197,7 +199,7 @@ mod tests {
             ("https://x/y?ref=--upload-pack=evil", "begins with a dash"),
             ("https://x/y?ref=%2Dx", "begins with a dash"),
             ("--upload-pack=evil", "begins with a dash"),
-            ("https://x/y?depth=x", "no number"),
+            ("https://x/y?depth=x", "not a number"),
             ("https://x/y?sshkey=%", "base64"),
         ] {
             let error = Wanted::parse(address).expect_err(address).to_string();

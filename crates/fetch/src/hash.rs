@@ -56,10 +56,10 @@ pub fn files(root: &Path) -> io::Result<BTreeMap<String, PathBuf>> {
             let name = entry
                 .file_name()
                 .into_string()
-                .map_err(|_| io::Error::other("a file's name is not text"))?;
+                .map_err(|_| io::Error::other("a file name is not valid UTF-8"))?;
             // A newline would make two file lists with the same hash input possible.
             if name.contains('\n') {
-                return Err(io::Error::other("a file's name has a line end in it"));
+                return Err(io::Error::other("a file name contains a line break"));
             }
             let path = format!("{prefix}{name}");
             // Does not follow links: linked directories are not part of a package.

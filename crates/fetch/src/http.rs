@@ -77,7 +77,7 @@ impl Answer {
     pub(crate) fn json<T: serde::de::DeserializeOwned>(&self) -> Result<T, FetchError> {
         serde_json::from_slice(&self.body).map_err(|e| FetchError::Answer {
             url: self.url.to_string(),
-            why: format!("not the JSON that it should be: {e}"),
+            why: format!("not the expected JSON: {e}"),
         })
     }
 
@@ -97,7 +97,9 @@ pub(crate) fn url(text: &str) -> Result<Url, FetchError> {
     let url = Url::parse(text).map_err(|e| wrong(e.to_string()))?;
     match url.scheme() {
         "http" | "https" => Ok(url),
-        other => Err(wrong(format!("{other} is not HTTP"))),
+        other => Err(wrong(format!(
+            "its scheme is {other}, but must be http or https"
+        ))),
     }
 }
 
@@ -300,10 +302,7 @@ impl Http {
                 url: url.to_string(),
                 got: part.got,
                 why: if e.is_timeout() {
-                    format!(
-                        "nothing came for {} seconds",
-                        self.limits.stall.as_secs_f32()
-                    )
+                    format!("no data for {} seconds", self.limits.stall.as_secs_f32())
                 } else {
                     root_cause(&e)
                 },
@@ -327,7 +326,7 @@ impl Http {
             Some(total) => Err(FetchError::Broken {
                 url: url.to_string(),
                 got: part.got,
-                why: format!("{total} bytes were announced"),
+                why: format!("{total} bytes were expected"),
             }),
         }
     }
@@ -371,7 +370,7 @@ fn unreachable(url: &Url, error: &reqwest::Error) -> FetchError {
     if error.is_timeout() {
         return FetchError::Unreachable {
             host,
-            why: "nobody answered in time".to_owned(),
+            why: "no answer in time".to_owned(),
         };
     }
     FetchError::Unreachable {
@@ -389,7 +388,7 @@ pub(crate) fn refusal(url: &Url, status: StatusCode) -> Option<FetchError> {
             let host = host(url);
             Some(FetchError::Unauthorized {
                 remedy: format!(
-                    "give a token for {host} in the CLI configuration (credentials \"{host}\") or in the environment (TF_TOKEN_…)"
+                    "set a token for {host} in the CLI configuration (credentials \"{host}\") or in the environment (TF_TOKEN_…)"
                 ),
                 host,
                 url: url.to_string(),

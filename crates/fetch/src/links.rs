@@ -24,14 +24,16 @@ pub(crate) fn check(package: &Path, name: &str) -> Result<(), FetchError> {
             let path = entry.map_err(FetchError::file(&folder))?.path();
             entries += 1;
             if entries > MAX_ENTRIES {
-                return Err(refused(format!("more than {MAX_ENTRIES} files")));
+                return Err(refused(format!("it has more than {MAX_ENTRIES} files")));
             }
             let kind = std::fs::symlink_metadata(&path).map_err(FetchError::file(&path))?;
             if kind.is_dir() {
                 folders.push(path);
             } else if kind.is_symlink() && !stays(&path, &root) {
                 let link = path.strip_prefix(&root).unwrap_or(&path).display();
-                return Err(refused(format!("the link \"{link}\" leads out of it")));
+                return Err(refused(format!(
+                    "the link \"{link}\" leads out of the package"
+                )));
             }
         }
     }
@@ -97,7 +99,10 @@ mod tests {
             let checked = check(&package, "m");
             assert_eq!(checked.is_ok(), stays, "{at} -> {target}: {checked:?}");
             if let Err(error) = checked {
-                assert!(error.to_string().contains("leads out of it"), "{error}");
+                assert!(
+                    error.to_string().contains("leads out of the package"),
+                    "{error}"
+                );
             }
         }
     }

@@ -48,7 +48,7 @@ impl Services {
         let first = read.modules.into_iter().next();
         let first = first.ok_or_else(|| FetchError::Answer {
             url: url.to_string(),
-            why: "it names no module".to_owned(),
+            why: "it lists no module".to_owned(),
         })?;
         Ok(first.versions.into_iter().map(|v| v.version).collect())
     }
@@ -86,7 +86,7 @@ impl Services {
         if location.is_empty() {
             return Err(FetchError::Answer {
                 url: url.to_string(),
-                why: "it does not say where the package is".to_owned(),
+                why: "it has no package location".to_owned(),
             });
         }
         let relative = ["/", "./", "../"].iter().any(|p| location.starts_with(p));
@@ -97,7 +97,7 @@ impl Services {
                 .join(&location)
                 .map_err(|e| FetchError::Answer {
                     url: url.to_string(),
-                    why: format!("\"{location}\" is no address: {e}"),
+                    why: format!("\"{location}\" is not a valid address: {e}"),
                 })?
                 .to_string(),
         };

@@ -34,11 +34,11 @@ pub enum NetrcError {
 /// Error in a line of a netrc file. Does not quote text that may be a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LineError {
-    #[error("line {line}: `default` must be the last")]
+    #[error("line {line}: `default` must be the last entry")]
     AfterDefault { line: usize },
-    #[error("line {line}: {word:?} belongs to no machine")]
+    #[error("line {line}: {word:?} does not belong to a machine")]
     NoMachine { line: usize, word: String },
-    #[error("line {line}: no keyword stands where one should be")]
+    #[error("line {line}: a keyword is expected")]
     NoKeyword { line: usize },
 }
 

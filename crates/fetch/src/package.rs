@@ -72,14 +72,18 @@ impl<'a> Packages<'a> {
                     if next.starts_with("file:") || next.contains("::file:") {
                         return Err(FetchError::Address {
                             url: next,
-                            why: format!("{package} leads to it, and it is of this machine"),
+                            why: format!(
+                                "{package} redirects to it, but a server may not name files of this machine"
+                            ),
                         });
                     }
                     let next = Url::parse(next.split_once("::").map_or(&*next, |(_, n)| n))
                         .map(|_| next.clone())
                         .map_err(|e| FetchError::Address {
                             url: next.clone(),
-                            why: format!("{package} leads to it, and it is no whole address: {e}"),
+                            why: format!(
+                                "{package} redirects to it, but it is not a complete address: {e}"
+                            ),
                         })?;
                     // The token is only for the first server.
                     token = None;
@@ -92,7 +96,7 @@ impl<'a> Packages<'a> {
         }
         Err(FetchError::Address {
             url: address,
-            why: format!("it is reached over more than {MAX_HOPS} others"),
+            why: format!("it is reached by more than {MAX_HOPS} redirects"),
         })
     }
 
@@ -123,17 +127,15 @@ impl<'a> Packages<'a> {
             "http" | "https" => self.by_http(address, token, to, on_bytes).await,
             "file" => local(address, to).await.map(|()| Next::Done),
             "s3" | "gcs" => Err(unsupported(
-                "fetch the archive with the tools of that cloud and name it by a path, or give its https:// address",
+                "fetch the archive with the tools of that cloud and set its path as the source, or set its https:// address",
             )),
             "oci" => Err(unsupported(
-                "take the package out of the repository and name it by a path, or install it with `tofu init`",
+                "extract the package from the repository and set its path as the source, or install it with `tofu init`",
             )),
             "hg" => Err(unsupported(
-                "clone the repository with hg and name it by a path",
+                "clone the repository with hg and set its path as the source",
             )),
-            _ => Err(unsupported(
-                "https, git and file are what there is, and registries",
-            )),
+            _ => Err(unsupported("use https, git, file or a registry")),
         }
     }
 
@@ -161,7 +163,7 @@ impl<'a> Packages<'a> {
         let found = header.or_else(|| from_page(&String::from_utf8_lossy(page)));
         found.map(Next::Elsewhere).ok_or_else(|| FetchError::Answer {
             url: url.to_string(),
-            why: "it is no archive by its name, and does not say where one is; add ?archive=zip (or tar.gz, tar.bz2, tar.xz) where it is one".to_owned(),
+            why: "its name is not that of an archive, and it does not name one; if it is an archive, add ?archive=zip (or tar.gz, tar.bz2, tar.xz)".to_owned(),
         })
     }
 
@@ -217,7 +219,7 @@ impl Wanted {
                         kind => Some(Kind::of_name(&format!(".{kind}")).ok_or_else(|| {
                             FetchError::Address {
                                 url: text.clone(),
-                                why: format!("archive={kind} is no way of packing that is known"),
+                                why: format!("archive={kind} is not a supported archive format"),
                             }
                         })?),
                     };
@@ -275,7 +277,7 @@ async fn local(address: &str, to: &Path) -> Result<(), FetchError> {
     let wanted = Wanted::take(&mut url)?;
     let path = url
         .to_file_path()
-        .map_err(|()| wrong("it is no path of this machine".to_owned()))?;
+        .map_err(|()| wrong("it is not a path of this machine".to_owned()))?;
     if path.is_dir() {
         // Linked like in the reference engine, so that edits in the source directory take effect.
         return std::os::unix::fs::symlink(&path, to).map_err(FetchError::file(to));
@@ -365,7 +367,7 @@ pub fn expand(package: &Path, subdir: &str) -> Result<PathBuf, FetchError> {
     match &found[..] {
         [one] => Ok(one.clone()),
         [] => Err(wrong("the package has no such directory")),
-        _ => Err(wrong("more than one directory of the package fits")),
+        _ => Err(wrong("more than one directory of the package matches")),
     }
 }
 

@@ -87,7 +87,7 @@ async fn all_of(stream: Option<impl AsyncRead + Unpin>, all: &mut Vec<u8>) -> io
         stream.take(MAX_OUTPUT + 1).read_to_end(all).await?;
     }
     if all.len() as u64 > MAX_OUTPUT {
-        return Err(io::Error::other("it prints more than 4 MiB"));
+        return Err(io::Error::other("it printed more than 4 MiB"));
     }
     Ok(())
 }

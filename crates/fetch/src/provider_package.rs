@@ -184,7 +184,7 @@ impl ProviderPackage {
                     return Err(FetchError::Checksum {
                         what,
                         why: format!(
-                            "it is {zh} and {h1}, which is none of the hashes that its source has for it"
+                            "its hashes {zh} and {h1} match none of the hashes from its source"
                         ),
                     });
                 }
@@ -196,7 +196,7 @@ impl ProviderPackage {
             return Err(FetchError::Checksum {
                 what,
                 why: format!(
-                    "it is {zh} and {h1}, which is none of the hashes that the lock file has for this version; where another package is meant, take its block out of the lock file"
+                    "its hashes {zh} and {h1} match none of the hashes of this version in the lock file; if you want to use this package, remove its block from the lock file"
                 ),
             });
         }
@@ -247,11 +247,11 @@ impl ProviderPackage {
         Checksum::parse(&format!("sha256:{sha256}"))?.check(archive, &what)?;
         let list = String::from_utf8_lossy(sums);
         let listed = listed(&list, filename)
-            .ok_or_else(|| unfit(format!("the list of checksums has none of {filename}")))?;
+            .ok_or_else(|| unfit(format!("the list of checksums has no entry for {filename}")))?;
         // The signature covers the list only, so the registry's checksum must match it.
         if listed != *sha256 {
             return Err(unfit(format!(
-                "the list of checksums has {listed} for it, and the registry says {sha256}"
+                "the list of checksums has {listed} for it, but the registry has {sha256}"
             )));
         }
         let mut signer = None;
@@ -282,13 +282,13 @@ impl ProviderPackage {
                 .len();
             if size != own.size {
                 return Err(unfit(format!(
-                    "it has {size} bytes, and the registry says {}",
+                    "its size is {size} bytes, but the registry reports {}",
                     own.size
                 )));
             }
             if !own.hashes.iter().any(|h| h == zh) {
                 return Err(unfit(
-                    "it is none of those that the registry reports".to_owned(),
+                    "its hash is not among those that the registry reports".to_owned(),
                 ));
             }
         } else if !reported.is_empty() {

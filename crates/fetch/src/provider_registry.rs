@@ -122,7 +122,7 @@ impl Services {
         // The answer decides which file runs on this machine, so it must match the request.
         if (&*package.os, &*package.arch) != (os, arch) {
             return Err(wrong(format!(
-                "it is the package for {}_{}, and {os}_{arch} was asked for",
+                "it describes the package for {}_{}, but {os}_{arch} was requested",
                 package.os, package.arch
             )));
         }
@@ -130,7 +130,7 @@ impl Services {
             |p: &String| p.starts_with("5.") || p.starts_with("6.") || p == "5" || p == "6";
         if !package.protocols.is_empty() && !package.protocols.iter().any(speaks) {
             return Err(wrong(format!(
-                "the provider speaks the plugin protocols {}, and here 5 and 6 are spoken; another version is needed",
+                "the provider supports the plugin protocols {}, but flightdeck supports 5 and 6; use another version",
                 package.protocols.join(", ")
             )));
         }
@@ -138,7 +138,7 @@ impl Services {
             let found = answer
                 .url
                 .join(text)
-                .map_err(|e| wrong(format!("\"{text}\" is no address: {e}")))?;
+                .map_err(|e| wrong(format!("\"{text}\" is not a valid address: {e}")))?;
             crate::http::url(found.as_str())
         };
         let archive = join(&package.download_url)?;
@@ -223,14 +223,14 @@ impl Services {
         let archive = archive.ok_or_else(|| FetchError::NotFound(format!("{url} ({platform})")))?;
         let at = url.join(&archive.url).map_err(|e| FetchError::Answer {
             url: url.to_string(),
-            why: format!("\"{}\" is no address: {e}", archive.url),
+            why: format!("\"{}\" is not a valid address: {e}", archive.url),
         })?;
         // A downgrade to http would let others replace the archive.
         if url.scheme() == "https" && at.scheme() != "https" {
             return Err(FetchError::Answer {
                 url: url.to_string(),
                 why: format!(
-                    "its archive is at {at}, and an https mirror must name https addresses"
+                    "its archive is at {at}, but an https mirror must name https addresses"
                 ),
             });
         }
@@ -270,7 +270,7 @@ impl Services {
         if url.scheme() != "https" {
             return Err(FetchError::Address {
                 url: address,
-                why: "a network mirror must be reached by https".to_owned(),
+                why: "a network mirror must use https".to_owned(),
             });
         }
         let token = self.credentials.token(&crate::http::host(&url)).await?;
@@ -278,7 +278,7 @@ impl Services {
         if !answer.is_json() {
             return Err(FetchError::Answer {
                 url: address,
-                why: "its content is not application/json".to_owned(),
+                why: "its content type is not application/json".to_owned(),
             });
         }
         let read = answer.json()?;

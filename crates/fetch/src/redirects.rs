@@ -12,9 +12,9 @@ pub(crate) fn redirects() -> Policy {
     Policy::custom(|attempt| {
         let was_secure = attempt.previous().iter().any(|url| url.scheme() == "https");
         if attempt.previous().len() > MAX_REDIRECTS {
-            attempt.error(format!("it redirects more than {MAX_REDIRECTS} times"))
+            attempt.error(format!("it redirected more than {MAX_REDIRECTS} times"))
         } else if was_secure && attempt.url().scheme() != "https" {
-            let why = format!("it redirects from https to {}", attempt.url());
+            let why = format!("it redirected from https to {}", attempt.url());
             attempt.error(redacted(&why))
         } else {
             attempt.follow()

@@ -76,12 +76,14 @@ impl Services {
         }
         let wrong = |why: String| FetchError::Answer {
             url: base.to_string(),
-            why: format!("\"{path}\" is no place of a service: {why}"),
+            why: format!("\"{path}\" is not a valid service address: {why}"),
         };
         let found = base.join(&path).map_err(|e| wrong(e.to_string()))?;
         match found.scheme() {
             "https" | "http" => Ok(found),
-            other => Err(wrong(format!("{other} is not HTTP"))),
+            other => Err(wrong(format!(
+                "its scheme is {other}, but must be http or https"
+            ))),
         }
     }
 
@@ -100,7 +102,7 @@ impl Services {
             why: why.to_owned(),
         };
         if !answer.is_json() {
-            return Err(wrong("its content is not application/json"));
+            return Err(wrong("its content type is not application/json"));
         }
         if answer.body.len() > MAX {
             return Err(wrong("it is longer than 1 MiB"));

@@ -155,7 +155,7 @@ fn packets(mut rest: &[u8]) -> Result<Vec<(u8, Vec<u8>)>, SignatureError> {
 
 /// OpenPGP multiprecision integer, and the rest.
 fn mpi(bytes: &[u8]) -> Result<(&[u8], &[u8]), SignatureError> {
-    let short = || SignatureError::CutOff("a number in it");
+    let short = || SignatureError::CutOff("one of its numbers");
     let bits = bytes.get(..2).ok_or_else(short)?;
     let length = (usize::from(bits[0]) << 8 | usize::from(bits[1])).div_ceil(8);
     let body = bytes.get(2..2 + length).ok_or_else(short)?;
@@ -221,7 +221,7 @@ impl Sig {
 
 fn parts(mut rest: &[u8]) -> Result<Vec<(u8, Vec<u8>)>, SignatureError> {
     let mut out = Vec::new();
-    let short = || SignatureError::CutOff("a part of the signature");
+    let short = || SignatureError::CutOff("one of its subpackets");
     while let Some(&first) = rest.first() {
         let (head, length) = match first {
             0..192 => (1, usize::from(first)),

@@ -38,7 +38,7 @@ fn a_module_with_a_link_out_of_its_package_is_not_installed() {
     ] {
         let w = with_link(target, name);
         let run = w.run(&["init"]).expect(1);
-        let said = format!("the link \"{name}\" leads out of it");
+        let said = format!("the link \"{name}\" leads out of the package");
         assert!(run.stderr.contains(&said), "{run:#?}");
         let shown = ["root:", "canary"].map(|word| run.stderr.contains(word));
         assert_eq!(shown, [false; 2], "{run:#?}");
@@ -66,7 +66,7 @@ fn a_submodule_with_a_link_out_of_the_package_is_refused_too() {
     ];
     let server = Server::start();
     let run = run_with(&w, &server, &["init"], &allowed).expect(1);
-    let said = "the link \"inner/users.tf\" leads out of it";
+    let said = "the link \"inner/users.tf\" leads out of the package";
     assert!(run.stderr.contains(said), "{run:#?}");
 }
 

@@ -180,9 +180,9 @@ fn a_registry_that_is_slow_or_wrong_or_away_has_words() {
         versions,
         Reply::new(200, "application/json", "{\"modules\""),
     );
-    told(&server.host, "not the JSON that it should be");
+    told(&server.host, "not the expected JSON");
     server.answer(versions, Reply::json(&json!({ "modules": [] })));
-    told(&server.host, "names no module");
+    told(&server.host, "lists no module");
     server.answer(versions, Reply::status(404));
     told(&server.host, "is not in the registry");
     server.answer(
@@ -190,7 +190,7 @@ fn a_registry_that_is_slow_or_wrong_or_away_has_words() {
         Reply::json(&json!({ "providers.v1": "/p/" })),
     );
     told(&server.host, "offers no registry of modules");
-    // No process listens at this port.
+    // Nobody listens there.
     let free = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
@@ -266,30 +266,27 @@ fn an_archive_that_climbs_and_a_source_that_is_no_archive_are_refused() {
         Reply::bytes(zipped(&[("main.tf", LEAF)])).cut(10),
     );
     for (source, words) in [
-        (server.url("/evil.zip"), "leads out of the directory"),
-        (server.url("/page"), "does not say where one is"),
-        (server.url("/far"), "it is of this machine"),
-        (server.url("/none.zip"), "has nothing of that name"),
+        (server.url("/evil.zip"), "leads out of the target directory"),
+        (server.url("/page"), "not that of an archive"),
+        (server.url("/far"), "may not name files of this machine"),
+        (server.url("/none.zip"), "was not found"),
         (
             server.url("/cut.zip"),
             "broke off after 30 bytes: the connection was closed",
         ),
         (
             "s3::https://s3.amazonaws.com/b/k.zip".to_owned(),
-            "cannot be fetched by s3",
+            "cannot fetch packages by s3",
         ),
         (
             "oci://example.com/repo".to_owned(),
-            "cannot be fetched by oci",
+            "cannot fetch packages by oci",
         ),
         (
             "git::file:///nowhere?ref=-x".to_owned(),
             "begins with a dash",
         ),
-        (
-            "git::file:///nowhere/at/all".to_owned(),
-            "git could not fetch",
-        ),
+        ("git::file:///nowhere/at/all".to_owned(), "git cannot fetch"),
     ] {
         let text = format!("\nmodule \"m\" {{\n  source = \"{source}\"\n}}\n");
         let w = Workspace::new(&[("main.tf", &text)]);
