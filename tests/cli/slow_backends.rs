@@ -281,6 +281,6 @@ fn a_signal_ends_a_command_that_derives_the_key_of_a_state() {
     asks(&mut envelope, 600_000, u64::MAX);
     for args in [&["state", "list"][..], &["stage"]] {
         let run = w.run(args).expect(1);
-        assert!(run.stderr.contains("too much work to derive"), "{run:#?}");
+        assert!(run.stderr.contains("too long to derive"), "{run:#?}");
     }
 }

@@ -325,7 +325,7 @@ pub(super) const FAILING: &[Row] = &[
         fake: "core-version-2",
         verdict: "core_version",
         words: &[
-            "handshake version 2 and only version 1 is known",
+            "handshake version 2, but only version 1 is supported",
             "a newer or older release of the provider is needed",
         ],
         ..WRONG
@@ -424,7 +424,7 @@ pub(super) const FAILING: &[Row] = &[
         verdict: "certificate",
         phases: SHOOK,
         words: &[
-            "showed a certificate that is not the one it announced",
+            "presented a certificate other than the announced one",
             OTHER_RELEASE,
         ],
         ..ROW
@@ -452,7 +452,7 @@ pub(super) const FAILING: &[Row] = &[
         phases: SHOOK,
         words: &[
             "no encrypted connection",
-            "the tls handshake failed",
+            "the TLS handshake failed",
             OTHER_RELEASE,
         ],
         ..ROW
@@ -468,14 +468,14 @@ pub(super) const FAILING: &[Row] = &[
         fake: "without-alpn",
         verdict: "tls",
         phases: SHOOK,
-        words: &["does not speak http/2 over tls", OTHER_RELEASE],
+        words: &["does not speak HTTP/2 over TLS", OTHER_RELEASE],
         ..ROW
     },
     Row {
         fake: "other-alpn",
         verdict: "tls",
         phases: SHOOK,
-        words: &["does not speak http/2 over tls", OTHER_RELEASE],
+        words: &["does not speak HTTP/2 over TLS", OTHER_RELEASE],
         ..ROW
     },
     Row {

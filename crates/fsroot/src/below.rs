@@ -183,7 +183,9 @@ impl Below {
                 created => return created,
             }
         }
-        Err(io::Error::other("it is created and removed all the time"))
+        Err(io::Error::other(
+            "other programs keep creating and removing it",
+        ))
     }
 
     /// Opens the file for reading. Its owner and hard links are not checked.

@@ -16,7 +16,7 @@ const DEEPEST: usize = 256;
 /// meanwhile is not followed.
 pub(crate) fn remove_tree(dir: &Dir, name: &OsStr, depth: usize) -> io::Result<()> {
     if depth > DEEPEST {
-        let why = format!("directories lie deeper than {DEEPEST} in one another");
+        let why = format!("directories are nested deeper than {DEEPEST} levels");
         return Err(io::Error::other(why));
     }
     let inner = dir.child(name, Missing::Fail)?;

@@ -43,7 +43,7 @@ impl Kind {
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     #[error(
-        "{} is {}, and flightdeck does not write through links below a workspace; replace the link by what it leads to, or name that place itself (TF_DATA_DIR for .terraform, `path` of a local backend for the state)",
+        "{} is {}, and flightdeck does not write through links below a workspace; replace the link with its target, or configure the target itself (TF_DATA_DIR for .terraform, `path` of a local backend for the state)",
         path.display(), Kind::SymbolicLink.name()
     )]
     Link { path: PathBuf },
@@ -54,12 +54,12 @@ pub enum Refusal {
         wanted: Kind,
     },
     #[error(
-        "{} has {names} names (hard links), and writing it would change the file under its other names too; make a copy of its own: `cp -p {0} {0}.new && mv {0}.new {0}`",
+        "{} has {names} names (hard links), so writing it would change the file under its other names too; make a separate copy: `cp -p {0} {0}.new && mv {0}.new {0}`",
         path.display()
     )]
     HardLinks { path: PathBuf, names: u64 },
     #[error(
-        "{} belongs to the user with the number {owner}, neither to you nor to the owner of the workspace; change its owner, or move it away",
+        "{} belongs to the user id {owner}, not to you or the owner of the workspace; change its owner, or move it away",
         path.display()
     )]
     Owner { path: PathBuf, owner: u32 },

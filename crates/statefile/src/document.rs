@@ -265,7 +265,7 @@ impl Resource {
                     return Err(ReadError::Value {
                         at: path(&at, "mode"),
                         found: mode,
-                        expected: "\"managed\" and \"data\" there are",
+                        expected: "\"managed\" or \"data\" is expected",
                     });
                 }
             },
@@ -307,10 +307,10 @@ impl Instance {
         let tainted = match status.as_deref() {
             None | Some("") => false,
             Some("tainted") => true,
-            Some(other) => return Err(wrong("status", other, "only \"tainted\" there is")),
+            Some(other) => return Err(wrong("status", other, "only \"tainted\" is expected")),
         };
         if !deposed.is_empty() && deposed.len() != 8 {
-            return Err(wrong("deposed", &deposed, "such a key has 8 characters"));
+            return Err(wrong("deposed", &deposed, "a deposed key has 8 characters"));
         }
         let private: Option<String> = fields.take("private", &at)?;
         let private = private.unwrap_or_default();
@@ -351,7 +351,7 @@ fn key(fields: &mut Members<'_>, resource: &str) -> Result<Key, ReadError> {
     let wrong = |found: &Value| ReadError::Value {
         at: path(resource, "index_key"),
         found: found.to_string(),
-        expected: "a key is a number that is not negative, or a text",
+        expected: "a key is a non-negative whole number or a string",
     };
     match value {
         None => Ok(Key::None),
@@ -369,7 +369,7 @@ fn key(fields: &mut Members<'_>, resource: &str) -> Result<Key, ReadError> {
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "a whole number of the range that is checked"
+    reason = "the number is whole and within the checked range"
 )]
 fn whole_part(number: &serde_json::Value) -> Option<u64> {
     /// Every whole number up to here is exact in a float.

@@ -21,24 +21,24 @@ const VERSION: &str = "v0";
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum EncryptionError {
     #[error(
-        "it is not encrypted, and the configuration does not say that it may be so (method unencrypted, as a fallback)"
+        "it is not encrypted, but the configuration requires encryption; to read it, add the method unencrypted as a fallback"
     )]
     Plain,
-    #[error("it is encrypted with the key {0}, which the configuration does not have")]
+    #[error("it is encrypted with the key {0}, which is not in the configuration")]
     NoKey(String),
-    #[error("the passphrase or the key is another than the one that it was encrypted with")]
+    #[error("it was encrypted with another passphrase or key")]
     WrongKey,
     #[error("its envelope is damaged: {0}")]
     Envelope(String),
     #[error(
-        "serial and lineage beside the encrypted text are not those within: it was tampered with"
+        "serial or lineage outside of the encrypted text differ from those inside: it was tampered with"
     )]
     Tampered,
     #[error(
-        "its key would take too much work to derive ({iterations} iterations for {key_length} bytes); the metadata beside it may have been tampered with"
+        "its key would take too long to derive ({iterations} iterations for {key_length} bytes); its metadata may have been tampered with"
     )]
     TooMuchWork { iterations: u32, key_length: usize },
-    #[error("the system gives no random numbers")]
+    #[error("the system cannot generate random numbers")]
     NoRandom,
 }
 
@@ -157,7 +157,7 @@ impl Encryption {
         if envelope.encryption_version != VERSION {
             let version = envelope.encryption_version;
             return Err(EncryptionError::Envelope(format!(
-                "it has version {version:?}, and {VERSION} is known here"
+                "its version is {version:?}, but only {VERSION} is supported"
             )));
         }
         let mut why = None;
@@ -185,13 +185,13 @@ impl Encryption {
         let damaged = |why: &str| EncryptionError::Envelope(why.to_owned());
         let mut data = STANDARD
             .decode(&envelope.encrypted_data)
-            .map_err(|_| damaged("what is encrypted is no base64"))?;
+            .map_err(|_| damaged("the encrypted data is not valid base64"))?;
         if data.len() < aead::NONCE_LEN {
-            return Err(damaged("what is encrypted is too short"));
+            return Err(damaged("the encrypted data is too short"));
         }
         let mut sealed = data.split_off(aead::NONCE_LEN);
         let nonce = Nonce::try_assume_unique_for_key(&data)
-            .map_err(|_| damaged("what is encrypted is too short"))?;
+            .map_err(|_| damaged("the encrypted data is too short"))?;
         let text = cipher(&bytes)?
             .open_in_place(nonce, Aad::from(aad), &mut sealed)
             .map_err(|_| EncryptionError::WrongKey)?
@@ -237,7 +237,7 @@ fn cipher(key: &[u8]) -> Result<LessSafeKey, EncryptionError> {
         _ => &aead::AES_256_GCM,
     };
     let key = UnboundKey::new(algorithm, key).map_err(|_| {
-        EncryptionError::Envelope("its key is of no length that AES has".to_owned())
+        EncryptionError::Envelope("its key length is not supported by AES".to_owned())
     })?;
     Ok(LessSafeKey::new(key))
 }

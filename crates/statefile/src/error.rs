@@ -3,27 +3,27 @@
 /// Reason why a state file cannot be read; each message follows "the state file cannot be read: ".
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    #[error("it is no JSON object: {0}")]
+    #[error("it is not a JSON object: {0}")]
     Json(#[source] serde_json::Error),
     /// The field `version` is missing or not a number.
-    #[error("it does not say which version of the format it has, so it is no state file")]
+    #[error("it has no format version, so it is not a state file")]
     Unversioned,
     /// A version before 4; for version 3, only if the state has resources.
     #[error(
-        "it has version {0} of the format, which programs before 0.12 wrote; a run of \"terraform apply\" of 0.12 or 0.13 brings it to version 4, which is what is read here"
+        "it has format version {0}, written by versions before 0.12; run \"terraform apply\" of version 0.12 or 0.13 to upgrade it to format version 4"
     )]
     Old(u64),
     /// A version after 4.
     #[error(
-        "it has version {version} of the format, which is newer than the 4 that is known here{}",
-        .writer.as_ref().map(|w| format!("; version {w} wrote it")).unwrap_or_default()
+        "it has format version {version}, which is newer than the supported version 4{}",
+        .writer.as_ref().map(|w| format!("; it was written by version {w}")).unwrap_or_default()
     )]
     New {
         version: u64,
         writer: Option<String>,
     },
     /// The file is encrypted.
-    #[error("it is encrypted, and the configuration does not say how (encryption block)")]
+    #[error("it is encrypted, but the configuration has no encryption block for it")]
     Encrypted,
     /// A field has the wrong type.
     #[error("{at}: {source}")]
@@ -44,9 +44,11 @@ pub enum ReadError {
         expected: &'static str,
     },
     /// Two objects have the same address and key.
-    #[error("{0} is in it twice")]
+    #[error("it contains {0} twice")]
     Twice(String),
     /// The instances of one resource have keys of different kinds.
-    #[error("the instances of {0} have numbers and names as keys, and a resource has either")]
+    #[error(
+        "the instances of {0} have both numbers and names as keys, but may have only one of them"
+    )]
     Keys(String),
 }

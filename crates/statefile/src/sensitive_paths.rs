@@ -31,11 +31,11 @@ pub(crate) fn check(raw: &RawValue, at: &str) -> Result<(), ReadError> {
 fn fault(step: &Value) -> Option<&'static str> {
     match step["type"].as_str() {
         Some("get_attr") if step["value"].is_string() => None,
-        Some("get_attr") => Some("the \"value\" of a step \"get_attr\" is a name"),
+        Some("get_attr") => Some("the \"value\" of a \"get_attr\" step is a name"),
         Some("index") => {
             let key = &step["value"];
             let typed = key.get("type").is_some() && key.get("value").is_some();
-            (!typed).then_some("the \"value\" of a step \"index\" is a key with its type")
+            (!typed).then_some("the \"value\" of an \"index\" step is a key with its type")
         }
         _ => Some("the \"type\" of a step is \"get_attr\" or \"index\""),
     }

@@ -176,21 +176,18 @@ fn what_cannot_be_used_says_why_and_where() {
         ))
     };
     let cases = [
-        ("[]".to_owned(), "it is no JSON object"),
-        ("{".to_owned(), "it is no JSON object"),
-        ("{}".to_owned(), "does not say which version"),
-        (
-            r#"{"version":"4"}"#.to_owned(),
-            "does not say which version",
-        ),
-        (r#"{"version":0}"#.to_owned(), "does not say which version"),
+        ("[]".to_owned(), "it is not a JSON object"),
+        ("{".to_owned(), "it is not a JSON object"),
+        ("{}".to_owned(), "has no format version"),
+        (r#"{"version":"4"}"#.to_owned(), "has no format version"),
+        (r#"{"version":0}"#.to_owned(), "has no format version"),
         (
             r#"{"version":2}"#.to_owned(),
-            "it has version 2 of the format, which programs before 0.12 wrote",
+            "it has format version 2, written by versions before 0.12",
         ),
         (
             r#"{"version":5,"terraform_version":"2.0.0"}"#.to_owned(),
-            "newer than the 4 that is known here; version 2.0.0 wrote it",
+            "newer than the supported version 4; it was written by version 2.0.0",
         ),
         (
             r#"{"serial":1,"lineage":"l","encrypted_data":"x"}"#.to_owned(),
@@ -230,7 +227,7 @@ fn what_cannot_be_used_says_why_and_where() {
         ),
         (
             one(r#"{"index_key":1},{"index_key":1.5}"#),
-            "module.m.a.b[1] is in it twice",
+            "it contains module.m.a.b[1] twice",
         ),
         (
             one(r#"{"sensitive_attributes":[[{"type":"get_item","value":"x"}]]}"#),
@@ -242,11 +239,11 @@ fn what_cannot_be_used_says_why_and_where() {
         ),
         (
             one(r#"{"sensitive_attributes":[[{"type":"get_attr","value":1}]]}"#),
-            "the \"value\" of a step \"get_attr\" is a name",
+            "the \"value\" of a \"get_attr\" step is a name",
         ),
         (
             one(r#"{"sensitive_attributes":[[{"type":"index","value":"k"}]]}"#),
-            "the \"value\" of a step \"index\" is a key with its type",
+            "the \"value\" of an \"index\" step is a key with its type",
         ),
         (
             one(r#"{"sensitive_attributes":[{"type":"get_attr","value":"x"}]}"#),
@@ -266,7 +263,7 @@ fn what_cannot_be_used_says_why_and_where() {
         ),
         (
             one(r#"{"index_key":"k"},{"index_key":"k"}"#),
-            "module.m.a.b[\"k\"] is in it twice",
+            "it contains module.m.a.b[\"k\"] twice",
         ),
         (
             one(r#"{"index_key":"k"},{"index_key":0}"#),

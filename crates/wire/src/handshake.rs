@@ -86,7 +86,7 @@ pub enum AddressError {
     TooLong { path: Shown, length: usize },
     #[error("`{0}` is not an address of the form HOST:PORT")]
     Tcp(Shown),
-    #[error("the network `{0}` is unknown (`unix` and `tcp` are known)")]
+    #[error("the network `{0}` is unknown (supported are `unix` and `tcp`)")]
     Network(Shown),
 }
 
@@ -151,7 +151,7 @@ pub enum HandshakeError {
     #[error("the first field of the handshake is not a number: {0}")]
     CoreNotANumber(Shown),
     #[error(
-        "the plugin speaks handshake version {found} and only version {CORE_VERSION} is known: {line}"
+        "the plugin speaks handshake version {found}, but only version {CORE_VERSION} is supported: {line}"
     )]
     CoreVersion { line: Shown, found: u32 },
     #[error("the second field of the handshake, the protocol version, is not a number: {0}")]
@@ -168,7 +168,7 @@ pub enum HandshakeError {
     Certificate { line: Shown, reason: String },
     #[error("the seventh field of the handshake is neither true nor false: {0}")]
     Multiplex(Shown),
-    #[error("the plugin multiplexes its connection, which was not asked for: {0}")]
+    #[error("the plugin multiplexes its connection, which was not requested: {0}")]
     Multiplexed(Shown),
     #[error("the plugin offers protocol {found}; supported are {}", join(.offered))]
     Protocol { found: u32, offered: Vec<u32> },

@@ -19,7 +19,7 @@ const LIFETIME: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 /// Failure to generate or read a certificate.
 #[derive(Debug, Error)]
 pub enum CertificateError {
-    #[error("a certificate for the connection to the plugin could not be made: {0}")]
+    #[error("cannot create a certificate for the connection to the plugin: {0}")]
     Generate(#[from] rcgen::Error),
     #[error("the other side's certificate is not a PEM certificate: {0}")]
     Pem(#[from] rustls::pki_types::pem::Error),

@@ -25,13 +25,13 @@ const ALPN: &[u8] = b"h2";
 pub enum TlsError {
     #[error(transparent)]
     Certificate(#[from] CertificateError),
-    #[error("tls could not be set up: {0}")]
+    #[error("TLS cannot be set up: {0}")]
     Setup(#[from] rustls::Error),
-    #[error("the other side showed a certificate that is not the one it announced")]
+    #[error("the other side presented a certificate other than the announced one")]
     WrongCertificate,
-    #[error("the other side does not speak http/2 over tls (no `h2` in its alpn)")]
+    #[error("the other side does not speak HTTP/2 over TLS (no `h2` in its ALPN)")]
     NoAlpn,
-    #[error("the tls handshake failed: {0}")]
+    #[error("the TLS handshake failed: {0}")]
     Handshake(#[source] io::Error),
 }
 

@@ -193,7 +193,7 @@ impl Remembered {
         // Checked before the derivation, which would run for hours.
         how.check()?;
         let key = derive(&secret, how).ok_or_else(|| {
-            EncryptionError::Envelope("a key cannot be derived in no rounds".to_owned())
+            EncryptionError::Envelope("a key cannot be derived with zero iterations".to_owned())
         })?;
         // The lock is not held during the derivation; two threads may derive the same key once
         // each.

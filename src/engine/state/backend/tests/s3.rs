@@ -191,7 +191,7 @@ async fn a_bucket_that_is_not_there_and_an_account_that_may_not_are_said() {
     let accounts = Value::list(cty::Type::String, vec![Value::string("999999999999")]);
     other.set("allowed_account_ids", &accounts).unwrap();
     let refused = words(home(&other).read().await);
-    assert!(refused.contains("of the account 123456789012"), "{refused}");
+    assert!(refused.contains("to the account 123456789012"), "{refused}");
 }
 
 #[tokio::test]
