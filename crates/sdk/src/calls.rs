@@ -17,7 +17,7 @@ use crate::service::{Entry, Outcome};
 pub(crate) fn words(failure: Failure) -> Diagnostics {
     let mut diagnostics = failure.diagnostics;
     if !diagnostics.has_errors() {
-        diagnostics.error("the provider failed", "it did not say why");
+        diagnostics.error("the provider failed", "it gave no reason");
     }
     diagnostics
 }
@@ -196,8 +196,11 @@ pub(crate) async fn settled(item: &dyn Resource, cx: &Context, state: State) -> 
             Ok(true) => return Ok(state),
             // Checked before the pause, which would otherwise exceed the limit.
             Ok(false) if Instant::now() + pause > until => {
-                let why = format!("it was made, and not stable within {} s", SETTLES.as_secs());
-                break Failure::new(format!("{} does not become stable", item.name()), why);
+                let why = format!(
+                    "it was created, but not stable within {} s",
+                    SETTLES.as_secs()
+                );
+                break Failure::new(format!("{} did not become stable", item.name()), why);
             }
             Ok(false) => {}
             Err(failure) => break failure,
@@ -205,7 +208,7 @@ pub(crate) async fn settled(item: &dyn Resource, cx: &Context, state: State) -> 
         tokio::select! {
             biased; // stop has priority
             () = cx.stop().cancelled() => {
-                let why = "it is there; whether it works is not known";
+                let why = "it exists, but may not work yet";
                 break Failure::new("stopped before it was stable", why);
             }
             () = sleep(pause) => pause = (pause * 2).min(PAUSES.1),
@@ -219,7 +222,7 @@ pub(crate) fn finished(state: State) -> Outcome<State> {
     if state.value.is_null() {
         return Err(Failure::new(
             "the provider returned nothing",
-            "a create or update must return the object; this is a fault of the provider",
+            "a create or update must return the object; this is a bug in the provider",
         ));
     }
     let mut unknown = Vec::new();
@@ -234,17 +237,17 @@ pub(crate) fn finished(state: State) -> Outcome<State> {
         return Ok(state);
     };
     let detail = format!(
-        "{first} is still unknown after the change; this is a fault of the provider, and null is kept in its place"
+        "{first} is still unknown after the change; this is a bug in the provider, and null is stored in its place"
     );
     // The object exists, so it must reach the state; a state cannot hold unknown values.
     let known = State {
         value: state.value.unknown_as_null(),
         ..state
     };
-    Err(
-        Failure::from(Diagnostic::error("the provider did not say all", detail).at(first))
-            .with_partial(known),
+    Err(Failure::from(
+        Diagnostic::error("the provider returned an unknown value", detail).at(first),
     )
+    .with_partial(known))
 }
 
 pub(crate) async fn read(
@@ -286,7 +289,7 @@ pub(crate) async fn upgrade(
                 request.type_name
             ),
             format!(
-                "it was written with schema version {}, this provider knows {version}; use the newer provider",
+                "it was written with schema version {}, but this provider supports {version}; use the newer provider",
                 request.version
             ),
         ));
@@ -295,8 +298,8 @@ pub(crate) async fn upgrade(
     // The flatmap form of states predates version 0.12.
     if raw.json.is_empty() {
         return Err(Failure::new(
-            "the state is of a form that is not supported",
-            "it holds no JSON; it was written by a very old program",
+            "the format of the state is not supported",
+            "it is not JSON; it was written by a version before 0.12",
         ));
     }
     let mut json: serde_json::Value = serde_json::from_slice(&raw.json).map_err(|error| {

@@ -30,7 +30,7 @@ pub(crate) fn encode(value: &Value, ty: &Type) -> Result<pb::DynamicValue, Failu
     let msgpack = cty::msgpack::encode(value, ty).map_err(|error| {
         Failure::new(
             "the provider's value does not fit its schema",
-            format!("{error}; this is a fault of the provider"),
+            format!("{error}; this is a bug in the provider"),
         )
     })?;
     Ok(pb::DynamicValue {

@@ -9,7 +9,7 @@ use cty::{Type, Value};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ObjectError {
     /// The value is not an object; shows the friendly name of its type.
-    #[error("an object is needed here, not {0}")]
+    #[error("an object is required, not {0}")]
     NoObject(String),
     /// The type has no such attribute.
     #[error("there is no attribute {0}")]

@@ -313,7 +313,7 @@ pub struct Planned {
 /// # Errors
 /// The schema has no such string attribute.
 pub fn import_by(schema: &Schema, attribute: &str, id: &str) -> Result<State, Failure> {
-    let refused = |problem| Failure::from(Diagnostic::error("the id cannot be taken", problem));
+    let refused = |problem| Failure::from(Diagnostic::error("the id cannot be imported", problem));
     let mut object = crate::Object::of(&schema.empty_value()).map_err(refused)?;
     object.set(attribute, Value::string(id));
     object.into_value().map(State::new).map_err(refused)

@@ -44,7 +44,7 @@ pub enum ServeError {
     )]
     StartedByHand,
     /// The socket cannot be created.
-    #[error("the socket cannot be made at {}: {source}", path.display())]
+    #[error("cannot create the socket at {}: {source}", path.display())]
     Socket {
         /// Path of the socket.
         path: PathBuf,
@@ -61,17 +61,17 @@ pub enum ServeError {
     #[error("no certificate for the connection with the host: {0}")]
     Certificate(#[from] wire::CertificateError),
     /// The host's certificate is unusable.
-    #[error("the connection with the host cannot be protected: {0}")]
+    #[error("the connection with the host cannot be encrypted: {0}")]
     Tls(#[from] wire::TlsError),
     /// The handshake line cannot be printed.
     #[error("the handshake line cannot be printed: {0}")]
     Announce(#[source] io::Error),
     /// The port of a Bluelink host is invalid.
-    #[error("{name} is {0:?}, which is no port; the program that starts this plugin sets it", name = env::HOST_PORTS[0])]
+    #[error("{name} is {0:?}, which is not a port; the program that starts this plugin sets it", name = env::HOST_PORTS[0])]
     HostPort(String),
     /// The Bluelink host cannot be reached.
     #[error(
-        "the host that takes registrations at port {port} of this machine cannot be reached: {reason}"
+        "cannot reach the host that accepts registrations at port {port} of this machine: {reason}"
     )]
     Host {
         /// Port of its registration server.
@@ -83,10 +83,10 @@ pub enum ServeError {
     #[error("the host refused the registration: {0}")]
     Refused(String),
     /// No local port can be bound.
-    #[error("no port of this machine can be listened at: {0}")]
+    #[error("cannot listen on a port of this machine: {0}")]
     Listen(#[source] io::Error),
     /// The schema is invalid.
-    #[error("the provider's schema is wrong: {0}")]
+    #[error("the provider's schema is not valid: {0}")]
     Schema(#[from] SchemaError),
     /// The server failed.
     #[error("the server failed: {0}")]

@@ -178,7 +178,7 @@ impl Service {
                 .unwrap_or_else(|_| "cancelled".into());
             Err(Failure::new(
                 "the provider panicked",
-                format!("{text}\nThis is a fault of the provider; its log names the place."),
+                format!("{text}\nThis is a bug in the provider; its log names the location."),
             ))
         })
     }
@@ -190,7 +190,7 @@ pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> String {
         .downcast_ref::<&str>()
         .map(|text| (*text).to_owned());
     text.or_else(|| payload.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a panic without words".into())
+        .unwrap_or_else(|| "a panic without a message".into())
 }
 
 pub(super) fn capabilities() -> pb::ServerCapabilities {

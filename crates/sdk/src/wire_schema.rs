@@ -28,7 +28,7 @@ pub enum SchemaFlaw {
     #[error("a required attribute cannot be optional or computed, nor have a default")]
     RequiredAndMore,
     /// The attribute is neither required, optional nor computed.
-    #[error("an attribute is required, optional or computed")]
+    #[error("an attribute must be required, optional or computed")]
     NobodySays,
     /// The attribute is write-only and computed.
     #[error("a write-only attribute cannot be computed")]
@@ -40,10 +40,10 @@ pub enum SchemaFlaw {
     #[error("a repeated block cannot have attributes of any type")]
     DynamicBlocks,
     /// The attribute is nested as a group, which only blocks can be.
-    #[error("only blocks are nested as a group")]
+    #[error("only blocks can be nested as a group")]
     Group,
     /// No number of blocks meets the limits.
-    #[error("at least {min} and at most {max}")]
+    #[error("no number of blocks is at least {min} and at most {max}")]
     Limits {
         /// Least number.
         min: i64,
@@ -51,7 +51,7 @@ pub enum SchemaFlaw {
         max: i64,
     },
     /// The type name does not begin with the provider's name.
-    #[error("names of types begin with {0}_, or a host could not tell whose they are")]
+    #[error("type names must begin with {0}_, so that a host can find their provider")]
     Nobodys(String),
 }
 

@@ -196,22 +196,26 @@ fn config(schema: &Schema, filters: &[ResolvedDataSourceFilter]) -> Result<Value
         let at = |summary: String, why: String| Diagnostic::error(summary, why).at_attr(name);
         let known = ty
             .attribute(name)
-            .ok_or_else(|| at(format!("{name} is no field to filter by"), String::new()))?;
+            .ok_or_else(|| at(format!("{name} is not a field to filter by"), String::new()))?;
         // Other operators search for several objects; a data source here reads one.
         if filter.operator != IS {
-            let why = format!("by {IS} alone, not by {:?}", filter.operator);
-            return Err(at(format!("{name} cannot be compared so"), why).into());
+            let why = format!("use {IS}, not {:?}", filter.operator);
+            return Err(at(format!("{name} does not support this operator"), why).into());
         }
         let values = filter.search.as_ref().map(|search| &search.values[..]);
-        let value = searched(values.unwrap_or_default(), known)
-            .map_err(|why| at(format!("{name} cannot be searched for"), why.to_string()))?;
+        let value = searched(values.unwrap_or_default(), known).map_err(|why| {
+            at(
+                format!("the value of the filter {name} is not valid"),
+                why.to_string(),
+            )
+        })?;
         said.insert(name.to_owned(), value);
     }
     // The host does not know which filters are required.
     for attr in schema.block.attributes.iter().filter(|attr| attr.required) {
         if !said.contains_key(&attr.name) {
-            let summary = format!("{} must be said", attr.name);
-            let why = format!("filter by {} {IS} what is meant", attr.name);
+            let summary = format!("{} must be set", attr.name);
+            let why = format!("add a filter by {} with the operator {IS}", attr.name);
             return Err(Diagnostic::error(summary, why).at_attr(&attr.name).into());
         }
     }
@@ -326,18 +330,18 @@ mod tests {
     #[test]
     fn what_cannot_be_asked_is_said_with_the_field() {
         for (filters, words) in [
-            (vec![], "family must be said"),
+            (vec![], "family must be set"),
             (
                 vec![filter("colour", IS, &["red"])],
-                "colour is no field to filter by",
+                "colour is not a field to filter by",
             ),
             (
                 vec![filter("family", "!=", &["x"])],
-                "family cannot be compared so",
+                "family does not support this operator",
             ),
             (
                 vec![filter("family", IS, &["x", "y"])],
-                "family cannot be searched for",
+                "the value of the filter family is not valid",
             ),
         ] {
             let said = config(&schema(), &filters).unwrap_err().diagnostics;

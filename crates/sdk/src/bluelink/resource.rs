@@ -45,7 +45,10 @@ impl Kind {
 
     fn decode(&self, spec: &MappingNode) -> Outcome<Value> {
         let value = decode(Some(spec), &self.entry.ty).map_err(|why| {
-            let summary = format!("the spec does not fit {}", self.item().name());
+            let summary = format!(
+                "the spec does not match the schema of {}",
+                self.item().name()
+            );
             Failure::new(summary, why.to_string())
         })?;
         Ok(self.entry.schema.block.with_empty_blocks(value))
@@ -54,8 +57,8 @@ impl Kind {
     /// Converts a spec to the state of an existing object.
     fn state(&self, spec: Option<&MappingNode>) -> Outcome<State> {
         let given = spec.filter(|spec| !is_nothing(spec)).ok_or_else(|| {
-            let why = "the host sent a state with nothing in it; this is a fault of the host";
-            Failure::new("it cannot be told which object is meant", why)
+            let why = "the host sent an empty state; this is a bug in the host";
+            Failure::new("the object cannot be identified", why)
         })?;
         self.decode(given).map(State::new)
     }
@@ -79,10 +82,10 @@ impl Kind {
         let paths: Vec<String> = planned.replace.iter().map(ToString::to_string).collect();
         let paths = paths.join(", ");
         let summary = format!(
-            "a change of {} needs another object",
+            "a change of {} requires a replacement",
             paths.trim_start_matches('.')
         );
-        let why = "the host has planned to change this one; have it destroyed and created anew (flightdeck: --replace)";
+        let why = "the host planned an update; replace the object instead (flightdeck: --replace)";
         Err(Failure::new(summary, why))
     }
 
@@ -116,14 +119,14 @@ impl Kind {
         let id = id.as_str().unwrap_or("without an id").to_owned();
         match self.item().delete(cx, *half).await {
             Ok(said) if !said.has_errors() => {
-                let what = format!("what was half made of it ({id}) is removed again");
+                let what = format!("the partly created object ({id}) was removed");
                 failure.diagnostics.error(what, "");
             }
             Ok(why)
             | Err(Failure {
                 diagnostics: why, ..
             }) => {
-                let what = format!("what was half made of it ({id}) is there still");
+                let what = format!("the partly created object ({id}) still exists");
                 let why: Vec<String> = why.0.iter().map(sentence).collect();
                 failure.diagnostics.error(what, why.join("; "));
             }
@@ -136,7 +139,7 @@ impl Kind {
         for (path, why) in assert_object_compatible(&self.model.block, planned, made) {
             let path = path.to_string();
             crate::log::warn(
-                "the object is not what was planned",
+                "the object differs from the plan",
                 &[
                     ("resource", &self.item().name()),
                     ("at", &path),

@@ -181,13 +181,13 @@ async fn without_a_state_nothing_is_changed_or_destroyed() {
     let bench = Bench::new();
     for spec in [None, Some(MappingNode::default())] {
         let failure = destroy(bench.kind.clone(), cx(), spec).await.unwrap_err();
-        assert!(reasons(&failure).contains("a state with nothing in it"));
+        assert!(reasons(&failure).contains("sent an empty state"));
     }
     let failure = bench
         .deploy(Some(&[]), &[("name", "a")], false)
         .await
         .unwrap_err();
-    assert!(reasons(&failure).contains("a state with nothing in it"));
+    assert!(reasons(&failure).contains("sent an empty state"));
     assert!(bench.asked().is_empty());
 }
 
@@ -199,7 +199,7 @@ async fn a_change_that_needs_another_object_is_not_made_in_place() {
     let failure = bench.deploy(Some(OLD), &spec, false).await.unwrap_err();
     let said = reasons(&failure);
     assert!(
-        said.starts_with("a change of colour needs another object"),
+        said.starts_with("a change of colour requires a replacement"),
         "{said}"
     );
     assert!(bench.asked().is_empty());
@@ -215,7 +215,7 @@ async fn what_was_half_made_is_removed_or_named() {
     let said = reasons(&failure);
     assert_eq!(
         said,
-        "half done; what was half made of it (new) is removed again"
+        "half done; the partly created object (new) was removed"
     );
     assert_eq!(bench.asked(), ["create half unknown", "delete half new"]);
     let stuck = [("name", "half"), ("note", "stuck")];
@@ -223,7 +223,7 @@ async fn what_was_half_made_is_removed_or_named() {
     let said = reasons(&failure);
     assert_eq!(
         said,
-        "half done; what was half made of it (new) is there still: it is stuck"
+        "half done; the partly created object (new) still exists: it is stuck"
     );
 }
 
@@ -259,7 +259,7 @@ async fn what_is_not_stable_yet_is_looked_at_by_the_host_or_here() {
     let stopped = cx();
     stopped.stop().cancel();
     for (note, cx, words) in [
-        ("restless", cx(), "toy_shelf does not become stable"),
+        ("restless", cx(), "toy_shelf did not become stable"),
         ("restless", stopped, "stopped before it was stable"),
         ("unwell", cx(), "it is unwell"),
     ] {

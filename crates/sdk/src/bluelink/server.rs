@@ -113,7 +113,7 @@ impl Server {
         let summary = format!("unknown {what} {name}");
         Failure::new(
             summary,
-            format!("the provider {provider} has none of that name"),
+            format!("the provider {provider} has no {what} of that name"),
         )
     }
 }

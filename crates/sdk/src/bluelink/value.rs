@@ -15,14 +15,14 @@ pub(super) enum Unfit {
     #[error("its elements are of several types")]
     Several,
     /// The friendly name of the required type.
-    #[error("{0} is needed here")]
+    #[error("{0} is required")]
     Wanted(String),
     #[error(transparent)]
     Convert(#[from] ConvertError),
     /// Number of values found.
-    #[error("one value is needed, and there are {0}")]
+    #[error("one value is required, but there are {0}")]
     NotOne(usize),
-    #[error("no JSON: {0}")]
+    #[error("not valid JSON: {0}")]
     NoJson(#[from] serde_json::Error),
     /// Messages about JSON that does not fit the type.
     #[error("{0}")]

@@ -56,7 +56,7 @@ async fn failures_say_what_exists_now() {
     assert_eq!(
         said(&forgot.diagnostics),
         [(
-            "the provider did not say all".to_owned(),
+            "the provider returned an unknown value".to_owned(),
             ".etag".to_owned()
         )]
     );
