@@ -39,7 +39,7 @@ fn a_configuration_that_the_provider_does_not_take_is_refused_before_anything_is
             ),
             (
                 "resource \"local_file\" \"f\" {\n  filename        = \"WORLD/f\"\n  file_permission = \"rw\"\n}\n",
-                "no permissions like 0644",
+                "not an octal permission like 0644",
             ),
         ] {
             bench.main(body);
@@ -108,7 +108,7 @@ fn half_a_create_is_kept_where_the_dialect_can_and_is_removed_where_it_cannot() 
     let said = errors(&run);
     assert!(said.contains("ran out of capacity half-way"), "{said}");
     assert!(
-        said.contains("what was half made of it (bkt-") && said.contains("is removed again"),
+        said.contains("the partly created object (bkt-") && said.contains("was removed"),
         "{said}"
     );
     assert_eq!(control::objects(&bluelink.lab()).unwrap(), []);
@@ -130,7 +130,7 @@ fn what_is_set_anew_and_needs_another_object_is_refused_in_words_until_it_is_ask
     let run = bench.deploy().expect(5);
     let said = errors(&run);
     assert!(
-        said.contains("a change of network_id needs another object"),
+        said.contains("a change of network_id requires a replacement"),
         "{said}"
     );
     assert!(said.contains("--replace"), "{said}");

@@ -99,7 +99,7 @@ static BREAKAGES: [Breakage; 9] = [
     Breakage {
         key: '1',
         title: "throttle",
-        what: "the next two changes fail with 429 and would succeed when tried again",
+        what: "the next two changes fail with 429 and would succeed if retried",
         act: |lab| {
             set(
                 lab,
@@ -114,7 +114,7 @@ static BREAKAGES: [Breakage; 9] = [
     Breakage {
         key: '2',
         title: "refuse",
-        what: "the next change is refused for good: 403",
+        what: "the next change is permanently refused: 403",
         act: |lab| {
             set(
                 lab,
@@ -129,7 +129,7 @@ static BREAKAGES: [Breakage; 9] = [
     Breakage {
         key: '3',
         title: "bad input",
-        what: "the lab does not accept the name in the next change",
+        what: "the lab rejects the name in the next change",
         act: |lab| {
             set(
                 lab,
@@ -159,7 +159,7 @@ static BREAKAGES: [Breakage; 9] = [
     Breakage {
         key: '5',
         title: "crash",
-        what: "the lab's plugin dies with a panic in the next change, its work done and its answer lost",
+        what: "the lab's plugin panics in the next change, after the work and before the answer",
         act: |lab| {
             set(
                 lab,
@@ -174,8 +174,8 @@ static BREAKAGES: [Breakage; 9] = [
     },
     Breakage {
         key: '6',
-        title: "half a create",
-        what: "the next create fails half-way and leaves something behind",
+        title: "partial create",
+        what: "the next create fails and leaves an incomplete object",
         act: |lab| {
             set(
                 lab,
@@ -184,26 +184,26 @@ static BREAKAGES: [Breakage; 9] = [
                     on: On::Create,
                     ..Fault::new(Kind::Partial)
                 },
-                "the next create is only half done",
+                "the next create is incomplete",
             )
         },
     },
     Breakage {
         key: '7',
         title: "drift",
-        what: "somebody resizes a server behind our back",
+        what: "a server is resized outside of flightdeck",
         act: resize,
     },
     Breakage {
         key: '8',
         title: "vanish",
-        what: "somebody removes a bucket behind our back",
+        what: "a bucket is deleted outside of flightdeck",
         act: vanish,
     },
     Breakage {
         key: '0',
         title: "mend",
-        what: "all of this goes away (what was changed or removed stays so)",
+        what: "all faults are cleared; changed and deleted objects stay as they are",
         act: |lab| Ok(format!("{} faults cleared", control::clear_all(lab)?)),
     },
 ];
@@ -217,7 +217,10 @@ fn resize(lab: &Path) -> Result<String, LabError> {
         return Ok("there is no server yet: deploy first".into());
     };
     control::tamper(lab, &server.id, "size", "huge".into())?;
-    Ok(format!("{} ({}) is huge now", server.name, server.id))
+    Ok(format!(
+        "{} ({}) now has the size huge",
+        server.name, server.id
+    ))
 }
 
 fn vanish(lab: &Path) -> Result<String, LabError> {
@@ -225,7 +228,7 @@ fn vanish(lab: &Path) -> Result<String, LabError> {
         return Ok("there is no bucket yet: deploy first".into());
     };
     control::vanish(lab, &bucket.id)?;
-    Ok(format!("{} ({}) is gone", bucket.name, bucket.id))
+    Ok(format!("{} ({}) was deleted", bucket.name, bucket.id))
 }
 
 fn first(lab: &Path, kind: &str) -> Result<Option<control::Existing>, LabError> {

@@ -57,7 +57,7 @@ pub enum LabError {
         source: std::io::Error,
     },
     /// The file does not have the expected content.
-    #[error("{} is not what the lab wrote: {source}; mend it or remove it", path.display())]
+    #[error("{} is damaged: {source}; repair it or remove it", path.display())]
     Unreadable {
         /// Path of the file.
         path: PathBuf,
@@ -66,7 +66,7 @@ pub enum LabError {
     },
     /// A line of the journal does not have the expected content.
     #[error(
-        "{} is not what the lab wrote: line {line}, column {column}: {why}; mend it, or remove it with the changes in it",
+        "{} is damaged: line {line}, column {column}: {why}; repair it, or remove it with the changes in it",
         path.display()
     )]
     Damaged {
@@ -80,7 +80,7 @@ pub enum LabError {
         why: String,
     },
     /// Another program replaces the file faster than it can be read.
-    #[error("{} was replaced again and again for {waited_s} s; end the program that does so", path.display())]
+    #[error("{} was replaced repeatedly for {waited_s} s; end the program that does so", path.display())]
     Restless {
         /// Path of the file.
         path: PathBuf,
@@ -88,7 +88,7 @@ pub enum LabError {
         waited_s: u64,
     },
     /// Another process holds the lock.
-    #[error("somebody else has kept {} locked for {waited_s} s; end the process that hangs", path.display())]
+    #[error("another process has kept {} locked for {waited_s} s; end that process", path.display())]
     Locked {
         /// Path of the locked file.
         path: PathBuf,

@@ -52,7 +52,7 @@ pub fn installed_as(program: &OsStr) -> Option<&'static str> {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No provider has this name.
-    #[error("there is no bundled provider {name:?}; there are: {}", NAMES.join(", "))]
+    #[error("unknown bundled provider {name:?}; available: {}", NAMES.join(", "))]
     Unknown {
         /// Requested name.
         name: String,

@@ -38,7 +38,7 @@ fn mode(text: &str) -> Result<u32, String> {
     let parsed = u32::from_str_radix(text, 8)
         .ok()
         .filter(|mode| *mode <= 0o777 && (3..=4).contains(&text.len()));
-    parsed.ok_or_else(|| format!("{text:?} are no permissions like 0644 (octal)"))
+    parsed.ok_or_else(|| format!("{text:?} is not an octal permission like 0644"))
 }
 
 /// Formats permissions, in the spelling of the state if they are equal.
@@ -56,7 +56,7 @@ fn failed(doing: &str, path: &str) -> impl Fn(std::io::Error) -> Failure {
 }
 
 fn broken(problem: impl Into<String>) -> Failure {
-    Failure::new("the object cannot be described", problem)
+    Failure::new("the object is not valid", problem)
 }
 
 /// Runs file operations on a thread for blocking work.
@@ -66,7 +66,7 @@ async fn blocking<T: Send + 'static>(
     let done = tokio::task::spawn_blocking(work).await;
     done.unwrap_or_else(|error| {
         Err(Failure::new(
-            "the work on the file system was lost",
+            "the file operation did not end normally",
             error.to_string(),
         ))
     })

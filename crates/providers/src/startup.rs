@@ -97,7 +97,7 @@ impl Provider for Slowstart {
 struct Probe;
 
 fn finished(planned: &Value) -> Result<State, Failure> {
-    let wrong = |problem| Failure::new("the probe cannot be described", problem);
+    let wrong = |problem| Failure::new("the probe is not valid", problem);
     let mut object = Object::of(planned).map_err(wrong)?;
     let id = format!("probe-{}", object.text("name").unwrap_or_default());
     object.fill("id", id);
@@ -112,7 +112,7 @@ impl Resource for Probe {
 
     fn schema(&self) -> Schema {
         Schema::new()
-            .describe("Exists in the state alone.")
+            .describe("Exists only in the state.")
             .attr(Attr::string("name").required().replaces())
             .attr(Attr::string("message").describe("Any text."))
             .attr(Attr::string("id").computed().stable())

@@ -63,7 +63,7 @@ async fn a_file_is_written_watched_changed_and_removed() {
 
     std::fs::write(&path, [0xff, 0xfe]).unwrap();
     let (_, diagnostics) = host.read("local_file", &state).await;
-    assert!(diagnostics[0].summary.contains("no UTF-8"));
+    assert!(diagnostics[0].summary.contains("not UTF-8"));
     assert_eq!(host.delete("local_file", &state).await.diagnostics, []);
     assert!(!path.exists());
     assert!(host.read("local_file", &state).await.0.is_null());

@@ -25,7 +25,7 @@ pub(super) struct Call<'a> {
 }
 
 pub(super) fn broken(problem: impl Into<String>) -> Failure {
-    Failure::new("the object cannot be described", problem)
+    Failure::new("the object is not valid", problem)
 }
 
 pub(super) fn own_latency(object: &Object, on: On) -> Option<u64> {
@@ -39,9 +39,12 @@ pub(super) fn own_latency(object: &Object, on: On) -> Option<u64> {
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Failure> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|error| Failure::new("the lab's work was lost", error.to_string()))
+    tokio::task::spawn_blocking(work).await.map_err(|error| {
+        Failure::new(
+            "the lab's operation did not end normally",
+            error.to_string(),
+        )
+    })
 }
 
 impl Call<'_> {

@@ -21,10 +21,7 @@ pub(super) const SWITCHES: [&str; 5] = ["create_ms", "read_ms", "update_ms", "de
 pub(super) fn latencies() -> impl Iterator<Item = Attr> {
     LATENCIES.into_iter().map(|(name, on)| {
         Attr::number(name)
-            .describe(&format!(
-                "How long a {} takes, in milliseconds.",
-                on.as_str()
-            ))
+            .describe(&format!("Duration of a {}, in milliseconds.", on.as_str()))
             .check(
                 |value| match value.as_number().and_then(cty::Number::to_u64) {
                     Some(ms) if ms <= 3_600_000 => Ok(()),
@@ -50,20 +47,19 @@ pub(super) fn block(of_provider: bool) -> Nested {
     ];
     const CALLS: &[&str] = &["create", "read", "update", "delete", "change", "any"];
     let mut block = Block::new()
-        .describe("Something that goes wrong on purpose.")
-        .attr(Attr::string("kind").required().one_of(KINDS).describe("What goes wrong."))
-        .attr(Attr::string("on").one_of(CALLS).describe("Which calls; `change` (the default) is create, update and delete."))
-        .attr(Attr::number("times").describe("How often it strikes before it goes away; default: always, of a `transient` error: twice."))
-        .attr(Attr::number("ms").describe("Of a `latency`: milliseconds."))
-        .attr(Attr::string("text").describe("The words of the error."))
-        .attr(Attr::string("attribute").describe("Of `bad_input` and `inconsistent`: the attribute; default: `name`."))
-        .attr(Attr::bool("after").describe("Of `hang` and `crash`: only once the work is done, so that its outcome is unknown."));
+        .describe("A simulated fault.")
+        .attr(Attr::string("kind").required().one_of(KINDS).describe("Kind of the fault."))
+        .attr(Attr::string("on").one_of(CALLS).describe("Affected calls; `change` (the default) is create, update and delete."))
+        .attr(Attr::number("times").describe("Number of occurrences; default: unlimited, two for `transient`."))
+        .attr(Attr::number("ms").describe("Duration of a `latency`, in milliseconds."))
+        .attr(Attr::string("text").describe("Text of the error."))
+        .attr(Attr::string("attribute").describe("Attribute of `bad_input` and `inconsistent`; default: `name`."))
+        .attr(Attr::bool("after").describe("Makes `hang` and `crash` occur after the work is done, so that its outcome is unknown."));
     if of_provider {
         block = block
             .attr(Attr::string("resource").describe("Only resources of this type."))
             .attr(
-                Attr::string("name")
-                    .describe("Only objects with this name; `*` stands for any text."),
+                Attr::string("name").describe("Only objects with this name; `*` matches any text."),
             );
     }
     Nested::new("fault", Nesting::List, block)
@@ -83,7 +79,7 @@ pub(super) fn read(config: &Object) -> Result<Vec<Fault>, Diagnostic> {
 
 fn read_one(value: &cty::Value) -> Result<Fault, Diagnostic> {
     let wrong = |problem: String| {
-        Diagnostic::error("this fault is not understood", problem).at_attr("fault")
+        Diagnostic::error("the fault block is not valid", problem).at_attr("fault")
     };
     let block = Object::of(value).map_err(|e| wrong(e.into()))?;
     let text = |name: &str| block.text(name).map(str::to_owned);

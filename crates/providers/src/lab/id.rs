@@ -19,7 +19,7 @@ pub(super) fn unused_id(
         .ok_or_else(|| {
             Failure::new(
                 "the lab has no free id",
-                format!("{DRAWS} were drawn, and each is taken; remove objects from the lab"),
+                format!("{DRAWS} random ids are all in use; remove objects from the lab"),
             )
         })
 }

@@ -47,7 +47,7 @@ impl DataSource for Image {
             let known: Vec<&str> = FAMILIES.iter().map(|(name, _)| *name).collect();
             return Err(Diagnostic::error(
                 format!("no image family {family}"),
-                format!("there are: {}", known.join(", ")),
+                format!("available: {}", known.join(", ")),
             )
             .at_attr("family")
             .into());
@@ -60,6 +60,6 @@ impl DataSource for Image {
         object.set("version", *version);
         object
             .into_value()
-            .map_err(|problem| Failure::new("the image cannot be described", problem))
+            .map_err(|problem| Failure::new("the image is not valid", problem))
     }
 }

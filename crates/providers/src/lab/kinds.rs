@@ -121,7 +121,7 @@ pub(super) fn name_attr() -> Attr {
 
 pub(super) fn network() -> Schema {
     let subnet = Block::new()
-        .describe("A part of the network.")
+        .describe("A range of the network.")
         .attr(Attr::string("name").required())
         .attr(cidr_attr("cidr").describe("Must lie within the network."))
         .attr(
@@ -191,7 +191,7 @@ fn network_changed(object: &mut Object, made: &Made<'_>) -> Result<(), Diagnosti
 
 fn bucket() -> Schema {
     let rule = Block::new()
-        .describe("When objects are removed.")
+        .describe("Rule for the removal of objects.")
         .attr(Attr::string("prefix").required())
         .attr(positive("expire_days").required());
     Schema::new()
@@ -200,7 +200,7 @@ fn bucket() -> Schema {
         .attr(Attr::bool("versioned").default(Value::bool(false)))
         .attr(
             Attr::string("policy")
-                .describe("Who may do what, as JSON.")
+                .describe("Access policy, as JSON.")
                 .check(|value| {
                     // Only the syntax is checked, so the parsed value is not needed.
                     let parsed = serde_json::from_str::<serde::de::IgnoredAny>(

@@ -243,7 +243,7 @@ impl LabFile {
             file.held.waited_for.store(false, Ordering::Release);
             if let Err(error) = file.fold() {
                 sdk::log::warn(
-                    "the lab's journal stays beside its file",
+                    "cannot merge the lab's journal into its file",
                     &[("reason", &error)],
                 );
             }

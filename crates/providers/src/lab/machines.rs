@@ -60,7 +60,7 @@ fn join_network(object: &Object, made: &Made<'_>) -> Result<Option<String>, Diag
 
 pub(super) fn server() -> Schema {
     let disk = Block::new()
-        .describe("A disk of its own.")
+        .describe("An additional disk.")
         .attr(Attr::string("name").required())
         .attr(positive("size_gb").required())
         .attr(
@@ -69,7 +69,7 @@ pub(super) fn server() -> Schema {
                 .one_of(&["ssd", "hdd", "nvme"]),
         );
     let health = Block::new()
-        .describe("How the lab finds out whether the server is well.")
+        .describe("Health check of the server.")
         .attr(Attr::string("path").required())
         .attr(positive("interval_s").default(Value::int(10)));
     Schema::new()
@@ -120,7 +120,7 @@ pub(super) fn server_made(object: &mut Object, made: &Made<'_>) -> Result<(), Di
 
 pub(super) fn database() -> Schema {
     let backup = Block::new()
-        .describe("Backups; without it there are none.")
+        .describe("Backups; none by default.")
         .attr(positive("retention_days").required())
         .attr(Attr::string("window").default("03:00".into()));
     Schema::new()

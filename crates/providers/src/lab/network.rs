@@ -17,7 +17,7 @@ impl Cidr {
             .parse()
             .ok()
             .filter(|bits| (8..=29).contains(bits))
-            .ok_or_else(|| format!("{text:?}: between /8 and /29, please"))?;
+            .ok_or_else(|| format!("{text:?}: the prefix must be from /8 to /29"))?;
         let cidr = Cidr {
             base: base.into(),
             bits,

@@ -45,7 +45,7 @@ impl Settings {
         if config.is_unknown("file") {
             return Err(Diagnostic::error(
                 "the lab's file is not known yet",
-                "its name must not depend on what is still to be made",
+                "its name must not depend on objects that do not exist yet",
             )
             .at_attr("file"));
         }
@@ -79,7 +79,7 @@ pub(super) fn settings(configured: &Configured) -> Result<Arc<Settings>, Failure
     held.ok_or_else(|| {
         Failure::new(
             "the lab is not configured",
-            "the host called a resource before the provider's configuration; this is a fault of the host",
+            "the host called a resource before it configured the provider; this is a bug in the host",
         )
     })
 }
@@ -98,7 +98,7 @@ pub async fn serve() -> Result<(), sdk::ServeError> {
         && let Err(error) = settings.file.fold()
     {
         sdk::log::warn(
-            "the lab's journal stays beside its file",
+            "cannot merge the lab's journal into its file",
             &[("reason", &error)],
         );
     }
@@ -126,7 +126,7 @@ impl Provider for Lab {
             .describe("A fake cloud, kept in a file.")
             .attr(
                 Attr::string("file")
-                    .describe("The lab's file; default: `lab.json` in the folder named by FLIGHTDECK_LAB_DIR, else in `.flightdeck`."),
+                    .describe("The lab's file; default: `lab.json` in the directory named by FLIGHTDECK_LAB_DIR, else in `.flightdeck`."),
             )
             .attr(Attr::string("region").describe("Default `eu-central`."))
             .attrs(fault_block::latencies())

@@ -94,7 +94,7 @@ impl LabResource {
     fn stored(&self, value: &Value) -> Result<serde_json::Map<String, serde_json::Value>, Failure> {
         let json = sdk::to_json(value, &self.ty)?;
         let serde_json::Value::Object(mut attributes) = json else {
-            return Err(broken("it is no object"));
+            return Err(broken("it is not an object"));
         };
         // Fault settings belong to the configuration, and secrets are never stored.
         attributes.retain(|name, _| {
@@ -174,15 +174,15 @@ impl Resource for LabResource {
             Attr::string("id")
                 .computed()
                 .stable()
-                .describe("Given by the lab."),
+                .describe("Assigned by the lab."),
             Attr::string("urn")
                 .computed()
                 .stable()
-                .describe("Its name in the whole lab."),
+                .describe("Unique name in the lab."),
             Attr::string("status")
                 .computed()
                 .stable()
-                .describe("`ready`, or `incomplete` after a create that failed half-way."),
+                .describe("`ready`, or `incomplete` after a create that was only half done."),
         ];
         (self.kind.schema)()
             .attrs(always)
@@ -246,10 +246,7 @@ impl Resource for LabResource {
                 .map(|one| format!("{} {}", one.summary, one.detail))
                 .collect();
             Failure::new(
-                format!(
-                    "{} {id} in the lab's file is not what it should be",
-                    self.kind.name
-                ),
+                format!("{} {id} in the lab's file is damaged", self.kind.name),
                 said.join("; "),
             )
         })?;
@@ -276,7 +273,7 @@ impl Resource for LabResource {
                 if !change.objects.contains_key(&id) {
                     return Err(Failure::new(
                         format!("{} {id} does not exist any more", this.kind.name),
-                        "somebody removed it; stage again",
+                        "another program deleted it; stage again",
                     ));
                 }
                 (this.kind.changed)(

@@ -35,12 +35,12 @@ struct Kept {
 impl Kept {
     fn read(private: &[u8]) -> Result<Kept, Failure> {
         serde_json::from_slice(private)
-            .map_err(|error| Failure::new("the session is not known", error.to_string()))
+            .map_err(|error| Failure::new("the session is not valid", error.to_string()))
     }
 
     fn private(&self) -> Result<Vec<u8>, Failure> {
         serde_json::to_vec(self)
-            .map_err(|error| Failure::new("the session cannot be kept", error.to_string()))
+            .map_err(|error| Failure::new("the session cannot be stored", error.to_string()))
     }
 
     fn renew_at(&self) -> Option<SystemTime> {
@@ -59,7 +59,7 @@ impl Session {
         if kept.fails.as_deref() == Some(call) {
             return Err(Failure::new(
                 format!("the session cannot be {done}"),
-                format!("{} is set to fail at that", kept.name),
+                format!("{} is configured to fail in this call", kept.name),
             ));
         }
         let path = sessions(settings(&self.configured)?.file.path());
@@ -90,11 +90,12 @@ impl EphemeralResource for Session {
 
     fn schema(&self) -> Schema {
         Schema::new()
-            .describe("A session: opened for as long as a run needs it, kept nowhere.")
+            .describe("A session, open while a run needs it and never stored.")
             .attr(Attr::string("name").required())
-            .attr(Attr::number("renew_ms").describe(
-                "How long it lasts unless it is renewed, in milliseconds; default: to the end.",
-            ))
+            .attr(
+                Attr::number("renew_ms")
+                    .describe("Lifetime without renewal, in milliseconds; default: unlimited."),
+            )
             .attr(
                 Attr::string("fails")
                     .one_of(&["open", "renew", "close"])

@@ -22,9 +22,9 @@ pub(super) fn thing() -> Schema {
         Attr::string("checksum").computed(),
     ];
     Schema::new()
-        .describe("A thing: anything that has no type of its own.")
+        .describe("A generic object.")
         .attr(name_attr())
-        .attr(Attr::string("kind").describe("What it stands for."))
+        .attr(Attr::string("kind").describe("Kind of the object."))
         .attr(
             Attr::new("triggers", Type::map(Type::String))
                 .replaces()
@@ -35,13 +35,13 @@ pub(super) fn thing() -> Schema {
         .attr(
             Attr::string("note")
                 .write_only()
-                .describe("Sent to the lab, kept by nobody."),
+                .describe("Sent to the lab, never stored."),
         )
         .attr(Attr::nested("spec", Nesting::Single, spec))
         .attr(
             Attr::number("revision")
                 .computed()
-                .describe("Grows with every change."),
+                .describe("Increases with every change."),
         )
 }
 
@@ -66,7 +66,7 @@ fn thing_spec(object: &mut Object, _: &Made<'_>) -> Result<(), Diagnostic> {
     if !value.is_given() {
         return Ok(());
     }
-    let refuse = |e: ObjectError| Diagnostic::error("the spec cannot be taken", e).at_attr("spec");
+    let refuse = |e: ObjectError| Diagnostic::error("the spec is not valid", e).at_attr("spec");
     let mut spec = Object::of(&value).map_err(refuse)?;
     let words = [
         spec.int("replicas").unwrap_or(1).to_string(),

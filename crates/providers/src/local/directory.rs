@@ -21,7 +21,7 @@ fn schema() -> Schema {
             Attr::string("path")
                 .required()
                 .replaces()
-                .describe("Missing folders above it are made too."),
+                .describe("Missing parent directories are created."),
         )
         .attr(
             Attr::string("permission")
@@ -31,7 +31,7 @@ fn schema() -> Schema {
         .attr(
             Attr::bool("force")
                 .default(Value::bool(false))
-                .describe("Remove it with all that is in it."),
+                .describe("Remove it with its content."),
         )
         .attr(Attr::string("id").computed().stable().describe("Its path."))
 }
@@ -45,7 +45,7 @@ async fn save(change: Change) -> Result<State, Failure> {
             .recursive(true)
             .mode(permissions)
             .create(&path)
-            .map_err(failed("make", &path))?;
+            .map_err(failed("create", &path))?;
         // The mode of a new directory is reduced by the umask, and an existing one keeps its own.
         fs::set_permissions(&path, fs::Permissions::from_mode(permissions))
             .map_err(failed("set the permissions of", &path))?;
@@ -82,7 +82,7 @@ impl Resource for LocalDirectory {
                 {
                     return Ok(None);
                 }
-                Err(error) => return Err(failed("look at", &path)(error)),
+                Err(error) => return Err(failed("inspect", &path)(error)),
             };
             let permissions = permission_text(found.mode(), object.text("permission"));
             object.set("permission", permissions);
@@ -111,7 +111,7 @@ impl Resource for LocalDirectory {
             match removed {
                 Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => Err(Failure::new(
                     format!("{path} is not empty"),
-                    "empty it, or set force = true to remove all that is in it",
+                    "empty it, or set force = true to remove it with its content",
                 )),
                 Err(error) if error.kind() != ErrorKind::NotFound => {
                     Err(failed("remove", path)(error))

@@ -30,12 +30,12 @@ fn schema() -> Schema {
             Attr::string("filename")
                 .required()
                 .replaces()
-                .describe("Its path; missing folders are made."),
+                .describe("Its path; missing directories are created."),
         )
         .attr(
             Attr::string("content")
                 .default("".into())
-                .describe("What is in it."),
+                .describe("Its content."),
         )
         .attr(
             Attr::string("file_permission")
@@ -46,7 +46,7 @@ fn schema() -> Schema {
             Attr::string("directory_permission")
                 .default("0755".into())
                 .check(permission)
-                .describe("Of folders that are made."),
+                .describe("Permissions of created directories."),
         )
         .attr(
             Attr::string("id")
@@ -86,7 +86,7 @@ fn write(object: &mut Object) -> Result<(), Failure> {
             .recursive(true)
             .mode(folder_mode)
             .create(folder);
-        made.map_err(failed("make the folder of", &path))?;
+        made.map_err(failed("create the directory of", &path))?;
     }
     // The rename would fail as well, but with a message that does not name the reason.
     if Path::new(&path).is_dir() {
@@ -136,16 +136,13 @@ fn look(state: State) -> Result<Option<State>, Failure> {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(None);
         }
-        Err(error) => return Err(failed("look at", &path)(error)),
+        Err(error) => return Err(failed("inspect", &path)(error)),
     };
     // Checked before the read, which would load the whole file.
     if found.len() > LIMIT {
         return Err(Failure::new(
             format!("{path} is too large"),
-            format!(
-                "it has grown to {} bytes; at most {LIMIT} are kept",
-                found.len()
-            ),
+            format!("it has {} bytes; at most {LIMIT} are stored", found.len()),
         ));
     }
     let content = fs::read(&path).map_err(failed("read", &path))?;
@@ -162,8 +159,8 @@ fn look(state: State) -> Result<Option<State>, Failure> {
     };
     if !exact {
         state.warnings.warning(
-            format!("{path} is no UTF-8 text"),
-            "what cannot be shown is replaced in the state",
+            format!("{path} is not UTF-8 text"),
+            "invalid bytes are replaced in the state",
         );
     }
     Ok(Some(state))
