@@ -241,6 +241,7 @@ impl Target<'_> {
             self.folders(folder)?;
         }
         let from = self.root.join(from);
+        // Without following links, which could lead out of the directory.
         if !std::fs::symlink_metadata(&from)?.is_file() {
             let why = format!(
                 "the link \"{name}\" leads to \"{target}\", which is not a file in the archive"
@@ -250,6 +251,7 @@ impl Target<'_> {
         let path = self.place(name)?;
         make_room(&path)?;
         let copied = std::fs::copy(from, path)?;
+        // Copies count: many hard links to one large file could fill the disk.
         self.bytes += copied;
         match self.bytes > MAX_BYTES {
             true => Err(io::Error::other(format!(

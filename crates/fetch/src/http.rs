@@ -131,6 +131,7 @@ impl Http {
             .tls_backend_preconfigured(tls)
             .user_agent(agent)
             .connect_timeout(CONNECT.min(limits.answer))
+            // Limits the silence of a connection, because a whole download may take long.
             .read_timeout(limits.stall)
             .redirect(redirects())
             .build()
@@ -158,6 +159,7 @@ impl Http {
             });
             let again = match &answer {
                 Ok(answer) => in_trouble(answer.status),
+                // An invalid answer or netrc file is the same at the next attempt.
                 Err(FetchError::Answer { .. } | FetchError::Logins { .. }) => false,
                 Err(_) => true,
             };
@@ -187,6 +189,7 @@ impl Http {
         let (status, headers, url) = (
             response.status(),
             response.headers().clone(),
+            // After redirects: relative addresses in the answer resolve against it.
             response.url().clone(),
         );
         let mut body = Vec::new();
@@ -228,6 +231,7 @@ impl Http {
         let url = url(address)?;
         let mut file = File::create(to).await.map_err(FetchError::file(to))?;
         let whole = self.whole(&url, token, &mut file, to, on_bytes);
+        // The stall limit alone would let a slow server send single bytes forever.
         match tokio::time::timeout(DOWNLOAD, whole).await {
             Ok(done) => done?,
             Err(_) => {

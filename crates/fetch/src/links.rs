@@ -27,6 +27,7 @@ pub(crate) fn check(package: &Path, name: &str) -> Result<(), FetchError> {
                 return Err(refused(format!("it has more than {MAX_ENTRIES} files")));
             }
             let kind = std::fs::symlink_metadata(&path).map_err(FetchError::file(&path))?;
+            // Links are not entered, so cycles of links cannot keep this loop busy.
             if kind.is_dir() {
                 folders.push(path);
             } else if kind.is_symlink() && !stays(&path, &root) {

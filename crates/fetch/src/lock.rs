@@ -102,6 +102,7 @@ pub fn constraints<'t>(texts: impl IntoIterator<Item = &'t str>) -> Option<Strin
         let whole = version.to_string();
         match operator {
             Operator::Minor => {
+                // A third number would narrow the constraint to patch versions.
                 let numbers = format!("{}.{}.{}", version.major, version.minor, version.patch);
                 let rest = &whole[numbers.len()..];
                 format!("{sign}{}.{}{rest}", version.major, version.minor)
@@ -118,6 +119,7 @@ fn condition(term: &str) -> Option<(Version, Operator)> {
     let number = number.strip_prefix('v').unwrap_or(number);
     let end = number.find(['-', '+']).unwrap_or(number.len());
     let (core, rest) = number.split_at(end);
+    // Missing numbers are zero, but how many there are decides the meaning of `~>`.
     let parts = core.split('.').count();
     let whole = match parts {
         1 => format!("{core}.0.0{rest}"),

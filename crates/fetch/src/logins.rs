@@ -38,6 +38,7 @@ impl Http {
         if let Some(token) = token {
             return Ok(request.header(AUTHORIZATION, format!("Bearer {token}")));
         }
+        // reqwest sends a login in the address by itself.
         if !self.logs_in || !url.username().is_empty() {
             return Ok(request);
         }
@@ -47,6 +48,7 @@ impl Http {
                 Some((login, password)) => request.basic_auth(login, Some(password)),
                 None => request,
             }),
+            // Reported only here, so that a bad netrc file fails only requests that would use it.
             Err(source) => Err(FetchError::Logins {
                 host,
                 source: source.clone(),

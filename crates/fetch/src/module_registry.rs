@@ -76,6 +76,7 @@ impl Services {
         let answer = self.http.want(&url, token.as_deref()).await?;
         let header = answer.headers.get("X-Terraform-Get");
         let header = header.and_then(|v| v.to_str().ok()).unwrap_or_default();
+        // Registries answer with the header or, in a newer form of the protocol, with JSON.
         let (location, with_token) = match answer.status {
             StatusCode::OK if answer.is_json() && header.is_empty() => {
                 let said: Said = answer.json()?;
@@ -89,6 +90,7 @@ impl Services {
                 why: "it has no package location".to_owned(),
             });
         }
+        // The protocol allows locations relative to the address of this answer.
         let relative = ["/", "./", "../"].iter().any(|p| location.starts_with(p));
         let source = match relative {
             false => location,
@@ -103,6 +105,7 @@ impl Services {
         };
         Ok(Location {
             source,
+            // Only if the registry requests it, because the package may be on another host.
             token: token.filter(|_| with_token),
         })
     }

@@ -363,6 +363,7 @@ pub fn expand(package: &Path, subdir: &str) -> Result<PathBuf, FetchError> {
         }
         found = next;
     }
+    // Parts without wildcards were appended unchecked.
     found.retain(|dir| dir.exists());
     match &found[..] {
         [one] => Ok(one.clone()),

@@ -55,10 +55,12 @@ pub fn verify(
         .map(|(_, body)| Sig::read(body))
         .collect::<Result<_, _>>()?;
     let mut why = SignatureError::Unknown;
+    // Text signatures cover normalized line ends and not these bytes.
     for sig in signatures.iter().filter(|s| s.kind == OF_BINARY) {
         for key in keys.iter().map(|armored| read_keys(armored.as_bytes())) {
             let found = match key {
                 Ok(found) => found,
+                // One unusable key must not hide the others.
                 Err(error) => {
                     why = error;
                     continue;
@@ -120,6 +122,7 @@ fn packets(mut rest: &[u8]) -> Result<Vec<(u8, Vec<u8>)>, SignatureError> {
             return Err(SignatureError::NotOpenPgp);
         }
         let (tag, head, length) = if first & 0x40 == 0 {
+            // In the old format, the lowest bits are the size of the length field.
             let size = match first & 3 {
                 0 => 1,
                 1 => 2,
@@ -270,6 +273,7 @@ impl Key {
         }
         let mut print = sha1::Sha1::new();
         print.update(framed(body));
+        // The key id is the end of the fingerprint.
         let id = crate::checksum::hex(&print.finalize()[12..]).to_uppercase();
         Ok(Self {
             id,
@@ -334,7 +338,9 @@ impl Key {
         };
         let (r, rest) = mpi(&sig.numbers)?;
         let (s, _) = mpi(rest)?;
+        // Both are stored without leading zeros.
         let signature = [padded(r, 32), padded(s, 32)].concat();
+        // OpenPGP signs the digest of the message with Ed25519, not the message.
         let digest = digest::digest(kind, message);
         let key = UnparsedPublicKey::new(&ED25519, point);
         Ok(key.verify(digest.as_ref(), &signature).is_ok())

@@ -13,7 +13,7 @@ use crate::diagnostics::{Diagnostic, Diagnostics, Failure, path_to_wire};
 use crate::provider::{Change, Context, EphemeralResource, Planning, Resource, State};
 use crate::service::{Entry, Outcome};
 
-/// Returns the diagnostics of a failure; adds an error if there is none.
+/// Returns the diagnostics of a failure; adds an error if they have no error.
 pub(crate) fn words(failure: Failure) -> Diagnostics {
     let mut diagnostics = failure.diagnostics;
     if !diagnostics.has_errors() {

@@ -55,7 +55,7 @@ impl Object {
         }
     }
 
-    /// Returns an attribute; null if there is none of this name.
+    /// Returns an attribute; null if the object does not have it.
     pub fn get(&self, name: &str) -> Value {
         self.attributes
             .get(name)

@@ -33,6 +33,7 @@ pub fn rows(state: &Arc<State>, secrets: &Secrets) -> Vec<StateRow> {
         .iter()
         .map(|o| o.address.parse().ok())
         .collect();
+    // By resource, because dependencies have no instance keys.
     let mut dependents: HashMap<&str, BTreeSet<String>> = HashMap::new();
     for (object, address) in state.objects.iter().zip(&parsed) {
         let Some(address) = address else { continue };

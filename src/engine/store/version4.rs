@@ -204,6 +204,7 @@ pub fn from_version4(file: StateFile) -> Result<State, Version4Error> {
         lineage: file.lineage,
         objects,
         outputs,
+        // OpenTofu writes null if there are none.
         check_results: file.check_results.filter(|text| text != "null"),
         rest: text(&file.rest, file.rest.is_empty()),
     })
@@ -247,6 +248,7 @@ fn checks(text: &str) -> Result<(), Version4Error> {
             "output" | "check" | "var" => Some(kind),
             _ => continue,
         };
+        // Addresses of the configuration have no instance keys.
         let known = |address: &str, instance: bool| {
             address.parse::<AbsInstance>().is_ok_and(|found| {
                 let keyed = found.key != InstanceKey::None
@@ -287,6 +289,7 @@ fn provider_address(text: &str) -> Option<String> {
         Some((name, alias)) => (name, format!(".{alias}")),
         None => (rest, String::new()),
     };
+    // Old addresses have no namespace; `-` stands for it.
     let address = match name {
         "terraform" => crate::engine::words::BUILTIN_PROVIDER.to_owned(),
         name => format!("{}/-/{name}", crate::engine::words::DEFAULT_HOST),

@@ -165,7 +165,7 @@ fn unknown(code: i8, body: &[u8], ty: &Type, at: &Place<'_>) -> Decoded {
         let key = match bytes.next() {
             Ok(Token::Int(k)) => k,
             Ok(Token::Uint(k)) => i64::try_from(k).unwrap_or(i64::MAX),
-            _ => return at.fail("refinements of an unknown value: a key that is no integer"),
+            _ => return at.fail("refinements of an unknown value: a key is not an integer"),
         };
         builder = refinement(builder, key, &mut bytes, at)?;
     }
@@ -190,7 +190,7 @@ fn refinement(
         (key::STRING_PREFIX, token) => Ok(b.string_prefix_full(text(
             token,
             at,
-            "refinements of an unknown value: the prefix is no string",
+            "refinements of an unknown value: the prefix is not a string",
         )?)),
         (key::NUMBER_MIN | key::NUMBER_MAX, Token::Array(2)) => {
             let bound = number(bytes.next().map_err(bad)?, at)?;

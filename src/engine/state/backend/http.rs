@@ -108,6 +108,7 @@ impl Http {
         Ok(Self(Arc::new(Inner {
             web: Web::new(reached(values, reach)?),
             attempts: Attempts {
+                // The argument counts repetitions, not attempts.
                 most: retries.unwrap_or(2) + 1,
                 first_pause: seconds("retry_wait_min", "TF_HTTP_RETRY_WAIT_MIN", 1)?,
                 longest_pause: seconds("retry_wait_max", "TF_HTTP_RETRY_WAIT_MAX", 30)?,
@@ -200,6 +201,7 @@ impl Inner {
         let mut ask = Ask::new(method, url);
         ask.headers = self.headers.clone();
         if let Some(body) = body {
+            // OpenTofu sends this digest as well, and a server may check it.
             let sum = STANDARD.encode(Md5::digest(&body));
             ask.headers
                 .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

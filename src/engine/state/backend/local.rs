@@ -84,6 +84,7 @@ impl Backend for Local {
             .await
             .map_err(HomeError::io("read", &folder))?
         {
+            // A new workspace is a directory without a state.
             if entry.file_type().await.is_ok_and(|kind| kind.is_dir()) {
                 names.push(entry.file_name().to_string_lossy().into_owned());
             }

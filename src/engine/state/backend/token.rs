@@ -76,6 +76,7 @@ pub(super) async fn asked(
         to: to.to_owned(),
         source,
     })?;
+    // Only the query of this address is used: it encodes the form.
     let mut body = url.clone();
     body.set_query(None);
     body.query_pairs_mut().extend_pairs(form);

@@ -22,6 +22,8 @@ impl Edits for Sqlite {
         changes: Vec<StateChange>,
     ) -> Result<Vec<StateChange>, StoreError> {
         self.write("the state", move |conn| {
+            // Edit, settlement and history are one transaction, so none can exist without the
+            // others.
             let serial = super::state::edit(conn, &edits)?;
             settle_intents(conn, &settled.intents, &settled.how)?;
             if settled.done {
@@ -45,6 +47,7 @@ impl Edits for Sqlite {
     }
 
     async fn state_changes(&self, limit: u32) -> Result<Vec<StateChange>, StoreError> {
+        // For SQLite a negative limit is none.
         let limit = if limit == 0 { -1 } else { i64::from(limit) };
         self.read(move |conn| {
             let mut query =

@@ -254,6 +254,7 @@ pub(super) fn begin(
     new: &mut NewDeploy,
     leased: bool,
 ) -> Job<DeployId> {
+    // Stored with the deploy, so that a later process can check whether this one still runs.
     let me = this_process("deploy");
     conn.execute(
         "INSERT INTO deploy (id, stage, mode, began, who, host, outcome, operations, counts, config_digest, holder_pid, holder_start, holder_boot,

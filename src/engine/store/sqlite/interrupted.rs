@@ -45,6 +45,7 @@ pub(super) fn left(conn: &Connection, id: DeployId, began: UnixMs) -> Job<Left> 
         let (index, step) = row?;
         steps.entry(index).or_default().push(step);
     }
+    // The last recorded step is the best known end of the deploy.
     let last: Option<UnixMs> = conn
         .prepare_cached(
             "SELECT max(max(at), coalesce(max(outcome_at), 0)) FROM intent WHERE deploy = ?1",
@@ -80,6 +81,7 @@ fn judge_beside(operation: &mut Operation, steps: &[Step]) {
             (Some(true), _) => beside.end = DeedEnd::Done,
             (None, DeedEnd::Open) => beside.end = DeedEnd::Unknown(nobody),
             (Some(false), DeedEnd::Open) => {
+                // The outcome was committed, but the operation's record with the reason was not.
                 beside.end = DeedEnd::Failed("the reason was not recorded".to_owned());
             }
             (Some(false) | None, _) => {}

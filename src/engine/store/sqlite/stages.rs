@@ -210,6 +210,7 @@ fn raw(r: &Row<'_>) -> Result<Raw, rusqlite::Error> {
             id: r.get("id")?,
             name: r.get("name")?,
             at: r.get("at")?,
+            // Parsed by the caller, because this function can only return errors of rusqlite.
             mode: crate::engine::words::StageMode::Normal,
             config_digest: r.get("config_digest")?,
             plugins_digest: r.get("plugins_digest")?,

@@ -43,6 +43,7 @@ impl Access {
         if values.flag("use_azuread_auth", &["ARM_USE_AZUREAD"])? == Some(true) {
             return Ok(Self::Token(Tokens::new(values, STORAGE)?));
         }
+        // Last resort: the management API lists the keys of the account.
         let group = values.text("resource_group_name", &[]);
         let subscription = values.text("subscription_id", &["ARM_SUBSCRIPTION_ID"]);
         let (Some(group), Some(subscription)) = (group, subscription) else {

@@ -189,6 +189,7 @@ fn assertion(said: &Json, to: &str, scope: &str) -> Result<String, GcsError> {
         .unwrap_or_default()
         .as_secs();
     let head = json!({"alg": "RS256", "typ": "JWT", "kid": said["private_key_id"]});
+    // Google limits the lifetime of an assertion to one hour.
     let claims = json!({
         "iss": said["client_email"],
         "scope": scope,

@@ -155,6 +155,7 @@ impl Bucket {
         headers.extend(config.kept.iter().cloned());
         let said = |(name, value): &(&'static str, Option<String>)| Some((*name, value.clone()?));
         headers.extend(more.iter().filter_map(said));
+        // Optional, because some S3-compatible services reject these headers.
         if config.with_checksum {
             let sum = STANDARD.encode(Sha256::digest(&body));
             headers.push(("x-amz-checksum-sha256", sum));

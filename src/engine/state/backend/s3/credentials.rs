@@ -316,6 +316,7 @@ impl Chain {
         let action = if with.is_some() {
             "AssumeRole"
         } else {
+            // Without source credentials, the web identity token authenticates the request.
             let token = match (&role.token, &role.token_file) {
                 (Some(token), _) => token.clone(),
                 (None, Some(file)) => regular(file).await.map_err(|e| {

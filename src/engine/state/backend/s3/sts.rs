@@ -26,6 +26,7 @@ impl Sts {
         form: &[(String, String)],
         with: Option<&Credential>,
     ) -> Result<Vec<u8>, S3Error> {
+        // Only the query of this address is used: it encodes the form.
         let mut body = Url::parse("http://x").map_err(S3Error::Url)?;
         body.query_pairs_mut().extend_pairs(form);
         let body = body.query().unwrap_or_default().as_bytes().to_vec();

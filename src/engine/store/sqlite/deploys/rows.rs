@@ -53,6 +53,7 @@ pub(in crate::engine::store::sqlite) fn row(r: &Row<'_>) -> Result<DeployRow, ru
         summary: DeploySummary {
             deploy: r.get("id")?,
             stage: r.get("stage")?,
+            // Parsed by the callers, because this function can only return errors of rusqlite.
             mode: StageMode::Normal,
             began: r.get("began")?,
             ended: r.get("ended")?,

@@ -162,6 +162,7 @@ pub(super) fn make_private(path: &Path) -> Result<(), StoreError> {
             |conn| check(conn, path),
             path,
         )?;
+    // A new empty store would hide the state in the rescue file.
     } else if let Some(rescue) = waiting_rescue(path) {
         return Err(StoreError::Rescued {
             path: path.to_owned(),
