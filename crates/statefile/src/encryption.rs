@@ -157,7 +157,7 @@ impl Encryption {
         if envelope.encryption_version != VERSION {
             let version = envelope.encryption_version;
             return Err(EncryptionError::Envelope(format!(
-                "its version is {version:?}, but only {VERSION} is supported"
+                "it has version {version:?}, but only {VERSION} is supported"
             )));
         }
         let mut why = None;

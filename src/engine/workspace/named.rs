@@ -262,7 +262,7 @@ mod tests {
         let home = settings.open(dir.path(), true).unwrap().home("").unwrap();
         home.lock(info("x")).await.unwrap();
         let said = words(force_unlock(dir.path(), "", "1", &all()).await);
-        assert!(said.contains("end that one"), "{said}");
+        assert!(said.contains("end that process"), "{said}");
         home.unlock().await.unwrap();
     }
 }

@@ -206,6 +206,6 @@ mod tests {
         assert!(fault.get_attr("times").unwrap().is_null());
         let wrong = HashMap::from([("fault".to_owned(), text("many"))]);
         let why = decode(&schema, &wrong).unwrap_err().diagnostics;
-        assert!(why.0[0].detail.starts_with("no JSON"), "{why:?}");
+        assert!(why.0[0].detail.starts_with("not valid JSON"), "{why:?}");
     }
 }

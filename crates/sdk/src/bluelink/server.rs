@@ -403,6 +403,6 @@ mod tests {
         );
         let why = wire_name("lab", "laboratory").unwrap_err();
         let said = why.to_string();
-        assert!(said.contains("names of types begin with lab_"), "{said}");
+        assert!(said.contains("type names must begin with lab_"), "{said}");
     }
 }

@@ -74,7 +74,7 @@ impl Record {
         let file: File = serde_json::from_slice(&text).map_err(|e| none(e.to_string()))?;
         if file.version != VERSION {
             return Err(none(format!(
-                "its version is {}, but only version {VERSION} is supported",
+                "it has version {}, but only version {VERSION} is supported",
                 file.version
             )));
         }
