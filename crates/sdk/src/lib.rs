@@ -43,7 +43,7 @@
 //!             .attr(Attr::string("id").computed().stable())
 //!     }
 //!     async fn create(&self, _: &Context, change: Change) -> Result<State, Failure> {
-//!         let wrong = |problem| Failure::new("the note cannot be taken", problem);
+//!         let wrong = |problem| Failure::new("the note is not valid", problem);
 //!         let mut note = Object::of(&change.planned).map_err(wrong)?;
 //!         note.set("id", "note-1");
 //!         note.into_value().map(State::new).map_err(wrong)
