@@ -1,6 +1,6 @@
 //! Checks of a store before it is opened: a directory and regular files of this user, and a
-//! database with exactly the schema of its version, without triggers and views. The workspace may be
-//! a clone of an untrusted repository.
+//! database with exactly the schema of its version, without triggers and views. The workspace may
+//! be a clone of an untrusted repository.
 
 use super::fault::{Fault, Job};
 use crate::engine::store::error::{Alien, Damage, StoreError};
