@@ -130,7 +130,7 @@ mod tests {
         let left = output(shell("sleep 60 & echo out"), minute).await;
         let left = left.expect("the program has ended");
         assert!(left.status.success(), "{left:?}");
-        assert_eq!(&*left.stdout, b"out\n", "what it printed itself is there");
+        assert_eq!(&*left.stdout, b"out\n", "its own output is complete");
         let silent = output(shell("exec sleep 900"), Duration::from_millis(50)).await;
         let silent = silent.expect_err("it does not end");
         assert_eq!(silent.kind(), io::ErrorKind::TimedOut);

@@ -204,7 +204,7 @@ pub fn from_version4(file: StateFile) -> Result<State, Version4Error> {
         lineage: file.lineage,
         objects,
         outputs,
-        // OpenTofu writes null if there are none.
+        // OpenTofu writes null for a state without check results.
         check_results: file.check_results.filter(|text| text != "null"),
         rest: text(&file.rest, file.rest.is_empty()),
     })

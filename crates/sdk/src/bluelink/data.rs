@@ -319,7 +319,7 @@ mod tests {
         let told = answer(&config, &schema().implied_type()).unwrap();
         let tags = decode(told.get("tags"), &Type::String).unwrap();
         assert_eq!(tags.as_str(), Some("{\"k\":\"v\"}"));
-        assert!(!told.contains_key("id"), "what is null is not there");
+        assert!(!told.contains_key("id"), "null attributes are omitted");
         let kinds = definition(&schema()).fields;
         assert_eq!(kinds["names"].r#type(), Kind::DataSourceSpecArray);
         assert_eq!(kinds["tags"].r#type(), Kind::DataSourceSpecString);
