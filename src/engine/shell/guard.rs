@@ -70,7 +70,7 @@ pub fn main(words: &[OsString]) -> ExitCode {
             kill_current_process_group(Signal::KILL).ok();
         });
     if let Err(error) = watching {
-        eprintln!("the command cannot be guarded: {error}");
+        eprintln!("cannot start the watchdog of the command: {error}");
         // An unguarded command could outlive flightdeck, so it is not started.
         return ExitCode::from(NOT_STARTED);
     }
@@ -92,7 +92,7 @@ pub fn main(words: &[OsString]) -> ExitCode {
             ExitCode::FAILURE
         }
         Err(error) => {
-            eprintln!("{} cannot be run: {error}", program.display());
+            eprintln!("cannot run {}: {error}", program.display());
             ExitCode::from(NOT_STARTED)
         }
     }

@@ -73,14 +73,14 @@ impl Endpoint {
             .filter_map(|(given, word)| given.then_some(*word))
             .collect();
         let ways = if ways.is_empty() {
-            "nothing to prove it".to_owned()
+            "no credentials".to_owned()
         } else {
             ways.join(", ")
         };
         let checked = if self.host_key.is_some() {
-            "its key is checked"
+            "host key verified"
         } else {
-            "its key is not checked"
+            "host key not verified"
         };
         format!("{}@{} with {ways}; {checked}", self.user, self.address())
     }

@@ -107,7 +107,7 @@ fn a_script_whose_connection_is_cut_may_have_gone_on_and_that_is_said() {
     let run = w.run(&["deploy", "--auto-approve"]).expect(5);
     assert!(
         run.stderr
-            .contains("whether what was begun there has ended is not known"),
+            .contains("the outcome of the operation there is unknown"),
         "{run:?}"
     );
     let operation = operation(&w);
@@ -143,6 +143,6 @@ fn waiting_for_a_host_ends_with_the_deploy() {
         operation(&w)["failure"]["detail"]
             .as_str()
             .unwrap()
-            .contains("ended before there was a connection")
+            .contains("ended before the connection was established")
     );
 }

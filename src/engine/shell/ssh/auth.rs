@@ -59,9 +59,9 @@ pub(super) async fn prove(
         }
     }
     let tried = if tried.is_empty() {
-        "there is no private_key, no password and no ssh agent".to_owned()
+        "no private_key, password or ssh agent is available".to_owned()
     } else {
-        format!("it was tried with {}", tried.join(", "))
+        format!("tried: {}", tried.join(", "))
     };
     Err(SshError::Denied(address, to.user.clone(), tried))
 }

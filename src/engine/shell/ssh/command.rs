@@ -79,7 +79,7 @@ impl Remote<'_> {
         let (ended, _) = tokio::join!(reading, telling);
         match ended {
             Ok(Some(ended)) => Ok(ended),
-            Ok(None) => Err(self.lost("it ended before the command did")),
+            Ok(None) => Err(self.lost("the connection ended before the command did")),
             Err(true) => Ok(Ended::Killed),
             Err(false) => Err(SshError::Left(self.target.to.address())),
         }
@@ -106,7 +106,7 @@ impl Remote<'_> {
         match tokio::time::timeout(START, answer).await {
             Ok(Some(true)) => Ok(()),
             Ok(Some(false)) => Err(SshError::Refused(self.target.to.address(), what.to_owned())),
-            Ok(None) => Err(self.lost("it ended before an answer came")),
+            Ok(None) => Err(self.lost("the connection ended before the server answered")),
             Err(_) => Err(self.lost(format!("no answer within {} s", START.as_secs()))),
         }
     }

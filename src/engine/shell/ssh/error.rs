@@ -7,49 +7,47 @@ use std::time::Duration;
 
 #[derive(Debug, thiserror::Error)]
 pub(in crate::engine) enum SshError {
-    #[error("the private key for {0} cannot be read: {1}")]
+    #[error("cannot read the private key for {0}: {1}")]
     PrivateKey(String, #[source] KeyError),
-    #[error("the certificate for {0} cannot be read: {1}")]
+    #[error("cannot read the certificate for {0}: {1}")]
     Certificate(String, #[source] KeyError),
-    #[error("the host key that is given for {0} is none: {1}")]
+    #[error("the configured host key for {0} is invalid: {1}")]
     HostKeyUnread(String, #[source] KeyError),
-    #[error("the ssh agent at {0} cannot be asked: {1}")]
+    #[error("cannot use the ssh agent at {0}: {1}")]
     Agent(String, String),
-    #[error("{0} cannot be reached: {1}")]
+    #[error("cannot connect to {0}: {1}")]
     Unreachable(String, std::io::Error),
-    #[error("the proxy {0} does not let through to {1}: {2}")]
+    #[error("the proxy {0} refused the connection to {1}: {2}")]
     Proxy(String, String, String),
-    #[error("the bastion {0} does not let through to {1}: {2}")]
+    #[error("the bastion {0} refused the connection to {1}: {2}")]
     Bastion(String, String, String),
-    #[error("{0} does not answer as an ssh server: {1}")]
+    #[error("{0} is not an ssh server: {1}")]
     NotSsh(String, String),
-    #[error("{0} shows the key {1}, which is not the one that is given for it")]
+    #[error("the host key of {0} is {1}, which differs from the configured one")]
     HostKey(String, String),
-    #[error("{0} did not let in {1}; {2}")]
+    #[error("{0} rejected the login as {1}; {2}")]
     Denied(String, String, String),
     #[error("no connection within {time}: {last}", time = shown(*.0), last = last(.1.as_deref()))]
     Timeout(Duration, Option<Box<SshError>>),
-    #[error("the deploy ended before there was a connection: {last}", last = last(.0.as_deref()))]
+    #[error("the deploy ended before the connection was established: {last}", last = last(.0.as_deref()))]
     Interrupted(Option<Box<SshError>>),
     #[error("the connection to {0} was lost: {1}")]
     Lost(String, String),
-    #[error(
-        "the connection to {0} was lost, and whether what was begun there has ended is not known: {1}"
-    )]
+    #[error("lost the connection to {0}, and the outcome of the operation there is unknown: {1}")]
     Broken(String, String),
     #[error(
-        "the connection to {0} was closed with the deploy; whether what was begun there has ended is not known"
+        "closed the connection to {0} because the deploy ended; the outcome of the operation there is unknown"
     )]
     Left(String),
     #[error("{0} refused {1}")]
     Refused(String, String),
     #[error("{path}: {1}", path = .0.display())]
     Local(PathBuf, std::io::Error),
-    #[error("{path} became shorter while it was copied", path = .0.display())]
+    #[error("{path} was truncated while it was copied", path = .0.display())]
     Shrunk(PathBuf),
-    #[error("scp is not installed on {0}, and files are copied with it")]
+    #[error("scp is not installed on {0}, but copying files requires it")]
     NoScp(String),
-    #[error("scp on {0} says: {1}")]
+    #[error("scp on {0} failed: {1}")]
     Scp(String, String),
 }
 

@@ -45,15 +45,15 @@ impl Keys {
 /// Error of a text that is not a usable key or certificate.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::engine) enum KeyError {
-    #[error("it is protected by a password, which is not supported; decrypt it before")]
+    #[error("the key is protected by a password, which is not supported; decrypt it first")]
     Locked,
-    #[error("there is no key in it")]
+    #[error("it contains no key")]
     None,
     #[error(transparent)]
     Unread(#[from] russh::keys::Error),
     #[error(transparent)]
     Malformed(#[from] russh::keys::ssh_key::Error),
-    #[error("{0} is a plain key and no certificate; leave `certificate` out to use the key alone")]
+    #[error("{0} is a plain key, not a certificate; remove `certificate` to use the key alone")]
     PlainKey(String),
 }
 

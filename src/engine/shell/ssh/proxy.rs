@@ -41,7 +41,9 @@ async fn ask(stream: &mut TcpStream, proxy: &Proxy, to: &str) -> std::io::Result
     while !head.ends_with(b"\r\n\r\n") {
         // A server that is not a proxy might send without end.
         if head.len() == HEAD {
-            return Err(std::io::Error::other("its answer has no end"));
+            return Err(std::io::Error::other(
+                "the header of its answer is too long",
+            ));
         }
         head.push(stream.read_u8().await?);
     }

@@ -224,7 +224,9 @@ impl Scp {
         };
         match sent {
             Ok(()) if !self.heard.over => Ok(()),
-            Ok(()) => Err(self.broken("it ended before the copy did").await),
+            Ok(()) => Err(self
+                .broken("the connection ended before the copy was complete")
+                .await),
             Err(error) => Err(self.broken(&error.to_string()).await),
         }
     }
@@ -253,7 +255,9 @@ impl Scp {
                 return Ok(Some(byte));
             }
             if !self.hear().await {
-                return Err(self.broken("it ended before the copy did").await);
+                return Err(self
+                    .broken("the connection ended before the copy was complete")
+                    .await);
             }
         }
     }
@@ -271,7 +275,9 @@ impl Scp {
         while self.hear().await {}
         match self.heard.status {
             Some(0) => Ok(()),
-            _ => Err(self.broken("it ended before the copy did").await),
+            _ => Err(self
+                .broken("the connection ended before the copy was complete")
+                .await),
         }
     }
 
@@ -292,9 +298,7 @@ impl Scp {
                     .unwrap_or_default();
                 SshError::Scp(
                     self.address.clone(),
-                    format!("it ended with code {code} {last}")
-                        .trim_end()
-                        .to_owned(),
+                    format!("exit code {code} {last}").trim_end().to_owned(),
                 )
             }
             None => SshError::Broken(self.address.clone(), lost.to_owned()),
