@@ -98,7 +98,7 @@ pub async fn install(
         let place = home::data(&request.dir).join(folder);
         place
             .check_dirs()
-            .map_err(EngineError::unable("nothing can be installed"))?;
+            .map_err(EngineError::unable("cannot install into the workspace"))?;
     }
     plugin_dirs::record(&request)?;
     // The backend comes first, because the state there names further providers.
@@ -128,7 +128,7 @@ pub async fn install(
         }
     });
     let read = read.await.map_err(|source| EngineError::Task {
-        what: "installing the modules",
+        what: "failed to install the modules",
         source: Arc::new(source),
     })?;
     let (request, needs, places, around, services, mut installed) = read?;
@@ -161,7 +161,7 @@ pub async fn get(
         Ok(installed)
     });
     read.await.map_err(|source| EngineError::Task {
-        what: "installing the modules",
+        what: "failed to install the modules",
         source: Arc::new(source),
     })?
 }
@@ -187,8 +187,8 @@ fn in_state(
     runtime: &tokio::runtime::Handle,
 ) -> BTreeSet<String> {
     let unseen = |why: String| {
-        let detail = format!("{why} Providers that the state alone needs are not installed.");
-        plain(Severity::Warning, "The state was not looked at", detail)
+        let detail = format!("{why} Providers that only the state needs are not installed.");
+        plain(Severity::Warning, "Cannot read the state", detail)
     };
     let place = match home::of(&request.dir, &request.named, &request.values) {
         Ok(place) => place,

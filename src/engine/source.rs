@@ -160,7 +160,7 @@ pub fn seek(
         Ok(places) => places,
         Err(error) => {
             out.problems.push(problem(
-                "Plugins cannot be looked for",
+                "Cannot search for plugins",
                 error.to_string(),
                 Severity::Error,
             ));
@@ -180,7 +180,7 @@ pub fn seek(
         Ok(lock) => lock,
         Err(error) => {
             out.problems.push(problem(
-                "The dependency lock file cannot be used",
+                "Cannot read the dependency lock file",
                 error.to_string(),
                 Severity::Error,
             ));

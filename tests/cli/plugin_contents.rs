@@ -60,7 +60,7 @@ fn deploy_refuses_stage_when_a_plugin_has_other_bytes_of_the_same_time_and_launc
     std::fs::write(&plugin, script("two")).unwrap();
     set_time(&plugin, at);
     let run = w.run(&["deploy", "1", "--auto-approve"]).expect(1);
-    let why = "the plugin registry.opentofu.org/acme/lab has other contents than when the stage was made; stage again";
+    let why = "the files of the plugin registry.opentofu.org/acme/lab have changed since the stage was made; stage again";
     assert!(run.stderr.contains(why), "{run:?}");
     assert_eq!(launches(&w), "", "other bytes are not even launched");
     w.run(&["deploy", "--auto-approve"]).expect(0);
@@ -95,7 +95,7 @@ fn deploy_refuses_stage_of_a_version_that_recorded_paths_and_times() {
         .unwrap();
     drop(store);
     let run = w.run(&["deploy", "1", "--auto-approve"]).expect(1);
-    let why = "stage #1 is stale: an older version of flightdeck made it, which recorded the paths and times of plugins";
+    let why = "stage #1 is stale: the stage is from an older version of flightdeck, which did not record the contents of plugins";
     assert!(run.stderr.contains(why), "{run:?}");
     assert_eq!(launches(&w), "");
 }
@@ -115,7 +115,7 @@ fn further_process_of_a_plugin_is_not_launched_from_other_bytes() {
     let run = w.run(&["stage"]).expect(1);
     assert!(
         run.stderr
-            .contains("was replaced while it was in use; stage again to use the new one"),
+            .contains("was replaced while it was in use; stage again to use the new file"),
         "{run:?}"
     );
     assert_eq!(launches(&w), "one\n");

@@ -17,7 +17,7 @@ impl Job {
             && !self.need.constraints.allow(&entry.version)
         {
             let detail = format!(
-                "The lock file has {} in version {}, and {} is wanted. `flightdeck init --upgrade` takes another version.",
+                "The lock file has {} in version {}, but the version constraint is {}. Run `flightdeck init --upgrade` to select another version.",
                 self.address, entry.version, self.need.constraints
             );
             return Err((UNFIT, detail));
@@ -51,7 +51,7 @@ impl Job {
             // A failed source is not skipped, because another one may have a different package.
             lists.push(list.map_err(|error| {
                 let detail = format!(
-                    "The versions of {} could not be had from {}: {error}.",
+                    "Cannot list the versions of {} from {}: {error}.",
                     self.address,
                     source.words(&self.address)
                 );
@@ -69,16 +69,13 @@ impl Job {
             .map(|l| l.source.words(&self.address))
             .collect();
         let asked = match asked.is_empty() {
-            true => "nowhere: the CLI configuration has no place for it".to_owned(),
+            true => "any source, because the CLI configuration has no source for it".to_owned(),
             false => asked.join(", "),
         };
         let detail = match all.last() {
-            None => format!(
-                "The provider {} is not known; it was looked for in {asked}.",
-                self.address
-            ),
+            None => format!("The provider {} was not found in {asked}.", self.address),
             Some(newest) => format!(
-                "No version of {} is one of those that are wanted ({}). The newest is {newest}; it was looked for in {asked}.",
+                "No version of {} matches the constraint ({}). The newest version is {newest}. Searched: {asked}.",
                 self.address, self.need.constraints
             ),
         };

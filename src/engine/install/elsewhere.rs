@@ -93,7 +93,7 @@ pub async fn lock(
     for platform in wanted.platforms() {
         // An empty workspace without a cache, so that each package is downloaded and verified.
         let room = tempfile::tempdir()
-            .map_err(EngineError::unable("no temporary directory can be made"))?;
+            .map_err(EngineError::unable("cannot create a temporary directory"))?;
         let mut shared = ground.shared(hashed(&tell, &platform));
         shared.places.workspace = room.path().to_owned();
         shared.places.cache = None;
@@ -103,7 +103,7 @@ pub async fn lock(
         for (address, done) in done {
             ground.warnings.extend(done.warnings.iter().map(|warning| {
                 let detail = format!("{address}: {warning}.");
-                plain(Severity::Warning, "A word about a provider", detail)
+                plain(Severity::Warning, "Provider warning", detail)
             }));
             let need = ground.needs.get(&address);
             let entry = merged(known.remove(&address), &done, need);
@@ -238,7 +238,7 @@ async fn ground(wanted: &Elsewhere) -> Result<Ground, EngineError> {
         })
     });
     read.await
-        .map_err(EngineError::task("the configuration could not be read"))?
+        .map_err(EngineError::task("failed to read the configuration"))?
 }
 
 /// Keeps only the named providers, which must be needed.

@@ -11,16 +11,16 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub(super) enum InstallError {
     #[error(
-        "the lock file would have to change, and --lockfile=readonly forbids it: other providers or versions are needed than it has. Run `flightdeck init` without that flag, and commit the lock file"
+        "the configuration needs other providers or versions than the lock file has, but --lockfile=readonly forbids changing it. Run `flightdeck init` without that flag, then commit the lock file"
     )]
     LockfileReadOnly,
-    #[error("the lock file {} could not be written: {source}", path.display())]
+    #[error("cannot write the lock file {}: {source}", path.display())]
     Lockfile {
         path: PathBuf,
         source: std::io::Error,
     },
     #[error(
-        "{} cannot be written, which names the directories of --plugin-dir: {source}", path.display()
+        "cannot write {}, which records the directories of --plugin-dir: {source}", path.display()
     )]
     PluginDirs {
         path: PathBuf,
@@ -28,7 +28,7 @@ pub(super) enum InstallError {
     },
     /// A named provider that the configuration does not need.
     #[error(
-        "the configuration needs no provider {}; `flightdeck providers` shows those that it needs", one_line(.0)
+        "the configuration does not need the provider {}; run `flightdeck providers` to list required providers", one_line(.0)
     )]
     Unneeded(String),
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-const UNTOLD: &str = "The index of the mirror is not written";
+const UNTOLD: &str = "Failed to write the mirror index";
 
 impl Job {
     /// Adds the packages of these platforms to a mirror and updates its indexes.
@@ -50,7 +50,11 @@ impl Job {
         // A mirror has archives only.
         let package = match package.await.map_err(|e| failed(e.to_string()))? {
             Some(Package::Packed(package)) => package,
-            _ => return Err(failed("its registry has no package of it".to_owned())),
+            _ => {
+                return Err(failed(
+                    "its registry has no package for this platform".to_owned(),
+                ));
+            }
         };
         (self.shared.tell)(Step::ProviderFetching {
             provider: self.address.to_string(),

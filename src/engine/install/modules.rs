@@ -66,7 +66,7 @@ impl<'a> Installer<'a> {
             Diagnostic::error(
                 "Unreadable modules manifest",
                 format!(
-                    "The manifest of the installed modules, {}, cannot be used: {why}. Remove the file: all modules are installed anew then.",
+                    "The manifest of the installed modules, {}, cannot be used: {why}. Remove the file to install all modules again.",
                     file.display()
                 ),
             )
@@ -161,7 +161,7 @@ impl<'a> Installer<'a> {
                 return told(
                     asked,
                     "Unreadable module directory",
-                    "A path is not fetched.".to_owned(),
+                    "A local path cannot be downloaded.".to_owned(),
                 );
             }
         };
@@ -179,7 +179,7 @@ impl<'a> Installer<'a> {
         let dir = expand(&to, &package.remote.subdir).or_else(|e| {
             let subdir = &package.remote.subdir;
             let detail = format!(
-                "The package of module \"{}\", {}, has no directory \"{subdir}\" that could be used: {e}.",
+                "The package of module \"{}\", {}, has no usable directory \"{subdir}\": {e}.",
                 asked.name,
                 fetch::redacted(&package.remote.package)
             );
@@ -203,7 +203,7 @@ impl<'a> Installer<'a> {
         let address = &package.remote.package;
         let failed = |why: String| {
             let detail = format!(
-                "The package of module \"{}\" could not be fetched from {}: {}.",
+                "Failed to download the package of module \"{}\" from {}: {}.",
                 asked.name,
                 fetch::redacted(address),
                 // The message of a failed program may end with a dot.
@@ -213,7 +213,7 @@ impl<'a> Installer<'a> {
         };
         // Ensures that the parent directories exist and are no links.
         if let Err(e) = place.create_parents().and_then(|()| place.remove_all()) {
-            return failed(format!("{} is in the way: {e}", to.display()));
+            return failed(format!("cannot replace {}: {e}", to.display()));
         }
         // A package with several calls is downloaded once.
         if let Some(other) = self.fetched.get(address).filter(|other| other.is_dir()) {
@@ -246,7 +246,7 @@ impl<'a> Installer<'a> {
         let located = self.services.module_location(&module.host, names, &text);
         let location = self.wait(located).or_else(|error| {
             let detail = format!(
-                "The registry {} does not say where version {text} of {} is: {error}.",
+                "The registry {} has no download location for version {text} of {}: {error}.",
                 module.host,
                 module.package()
             );
@@ -254,7 +254,7 @@ impl<'a> Installer<'a> {
         })?;
         let remote = RemoteModule::parse(&location.source).or_else(|error| {
             let detail = format!(
-                "The registry {} says that version {text} of {} is at \"{}\", which is no address of a package: {error}.",
+                "The registry {} returned an invalid package address for version {text} of {}, \"{}\": {error}.",
                 module.host,
                 module.package(),
                 fetch::redacted(&location.source)
@@ -264,7 +264,7 @@ impl<'a> Installer<'a> {
         // A registry must not make this machine read its own files.
         if remote.package.starts_with("file:") {
             let detail = format!(
-                "The registry {} names a path of this machine for {}, which is none of its business.",
+                "The registry {} returned a local path for {}, which is not allowed.",
                 module.host,
                 module.package()
             );
@@ -309,7 +309,7 @@ impl<'a> Installer<'a> {
             Some(version) => Ok(version.clone()),
             None => {
                 let detail = format!(
-                    "No version of {} that {} has is one of those that are wanted here. The newest there is {newest}.",
+                    "No version of {} in {} matches the version constraint. The newest version is {newest}.",
                     module.package(),
                     module.host
                 );
@@ -336,7 +336,7 @@ fn unlisted<T>(asked: &Asked<'_>, module: &RegistryModule, error: &FetchError) -
         );
         return told(asked, "Module not found", detail);
     }
-    let detail = format!("The versions of {package} could not be had from {host}: {error}.");
+    let detail = format!("Cannot list the versions of {package} from {host}: {error}.");
     told(asked, "Error accessing remote module registry", detail)
 }
 

@@ -40,7 +40,7 @@ pub(super) enum LinkError {
     #[error(transparent)]
     Unread(#[from] HashError),
     #[error(
-        "{} is {hash}, which is none of the hashes that the lock file has for this version; where another package is meant, take its block out of the lock file", package.display()
+        "the hash of {}, {hash}, is not in the lock file for this version; to use another package, remove its block from the lock file", package.display()
     )]
     Other { package: PathBuf, hash: String },
     #[error(transparent)]

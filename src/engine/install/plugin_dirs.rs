@@ -55,7 +55,7 @@ pub(super) fn alone(request: &Request, places: &mut Places) {
     let missing = all.iter().filter(|dir| !is_dir(&request.dir, dir));
     places.warnings.extend(missing.map(|dir| {
         format!(
-            "--plugin-dir names {}, which is no directory",
+            "--plugin-dir names {}, which is not a directory",
             dir.display()
         )
     }));

@@ -200,7 +200,7 @@ impl Job {
     pub(super) fn failed(&self, version: &Version, why: &str) -> Trouble {
         (
             FAILED,
-            format!("{} {version} could not be installed: {why}.", self.address),
+            format!("Failed to install {} {version}: {why}.", self.address),
         )
     }
 
@@ -223,7 +223,7 @@ impl Job {
             let package = package.map_err(|e| {
                 self.failed(
                     version,
-                    &format!("{} said: {e}", source.words(&self.address)),
+                    &format!("{} failed: {e}", source.words(&self.address)),
                 )
             })?;
             if let Some(package) = package {
@@ -234,7 +234,7 @@ impl Job {
         let Some(found) = found else {
             let asked: Vec<String> = from.iter().map(|s| s.words(&self.address)).collect();
             let why = format!(
-                "there is no package of it for {} in {}",
+                "no package for {} in {}",
                 self.shared.platform,
                 asked.join(", ")
             );
@@ -283,7 +283,7 @@ impl Job {
         if is_brought && let Err(source) = self.shared.places.record_taken(&h1) {
             // Only this record distinguishes it from the user's own packages.
             to.remove_all().ok();
-            let why = format!("its provenance cannot be recorded: {source}");
+            let why = format!("cannot record its provenance: {source}");
             return Err(self.failed(version, &why));
         }
         (self.shared.tell)(Step::ProviderInstalled {
@@ -294,7 +294,7 @@ impl Job {
         });
         let mut warnings = Vec::new();
         if let Some(signer) = signer.filter(|s| s.expired) {
-            warnings.push(format!("the key {} that signed it is expired", signer.key));
+            warnings.push(format!("the signing key {} is expired", signer.key));
         }
         let own: BTreeSet<String> = [h1.clone()].into_iter().chain(checked).collect();
         let before: BTreeSet<String> = allowed.into_iter().collect();
@@ -378,7 +378,7 @@ impl Job {
             }
             _ => Err(FetchError::Checksum {
                 what: to.display().to_string(),
-                why: "what is there is another package than the one that came; remove it if nobody needs what is changed there".to_owned(),
+                why: "a different package is already installed there; remove it if you do not need its changes".to_owned(),
             }),
         }
     }

@@ -41,7 +41,7 @@ pub(super) async fn providers(
     if !left.is_empty() {
         let names: Vec<String> = left.keys().map(ToString::to_string).collect();
         let detail = format!(
-            "TF_REATTACH_PROVIDERS or dev_overrides say where these providers are, and nothing is installed for them: {}.",
+            "TF_REATTACH_PROVIDERS or dev_overrides provide these providers, so nothing is installed for them: {}.",
             names.join(", ")
         );
         warnings.push(plain(Severity::Warning, "Development overrides", detail));
@@ -54,7 +54,7 @@ pub(super) async fn providers(
     if !there.is_empty() {
         let names: Vec<String> = there.keys().map(ProviderAddress::short).collect();
         let detail = format!(
-            "They are taken from where they lie, and nothing is installed for them: {}.",
+            "They are used from the plugin path, so nothing is installed for them: {}.",
             names.join(", ")
         );
         let summary = "Providers are on the plugin path";
@@ -74,7 +74,7 @@ pub(super) async fn providers(
     for (address, done) in &done {
         for warning in &done.warnings {
             let detail = format!("{address}: {warning}.");
-            warnings.push(plain(Severity::Warning, "A word about a provider", detail));
+            warnings.push(plain(Severity::Warning, "Provider warning", detail));
         }
     }
     keep(request, &before, &needs, &done, &tell, &mut warnings)?;
@@ -107,7 +107,7 @@ pub(super) fn locks(
     }
     if !twins.is_empty() {
         let detail = format!(
-            "These providers are taken in the versions that the lock file has for others of the same name: {}.",
+            "These providers use the locked versions of the providers with the same name in another registry: {}.",
             twins.join(", ")
         );
         let summary = "Dependency lock file entries automatically updated";
@@ -148,7 +148,7 @@ pub(super) async fn all(
             Some(Ok((address, Err(trouble)))) => drop(wrong.insert(address, trouble)),
             Some(Err(source)) => {
                 return Err(EngineError::Task {
-                    what: "installing the providers",
+                    what: "failed to install the providers",
                     source: Arc::new(source),
                 });
             }
@@ -164,7 +164,7 @@ pub(super) async fn all(
         let detail = match transformer {
             None => detail,
             Some(it) => format!(
-                "{detail} What has this id on the plugin path is a transformer, {}: {NO_TRANSFORMERS}.",
+                "{detail} The plugin with this id on the plugin path is a transformer, {}: {NO_TRANSFORMERS}.",
                 it.executable.display()
             ),
         };
@@ -203,7 +203,7 @@ fn keep(
         }
         // Further hashes of the same versions are no error.
         let detail =
-            "Further hashes of packages were found; with --lockfile=readonly they are not written.";
+            "More hashes of packages were found, but --lockfile=readonly prevents writing them.";
         let summary = "Lock file not updated";
         warnings.push(plain(Severity::Warning, summary, detail.to_owned()));
         return Ok(());
@@ -241,7 +241,7 @@ fn keep(
         .collect();
     if !lonely.is_empty() {
         let detail = format!(
-            "Of these providers the hash for this kind of machine alone is known: {}. On another kind the lock file refuses them; `flightdeck providers lock --platform=OS_ARCH` adds those for another.",
+            "Only hashes for this platform are known for these providers: {}. On other platforms the lock file does not match. Run `flightdeck providers lock --platform=OS_ARCH` to add hashes for a platform.",
             lonely.join(", ")
         );
         let summary = "Incomplete lock file information for providers";

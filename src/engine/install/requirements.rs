@@ -65,7 +65,7 @@ pub(super) fn needs(root: &Module, in_state: &BTreeSet<String>) -> (Needs, Vec<S
     });
     for address in needs.keys().filter(|a| a.namespace == "-") {
         wrong.push(format!(
-            "the state names the provider \"{}\" without a namespace, as very old versions did; say which one is meant with `flightdeck state replace-provider`",
+            "the state refers to the provider \"{}\" without a namespace, as very old versions did; set its full address with `flightdeck state replace-provider`",
             address.name
         ));
     }

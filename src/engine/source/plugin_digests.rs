@@ -39,38 +39,38 @@ impl PluginDigests {
         // Older versions recorded a plain digest, which is no JSON object.
         let Ok(Self(then)) = serde_json::from_str(recorded) else {
             return Some(
-                "an older version of flightdeck made it, which recorded the paths and times of plugins and not their contents"
+                "the stage is from an older version of flightdeck, which did not record the contents of plugins"
                     .to_owned(),
             );
         };
         for (address, (version, digest)) in &self.0 {
             let Some((version_then, digest_then)) = then.get(address) else {
                 return Some(format!(
-                    "the plugin {address} was not in use when the stage was made"
+                    "the plugin {address} was not used when the stage was made"
                 ));
             };
             if version != version_then {
                 let [now, then] = [version, version_then].map(|v| v.as_deref().unwrap_or("none"));
                 return Some(format!(
-                    "the plugin {address} has version {now}, and had {then} when the stage was made"
+                    "the plugin {address} has version {now}; the stage was made with version {then}"
                 ));
             }
             // Checked before the comparison, because two unreadable files are not known to be
             // equal.
             if [digest, digest_then].contains(&&UNREADABLE.to_owned()) {
                 return Some(format!(
-                    "the files of the plugin {address} cannot be read, so nothing shows that they are those that the stage was made with"
+                    "cannot read the files of the plugin {address}, so they cannot be compared with those of the stage"
                 ));
             }
             if digest != digest_then {
                 return Some(format!(
-                    "the plugin {address} has other contents than when the stage was made"
+                    "the files of the plugin {address} have changed since the stage was made"
                 ));
             }
         }
         let gone = then.keys().find(|address| !self.0.contains_key(*address))?;
         Some(format!(
-            "the plugin {gone} was in use when the stage was made, and is not now"
+            "the plugin {gone} was used when the stage was made, but is no longer used"
         ))
     }
 }
@@ -96,28 +96,28 @@ mod tests {
         for (now, expected) in [
             (
                 &[(d, Some("1.0.0"), "h1:z"), ("e", None, "sha256:y")][..],
-                "a.b/c/d has other contents than when the stage was made",
+                "a.b/c/d have changed since the stage was made",
             ),
             (
                 &[(d, Some("2.0.0"), "h1:x"), ("e", None, "sha256:y")],
-                "a.b/c/d has version 2.0.0, and had 1.0.0",
+                "a.b/c/d has version 2.0.0; the stage was made with version 1.0.0",
             ),
-            (&[(d, Some("1.0.0"), "h1:x")], "e was in use"),
+            (&[(d, Some("1.0.0"), "h1:x")], "e was used"),
             (
                 &[
                     (d, Some("1.0.0"), "h1:x"),
                     ("e", None, "sha256:y"),
                     ("f", None, "z"),
                 ],
-                "f was not in use",
+                "f was not used",
             ),
             (
                 &[(d, Some("1.0.0"), UNREADABLE), ("e", None, "sha256:y")],
-                "a.b/c/d cannot be read",
+                "cannot read the files of the plugin a.b/c/d",
             ),
             (
                 &[(d, Some("1.0.0"), "h1:x"), ("e", None, ATTACHED)],
-                "e has other contents",
+                "e have changed",
             ),
         ] {
             let difference = digests(now).difference(&recorded).expect(expected);

@@ -94,7 +94,7 @@ fn the_lock_file_gets_the_hashes_for_other_machines_and_keeps_what_it_has() {
     assert_eq!(w.read(LOCK), text);
     let none = run(&w, &server, &["providers", "lock", "acme/none"]).expect(1);
     assert!(
-        none.stderr.contains("needs no provider acme/none"),
+        none.stderr.contains("does not need the provider acme/none"),
         "{none:?}"
     );
     run(&w, &server, &["providers", "lock", "-platform=linux"]).expect(1);

@@ -33,7 +33,7 @@ fn get_has_the_modules_and_nothing_else() {
     w.write("main.tf", &main("9.0.0"));
     let none = run(&w, &server, &["get"]).expect(1);
     assert!(
-        none.stderr.contains("The newest there is 1.2.0"),
+        none.stderr.contains("The newest version is 1.2.0"),
         "{none:?}"
     );
 }

@@ -104,7 +104,7 @@ fn modules_come_from_a_registry_in_the_newest_version_that_is_wanted() {
         d["detail"]
             .as_str()
             .unwrap()
-            .contains("newest there is 1.2.0"),
+            .contains("newest version is 1.2.0"),
         "{d}"
     );
     assert_eq!(d["range"]["start"]["line"], 1);

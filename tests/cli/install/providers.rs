@@ -92,7 +92,7 @@ fn a_provider_comes_from_its_registry_signed_and_locked_and_is_used() {
     run(&w, &server, &["stage"]).expect(0);
     w.write("main.tf", &lab(host, ">= 2.0.0"));
     let none = error(run(&w, &server, &["init", "--upgrade", "--json"]));
-    assert!(none.contains("The newest is 1.2.0-beta1"), "{none}");
+    assert!(none.contains("The newest version is 1.2.0-beta1"), "{none}");
 }
 
 #[test]
@@ -146,9 +146,9 @@ fn what_is_not_what_it_should_be_is_not_installed() {
     server.answer(&archive("1.0.0"), Reply::bytes(package("1.0.0")).cut(7));
     fails("broke off after");
     server.answer(&download("1.0.0"), Reply::status(404));
-    fails("there is no package of it for");
+    fails("no package for");
     server.answer("/providers/acme/lab/versions", Reply::status(404));
-    fails("is not known");
+    fails("was not found in");
     server.answer("/.well-known/terraform.json", Reply::json(&json!({})));
     fails("has no registry of providers");
 }
@@ -241,7 +241,7 @@ fn mirrors_directories_and_the_cache_are_asked_as_the_cli_configuration_says() {
     let excluding = network.replace("url =", "exclude = [\"far.example.com/*/*\"]\n    url =");
     let told = error(with(&excluding, &[], &["init", "--json"]));
     assert!(told.contains("no place for it"), "{told}");
-    // An unpacked package in a directory is linked; a packed one is unpacked.
+    // A directory, unpacked: a link. Packed: unpacked.
     let folder = w.path().join("dir");
     let inner = format!("far.example.com/acme/lab/1.0.0/{}", platform());
     w.write(&format!("dir/{inner}/terraform-provider-lab_v1.0.0"), "x");
