@@ -30,13 +30,13 @@ fn deregistered_plugin_gets_no_further_call_and_its_successor_gets_the_queued_on
     let run = bench.deploy();
     assert_eq!(late_calls(&bench), Vec::<Value>::new());
     assert!(logs(&bench).contains("it has deregistered: it is not called any more"));
-    // The running call ended with its answer; the next process received the others.
+    // The running call ended with its answer, the others were made by the next process.
     assert_eq!(bench.calls("DeployResource").len(), 4, "{run:#?}");
     assert_eq!(bench.world().len(), 4, "{run:#?}");
     let state = bench.workspace.read("terraform.tfstate");
     assert_eq!(state.matches("\"index_key\"").count(), 4, "{state}");
     let told = run.diagnostics();
-    let unknown = "deployed, and whether it is stable is not known";
+    let unknown = "deployed, but its stability is unknown";
     let of_first = |d: &&Value| d["summary"] == unknown;
     assert_eq!(told.iter().filter(of_first).count(), 1, "{told:#?}");
     assert_eq!(run.code, Some(5), "{run:#?}");
@@ -73,6 +73,6 @@ fn incident_of_a_deregistered_plugin_says_that_it_deregistered() {
     bench.tell("troubles", "DeployResource deregister 1\n");
     let run = bench.deploy();
     let told = crashes(&run.stdout);
-    let cause = "it deregistered and went on running, so that it was ended";
+    let cause = "it deregistered without exiting and was killed";
     assert!(told.iter().any(|text| text.contains(cause)), "{run:#?}");
 }

@@ -17,7 +17,7 @@ fn the_newest_version_is_taken_unless_another_is_asked_for_and_the_rest_is_shown
     let root = bench.root().display().to_string();
     for line in [
         format!(
-            "registry.bluelink.dev/bluelink/fake from plugin path {root}: newest of 3 versions, before 1.9.0"
+            "registry.bluelink.dev/bluelink/fake from plugin path {root}: newest of 3 versions, preferred to 1.9.0"
         ),
         "provider bluelink/fake 1.10.0: used".to_owned(),
         format!("provider bluelink/fake 1.9.0: shadowed by 1.10.0 in {root}"),
@@ -50,7 +50,7 @@ fn the_newest_version_is_taken_unless_another_is_asked_for_and_the_rest_is_shown
     assert!(
         refused
             .stderr
-            .contains("the plugin path: 1.10.0, 1.9.0, nightly, which ~> 3.0 does not allow"),
+            .contains("the plugin path: 1.10.0, 1.9.0, nightly, not allowed by ~> 3.0"),
         "{refused:#?}"
     );
 }
@@ -70,7 +70,7 @@ fn version_that_the_constraint_refuses_gets_a_remedy_for_the_plugin_path() {
         // Output lines may be wrapped.
         let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
         for part in [
-            "1.0.0, which ~> 3.0 does not allow",
+            "1.0.0, not allowed by ~> 3.0",
             "change the version constraint in required_providers",
         ] {
             assert!(said.contains(part), "{command}: {part}: {run:#?}");
@@ -161,7 +161,7 @@ fn a_plugin_is_enough_where_nobody_says_which_provider_is_meant_and_none_other_h
     assert!(
         refused
             .stderr
-            .contains("could be meant; say which one in required_providers"),
+            .contains("match; set the source in required_providers"),
         "{refused:#?}"
     );
 }

@@ -84,7 +84,7 @@ fn what_cannot_be_read_is_not_taken_for_gone() {
     assert_ne!(run.code, Some(0));
     assert!(run.stderr.contains("the cloud is on fire"), "{run:#?}");
     assert!(
-        run.stderr.contains("Whether it is there is not known"),
+        run.stderr.contains("The object may or may not exist"),
         "{run:#?}"
     );
     assert_eq!(bench.stored("fake_box")["attributes"]["id"], "a-1");

@@ -107,7 +107,10 @@ fn a_destroy_that_the_plugin_did_not_carry_out_has_failed() {
     bench.deploy().expect(0);
     bench.tell("troubles", "Destroyed not 1\n");
     let run = bench.run(&["destroy", "--auto-approve"]).expect(5);
-    assert!(run.stdout.contains("it was not destroyed"), "{run:#?}");
+    assert!(
+        run.stdout.contains("the resource was not destroyed"),
+        "{run:#?}"
+    );
     assert_eq!(bench.stored("fake_box")["attributes"]["id"], "a-1");
 }
 
@@ -120,12 +123,12 @@ fn what_the_schema_does_not_allow_is_refused_before_anything_is_asked() {
         ("name = \"a\"\n  size = 1.5", "it must be a whole number"),
         (
             "name = \"a\"\n  colour = \"blue\"",
-            "\"blue\" is none of the values that are allowed: \"red\", \"green\"",
+            "\"blue\" is not one of the allowed values: \"red\", \"green\"",
         ),
         ("name = \"\"", "it must have at least 1 characters"),
         (
             "name = \"a\"\n  id = \"b\"",
-            "the plugin sets it; take it out of the configuration",
+            "the plugin sets this field; remove it from the configuration",
         ),
         ("size = 3", "name"),
         ("name = \"a\"\n  lid = 1", "lid"),
@@ -178,7 +181,7 @@ fn what_is_larger_than_plugins_take_is_not_sent() {
     let run = bench.run(&["validate"]);
     assert_ne!(run.code, Some(0));
     let said = format!("{}{}", run.stdout, run.stderr);
-    assert!(said.contains("and plugins take 4 MiB"), "{said}");
+    assert!(said.contains("but plugins accept at most 4 MiB"), "{said}");
     assert_eq!(bench.calls("CustomValidateResource").len(), 0);
 }
 
@@ -208,7 +211,7 @@ fn a_plugin_that_dies_in_use_is_launched_again_as_often_as_is_set() {
     assert_eq!(given_up["state"], "gave_up");
     let why = given_up["why"].as_str().unwrap();
     assert!(
-        why.starts_with("died once while it was in use, and is not launched again by itself"),
+        why.starts_with("crashed once and is not relaunched automatically"),
         "{why}"
     );
 }
@@ -227,7 +230,8 @@ fn a_provider_without_a_policy_has_the_one_that_is_set() {
     bench.set(name, "5");
     let run = bench.run(&["stage"]).expect(0);
     assert!(
-        run.stderr.contains(&format!("{name} is no retry policy")),
+        run.stderr
+            .contains(&format!("{name} is not a valid retry policy")),
         "{run:#?}"
     );
 }
@@ -247,7 +251,7 @@ fn launches_together_take_no_longer_than_either_variable_says() {
         assert!((1..=3).contains(&attempts.len()), "{family}: {plugin:#}");
         let words = format!("was given up after {} launches", attempts.len());
         assert!(run.stdout.contains(&words), "{words}: {run:#?}");
-        let words = "all launches together may take 900 ms (FLIGHTDECK_LAUNCH_TOTAL_MS)";
+        let words = "the limit for all launches together is 900 ms (FLIGHTDECK_LAUNCH_TOTAL_MS)";
         assert!(run.stdout.contains(words), "{run:#?}");
     }
 }
@@ -278,7 +282,7 @@ fn data_field_outside_the_schema_is_a_warning_and_is_not_kept() {
     );
     bench.tell("troubles", "Fetched outside 1\n");
     let run = bench.deploy().expect(0);
-    let wanted = "The plugin answered \"outside\", which the schema of fake/box does not have";
+    let wanted = "The plugin returned \"outside\", which is not in the schema of fake/box";
     assert!(summaries(&run).iter().any(|s| s == wanted), "{run:#?}");
     assert!(!bench.workspace.read("terraform.tfstate").contains("odd"));
 }

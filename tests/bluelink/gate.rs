@@ -150,9 +150,9 @@ fn an_object_of_the_state_is_looked_up_by_the_id_that_the_world_has_for_it() {
         (&all[1], "the state has no other/box whose id is \"nobody\""),
         (
             &all[2],
-            "no plugin that is in use here has a resource type \"other/nothing\"",
+            "no plugin in use has a resource type \"other/nothing\"",
         ),
-        (&all[3], "there is no instance \"elsewhere\" here"),
+        (&all[3], "unknown instance \"elsewhere\""),
     ] {
         assert!(answer.as_str().unwrap().contains(words), "{answer}");
     }
@@ -169,9 +169,9 @@ fn what_nobody_deploys_and_what_has_no_end_is_refused_to_the_plugin_in_words() {
     let bench =
         bench("try a deploy third/box x\na deploy fake/box loop\nloop deploy fake/box loop\n");
     let run = bench.deploy().expect(5);
-    let nobody = "no plugin that is in use here has a resource type \"third/box\"";
+    let nobody = "no plugin in use has a resource type \"third/box\"";
     assert_eq!(answers(&bench)[0], nobody);
-    let endless = "plugins deploy for each other without an end: 64 of them to \"fake/box\"";
+    let endless = "too many nested deploys between plugins: 64 up to \"fake/box\"";
     assert!(said(&run).contains(endless), "{}", said(&run));
     let operation = operation(&bench, "fake_box.a");
     let beside = operation["beside"].as_array().unwrap();
@@ -203,10 +203,10 @@ fn for_which_of_several_calls_something_is_must_be_told_and_be_under_way() {
     let (code, events) = deploy.end();
     assert_eq!(code, Some(0), "{events:#?}");
     let error = of("bare").unwrap()["error"].to_string();
-    let several = "for which of the 2 calls of bluelink/fake that are under way cannot be told";
+    let several = "2 calls of bluelink/fake are running, and the request does not name one of them";
     assert!(error.contains(several), "{error}");
     let error = of("late").unwrap()["error"].to_string();
-    let late = "no call of bluelink/fake that deploys or destroys something is under way for which it could be";
+    let late = "bluelink/fake has no running call that deploys or destroys a resource";
     assert!(error.contains(late), "{error}");
     let name = |address: &str| operation(&bench, address)["beside"][0]["name"].clone();
     assert_eq!(

@@ -65,7 +65,7 @@ fn s2_13_no_other_call_about_links_is_asked_again() {
     let run = bench.stage();
     assert_ne!(run.code, Some(0));
     assert!(
-        said(&run).contains("could not read what the link has made"),
+        said(&run).contains("could not read the intermediary resources of the link"),
         "{run:#?}"
     );
     assert_eq!(bench.calls(method).len(), before + 1);
@@ -88,7 +88,7 @@ fn a_create_that_fails_in_a_phase_is_told_kept_as_far_as_it_got_and_made_by_the_
             assert_eq!(counts(&staged), "create 1", "nothing of it is there");
         } else {
             assert!(
-                said(&run).contains("Done before it: link the resource at `from`"),
+                said(&run).contains("Completed before: link the resource at `from`"),
                 "{run:#?}"
             );
             let left = &["resource_b", "intermediaries"][at - 1..];
@@ -155,7 +155,7 @@ fn a_link_whose_end_failed_halfway_is_there_still_and_can_be_had_whole_or_not_at
         "{run:#?}"
     );
     assert!(
-        said(&run).contains("Done before it: unlink the resource at `from`"),
+        said(&run).contains("Completed before: unlink the resource at `from`"),
         "{run:#?}"
     );
     assert!(bench.world()[0]["labels"]["linked"].is_null());
@@ -282,8 +282,8 @@ fn destroy_that_fails_in_its_last_phase_says_what_it_could_not_remove() {
     let run = bench.run(&["destroy", "--auto-approve"]).expect(5);
     let words = said(&run);
     assert!(
-        words.contains("could not remove what is between the two"),
+        words.contains("could not remove the intermediary resources"),
         "{words}"
     );
-    assert!(!words.contains("could not make"), "{words}");
+    assert!(!words.contains("could not set up"), "{words}");
 }

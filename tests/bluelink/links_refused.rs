@@ -110,7 +110,7 @@ fn annotations_are_those_of_the_kind_of_link() {
         ),
         (
             "{ \"fake.link.mode\" = \"both\" }",
-            "fake.link.mode is to be one of \"read\", \"write\"",
+            "fake.link.mode must be one of \"read\", \"write\"",
         ),
     ] {
         let link = LINK.replace("b\n}", &format!("b\n  annotations = {annotations}\n}}"));
@@ -191,7 +191,7 @@ fn a_resource_of_a_type_that_is_called_link_is_one_of_its_own_provider() {
     );
     let ours = "resource \"link\" \"ab\" {\n  provider = fake\n  from     = \"fake_box.a\"\n  to       = \"fake_box.b\"\n}\n";
     let text = refused(&bench(&format!("{A}{B}{ours}")));
-    assert!(text.contains("Links have a block of their own"), "{text}");
+    assert!(text.contains("Links need a link block"), "{text}");
 }
 
 #[test]

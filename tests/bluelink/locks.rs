@@ -87,7 +87,7 @@ fn s2_11_who_would_wait_for_ever_is_refused_at_once_and_both_are_told() {
         (&json!("failed"), &json!("done"))
     );
     let words = format!(
-        "the lock on {lacks:?} is refused: {0} would wait for ever: for the lock on {lacks:?}, held by {1}, which waits for the lock on {has:?}, held by {0}",
+        "the lock on {lacks:?} is refused: {0} would deadlock: it would wait for the lock on {lacks:?}, held by {1}, which waits for the lock on {has:?}, held by {0}",
         lost["address"].as_str().unwrap(),
         won["address"].as_str().unwrap()
     );
@@ -102,9 +102,8 @@ fn s2_11_who_would_wait_for_ever_is_refused_at_once_and_both_are_told() {
         .iter()
         .rfind(|e| is_in_line(e, won["address"].as_str().unwrap()));
     let line = line.unwrap()["waits_for"].as_str().unwrap();
-    let meanwhile = format!(
-        "asked for the lock on {lacks:?} meanwhile and was refused, as they would have waited for each other"
-    );
+    let meanwhile =
+        format!("requested the lock on {lacks:?} and was refused to prevent a deadlock");
     assert!(line.contains(&meanwhile), "{line}");
 }
 
@@ -142,7 +141,7 @@ fn nobody_waits_for_a_lock_for_longer_than_there_is_time() {
     let refused = answer(&bench, "b", &["lock", "roles"]).unwrap();
     assert_eq!(
         refused["error"],
-        "the lock on \"roles\" was not given: it was not free within 200 ms (lock on \"roles\", held by fake_box.a)"
+        "failed to acquire the lock on \"roles\": it was not released within 200 ms (lock on \"roles\", held by fake_box.a)"
     );
     bench.tell("refused", "");
     let (code, events) = deploy.end();
@@ -173,13 +172,13 @@ fn a_call_has_its_lock_however_often_it_asks_and_so_has_what_is_done_for_it() {
         true
     );
     let refused = answer(&bench, "a", &["lock", "roles", "another"]).unwrap();
-    let own = "fake_box.a (another) would wait for ever: for the lock on \"roles\", held by fake_box.a (link)";
+    let own = "fake_box.a (another) would deadlock: it would wait for the lock on \"roles\", held by fake_box.a (link)";
     assert!(
         refused["error"].to_string().replace('\\', "").contains(own),
         "{refused}"
     );
     let refused = answer(&bench, "second", &["lock", "roles", "another"]).unwrap();
-    let behind = "held by fake_box.a (link), which waits for a call that it asked for";
+    let behind = "held by fake_box.a (link), which waits for a call made on its behalf";
     assert!(refused["error"].to_string().contains(behind), "{refused}");
     let ends: Vec<Value> = told(&events)
         .into_iter()

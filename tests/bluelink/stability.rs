@@ -51,8 +51,8 @@ fn update_that_does_not_become_stable_keeps_computed_values_and_is_looked_at_aga
         ("unexpected 1", "the cloud is on fire"),
         ("bad-input 1", "the box is too red; the lid is loose"),
         ("transient 2", "retryable error: throttled by the cloud"),
-        ("crash 1", "deployed, and whether it is stable is not known"),
-        ("hang 1", "deployed, and whether it is stable is not known"),
+        ("crash 1", "deployed, but its stability is unknown"),
+        ("hang 1", "deployed, but its stability is unknown"),
     ];
     for (trouble, summary) in table {
         let mut bench = bench();

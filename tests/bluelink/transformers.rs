@@ -90,7 +90,8 @@ fn one_that_gives_up_is_shown_with_its_reason_and_is_in_nobodys_way() {
     assert_eq!(it["state"]["state"], "gave_up");
     assert_eq!(attempts(&it).len(), 5, "five launches in all");
     let why = it["state"]["why"].as_str().unwrap();
-    let words = "the process ended before its registration: exit code 3; its last words: no licence was found";
+    let words =
+        "the process ended before its registration: exit code 3; last output: no licence was found";
     assert!(why.contains(words), "{why}");
     let kept = bench.run(&["doctor", "--json"]);
     let told = "bluelink/run did not come up when it was launched last (5 attempts)";
@@ -118,25 +119,25 @@ fn the_wrong_kind_and_a_missing_name_are_refused_in_words_and_other_tries_are_ma
             "faults",
             "provider\n",
             ("incompatible", "plugin_type", 1),
-            "installed as a transformer, it registers as a provider; put it where it belongs, or install a transformer there",
+            "installed as a transformer, but it registered as a provider; move it to the right directory, or install a transformer there",
         ),
         (
             "faults",
             "wrong-id\n",
             ("incompatible", "registered_as_another", 1),
-            "installed as bluelink/run, it calls itself somebody/else",
+            "installed as bluelink/run, but it registered as somebody/else",
         ),
         (
             "transform",
             "",
             ("gave_up", "transform_name", 5),
-            "asked for its transform name, it refused: an answer with nothing in it",
+            "it refused the request for its transform name: an empty answer",
         ),
         (
             "troubles",
             "GetTransformName unexpected 9\n",
             ("gave_up", "transform_name", 5),
-            "asked for its transform name, it refused: the cloud is on fire",
+            "it refused the request for its transform name: the cloud is on fire",
         ),
     ];
     for (name, text, (state, kind, launches), words) in table {
@@ -164,7 +165,7 @@ fn a_configuration_that_names_one_is_told_that_it_is_a_transformer() {
     add(&bench, PLACE, "bluelink/run");
     let path = file(&bench, "plugin").display().to_string();
     let words = format!(
-        "the provider bluelink/run (any version) was not found: what has this id is a transformer, {path}, and {UNUSABLE}; take it out of required_providers"
+        "the provider bluelink/run (any version) was not found: the plugin with this id is a transformer, {path}, and {UNUSABLE}; remove it from required_providers"
     );
     let staged = bench.run(&["stage"]).expect(3);
     let told = staged.stderr.replace('\n', " ");
@@ -182,7 +183,7 @@ fn a_configuration_that_names_one_is_told_that_it_is_a_transformer() {
     let init = bench.run(&["init"]).expect(1);
     let told = init.stderr.replace('\n', " ");
     let words =
-        format!("What has this id on the plugin path is a transformer, {path}: {UNUSABLE}.");
+        format!("The plugin with this id on the plugin path is a transformer, {path}: {UNUSABLE}.");
     assert!(told.contains(&words), "{told}");
     bench.unset("TF_CLI_CONFIG_FILE");
     // Without `required_providers`, the local name may mean another provider.

@@ -182,7 +182,7 @@ async fn one_that_deregisters_is_launched_again_and_a_newer_version_takes_its_pl
     assert!(is_gone(again.pid.unwrap().into()), "the older one is left");
     engine.shutdown().await;
     assert!(
-        logs(&bench).contains("it has deregistered: it is not called any more"),
+        logs(&bench).contains("the plugin has deregistered and receives no further calls"),
         "its log says so"
     );
 }
@@ -201,7 +201,7 @@ async fn functions_are_called_for_one_and_the_rest_it_is_refused_in_words() {
     let it = seen(&engine, "it is answered", said).await;
     let line = it.last_line.unwrap();
     let words =
-        "no call of the transformer bluelink/run that deploys or destroys something is under way";
+        "the transformer bluelink/run has no running call that deploys or destroys a resource";
     assert!(line.contains(words), "{line}");
     engine.shutdown().await;
     let log = logs(&bench);

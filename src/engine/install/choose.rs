@@ -7,7 +7,7 @@ use semver::Version;
 use std::collections::BTreeSet;
 
 const UNKNOWN: &str = "Failed to query available provider packages";
-const UNFIT: &str = "Locked provider version does not fit";
+const UNFIT: &str = "Locked provider version does not match";
 
 impl Job {
     /// The locked version, else the newest allowed one with the list of each source.

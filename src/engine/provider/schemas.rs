@@ -82,7 +82,7 @@ impl Schemas {
 impl Entry {
     fn get(&self, name: &str) -> &Schema {
         self.schema.get_or_init(|| match &self.raw {
-            Some((raw, read)) => Box::new(read(raw, name).expect("it was read when it came")),
+            Some((raw, read)) => Box::new(read(raw, name).expect("decoded once when it arrived")),
             None => Box::default(),
         })
     }

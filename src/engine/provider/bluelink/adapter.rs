@@ -95,7 +95,7 @@ impl BluelinkProvider {
         A: Reply,
         A::Good: Send,
     {
-        let what = (method, path, "could not do it");
+        let what = (method, path, "could not complete the call");
         heard::<A>((&self.lane, &self.wire), what, call, request, || ()).await
     }
 }
@@ -167,9 +167,12 @@ impl Provider for BluelinkProvider {
             Ok(state) => (state, Vec::new()),
             Err(why) => {
                 let detail = format!(
-                    "Bluelink's plugins cannot upgrade a state, and its values do not fit the schema of this version: {why}. Use the version that it was made with, or import the object again."
+                    "The state does not match the schema of this plugin version, and Bluelink plugins cannot upgrade a state: {why}. Use the plugin version that wrote the state, or import the object again."
                 );
-                let wrong = ProviderDiagnostic::error("The state does not fit the plugin", detail);
+                let wrong = ProviderDiagnostic::error(
+                    "State does not match the schema of the plugin",
+                    detail,
+                );
                 (Value::null(wanted), vec![wrong])
             }
         };
@@ -200,9 +203,8 @@ impl Provider for BluelinkProvider {
                 }
                 Err(Fault::Call(error)) => return Err(error),
                 Err(Fault::Said(said)) => {
-                    let mut said = said.diagnostic("could not read it");
-                    said.detail +=
-                        ". Whether it is there is not known: some plugins say so of what is gone.";
+                    let mut said = said.diagnostic("could not read the object");
+                    said.detail += ". The object may or may not exist: some plugins return this error for a deleted object.";
                     answer(request.current, vec![said])
                 }
             },
@@ -273,7 +275,7 @@ impl Provider for BluelinkProvider {
         ctx: &CallContext,
     ) -> Result<ImportResponse, ProviderError> {
         if request.type_name == LINK {
-            let detail = "What a plugin keeps of a link it alone can say, and there is no call by which it could be asked. Deploy the link: what is as it should be is for the plugin to find.";
+            let detail = "The plugin protocol has no call to read a link. Deploy the link instead: the plugin determines which parts of it already exist.";
             let wrong = ProviderDiagnostic::error("Links cannot be imported", detail);
             return Ok(ImportResponse {
                 imported: Vec::new(),
@@ -298,7 +300,7 @@ impl Provider for BluelinkProvider {
             Ok(seen) => seen,
             Err(Fault::Call(error)) => return Err(error),
             Err(Fault::Said(said)) => {
-                diagnostics.push(said.diagnostic("could not read it"));
+                diagnostics.push(said.diagnostic("could not read the object"));
                 null
             }
         };
@@ -311,10 +313,10 @@ impl Provider for BluelinkProvider {
         let found = !imported.state.is_null();
         if !found && diagnostics.is_empty() {
             let detail = format!(
-                "The plugin knows no {} with the {} {:?}.",
+                "The plugin found no {} with the {} {:?}.",
                 of.wire, of.id_field, request.id
             );
-            diagnostics.push(ProviderDiagnostic::error("There is no such object", detail));
+            diagnostics.push(ProviderDiagnostic::error("Object not found", detail));
         }
         Ok(ImportResponse {
             imported: found.then_some(imported).into_iter().collect(),
@@ -363,7 +365,10 @@ impl Provider for BluelinkProvider {
                 object.map_err(|what| self.wire.undecodable(method, what))?
             }
             Err(Fault::Call(error)) => return Err(error),
-            Err(Fault::Said(said)) => (config, vec![said.diagnostic("could not read it")]),
+            Err(Fault::Said(said)) => (
+                config,
+                vec![said.diagnostic("could not read the data source")],
+            ),
         };
         Ok(DataResponse { state, diagnostics })
     }

@@ -21,8 +21,8 @@ pub(super) fn check(node: &Node, config: &Value) -> Vec<ProviderDiagnostic> {
 
 fn walk(node: &Node, config: &Value, at: &Path, hidden: bool, wrong: &mut Vec<ProviderDiagnostic>) {
     if node.computed && !(config.is_known() && config.is_null()) {
-        let why = "the plugin sets it; take it out of the configuration";
-        let problem = ProviderDiagnostic::error("A field that cannot be set", why);
+        let why = "the plugin sets this field; remove it from the configuration";
+        let problem = ProviderDiagnostic::error("Read-only field", why);
         return wrong.push(problem.at(at.clone()));
     }
     if !config.is_known() || config.is_null() {
@@ -35,7 +35,7 @@ fn walk(node: &Node, config: &Value, at: &Path, hidden: bool, wrong: &mut Vec<Pr
         length(node, config),
         pattern(node, config),
     ] {
-        let problem = why.map(|why| ProviderDiagnostic::error("Invalid value for a field", why));
+        let problem = why.map(|why| ProviderDiagnostic::error("Invalid field value", why));
         wrong.extend(problem.map(|p| p.at(at.clone())));
     }
     let members = config
@@ -73,18 +73,18 @@ fn allowed(node: &Node, config: &Value, hidden: bool) -> Option<String> {
     let all = node.allowed_values.iter().filter_map(|n| n.scalar.as_ref());
     let all: Vec<String> = all.map(|s| shown(&decode_scalar(s))).collect();
     let what = match hidden {
-        true => "it".to_owned(),
+        true => "the value".to_owned(),
         false => shown(config),
     };
     Some(format!(
-        "{what} is none of the values that are allowed: {}",
+        "{what} is not one of the allowed values: {}",
         all.join(", ")
     ))
 }
 
 fn shown(value: &Value) -> String {
     let json = cty::json::to_json_value(value);
-    json.map_or_else(|_| "it".to_owned(), |json| json.to_string())
+    json.map_or_else(|_| "the value".to_owned(), |json| json.to_string())
 }
 
 fn bounds(node: &Node, config: &Value) -> Option<String> {

@@ -100,7 +100,7 @@ impl Caller {
             };
             if !field.allowed_values.is_empty() && !field.allowed_values.contains(&said) {
                 let text = format!(
-                    "{name} must be one of the {} values that the plugin allows",
+                    "{name} must be one of the {} values allowed by the plugin",
                     field.allowed_values.len()
                 );
                 let at = Path::root().attr(name.as_str());
@@ -111,7 +111,7 @@ impl Caller {
         let known =
             |name: &String| self.config.allow_additional_fields || self.template(name).is_some();
         for (name, _) in others(config).into_iter().filter(|(name, _)| !known(name)) {
-            let text = format!("the plugin has no value named {name}");
+            let text = format!("the plugin has no setting named {name}");
             let at = Path::root().attr(VARIABLES);
             wrong.push(ProviderDiagnostic::error("Invalid provider configuration", text).at(at));
         }

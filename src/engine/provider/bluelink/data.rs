@@ -100,7 +100,7 @@ impl DataDefinition {
             let Some(known) = self.filters.get(&field) else {
                 let names: Vec<&str> = self.filters.keys().map(String::as_str).collect();
                 let detail = format!(
-                    "{field:?} is no field to filter by; there are {}.",
+                    "{field:?} is not a filter field. Filter fields: {}.",
                     names.join(", ")
                 );
                 wrong.push(problem(detail, at.attr("field")));
@@ -109,7 +109,7 @@ impl DataDefinition {
             let operators = &known.supported_operators;
             if let Some(operator) = text(&filter, "operator").filter(|o| !operators.contains(o)) {
                 let detail = format!(
-                    "{field} cannot be compared by {operator:?}, but by {}.",
+                    "{field} does not support the operator {operator:?}. Supported operators: {}.",
                     operators.join(", ")
                 );
                 wrong.push(problem(detail, at.attr("operator")));
@@ -118,7 +118,7 @@ impl DataDefinition {
                 .iter()
                 .find(|(_, other)| known.conflicts_with.contains(other));
             if let Some((_, other)) = other {
-                let detail = format!("{field} and {other} cannot be filtered by at once.");
+                let detail = format!("{field} and {other} cannot be used in filters together.");
                 wrong.push(problem(detail, at.clone()));
             }
             fields.push((index, field));
@@ -229,10 +229,10 @@ impl DataDefinition {
             severity: Severity::Warning,
             ..ProviderDiagnostic::error(
                 format!(
-                    "The plugin answered {name:?}, which the schema of {} does not have",
+                    "The plugin returned {name:?}, which is not in the schema of {}",
                     self.wire
                 ),
-                "The value is not kept. This is a bug in the plugin; report it there.",
+                "The value is discarded. This is a bug in the plugin; report it to its authors.",
             )
         };
         let warnings = outside.into_iter().map(warning).collect();

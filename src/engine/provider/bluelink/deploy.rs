@@ -78,7 +78,7 @@ impl BluelinkProvider {
                 Err(Fault::Call(error)) => return Err(error),
                 Err(Fault::Said(said)) => {
                     // What there was is there still; of what was to be, nothing is known to be.
-                    let said = said.diagnostic("could not deploy it");
+                    let said = said.diagnostic("could not deploy the resource");
                     return Ok(answer(Some(request.prior), kept.bytes(), vec![said]));
                 }
             }
@@ -158,11 +158,9 @@ impl BluelinkProvider {
     ) -> Result<ApplyResponse, ProviderError> {
         let named = self.named(of, &request.private, ctx);
         let Some(state) = self.state(of, &named, &request.prior) else {
-            let detail = "The state has no value of it, and plugins cannot tell what is meant then. If it is gone, take it out of the state with `flightdeck state rm`.";
-            let wrong = ProviderDiagnostic::error(
-                "nothing is known by which it could be destroyed",
-                detail,
-            );
+            let detail = "The state has no values of the object, so the plugin cannot identify it. If the object no longer exists, run `flightdeck state rm` to remove it from the state.";
+            let wrong =
+                ProviderDiagnostic::error("cannot destroy an object without stored values", detail);
             return Ok(answer(Some(request.prior), request.private, vec![wrong]));
         };
         let wire = DestroyResourceRequest {
@@ -184,11 +182,12 @@ impl BluelinkProvider {
                 return Ok(answer(Some(gone), Bytes::new(), Vec::new()));
             }
             Ok(_) => {
-                let detail = "The plugin answered that it has not destroyed it, and not why; its log may tell.";
-                ProviderDiagnostic::error("it was not destroyed", detail).from_call(Some(method))
+                let detail = "The plugin reported that it did not destroy the resource, without a reason; check its log.";
+                ProviderDiagnostic::error("the resource was not destroyed", detail)
+                    .from_call(Some(method))
             }
             Err(Fault::Call(error)) => return Err(error),
-            Err(Fault::Said(said)) => said.diagnostic("could not destroy it"),
+            Err(Fault::Said(said)) => said.diagnostic("could not destroy the resource"),
         };
         Ok(answer(Some(request.prior), request.private, vec![wrong]))
     }

@@ -51,7 +51,7 @@ impl BluelinkProvider {
             name: name.to_owned(),
         })?;
         if let Some(most) = callable.most().filter(|most| arguments.len() > *most) {
-            let text = format!("it takes {most} arguments at most");
+            let text = format!("too many arguments: the function takes at most {most}");
             return Ok(wrong(Some(most), text));
         }
         let mut all = Vec::with_capacity(arguments.len());
@@ -81,15 +81,16 @@ impl BluelinkProvider {
             Err(Fault::Said(said)) => {
                 return Ok(wrong(
                     None,
-                    said.diagnostic("could not work it out").summary,
+                    said.diagnostic("could not evaluate the function").summary,
                 ));
             }
         };
         // It is there always; a name is in it where the result is a function.
         if let Some(function) = result.function_info.filter(|f| !f.function_name.is_empty()) {
             let name = function.function_name;
-            let text =
-                format!("it answered the function {name}, and a configuration has no such values");
+            let text = format!(
+                "it returned the function {name}, but configurations have no function values"
+            );
             return Ok(wrong(None, text));
         }
         let read = || -> Result<Value, Unfit> {

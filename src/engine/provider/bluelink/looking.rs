@@ -47,7 +47,7 @@ impl BluelinkProvider {
             Ok(complete) => Ok(complete.diagnostics.iter().filter_map(told).collect()),
             Err(Fault::Call(ProviderError::Unsupported { .. })) => Ok(Vec::new()),
             Err(Fault::Call(error)) => Err(error),
-            Err(Fault::Said(said)) => Ok(vec![said.diagnostic("could not check it")]),
+            Err(Fault::Said(said)) => Ok(vec![said.diagnostic("could not validate the resource")]),
         }
     }
 
@@ -77,7 +77,9 @@ impl BluelinkProvider {
             Ok(complete) => Ok(complete.diagnostics.iter().filter_map(told).collect()),
             Err(Fault::Call(ProviderError::Unsupported { .. })) => Ok(Vec::new()),
             Err(Fault::Call(error)) => Err(error),
-            Err(Fault::Said(said)) => Ok(vec![said.diagnostic("could not check it")]),
+            Err(Fault::Said(said)) => {
+                Ok(vec![said.diagnostic("could not validate the data source")])
+            }
         }
     }
 

@@ -68,14 +68,15 @@ impl Spec {
                     }
                     put(&mut self.node, &steps, value);
                 }
-                (_, Some(_)) => self.warn(&path, "which its schema leaves to the configuration"),
-                _ => self.warn(&path, "which its schema does not have"),
+                (_, Some(_)) => self.warn(&path, "which only the configuration may set"),
+                _ => self.warn(&path, "which is not in its schema"),
             }
         }
     }
 
     fn warn(&mut self, path: &str, why: &str) {
-        let detail = format!("It is not kept; this is an error of the plugin. The path is {path}.");
+        let detail =
+            format!("The value is discarded; this is a bug in the plugin. The path is {path}.");
         self.warnings.push(ProviderDiagnostic {
             severity: Severity::Warning,
             ..ProviderDiagnostic::error(format!("The plugin set {path}, {why}"), detail)

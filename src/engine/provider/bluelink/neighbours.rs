@@ -67,7 +67,7 @@ impl Neighbours {
         let place = self.places.clone().try_acquire_owned();
         place.map_err(|_| {
             refused(format!(
-                "{AT_A_TIME} calls between plugins are under way already"
+                "{AT_A_TIME} calls between plugins are already running"
             ))
         })
     }
@@ -121,13 +121,11 @@ impl Neighbours {
         match (own, &have[..]) {
             (Some(own), _) => Ok(own.clone()),
             (None, [one]) => Ok((*one).clone()),
-            (None, []) => Err(refused(format!(
-                "no plugin that is in use here has a {what}"
-            ))),
+            (None, []) => Err(refused(format!("no plugin in use has a {what}"))),
             (None, several) => {
                 let ids: Vec<&str> = several.iter().map(|n| n.id.as_str()).collect();
                 Err(refused(format!(
-                    "the {what} is one of several plugins ({}): which is meant cannot be told",
+                    "several plugins have the {what}, so the request is ambiguous: {}",
                     ids.join(", ")
                 )))
             }
@@ -159,7 +157,7 @@ impl Neighbours {
             .collect();
         if chain.len() >= DEEP {
             return Err(refused(format!(
-                "functions call each other without an end: {} of them to {function:?}",
+                "too many nested function calls: {} up to {function:?}",
                 chain.len()
             )));
         }
@@ -185,7 +183,11 @@ impl Neighbours {
             deadline: Some(self.gate.settings.between_plugins),
             ..CallContext::default()
         };
-        let call = (Method::CallFunction, CALL, "could not work it out");
+        let call = (
+            Method::CallFunction,
+            CALL,
+            "could not evaluate the function",
+        );
         let answer = made::<FunctionCallResponse>(&who, call, &ctx, request, || ()).await;
         answer.map_err(Unmade::told)
     }
@@ -281,7 +283,7 @@ where
         (_, Some(answered @ Err(_))) | (Ok(_), Some(answered)) => answered,
         (Err(error), _) => Err(Fault::Call(error)),
         (Ok(_), None) => {
-            let what = "there is no answer".to_owned();
+            let what = "the plugin returned no answer".to_owned();
             Err(Fault::Call(wire.undecodable(method, what)))
         }
     }

@@ -151,7 +151,7 @@ pub(super) fn provider(said: &ConfigDefinition) -> Schema {
         others.sort_unstable();
         let mut more = Attribute::optional(Type::map(Type::String));
         more.sensitive = said.fields.values().any(|f| f.secret);
-        more.description = format!("further values by name: {}", others.join(", "));
+        more.description = format!("additional values by name: {}", others.join(", "));
         attributes.entry(VARIABLES.into()).or_insert(more);
     }
     Schema::new(

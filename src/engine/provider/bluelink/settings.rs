@@ -98,7 +98,7 @@ fn retries() -> Option<Policy> {
     let (name, text) = said("DEFAULT_RETRY_POLICY", "BLUEPRINTS")?;
     Policy::of_setting(&text)
         .inspect_err(|error| {
-            tracing::warn!(%error, "{name} is no retry policy and is left out of account");
+            tracing::warn!(%error, "{name} is not a valid retry policy and is ignored");
         })
         .ok()
 }

@@ -50,7 +50,7 @@ impl Callable {
 /// Why they cannot.
 pub(super) fn callable(of: &FunctionDefinition) -> Result<Callable, &'static str> {
     if of.internal {
-        return Err("it is for the plugin itself");
+        return Err("it is internal to the plugin");
     }
     let all = of.parameters.iter().enumerate();
     let declared = all.map(|(index, said)| declared(index, said));
@@ -61,7 +61,7 @@ pub(super) fn callable(of: &FunctionDefinition) -> Result<Callable, &'static str
         .count();
     let (first, rest) = declared.split_at(needed);
     if rest.iter().any(|d| !d.optional && !d.variadic) {
-        return Err("a parameter that may be left out stands before one that may not");
+        return Err("an optional parameter precedes a required one");
     }
     let variadic = match rest {
         [] => None,
@@ -110,7 +110,7 @@ fn parts(of: &Parameter) -> Result<Parts<'_>, &'static str> {
         Parameter::MapParameter(p) => parts!(p, Type::map(ty(p.element_type.as_ref())?)),
         Parameter::ObjectParameter(p) => parts!(p, ty(p.object_value_type.as_ref())?),
         Parameter::AnyParameter(p) => parts!(p, Type::Dynamic),
-        Parameter::VariadicParameter(p) if p.named => return Err("its arguments have names"),
+        Parameter::VariadicParameter(p) if p.named => return Err("its arguments are named"),
         Parameter::VariadicParameter(p) => {
             let ty = match p.single_type {
                 true => ty(p.r#type.as_ref())?,
@@ -120,14 +120,14 @@ fn parts(of: &Parameter) -> Result<Parts<'_>, &'static str> {
             ("", label, ty, about, p.allow_null_value, false)
         }
         Parameter::FunctionTypeParameter(_) => {
-            return Err("it takes a function, and a configuration has no such values");
+            return Err("it takes a function as an argument");
         }
     })
 }
 
 fn declared(index: usize, said: &Said) -> Result<Declared, &'static str> {
     let parameter = said.parameter.as_ref();
-    let parameter = parameter.ok_or("the kind of a parameter is not known here")?;
+    let parameter = parameter.ok_or("a parameter has an unknown kind")?;
     let (name, label, ty, about, allow_null, optional) = parts(parameter)?;
     let name = match (name.is_empty(), label.is_empty()) {
         (false, _) => name.to_owned(),
@@ -156,9 +156,9 @@ fn returns(of: &FunctionDefinition) -> Result<Type, &'static str> {
         Some(Return::ObjectReturn(r)) => ty(r.object_value_type.as_ref())?,
         Some(Return::AnyReturn(_)) => Type::Dynamic,
         Some(Return::FunctionTypeReturn(_)) => {
-            return Err("it answers a function, and a configuration has no such values");
+            return Err("it returns a function");
         }
-        None => return Err("what it answers is not said"),
+        None => return Err("it has no return type"),
     };
     Ok(whole.without_optional())
 }
@@ -189,7 +189,7 @@ fn ty(kind: Option<&impl Borrow<Kind>>) -> Result<Type, &'static str> {
         }
         ValueTypeDefinition::AnyValueType(_) => Type::Dynamic,
         ValueTypeDefinition::FunctionValueType(_) => {
-            return Err("it deals in functions, and a configuration has no such values");
+            return Err("it uses function types");
         }
     })
 }

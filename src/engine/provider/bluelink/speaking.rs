@@ -272,7 +272,7 @@ fn callables(all: &BTreeMap<String, FunctionDefinition>) -> BTreeMap<String, Cal
     let some = named.filter_map(|(name, of)| match callable(of) {
         Ok(callable) => Some((name.clone(), callable)),
         Err(why) => {
-            tracing::debug!(function = %name, why, "configurations cannot call it");
+            tracing::debug!(function = %name, why, "function is not available in configurations");
             None
         }
     });
@@ -319,9 +319,9 @@ async fn definition(wire: &Wire, kind: String) -> Result<Definition, ProviderErr
 
 fn provider_schema(said: &Said, functions: &BTreeMap<String, Callable>) -> ProviderSchema {
     let doubles = said.doubles.iter().map(|kind| {
-        let summary = format!("The type {kind} cannot be used");
+        let summary = format!("Unusable resource type {kind}");
         let detail = format!(
-            "In a configuration it would be {}, which is another type's name.",
+            "Its name in configurations, {}, is already the name of another type.",
             type_name(kind)
         );
         ProviderDiagnostic {

@@ -108,12 +108,12 @@ impl BluelinkProvider {
             // A plugin that is older than this call cannot tell.
             Err(Fault::Call(ProviderError::Unsupported { .. })) => Ok(true),
             Err(Fault::Call(error)) => {
-                let summary = "deployed, and whether it is stable is not known";
+                let summary = "deployed, but its stability is unknown";
                 let failure = ProviderDiagnostic::error(summary, format!("{error}."));
                 Err(failure.from_call(Some(method)))
             }
             Err(Fault::Said(said)) => {
-                let doing = "deployed it, and could not say whether it is stable";
+                let doing = "deployed the resource, but could not report its stability";
                 let mut failure = said.diagnostic(doing);
                 failure.detail.push('.');
                 Err(failure)
@@ -164,14 +164,14 @@ impl BluelinkProvider {
             (Ok(true), Unstable::Updated) => None,
             (Ok(true), Unstable::Created) => Some((
                 "the object has become stable",
-                "Its creation was not known to have succeeded, so that it is tainted and is replaced by the next deploy. Run `flightdeck state untaint ADDRESS` to keep it.".to_owned(),
+                "Its creation was not confirmed as successful, so it is tainted and the next deploy replaces it. Run `flightdeck state untaint ADDRESS` to keep it.".to_owned(),
             )),
             (Ok(false), _) => Some((
                 "the object is not stable yet",
-                "The plugin says so since its last deploy. The next deploy waits for it again.".to_owned(),
+                "The plugin has not reported it as stable since its last deploy. The next deploy waits for it again.".to_owned(),
             )),
             (Err(failure), _) => Some((
-                "the object is not known to be stable",
+                "the stability of the object is unknown",
                 format!("{}: {}", failure.summary, failure.detail),
             )),
         };
@@ -187,11 +187,11 @@ impl BluelinkProvider {
 
 fn unstable(looks: u32, within: Duration, after: Unstable) -> ProviderDiagnostic {
     let looks = match looks {
-        1 => "1 look".to_owned(),
-        looks => format!("{looks} looks"),
+        1 => "1 check".to_owned(),
+        looks => format!("{looks} checks"),
     };
     let detail = format!(
-        "The plugin deployed it, and it was not stable after {looks} within {}.{} Raise BLUELINK_DEPLOY_ENGINE_PLUGINS_V1_RESOURCE_STABILISATION_POLLING_TIMEOUT_MS if it needs longer.",
+        "The plugin deployed the object, but it was not stable after {looks} within {}.{} Raise BLUELINK_DEPLOY_ENGINE_PLUGINS_V1_RESOURCE_STABILISATION_POLLING_TIMEOUT_MS if it needs longer.",
         seconds(within),
         kept(after)
     );
@@ -200,7 +200,7 @@ fn unstable(looks: u32, within: Duration, after: Unstable) -> ProviderDiagnostic
 }
 
 fn cancelled() -> ProviderDiagnostic {
-    let detail = "The plugin deployed it, and the wait for it to be stable was cancelled.";
+    let detail = "The plugin deployed the object, but the wait for its stability was cancelled.";
     ProviderDiagnostic::error("cancelled before it was stable", detail)
         .from_call(Some(Method::ResourceHasStabilised))
 }
@@ -209,10 +209,10 @@ fn cancelled() -> ProviderDiagnostic {
 fn kept(after: Unstable) -> &'static str {
     match after {
         Unstable::Created => {
-            " It is kept in the state as tainted and not stable: the next stage looks again, and the next deploy replaces it unless you run `flightdeck state untaint`."
+            " It is kept in the state as tainted and not stable: the next stage checks it again, and the next deploy replaces it unless you run `flightdeck state untaint`."
         }
         Unstable::Updated => {
-            " It is kept in the state with its values and as not stable: the next stage looks again, and the next deploy waits for it."
+            " It is kept in the state with its values and as not stable: the next stage checks it again, and the next deploy waits for it."
         }
     }
 }

@@ -259,8 +259,8 @@ fn only_what_the_schema_has_the_provider_set_is_merged_and_the_rest_is_told() {
     assert_eq!(
         told,
         [
-            "The plugin set spec.name, which its schema leaves to the configuration",
-            "The plugin set spec.nothing, which its schema does not have"
+            "The plugin set spec.name, which only the configuration may set",
+            "The plugin set spec.nothing, which is not in its schema"
         ]
     );
     assert!(

@@ -5,9 +5,9 @@ use cty::{CodecError, ConvertError};
 /// Why something is no value of its schema.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unfit {
-    #[error("{at} is not {wanted}, which its schema has there")]
+    #[error("{at} is not {wanted}, as its schema requires")]
     Kind { at: String, wanted: &'static str },
-    #[error("{at} is no {kind}: {source}")]
+    #[error("{at} is not of type {kind}: {source}")]
     Scalar {
         at: String,
         /// As the schema calls it.

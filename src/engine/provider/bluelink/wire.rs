@@ -145,7 +145,7 @@ impl Wire {
         let size = request.encoded_len();
         if size > REQUEST_LIMIT {
             let what = format!(
-                "the request has {size} bytes, and plugins take {} MiB",
+                "the request has {size} bytes, but plugins accept at most {} MiB",
                 REQUEST_LIMIT >> 20
             );
             return Err(Fault::Call(ProviderError::Unencodable {
@@ -159,7 +159,7 @@ impl Wire {
             return Err(Fault::Call(ProviderError::Blocked {
                 plugin: self.plugin.clone(),
                 state: "has deregistered".to_owned(),
-                why: format!("{method} was not sent; run the command again to launch it anew"),
+                why: format!("{method} was not sent; run the command again to relaunch the plugin"),
             }));
         }
         let answer: A = match grpc::send(&self.grpc, path, request).await {

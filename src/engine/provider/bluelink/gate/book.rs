@@ -210,7 +210,7 @@ impl Gate {
             (None, []) => None,
             (None, several) => {
                 return Err(refused(format!(
-                    "flightdeck does not {what}: for which of the {} calls of {id} that are under way cannot be told; the context of the call has to be passed on",
+                    "flightdeck cannot {what}: {} calls of {id} are running, and the request does not name one of them; the plugin must pass on the context of its call",
                     several.len()
                 )));
             }
@@ -218,7 +218,7 @@ impl Gate {
         match asking {
             Some(asking) => Ok((asking.clone(), asking.work.token())),
             None => Err(refused(format!(
-                "flightdeck does not {what}: no call of {id} that deploys or destroys something is under way for which it could be"
+                "flightdeck cannot {what}: {id} has no running call that deploys or destroys a resource"
             ))),
         }
     }

@@ -100,7 +100,10 @@ impl Neighbours {
         let asking = doing.asking.clone();
         let call = doing.run::<DestroyResourceResponse, _>(
             DESTROY,
-            |result| (!result.destroyed).then_some("the plugin says that it has not destroyed it"),
+            |result| {
+                (!result.destroyed)
+                    .then_some("the plugin reported that it did not destroy the resource")
+            },
             move |host, context| DestroyResourceRequest {
                 host_id: host,
                 context: Some(with_number(request.context.clone(), context)),
@@ -128,8 +131,7 @@ impl Neighbours {
         let (asking, until_done) = self.gate.asking(id, context, &what)?;
         if asking.chain.len() >= DEEP {
             let n = asking.chain.len();
-            let what =
-                format!("plugins deploy for each other without an end: {n} of them to {kind:?}");
+            let what = format!("too many nested deploys between plugins: {n} up to {kind:?}");
             return Err(refused(what));
         }
         let own = type_name(kind);
@@ -186,7 +188,7 @@ impl Doing {
             Action::Destroy => Method::DestroyResource,
             _ => Method::DeployResource,
         };
-        let call = (method, path, "could not do it");
+        let call = (method, path, "could not complete the call");
         let answer = made::<A>(who, call, &ctx, request, begun).await;
         entry.over().await;
         let end = match &answer {
@@ -208,7 +210,11 @@ async fn ended<T: Send + 'static>(
     deed: impl Future<Output = Result<T, ErrorResponse>> + Send + 'static,
 ) -> Result<T, ErrorResponse> {
     let done = asking.work.spawn(deed).await;
-    done.unwrap_or_else(|error| Err(refused(format!("it has ended without an answer: {error}"))))
+    done.unwrap_or_else(|error| {
+        Err(refused(format!(
+            "the operation ended without an answer: {error}"
+        )))
+    })
 }
 
 /// Waiting until what was deployed is stable.
@@ -231,11 +237,11 @@ impl Waiting<'_> {
         let kind = kind(self.request.resource_type.as_ref());
         let not = |why: String| {
             refused(format!(
-                "{kind} is deployed, and not known to be stable: {why}"
+                "{kind} was deployed, but its stability is unknown: {why}"
             ))
         };
         let Some(of) = self.who.definitions.get(&type_name(&kind)) else {
-            return Err(not("its type is gone".to_owned()));
+            return Err(not("its resource type is no longer available".to_owned()));
         };
         let before = self.request.changes.as_ref();
         let before = before.and_then(|c| c.applied_resource_info.as_ref());
@@ -259,11 +265,11 @@ impl Waiting<'_> {
             }
             if Instant::now() + settings.look_every > self.until {
                 let within = seconds(settings.stable_within);
-                return Err(not(format!("it was not within {within}")));
+                return Err(not(format!("it did not become stable within {within}")));
             }
             tokio::select! {
-                () = self.asking.over.cancelled() => return Err(not("who asked is gone".to_owned())),
-                () = self.asking.cancel.cancelled() => return Err(not("the deploy is cancelled".to_owned())),
+                () = self.asking.over.cancelled() => return Err(not("the requesting call has ended".to_owned())),
+                () = self.asking.cancel.cancelled() => return Err(not("the deploy was cancelled".to_owned())),
                 () = sleep(settings.look_every) => {}
             }
         }
@@ -284,7 +290,7 @@ impl Waiting<'_> {
         let call = (
             Method::ResourceHasStabilised,
             STABLE,
-            "could not look at it",
+            "could not check the stability",
         );
         made::<ResourceHasStabilisedResponse>(self.who, call, &ctx, request, || ()).await
     }

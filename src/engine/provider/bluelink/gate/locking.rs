@@ -41,7 +41,7 @@ impl Gate {
         said: AcquireResourceLockRequest,
     ) -> Result<(), ErrorResponse> {
         if said.resource_name.is_empty() {
-            return Err(refused("no resource is named that is to be locked".into()));
+            return Err(refused("the request names no resource to lock".into()));
         }
         let what = format!("lock {:?} for plugins", said.resource_name);
         let (asking, _until_done) = self.asking(id, said.context.as_ref(), &what)?;
@@ -90,7 +90,7 @@ impl Gate {
                     one.ledger.warn(text.clone()).await;
                 }
                 Err(refused(format!(
-                    "{text}. Where locks are taken in the same order everywhere, or one operation runs at a time (--parallelism=1), that cannot be"
+                    "{text}. To avoid this, acquire locks in the same order everywhere, or run one operation at a time (--parallelism=1)"
                 )))
             }
             Asked::Waits(place) => self.granted(asking, name, place, standing).await,
@@ -118,12 +118,12 @@ impl Gate {
             tokio::select! {
                 biased; // what was granted is taken
                 granted = &mut place.granted => {
-                    return granted.map_err(|_| refused("nobody keeps the lock any more".into()));
+                    return granted.map_err(|_| refused("the lock no longer exists".into()));
                 }
-                () = asking.over.cancelled() => break "the call that it is for is over".to_owned(),
-                () = asking.cancel.cancelled() => break "the deploy is cancelled".to_owned(),
+                () = asking.over.cancelled() => break "its call has ended".to_owned(),
+                () = asking.cancel.cancelled() => break "the deploy was cancelled".to_owned(),
                 () = &mut deadline => {
-                    break format!("it was not free within {} ({})", seconds(within), waits.text);
+                    break format!("it was not released within {} ({})", seconds(within), waits.text);
                 }
                 Ok(()) = place.waits.changed() => {}
             }
@@ -133,7 +133,7 @@ impl Gate {
         }
         let name = &in_line.name.1;
         Err(refused(format!(
-            "the lock on {name:?} was not given: {why}"
+            "failed to acquire the lock on {name:?}: {why}"
         )))
     }
 }

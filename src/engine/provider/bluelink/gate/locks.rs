@@ -243,7 +243,7 @@ impl Table {
         let made = self.calls.iter().filter(|(_, p)| **p == Some(number));
         hops.extend(made.map(|(child, _)| Hop {
             to: *child,
-            why: "a call that it asked for".to_owned(),
+            why: "a call made on its behalf".to_owned(),
             waiter: None,
         }));
         hops
@@ -266,7 +266,7 @@ impl Table {
         for waiter in path.iter().filter_map(|hop| hop.waiter) {
             let text = waiter.waits.borrow().text.clone();
             let text = format!(
-                "{text}; {} asked for the lock on {:?} meanwhile and was refused, as they would have waited for each other",
+                "{text}; {} requested the lock on {:?} and was refused to prevent a deadlock",
                 asker.name(),
                 name.1
             );
@@ -275,7 +275,7 @@ impl Table {
         let others = path.iter().filter_map(|hop| hop.waiter);
         Some(Asked::Circle {
             text: format!(
-                "{} would wait for ever: for {}",
+                "{} would deadlock: it would wait for {}",
                 asker.name(),
                 steps.join(", which waits for ")
             ),

@@ -19,7 +19,7 @@ impl Neighbours {
         id: &str,
         said: &LookupResourceInStateRequest,
     ) -> Result<ResourceState, ErrorResponse> {
-        let what = format!("look {:?} up for plugins", said.resource_type);
+        let what = format!("look up {:?} for plugins", said.resource_type);
         let (asking, _until_done) = self.gate.asking(id, said.context.as_ref(), &what)?;
         let standing = asking.lane.standing("LookupResourceInState", asking.text());
         let found = self.found(id, said, |who, kind| {
@@ -38,7 +38,7 @@ impl Neighbours {
         let settings = &self.gate.settings;
         if said.instance_id != settings.instance_id {
             return Err(refused(format!(
-                "there is no instance {:?} here: this workspace is {:?}",
+                "unknown instance {:?}: this workspace is {:?}",
                 said.instance_id, settings.instance_id
             )));
         }
@@ -49,7 +49,7 @@ impl Neighbours {
         };
         let who = self.having(id, &format!("resource type {:?}", said.resource_type), of)?;
         let Some(of) = who.definitions.get(&kind) else {
-            return Err(refused(format!("{} has no type {kind}", who.id)));
+            return Err(refused(format!("{} has no resource type {kind}", who.id)));
         };
         let all = objects(&who, &kind);
         let found = all.iter().find_map(|held| {

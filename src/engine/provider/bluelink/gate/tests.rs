@@ -77,12 +77,12 @@ fn a_circle_of_three_is_told_whole_and_is_none_once_one_of_them_is_over() {
     let (text, others) = circle(&mut table, 3, "a");
     assert_eq!(
         text,
-        "box.3 would wait for ever: for the lock on \"a\", held by box.1, which waits for the lock on \"b\", held by box.2, which waits for the lock on \"c\", held by box.3"
+        "box.3 would deadlock: it would wait for the lock on \"a\", held by box.1, which waits for the lock on \"b\", held by box.2, which waits for the lock on \"c\", held by box.3"
     );
     assert_eq!(others, [1, 2]);
     let told = second.waits.borrow_and_update().text.clone();
     assert!(
-        told.contains("box.3 asked for the lock on \"a\" meanwhile"),
+        told.contains("box.3 requested the lock on \"a\" and was refused"),
         "{told}"
     );
     table.over(3);

@@ -10,53 +10,53 @@ use wire::env::is_cookie_refusal;
 /// Why a process that runs cannot be spoken to.
 #[derive(Debug, Clone, Error)]
 pub(super) enum BluelinkFailure {
-    #[error("no port of this machine can be listened at for its registration: {0}")]
+    #[error("cannot listen on a local port for its registration: {0}")]
     NoPort(String),
     #[error(
-        "installed as {installed}, it calls itself {calls}; put it into the folder of that name, or install the plugin that belongs there"
+        "installed as {installed}, but it registered as {calls}; move it to the directory of that name, or install the plugin that belongs there"
     )]
     OtherId { installed: String, calls: String },
     #[error(
-        "installed as a {}, it registers as a {registers}; put it where it belongs, or install a {} there", installed.word(), installed.word()
+        "installed as a {}, but it registered as a {registers}; move it to the right directory, or install a {} there", installed.word(), installed.word()
     )]
     OtherKind {
         installed: PluginKind,
         registers: &'static str,
     },
     #[error(
-        "it speaks version {offered} of the protocol, and 1.0 is spoken here; take another release of it"
+        "it uses protocol version {offered}, but flightdeck supports 1.0; install another release of it"
     )]
     Protocol { offered: String },
     #[error(
-        "it says that its process is {said}, and {launched} was launched; it must register itself, not by another process"
+        "it registered with process ID {said}, but process {launched} was launched; the launched process must register itself"
     )]
     OtherPid { said: String, launched: u32 },
     #[error(
-        "process {pid}, which was launched, does not listen at {address}, where it wants to be called; another process may have it, and is not called; {ITS_ERROR}"
+        "the launched process {pid} does not listen at {address}, the address in its registration; another process may listen there, so flightdeck does not connect; {ITS_ERROR}"
     )]
     OtherListener { address: String, pid: u32 },
     #[error("it deregistered before its launch was complete; {ITS_ERROR}")]
     Deregistered,
-    #[error("it registered without a port or a socket that could be called; {ITS_ERROR}")]
+    #[error("it registered without a port or a socket; {ITS_ERROR}")]
     NoAddress,
-    #[error("it registered too late, by {}: {} from its launch is the limit; raise FLIGHTDECK_LAUNCH_DEADLINE_MS if it needs longer", seconds(*.by), seconds(*.after))]
+    #[error("it registered {} too late: the limit is {} after its launch; raise FLIGHTDECK_LAUNCH_DEADLINE_MS if the plugin needs longer", seconds(*.by), seconds(*.after))]
     Late { by: Duration, after: Duration },
-    #[error("it did not say what it is called within {}: {last}; raise FLIGHTDECK_CONNECT_DEADLINE_MS if it needs longer", seconds(*.after))]
+    #[error("it did not report its name within {}: {last}; raise FLIGHTDECK_CONNECT_DEADLINE_MS if the plugin needs longer", seconds(*.after))]
     Unready {
         kind: PluginKind,
         after: Duration,
         last: String,
     },
     #[error(
-        "it is a plugin of another program and not one of Bluelink: it refused the magic cookie; {REINSTALL}"
+        "it is not a Bluelink plugin: it refused the magic cookie, so it belongs to another program; {REINSTALL}"
     )]
     OtherProgram,
-    #[error("it registered as a {} and serves none: asked for its {}, it answered {why}; {ITS_ERROR}", .kind.word(), name_of(*.kind))]
+    #[error("it registered as a {} but does not serve one: the request for its {} failed: {why}; {ITS_ERROR}", .kind.word(), name_of(*.kind))]
     NotServed { kind: PluginKind, why: String },
-    #[error("asked for its {}, it refused: {why}; {ITS_ERROR}", name_of(*.kind))]
+    #[error("it refused the request for its {}: {why}; {ITS_ERROR}", name_of(*.kind))]
     NoName { kind: PluginKind, why: String },
     #[error(
-        "its namespace is {says}, and that of {id} is {expected}: its types could not be told from another's; {ITS_ERROR}"
+        "its namespace is {says}, but {id} must use {expected} to keep its types unambiguous; {ITS_ERROR}"
     )]
     OtherNamespace {
         id: String,
@@ -64,7 +64,7 @@ pub(super) enum BluelinkFailure {
         says: String,
     },
     #[error(
-        "a plugin that runs already cannot be taken over: it registers once, where it is told to"
+        "cannot attach to a running plugin: a Bluelink plugin registers only once, with the host that launched it"
     )]
     Attached,
 }

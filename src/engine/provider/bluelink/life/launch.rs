@@ -39,7 +39,7 @@ const TRANSFORM: PhaseName = PhaseName::new("transform_name_answered");
 
 const REGISTERS: PhaseKind = PhaseKind {
     name: REGISTERED,
-    until: "waiting for it to register",
+    until: "waiting for its registration",
 };
 
 static PHASES: [PhaseKind; 2] = [
@@ -247,7 +247,7 @@ impl Registration {
             lost: lost.clone(),
         };
         newborn.follow(serve(listener, door));
-        let gone = || BluelinkFailure::NoPort("the service has ended".to_owned());
+        let gone = || BluelinkFailure::NoPort("the registration service has ended".to_owned());
         let said = match newborn.arrives(arrives.recv()).await {
             Err(timed_out @ StartFailure::TimedOut { after, .. }) => {
                 let within = (after / LATE.0).clamp(LATE.1, LATE.2);
@@ -307,7 +307,12 @@ async fn connect(
             }
         };
         let channel = Channel::over(Watched::new(socket, lost)).await;
-        channel.map_err(|e| failed(format!("the plugin hung up: {}", causes::told(&e))))
+        channel.map_err(|e| {
+            failed(format!(
+                "the plugin closed the connection: {}",
+                causes::told(&e)
+            ))
+        })
     };
     match timeout_at(until, connecting).await {
         Ok(connected) => connected,

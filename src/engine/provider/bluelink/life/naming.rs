@@ -75,7 +75,7 @@ pub(super) async fn name(
             Ok(Ok(Said::Name(name))) => return Ok(name),
             Ok(Ok(Said::Refused(message))) if message.contains(TOO_EARLY) => last = message,
             Ok(Ok(Said::Refused(message))) => return none(message),
-            Ok(Ok(Said::Nothing)) => return none("an answer with nothing in it".to_owned()),
+            Ok(Ok(Said::Nothing)) => return none("an empty answer".to_owned()),
             Ok(Err(status)) if grpc::is_transport(&status) => {
                 return Err(StartFailure::Schema(grpc::status_text(&status)));
             }

@@ -77,7 +77,7 @@ pub(super) async fn serve(listener: TcpListener, door: Door) {
         .serve_with_incoming_shutdown(connections(listener, pid), gone.cancelled())
         .await;
     if let Err(error) = served {
-        let line = format!("the service that it registers at has failed: {error}");
+        let line = format!("the registration service has failed: {error}");
         log.line(LogStream::Engine, line.as_bytes());
     }
 }
@@ -101,7 +101,7 @@ impl Door {
         let pid = self.pid;
         if !is_plugin {
             return Err(Refusal::Foreign(format!(
-                "a registration of {} as process {} is refused: it does not come from process {pid}, which was launched",
+                "refused a registration of {} as process {}: it does not come from the launched process {pid}",
                 short(&said.plugin_id),
                 short(&said.instance_id)
             )));
@@ -114,7 +114,7 @@ impl Door {
         }
         if self.arrived.load(Ordering::Acquire) {
             return Err(Refusal::Aside(format!(
-                "a second registration of {} is refused: it has registered already",
+                "refused a second registration of {}: it is already registered",
                 said.plugin_id
             )));
         }
@@ -141,7 +141,7 @@ impl Door {
         if registers != Some(self.kind) {
             return Err(BluelinkFailure::OtherKind {
                 installed: self.kind,
-                registers: registers.map_or("plugin of no kind", PluginKind::word),
+                registers: registers.map_or("plugin of unknown kind", PluginKind::word),
             });
         }
         if !is_spoken(&said.protocol_versions) {
@@ -176,7 +176,7 @@ impl Door {
             return Ok(());
         }
         let text = format!(
-            "a call is refused: it does not come from process {}, which was launched",
+            "refused a call: it does not come from the launched process {}",
             self.pid
         );
         self.report_foreign(&text);
@@ -189,7 +189,7 @@ impl Door {
         match self.foreign_reported.swap(true, Ordering::AcqRel) {
             true => self.note(text),
             false => self.log.warn(&format!(
-                "{text}; another process on this machine connects to the port of this launch: find it and end it"
+                "{text}; another process on this machine connects to the port of this launch: find and stop it"
             )),
         }
     }
@@ -273,7 +273,7 @@ impl Service for Door {
         let said = request.into_inner();
         let known = said.host_id == self.host_id && said.instance_id == self.pid.to_string();
         let message = if known {
-            self.note("it has deregistered: it is not called any more");
+            self.note("the plugin has deregistered and receives no further calls");
             // First, so that a call that sees the loss finds the reason.
             self.deregistered.cancel();
             self.lost.cancel();

@@ -46,11 +46,14 @@ pub(super) fn check(kind: &LinkKind, config: &Value) -> Vec<ProviderDiagnostic> 
         let Some(of) = definition(kind, name) else {
             let known: Vec<&str> = kind.annotations.keys().map(String::as_str).collect();
             let has = match known.is_empty() {
-                true => "it has none".to_owned(),
+                true => "it has no annotations".to_owned(),
                 false => format!("it has {}", known.join(", ")),
             };
-            let detail = format!("A link {} has no annotation {name:?}: {has}.", kind.wire);
-            fault(at, "Unknown annotation of a link", detail);
+            let detail = format!(
+                "The link type {} has no annotation {name:?}: {has}.",
+                kind.wire
+            );
+            fault(at, "Unknown link annotation", detail);
             continue;
         };
         if !value.is_known() {
@@ -58,13 +61,13 @@ pub(super) fn check(kind: &LinkKind, config: &Value) -> Vec<ProviderDiagnostic> 
         }
         match scalar(value, of.r#type()) {
             None => {
-                let detail = format!("{name} is to be {}.", word(of));
-                fault(at, "Invalid annotation of a link", detail);
+                let detail = format!("{name} must be {}.", word(of));
+                fault(at, "Invalid link annotation", detail);
             }
             Some(value) if !of.allowed_values.is_empty() && !of.allowed_values.contains(&value) => {
                 let all: Vec<String> = of.allowed_values.iter().map(shown).collect();
-                let detail = format!("{name} is to be one of {}.", all.join(", "));
-                fault(at, "Invalid annotation of a link", detail);
+                let detail = format!("{name} must be one of {}.", all.join(", "));
+                fault(at, "Invalid link annotation", detail);
             }
             Some(_) => {}
         }
@@ -72,8 +75,11 @@ pub(super) fn check(kind: &LinkKind, config: &Value) -> Vec<ProviderDiagnostic> 
     for (name, of) in &kind.annotations {
         let is_template = name.contains('<');
         if of.required && of.default_value.is_none() && !is_template && !given.contains_key(name) {
-            let detail = format!("A link {} needs the annotation {name:?}.", kind.wire);
-            fault(argument.clone(), "Missing annotation of a link", detail);
+            let detail = format!(
+                "The link type {} requires the annotation {name:?}.",
+                kind.wire
+            );
+            fault(argument.clone(), "Missing link annotation", detail);
         }
     }
     wrong
@@ -82,7 +88,7 @@ pub(super) fn check(kind: &LinkKind, config: &Value) -> Vec<ProviderDiagnostic> 
 fn word(of: &LinkAnnotationDefinition) -> &'static str {
     use proto::bluelink::sharedtypesv1::ScalarType as T;
     match of.r#type() {
-        T::String => "a text",
+        T::String => "a string",
         T::Integer => "a whole number",
         T::Float => "a number",
         T::Boolean => "true or false",

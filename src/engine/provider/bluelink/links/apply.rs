@@ -22,14 +22,14 @@ use proto::bluelink::sharedtypesv1::LinkChanges;
 const WORDS: [&str; 3] = [
     "link the resource at `from`",
     "link the resource at `to`",
-    "make what is between the two",
+    "set up the intermediary resources",
 ];
 
 /// What the phases of a destroy do, in words.
 const DESTROY_WORDS: [&str; 3] = [
     "unlink the resource at `from`",
     "unlink the resource at `to`",
-    "remove what is between the two",
+    "remove the intermediary resources",
 ];
 
 /// What the phases do to a link, in words.
@@ -141,8 +141,8 @@ impl Doing<'_> {
     /// Does one phase, and takes in what it gives.
     async fn one(&mut self, phase: usize) -> Result<(), Stopped> {
         if phase > 0 && self.ctx.cancel.is_cancelled() {
-            let detail = "The deploy was cancelled between two of its phases.";
-            let wrong = ProviderDiagnostic::error("cancelled before it was done", detail);
+            let detail = "The deploy was cancelled between two phases of the link.";
+            let wrong = ProviderDiagnostic::error("cancelled before the link was complete", detail);
             return Err(Stopped::Said(wrong));
         }
         let given = match self.phase(phase).await {
@@ -153,7 +153,9 @@ impl Doing<'_> {
             }
             Err(Undone::Fault(Fault::Call(error))) => return Err(Stopped::Call(error)),
             Err(Undone::Fault(Fault::Said(said))) => {
-                return Err(Stopped::Said(said.diagnostic("could not do it")));
+                return Err(Stopped::Said(
+                    said.diagnostic("could not complete the call"),
+                ));
             }
         };
         if self.update == LinkUpdateType::Destroy {
@@ -183,7 +185,7 @@ impl Doing<'_> {
         }
         if phase > 0 {
             let done = words(self.update)[..phase].join(", ");
-            wrong.detail += &format!(". Done before it: {done}.");
+            wrong.detail += &format!(". Completed before: {done}.");
         }
         let left = match self.update {
             // What is to be there again has to be made in all its parts.

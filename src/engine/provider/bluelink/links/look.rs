@@ -69,7 +69,7 @@ impl BluelinkProvider {
             Ok(complete) => complete.intermediary_states,
             Err(Fault::Call(error)) => return Err(error),
             Err(Fault::Said(said)) => {
-                let said = said.diagnostic("could not read what the link has made");
+                let said = said.diagnostic("could not read the intermediary resources of the link");
                 return Ok(answer(current.clone(), vec![said]));
             }
         };

@@ -60,7 +60,9 @@ impl Doing<'_> {
             .gate
             .enter(&provider.caller.plugin_id, &provider.lane, self.ctx);
         let (Some(entry), Some(ledger)) = (entry, self.ctx.ledger.as_ref()) else {
-            return Err(refused("nothing of it would be written down".to_owned()));
+            return Err(refused(
+                "the operation has no record to write to".to_owned(),
+            ));
         };
         if let Some(side) = self.sides.get(phase) {
             let held = provider
@@ -75,7 +77,9 @@ impl Doing<'_> {
         entry.over().await;
         let end = match &given {
             Ok(_) => DeedEnd::Done,
-            Err(Fault::Said(said)) => DeedEnd::Failed(said.diagnostic("could not do it").summary),
+            Err(Fault::Said(said)) => {
+                DeedEnd::Failed(said.diagnostic("could not complete the call").summary)
+            }
             Err(Fault::Call(error)) if error.may_have_acted() => {
                 DeedEnd::Unknown(error.to_string())
             }

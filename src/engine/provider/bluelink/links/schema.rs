@@ -32,38 +32,29 @@ pub(in super::super) fn link_schema() -> Schema {
         ..Attribute::default()
     };
     let mut annotations = Attribute::optional(Type::map(Type::String));
-    annotations.description = "what the kind of link leaves to be said".to_owned();
+    annotations.description = "annotations that the link type defines".to_owned();
     let unfinished = Attribute {
         ty: Type::list(Type::String),
         computed: true,
-        description: "phases that a failure has left to be done".to_owned(),
+        description: "phases that remain after a failure".to_owned(),
         ..Attribute::default()
     };
     let [a, b, middle] = PARTS;
     let attributes = [
-        ("from", text(true, "the resource that the link begins at")),
-        ("to", text(true, "the resource that the link leads to")),
+        ("from", text(true, "the resource at which the link begins")),
+        ("to", text(true, "the resource to which the link leads")),
         (IDS[0], text(false, "the id of the resource at `from`")),
         (IDS[1], text(false, "the id of the resource at `to`")),
         ("annotations", annotations),
+        (a, any(false, "link data about the resource at `from`")),
+        (b, any(false, "link data about the resource at `to`")),
         (
-            a,
-            any(false, "what the link has made of the resource at `from`"),
+            middle,
+            any(false, "link data about the intermediary resources"),
         ),
-        (
-            b,
-            any(false, "what the link has made of the resource at `to`"),
-        ),
-        (middle, any(false, "what the link has made between the two")),
-        (
-            MADE,
-            any(
-                false,
-                "the resources that the link has made between the two",
-            ),
-        ),
+        (MADE, any(false, "intermediary resources of the link")),
         (UNFINISHED, unfinished),
-        (SECRETS, any(true, "what is sensitive of all this")),
+        (SECRETS, any(true, "sensitive parts of the link data")),
     ];
     let block = Block {
         attributes: attributes.map(|(name, a)| (name.into(), a)).into(),
@@ -87,5 +78,5 @@ pub(in super::super) fn pairs(links: &Links) -> LinkTypes {
 }
 
 fn too_old() -> String {
-    "The plugin does not know the call GetLinkIntermediaryExternalState, and so is built with version 0.1 of Bluelink's plugin framework or an older one. What these are told of links has had other field numbers since, and they would take it for something else without a word. All else of it can be used; for links, install a version of the plugin that is built with plugin-framework 0.2.0 or newer.".to_owned()
+    "The plugin does not implement the call GetLinkIntermediaryExternalState, so it uses version 0.1 or older of Bluelink's plugin framework. Newer versions renumbered the fields of link messages, so the plugin would silently misread them. Its other features work. To use links, install a version of the plugin built with plugin-framework 0.2.0 or newer.".to_owned()
 }

@@ -57,19 +57,16 @@ impl BluelinkProvider {
     ) -> Result<(&LinkKind, [Side; 2]), ProviderDiagnostic> {
         let ends = ctx.linked.as_ref().and_then(|linked| linked.ends.as_ref());
         let Some([from, to]) = ends else {
-            let detail = "The resources at its ends are neither in the configuration nor in the state. A link whose ends are gone can be taken out of the state with `flightdeck state rm`.";
-            return Err(ProviderDiagnostic::error(
-                "The ends of a link are not known",
-                detail,
-            ));
+            let detail = "The resources at its ends are neither in the configuration nor in the state. Run `flightdeck state rm` to remove a link whose ends no longer exist.";
+            return Err(ProviderDiagnostic::error("Unknown link ends", detail));
         };
         let pair = [from.kind.clone(), to.kind.clone()];
         let Some(kind) = self.links.kinds.get(&pair).filter(|_| !self.links.too_old) else {
             let detail = format!(
-                "{} does not link {} to {}.",
+                "{} has no link from {} to {}.",
                 self.info.plugin, pair[0], pair[1]
             );
-            return Err(ProviderDiagnostic::error("No such link", detail));
+            return Err(ProviderDiagnostic::error("Unsupported link", detail));
         };
         let [a, b] = [(0, from), (1, to)].map(|(i, end)| kept.name(link, i, &end.address));
         Ok((kind, [self.side(from, a)?, self.side(to, b)?]))
@@ -79,13 +76,10 @@ impl BluelinkProvider {
         let who = self.neighbours.at(&end.provider);
         let Some(who) = who.filter(|who| who.definitions.contains_key(&end.kind)) else {
             let detail = format!(
-                "No plugin of {} that is up has the type {}, of which {} is.",
+                "No running plugin of {} has the resource type {} of {}.",
                 end.provider, end.kind, end.address
             );
-            return Err(ProviderDiagnostic::error(
-                "An end of a link cannot be told of",
-                detail,
-            ));
+            return Err(ProviderDiagnostic::error("Unavailable link end", detail));
         };
         let of = &who.definitions[&end.kind];
         let held = end.held.as_ref().and_then(|held| read(of, held));

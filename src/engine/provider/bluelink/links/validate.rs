@@ -19,8 +19,8 @@ impl BluelinkProvider {
         ctx: &CallContext,
     ) -> Result<Checked, ProviderError> {
         if ctx.linked.is_none() {
-            let detail = "Write `link \"NAME\" { from = … to = … }`, whose ends are resource instances, in the place of this resource.";
-            let wrong = ProviderDiagnostic::error("Links have a block of their own", detail);
+            let detail = "Replace this resource with a block `link \"NAME\" { from = … to = … }`, whose ends are resource instances.";
+            let wrong = ProviderDiagnostic::error("Links need a link block", detail);
             return Ok(Checked {
                 diagnostics: vec![wrong],
             });
@@ -67,7 +67,7 @@ impl BluelinkProvider {
             // One that is older than this call says nothing of it.
             Err(Fault::Call(ProviderError::Unsupported { .. })) => Vec::new(),
             Err(Fault::Call(error)) => return Err(error),
-            Err(Fault::Said(said)) => vec![said.diagnostic("could not check the link")],
+            Err(Fault::Said(said)) => vec![said.diagnostic("could not validate the link")],
         };
         Ok(Checked { diagnostics })
     }
