@@ -86,7 +86,7 @@ fn locked_provider_of_the_other_default_host_is_not_replaced_until_init_agrees()
     ] {
         let run = w.run(words);
         assert!(matches!(run.code, Some(1 | 3)), "{run:?}");
-        let says = "requires registry.terraform.io/acme/lab 1.0.0; packages of registry.opentofu.org/acme/lab are not used for it";
+        let says = "requires registry.terraform.io/acme/lab 1.0.0; packages of registry.opentofu.org/acme/lab cannot replace it";
         let said = format!("{}{}", run.stdout, run.stderr);
         assert!(said.contains(says), "{run:?}");
     }

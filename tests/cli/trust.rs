@@ -65,7 +65,7 @@ fn a_clones_own_plugin_is_not_launched_without_a_yes_that_is_remembered_by_its_d
     let run = w.run(&["stage", "--json"]).expect(3);
     assert_eq!(
         run.diagnostics()[0]["summary"],
-        "A plugin that comes with the workspace needs a yes"
+        "Workspace plugin needs trust"
     );
     assert_eq!(run.diagnostics()[0]["range"]["filename"], "main.tf");
     let event = run
@@ -210,7 +210,7 @@ fn what_changes_after_the_yes_is_not_launched_again() {
         .unwrap();
     assert_eq!(run.status.code(), Some(3), "{run:?}");
     assert!(
-        String::from_utf8_lossy(&run.stderr).contains("is not what a yes was given for any more"),
+        String::from_utf8_lossy(&run.stderr).contains("has changed since you trusted it"),
         "{run:?}"
     );
     assert_eq!(

@@ -351,7 +351,7 @@ async fn a_registration_that_does_not_come_or_is_refused_is_told_as_such() {
         ("exited", Some(3))
     );
     let text = &verdicts[0].text;
-    assert!(text.starts_with("the process ended before its registration: exit code 3; its last words: no licence was found"), "{text}");
+    assert!(text.starts_with("the process ended before its registration: exit code 3; last output: no licence was found"), "{text}");
     assert_eq!(verdicts[1].kind, "registered_as_another");
     assert_eq!(
         verdicts[1].text,

@@ -99,7 +99,7 @@ const APPLIES: &[Row] = &[
         state: "unknown",
         class: "plugin_crashed",
         words: &[
-            "it closed its connection and went on running, so that it was ended; this is an error of the plugin",
+            "it closed its connection without exiting and was killed; this is a bug in the plugin",
             LOOK,
         ],
         crash: Some((None, None)),
@@ -163,7 +163,7 @@ const APPLIES: &[Row] = &[
         fake: "apply-too-large",
         state: "unknown",
         words: &[
-            "cannot be read: the message is larger than the 256 MiB that are taken",
+            "cannot be read: the message exceeds the limit of 256 MiB",
             "this is an error of the plugin",
             LOOK,
         ],

@@ -33,13 +33,13 @@ pub(super) const ALL: &[&str] = &["exec", "first_output", "handshake", "connecte
 /// A debug build of flightdeck with two plugins uses about 45 MB, most of it for its own code.
 pub(super) const SMALL: u64 = 100;
 
-const OTHER_RELEASE: &str = "this is an error of the plugin: take another release of it";
+const OTHER_RELEASE: &str = "this is a bug in the plugin: install another release of it";
 
-const NO_PLUGIN: &str = "is it a plugin? install the provider's package again";
+const NO_PLUGIN: &str = "the file may not be a plugin; install the provider's package again";
 
 const OTHER_PROGRAM: &[&str] = &[
-    "it is a plugin of another program and not a Terraform provider: it refused the magic cookie",
-    "install the provider's package again, or, where a script starts it, have that pass its environment on",
+    "it is not a Terraform provider: it refused the magic cookie, so it belongs to another program",
+    "install the provider's package again; if a script starts it, make the script pass on its environment",
 ];
 
 const ROW: Row = Row {
@@ -102,7 +102,7 @@ pub(super) const FAILING: &[Row] = &[
     Row {
         fake: "text",
         file: Some((b"hello\n", 0o755)),
-        words: &["neither a program nor a script"],
+        words: &["neither a binary executable nor a script"],
         ..FILE
     },
     Row {
@@ -118,7 +118,7 @@ pub(super) const FAILING: &[Row] = &[
         file: Some((FOREIGN, 0o755)),
         verdict: "wrong_architecture",
         words: &[
-            "is built for linux s390x, this machine is linux",
+            "is built for linux s390x, but this machine is linux",
             "install the package for this system",
         ],
         ..FILE
@@ -139,7 +139,7 @@ pub(super) const FAILING: &[Row] = &[
             b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x3e\0\x01\0\0\0",
             0o755,
         )),
-        words: &["it is cut off; install the package again"],
+        words: &["it is truncated; install the package again"],
         ..FILE
     },
     // Exits before the handshake.
@@ -163,7 +163,7 @@ pub(super) const FAILING: &[Row] = &[
         code: Some(1),
         phases: SAID,
         words: &[
-            "exit code 1; its last words: /etc/acme.conf cannot be read: permission denied (`flightdeck logs` has all of them)",
+            "exit code 1; last output: /etc/acme.conf cannot be read: permission denied (run `flightdeck logs` for all lines)",
         ],
         ..ROW
     },
@@ -202,7 +202,7 @@ pub(super) const FAILING: &[Row] = &[
         fake: "panics",
         code: Some(2),
         phases: SAID,
-        words: &["exit code 2; its last words: panic: runtime error: invalid memory address"],
+        words: &["exit code 2; last output: panic: runtime error: invalid memory address"],
         ..ROW
     },
     Row {
@@ -228,14 +228,14 @@ pub(super) const FAILING: &[Row] = &[
         env: PATIENT,
         code: Some(1),
         phases: SAID,
-        words: &["exit code 1; its last words: the very last line"],
+        words: &["exit code 1; last output: the very last line"],
         ..ROW
     },
     Row {
         fake: "grandchild",
         code: Some(1),
         phases: SAID,
-        words: &["its last words: left a child behind"],
+        words: &["last output: left a child behind"],
         ..ROW
     },
     Row {
@@ -243,7 +243,7 @@ pub(super) const FAILING: &[Row] = &[
         code: Some(7),
         phases: SHOOK,
         words: &[
-            "after its handshake and before it could be called: exit code 7; its last words: nothing to serve",
+            "after its handshake, before its first call: exit code 7; last output: nothing to serve",
         ],
         ..ROW
     },
@@ -254,7 +254,7 @@ pub(super) const FAILING: &[Row] = &[
         verdict: "timed_out",
         phases: SAID,
         words: &[
-            "no handshake within 15 s; its last words: warming up; raise FLIGHTDECK_LAUNCH_DEADLINE_MS if it needs longer",
+            "no handshake within 15 s; last output: warming up; raise FLIGHTDECK_LAUNCH_DEADLINE_MS if the plugin needs longer",
         ],
         ..ROW
     },
@@ -335,7 +335,7 @@ pub(super) const FAILING: &[Row] = &[
         verdict: "protocol_version",
         words: &[
             "protocol 4; supported are 5 and 6",
-            "take a release of the provider that speaks one of them",
+            "install a release of the provider that supports one of them",
         ],
         ..WRONG
     },
@@ -344,26 +344,26 @@ pub(super) const FAILING: &[Row] = &[
         verdict: "protocol_version",
         words: &[
             "protocol 7; supported are 5 and 6",
-            "take a release of the provider that speaks one of them",
+            "install a release of the provider that supports one of them",
         ],
         ..WRONG
     },
     Row {
         fake: "net-rpc",
         verdict: "net_rpc",
-        words: &["net/rpc", "take a newer release of the provider"],
+        words: &["net/rpc", "install a newer release of the provider"],
         ..WRONG
     },
     Row {
         fake: "net-rpc-tcp",
         verdict: "net_rpc",
-        words: &["net/rpc", "take a newer release of the provider"],
+        words: &["net/rpc", "install a newer release of the provider"],
         ..WRONG
     },
     Row {
         fake: "net-rpc-old",
         verdict: "net_rpc",
-        words: &["net/rpc", "take a newer release of the provider"],
+        words: &["net/rpc", "install a newer release of the provider"],
         ..WRONG
     },
     // Does not answer at its address.
@@ -434,7 +434,7 @@ pub(super) const FAILING: &[Row] = &[
         verdict: "certificate",
         phases: SHOOK,
         words: &[
-            "announced no certificate, and its tcp port is open",
+            "announced no certificate, so every user of this machine can connect",
             "TF_DISABLE_PLUGIN_TLS=1",
         ],
         ..ROW
@@ -443,7 +443,7 @@ pub(super) const FAILING: &[Row] = &[
         fake: "certificate-missing",
         verdict: "connect",
         phases: SHOOK,
-        words: &["the plugin hung up", OTHER_RELEASE],
+        words: &["the plugin closed the connection", OTHER_RELEASE],
         ..ROW
     },
     Row {
@@ -461,7 +461,7 @@ pub(super) const FAILING: &[Row] = &[
         fake: "refuses-the-host",
         verdict: "tls",
         phases: SHOOK,
-        words: &["no encrypted connection", "hung up", OTHER_RELEASE],
+        words: &["failed to open an encrypted connection", "closed the connection", OTHER_RELEASE],
         ..ROW
     },
     Row {
@@ -482,14 +482,14 @@ pub(super) const FAILING: &[Row] = &[
         fake: "hangs-up",
         verdict: "tls",
         phases: SHOOK,
-        words: &["no encrypted connection", OTHER_RELEASE],
+        words: &["failed to open an encrypted connection", OTHER_RELEASE],
         ..ROW
     },
     Row {
         fake: "speaks-http-1",
         verdict: "tls",
         phases: SHOOK,
-        words: &["the plugin hung up", OTHER_RELEASE],
+        words: &["the plugin closed the connection", OTHER_RELEASE],
         ..ROW
     },
     // The schema.
@@ -499,7 +499,7 @@ pub(super) const FAILING: &[Row] = &[
         verdict: "schema",
         phases: CONNECTED,
         words: &[
-            "did not give its schema: no answer within 15 s; raise FLIGHTDECK_SCHEMA_DEADLINE_MS",
+            "failed to read the plugin's schema: no answer within 15 s; raise FLIGHTDECK_SCHEMA_DEADLINE_MS",
         ],
         ..ROW
     },
@@ -534,7 +534,7 @@ pub(super) const FAILING: &[Row] = &[
         phases: CONNECTED,
         words: &[
             "it is not a Terraform provider",
-            "it answered Unimplemented: unknown method GetProviderSchema",
+            "the request for its schema returned Unimplemented: unknown method GetProviderSchema",
             "install the provider's package again",
         ],
         ..ROW
@@ -546,7 +546,7 @@ pub(super) const FAILING: &[Row] = &[
         phases: CONNECTED,
         words: &[
             "it is not a Terraform provider",
-            "it answered Unimplemented: unknown service tfplugin6.Provider",
+            "the request for its schema returned Unimplemented: unknown service tfplugin6.Provider",
             "install the provider's package again",
         ],
         ..ROW
@@ -555,7 +555,7 @@ pub(super) const FAILING: &[Row] = &[
         fake: "schema-too-large",
         verdict: "schema",
         phases: CONNECTED,
-        words: &["larger than the 256 MiB that are taken", OTHER_RELEASE],
+        words: &["exceeds the limit of 256 MiB", OTHER_RELEASE],
         ..ROW
     },
 ];

@@ -43,7 +43,7 @@ fn a_plugin_that_is_killed_from_outside_says_so_and_speaks_of_memory() {
         failure["summary"].as_str().unwrap(),
         &[
             "died during ApplyResourceChange",
-            "killed by SIGKILL (9) from outside flightdeck",
+            "killed by SIGKILL (9), sent from outside flightdeck",
             "memory",
         ],
     );
@@ -99,7 +99,7 @@ fn a_plugin_that_is_killed_for_memory_says_so() {
         text,
         &[
             "died during ApplyResourceChange",
-            "killed by SIGKILL (9): its control group ran out of memory; give it more",
+            "killed by SIGKILL (9): its control group ran out of memory; raise the memory limit",
         ],
     );
     assert_eq!(seen.operation("lab_bucket.good")["state"], "done");
@@ -199,7 +199,7 @@ fn a_plugin_that_is_replaced_before_the_deploy_makes_the_stage_stale() {
     says(
         &seen.diagnostics().concat(),
         &[
-            "stage #1 is stale: the plugin test.local/fakes/replaces-itself has other contents than when the stage was made; stage again",
+            "stage #1 is stale: the files of the plugin test.local/fakes/replaces-itself have changed since the stage was made; stage again",
         ],
     );
     assert!(

@@ -273,7 +273,7 @@ fn a_child_that_has_left_the_group_holds_nobody_up_and_ends_with_its_plugin() {
     for attempt in attempts(fake) {
         says(
             attempt["verdict"]["text"].as_str().unwrap(),
-            &["exit code 1; its last words: left a daemon behind"],
+            &["exit code 1; last output: left a daemon behind"],
         );
         assert_eq!(phases(attempt), SAID);
     }

@@ -107,7 +107,7 @@ async fn a_directory_is_no_program() {
         &bench,
         program(bench.folder.path()),
         "not_executable",
-        &["not a file"],
+        &["not a regular file"],
         false,
     )
     .await;
@@ -129,7 +129,7 @@ async fn s0_07_what_may_go_better_is_tried_again_and_then_given_up() {
     let bench = script_fails(
         "echo 'hello there'; exec sleep 600",
         "unrecognised_line",
-        &["hello there", "is it a plugin?"],
+        &["hello there", "the file may not be a plugin"],
         true,
     )
     .await;
@@ -192,7 +192,7 @@ async fn launches_end_when_the_time_for_all_of_them_is_over() {
     };
     assert_eq!(told as usize, attempts.len());
     assert!(
-        why.contains("all launches together may take 400 ms"),
+        why.contains("the limit for all launches together is 400 ms"),
         "{why}"
     );
     let within = attempts.iter().all(|a| a.deadline_ms <= 150);

@@ -1,5 +1,5 @@
-//! Tests of the replacement of a process while calls run: after a change of its file, or past a
-//! limit. No call is lost, and events report each step.
+//! One process replaces another while calls go on: since its file has changed, or since
+//! it is worn. No call is lost, and it is said as it happens.
 
 use crate::kit::*;
 use flightdeck::engine::bus::Update;
@@ -105,7 +105,7 @@ async fn calls_without_end_survive_one_replacement_after_the_other() {
         replaced += all.iter().filter(is_one).count();
         said.extend(bench.notes(&all));
     }
-    assert!(said[0].contains("takes the place of"), "{said:?}");
+    assert!(said[0].contains("replaces"), "{said:?}");
     assert!(said[0].contains("calls, and 10 is the limit"), "{said:?}");
     assert_eq!(bench.plugin(&id).crashes.len(), 0);
     bench.pool.shutdown().await;
@@ -311,7 +311,7 @@ async fn one_that_dies_when_its_file_has_changed_comes_up_from_the_new_one() {
         panic!("it was just that");
     };
     assert!(
-        why.contains("was replaced while it was in use; stage again to use the new one"),
+        why.contains("was replaced while it was in use; stage again to use the new file"),
         "{why}"
     );
     drop(pinned);

@@ -156,7 +156,7 @@ fn a_replacement_counts_once_and_the_old_process_is_seen_until_it_is_gone() {
     let left = EventKind::Plugin(PluginEvent::Left {
         plugin: plugin(),
         generation: 1,
-        how: "has ended after its last call".to_owned(),
+        how: "stopped after its last call".to_owned(),
     });
     let seen = |text: &str| {
         ["plugin_replacements_total", "plugin_processes_draining"]

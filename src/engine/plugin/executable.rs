@@ -72,7 +72,7 @@ pub(super) fn check(path: &Path) -> Result<(), StartFailure> {
         }
     };
     if !meta.is_file() {
-        return Err(unusable("it is not a file"));
+        return Err(unusable("it is not a regular file"));
     }
     if rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_err() {
         return Err(unusable(
@@ -100,10 +100,10 @@ pub(super) fn explain(path: &Path, error: std::io::Error) -> StartFailure {
             unusable("the interpreter or loader that it names, or its working directory, does not exist on this system".to_owned())
         }
         std::io::ErrorKind::PermissionDenied => {
-            unusable("the system denies it; the file system may be mounted without the right to execute".to_owned())
+            unusable("the system denied permission; the file system may be mounted with `noexec`".to_owned())
         }
         _ if error.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error()) => {
-            unusable("the system does not know its format".to_owned())
+            unusable("its format is not supported by the system".to_owned())
         }
         _ => StartFailure::Spawn { path: path.to_owned(), source: error },
     }
@@ -128,7 +128,7 @@ fn judge(path: &Path, head: &[u8], size: u64) -> Result<(), StartFailure> {
     // Without this check, the C library would run the file as a shell script.
     let Some(format) = Format::of(head) else {
         return Err(unusable(
-            "it is neither a program nor a script that names its interpreter (`#!`)",
+            "it is neither a binary executable nor a script with an interpreter line (`#!`)",
         ));
     };
     match format {
@@ -142,7 +142,7 @@ fn judge(path: &Path, head: &[u8], size: u64) -> Result<(), StartFailure> {
         }
         // An interrupted download; exec would fail with a misleading error or crash.
         if elf.end_of_headers > size {
-            return Err(unusable("it is cut off; install the package again"));
+            return Err(unusable("it is truncated; install the package again"));
         }
     }
     Ok(())
@@ -291,13 +291,13 @@ mod tests {
             kind(&elf(62, 0), 100),
             (
                 "not_executable",
-                "/p cannot be executed: it is cut off; install the package again".into()
+                "/p cannot be executed: it is truncated; install the package again".into()
             )
         );
         let (word, text) = kind(&elf(183, 0), 10_000);
         assert_eq!(word, "wrong_architecture");
         assert!(
-            text.contains("built for linux aarch64, this machine is linux x86_64"),
+            text.contains("built for linux aarch64, but this machine is linux x86_64"),
             "{text}"
         );
         assert!(kind(&elf(62, 9), 10_000).1.contains("freebsd x86_64"));

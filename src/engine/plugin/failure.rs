@@ -46,20 +46,22 @@ impl std::fmt::Display for Exit {
                 // SIGKILL has no visible sender; the kernel's kill counter is the only hint.
                 let who = match self.memory {
                     Some(Memory::GroupRanOut) => {
-                        ": its control group ran out of memory; give it more, or run fewer operations at a time"
+                        ": its control group ran out of memory; raise the memory limit, or run fewer operations in parallel"
                     }
                     Some(Memory::MachineRanOut) => {
-                        ": the machine ran out of memory; give it more, or run fewer operations at a time"
+                        ": the machine ran out of memory; add memory, or run fewer operations in parallel"
                     }
-                    Some(Memory::Enough) => " from outside flightdeck, and not for lack of memory",
+                    Some(Memory::Enough) => {
+                        ", sent from outside flightdeck; memory was not exhausted"
+                    }
                     None => {
-                        " from outside flightdeck, by somebody or for lack of memory (`dmesg` tells)"
+                        ", sent from outside flightdeck, possibly by the out-of-memory killer (check `dmesg`)"
                     }
                 };
                 write!(f, "killed by {}{who}", signal_name(KILL))
             }
             (None, Some(signal)) => write!(f, "killed by {}", signal_name(signal)),
-            (None, None) => f.write_str("ended in a way the system did not report"),
+            (None, None) => f.write_str("ended with an unknown exit status"),
         }
     }
 }
@@ -93,23 +95,23 @@ pub enum StartFailure {
     NotFound(PathBuf),
     #[error("{} cannot be executed: {reason}", .path.display())]
     NotExecutable { path: PathBuf, reason: String },
-    #[error("{} is built for {built_for}, this machine is {machine}; install the package for this system", .path.display())]
+    #[error("{} is built for {built_for}, but this machine is {machine}; install the package for this system", .path.display())]
     WrongArchitecture {
         path: PathBuf,
         built_for: String,
         machine: String,
     },
-    #[error("{} is not what a yes was given for any more; look what changed it, and stage again to be asked", .0.display())]
+    #[error("{} has changed since you trusted it; find out why it changed, then stage again to confirm trust", .0.display())]
     NotApproved(PathBuf),
     /// The contents differ from those that the running stage or deploy started with.
-    #[error("{} was replaced while it was in use; stage again to use the new one", .0.display())]
+    #[error("{} was replaced while it was in use; stage again to use the new file", .0.display())]
     Replaced(PathBuf),
-    #[error("the system could not start {}: {source}; it may be short of memory or processes", .path.display())]
+    #[error("the system could not start {}: {source}; memory or the process limit may be exhausted", .path.display())]
     Spawn {
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error("no {awaited} within {}{}; raise FLIGHTDECK_LAUNCH_DEADLINE_MS if it needs longer", seconds(*after), words(.last_line))]
+    #[error("no {awaited} within {}{}; raise FLIGHTDECK_LAUNCH_DEADLINE_MS if the plugin needs longer", seconds(*after), words(.last_line))]
     TimedOut {
         awaited: &'static str,
         after: std::time::Duration,
@@ -121,7 +123,7 @@ pub enum StartFailure {
         exit: Exit,
         last_line: Option<String>,
     },
-    #[error("the process ended after its {awaited} and before it could be called: {exit}{}", hint(.exit, .last_line))]
+    #[error("the process ended after its {awaited}, before its first call: {exit}{}", hint(.exit, .last_line))]
     ExitedEarly {
         awaited: &'static str,
         exit: Exit,
@@ -131,9 +133,9 @@ pub enum StartFailure {
     Dialect(Unfit),
     #[error("no connection to the plugin at {address}: {reason}")]
     Connect { address: String, reason: String },
-    #[error("the plugin did not give its schema: {0}")]
+    #[error("failed to read the plugin's schema: {0}")]
     Schema(String),
-    #[error("stopped before it was ready")]
+    #[error("stopped before the plugin was ready")]
     Stopped,
 }
 
@@ -162,14 +164,14 @@ pub enum Suspicion {
 
 /// Remedy for an error that only the plugin's authors can fix.
 pub(in crate::engine) const ITS_ERROR: &str =
-    "this is an error of the plugin: take another release of it";
+    "this is a bug in the plugin: install another release of it";
 /// Remedy for an executable that does not look like a plugin.
 pub(in crate::engine) const REINSTALL: &str = "install the provider's package again";
 
 fn words(last_line: &Option<String>) -> String {
     last_line
         .as_ref()
-        .map(|line| format!("; its last words: {line}"))
+        .map(|line| format!("; last output: {line}"))
         .unwrap_or_default()
 }
 
@@ -186,8 +188,8 @@ fn hint(exit: &Exit, last_line: &Option<String>) -> String {
             },
             _,
         ) => said,
-        (_, Some(_)) => format!("{said} (`flightdeck logs` has all of them)"),
-        (_, None) => format!("; it said nothing: is it a plugin? {REINSTALL}"),
+        (_, Some(_)) => format!("{said} (run `flightdeck logs` for all lines)"),
+        (_, None) => format!("; no output: the file may not be a plugin; {REINSTALL}"),
     }
 }
 

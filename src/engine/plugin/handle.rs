@@ -33,39 +33,39 @@ pub enum PluginError {
     },
     #[error("the plugin {plugin} cannot be used: {why}")]
     Incompatible { plugin: PluginId, why: String },
-    #[error("the plugin {plugin} cannot be had: {why}")]
+    #[error("the plugin {plugin} is not available: {why}")]
     Rejected { plugin: PluginId, why: String },
-    #[error("the plugin {plugin} is disabled; enable it to use it")]
+    #[error("the plugin {plugin} is disabled; enable it first")]
     Disabled { plugin: PluginId },
     #[error("the plugin {plugin} was stopped before it was ready")]
     Stopped { plugin: PluginId },
-    #[error("the plugin {plugin} is not supervised any more")]
+    #[error("the plugin {plugin} is no longer supervised")]
     Gone { plugin: PluginId },
 }
 
 /// Reason why the serving process was not replaced; it continues to serve.
 #[derive(Debug, Error)]
 pub(in crate::engine) enum NotReplaced {
-    #[error("it does not run")]
+    #[error("the plugin is not running")]
     NotRunning,
-    #[error("another process is on its way up already")]
+    #[error("another replacement process is already starting")]
     UnderWay,
-    #[error("the plugin was stopped meanwhile")]
+    #[error("the plugin was stopped during the replacement")]
     Stopped,
-    #[error("the plugin is not supervised any more")]
+    #[error("the plugin is no longer supervised")]
     Gone,
     #[error(transparent)]
     Launch(#[from] StartFailure),
-    #[error("it died before its first call: {0}")]
+    #[error("the new process ended before its first call: {0}")]
     Died(Exit),
     /// A call of the configuration of the new process failed.
     #[error(transparent)]
     Call(#[from] ProviderError),
     /// The deadline passed, given as text.
-    #[error("it was not ready for calls within {0}")]
+    #[error("the new process was not ready for calls within {0}")]
     Late(String),
     /// An open resource, such as an ephemeral one, cannot move to another process.
-    #[error("something was opened in the one that serves meanwhile")]
+    #[error("the current process has opened a resource that cannot move to another process")]
     InUse,
 }
 

@@ -58,7 +58,7 @@ impl Incident {
                 let lost = format!("it {}", connection.way().lost_by());
                 let how = match ended {
                     true => {
-                        format!("{lost} and went on running, so that it was ended; {ITS_ERROR}")
+                        format!("{lost} without exiting and was killed; {ITS_ERROR}")
                     }
                     false => lost,
                 };
@@ -66,8 +66,8 @@ impl Incident {
             }
         };
         let text = match logs.last_words() {
-            Some(words) => format!("the plugin died while it was in use: {how}: {words}"),
-            None => format!("the plugin died while it was in use: {how}"),
+            Some(words) => format!("the plugin crashed during use: {how}: {words}"),
+            None => format!("the plugin crashed during use: {how}"),
         };
         Self {
             id: format!("{}@{pid}-{at}", board.id),

@@ -395,7 +395,7 @@ async fn attach(
         // A stale TF_REATTACH_PROVIDERS is common, so report it clearly.
         if let (Some(pid), None) = (other.pid, &identity) {
             let reason = format!(
-                "its process {pid} does not run; start it again and say anew where it listens"
+                "its process {pid} is not running; start it again and update TF_REATTACH_PROVIDERS"
             );
             return Err(StartFailure::Connect {
                 address: other.address.to_string(),

@@ -187,9 +187,7 @@ impl Logs {
             level: LogLevel::Warn,
             stream: LogStream::Engine,
             module: None,
-            text: format!(
-                "{left_out} lines are left out here: there were more than {AT_ONCE} in a second"
-            ),
+            text: format!("{left_out} lines omitted: more than {AT_ONCE} in a second"),
             panic: false,
         });
         if gap.is_some() {

@@ -136,7 +136,7 @@ pub(super) fn watch() -> Option<ChildStdin> {
     match started {
         Ok(mut watcher) => watcher.stdin.take(),
         Err(error) => {
-            tracing::warn!(%error, "processes that plugins leave behind are not ended if flightdeck is killed");
+            tracing::warn!(%error, "processes left behind by plugins are not killed if flightdeck is killed");
             None
         }
     }

@@ -84,11 +84,11 @@ pub enum Address {
 /// Error of a text that is not an address to listen on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SocketError {
-    #[error("the path of the unix socket is empty")]
+    #[error("the path of the Unix socket is empty")]
     NoPath,
     #[error("{0:?} is not an address of the form HOST:PORT")]
     Tcp(String),
-    #[error("the network {0:?} is unknown (`unix` and `tcp` are known)")]
+    #[error("unknown network {0:?}: expected `unix` or `tcp`")]
     Network(String),
 }
 

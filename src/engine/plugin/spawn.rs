@@ -160,7 +160,7 @@ impl SocketFolder {
             // Another process that cannot see this pid removed the directory before it was locked.
         }
         Err(io::Error::other(
-            "the folder for its socket was removed again and again",
+            "another process repeatedly removed the directory for its socket",
         ))
     }
 
@@ -213,7 +213,7 @@ pub(super) async fn spawn(
     };
     spawner().try_send(order).map_err(|e| match e {
         TrySendError::Full(_) => {
-            io::Error::other(format!("{QUEUE} plugins are being started already"))
+            io::Error::other(format!("{QUEUE} plugins are already being started"))
         }
         TrySendError::Disconnected(_) => {
             io::Error::other("the thread that starts plugins has ended")

@@ -58,7 +58,7 @@ impl Channel {
         // Detached: the task ends with the connection, which closes with its last channel.
         TaskTracker::new().spawn(async move {
             if let Err(e) = connection.await {
-                tracing::debug!(error = %e, "a connection to a plugin has broken");
+                tracing::debug!(error = %e, "lost the connection to a plugin");
             }
         });
         Ok(Self { streams })

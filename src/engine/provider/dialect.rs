@@ -123,7 +123,7 @@ impl Reached {
     /// Returns the error of an adapter that received the process of another dialect.
     #[must_use]
     pub fn foreign(self) -> ProviderError {
-        let why = "its process speaks another dialect than it was launched for; this is an error of flightdeck".to_owned();
+        let why = "its process uses another dialect than it was launched with; this is a bug in flightdeck".to_owned();
         ProviderError::Blocked {
             plugin: self.plugin,
             state: "cannot be used".to_owned(),

@@ -199,9 +199,7 @@ fn wait<T>(future: impl Future<Output = T>) -> Result<T, CallError> {
         Ok(handle) if handle.runtime_flavor() != RuntimeFlavor::CurrentThread => {
             Ok(tokio::task::block_in_place(|| handle.block_on(future)))
         }
-        _ => Err(CallError::call(
-            "the functions of plugins cannot be called here",
-        )),
+        _ => Err(CallError::call("plugin functions are not available here")),
     }
 }
 

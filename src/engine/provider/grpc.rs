@@ -110,7 +110,7 @@ pub(super) fn too_large(status: &Status, limit: usize) -> Option<String> {
             || status.message().contains("message larger than max"));
     refused.then(|| {
         format!(
-            "the message is larger than the {} MiB that are taken ({})",
+            "the message exceeds the limit of {} MiB ({})",
             limit >> 20,
             status.message()
         )

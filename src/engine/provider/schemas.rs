@@ -21,9 +21,9 @@ pub enum SchemaError {
     },
     #[error("the type of {at}: {source}")]
     Type { at: String, source: TypeJsonError },
-    #[error("{at} nests in mode {mode}, which does not exist")]
+    #[error("{at} has the unknown nesting mode {mode}")]
     Nesting { at: String, mode: i32 },
-    #[error("function {0} returns nothing")]
+    #[error("function {0} has no return type")]
     NoResult(String),
 }
 
@@ -163,7 +163,7 @@ mod tests {
             Schemas::undecoded("resource", [("e".to_owned(), raw(&[]))], read)
                 .expect_err("refused")
                 .to_string(),
-            "function resource e returns nothing"
+            "function resource e has no return type"
         );
     }
 }

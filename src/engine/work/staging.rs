@@ -284,9 +284,7 @@ impl Work {
                     ));
                 }
                 let summary = match why {
-                    NotLaunched::Untrusted(_) => {
-                        "A plugin that comes with the workspace needs a yes"
-                    }
+                    NotLaunched::Untrusted(_) => "Workspace plugin needs trust",
                     _ => "Provider not found",
                 };
                 let mut d = lang::diag::Diagnostic::error(summary, why.to_string());

@@ -87,7 +87,7 @@ fn a_replacement_is_seen_from_its_reason_to_the_end_of_the_old_process() {
             PluginEvent::Left {
                 plugin: aws(),
                 generation: 1,
-                how: "has ended after its last call".into(),
+                how: "stopped after its last call".into(),
             },
         );
         c.hides("draining");

@@ -27,14 +27,14 @@ pub struct ProviderAddress {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum AddressError {
     #[error(
-        "`{0}` is not a provider address: it must have the form NAME, NAMESPACE/NAME or HOST/NAMESPACE/NAME"
+        "`{0}` is not a provider address: expected NAME, NAMESPACE/NAME or HOST/NAMESPACE/NAME"
     )]
     Parts(String),
     #[error(
-        "`{text}` is not a provider address: `{part}` may hold letters, digits, `-` and `_` only"
+        "`{text}` is not a provider address: `{part}` may only contain letters, digits, `-` and `_`"
     )]
     Part { text: String, part: String },
-    #[error("`{text}` is not a provider address: `{host}` is not a host name")]
+    #[error("`{text}` is not a provider address: `{host}` is not a valid host name")]
     Host { text: String, host: String },
 }
 

@@ -15,10 +15,12 @@ use std::ops::ControlFlow;
 enum Unverified {
     #[error(transparent)]
     Unread(#[from] HashError),
-    #[error("its files are not those of the lock file ({hash} is none of {known} hashes there)")]
+    #[error(
+        "its files do not match the lock file ({hash} is not among the {known} hashes recorded there)"
+    )]
     Other { hash: String, known: usize },
     #[error(
-        "its files cannot be checked, since the lock file has hashes of archives alone; run `flightdeck init`"
+        "its files cannot be verified, because the lock file has only hashes of archives; run `flightdeck init`"
     )]
     ArchivesAlone,
 }
@@ -72,10 +74,10 @@ impl Search<'_> {
         let allowed = if self.want.constraints.is_empty() {
             String::new()
         } else {
-            format!(" that {} allows", self.want.constraints)
+            format!(" allowed by {}", self.want.constraints)
         };
         if count == 1 {
-            format!("the only version there{allowed}")
+            format!("the only version{allowed}")
         } else {
             format!("newest of {count} versions{allowed}")
         }
@@ -93,13 +95,15 @@ impl Search<'_> {
         // `zh:` hashes are of the archive, so they cannot verify an unpacked directory.
         if known == 0 {
             return match archives {
-                0 => Ok("its files are not checked, since the lock file has no hash for it".into()),
+                0 => Ok(
+                    "its files are not verified, because the lock file has no hash for it".into(),
+                ),
                 _ => Err(Unverified::ArchivesAlone),
             };
         }
         let hash = self.cache.package(&package.directory)?;
         if entry.hashes.contains(&hash) {
-            return Ok("its files are those of the lock file".to_owned());
+            return Ok("its files match the lock file".to_owned());
         }
         Err(Unverified::Other { hash, known })
     }

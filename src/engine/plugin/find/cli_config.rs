@@ -29,7 +29,7 @@ impl CliConfig {
         self.named.clear();
         let (name, _) = self.registries.helper.take()?;
         Some(format!(
-            "{}: the credentials helper {name} is not run, since the file belongs to the workspace",
+            "{}: the credentials helper {name} is not run, because the file belongs to the workspace",
             file.display()
         ))
     }
@@ -76,7 +76,7 @@ pub(super) fn read(file: &Path, text: &str, base: &Path) -> Result<CliConfig, Pl
             "plugin_cache_dir" => config.cache = item.value.text().map(str::to_owned),
             "provider_installation" => {
                 if config.methods.is_some() {
-                    return Err(wrong(file, item, "`provider_installation` is there twice"));
+                    return Err(wrong(file, item, "duplicate `provider_installation` block"));
                 }
                 installation(file, item, base, &mut config)?;
             }
@@ -210,7 +210,7 @@ fn installation(
                         .parse()
                         .map_err(|e| wrong(file, entry, &format!("{e}")))?;
                     let Some(path) = entry.value.text() else {
-                        return Err(wrong(file, entry, "a directory is needed"));
+                        return Err(wrong(file, entry, "expected a directory"));
                     };
                     let directory = config.named(base, path);
                     config.overrides.insert(address, directory);
@@ -218,14 +218,14 @@ fn installation(
             }
             // A warning, because the other methods may still provide the package.
             "oci_mirror" => config.warnings.push(format!(
-                "{}: `oci_mirror` is left out: packages are not taken from OCI registries",
+                "{}: `oci_mirror` is ignored: packages from OCI registries are not supported",
                 file.display()
             )),
             other => {
                 return Err(wrong(
                     file,
                     method,
-                    &format!("the installation method `{other}` is unknown"),
+                    &format!("unknown installation method `{other}`"),
                 ));
             }
         }
@@ -237,7 +237,7 @@ fn installation(
 fn needed<'i>(file: &Path, block: &'i Item, key: &str) -> Result<&'i str, PlacesError> {
     let item = block.value.items().iter().find(|i| i.key == key);
     let text = item.and_then(|i| i.value.text());
-    text.ok_or_else(|| wrong(file, block, &format!("`{}` needs a `{key}`", block.key)))
+    text.ok_or_else(|| wrong(file, block, &format!("`{}` requires `{key}`", block.key)))
 }
 
 fn read_method(file: &Path, block: &Item, kind: MethodKind) -> Result<Method, PlacesError> {
@@ -250,13 +250,13 @@ fn read_method(file: &Path, block: &Item, kind: MethodKind) -> Result<Method, Pl
             .value
             .texts()
             .filter(|_| matches!(item.value, Node::List(_)));
-        let texts =
-            texts.ok_or_else(|| wrong(file, item, &format!("`{key}` must be a list of texts")))?;
+        let texts = texts
+            .ok_or_else(|| wrong(file, item, &format!("`{key}` must be a list of strings")))?;
         texts
             .iter()
             .map(|t| {
                 Pattern::parse(t).ok_or_else(|| {
-                    wrong(file, item, &format!("`{t}` is not a pattern of addresses"))
+                    wrong(file, item, &format!("`{t}` is not a valid address pattern"))
                 })
             })
             .collect()

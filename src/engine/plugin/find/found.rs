@@ -162,11 +162,11 @@ impl fmt::Display for NotFound {
         if let Some(path) = &self.transformer {
             write!(
                 f,
-                ": what has this id is a transformer, {}, and {NO_TRANSFORMERS}; take it out of required_providers",
+                ": the plugin with this id is a transformer, {}, and {NO_TRANSFORMERS}; remove it from required_providers",
                 path.display()
             )?;
         }
-        f.write_str("\nlooked at")?;
+        f.write_str("\nsearched")?;
         for (place, saw) in &self.looked {
             write!(f, "\n  {place}: {saw}")?;
         }
@@ -177,7 +177,7 @@ impl fmt::Display for NotFound {
         match (&self.package, &self.transformer) {
             (Some(package), None) => write!(
                 f,
-                "\ninstall it with `flightdeck init`, or put it into one of these folders as {package}"
+                "\nrun `flightdeck init` to install it, or copy it into one of these directories as {package}"
             ),
             (None, _) | (_, Some(_)) => Ok(()),
         }
@@ -190,9 +190,9 @@ impl NotFound {
     pub fn remedy(&self) -> &'static str {
         match self.is_plugin_of_path {
             true => {
-                "install a version that is allowed in a directory of the plugin path, as providers/NAMESPACE/NAME/VERSION/plugin, or change the version constraint in required_providers"
+                "install an allowed version in a directory of the plugin path as providers/NAMESPACE/NAME/VERSION/plugin, or change the version constraint in required_providers"
             }
-            false => "`flightdeck init` installs what is missing",
+            false => "run `flightdeck init` to install missing providers",
         }
     }
 }

@@ -25,7 +25,7 @@ const SETTLED_AFTER: Duration = Duration::from_secs(2);
 
 /// Error of a package that cannot be hashed.
 #[derive(Debug, Error)]
-#[error("the package {} cannot be hashed: {source}", .path.display())]
+#[error("cannot compute the hash of the package {}: {source}", .path.display())]
 pub struct HashError {
     path: PathBuf,
     source: io::Error,
@@ -204,7 +204,7 @@ impl HashCache {
         if let Some(file) = self.file.as_ref().filter(|_| save)
             && let Err(error) = file.add(version, digest)
         {
-            tracing::warn!("the digests of plugins are not cached: {error}");
+            tracing::warn!("failed to cache the digests of plugins: {error}");
         }
     }
 }

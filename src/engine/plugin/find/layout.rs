@@ -57,7 +57,7 @@ pub fn scan_for(base: &Path, address: &ProviderAddress, platform: &str) -> Seen 
         Err(e) if e.kind() == io::ErrorKind::NotFound => return seen,
         Err(e) => {
             seen.notes
-                .push(format!("{} cannot be read: {e}", folder.display()));
+                .push(format!("cannot read {}: {e}", folder.display()));
             return seen;
         }
     };
@@ -66,7 +66,7 @@ pub fn scan_for(base: &Path, address: &ProviderAddress, platform: &str) -> Seen 
         if name.ends_with(".zip") {
             if let Some(version) = packed_version(&name, &address.name, platform) {
                 seen.notes.push(format!(
-                    "{version} as a packed archive, which `flightdeck init` unpacks: {}",
+                    "{version} as an archive, run `flightdeck init` to unpack it: {}",
                     path.display()
                 ));
                 if let Ok(version) = Version::parse(&version) {
@@ -78,7 +78,7 @@ pub fn scan_for(base: &Path, address: &ProviderAddress, platform: &str) -> Seen 
                 Ok(version) => look_into(&path, (address, platform), version, &mut seen),
                 Err(_) => seen
                     .notes
-                    .push(format!("{} is named by no version", path.display())),
+                    .push(format!("the name of {} is not a version", path.display())),
             }
         }
     }
@@ -101,15 +101,17 @@ fn look_into(
         return;
     }
     match names(folder) {
-        Ok(others) if others.is_empty() => seen.notes.push(format!("{version} with nothing in it")),
+        Ok(others) if others.is_empty() => {
+            seen.notes.push(format!("{version}, an empty directory"))
+        }
         Ok(others) => seen.notes.push(format!(
-            "{version} only for {}, this is {}",
+            "{version} only for {}, but this machine is {}",
             others.join(", "),
             platform
         )),
         Err(e) => seen
             .notes
-            .push(format!("{} cannot be read: {e}", folder.display())),
+            .push(format!("cannot read {}: {e}", folder.display())),
     }
 }
 
@@ -141,12 +143,12 @@ fn packed_version(file: &str, name: &str, platform: &str) -> Option<String> {
 /// Reason why a package has no executable.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NoExecutable {
-    #[error("{} cannot be read: {source}", package.display())]
+    #[error("cannot read {}: {source}", package.display())]
     Unreadable {
         package: PathBuf,
         source: std::io::Error,
     },
-    #[error("{} holds no file named {prefix}", package.display())]
+    #[error("{} contains no file named {prefix}", package.display())]
     Nameless { package: PathBuf, prefix: String },
 }
 

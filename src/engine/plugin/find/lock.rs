@@ -31,14 +31,14 @@ pub struct LockEntry {
 /// Error of a lock file that cannot be used.
 #[derive(Debug, Error)]
 pub enum LockError {
-    #[error("the lock file {} cannot be read: {source}", .path.display())]
+    #[error("cannot read the lock file {}: {source}", .path.display())]
     Read {
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error("the lock file {} is damaged: {source}", .path.display())]
+    #[error("the lock file {} is invalid: {source}", .path.display())]
     Syntax { path: PathBuf, source: TreeError },
-    #[error("the lock file {} is damaged: line {line}: {what}", .path.display())]
+    #[error("the lock file {} is invalid: line {line}: {what}", .path.display())]
     Content {
         path: PathBuf,
         line: usize,
@@ -81,13 +81,15 @@ impl LockFile {
                 continue; // other kinds of locks belong to newer tools
             }
             let [label] = &item.labels[..] else {
-                return Err(wrong("a provider block needs one address".to_owned()));
+                return Err(wrong(
+                    "a `provider` block needs exactly one address".to_owned(),
+                ));
             };
             let address: ProviderAddress = label.parse().map_err(|e| wrong(format!("{e}")))?;
             // Guessing a default host could accept the hashes of another provider.
             if address.host.is_none() {
                 return Err(wrong(format!(
-                    "`{label}` has no host; the lock file holds complete addresses"
+                    "`{label}` has no host; addresses in the lock file must be fully qualified"
                 )));
             }
             let value = |key: &str| {
@@ -102,7 +104,7 @@ impl LockFile {
                 .ok_or_else(|| wrong(format!("`{label}` has no version")))?;
             let entry = LockEntry {
                 version: Version::parse(version)
-                    .map_err(|e| wrong(format!("`{version}` is not a version: {e}")))?,
+                    .map_err(|e| wrong(format!("invalid version `{version}`: {e}")))?,
                 constraints: value("constraints")
                     .and_then(|v| v.text())
                     .map(str::to_owned),
@@ -110,7 +112,7 @@ impl LockFile {
             };
             // With duplicates, it would be unclear which hashes are trusted.
             if entries.insert(address, entry).is_some() {
-                return Err(wrong(format!("`{label}` is locked twice")));
+                return Err(wrong(format!("duplicate entry for `{label}`")));
             }
         }
         Ok(Self { path, entries })
@@ -165,9 +167,12 @@ mod tests {
                 "no host",
             ),
             ("provider \"a.b/c/d\" {}", "no version"),
-            ("provider \"a.b/c/d\" { version = \"1\" }", "not a version"),
+            (
+                "provider \"a.b/c/d\" { version = \"1\" }",
+                "invalid version",
+            ),
             ("provider {}", "one address"),
-            ("provider \"a.b/c/d\" {", "not closed"),
+            ("provider \"a.b/c/d\" {", "unclosed block"),
         ] {
             let error = LockFile::parse("l".into(), text)
                 .expect_err(text)

@@ -28,7 +28,7 @@ impl Search<'_> {
         // Two namespaces with this name: choosing one could run the wrong plugin.
         if let Some(other) = ids.iter().find(|id| **id != ids[0]) {
             let what = format!(
-                "{} and {other} could be meant; say which one in required_providers",
+                "both {} and {other} match; set the source in required_providers",
                 ids[0]
             );
             self.saw("the plugin path", what);
@@ -39,7 +39,7 @@ impl Search<'_> {
         let Some(newest) = may.first() else {
             let what = match (not.is_empty(), self.transformer()) {
                 (false, _) => self.not_allowed(&not),
-                (true, None) => "nothing for this provider".to_owned(),
+                (true, None) => "no match for this provider".to_owned(),
                 (true, Some(it)) => format!(
                     "{} is a transformer, {}; {NO_TRANSFORMERS}",
                     it.id,
@@ -98,7 +98,7 @@ impl Search<'_> {
     fn not_allowed(&self, plugins: &[&Discovered]) -> String {
         let versions: Vec<&str> = plugins.iter().map(|d| d.version.as_str()).collect();
         format!(
-            "{}, which {} does not allow",
+            "{}, not allowed by {}",
             versions.join(", "),
             self.want.constraints
         )
@@ -112,9 +112,9 @@ pub(super) fn newest_of(all: &[&Discovered]) -> String {
         .map(|d| format!("{} ({})", d.version, d.executable.display()))
         .collect();
     match others.is_empty() {
-        true => "the only version there".to_owned(),
+        true => "the only version".to_owned(),
         false => format!(
-            "newest of {} versions, before {}",
+            "newest of {} versions, preferred to {}",
             all.len(),
             others.join(", ")
         ),

@@ -81,16 +81,16 @@ impl Surroundings {
 /// Error of places that cannot be gathered.
 #[derive(Debug, Error)]
 pub enum PlacesError {
-    #[error("TF_REATTACH_PROVIDERS cannot be used: {0}")]
+    #[error("TF_REATTACH_PROVIDERS is invalid: {0}")]
     Reattach(String),
-    #[error("the CLI configuration {} cannot be read: {source}", .path.display())]
+    #[error("cannot read the CLI configuration {}: {source}", .path.display())]
     Read {
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error("the CLI configuration {} cannot be understood: {source}", .path.display())]
+    #[error("the CLI configuration {} has a syntax error: {source}", .path.display())]
     Syntax { path: PathBuf, source: TreeError },
-    #[error("the CLI configuration {} cannot be used: line {line}: {what}", .path.display())]
+    #[error("the CLI configuration {} is invalid: line {line}: {what}", .path.display())]
     Content {
         path: PathBuf,
         line: usize,
@@ -304,7 +304,7 @@ impl Places {
             // As in OpenTofu, a missing file in the variable is a warning only.
             Err(e) if named && e.kind() == std::io::ErrorKind::NotFound => {
                 self.warnings.push(format!(
-                    "TF_CLI_CONFIG_FILE names {}, which does not exist; nothing is read from it",
+                    "TF_CLI_CONFIG_FILE names {}, which does not exist; no CLI configuration is used",
                     path.display()
                 ));
                 Ok(CliConfig::default())

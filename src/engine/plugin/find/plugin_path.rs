@@ -103,16 +103,16 @@ pub struct Discovered {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum Misplaced {
     #[error(
-        "it lies as the deploy engine's own tool installs, and no manifest.json beside the directory says what {id} is"
+        "it is in the layout of the deploy engine's own installer, but no manifest.json beside the directory defines the kind of {id}"
     )]
     NotInManifest { id: String },
-    #[error("it lies in neither `providers` nor `transformers` of the directory that is searched")]
+    #[error("it is in neither `providers` nor `transformers` of the searched directory")]
     NoKind,
     #[error(
-        "it lies {deep} directories deep; a plugin lies in {}s/[HOST/]NAMESPACE/NAME/VERSION", kind.word()
+        "it is {deep} directories deep; the expected path is {}s/[HOST/]NAMESPACE/NAME/VERSION", kind.word()
     )]
     Depth { deep: usize, kind: PluginKind },
-    #[error("{id} is no id of a plugin: {source}")]
+    #[error("{id} is not a plugin id: {source}")]
     NoId { id: String, source: AddressError },
 }
 
@@ -225,13 +225,15 @@ impl PluginPath {
             Err(e) if names.is_empty() && e.kind() == std::io::ErrorKind::NotFound => {
                 return self.missing.push(folder.to_owned());
             }
-            Err(e) => return self.reject(folder.to_owned(), format!("it cannot be read: {e}")),
+            Err(e) => {
+                return self.reject(folder.to_owned(), format!("cannot read the directory: {e}"));
+            }
         };
         for entry in entries {
             // The limit guards against a path variable that names a large tree such as `/`.
             let Some(rest) = left.checked_sub(1) else {
                 let why = format!(
-                    "only the first {ENTRIES} entries below {} are looked at",
+                    "only the first {ENTRIES} entries below {} are searched",
                     of.0.display()
                 );
                 return self.reject(folder.to_owned(), why);
@@ -243,7 +245,7 @@ impl PluginPath {
             if path.is_dir() {
                 // A link could form a cycle or lead out of the root.
                 if is_link {
-                    self.reject(path, "a link to a directory, which is not followed");
+                    self.reject(path, "symbolic link to a directory, not followed");
                 } else if names.len() < DEPTH {
                     names.push(name);
                     self.walk(of, &path, names, left);
@@ -251,7 +253,7 @@ impl PluginPath {
                 } else {
                     self.reject(
                         path,
-                        format!("deeper than {DEPTH} directories, where no plugin lies"),
+                        format!("more than {DEPTH} directories deep, not searched"),
                     );
                 }
             } else {
@@ -272,7 +274,7 @@ impl PluginPath {
             if at_version && is_executable(&path) {
                 self.reject(
                     path,
-                    format!("a plugin's file is called `{FILE}`, without anything after it"),
+                    format!("a plugin's executable must be named exactly `{FILE}`"),
                 );
             }
             return;

@@ -28,14 +28,14 @@ pub(super) fn reattach(text: &str) -> Result<BTreeMap<ProviderAddress, Reattach>
         string: String,
     }
     let wrong = |what: String| PlacesError::Reattach(what);
-    let entries: BTreeMap<String, Entry> = serde_json::from_str(text)
-        .map_err(|e| wrong(format!("it is not the JSON it should be: {e}")))?;
+    let entries: BTreeMap<String, Entry> =
+        serde_json::from_str(text).map_err(|e| wrong(format!("invalid JSON: {e}")))?;
     let mut all = BTreeMap::new();
     for (key, entry) in entries {
         let address: ProviderAddress = key.parse().map_err(|e| wrong(format!("{e}")))?;
         if !matches!(entry.protocol.as_str(), "grpc" | "") {
             return Err(wrong(format!(
-                "{key} speaks {}, and only grpc is supported",
+                "{key} uses the protocol {}, but only grpc is supported",
                 entry.protocol
             )));
         }

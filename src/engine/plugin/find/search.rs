@@ -121,7 +121,7 @@ impl Search<'_> {
         let mut what = format!("requires {}", required.join(", "));
         if !others.is_empty() {
             let others: Vec<String> = others.iter().map(ToString::to_string).collect();
-            what += &format!("; packages of {} are not used for it", others.join(", "));
+            what += &format!("; packages of {} cannot replace it", others.join(", "));
         }
         self.saw(format!("the lock file {}", self.lock.path.display()), what);
     }
@@ -160,7 +160,7 @@ impl Search<'_> {
 
     fn builtin(&mut self) -> Option<Found> {
         if self.want.address.name != "terraform" {
-            self.saw("the builtin providers", "only `terraform` is one");
+            self.saw("the builtin providers", "only `terraform` exists");
             return None;
         }
         let why = "part of flightdeck".to_owned();
@@ -204,7 +204,7 @@ impl Search<'_> {
             start: Some(Start::Spawn(spec)),
             package: None,
             origin: Origin::Bundled,
-            why: "part of flightdeck, served by it as a process of its own".to_owned(),
+            why: "part of flightdeck, served in a separate process".to_owned(),
         })
     }
 
@@ -217,13 +217,13 @@ impl Search<'_> {
                 start: Some(Start::Attach(reattach.clone())),
                 package: None,
                 origin: Origin::Reattach,
-                why: "runs already; versions and lock file are not looked at".to_owned(),
+                why: "already running; versions and lock file are not checked".to_owned(),
             }),
             None => {
                 let what = if self.places.reattach.is_empty() {
                     "not set"
                 } else {
-                    "names other providers"
+                    "has only other providers"
                 };
                 self.saw("TF_REATTACH_PROVIDERS", what);
                 None
@@ -256,8 +256,7 @@ impl Search<'_> {
                 })),
                 package: None,
                 origin,
-                why: "overridden for development; versions and lock file are not looked at"
-                    .to_owned(),
+                why: "development override; versions and lock file are not checked".to_owned(),
             })),
             Err(none) => {
                 self.saw(origin, none.to_string());
@@ -334,7 +333,7 @@ impl Search<'_> {
             self.saw(
                 origin,
                 if base.is_dir() {
-                    "nothing for this provider"
+                    "no match for this provider"
                 } else {
                     "no such directory"
                 },
@@ -349,9 +348,9 @@ impl Search<'_> {
             // Without constraints, the usual text would claim that "any version" excludes it.
             let prerelease = !package.version.pre.is_empty() && constraints.is_empty();
             let reason = if prerelease {
-                "a prerelease, which must be asked for by its exact version".to_owned()
+                "a prerelease, which needs an exact version constraint".to_owned()
             } else {
-                format!("which {constraints} does not allow")
+                format!("not allowed by {constraints}")
             };
             return Some(reason);
         }
@@ -367,7 +366,7 @@ impl Search<'_> {
                 && !self.want.constraints.allow(&entry.version)
             {
                 let what = format!(
-                    "{address} locked to {}, which {} does not allow",
+                    "{address} is locked to {}, which {} does not allow",
                     entry.version, self.want.constraints
                 );
                 self.saw(format!("the lock file {}", self.lock.path.display()), what);

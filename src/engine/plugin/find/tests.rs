@@ -106,7 +106,7 @@ fn the_newest_allowed_version_is_taken_over_all_mirrors() {
     let found = scene.find("hashicorp/aws", "~> 5.1").expect("found");
     assert_eq!(
         (version(&found).as_str(), found.why.as_str()),
-        ("5.11.0", "newest of 4 versions that ~> 5.1 allows")
+        ("5.11.0", "newest of 4 versions allowed by ~> 5.1")
     );
     assert_eq!(
         found.origin.to_string(),
@@ -122,7 +122,7 @@ fn the_newest_allowed_version_is_taken_over_all_mirrors() {
     let found = scene.find("aws", "< 5.2").expect("found");
     assert_eq!(
         (version(&found).as_str(), found.why.as_str()),
-        ("5.1.0", "the only version there that < 5.2 allows")
+        ("5.1.0", "the only version allowed by < 5.2")
     );
     assert_eq!(version(&scene.find("aws", "").expect("found")), "6.0.0");
     assert_eq!(
@@ -189,12 +189,12 @@ fn nothing_found_says_where_and_what_was_there() {
     .expect("made");
     let error = scene.find("aws", ">= 5").expect_err("nothing").to_string();
     for part in [
-        "4.0.0, which >= 5 does not allow",
-        "5.0.0-rc1, which >= 5 does not allow",
+        "4.0.0, not allowed by >= 5",
+        "5.0.0-rc1, not allowed by >= 5",
         "5.1.0 only for plan9_mips",
-        "5.2.0 as a packed archive, which `flightdeck init` unpacks",
-        "latest is named by no version",
-        "holds no file named terraform-provider-aws",
+        "5.2.0 as an archive, run `flightdeck init` to unpack it",
+        "latest is not a version",
+        "contains no file named terraform-provider-aws",
     ] {
         assert!(error.contains(part), "{part:?} is not in {error}");
     }
@@ -254,14 +254,14 @@ fn the_lock_file_decides_version_and_files() {
     let found = scene.find("aws", "").expect("found");
     assert_eq!(version(&found), "5.1.0");
     assert!(
-        found.why.contains("locked to 5.1.0") && found.why.contains("not checked"),
+        found.why.contains("locked to 5.1.0") && found.why.contains("not verified"),
         "{}",
         found.why
     );
     scene.lock(&lock("\"zh:00\""));
     let error = scene.find("aws", "").expect_err("unchecked").to_string();
     assert!(
-        error.contains("hashes of archives alone; run `flightdeck init`"),
+        error.contains("only hashes of archives; run `flightdeck init`"),
         "{error}"
     );
     let hash = HashCache::in_memory().package(&package).expect("hash");
@@ -271,13 +271,13 @@ fn the_lock_file_decides_version_and_files() {
             .find("aws", "")
             .expect("found")
             .why
-            .ends_with("its files are those of the lock file")
+            .ends_with("its files match the lock file")
     );
     std::fs::write(package.join("terraform-provider-aws_v5.1.0"), "tampered").expect("written");
     let error = scene.find("aws", "").expect_err("tampered").to_string();
     assert!(
-        error.contains("5.1.0, but its files are not those of the lock file")
-            && error.contains("is none of 2 hashes"),
+        error.contains("5.1.0, but its files do not match the lock file")
+            && error.contains("is not among the 2 hashes"),
         "{error}"
     );
     assert!(
@@ -289,7 +289,7 @@ fn the_lock_file_decides_version_and_files() {
         .expect_err("contradiction")
         .to_string();
     assert!(
-        error.contains("locked to 5.1.0, which ~> 5.2 does not allow"),
+        error.contains("is locked to 5.1.0, which ~> 5.2 does not allow"),
         "{error}"
     );
 }
@@ -319,7 +319,7 @@ fn locked_provider_is_never_replaced_by_one_of_another_address_or_of_other_files
                     let error = scene.find_named("aws", "", named);
                     let error = error.expect_err("another provider").to_string();
                     let says =
-                        format!("requires {locked} 5.1.0; packages of {there} are not used for it");
+                        format!("requires {locked} 5.1.0; packages of {there} cannot replace it");
                     assert!(error.contains(&says), "{error}");
                 }
             }
@@ -332,7 +332,7 @@ fn locked_provider_is_never_replaced_by_one_of_another_address_or_of_other_files
     scene.lock(&lock(AWS));
     let error = scene.find("aws", "").expect_err("tampered").to_string();
     assert!(
-        error.contains("its files are not those of the lock file"),
+        error.contains("its files do not match the lock file"),
         "{error}"
     );
     // The first package that does not match ends the search.

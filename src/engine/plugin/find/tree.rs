@@ -75,13 +75,13 @@ pub(super) fn parse(text: &str) -> Result<Vec<Item>, TreeError> {
 pub(super) fn parse_json(text: &str) -> Result<Vec<Item>, TreeError> {
     let value: serde_json::Value = serde_json::from_str(text).map_err(|e| TreeError {
         line: e.line(),
-        what: format!("not valid json: {e}"),
+        what: format!("invalid JSON: {e}"),
     })?;
     match convert(value) {
         Node::Body(items) => Ok(items),
         _ => Err(TreeError {
             line: 1,
-            what: "an object is needed".to_owned(),
+            what: "expected an object".to_owned(),
         }),
     }
 }
@@ -147,7 +147,7 @@ impl Reader<'_> {
             } else if rest.starts_with("/*") {
                 match rest.find("*/") {
                     Some(end) => self.skip(end + 2),
-                    None => return self.fail("a comment is not closed"),
+                    None => return self.fail("unclosed comment"),
                 }
             } else {
                 match rest.find(|c: char| !c.is_whitespace()) {
@@ -185,7 +185,7 @@ impl Reader<'_> {
             self.blank()?;
             if self.rest.is_empty() {
                 if nested {
-                    return self.fail("a block is not closed");
+                    return self.fail("unclosed block");
                 }
                 break;
             }
@@ -222,10 +222,10 @@ impl Reader<'_> {
                 Some('"') => labels.push(self.string()?),
                 Some(c) => {
                     return self.fail(format!(
-                        "`{c}` after `{key}`, where a value or a block is needed"
+                        "unexpected `{c}` after `{key}`; expected a value or a block"
                     ));
                 }
-                None => return self.fail(format!("nothing after `{key}`")),
+                None => return self.fail(format!("unexpected end of file after `{key}`")),
             }
         }
     }
@@ -245,7 +245,7 @@ impl Reader<'_> {
             .unwrap_or(self.rest.len());
         if end == 0 {
             let c = self.rest.chars().next().unwrap_or(' ');
-            return self.fail(format!("`{c}` where a name is needed"));
+            return self.fail(format!("unexpected `{c}`; expected a name"));
         }
         let word = self.rest[..end].to_owned();
         self.skip(end);
@@ -260,11 +260,11 @@ impl Reader<'_> {
             let mut items = Vec::new();
             while !self.eat(']')? {
                 if self.rest.is_empty() {
-                    return self.fail("a list is not closed");
+                    return self.fail("unclosed list");
                 }
                 items.push(self.value()?);
                 if !self.eat(',')? && !self.rest.starts_with(']') {
-                    return self.fail("a comma is missing in a list");
+                    return self.fail("expected a comma in the list");
                 }
             }
             return Ok(Node::List(items));
@@ -279,9 +279,7 @@ impl Reader<'_> {
             _ if word.starts_with(|c: char| c.is_ascii_digit() || c == '-') => {
                 Ok(Node::Number(word))
             }
-            _ => self.fail(format!(
-                "`{word}` where a value is needed; only literal values can stand here"
-            )),
+            _ => self.fail(format!("unexpected `{word}`; expected a literal value")),
         }
     }
 
@@ -307,16 +305,19 @@ impl Reader<'_> {
                             .and_then(char::from_u32)
                         {
                             Some(c) => out.push(c),
-                            None => return self.fail(format!("`\\u{digits}` is not a character")),
+                            None => {
+                                return self
+                                    .fail(format!("invalid escape `\\u{digits}` in a string"));
+                            }
                         }
                     }
-                    Some(c) => return self.fail(format!("`\\{c}` is not known in a string")),
+                    Some(c) => return self.fail(format!("invalid escape `\\{c}` in a string")),
                     None => break,
                 },
                 c => out.push(c),
             }
         }
-        self.fail("a string is not closed")
+        self.fail("unclosed string")
     }
 }
 
@@ -377,13 +378,13 @@ mod tests {
     #[test]
     fn errors_have_their_line() {
         for (text, line, what) in [
-            ("a = 1\nb = {", 2, "not closed"),
-            ("a\n\n= \"x", 3, "not closed"),
+            ("a = 1\nb = {", 2, "unclosed block"),
+            ("a\n\n= \"x", 3, "unclosed string"),
             ("a = [1 2]", 1, "comma"),
             ("a = var.x", 1, "literal"),
-            ("\n}", 2, "where a name"),
+            ("\n}", 2, "expected a name"),
             ("/*", 1, "comment"),
-            ("a = \"\\q\"", 1, "not known"),
+            ("a = \"\\q\"", 1, "invalid escape"),
         ] {
             let error = parse(text).expect_err(text);
             assert_eq!(error.line, line, "{text}: {error}");

@@ -15,10 +15,10 @@ pub struct Constraints {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ConstraintError {
     #[error(
-        "`{0}` is not a version constraint: an operator (=, !=, >, >=, <, <=, ~>) and a version are needed"
+        "`{0}` is not a version constraint: expected an operator (=, !=, >, >=, <, <=, ~>) and a version"
     )]
     Term(String),
-    #[error("`{0}` in a version constraint is not a version")]
+    #[error("`{0}` is not a version (in a version constraint)")]
     Version(String),
 }
 

@@ -210,7 +210,7 @@ impl Supervisor {
         self.board.note(
             LogLevel::Info,
             format!(
-                "process {} takes the place of {}, which has {} left: {}",
+                "process {} replaces {}, which has {} left: {}",
                 named(pid),
                 named(leaving.pid),
                 calls(leaving.calls),
@@ -268,7 +268,7 @@ impl Supervisor {
 /// Formats the number of calls: `1 call`, `2 calls`.
 fn calls(n: u64) -> String {
     match n {
-        0 => "no call".to_owned(),
+        0 => "no calls".to_owned(),
         1 => "1 call".to_owned(),
         n => format!("{n} calls"),
     }
@@ -306,11 +306,11 @@ impl Watcher {
                     // A supervisor that has gone counts as an order to end.
                     let ask = ordered.ok().and_then(|()| *ends.borrow()).unwrap_or(true);
                     part(&mut old, ask, self.grace).await;
-                    break "was ended with the plugin".to_owned();
+                    break "stopped with the plugin".to_owned();
                 }
                 () = self.users.wait() => {
                     part(&mut old, true, self.grace).await;
-                    break "has ended after its last call".to_owned();
+                    break "stopped after its last call".to_owned();
                 }
                 _ = look.tick() => self.look(Instant::now() >= overdue),
             }
@@ -318,7 +318,7 @@ impl Watcher {
         if let Some(pid) = self.leaving.pid {
             self.meter.forget(pid);
             self.board
-                .note(LogLevel::Info, format!("process {pid}, replaced, {how}"));
+                .note(LogLevel::Info, format!("replaced process {pid}: {how}"));
         }
         self.board.observer.event(PluginEvent::Left {
             plugin: self.board.id.clone(),
@@ -344,7 +344,7 @@ impl Watcher {
             self.board.note(
                 LogLevel::Warn,
                 format!(
-                    "process {pid} was replaced {} s ago and still has {}; it is ended when they are over",
+                    "process {pid} was replaced {} s ago and still has {}; it is stopped when they end",
                     self.drain.as_secs(),
                     calls(now.calls)
                 ),

@@ -123,9 +123,8 @@ impl Supervisor {
                 1 => "once".to_owned(),
                 times => format!("{times} times within {} s", window.as_secs()),
             };
-            let why = format!(
-                "died {times} while it was in use, and is not launched again by itself; the last time: {why}"
-            );
+            let why =
+                format!("crashed {times} and is not relaunched automatically; last crash: {why}");
             return self.fail(PluginState::GaveUp { why });
         }
         Next::Relaunch {

@@ -249,13 +249,13 @@ pub enum StateFileError {
     Json(#[from] serde_json::Error),
     #[error(transparent)]
     Encrypted(#[from] CipherError),
-    #[error("it is encrypted, and nothing says how to read it")]
+    #[error("it is encrypted, but no decryption is configured")]
     Sealed,
     #[error("the task that reads it ended early")]
     Task(#[from] tokio::task::JoinError),
-    #[error("it has state version {0}, and only version 4 is supported")]
+    #[error("it has state version {0}, but only version 4 is supported")]
     Version(u64),
-    #[error("it says no state version")]
+    #[error("it has no state version")]
     Unversioned,
     #[error("the type of output {name:?}: {source}")]
     Type {

@@ -201,11 +201,11 @@ pub(super) fn diagnostics(all: Vec<pb::Diagnostic>) -> Vec<ProviderDiagnostic> {
     for (severity, word, count) in [(1, "errors", errors), (2, "warnings", warnings)] {
         if let Some(more @ 1..) = usize::checked_sub(count, DIAGNOSTICS) {
             let detail = format!(
-                "The provider answered {count} {word} at once; the first {DIAGNOSTICS} are shown."
+                "The provider returned {count} {word}; only the first {DIAGNOSTICS} are shown."
             );
             taken.push(diagnostic(
                 severity,
-                format!("{more} more {word} are left out"),
+                format!("{more} more {word} omitted"),
                 detail,
                 None,
             ));

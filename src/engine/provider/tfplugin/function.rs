@@ -47,7 +47,7 @@ impl TfProvider {
         }
         let result = self.codec(&signature.returns).decode(answer.result)?;
         let result = result.ok_or_else(|| {
-            let what = format!("function {name:?} gave neither a result nor an error");
+            let what = format!("function {name:?} returned neither a result nor an error");
             self.undecodable(METHOD, what)
         })?;
         Ok(FunctionResponse { result: Ok(result) })
@@ -92,7 +92,7 @@ impl TfProvider {
                 plugin: self.info.plugin.clone(),
                 method: METHOD,
                 what: format!(
-                    "function {name:?} takes {} arguments, {} were given",
+                    "function {name:?} takes {} arguments, but {} were given",
                     signature.parameters.len(),
                     arguments.len()
                 ),

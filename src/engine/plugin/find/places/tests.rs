@@ -111,21 +111,21 @@ fn a_missing_file_is_a_warning_and_a_damaged_one_an_error() {
     for (text, what) in [
         (
             "provider_installation {\n  warp {}\n}",
-            "line 2: the installation method `warp`",
+            "line 2: unknown installation method `warp`",
         ),
         (
             "provider_installation { filesystem_mirror {} }",
-            "needs a `path`",
+            "requires `path`",
         ),
         (
             "provider_installation { filesystem_mirror { path = \"/a\" include = \"x\" } }",
-            "list of texts",
+            "list of strings",
         ),
         (
             "provider_installation { dev_overrides { \"a/b/c/d\" = \"/x\" } }",
             "not a provider address",
         ),
-        ("x = ", "cannot be understood"),
+        ("x = ", "has a syntax error"),
     ] {
         std::fs::write(folder.path().join("rc"), text).expect("written");
         let error = gather("rc").expect_err(text).to_string();
@@ -161,7 +161,7 @@ fn processes_of_others_are_described_by_a_variable() {
             reattach(wrong)
                 .expect_err(wrong)
                 .to_string()
-                .starts_with("TF_REATTACH_PROVIDERS cannot be used")
+                .starts_with("TF_REATTACH_PROVIDERS is invalid")
         );
     }
 }

@@ -19,7 +19,7 @@ fn overrides_for_development_go_before_all_that_is_installed() {
         .to_string();
     assert!(
         error.contains("dev_overrides")
-            && error.contains("holds no file named terraform-provider-aws"),
+            && error.contains("contains no file named terraform-provider-aws"),
         "{error}"
     );
     std::fs::write(built.join("terraform-provider-aws"), "").expect("written");
@@ -42,10 +42,7 @@ fn what_is_nowhere_has_a_line_for_each_place_and_the_path_it_would_have() {
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(
         lines[..2],
-        [
-            "the provider acme/thing (~> 2.0) was not found",
-            "looked at"
-        ]
+        ["the provider acme/thing (~> 2.0) was not found", "searched"]
     );
     assert!(
         lines[2..].contains(&"  TF_REATTACH_PROVIDERS: not set"),
@@ -83,7 +80,7 @@ fn a_process_of_somebody_else_goes_before_everything() {
     assert!(matches!(found.start, Some(Start::Attach(ref r)) if r.protocol == 5));
     assert_eq!(found.record().source, "TF_REATTACH_PROVIDERS");
     assert!(
-        matches!(scene.find("null", "").expect_err("another").looked[0], (_, ref saw) if saw == "names other providers")
+        matches!(scene.find("null", "").expect_err("another").looked[0], (_, ref saw) if saw == "has only other providers")
     );
 }
 

@@ -11,32 +11,32 @@ const UNRECOGNISED: &str = "unrecognised_line";
 #[derive(Debug, Error)]
 pub enum TfFailure {
     #[error(
-        "the process closed its standard output without a handshake; is it a plugin? {REINSTALL}"
+        "the process closed its standard output without a handshake; the file may not be a plugin; {REINSTALL}"
     )]
     SilentOutput,
     #[error(
-        "it is a plugin of another program and not a Terraform provider: it refused the magic cookie; {REINSTALL}, or, where a script starts it, have that pass its environment on"
+        "it is not a Terraform provider: it refused the magic cookie, so it belongs to another program; {REINSTALL}; if a script starts it, make the script pass on its environment"
     )]
     OtherProgram,
-    #[error("it is not a Terraform provider: asked for its schema, it answered {0}; {REINSTALL}")]
+    #[error("it is not a Terraform provider: the request for its schema returned {0}; {REINSTALL}")]
     NotAProvider(String),
-    #[error("{0}; is it a plugin? {REINSTALL}")]
+    #[error("{0}; the file may not be a plugin; {REINSTALL}")]
     UnrecognisedLine(HandshakeError),
     #[error("{0}; {ITS_ERROR}")]
     BadHandshake(HandshakeError),
-    #[error("{0}; a newer or older release of the provider is needed")]
+    #[error("{0}; install a newer or older release of the provider")]
     CoreVersion(HandshakeError),
-    #[error("{0}; take a release of the provider that speaks one of them")]
+    #[error("{0}; install a release of the provider that supports one of them")]
     ProtocolVersion(HandshakeError),
-    #[error("{0}; take a newer release of the provider")]
+    #[error("{0}; install a newer release of the provider")]
     NetRpc(HandshakeError),
     #[error(
-        "the plugin announced no certificate, and its tcp port is open to everybody on this machine; take a newer release of it, or set TF_DISABLE_PLUGIN_TLS=1 where nobody else uses the machine"
+        "the plugin announced no certificate, so every user of this machine can connect to its TCP port; install a newer release of it, or set TF_DISABLE_PLUGIN_TLS=1 if nobody else uses the machine"
     )]
     NoCertificate,
     #[error("the certificate that the plugin announced cannot be used: {0}; {ITS_ERROR}")]
     Certificate(String),
-    #[error("no encrypted connection to the plugin: {0}; {ITS_ERROR}")]
+    #[error("failed to open an encrypted connection to the plugin: {0}; {ITS_ERROR}")]
     Tls(String),
 }
 

@@ -219,7 +219,7 @@ async fn reach(
     let connecting = timeout(limit, connect(address, tls, lost.clone()));
     let no_answer = |_| {
         let reason = format!(
-            "no answer within {}; raise FLIGHTDECK_CONNECT_DEADLINE_MS if it needs longer",
+            "no answer within {}; raise FLIGHTDECK_CONNECT_DEADLINE_MS if the plugin needs longer",
             seconds(limit)
         );
         Err(StartFailure::Connect {

@@ -41,7 +41,7 @@ pub(super) async fn fetch_schema(
         Ok(Err(why)) => Err(StartFailure::Schema(format!("{why}; {ITS_ERROR}"))),
         Err(_) => {
             let why = format!(
-                "no answer within {}; raise FLIGHTDECK_SCHEMA_DEADLINE_MS if it needs longer",
+                "no answer within {}; raise FLIGHTDECK_SCHEMA_DEADLINE_MS if the plugin needs longer",
                 seconds(limit)
             );
             Err(StartFailure::Schema(why))

@@ -22,10 +22,10 @@ pub const MESSAGE_LIMIT: usize = 256 << 20;
 #[derive(Debug, thiserror::Error)]
 enum HungUp {
     /// Before the HTTP/2 handshake.
-    #[error("the plugin hung up: {}", causes::told(.0))]
+    #[error("the plugin closed the connection: {}", causes::told(.0))]
     Early(#[source] Lost),
     /// Instead of its first answer.
-    #[error("the plugin hung up: {}", status_text(.0))]
+    #[error("the plugin closed the connection: {}", status_text(.0))]
     Late(#[source] Box<tonic::Status>),
 }
 

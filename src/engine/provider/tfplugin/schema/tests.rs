@@ -158,7 +158,7 @@ fn what_makes_no_sense_is_refused_with_its_place() {
     .expect_err("refused");
     assert_eq!(
         error.to_string(),
-        "resource x.b nests in mode 9, which does not exist"
+        "resource x.b has the unknown nesting mode 9"
     );
 }
 
