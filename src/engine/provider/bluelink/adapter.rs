@@ -1,5 +1,5 @@
-//! The adapter of one process: its schemas as they were asked for when it came up, and each
-//! question of the engine as calls of the plugin, or as none.
+//! Provider adapter of one plugin process. Owns the schemas read at its start and maps each request
+//! of the engine to calls of the plugin, or to none.
 
 use super::check::check;
 use super::context::Caller;
@@ -26,25 +26,25 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::OnceCell;
 
-/// A Bluelink provider's process.
+/// Process of a Bluelink provider.
 pub(super) struct BluelinkProvider {
     pub(super) info: ProviderInfo,
     pub(super) wire: Arc<Wire>,
     pub(super) schema: Arc<ProviderSchema>,
-    /// The same with texts about its types, once somebody has asked for them.
+    /// Schema with documentation texts, read at the first request.
     pub(super) documented: OnceCell<Arc<ProviderSchema>>,
-    /// By the names that configurations have for them.
+    /// Resource types by their names in configurations.
     pub(super) definitions: Arc<BTreeMap<String, Definition>>,
     pub(super) data: BTreeMap<String, DataDefinition>,
-    /// Those that configurations can call.
+    /// Functions available in configurations.
     pub(super) functions: BTreeMap<String, Callable>,
     pub(super) links: Links,
     pub(super) policy: Policy,
     pub(super) caller: Caller,
     pub(super) settings: Arc<BluelinkSettings>,
-    /// By which the plugin asks something of us meanwhile.
+    /// Requests that the plugin sends to the host during its calls.
     pub(super) gate: Arc<Gate>,
-    /// Who has the resources that links of its are between.
+    /// Other plugins in use, which own the resources at the ends of links.
     pub(super) neighbours: Arc<Neighbours>,
     pub(super) lane: Arc<Lane>,
 }
@@ -70,7 +70,7 @@ impl BluelinkProvider {
             })
     }
 
-    /// Makes one of the calls that are made again where the plugin says that it would help.
+    /// Makes a call and repeats it while the plugin reports a transient error.
     pub(super) async fn keep_asking<T, F>(
         &self,
         method: Method,
@@ -84,7 +84,7 @@ impl BluelinkProvider {
         self.policy.keep_asking(whom, secrets, ctx, call).await
     }
 
-    /// Makes one call, reported under its own name.
+    /// Makes one call, reported under its own method.
     pub(super) async fn item<A>(
         &self,
         (method, path): (Method, &'static str),
@@ -129,7 +129,7 @@ impl Provider for BluelinkProvider {
     }
 
     async fn configure(&self, _: Value, _: &CallContext) -> Result<Checked, ProviderError> {
-        // It goes with each call.
+        // Each call carries the configuration.
         Ok(Checked::default())
     }
 
@@ -144,6 +144,7 @@ impl Provider for BluelinkProvider {
         }
         let of = self.definition(type_name)?;
         let mut diagnostics = check(&of.node, &config);
+        // The plugin sees only configurations that its schema allows.
         if diagnostics.is_empty() {
             diagnostics = self.validated(of, &config, ctx).await?;
         }
@@ -190,6 +191,7 @@ impl Provider for BluelinkProvider {
         let of = self.definition(&request.type_name)?;
         let answer = |state, diagnostics| ReadResponse {
             state,
+            // An object without private data gets an id here.
             private: Kept::of(&request.private).bytes(),
             identity: None,
             diagnostics,
@@ -202,6 +204,7 @@ impl Provider for BluelinkProvider {
                     return self.looked_again(of, seen, &request.private, ctx).await;
                 }
                 Err(Fault::Call(error)) => return Err(error),
+                // An error does not prove that the object is gone, so the state keeps it.
                 Err(Fault::Said(said)) => {
                     let mut said = said.diagnostic("could not read the object");
                     said.detail += ". The object may or may not exist: some plugins return this error for a deleted object.";
@@ -211,7 +214,7 @@ impl Provider for BluelinkProvider {
         )
     }
 
-    /// There is no such call but for links: it is worked out here.
+    /// The protocol has a plan call for links only; other plans are computed here.
     async fn plan(
         &self,
         request: PlanRequest,
@@ -223,7 +226,7 @@ impl Provider for BluelinkProvider {
         let of = self.definition(&request.type_name)?;
         let mut kept = Kept::of(&request.prior_private);
         if request.prior.is_null() {
-            // Of an object that is still to be created nothing is known to be unstable.
+            // An object that does not exist yet cannot be unstable.
             kept.unstable = None;
         }
         let private = kept.bytes();
@@ -235,6 +238,7 @@ impl Provider for BluelinkProvider {
             legacy: false,
             diagnostics: Vec::new(),
         };
+        // A destroy has nothing to compute.
         if request.config.is_null() && request.proposed.is_null() {
             return Ok(answer(request.proposed, Vec::new()));
         }
@@ -252,6 +256,7 @@ impl Provider for BluelinkProvider {
             return Box::pin(self.apply_link(request, ctx)).await;
         }
         let of = self.definition(&request.type_name)?;
+        // Registered before the call, because the plugin may send requests on its behalf.
         let entry = self.gate.enter(&self.caller.plugin_id, &self.lane, ctx);
         let ctx = &CallContext {
             asking: entry.as_ref().map(|entry| entry.asking.number),
@@ -261,14 +266,14 @@ impl Provider for BluelinkProvider {
             true => self.destroy(of, request, ctx).await,
             false => self.deploy(of, request, ctx).await,
         };
-        // It has not ended before what its plugin asked for has.
+        // The operation ends only after the requests that its plugin sent have ended.
         if let Some(entry) = entry {
             entry.over().await;
         }
         answer
     }
 
-    /// There is no such call; what is known by its id alone can be looked at.
+    /// Imports an object by its id. The protocol has no import call, so the object is read instead.
     async fn import(
         &self,
         request: ImportRequest,
@@ -283,6 +288,7 @@ impl Provider for BluelinkProvider {
             });
         }
         let of = self.definition(&request.type_name)?;
+        // A read needs a spec; an import knows only the id field.
         let null = Value::null(ty(&of.node));
         let members = of.node.attributes.iter().map(|(name, node)| {
             let is_id = *name == of.id_field && ty(node) == cty::Type::String;
@@ -378,6 +384,7 @@ impl Provider for BluelinkProvider {
         name: &str,
         arguments: Vec<Value>,
         ctx: &CallContext,
+        // The protocol has no stop call; the context ends waits between calls.
     ) -> Result<FunctionResponse, ProviderError> {
         self.function(name, arguments, ctx).await
     }

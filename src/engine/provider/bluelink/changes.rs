@@ -1,5 +1,5 @@
-//! What changes about an object, field by field, as plugins are told. To them null, an empty list
-//! and an empty map are the same. Pure.
+//! Field changes of an object in the form of the protocol. Null, an empty list and an empty map are
+//! the same to plugins. Pure.
 
 use super::convert::{Unknown, encode, is_nothing, like_element, like_member};
 use super::paths::{ROOT, element, member};
@@ -9,8 +9,7 @@ use proto::bluelink::sharedtypesv1::{Changes, FieldChange, ResourceDefinitionsSc
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What becomes of `prior` (null for a create) when it is to be `planned`, whose unknown parts the
-/// provider sets.
+/// Changes from `prior` (null for a create) to `planned`. The provider sets the unknown parts.
 pub(super) fn changes(of: &Definition, prior: &Value, planned: &Value) -> Changes {
     let mut all = Changes::default();
     computed(&of.node, ROOT.to_owned(), &mut all.computed_fields);
@@ -20,15 +19,15 @@ pub(super) fn changes(of: &Definition, prior: &Value, planned: &Value) -> Change
         sensitive: false,
     };
     whole.compare(ROOT.to_owned(), prior, planned, &mut all);
-    // As the host of such plugins has it: what is new or gone does not count.
+    // As in Bluelink's own host: added and removed fields require no replacement.
     all.must_recreate = all.modified_fields.iter().any(|field| field.must_recreate);
     all.computed_fields.sort();
     all.computed_fields.dedup();
     all
 }
 
-/// Paths of what the provider sets by the schema alone: any element is the first one, any key is
-/// `<key>`.
+/// Collects the paths of fields that the schema marks as computed. Elements are written as the
+/// first one, map keys as `<key>`.
 fn computed(node: &Node, at: String, found: &mut Vec<String>) {
     if node.computed {
         found.push(at);
@@ -45,7 +44,7 @@ fn computed(node: &Node, at: String, found: &mut Vec<String>) {
     }
 }
 
-/// A field on the way down.
+/// Field during the descent, with the flags inherited from its parents.
 #[derive(Clone, Copy)]
 struct Field<'n> {
     node: Option<&'n Node>,
@@ -63,6 +62,7 @@ impl<'n> Field<'n> {
     }
 
     fn compare(self, at: String, prior: &Value, planned: &Value, all: &mut Changes) {
+        // Computed fields are listed from the schema, so their values are not compared.
         if self.node.is_some_and(|n| n.computed) {
             return;
         }
@@ -92,6 +92,7 @@ impl<'n> Field<'n> {
                 .flat_map(|m| m.keys().cloned())
                 .collect()
         };
+        // Sorted, so that the same change always produces the same request.
         let members: BTreeSet<Arc<str>> = names(prior).into_iter().chain(names(planned)).collect();
         for name in members {
             let attribute = self.node.and_then(|n| n.attributes.get(&*name));
@@ -104,6 +105,7 @@ impl<'n> Field<'n> {
             true => 0,
             false => value.as_slice().map_or(0, <[Value]>::len),
         };
+        // Elements beyond the shorter list are added or removed.
         for index in 0..count(prior).max(count(planned)) {
             let of = self.node.and_then(|n| n.items.as_deref());
             let (prior, planned) = (like_element(prior, index), like_element(planned, index));

@@ -1,6 +1,5 @@
-//! Whether a configuration is as its schema has it, beyond its types: bounds, lengths, patterns,
-//! the values that are allowed. What is not known yet is not judged. And what the plugin says of
-//! one, as it is told. Pure.
+//! Validates a configuration against the parts of its schema that are not types: bounds, lengths,
+//! patterns and allowed values. Skips unknown values. Converts diagnostics of the plugin. Pure.
 
 use super::convert::{Unknown, decode_scalar, encode, like_element, like_member};
 use crate::engine::calls::ProviderDiagnostic;
@@ -12,7 +11,7 @@ use proto::bluelink::sharedtypesv1::{
 };
 use std::cmp::Ordering;
 
-/// What is wrong with a configuration.
+/// Diagnostics of a configuration.
 pub(super) fn check(node: &Node, config: &Value) -> Vec<ProviderDiagnostic> {
     let mut wrong = Vec::new();
     walk(node, config, &Path::root(), false, &mut wrong);
@@ -28,6 +27,7 @@ fn walk(node: &Node, config: &Value, at: &Path, hidden: bool, wrong: &mut Vec<Pr
     if !config.is_known() || config.is_null() {
         return;
     }
+    // A sensitive parent makes its members sensitive; errors must not quote them.
     let hidden = hidden || node.sensitive;
     for why in [
         allowed(node, config, hidden),
@@ -118,14 +118,15 @@ fn length(node: &Node, config: &Value) -> Option<String> {
     Some(format!("it must have at most {most} {of}"))
 }
 
-/// A pattern that cannot be understood says nothing.
+/// Checks a text against the pattern of its field. An invalid pattern is ignored.
 fn pattern(node: &Node, config: &Value) -> Option<String> {
     let text = config.as_str().filter(|_| !node.pattern.is_empty())?;
+    // The pattern comes from the plugin, so the user could not correct an error in it.
     let pattern = regex::Regex::new(&node.pattern).ok()?;
     (!pattern.is_match(text)).then(|| format!("it must match the pattern {}", node.pattern))
 }
 
-/// A diagnostic of the plugin; what only informs is none.
+/// Converts a diagnostic of the plugin; `None` for informational ones.
 pub(super) fn told(said: &Diagnostic) -> Option<ProviderDiagnostic> {
     let severity = match said.level() {
         DiagnosticLevel::Error => Severity::Error,

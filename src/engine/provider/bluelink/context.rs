@@ -1,5 +1,4 @@
-//! What goes with every call: the provider's configuration, what host asks, how objects are tagged.
-//! Pure.
+//! Context sent with every call: provider configuration, host, session and tagging. Pure.
 
 use super::gate::CALL;
 use super::schema::VARIABLES;
@@ -13,21 +12,22 @@ use proto::bluelink::sharedtypesv1::{
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, HashMap};
 
-/// What tags of ours begin with, on objects of providers that tag.
+/// Prefix of tags on objects of providers that support tagging.
 const TAGS: &str = "flightdeck:";
 
-/// Whom all calls of one process are made for.
+/// Data of one process for the context of its calls.
 #[derive(Debug, Clone)]
 pub(super) struct Caller {
     pub(super) config: ConfigDefinition,
     pub(super) plugin_id: String,
     pub(super) plugin_version: String,
-    /// Of this process. Plugins keep clients by it, so another configuration has another one.
+    /// Random id of this process. Plugins cache clients by session id, so each configuration has
+    /// its own derived id.
     pub(super) session: uuid::Uuid,
 }
 
 impl Caller {
-    /// The context of a call.
+    /// Returns the context of a call.
     pub(super) fn context(&self, ctx: &CallContext) -> ProviderContext {
         let config = ctx.configuration.as_deref();
         let variables = self.variables(config);
@@ -39,7 +39,7 @@ impl Caller {
             ("providerPluginProtocolVersion", "1.0".to_owned()),
             ("bluelink.sessionId", session.to_string()),
         ];
-        // Plugins pass it on with what they ask of us meanwhile.
+        // Plugins return it with their requests, which identifies the call.
         let call = ctx.asking.map(|number| (CALL, number.to_string()));
         let text = |text: String| ScalarValue {
             value: Some(Scalar::StringValue(text)),
@@ -72,6 +72,7 @@ impl Caller {
         }
         for (name, value) in config.into_iter().flat_map(others) {
             let kind = self
+                // Values without a definition are sent as strings.
                 .template(&name)
                 .map_or(ScalarType::String, |f| f.r#type());
             if let Some(value) = scalar(&value, kind) {
@@ -81,7 +82,7 @@ impl Caller {
         all
     }
 
-    /// The definition of a value with a name of its own, as `<service>Endpoint` has many.
+    /// Definition of a value whose name is templated, such as `<service>Endpoint`.
     fn template(&self, name: &str) -> Option<&ConfigFieldDefinition> {
         let known = self.config.fields.get(name);
         known.or_else(|| {
@@ -91,7 +92,7 @@ impl Caller {
         })
     }
 
-    /// What is wrong with a configuration, beside what its schema says.
+    /// Diagnostics of a configuration that its schema cannot express.
     pub(super) fn check(&self, config: &Value) -> Vec<ProviderDiagnostic> {
         let mut wrong = Vec::new();
         for (name, field) in self.config.fields.iter().collect::<BTreeMap<_, _>>() {
@@ -125,7 +126,7 @@ fn given(config: &Value, name: &str) -> Option<Value> {
     (value.is_known() && !value.is_null()).then_some(value)
 }
 
-/// The values that have no attribute of their own.
+/// Configured values without an attribute of their own.
 fn others(config: &Value) -> Vec<(String, Value)> {
     let Some(all) = given(config, VARIABLES) else {
         return Vec::new();
@@ -137,7 +138,7 @@ fn others(config: &Value) -> Vec<(String, Value)> {
         .collect()
 }
 
-/// Whether a name is one that a template stands for.
+/// Returns true if a template with `<…>` placeholders matches a name.
 pub(super) fn fits(template: &str, name: &str) -> bool {
     let Some((begin, rest)) = template.split_once('<') else {
         return false;
@@ -160,9 +161,10 @@ pub(super) fn scalar(value: &Value, kind: ScalarType) -> Option<ScalarValue> {
     })
 }
 
-/// Equal for equal variables; nobody can tell them from it.
+/// Digest that is equal for equal variables and does not reveal them.
 fn digest(variables: &HashMap<String, ScalarValue>) -> [u8; 32] {
     let mut digest = Sha256::new();
+    // Sorted, because the order of a hash map differs between runs.
     for (name, value) in variables.iter().collect::<BTreeMap<_, _>>() {
         digest.update(format!("{name}={value:?}\n"));
     }

@@ -1,5 +1,5 @@
-//! Values between the one model and the wire. On the wire null, an empty list and an empty map are
-//! the same node, so what an empty one means is read from the schema and from what was there. Pure.
+//! Converts values between cty and the protocol. The protocol has one empty node for null, an empty
+//! list and an empty map; the schema and the previous value decide its meaning. Pure.
 
 use super::schema::ty;
 use super::unfit::Unfit;
@@ -13,7 +13,7 @@ use proto::bluelink::schema::{
 };
 use proto::bluelink::sharedtypesv1::ResourceDefinitionsSchema as Node;
 
-/// Whether there is nothing: null, or an empty collection, which is the same to plugins.
+/// Returns true for null and for an empty collection, which are the same to plugins.
 pub(super) fn is_nothing(value: &Value) -> bool {
     value.is_null() || (value.is_known() && collection(value) && value.len() == Some(0))
 }
@@ -22,16 +22,16 @@ fn collection(value: &Value) -> bool {
     value.ty().is_collection() || value.ty().is_tuple()
 }
 
-/// What becomes of values that are not known.
+/// Treatment of unknown values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unknown {
-    /// They are left out.
+    /// Left out.
     Omitted,
-    /// They are references that are not resolved yet.
+    /// Encoded as unresolved references.
     Unresolved,
 }
 
-/// A value for the wire; `None` for null. `node` is its schema, where it has one.
+/// Encodes a value; `None` for null. `node` is its schema, if it has one.
 pub(super) fn encode(value: &Value, node: Option<&Node>, unknown: Unknown) -> Option<MappingNode> {
     if !value.is_known() {
         return (unknown == Unknown::Unresolved).then(unresolved);
@@ -52,6 +52,7 @@ pub(super) fn encode(value: &Value, node: Option<&Node>, unknown: Unknown) -> Op
     let mut out = MappingNode::default();
     if let Some(items) = value.as_slice() {
         let of = node.and_then(|n| n.items.as_deref());
+        // List elements keep their positions, so null becomes an empty node.
         let item = |v| encode(v, of, unknown).unwrap_or_default();
         out.items = items.iter().map(item).collect();
     } else if let Some(members) = value.as_map() {
@@ -68,6 +69,7 @@ pub(super) fn encode(value: &Value, node: Option<&Node>, unknown: Unknown) -> Op
 
 fn encode_number(number: &Number, kind: Option<&str>) -> Scalar {
     match number.to_i64() {
+        // The schema decides, because cty has one number type and the protocol two.
         Some(whole) if kind != Some("float") => Scalar::IntValue(whole),
         _ => Scalar::FloatValue(number.to_f64().0),
     }
@@ -80,7 +82,7 @@ pub(super) fn scalar(value: Scalar) -> MappingNode {
     }
 }
 
-/// What a configuration says that is not known yet.
+/// Placeholder for an unknown value of a configuration.
 fn unresolved() -> MappingNode {
     let value = SubstitutionValue {
         value_name: "known_after_apply".to_owned(),
@@ -97,7 +99,7 @@ fn unresolved() -> MappingNode {
     }
 }
 
-/// A scalar of the wire; null where it says nothing.
+/// Decodes a scalar; null if it has no value.
 pub(super) fn decode_scalar(scalar: &ScalarValue) -> Value {
     match &scalar.value {
         Some(Scalar::IntValue(n)) => Value::int(*n),
@@ -110,16 +112,17 @@ pub(super) fn decode_scalar(scalar: &ScalarValue) -> Value {
     }
 }
 
-/// Whether a node is what null, an empty list and an empty map are on the wire.
+/// Returns true for the node that stands for null, an empty list or an empty map.
 pub(super) fn is_empty(node: &MappingNode) -> bool {
     node.scalar.is_none() && node.fields.is_empty() && node.items.is_empty()
 }
 
-/// A value of the wire, of the type of its schema. `like` is what it was or was to be: where both
-/// are nothing, it is as that is. What the schema does not have is left out.
+/// Decodes a node into the type of its schema and drops fields outside of it. `like` is the
+/// previous or planned value: if both are empty, the result is `like`, so that null and an empty
+/// collection stay apart.
 ///
 /// # Errors
-/// Where in it something is of another kind.
+/// A node has another kind than its schema, with its path.
 pub(super) fn decode(
     node: Option<&MappingNode>,
     schema: &Node,
@@ -127,6 +130,7 @@ pub(super) fn decode(
     at: &str,
 ) -> Result<Value, Unfit> {
     let wanted = ty(schema);
+    // For an empty node the previous value decides between null and an empty collection.
     let Some(node) = node.filter(|node| !is_empty(node)) else {
         let empty = like.is_known() && !like.is_null() && is_nothing(like);
         return Ok(match empty && *like.ty() == wanted {
@@ -200,6 +204,7 @@ fn decode_plain(
     at: &str,
 ) -> Result<Value, Unfit> {
     let value = node.scalar.as_ref().map(decode_scalar);
+    // A structure in place of a scalar is decoded too, so that the conversion reports it.
     let value = value.unwrap_or_else(|| decode_any(node));
     if value.is_null() {
         return Ok(Value::null(wanted.clone()));
@@ -222,7 +227,7 @@ fn kind(fits: bool, at: &str, wanted: &'static str) -> Result<(), Unfit> {
     }
 }
 
-/// What was at a member.
+/// Member of a value that may be null or unknown; null if it is missing.
 pub(super) fn like_member(like: &Value, name: &str) -> Value {
     let member = || like.as_map()?.get(name).cloned();
     let known = like.is_known() && !like.is_null();
@@ -230,7 +235,7 @@ pub(super) fn like_member(like: &Value, name: &str) -> Value {
     found.unwrap_or_else(|| Value::null(Type::Dynamic))
 }
 
-/// What was at an element.
+/// Element of a value that may be null or unknown; null if it is missing.
 pub(super) fn like_element(like: &Value, index: usize) -> Value {
     let known = like.is_known() && !like.is_null();
     let found = known
@@ -239,7 +244,7 @@ pub(super) fn like_element(like: &Value, index: usize) -> Value {
     found.unwrap_or_else(|| Value::null(Type::Dynamic))
 }
 
-/// A value whose type nobody knows beforehand.
+/// Decodes a value without a schema.
 pub(super) fn decode_any(node: &MappingNode) -> Value {
     if let Some(scalar) = &node.scalar {
         return decode_scalar(scalar);

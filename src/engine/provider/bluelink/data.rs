@@ -1,5 +1,5 @@
-//! Data sources: a filter in, fields out. In a configuration the filter is a list of objects, and
-//! the fields are what the plugin sets. Knows no connection.
+//! Data sources: request with filters, answer with fields. In a configuration the filter is a list
+//! of objects and all fields are computed. Pure.
 
 use super::convert::{decode, scalar as node_of};
 use super::schema::{ty, type_name};
@@ -20,13 +20,13 @@ use proto::bluelink::sharedtypesv1::ResourceDefinitionsSchema as Node;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// What a filter is called in a configuration. A field of that name cannot be had.
+/// Name of the filter attribute. A field with this name is not available.
 const FILTER: &str = "filter";
 
-/// One type of data source.
+/// Type of data source.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct DataDefinition {
-    /// As the plugin calls it.
+    /// Name in the protocol.
     pub(super) wire: String,
     fields: BTreeMap<String, DataSourceSpecSchema>,
     filters: BTreeMap<String, DataSourceFilterFieldSchema>,
@@ -88,7 +88,7 @@ impl DataDefinition {
         )
     }
 
-    /// What is wrong with a filter. What is not known yet is not judged.
+    /// Diagnostics of the filters; skips unknown values.
     pub(super) fn check(&self, config: &Value) -> Vec<ProviderDiagnostic> {
         let mut wrong = Vec::new();
         let mut fields: Vec<(usize, String)> = Vec::new();
@@ -126,8 +126,8 @@ impl DataDefinition {
         wrong
     }
 
-    /// The data source as it is written, with substitutions for values of a search that are not
-    /// known yet. `None` where more than such values is unknown: no blueprint has such a filter.
+    /// Data source as written in the configuration, with substitutions for unknown search values.
+    /// `None` if anything else is unknown, because a blueprint cannot express it.
     pub(super) fn written(&self, config: &Value) -> Option<DataSource> {
         let all = config.get_attr(FILTER);
         let each = all.as_ref().filter(|all| all.is_known());
@@ -136,6 +136,7 @@ impl DataDefinition {
             let named = |name| filter.get_attr(name).is_none_or(|value| value.is_known());
             filter.is_known() && (filter.is_null() || (named("field") && named("operator")))
         };
+        // Only search values may be unknown.
         if all.is_some() && !each.is_some_and(|each| each.iter().all(is_named)) {
             return None;
         }
@@ -159,7 +160,7 @@ impl DataDefinition {
         })
     }
 
-    /// The question for all of its fields.
+    /// Request for all fields of the data source.
     pub(super) fn question(&self, config: &Value) -> ResolvedDataSource {
         let kind = |field: &DataSourceSpecSchema| node(field).r#type;
         let export = |(name, field): (&String, &DataSourceSpecSchema)| {
@@ -200,7 +201,8 @@ impl DataDefinition {
         }
     }
 
-    /// What is searched for, of the kind that the field has.
+    /// Search value in the type of its field.
+    // Filters are lists of strings in the configuration; the protocol needs typed scalars.
     fn search(&self, field: &str, text: &str) -> MappingNode {
         let kind = self.filters.get(field).map(|f| f.r#type.as_str());
         let scalar = match kind {
@@ -212,11 +214,11 @@ impl DataDefinition {
         node_of(scalar.unwrap_or_else(|| Scalar::StringValue(text.to_owned())))
     }
 
-    /// What was answered, with the filter that was asked by, and warnings of fields that the schema
-    /// does not have.
+    /// Decodes an answer. Returns the object with its filter, and a warning for each field outside
+    /// of the schema.
     ///
     /// # Errors
-    /// A field is of another kind than the schema has it.
+    /// A field has another kind than its schema.
     pub(super) fn object(
         &self,
         config: &Value,
@@ -224,6 +226,7 @@ impl DataDefinition {
     ) -> Result<(Value, Vec<ProviderDiagnostic>), Unfit> {
         let mut outside: Vec<&String> = data.keys().collect();
         outside.retain(|name| *name != FILTER && !self.fields.contains_key(*name));
+        // Sorted, because the answer is a hash map and warnings must have a stable order.
         outside.sort();
         let warning = |name: &String| ProviderDiagnostic {
             severity: Severity::Warning,
@@ -249,7 +252,7 @@ impl DataDefinition {
     }
 }
 
-/// A field of a data source as one of a resource.
+/// Schema of a field in the form used for resources.
 fn node(field: &DataSourceSpecSchema) -> Node {
     use DataSourceSpecSchemaType as Kind;
     let kind = match field.r#type() {
@@ -283,7 +286,7 @@ fn string(text: String) -> ScalarValue {
     }
 }
 
-/// What a filter searches for; where that is not known yet, a substitution stands for it.
+/// Search values of a filter; substitutions for unknown ones.
 fn searched(filter: &Value) -> Vec<StringOrSubstitutions> {
     let part = |value| StringOrSubstitutions {
         values: vec![StringOrSubstitution { value: Some(value) }],

@@ -1,6 +1,5 @@
-//! Changing the world: a deploy with what it sets, waiting until it is stable, a destroy. Each call
-//! is made again by the provider's policy. What became of a call without an answer is not known,
-//! and nothing here pretends otherwise.
+//! Creates, updates and destroys objects. Calls are repeated by the provider's retry policy. A call
+//! without an answer has an unknown outcome and is never repeated.
 
 use super::adapter::BluelinkProvider;
 use super::changes::changes;
@@ -20,11 +19,11 @@ pub(super) const DEPLOY: &str = "/providerserverv1.Provider/DeployResource";
 pub(super) const STABLE: &str = "/providerserverv1.Provider/ResourceHasStabilised";
 pub(super) const DESTROY: &str = "/providerserverv1.Provider/DestroyResource";
 
-/// One object, as calls name it.
+/// Identification of an object in calls.
 pub(super) struct Named {
     pub(super) kind: Option<ResourceType>,
     pub(super) resource_id: String,
-    /// Its address in the configuration.
+    /// Address in the configuration.
     pub(super) resource_name: String,
 }
 
@@ -39,8 +38,7 @@ impl BluelinkProvider {
         }
     }
 
-    /// The state of an object, for calls that are about one that is there; `None` where nothing is
-    /// known of it, which plugins cannot take.
+    /// State of an existing object; `None` without any value, because plugins reject an empty spec.
     fn state(&self, of: &Definition, named: &Named, object: &Value) -> Option<ResourceState> {
         let spec = encode(object, Some(&of.node), Unknown::Omitted)?;
         (!spec.fields.is_empty()).then(|| ResourceState {
@@ -55,7 +53,7 @@ impl BluelinkProvider {
         })
     }
 
-    /// Creates or changes an object.
+    /// Creates or updates an object.
     pub(super) async fn deploy(
         &self,
         of: &Definition,
@@ -66,10 +64,12 @@ impl BluelinkProvider {
         let named = self.named(of, &kept.bytes(), ctx);
         let changes = changes(of, &request.prior, &request.planned);
         let asked_for = spec_of(of, &request.planned);
+        // A copy of the request's spec: it grows with the values that the plugin sets.
         let mut spec = Spec::after(of, asked_for.clone(), &spec_of(of, &request.prior));
+        // Decoded before the call, so that an invalid spec fails without a change.
         let like = spec.object(of, &request.planned);
         let like = like.map_err(|what| self.wire.undecodable(Method::DeployResource, what))?;
-        // What was deployed before and is as it is configured is waited for alone.
+        // An earlier deploy applied this configuration, so only the wait for stability is left.
         let waits = kept.unstable.is_some() && !request.prior.is_null() && is_none(&changes);
         if !waits {
             let wire = self.deployment(&named, &request, (of, changes, asked_for), ctx);
@@ -77,7 +77,8 @@ impl BluelinkProvider {
                 Ok(set) => spec.merge(of, set),
                 Err(Fault::Call(error)) => return Err(error),
                 Err(Fault::Said(said)) => {
-                    // What there was is there still; of what was to be, nothing is known to be.
+                    // The plugin refused: the prior object remains, and nothing new is known to
+                    // exist.
                     let said = said.diagnostic("could not deploy the resource");
                     return Ok(answer(Some(request.prior), kept.bytes(), vec![said]));
                 }
@@ -89,6 +90,7 @@ impl BluelinkProvider {
         };
         let wrong = self.until_stable((of, after), &named, &mut spec, ctx).await;
         kept.unstable = wrong.is_some().then_some(after);
+        // Null for a computed field means "not set yet" until the object is stable.
         if wrong.is_some() {
             spec.unfinished();
         }
@@ -119,7 +121,7 @@ impl BluelinkProvider {
         ctx: &CallContext,
     ) -> DeployResourceRequest {
         let before = match request.prior.is_null() {
-            // By this alone do plugins tell a create from a change.
+            // Plugins distinguish a create from an update only by this field.
             true => None,
             false => self.state(of, named, &request.prior),
         };
@@ -149,7 +151,7 @@ impl BluelinkProvider {
         }
     }
 
-    /// Takes an object away.
+    /// Destroys an object.
     pub(super) async fn destroy(
         &self,
         of: &Definition,
@@ -182,6 +184,8 @@ impl BluelinkProvider {
                 return Ok(answer(Some(gone), Bytes::new(), Vec::new()));
             }
             Ok(_) => {
+                // A refusal without an error is possible in the protocol; the object is kept in the
+                // state.
                 let detail = "The plugin reported that it did not destroy the resource, without a reason; check its log.";
                 ProviderDiagnostic::error("the resource was not destroyed", detail)
                     .from_call(Some(method))
@@ -207,14 +211,14 @@ pub(super) fn answer(
     }
 }
 
-/// Whether nothing that the configuration gives changes.
+/// Returns true if no configured field changes.
 fn is_none(changes: &Changes) -> bool {
     changes.modified_fields.is_empty()
         && changes.new_fields.is_empty()
         && changes.removed_fields.is_empty()
 }
 
-/// The spec of an object as plugins have it.
+/// Spec of an object in the form of the protocol.
 pub(super) fn spec_of(of: &Definition, object: &Value) -> MappingNode {
     encode(object, Some(&of.node), Unknown::Omitted).unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! Texts of a plugin about its types: label, summary, description, examples. The adapter asks for
-//! them when somebody reads them, once for each process.
+//! Documentation texts of types: label, summary, description and examples. The adapter reads them
+//! on demand, once per process.
 
 use super::adapter::BluelinkProvider;
 use super::replies::Reply;
@@ -16,11 +16,11 @@ use proto::bluelink::sharedtypesv1::{
 };
 use std::sync::Arc;
 
-/// Types that are asked about at a time.
+/// Maximum number of types queried concurrently.
 const AT_A_TIME: usize = 16;
 
 impl BluelinkProvider {
-    /// The schema with the texts.
+    /// Returns the schema with documentation texts.
     pub(super) async fn with_texts(&self) -> Result<Arc<ProviderSchema>, ProviderError> {
         let made = || async {
             Ok(Arc::new(ProviderSchema {
@@ -29,6 +29,7 @@ impl BluelinkProvider {
                 ..ProviderSchema::clone(&self.schema)
             }))
         };
+        // Stored only on success, so a failed request can be repeated.
         self.documented.get_or_try_init(made).await.cloned()
     }
 
@@ -88,8 +89,8 @@ impl BluelinkProvider {
         Ok((name, text_of(label, description, examples)))
     }
 
-    /// One of the texts. Nothing where the plugin is older than the call, or has an error for it:
-    /// texts are an extra.
+    /// Reads one text. Empty if the plugin lacks the call or returns an error, because texts are
+    /// optional.
     async fn text<A: Reply>(
         &self,
         path: &'static str,
@@ -112,6 +113,7 @@ fn text_of(label: String, said: TypeDescription, examples: Examples) -> TypeText
     let first = |texts: [String; 2]| texts.into_iter().find(|text| !text.is_empty());
     TypeText {
         label,
+        // Terminals show plain text better; Markdown is the fallback.
         summary: first([said.plain_text_summary, said.markdown_summary]).unwrap_or_default(),
         description: first([said.plain_text_description, said.markdown_description])
             .unwrap_or_default(),

@@ -1,5 +1,5 @@
-//! What of an object in the world counts for the state: what the provider sets counts only where
-//! its schema has it so, and what is to be ignored does not. Pure.
+//! Decides which observed values of an object become part of the state. Computed fields count only
+//! with `trackDrift`, fields with `ignoreDrift` never. Pure.
 
 use super::convert::{is_nothing, like_element, like_member};
 use super::schema::ty;
@@ -7,19 +7,19 @@ use cty::Value;
 use proto::bluelink::sharedtypesv1::ResourceDefinitionsSchema as Node;
 use std::sync::Arc;
 
-/// The state as it is after a look at the object: `stored` is what it was, `seen` what is there.
+/// State after a read: `stored` is the previous value, `seen` the observed one.
 pub(super) fn observed(node: &Node, stored: &Value, seen: &Value) -> Value {
     if node.ignore_drift {
         return stored.clone();
     }
-    // What the provider sets is learnt where it is not known yet.
+    // A value not yet in the state is taken over, even if the provider computes it.
     if stored.is_null() {
         return seen.clone();
     }
     if node.computed && !node.track_drift {
         return stored.clone();
     }
-    // To plugins they are the same.
+    // Plugins do not distinguish null from an empty collection.
     if is_nothing(stored) && is_nothing(seen) {
         return stored.clone();
     }
@@ -35,6 +35,7 @@ pub(super) fn observed(node: &Node, stored: &Value, seen: &Value) -> Value {
             Value::object(node.attributes.iter().map(one))
         }
         "map" if ty(node).is_map() => match (node.map_values.as_deref(), seen.as_map()) {
+            // Keys that no longer exist are dropped, new ones are taken over.
             (Some(of), Some(members)) => {
                 let one = |(name, seen): (&Arc<str>, &Value)| {
                     (name.clone(), observed(of, &like_member(stored, name), seen))
@@ -48,7 +49,7 @@ pub(super) fn observed(node: &Node, stored: &Value, seen: &Value) -> Value {
     }
 }
 
-/// Of a list whose order means nothing, what was there is where it was.
+/// Compares a list. Elements of an unordered list keep their stored positions.
 fn list(node: &Node, stored: &Value, seen: &Value) -> Value {
     let (Some(of), Some(items)) = (node.items.as_deref(), seen.as_slice()) else {
         return seen.clone();
@@ -59,6 +60,7 @@ fn list(node: &Node, stored: &Value, seen: &Value) -> Value {
         let stored = stored.as_slice().unwrap_or_default();
         let place = |item: &Value| {
             let key = like_member(item, by);
+            // The sort is stable, and new elements go to the end.
             let same = |s: &Value| like_member(s, by).raw_equals(&key);
             stored.iter().position(same).unwrap_or(usize::MAX)
         };

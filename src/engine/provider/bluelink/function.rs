@@ -1,4 +1,4 @@
-//! Calls of a provider's functions: arguments and results are JSON in bytes in any.
+//! Calls provider functions. Arguments and results are JSON in a `BytesValue` inside an `Any`.
 
 use super::adapter::BluelinkProvider;
 use super::unfit::Unfit;
@@ -13,7 +13,7 @@ use proto::bluelink::sharedtypesv1::*;
 pub(super) const CALL: &str = "/providerserverv1.Provider/CallFunction";
 const BYTES: &str = "type.googleapis.com/google.protobuf.BytesValue";
 
-/// JSON as it goes over the wire.
+/// Encodes JSON for the protocol.
 fn packed(json: &serde_json::Value) -> Any {
     Any {
         type_url: BYTES.to_owned(),
@@ -21,7 +21,7 @@ fn packed(json: &serde_json::Value) -> Any {
     }
 }
 
-/// The JSON in it.
+/// Decodes the bytes of the JSON in an `Any`.
 fn unpacked(any: &Any) -> Result<Vec<u8>, Unfit> {
     Ok(Vec::<u8>::decode(&*any.value)?)
 }
@@ -36,7 +36,7 @@ fn wrong(argument: Option<usize>, text: impl Into<String>) -> FunctionResponse {
 }
 
 impl BluelinkProvider {
-    /// Calls a function. What it says is wrong is an answer, not an error.
+    /// Calls a function. An error reported by the function is part of the response.
     pub(super) async fn function(
         &self,
         name: &str,
@@ -50,6 +50,7 @@ impl BluelinkProvider {
             kind: "function",
             name: name.to_owned(),
         })?;
+        // The signature's variadic parameter accepts any number, so the limit is checked here.
         if let Some(most) = callable.most().filter(|most| arguments.len() > *most) {
             let text = format!("too many arguments: the function takes at most {most}");
             return Ok(wrong(Some(most), text));
@@ -85,7 +86,7 @@ impl BluelinkProvider {
                 ));
             }
         };
-        // It is there always; a name is in it where the result is a function.
+        // The field is always present; a name in it means that the result is a function.
         if let Some(function) = result.function_info.filter(|f| !f.function_name.is_empty()) {
             let name = function.function_name;
             let text = format!(
@@ -104,7 +105,7 @@ impl BluelinkProvider {
     }
 }
 
-/// Where a call stands: it is the first of its chain, and in no file that the plugin would know.
+/// Call context of a first call: a chain of one call, without a source file.
 fn called(name: &str) -> FunctionCallContext {
     let place = SourcePosition { line: 1, column: 1 };
     let place = SourceMeta {

@@ -1,4 +1,4 @@
-//! What a plugin says of a resource: of its configuration, and how it is in the world.
+//! Validates configurations with the plugin and reads the observed state of objects.
 
 use super::adapter::BluelinkProvider;
 use super::check::told;
@@ -20,7 +20,7 @@ use proto::bluelink::schema::Resource;
 use proto::bluelink::sharedtypesv1::ResourceType;
 
 impl BluelinkProvider {
-    /// What the plugin says of a configuration; nothing where it is older than the call.
+    /// Diagnostics of the plugin for a resource; empty if the plugin lacks the call.
     pub(super) async fn validated(
         &self,
         of: &Definition,
@@ -33,6 +33,7 @@ impl BluelinkProvider {
                 r#type: of.wire.clone(),
             }),
             host_id: self.wire.host_id.clone(),
+            // Unknown values are sent as unresolved references.
             schema_resource: Some(Resource {
                 r#type: of.wire.clone(),
                 spec: encode(config, Some(&of.node), Unknown::Unresolved),
@@ -51,13 +52,14 @@ impl BluelinkProvider {
         }
     }
 
-    /// The plugin's diagnostics for a data source; none where it is older than the call.
+    /// Diagnostics of the plugin for a data source; empty if the plugin lacks the call.
     pub(super) async fn validated_data(
         &self,
         of: &DataDefinition,
         config: &Value,
         ctx: &CallContext,
     ) -> Result<Vec<ProviderDiagnostic>, ProviderError> {
+        // An unknown filter field or operator cannot be sent.
         let Some(written) = of.written(config) else {
             return Ok(Vec::new());
         };
@@ -83,7 +85,7 @@ impl BluelinkProvider {
         }
     }
 
-    /// The object as it is in the world; null where it is gone.
+    /// Observed object; null if it does not exist.
     pub(super) async fn seen(
         &self,
         of: &Definition,
@@ -110,8 +112,9 @@ impl BluelinkProvider {
             self.item::<GetResourceExternalStateResponse>(call, (ctx, next), request.clone())
         };
         let node = self.keep_asking(method, ctx, asked).await?;
+        // Links write into the objects at their ends; these fields are no drift of the object.
         let node = without_links(node, &spec_of(of, current), ctx);
-        // By convention what is not there is nothing.
+        // By convention, an empty node means that the object does not exist.
         decode(Some(&node), &of.node, current, super::paths::ROOT)
             .map_err(|what| Fault::Call(self.wire.undecodable(method, what)))
     }

@@ -1,4 +1,4 @@
-//! What a deploy leaves: what was planned, with what the provider says it has set. Pure.
+//! Merges values set by the provider into the planned values. Pure.
 
 use super::convert::{decode, is_empty};
 use super::paths::{Step, get, is_computed, parse, put};
@@ -11,14 +11,13 @@ use cty::Value;
 use proto::bluelink::schema::MappingNode;
 use std::collections::{BTreeMap, HashMap};
 
-/// The spec of an object as it comes about: what was asked for, and what the provider has set so
-/// far.
+/// Spec of an object during a deploy: configured values and those that the provider has set so far.
 #[derive(Debug, Clone)]
 pub(super) struct Spec {
     pub(super) node: MappingNode,
-    /// What the provider says it has set and its schema does not have so.
+    /// Warnings about values that the provider set outside of its schema.
     pub(super) warnings: Vec<ProviderDiagnostic>,
-    /// The earlier values of fields that the provider has set to null.
+    /// Previous values of fields that the provider has set to null.
     cleared: Vec<(Vec<Step>, MappingNode)>,
 }
 
@@ -31,15 +30,16 @@ impl Spec {
         }
     }
 
-    /// The spec of an update: what the provider has set before stays until it sets it anew.
+    /// Spec of an update. Earlier computed values remain until the provider sets new ones.
     pub(super) fn after(of: &Definition, mut node: MappingNode, prior: &MappingNode) -> Self {
         retain(&of.node, &mut node, prior);
         Self::new(node)
     }
 
-    /// Brings back what the provider has set to null: before the object is stable, null means that
-    /// the value is not known yet.
+    /// Restores values that the provider has set to null: before an object is stable, null means
+    /// not known yet.
     pub(super) fn unfinished(&mut self) {
+        // In reverse, so that of several previous values the latest is restored.
         for (steps, before) in self.cleared.drain(..).rev() {
             if get(&self.node, &steps).is_none_or(is_empty) {
                 put(&mut self.node, &steps, before);
@@ -47,16 +47,16 @@ impl Spec {
         }
     }
 
-    /// Puts in what the provider has set.
+    /// Adds values that the provider has set.
     pub(super) fn merge(&mut self, of: &Definition, set: HashMap<String, MappingNode>) {
-        // In their order, so that what warnings there are come alike in every run.
+        // Sorted by path, so that warnings have a stable order.
         for (path, value) in set.into_iter().collect::<BTreeMap<_, _>>() {
             let steps = parse(&path).filter(|steps| !steps.is_empty());
             let is_its_own = steps
                 .as_deref()
                 .and_then(|steps| is_computed(&of.node, steps));
             match (steps, is_its_own) {
-                // An object does not lose the id by which it is known.
+                // The id of an object must not be lost.
                 (Some(steps), Some(true))
                     if is_empty(&value)
                         && matches!(&steps[..], [Step::Name(name)] if *name == of.id_field) => {}
@@ -68,6 +68,7 @@ impl Spec {
                     }
                     put(&mut self.node, &steps, value);
                 }
+                // The configuration owns this field; accepting the value would cause drift.
                 (_, Some(_)) => self.warn(&path, "which only the configuration may set"),
                 _ => self.warn(&path, "which is not in its schema"),
             }
@@ -83,10 +84,10 @@ impl Spec {
         });
     }
 
-    /// The object, of the type of its schema.
+    /// Object in the type of its schema.
     ///
     /// # Errors
-    /// The provider has set something of another kind than its schema has it.
+    /// A value set by the provider has another kind than its schema.
     pub(super) fn object(&self, of: &Definition, planned: &Value) -> Result<Value, Unfit> {
         decode(Some(&self.node), &of.node, planned, super::paths::ROOT)
     }

@@ -1,6 +1,6 @@
-//! The dialect of Bluelink's (before: Celerity's) plugins: a process registers itself at a service
-//! of ours, and is called back where it says. There is no call for a plan, so what changes is
-//! worked out here; so are defaults, the merging of what the plugin sets, and other attempts.
+//! Dialect of Bluelink (formerly Celerity) plugins. A process registers at a service of the host
+//! and is called back at the address it reports. The protocol has no plan call, so the adapter
+//! computes changes, defaults and merged values, and repeats transient calls.
 
 mod adapter;
 mod changes;

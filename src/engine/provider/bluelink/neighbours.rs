@@ -1,7 +1,6 @@
-//! What plugins that are up can ask of each other through their host: functions here, and what
-//! changes something in [`super::gate`]. Each such call is one of ours to the other plugin, beside
-//! its slots, as whoever asks may hold one of them; the board of calls says who has asked. Owns the
-//! list of those that are up.
+//! Plugins in use and the calls between them through the host: functions here, changes of resources
+//! in [`super::gate`]. Such a call takes no slot of the called plugin, because the caller may hold
+//! one; the board of calls shows who asked. Owns the list of these plugins.
 
 use super::function::CALL;
 use super::gate::Gate;
@@ -19,27 +18,27 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::task::TaskTracker;
 
-/// Calls from plugin to plugin at a time.
+/// Maximum number of concurrent calls between plugins.
 const AT_A_TIME: usize = 256;
-/// How long a chain of such calls may get.
+/// Maximum depth of nested calls.
 pub(super) const DEEP: usize = 64;
 
-/// One that is up.
+/// Plugin in use.
 pub(super) struct Neighbour {
     /// `bluelink/aws`.
     pub(super) id: String,
-    /// The whole provider address.
+    /// Provider address with host.
     pub(super) address: String,
     pub(super) lane: Arc<Lane>,
-    /// Who uses its process.
+    /// Users of its process, which must not end before they do.
     pub(super) users: TaskTracker,
     pub(super) wire: Arc<Wire>,
-    /// By the names that configurations have for them.
+    /// Resource types by their names in configurations.
     pub(super) definitions: Arc<BTreeMap<String, Definition>>,
     pub(super) functions: BTreeMap<String, FunctionDefinition>,
 }
 
-/// All that are up, and what they ask of each other.
+/// All plugins in use.
 pub(super) struct Neighbours {
     up: Mutex<BTreeMap<PluginId, Arc<Neighbour>>>,
     places: Arc<Semaphore>,
@@ -53,7 +52,7 @@ impl std::fmt::Debug for Neighbours {
 }
 
 impl Neighbours {
-    /// Nobody yet.
+    /// Creates an empty list.
     pub(super) fn new(settings: Arc<BluelinkSettings>) -> Self {
         Self {
             up: Mutex::default(),
@@ -62,7 +61,8 @@ impl Neighbours {
         }
     }
 
-    /// A place for one more call.
+    /// Reserves a place for one call.
+    // Refused instead of queued: a queue could deadlock, because callers hold places too.
     pub(super) fn place(&self) -> Result<OwnedSemaphorePermit, ErrorResponse> {
         let place = self.places.clone().try_acquire_owned();
         place.map_err(|_| {
@@ -72,19 +72,19 @@ impl Neighbours {
         })
     }
 
-    /// One more; in the place of its last launch.
+    /// Adds a plugin; replaces the entry of its previous process.
     pub(super) fn add(&self, neighbour: Neighbour) {
         let plugin = neighbour.lane.plugin().clone();
         lock(&self.up).insert(plugin, Arc::new(neighbour));
     }
 
-    /// The one with this whole provider address.
+    /// Returns the registered plugin with this provider address.
     pub(super) fn at(&self, address: &str) -> Option<Arc<Neighbour>> {
         let up = lock(&self.up);
         registered(&up).find(|n| n.address == address).cloned()
     }
 
-    /// The definition of a type, as plugins call it, of whichever of them has it.
+    /// Definition of a resource type by its name in the protocol, from any plugin.
     pub(super) fn definition_of(&self, kind: &str) -> Option<Definition> {
         let up = lock(&self.up);
         let name = type_name(kind);
@@ -92,20 +92,21 @@ impl Neighbours {
         all.find(|of| of.wire == kind).cloned()
     }
 
-    /// Names of all functions.
+    /// Names of all functions, sorted.
     pub(super) fn functions(&self) -> Vec<String> {
         let up = lock(&self.up);
         let names = registered(&up).flat_map(|n| n.functions.keys().cloned());
         names.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// Who has a function, asked by the plugin of this id.
+    /// Plugin that has a function, for a request of the plugin `asks`.
     fn who(&self, asks: &str, function: &str) -> Result<Arc<Neighbour>, ErrorResponse> {
         let what = format!("function {function:?}");
         self.having(asks, &what, |n| n.functions.contains_key(function))
     }
 
-    /// Who has what is asked for by the plugin of this id: itself before others.
+    /// Selects a plugin for a request of the plugin `asks`. The requesting plugin has priority;
+    /// among others the choice must be unambiguous.
     pub(super) fn having(
         &self,
         asks: &str,
@@ -114,8 +115,9 @@ impl Neighbours {
     ) -> Result<Arc<Neighbour>, ErrorResponse> {
         let up = lock(&self.up);
         let mut have: Vec<&Arc<Neighbour>> = registered(&up).filter(|n| has(n)).collect();
+        // Sorted, so that an error names the plugins in a stable order.
         have.sort_by(|a, b| a.id.cmp(&b.id));
-        // Processes of one plugin are alike.
+        // Several processes of one plugin are equivalent.
         have.dedup_by(|a, b| a.id == b.id);
         let own = have.iter().find(|n| n.id == asks).copied();
         match (own, &have[..]) {
@@ -142,7 +144,7 @@ impl Neighbours {
         definition.ok_or_else(|| refused(format!("{} has no function {function:?}", who.id)))
     }
 
-    /// Calls a function for the plugin of this id.
+    /// Calls a function for the plugin `asks`.
     pub(super) async fn call(
         &self,
         asks: &str,
@@ -155,6 +157,7 @@ impl Neighbours {
             .iter()
             .map(|call| call.function_name.as_str())
             .collect();
+        // The chain comes from the plugin, so a wrong one must not lead to endless recursion.
         if chain.len() >= DEEP {
             return Err(refused(format!(
                 "too many nested function calls: {} up to {function:?}",
@@ -166,6 +169,7 @@ impl Neighbours {
             false => format!("asked by {asks} in {}", chain.join(" > ")),
         };
         let who = self.who(asks, &function)?;
+        // Held until the call has ended.
         let _place = self.place()?;
         let location = context.current_location;
         context.call_stack.push(FunctionCall {
@@ -198,16 +202,16 @@ fn registered(up: &BTreeMap<PluginId, Arc<Neighbour>>) -> impl Iterator<Item = &
     up.values().filter(|n| n.wire.is_registered())
 }
 
-/// Why there is no answer that was asked for.
+/// Reason for a missing result of a call between plugins.
 pub(super) enum Unmade {
-    /// The plugin says so.
+    /// Error reported by the plugin.
     Said(ErrorResponse),
-    /// Nobody answered.
+    /// No answer.
     Call(ProviderError),
 }
 
 impl Unmade {
-    /// As it is told to who asked.
+    /// Converts it to the error for the requesting plugin.
     pub(super) fn told(self) -> ErrorResponse {
         match self {
             Self::Said(error) => error,
@@ -216,7 +220,7 @@ impl Unmade {
     }
 }
 
-/// Makes a call for a plugin; what the other one says is wrong is told as what it could not do.
+/// Makes a call for another plugin and converts its errors for it.
 pub(super) async fn made<A>(
     who: &Neighbour,
     call: (Method, &'static str, &str),
@@ -228,6 +232,7 @@ where
     A: Reply,
     A::Good: Send,
 {
+    // A replaced process keeps running until the call has ended.
     let _used = who.users.token();
     let lane = (&who.lane, &*who.wire);
     let answer = heard::<A>(lane, call, (ctx, None), request, begun).await;
@@ -241,8 +246,8 @@ where
     })
 }
 
-/// Makes a call as calls are made, so that it is seen, timed and bounded. `next` is the attempt
-/// that follows if it fails for a moment. `begun` hears when it is on the board.
+/// Makes a call that is shown, measured and limited like any other. `next` is the attempt after a
+/// transient failure. `begun` runs once the call is on the board.
 pub(super) async fn heard<A>(
     (lane, wire): (&Arc<Lane>, &Wire),
     (method, path, could_not): (Method, &'static str, &str),
@@ -256,6 +261,7 @@ where
 {
     let mut answered = None;
     let call = async {
+        // The lane has put the call on the board by now.
         begun();
         let mut said = Checked::default();
         match wire.ask::<A>(method, path, request).await {
@@ -266,7 +272,8 @@ where
                 let refused = wire.refused(method, Fault::Said(wrong.clone()));
                 said.diagnostics.push(wrong.diagnostic(could_not));
                 answered = Some(Err(Fault::Said(wrong)));
-                // The board tells of an attempt that follows an error alone.
+                // Only an error makes the board announce a next attempt, so a transient answer
+                // becomes one.
                 if again {
                     return Err(refused);
                 }
@@ -279,6 +286,7 @@ where
         _ => None,
     };
     let (result, _) = Box::pin(lane.run_item(method, ctx, judge, call)).await;
+    // An error reported by the plugin takes precedence over the error that announced the retry.
     match (result, answered) {
         (_, Some(answered @ Err(_))) | (Ok(_), Some(answered)) => answered,
         (Err(error), _) => Err(Fault::Call(error)),
@@ -289,7 +297,7 @@ where
     }
 }
 
-/// In the way of the protocol, so that it is read where the plugin tells it.
+/// Creates an error response; the protocol has this place for texts that plugins show.
 pub(super) fn refused(message: String) -> ErrorResponse {
     ErrorResponse {
         code: ErrorCode::Unexpected.into(),

@@ -1,21 +1,22 @@
-//! Paths of fields as plugins write them: `spec.a.b`, `spec.list[0].x`, `spec["odd.name"]`. Pure.
+//! Paths of fields in the protocol: `spec.a.b`, `spec.list[0].x`, `spec["odd.name"]`. Pure.
 
 use proto::bluelink::schema::MappingNode;
 use proto::bluelink::sharedtypesv1::ResourceDefinitionsSchema as Node;
 
-/// One step of a path.
+/// Step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
     Name(String),
     Index(usize),
 }
 
-/// What paths of a spec begin with.
+/// Root of paths in a spec.
 pub(super) const ROOT: &str = "spec";
-/// The longest list that a path makes where there is none so far: no answer is trusted with more.
+/// Maximum length of a list created by a path. A larger index comes from a faulty answer and would
+/// exhaust memory.
 const LONGEST: usize = 10_000;
 
-/// Whether a name can be written without quotes.
+/// Returns true if a name needs no quotes.
 pub(super) fn is_identifier(name: &str) -> bool {
     let mut chars = name.chars();
     let begins = chars
@@ -24,7 +25,7 @@ pub(super) fn is_identifier(name: &str) -> bool {
     begins && chars.all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 
-/// The path of a member.
+/// Path of a member.
 pub(super) fn member(path: &str, name: &str) -> String {
     match is_identifier(name) {
         true => format!("{path}.{name}"),
@@ -32,18 +33,19 @@ pub(super) fn member(path: &str, name: &str) -> String {
     }
 }
 
-/// The path of an element.
+/// Path of an element.
 pub(super) fn element(path: &str, index: usize) -> String {
     format!("{path}[{index}]")
 }
 
-/// The steps below the spec; `None` for what is no path of a spec.
+/// Parses a path into the steps below the root; `None` for a path that is not in a spec.
 pub(super) fn parse(path: &str) -> Option<Vec<Step>> {
     let mut rest = path.strip_prefix(ROOT)?;
     let mut steps = Vec::new();
     while !rest.is_empty() {
         if let Some(after) = rest.strip_prefix("[\"") {
             let end = quoted(after)?;
+            // The quoted part is JSON, including its quotes.
             let name = serde_json::from_str(&rest[1..end + 3]).ok()?;
             steps.push(Step::Name(name));
             rest = after[end + 1..].strip_prefix(']')?;
@@ -61,7 +63,7 @@ pub(super) fn parse(path: &str) -> Option<Vec<Step>> {
     Some(steps)
 }
 
-/// Where the quote ends that is open.
+/// Index of the closing quote.
 fn quoted(text: &str) -> Option<usize> {
     let mut escaped = false;
     text.char_indices().find_map(|(at, c)| {
@@ -71,9 +73,10 @@ fn quoted(text: &str) -> Option<usize> {
     })
 }
 
-/// Whether the schema has it that the provider sets what is at these steps; `None` where it has no
-/// such field.
+/// Returns true if the provider sets the field at these steps; `None` if the schema has no such
+/// field.
 pub(super) fn is_computed(node: &Node, steps: &[Step]) -> Option<bool> {
+    // A computed parent makes all its members computed.
     if node.computed || node.computed_when_omitted {
         return Some(true);
     }
@@ -90,12 +93,13 @@ pub(super) fn is_computed(node: &Node, steps: &[Step]) -> Option<bool> {
     is_computed(next, rest)
 }
 
-/// Puts a value where the steps lead; what is on the way is made.
+/// Sets the value at the steps; creates missing parents.
 pub(super) fn put(node: &mut MappingNode, steps: &[Step], value: MappingNode) {
     let Some((step, rest)) = steps.split_first() else {
         *node = value;
         return;
     };
+    // A node is either a scalar or a tree.
     node.scalar = None;
     match step {
         Step::Name(name) => put(node.fields.entry(name.clone()).or_default(), rest, value),
@@ -109,8 +113,9 @@ pub(super) fn put(node: &mut MappingNode, steps: &[Step], value: MappingNode) {
     }
 }
 
-/// Takes away what is where the steps lead, and with it what has nothing left in it.
+/// Removes the value at the steps, and parents that become empty.
 pub(super) fn take(node: &mut MappingNode, steps: &[Step]) -> Option<MappingNode> {
+    // List elements are not removed, because the indexes of other paths would change.
     let (step, rest) = steps.split_first()?;
     let Step::Name(name) = step else {
         return None;
@@ -126,7 +131,7 @@ pub(super) fn take(node: &mut MappingNode, steps: &[Step]) -> Option<MappingNode
     taken
 }
 
-/// What is where the steps lead.
+/// Value at the steps.
 pub(super) fn get<'n>(node: &'n MappingNode, steps: &[Step]) -> Option<&'n MappingNode> {
     let next = match steps.split_first() {
         None => return Some(node),

@@ -1,5 +1,5 @@
-//! What a deploy would lead to. There is no call for it: it follows from the schema, from what the
-//! configuration says and from what there is. Pure.
+//! Computes the plan of a resource from schema, configuration and prior state, because the protocol
+//! has no call for it. Pure.
 
 use super::convert::{decode, like_element, like_member};
 use super::schema::{Definition, is_filled, ty};
@@ -9,19 +9,19 @@ use proto::bluelink::sharedtypesv1::ResourceDefinitionsSchema as Node;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What is to be there, and which parts of it another object is needed for.
+/// Planned value with the paths that require replacement.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Planned {
     pub(super) value: Value,
     pub(super) requires_replace: Vec<Path>,
 }
 
-/// Plans what is there to become what is configured. `prior` is null where there is nothing.
-/// `unstable` plans an update even without a difference: the deploy waits for stability, and the
-/// provider may still set values meanwhile.
+/// Plans the change from `prior` (null for a create) to `config`. `unstable` plans an update even
+/// without a difference, because the deploy waits for stability and the provider may set values
+/// meanwhile.
 ///
 /// # Errors
-/// A default of the schema is not of the kind that the schema has there.
+/// A default value does not match its schema.
 pub(super) fn plan(
     of: &Definition,
     prior: &Value,
@@ -30,7 +30,7 @@ pub(super) fn plan(
 ) -> Result<Planned, Unfit> {
     let node = &of.node;
     let creates = prior.is_null();
-    // As if nothing that the provider sets would change: then nothing does, unless something else.
+    // First without changes of computed fields: if nothing else differs, there is no change.
     let settled = Settle { fresh: creates }.value(node, config, prior)?;
     if creates {
         return Ok(Planned {
@@ -44,6 +44,7 @@ pub(super) fn plan(
             requires_replace: Vec::new(),
         });
     }
+    // Something differs, so the provider may set every computed field anew.
     let value = Settle { fresh: true }.value(node, config, prior)?;
     let value = keep_id(of, prior, value);
     let mut requires_replace = Vec::new();
@@ -61,7 +62,7 @@ pub(super) fn plan(
     })
 }
 
-/// What an object is known by does not change with what it is.
+/// Keeps the id of an object in an update: it does not change with other fields.
 fn keep_id(of: &Definition, prior: &Value, value: Value) -> Value {
     let id = like_member(prior, &of.id_field);
     let is_set = of
@@ -77,15 +78,16 @@ fn keep_id(of: &Definition, prior: &Value, value: Value) -> Value {
     Value::object_from_map(members)
 }
 
-/// How values come about that the configuration does not give.
+/// Resolution of values that the configuration omits.
 struct Settle {
-    /// Whether what the provider sets is set anew.
+    /// True if the provider sets computed fields anew.
     fresh: bool,
 }
 
 impl Settle {
     fn value(&self, node: &Node, config: &Value, prior: &Value) -> Result<Value, Unfit> {
         let wanted = ty(node);
+        // The structure of an unknown value is unknown too.
         if !config.is_known() {
             return Ok(Value::unknown(wanted));
         }
@@ -121,6 +123,7 @@ impl Settle {
 
     fn omitted(&self, node: &Node, prior: &Value) -> Result<Value, Unfit> {
         let wanted = ty(node);
+        // The provider sets computed fields, so their defaults do not count.
         if let Some(default) = node.default_value.as_ref().filter(|_| !node.computed) {
             let like = Value::null(wanted);
             return decode(Some(default), node, &like, "a default value");
@@ -128,7 +131,7 @@ impl Settle {
         if !node.computed && !is_filled(node) {
             return Ok(Value::null(wanted));
         }
-        // Without something else to do nobody sets it.
+        // The provider sets computed fields only during a deploy.
         Ok(match self.fresh {
             true => Value::unknown(wanted),
             false if prior.is_null() => Value::null(wanted),
@@ -136,13 +139,14 @@ impl Settle {
         })
     }
 
-    /// A list whose order means nothing is as it was where it has the same in it.
+    /// Plans a list. An unordered list with the same elements keeps its prior order.
     fn list(&self, node: &Node, config: &Value, prior: &Value) -> Result<Value, Unfit> {
         let (Some(of), Some(items)) = (node.items.as_deref(), config.as_slice()) else {
             return Ok(config.clone());
         };
         let by = node.sort_array_by_field.as_str();
         let before = keyed(prior, by);
+        // Matched by key, because another order must not mix values of different elements.
         let one = |(index, config): (usize, &Value)| {
             let same = key(config, by).and_then(|key| before.get(&key).cloned());
             let prior = same.unwrap_or_else(|| like_element(prior, index));
@@ -162,7 +166,7 @@ impl Settle {
     }
 }
 
-/// By what an element of a list without order is known.
+/// Key of an element of an unordered list.
 fn key(element: &Value, by: &str) -> Option<String> {
     if by.is_empty() {
         return None;
@@ -187,8 +191,8 @@ fn keyed(list: &Value, by: &str) -> BTreeMap<String, Value> {
     all.collect()
 }
 
-/// Finds what another object is needed for: what was something and is to be something else. What is
-/// new or goes away is not meant.
+/// Collects the paths that require replacement: existing fields with `mustRecreate` that change to
+/// another value. Added and removed fields do not count, as in Bluelink's own host.
 fn replaced(
     node: &Node,
     prior: &Value,
@@ -204,6 +208,7 @@ fn replaced(
     if planned.is_known() && planned.is_null() {
         return;
     }
+    // An unknown value that the provider fills may stay the same, so it forces no replacement.
     if !planned.is_known() {
         if must && !is_filled(node) {
             found.push(at.clone());

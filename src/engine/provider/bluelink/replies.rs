@@ -1,14 +1,13 @@
-//! What every answer of a plugin is: what was asked for, or an error in the same message. Plain
-//! data.
+//! Splits each answer into its result and its error, which share one message. Plain data.
 
 use proto::bluelink::providerserverv1 as pb;
 use proto::bluelink::sharedtypesv1::{self as shared, ErrorResponse};
 
-/// An answer that is one of the two.
+/// Answer with either a result or an error.
 pub(super) trait Reply: prost::Message + Default + 'static {
     type Good;
 
-    /// `None` where it is neither.
+    /// Returns `None` if the answer has neither.
     fn split(self) -> Option<Result<Self::Good, ErrorResponse>>;
 }
 

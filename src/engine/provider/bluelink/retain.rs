@@ -1,10 +1,10 @@
-//! Values that the provider has set before and an update leaves out: they stay as they were. Pure.
+//! Keeps computed values that an update does not set again. Pure.
 
 use super::schema::is_filled;
 use proto::bluelink::schema::MappingNode;
 use proto::bluelink::sharedtypesv1::ResourceDefinitionsSchema as Node;
 
-/// Copies the fields that the provider sets from `prior` to where `spec` has none.
+/// Copies computed fields of `prior` into `spec` where it has none.
 pub(super) fn retain(node: &Node, spec: &mut MappingNode, prior: &MappingNode) {
     for (name, of) in &node.attributes {
         match (spec.fields.get_mut(name), prior.fields.get(name)) {
@@ -32,8 +32,8 @@ pub(super) fn retain(node: &Node, spec: &mut MappingNode, prior: &MappingNode) {
     }
 }
 
-/// The earlier element of each element: the one with the same key, else the one with the same
-/// configured values, else the one in the same place that no other element has been matched with.
+/// Prior element of each element: the one with the same key, else with the same configured values,
+/// else the unmatched one at the same position.
 fn matches<'p>(
     node: &Node,
     of: &Node,
@@ -52,7 +52,7 @@ fn matches<'p>(
     let mut taken = vec![false; prior.len()];
     let mut found: Vec<Option<usize>> = vec![None; spec.len()];
     let agrees = |at: usize, item: &MappingNode| prior.get(at).is_some_and(|p| agree(of, item, p));
-    // Elements that stay in place go first: of several equal ones each keeps its own values.
+    // Elements that stay in place are matched first, so that equal elements keep their own values.
     for (at, item) in spec.iter().enumerate() {
         if agrees(at, item) {
             (found[at], taken[at]) = (Some(at), true);
@@ -74,7 +74,7 @@ fn matches<'p>(
     found.into_iter().map(element).collect()
 }
 
-/// Whether two nodes have the same configured values, the provider's own aside.
+/// Returns true if two nodes have the same configured values, without computed fields.
 fn agree(node: &Node, spec: &MappingNode, prior: &MappingNode) -> bool {
     let own = |of: &Node| of.computed || is_filled(of);
     if node.r#type == "object" {

@@ -1,5 +1,5 @@
-//! How often and when a call is made again that the plugin says would go better another time: by
-//! the provider's own policy. Pure but for the waiting.
+//! Repeats calls that fail with a transient error, by the provider's retry policy. Pure, except for
+//! the waits.
 
 use super::wire::{Fault, Said};
 use crate::engine::calls::{CallContext, Method, ProviderError};
@@ -9,20 +9,20 @@ use proto::bluelink::providerserverv1::RetryPolicy;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// A provider's policy.
+/// Retry policy of a provider.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Policy {
-    /// Beside the first attempt.
+    /// Maximum number of attempts after the first.
     retries: u32,
-    /// Seconds.
+    /// First pause in seconds.
     first: f64,
-    /// Seconds; `None` for without a limit.
+    /// Maximum pause in seconds; `None` without a limit.
     most: Option<f64>,
     factor: f64,
     jitter: bool,
 }
 
-/// What holds where a provider has none of its own.
+/// Policy of providers without one.
 pub(super) const USUAL: Policy = Policy {
     retries: 5,
     first: 2.0,
@@ -31,7 +31,7 @@ pub(super) const USUAL: Policy = Policy {
     jitter: true,
 };
 
-/// A policy as the deploy engine is told one.
+/// Policy in the format of the deploy engine's setting.
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 struct Setting {
@@ -54,13 +54,14 @@ impl Default for Setting {
     }
 }
 
-/// Most attempts whatever a provider says: each is a call and a pause.
+/// Limit of retries for every policy: each is a call and a pause.
 const MOST_RETRIES: u32 = 100;
-/// The longest pause, in seconds, where a provider sets no limit.
+/// Limit of a pause in seconds, for policies without one.
 const LONGEST: f64 = 3600.0;
 
 impl Policy {
-    /// As the provider says. One without a policy says all zeros, which is not the same as "never".
+    /// Converts a provider's policy. A provider without one returns zeros, which do not mean "no
+    /// retries".
     pub(super) fn of(said: &RetryPolicy, usual: Self) -> Self {
         if *said == RetryPolicy::default() {
             return usual;
@@ -76,10 +77,10 @@ impl Policy {
         }
     }
 
-    /// As the deploy engine's own setting has it: JSON, of which each part may be left out.
+    /// Parses the deploy engine's own setting: JSON with optional members.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The text is not valid.
     pub(super) fn of_setting(text: &str) -> Result<Self, serde_json::Error> {
         let said: Setting = serde_json::from_str(text)?;
         Ok(Self::of(
@@ -94,7 +95,7 @@ impl Policy {
         ))
     }
 
-    /// The pause after so many attempts; `chance` in [0, 1).
+    /// Pause after `made` attempts; `chance` in [0, 1) is the jitter.
     fn pause(&self, made: u32, chance: f64) -> Duration {
         let power = i32::try_from(made.saturating_sub(1)).unwrap_or(i32::MAX);
         let whole = self.first * self.factor.powi(power);
@@ -103,9 +104,9 @@ impl Policy {
         Duration::from_millis((whole * 1000.0) as u64)
     }
 
-    /// Makes a call, and makes it again where it failed for a moment. Nothing but what the plugin
-    /// itself says is transient is worth that: what became of a call without an answer is not
-    /// known. `call` gets what follows if it fails so.
+    /// Makes a call, and repeats it while the plugin reports a transient error. Other failures are
+    /// not repeated, because a call without an answer may have taken effect. `call` receives the
+    /// attempt that follows a failure.
     pub(super) async fn keep_asking<T, F>(
         &self,
         (plugin, method): (&PluginId, Method),
@@ -129,6 +130,7 @@ impl Policy {
             });
             let mut said = match call(next).await {
                 Err(Fault::Said(said)) if said.is_transient() => said,
+                // Clears the announced retry, because this attempt is final.
                 other => {
                     if made > 1 {
                         tell(None);
@@ -143,6 +145,7 @@ impl Policy {
                 }
                 return Err(given_up((plugin, method), said, made <= self.retries));
             };
+            // The plugin's text may contain secrets, and the reason is shown and stored.
             let mut reason = said.summary();
             secrets.hide_in(&mut reason);
             tell(Some(Pause::Retry(next.retry(&reason))));
@@ -154,10 +157,10 @@ impl Policy {
     }
 }
 
-/// The end of the attempts; `stopped` where others would follow.
+/// Result after the last attempt; `stopped` if further attempts were allowed.
 fn given_up((plugin, method): (&PluginId, Method), said: Said, stopped: bool) -> Fault {
     match stopped && method.can_be_dropped() {
-        // It has answered: what there is, is known.
+        // The plugin has answered, so the outcome is known.
         false => Fault::Said(said),
         true => Fault::Call(ProviderError::Cancelled {
             plugin: plugin.clone(),
@@ -167,7 +170,7 @@ fn given_up((plugin, method): (&PluginId, Method), said: Said, stopped: bool) ->
     }
 }
 
-/// The attempt that follows one that fails for a moment.
+/// Attempt after a transient failure.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Next {
     made: u32,
@@ -176,22 +179,22 @@ pub(super) struct Next {
 }
 
 impl Next {
-    /// As it is told, from now on.
+    /// Announcement of the attempt, counted from now.
     pub(super) fn retry(self, reason: &str) -> Retry {
         Retry::after(self.made, self.of, self.pause).because(reason)
     }
 }
 
-/// Whether a pause came to its end before any of these.
+/// Returns true if the pause ended before any of the tokens was cancelled.
 pub(super) async fn waited(ends: &[&CancellationToken], pause: Duration) -> bool {
     let ended = ends.iter().map(|end| Box::pin(end.cancelled()));
-    tokio::select! { biased; // an end that is asked for goes before what it makes useless
+    tokio::select! { biased; // a cancellation takes precedence
         _ = futures_util::future::select_all(ended) => false,
         () = tokio::time::sleep(pause) => true,
     }
 }
 
-/// A number in [0, 1) that nobody foresees.
+/// Random number in [0, 1).
 fn chance() -> f64 {
     let bits = uuid::Uuid::new_v4().as_u128() as u32;
     f64::from(bits) / (f64::from(u32::MAX) + 1.0)

@@ -1,5 +1,4 @@
-//! A provider's schemas in the one model: what a type is called, which values it has, what may be
-//! set. Pure.
+//! Converts a provider's schemas: type names, values and settable attributes. Pure.
 
 use super::paths::is_identifier;
 use cty::Type;
@@ -10,16 +9,16 @@ use proto::bluelink::sharedtypesv1::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Where the values of a configuration go that has no name of its own there.
+/// Attribute with the configuration values that have no attribute of their own.
 pub(super) const VARIABLES: &str = "variables";
 
-/// One resource type.
+/// Resource type.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Definition {
-    /// As the plugin calls it: `aws/lambda/function`.
+    /// Name in the protocol: `aws/lambda/function`.
     pub(super) wire: String,
     pub(super) node: Node,
-    /// The field with the name that the world has for an object.
+    /// Field with the id of an object.
     pub(super) id_field: String,
 }
 
@@ -44,7 +43,7 @@ impl Definition {
     }
 }
 
-/// `aws/lambda/function` is `aws_lambda_function`.
+/// Converts `aws/lambda/function` to `aws_lambda_function`.
 pub(super) fn type_name(wire: &str) -> String {
     wire.replace(['/', '-'], "_")
 }
@@ -60,7 +59,7 @@ fn attributes(node: &Node) -> BTreeMap<Arc<str>, Attribute> {
     .collect()
 }
 
-/// Whether a value that the configuration does not give is set all the same.
+/// Returns true if a value that the configuration omits is set by default or by the provider.
 pub(super) fn is_filled(node: &Node) -> bool {
     node.computed_when_omitted || node.default_value.is_some()
 }
@@ -75,6 +74,8 @@ fn attribute(node: &Node, required: bool) -> Attribute {
         required: settable && required && !filled,
         optional: settable && (filled || !required),
         computed: node.computed || filled,
+        // A computed object has no nested attributes here, so one sensitive member makes all of it
+        // sensitive.
         sensitive: node.sensitive || (node.computed && any(node, &|n| n.sensitive)),
         description: text
             .into_iter()
@@ -85,7 +86,7 @@ fn attribute(node: &Node, required: bool) -> Attribute {
     }
 }
 
-/// The objects of a field, whose attributes have schemas of their own.
+/// Nested object of a field, whose attributes have their own schemas.
 fn nested(node: &Node) -> Option<NestedObject> {
     let (of, nesting) = match node.r#type.as_str() {
         "object" => (node, Nesting::Single),
@@ -93,6 +94,7 @@ fn nested(node: &Node) -> Option<NestedObject> {
         "map" => (node.map_values.as_deref()?, Nesting::Map),
         _ => return None,
     };
+    // cty lists and maps need one element type, so elements of any type become dynamic.
     let uniform = nesting == Nesting::Single || !ty(of).has_dynamic();
     (of.r#type == "object" && uniform).then(|| NestedObject {
         attributes: attributes(of),
@@ -100,7 +102,7 @@ fn nested(node: &Node) -> Option<NestedObject> {
     })
 }
 
-/// Whether a field, or one in it, is of this kind.
+/// Returns true if a field or one of its descendants satisfies the condition.
 fn any(node: &Node, is: &dyn Fn(&Node) -> bool) -> bool {
     let mut children = node.attributes.values();
     let inner = [&node.items, &node.map_values];
@@ -109,8 +111,7 @@ fn any(node: &Node, is: &dyn Fn(&Node) -> bool) -> bool {
         || inner.into_iter().flatten().any(|child| any(child, is))
 }
 
-/// The type of a field's values. What may be one of several kinds is any; a collection of such
-/// things is, too.
+/// Type of a field. A union is dynamic, and so is a collection of it.
 pub(super) fn ty(node: &Node) -> Type {
     let of = |inner: &Option<Box<Node>>, make: fn(Type) -> Type| match inner.as_deref().map(ty) {
         Some(inner) if !inner.has_dynamic() => make(inner),
@@ -127,8 +128,7 @@ pub(super) fn ty(node: &Node) -> Type {
     }
 }
 
-/// The configuration of a provider: what has a name that can be written is an attribute, the rest
-/// goes into one map.
+/// Schema of a provider configuration. Names that are not identifiers go into one map.
 pub(super) fn provider(said: &ConfigDefinition) -> Schema {
     let mut attributes = BTreeMap::new();
     let mut others = Vec::new();
@@ -149,6 +149,7 @@ pub(super) fn provider(said: &ConfigDefinition) -> Schema {
     }
     if !others.is_empty() || said.allow_additional_fields {
         others.sort_unstable();
+        // One map has one sensitivity, so a single secret makes all of it sensitive.
         let mut more = Attribute::optional(Type::map(Type::String));
         more.sensitive = said.fields.values().any(|f| f.secret);
         more.description = format!("additional values by name: {}", others.join(", "));

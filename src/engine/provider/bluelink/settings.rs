@@ -1,29 +1,29 @@
-//! What can be set about Bluelink's plugins beside what holds for all: by the variables that its
-//! own engine reads. Plain data.
+//! Settings of Bluelink plugins, from the environment variables of Bluelink's deploy engine. Plain
+//! data.
 
 use super::retry::{Policy, USUAL};
 use std::time::Duration;
 
-/// What of the deploy engine's settings holds here.
+/// Supported settings of the deploy engine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BluelinkSettings {
-    /// Between two looks whether what was deployed is stable.
+    /// Interval between stability checks.
     pub look_every: Duration,
-    /// How long it may take to become stable.
+    /// Maximum time until an object is stable.
     pub stable_within: Duration,
-    /// How often calls are made again of a provider that does not say.
+    /// Retry policy of providers without one.
     pub(super) retries: Policy,
-    /// How long a call of one plugin to another may take.
+    /// Timeout of a call between plugins.
     pub between_plugins: Duration,
-    /// How long a plugin may wait for the lock on a resource that another call holds.
+    /// Maximum time that a plugin waits for a resource lock.
     pub lock_within: Duration,
-    /// The host's name of what it deploys to: a UUID that is the same in every run.
+    /// Id of the deployed instance, a UUID that is the same in every run.
     pub instance_id: String,
-    /// The same for people.
+    /// Display name of the instance.
     pub instance_name: String,
 }
 
-/// Families of names, the newer first.
+/// Variable prefixes, newer one first.
 const PREFIXES: [&str; 2] = ["BLUELINK", "CELERITY"];
 
 impl Default for BluelinkSettings {
@@ -41,15 +41,17 @@ impl Default for BluelinkSettings {
 }
 
 impl BluelinkSettings {
-    /// For one workspace and one of its named states, as the environment has it.
+    /// Settings for a workspace and its named state, from the environment.
     #[must_use]
     pub fn of(workspace: &std::path::Path, named: &str) -> Self {
         let usual = Self::default();
+        // Resolved, so that a path through a link names the same instance.
         let place = workspace.canonicalize();
         let place = place.unwrap_or_else(|_| workspace.to_owned());
         let folder = place.file_name().map(|name| name.to_string_lossy());
         let folder = folder.unwrap_or_default();
         let whole = format!("{} {named}", place.display());
+        // Derived from path and name, so that plugins recognise their objects in later runs.
         let id = uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_URL, whole.as_bytes());
         Self {
             look_every: millis("RESOURCE_STABILISATION_POLLING_INTERVAL_MS", "BLUEPRINTS")
@@ -69,20 +71,19 @@ impl BluelinkSettings {
     }
 }
 
-/// The deploy engine has no variable of its own for this.
+/// The deploy engine has no variable for this.
 fn lock_within() -> Option<Duration> {
     let said = std::env::var("FLIGHTDECK_RESOURCE_LOCK_MS").ok()?;
     said.trim().parse().ok().map(Duration::from_millis)
 }
 
-/// A time of the environment, under either family of names. What is no number is as if it were not
-/// there.
+/// Duration from the environment under either prefix; an invalid number is ignored.
 fn millis(name: &str, section: &str) -> Option<Duration> {
     let (_, said) = said(name, section)?;
     said.trim().parse().ok().map(Duration::from_millis)
 }
 
-/// A setting's whole name and its text, under either family of names.
+/// Full name and value of a setting under either prefix.
 fn said(name: &str, section: &str) -> Option<(String, String)> {
     let of = |prefix: &&str| {
         let name = format!("{prefix}_DEPLOY_ENGINE_{section}_{name}");
@@ -92,8 +93,7 @@ fn said(name: &str, section: &str) -> Option<(String, String)> {
     PREFIXES.iter().find_map(of)
 }
 
-/// How often calls are made again, as the environment has it. What cannot be read is said in our
-/// log.
+/// Retry policy from the environment; an invalid one is logged and ignored.
 fn retries() -> Option<Policy> {
     let (name, text) = said("DEFAULT_RETRY_POLICY", "BLUEPRINTS")?;
     Policy::of_setting(&text)

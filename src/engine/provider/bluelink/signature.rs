@@ -1,5 +1,5 @@
-//! Functions of a provider as functions of the language: their signatures, and which of them a
-//! configuration has no values for. Pure.
+//! Converts functions of a provider to functions of the language, and rejects those that
+//! configurations cannot call. Pure.
 
 use crate::engine::provider::{FunctionParameter, FunctionSignature};
 use cty::Type;
@@ -12,7 +12,7 @@ use proto::bluelink::sharedtypesv1::{
 };
 use std::borrow::Borrow;
 
-/// A parameter as it is declared.
+/// Declared parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Declared {
     parameter: FunctionParameter,
@@ -20,34 +20,33 @@ pub(super) struct Declared {
     variadic: bool,
 }
 
-/// A function that configurations can call.
+/// Function available in configurations.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Callable {
     pub(super) signature: FunctionSignature,
-    /// All of its parameters in their order, those that may be left out and the last one, of which
-    /// there may be any number, included.
+    /// All parameters in order, including optional ones and the variadic one.
     declared: Vec<Declared>,
 }
 
 impl Callable {
-    /// What the argument at a place must be; `None` where there are too many.
+    /// Type of the argument at an index; `None` if there are too many arguments.
     pub(super) fn wanted(&self, index: usize) -> Option<&Type> {
         let last = self.declared.last().filter(|d| d.variadic);
         let declared = self.declared.get(index).or(last)?;
         Some(&declared.parameter.ty)
     }
 
-    /// How many arguments there may be; `None` for any number.
+    /// Maximum number of arguments; `None` without a limit.
     pub(super) fn most(&self) -> Option<usize> {
         let any = self.declared.last().is_some_and(|d| d.variadic);
         (!any).then_some(self.declared.len())
     }
 }
 
-/// The function as configurations call it.
+/// Converts a function.
 ///
 /// # Errors
-/// Why they cannot.
+/// Configurations cannot call it, with the reason.
 pub(super) fn callable(of: &FunctionDefinition) -> Result<Callable, &'static str> {
     if of.internal {
         return Err("it is internal to the plugin");
@@ -59,6 +58,7 @@ pub(super) fn callable(of: &FunctionDefinition) -> Result<Callable, &'static str
         .iter()
         .take_while(|d| !d.optional && !d.variadic)
         .count();
+    // Parameters from the first optional one on become the variadic parameter.
     let (first, rest) = declared.split_at(needed);
     if rest.iter().any(|d| !d.optional && !d.variadic) {
         return Err("an optional parameter precedes a required one");
@@ -66,7 +66,8 @@ pub(super) fn callable(of: &FunctionDefinition) -> Result<Callable, &'static str
     let variadic = match rest {
         [] => None,
         [one] if one.variadic => Some(one.parameter.clone()),
-        // The language has no arguments that may be left out: what is given is looked at here.
+        // The language has no optional parameters. A variadic one accepts them; the call checks
+        // them.
         [one, ..] => Some(FunctionParameter {
             ty: Type::Dynamic,
             allow_null: true,
@@ -87,8 +88,7 @@ pub(super) fn callable(of: &FunctionDefinition) -> Result<Callable, &'static str
     })
 }
 
-/// What kinds of parameters have in common: name, label, type, description, whether null will do,
-/// whether it may be left out.
+/// Common parts of all kinds of parameters: name, label, type, description, nullable, optional.
 type Parts<'p> = (&'p str, &'p str, Type, &'p str, bool, bool);
 
 fn parts(of: &Parameter) -> Result<Parts<'_>, &'static str> {
@@ -129,6 +129,7 @@ fn declared(index: usize, said: &Said) -> Result<Declared, &'static str> {
     let parameter = said.parameter.as_ref();
     let parameter = parameter.ok_or("a parameter has an unknown kind")?;
     let (name, label, ty, about, allow_null, optional) = parts(parameter)?;
+    // Providers may omit names, which the language needs for errors.
     let name = match (name.is_empty(), label.is_empty()) {
         (false, _) => name.to_owned(),
         (true, false) => label.to_owned(),
@@ -160,10 +161,11 @@ fn returns(of: &FunctionDefinition) -> Result<Type, &'static str> {
         }
         None => return Err("it has no return type"),
     };
+    // Results must be concrete: optional attributes exist only in type constraints.
     Ok(whole.without_optional())
 }
 
-/// What a value must be; anything where nothing is said.
+/// Converts a type; dynamic if it is not declared.
 fn ty(kind: Option<&impl Borrow<Kind>>) -> Result<Type, &'static str> {
     use FunctionValueType as T;
     let kind = kind.and_then(|k| k.borrow().value_type_definition.as_ref());

@@ -1,6 +1,5 @@
-//! The dialect as the list of dialects knows it: which plugins are its own, and how a process that
-//! came up gets its adapter, with all that it says of itself. Owns the settings and our name as a
-//! host.
+//! Implements the dialect: claims plugins and builds the adapter of a started process from the
+//! schemas it returns. Owns the settings and the id of the host.
 
 use super::adapter::BluelinkProvider;
 use super::context::Caller;
@@ -31,10 +30,10 @@ use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use tokio::sync::OnceCell;
 
-/// Types that are asked about at a time.
+/// Maximum number of types queried concurrently.
 const AT_A_TIME: usize = 16;
 
-/// The protocol of Bluelink's plugins.
+/// Dialect of Bluelink plugins.
 #[derive(Debug)]
 pub struct Bluelink {
     life: BluelinkLife,
@@ -42,7 +41,7 @@ pub struct Bluelink {
 }
 
 impl Bluelink {
-    /// With a name of its own as a host.
+    /// Creates the dialect with a random host id.
     #[must_use]
     pub fn new(settings: BluelinkSettings) -> Self {
         let host_id = uuid::Uuid::new_v4().to_string();
@@ -94,11 +93,14 @@ impl Dialect for Bluelink {
         let wire = Wire::new(reached.plugin.clone(), link, reached.obituary.clone());
         let wire = Arc::new(wire);
         let said = Box::pin(said(&wire));
+        // Asked as one call of the engine, with one deadline for all schema requests.
         let said = reached.asking.ask(Method::Schema, said).await?;
+        // From here on single calls are reported, because one request may take several of them.
         reached.asking.lane.itemise(rpc);
         let functions = callables(&said.functions);
         let schema = Arc::new(provider_schema(&said, &functions));
         let definitions = Arc::new(said.definitions);
+        // Other plugins can use it only now, once its definitions are known.
         self.life.neighbours.add(Neighbour {
             id: link.id.clone(),
             address: reached.address.clone(),
@@ -138,7 +140,7 @@ impl Dialect for Bluelink {
     }
 }
 
-/// The first call that a request of the engine leads to; for one without any, the request itself.
+/// First call of the plugin for a request of the engine; the request itself if there is none.
 fn rpc(method: Method, ctx: &CallContext) -> Method {
     let is_link = ctx.resource_type.as_deref() == Some(LINK);
     match (method, is_link) {
@@ -155,7 +157,7 @@ fn rpc(method: Method, ctx: &CallContext) -> Method {
     }
 }
 
-/// All that a provider says of itself.
+/// Schemas and settings of a provider.
 struct Said {
     config: proto::bluelink::sharedtypesv1::ConfigDefinition,
     policy: RetryPolicy,
@@ -163,7 +165,7 @@ struct Said {
     data: BTreeMap<String, DataDefinition>,
     functions: BTreeMap<String, FunctionDefinition>,
     links: Links,
-    /// Types that have the name of another one in a configuration.
+    /// Types whose names in configurations collide with another type.
     doubles: Vec<String>,
 }
 
@@ -183,12 +185,13 @@ async fn said(wire: &Wire) -> Result<Said, ProviderError> {
         .await
         .map_err(|fault| wire.refused(Method::Schema, fault))?;
     let mut types: Vec<String> = types.resource_types.into_iter().map(|t| t.r#type).collect();
-    // They come in any order.
+    // Sorted, so that collisions resolve the same way in every run.
     types.sort();
     let all = stream::iter(types.into_iter().map(|kind| definition(wire, kind)));
     let all: Vec<Definition> = all.buffered(AT_A_TIME).try_collect().await?;
     let (mut definitions, mut doubles) = (BTreeMap::new(), Vec::new());
     for of in all {
+        // The first type keeps the name.
         match definitions.entry(type_name(&of.wire)) {
             Entry::Vacant(free) => drop(free.insert(of)),
             Entry::Occupied(_) => doubles.push(of.wire),
@@ -211,7 +214,7 @@ fn request(wire: &Wire) -> ProviderRequest {
     }
 }
 
-/// What a plugin that is older than the call has none of.
+/// Makes an optional call; the default if the plugin lacks it.
 async fn optional<A: Reply>(wire: &Wire, path: &'static str) -> Result<A::Good, ProviderError>
 where
     A::Good: Default,
@@ -223,7 +226,7 @@ where
     }
 }
 
-/// The data sources; none where the plugin is older than they are.
+/// Data sources; empty if the plugin lacks the call.
 async fn data(wire: &Wire) -> Result<BTreeMap<String, DataDefinition>, ProviderError> {
     let path = "/providerserverv1.Provider/ListDataSourceTypes";
     let types = optional::<DataSourceTypesResponse>(wire, path)
@@ -236,7 +239,7 @@ async fn data(wire: &Wire) -> Result<BTreeMap<String, DataDefinition>, ProviderE
     Ok(all.into_iter().map(|of| (of.name(), of)).collect())
 }
 
-/// The functions; none where the plugin is older than they are.
+/// Functions; empty if the plugin lacks the call.
 async fn functions(wire: &Wire) -> Result<BTreeMap<String, FunctionDefinition>, ProviderError> {
     let path = "/providerserverv1.Provider/ListFunctions";
     let mut names = optional::<FunctionListResponse>(wire, path)
@@ -264,7 +267,7 @@ async fn function(
     }
 }
 
-/// Those that configurations can call, which have no functions as values.
+/// Functions available in configurations, which have no function values.
 fn callables(all: &BTreeMap<String, FunctionDefinition>) -> BTreeMap<String, Callable> {
     let named = all
         .iter()
@@ -330,6 +333,7 @@ fn provider_schema(said: &Said, functions: &BTreeMap<String, Callable>) -> Provi
         }
     });
     let resources = said.definitions.iter();
+    // Only a provider with links has the link type.
     let some = !said.links.is_empty();
     let link = some.then(|| (LINK.to_owned(), link_schema()));
     ProviderSchema {

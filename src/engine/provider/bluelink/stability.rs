@@ -1,6 +1,5 @@
-//! Waits until an object that was deployed is stable, and looks again in later stages at one that
-//! was not. What was deployed is known and kept: a failed look is a failure of the operation, and
-//! never takes values away.
+//! Waits until a deployed object is stable, and checks objects again that were not. The deploy
+//! itself has succeeded: a failed check fails the operation and never discards values.
 
 use super::adapter::BluelinkProvider;
 use super::deploy::{Named, STABLE, spec_of};
@@ -17,12 +16,12 @@ use proto::bluelink::sharedtypesv1::{ResourceHasStabilisedRequest, ResourceHasSt
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Shortest deadline of a look.
+/// Minimum timeout of a check.
 const LEAST: Duration = Duration::from_secs(1);
 
 impl BluelinkProvider {
-    /// Looks until the object is stable; the answer is the failure where it is not. The object is
-    /// there in either case.
+    /// Checks until the object is stable; returns the failure if it is not. The object exists in
+    /// both cases.
     pub(super) async fn until_stable(
         &self,
         (of, after): (&Definition, Unstable),
@@ -35,10 +34,10 @@ impl BluelinkProvider {
         let stop = &ctx.retrying.stop;
         let tell = |pause| ctx.retrying.tell(pause);
         let mut looks = 0;
-        // Bounded by the time that it may take.
+        // Bounded by the stabilisation timeout.
         let failure = loop {
             looks += 1;
-            // A look that hangs must not outlast the wait.
+            // A hanging check must not outlast the wait.
             let left = until.saturating_duration_since(Instant::now()).max(LEAST);
             let look = CallContext {
                 deadline: Some(left),
@@ -48,6 +47,7 @@ impl BluelinkProvider {
                 },
                 ..ctx.clone()
             };
+            // A result that is already there counts more than a simultaneous stop.
             let looked = tokio::select! { biased;
                 looked = self.look(of, named, spec, &look) => looked,
                 () = stop.cancelled() => Err(cancelled()),
@@ -60,6 +60,7 @@ impl BluelinkProvider {
                     break Some(failure);
                 }
             }
+            // Ends now if the next check would start after the deadline.
             if Instant::now() + every > until {
                 break Some(unstable(looks, within, after));
             }
@@ -76,8 +77,7 @@ impl BluelinkProvider {
         failure
     }
 
-    /// One look whether it is stable, which takes over the values that the provider has set
-    /// meanwhile.
+    /// Checks once, and takes over values that the provider has set meanwhile.
     async fn look(
         &self,
         of: &Definition,
@@ -105,7 +105,7 @@ impl BluelinkProvider {
                 spec.merge(of, info.computed_field_values);
                 Ok(info.stabilised)
             }
-            // A plugin that is older than this call cannot tell.
+            // A plugin that is older than this call cannot report stability.
             Err(Fault::Call(ProviderError::Unsupported { .. })) => Ok(true),
             Err(Fault::Call(error)) => {
                 let summary = "deployed, but its stability is unknown";
@@ -121,8 +121,7 @@ impl BluelinkProvider {
         }
     }
 
-    /// The answer to a read: an object that was not stable after its last deploy is looked at once
-    /// more.
+    /// Response to a read: checks an object again that was not stable after its last deploy.
     pub(super) async fn looked_again(
         &self,
         of: &Definition,
@@ -143,6 +142,7 @@ impl BluelinkProvider {
         let mut spec = Spec::new(spec_of(of, &answer.state));
         let named = self.named(of, private, ctx);
         let looked = self.look(of, &named, &mut spec, ctx).await;
+        // The result of a cancelled check would wrongly count as "not stable".
         if ctx.cancel.is_cancelled() {
             return Err(ProviderError::Cancelled {
                 plugin: self.info.plugin.clone(),
@@ -155,6 +155,7 @@ impl BluelinkProvider {
             kept.unstable = None;
             answer.private = kept.bytes();
         } else {
+            // Null for a computed field still means "not set yet".
             spec.unfinished();
         }
         let object = spec.object(of, &answer.state);
@@ -205,7 +206,7 @@ fn cancelled() -> ProviderDiagnostic {
         .from_call(Some(Method::ResourceHasStabilised))
 }
 
-/// The state of an object that is not known to be stable.
+/// Describes the state of an object whose stability is unknown.
 fn kept(after: Unstable) -> &'static str {
     match after {
         Unstable::Created => {

@@ -1,22 +1,21 @@
-//! What is kept of an object beside its values, and older values made fit for the schema as it is.
-//! Pure.
+//! Private data of an object, and conversion of stored values to the current schema. Pure.
 
 use crate::engine::provider::Bytes;
 use cty::Type;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-/// What is kept of an object beside its values.
+/// Private data of an object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Kept {
-    /// The host's name for it, under which the plugin knows it.
+    /// Id given by the host, by which the plugin knows the object.
     pub(super) resource_id: String,
-    /// Set where its last deploy was carried out and is not known to be stable.
+    /// Set if the last deploy succeeded but the object is not known to be stable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) unstable: Option<Unstable>,
 }
 
-/// The deploy after which an object is not known to be stable.
+/// Deploy after which an object is not known to be stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Unstable {
@@ -25,7 +24,7 @@ pub(super) enum Unstable {
 }
 
 impl Kept {
-    /// As it was kept; of an object that is new, or was not ours, a new one.
+    /// Parses private data; creates an id for a new object or one from another tool.
     pub(super) fn of(private: &Bytes) -> Self {
         serde_json::from_slice(private).unwrap_or_else(|_| Self {
             resource_id: uuid::Uuid::new_v4().to_string(),
@@ -38,8 +37,7 @@ impl Kept {
     }
 }
 
-/// Stored values as they would be stored for this type: what it does not have is left out, and what
-/// it has and they do not is null.
+/// Converts stored JSON to a type: drops members that the type lacks and adds missing ones as null.
 pub(super) fn fit(stored: Json, ty: &Type) -> Json {
     let each = |all: Vec<Json>, of: &Type| all.into_iter().map(|v| fit(v, of)).collect();
     match (stored, ty) {

@@ -1,8 +1,8 @@
-//! Why what a plugin answers, or what is on record of it, is no value of its schema.
+//! Error of a value that does not match its schema, in an answer or in the state.
 
 use cty::{CodecError, ConvertError};
 
-/// Why something is no value of its schema.
+/// Mismatch of a value and its schema.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unfit {
     #[error("{at} is not {wanted}, as its schema requires")]
@@ -10,7 +10,7 @@ pub(super) enum Unfit {
     #[error("{at} is not of type {kind}: {source}")]
     Scalar {
         at: String,
-        /// As the schema calls it.
+        /// Type name in the schema.
         kind: String,
         source: ConvertError,
     },

@@ -1,5 +1,5 @@
-//! Calls to a plugin: the transport's failures in the engine's words, and what the plugin itself
-//! says is wrong, with its reasons. Owns a clone of the connection.
+//! Client of one plugin process. Converts transport errors and errors reported by the plugin. Owns
+//! a clone of the connection.
 
 use super::life::{BluelinkLink, MESSAGE_LIMIT, REQUEST_LIMIT};
 use super::replies::Reply;
@@ -14,35 +14,35 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tonic::client::Grpc;
 
-/// The client of one process.
+/// Client of one process.
 pub(super) struct Wire {
     pub(super) plugin: PluginId,
     pub(super) host_id: String,
     grpc: Grpc<Channel>,
-    /// Cancelled when the plugin deregisters: no further call is sent then.
+    /// Cancelled when the plugin deregisters; no further call is sent then.
     deregistered: CancellationToken,
     obituary: Arc<dyn Obituary>,
 }
 
-/// A call without the answer that was asked for.
+/// Failure of a call.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// Nobody answered, or not in a way that can be read.
+    /// No answer, or an unreadable one.
     Call(ProviderError),
-    /// The plugin says that something is wrong.
+    /// Error reported by the plugin.
     Said(Said),
 }
 
-/// What a plugin says is wrong.
+/// Error reported by a plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Said {
     pub(super) code: ErrorCode,
     message: String,
-    /// Its `failureReasons`, where it gives any: then they are the reasons, and not the message.
+    /// Its `failureReasons`; if there are any, they replace the message as summary.
     reasons: Vec<String>,
-    /// How often it was asked.
+    /// Number of attempts.
     pub(super) attempts: u32,
-    /// The call that it answers.
+    /// Call that returned it.
     pub(super) method: Option<Method>,
 }
 
@@ -57,12 +57,12 @@ impl Said {
         }
     }
 
-    /// Whether another attempt may go better.
+    /// Returns true if another attempt may succeed.
     pub(super) fn is_transient(&self) -> bool {
         self.code == ErrorCode::Transient
     }
 
-    /// Its reasons, or else its message.
+    /// Returns the reasons, or the message without any.
     pub(super) fn summary(&self) -> String {
         match self.reasons.is_empty() {
             true => self.message.clone(),
@@ -70,7 +70,7 @@ impl Said {
         }
     }
 
-    /// Its words, with what its code means.
+    /// Converts it to a diagnostic; `doing` describes the failed action.
     pub(super) fn diagnostic(&self, doing: &str) -> ProviderDiagnostic {
         let summary = self.summary();
         let mut code = code(self.code).to_owned();
@@ -83,7 +83,7 @@ impl Said {
             false => format!(": {}", self.message),
         };
         let class = match self.code {
-            // It says this of whatever it does not know better: its words may.
+            // The generic code for everything unclassified; the text decides about the class.
             ErrorCode::Unexpected => None,
             ErrorCode::BadInput => Some(FailureClass::BadInput),
             ErrorCode::Transient => Some(FailureClass::Transient),
@@ -95,7 +95,7 @@ impl Said {
     }
 }
 
-/// A code of the protocol, for people.
+/// Name of an error code.
 fn code(code: ErrorCode) -> &'static str {
     match code {
         ErrorCode::Unexpected => "unexpected",
@@ -104,8 +104,7 @@ fn code(code: ErrorCode) -> &'static str {
     }
 }
 
-/// The reasons in the details, which are JSON in bytes in a message of any kind. `None` where there
-/// are none.
+/// Reasons in the error details: JSON in a `BytesValue`. `None` without any.
 fn reasons(error: &ErrorResponse) -> Option<Vec<String>> {
     let bytes = Vec::<u8>::decode(&*error.details.as_ref()?.value).ok()?;
     let json: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
@@ -130,18 +129,19 @@ impl Wire {
         }
     }
 
-    /// Whether the plugin has not deregistered.
+    /// Returns true if the plugin has not deregistered.
     pub(super) fn is_registered(&self) -> bool {
         !self.deregistered.is_cancelled()
     }
 
-    /// Makes one call. `method` is what the engine calls what it is for.
+    /// Makes one call. `method` is the engine's name of its purpose.
     pub(super) async fn ask<A: Reply>(
         &self,
         method: Method,
         path: &'static str,
         request: impl prost::Message + 'static,
     ) -> Result<A::Good, Fault> {
+        // Checked before sending: the gRPC library of plugins rejects larger requests.
         let size = request.encoded_len();
         if size > REQUEST_LIMIT {
             let what = format!(
@@ -154,7 +154,7 @@ impl Wire {
                 what,
             }));
         }
-        // Calls that have been sent may still be answered.
+        // Calls already sent may still be answered.
         if !self.is_registered() {
             return Err(Fault::Call(ProviderError::Blocked {
                 plugin: self.plugin.clone(),
@@ -196,7 +196,7 @@ impl Wire {
         }
     }
 
-    /// What a plugin says is wrong where there is no place for it in an answer.
+    /// Converts an error of the plugin for an answer without diagnostics.
     pub(super) fn refused(&self, method: Method, fault: Fault) -> ProviderError {
         match fault {
             Fault::Call(error) => error,

@@ -133,6 +133,7 @@ impl Provider for Builtin {
         _: &CallContext,
     ) -> Result<ReadResponse, ProviderError> {
         self.resource(&request.type_name)?;
+        // There is no remote object, so the state is the current object.
         Ok(ReadResponse {
             state: request.current,
             private: request.private,

@@ -127,6 +127,7 @@ pub(super) fn apply(request: ApplyRequest) -> ApplyResponse {
         if !attr(&state, "output").is_known() {
             state = with(&state, [("output", attr(&state, "input"))]);
         }
+        // Unknown after a create or a replacement.
         if !attr(&state, "id").is_known() {
             state = with(
                 &state,

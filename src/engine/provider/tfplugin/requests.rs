@@ -38,6 +38,7 @@ impl Provider for TfProvider {
     }
 
     async fn schema(&self, _: &CallContext) -> Result<Arc<ProviderSchema>, ProviderError> {
+        // Concurrent callers share one fetch; an error is not kept.
         let ask = || async {
             self.understand(self.ask_schema().await?, self.ask_identities().await?)
                 .await

@@ -1,5 +1,5 @@
-//! The calls that are under way and may ask something of us. A call is entered before it is made,
-//! and is over once what was done for it is. Owns the book, and with it the locks.
+//! Running calls that may send requests to the host. A call is registered before it is sent, and
+//! ends after the work requested on its behalf. Owns the book and the locks.
 
 use super::locks::Table;
 use crate::engine::calls::{CallContext, Lane, Ledger, current};
@@ -15,18 +15,18 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-/// Under which the context of each call has its number: plugins pass the context on.
+/// Context variable with the number of the call. Plugins return the context with their requests.
 pub(in super::super) const CALL: &str = "flightdeck.call";
 
-/// The gate of one host.
+/// Entry point for requests to one host.
 pub(in super::super) struct Gate {
     pub(super) book: Mutex<Book>,
-    /// Addresses of resources by the names that plugins are told with links.
+    /// Addresses of resources by the names that plugins know from links.
     names: Mutex<BTreeMap<String, String>>,
     pub(in super::super) settings: Arc<BluelinkSettings>,
 }
 
-/// What is under way.
+/// Running calls and locks.
 #[derive(Default)]
 pub(super) struct Book {
     last: u64,
@@ -35,35 +35,35 @@ pub(super) struct Book {
 }
 
 impl Book {
-    /// The call with this number, while it is under way.
+    /// Running call with this number.
     pub(super) fn call(&self, number: u64) -> Option<Arc<Asking>> {
         self.calls.get(&number).cloned()
     }
 }
 
-/// A call that is under way and may ask something of us.
+/// Running call that may send requests.
 pub(in super::super) struct Asking {
     pub(in super::super) number: u64,
-    /// The one on whose behalf this one was made, where it was.
+    /// Call on whose behalf this one was made.
     parent: Option<u64>,
-    /// The plugin that was called: `bluelink/aws`.
+    /// Id of the called plugin: `bluelink/aws`.
     pub(super) id: String,
-    /// Its lane.
+    /// Call line of the plugin.
     pub(super) lane: Arc<Lane>,
-    /// The address of the operation, and what was asked for on the way from there to here.
+    /// Address of the operation, followed by the requests that led to this call.
     pub(super) chain: Vec<String>,
-    /// On the board.
+    /// Call on the board.
     call: OnceLock<CallId>,
     pub(super) ledger: Arc<dyn Ledger>,
-    /// Ends what only waits.
+    /// Cancels waits.
     pub(super) cancel: CancellationToken,
-    /// Once cancelled, nothing more is done for it.
+    /// Cancelled when the call has ended; no further work is accepted for it.
     pub(super) over: CancellationToken,
     pub(super) work: TaskTracker,
 }
 
 impl Asking {
-    /// `aws_lambda_function.x > aws/iam/role reader`.
+    /// Returns the chain: `aws_lambda_function.x > aws/iam/role reader`.
     pub(super) fn text(&self) -> String {
         self.chain.join(" > ")
     }
@@ -76,7 +76,7 @@ impl Asking {
         self.call.get().copied()
     }
 
-    /// The work of the running call is its work.
+    /// Links this entry with the current call on the board.
     pub(super) fn is_current(&self) {
         if let Some(call) = current() {
             self.call.get_or_init(|| call);
@@ -84,16 +84,17 @@ impl Asking {
     }
 }
 
-/// A call in the book; out of it when dropped, and its locks with it.
+/// Registered call; dropping it removes the entry and releases its locks.
 pub(in super::super) struct Entry {
     gate: Arc<Gate>,
     pub(in super::super) asking: Arc<Asking>,
 }
 
 impl Entry {
-    /// The call was answered, or will not be: nothing more is begun for it, and what was begun is
-    /// waited for. That has deadlines of its own.
+    /// Ends the call: accepts no further work and waits for the work already started, which has its
+    /// own timeouts.
     pub(in super::super) async fn over(self) {
+        // Under the lock, so that no request is accepted after the cancellation.
         {
             let _book = lock(&self.gate.book);
             self.asking.over.cancel();
@@ -105,6 +106,7 @@ impl Entry {
 
 impl Drop for Entry {
     fn drop(&mut self) {
+        // One critical section: a request must not find a call whose locks are gone.
         let mut book = lock(&self.gate.book);
         self.asking.over.cancel();
         book.calls.remove(&self.asking.number);
@@ -121,19 +123,19 @@ impl Gate {
         }
     }
 
-    /// Plugins are told of the resource at this address by this name as well.
+    /// Adds another name of the resource at this address.
     pub(in super::super) fn is_called(&self, name: &str, address: &str) {
         lock(&self.names).insert(name.to_owned(), address.to_owned());
     }
 
-    /// The one address of a resource that a plugin names.
+    /// Address of a resource that a plugin names.
     pub(super) fn address(&self, name: String) -> String {
         let known = lock(&self.names).get(&name).cloned();
         known.unwrap_or(name)
     }
 
-    /// Enters a call of the plugin with this id that is about to be made for an operation; `None`
-    /// where nothing is written down for it.
+    /// Registers a call for an operation; `None` without a ledger, because requests could not be
+    /// recorded.
     pub(in super::super) fn enter(
         self: &Arc<Self>,
         id: &str,
@@ -147,8 +149,7 @@ impl Gate {
         Some(entry)
     }
 
-    /// Enters a call that is about to be made for another one: for `what`, to the plugin with this
-    /// id.
+    /// Registers a call on behalf of another one: for `what`, to the plugin with this id.
     pub(super) fn enter_for(
         self: &Arc<Self>,
         asking: &Asking,
@@ -192,18 +193,21 @@ impl Gate {
         }
     }
 
-    /// The call on whose behalf the plugin with this id asks to have something done (`what`, in
-    /// words), by the context that it was given. It is not over before the token is dropped.
+    /// Finds the call to which a plugin's request belongs, from the returned context. `what`
+    /// describes the request for errors. The call does not end while the token exists.
     pub(super) fn asking(
         &self,
         id: &str,
         context: Option<&ProviderContext>,
         what: &str,
     ) -> Result<(Arc<Asking>, TaskTrackerToken), ErrorResponse> {
+        // Held until the token is taken: otherwise the call could end in between.
         let book = lock(&self.book);
+        // A plugin can act only on behalf of its own calls.
         let own = |a: &&Arc<Asking>| a.id == id && !a.over.is_cancelled();
         let all: Vec<&Arc<Asking>> = book.calls.values().filter(own).collect();
         let named = context.and_then(number);
+        // Without a number the call must be unambiguous, or the work would be recorded elsewhere.
         let asking = match (named, &all[..]) {
             (Some(number), all) => all.iter().find(|a| a.number == number).copied(),
             (None, [one]) => Some(*one),
@@ -224,7 +228,7 @@ impl Gate {
     }
 }
 
-/// The number of the call that a context was given to.
+/// Number of the call in a context.
 fn number(context: &ProviderContext) -> Option<u64> {
     match context.context_variables.get(CALL)?.value.as_ref()? {
         Scalar::StringValue(text) => text.parse().ok(),

@@ -1,6 +1,6 @@
-//! What one plugin has another deploy or destroy: on record before and after, made to its end
-//! whatever becomes of who asked, and told with the operation that it is for. The object is in no
-//! state: it is for the plugin that asked to know of it.
+//! Deploys and destroys resources that one plugin requests from another. Each is recorded before
+//! and after, and finished even if the requesting call ends. The object is in no state; the
+//! requesting plugin must track it.
 
 use super::book::{Asking, Gate};
 use crate::engine::calls::{CallContext, Method, ProviderError};
@@ -22,13 +22,13 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep};
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-/// One deed, before it is begun.
+/// Prepared request.
 struct Doing {
     gate: Arc<Gate>,
     asking: Arc<Asking>,
     who: Arc<Neighbour>,
     deed: Deed,
-    /// By which the world knows the object, where it is there.
+    /// Id of the object, if it exists.
     id: Option<String>,
     within: Duration,
     _place: OwnedSemaphorePermit,
@@ -46,6 +46,7 @@ impl Neighbours {
         let info = request.changes.as_ref();
         let info = info.and_then(|changes| changes.applied_resource_info.clone());
         let info = info.unwrap_or_default();
+        // Plugins distinguish a create from an update by the current state.
         let before = info.current_resource_state.as_ref();
         let deed = Deed {
             action: before.map_or(Action::Create, |_| Action::Update),
@@ -57,6 +58,7 @@ impl Neighbours {
             false => self.gate.settings.between_plugins,
         };
         let doing = self.doing(id, request.context.as_ref(), deed, before, within)?;
+        // The closure takes a copy, because the stability checks need the request too.
         let (who, asking) = (doing.who.clone(), doing.asking.clone());
         let until = Instant::now() + within;
         let asked = request.clone();
@@ -113,7 +115,7 @@ impl Neighbours {
         ended(&asking, call).await
     }
 
-    /// All that a deed needs, where it can be done.
+    /// Checks a request and gathers everything for it.
     fn doing(
         &self,
         id: &str,
@@ -129,6 +131,7 @@ impl Neighbours {
         };
         let what = format!("{verb} {kind:?} for plugins");
         let (asking, until_done) = self.gate.asking(id, context, &what)?;
+        // Plugins could request each other without end.
         if asking.chain.len() >= DEEP {
             let n = asking.chain.len();
             let what = format!("too many nested deploys between plugins: {n} up to {kind:?}");
@@ -138,9 +141,10 @@ impl Neighbours {
         let is_it = |n: &Neighbour| n.definitions.get(&own).is_some_and(|of| of.wire == *kind);
         let who = self.having(id, &format!("resource type {kind:?}"), is_it)?;
         let place = self.place()?;
-        // What is told of it.
+        // The name is stored and shown, so it is shortened and redacted.
         let mut deed = deed.fit();
         who.lane.secrets().hide_in(&mut deed.name);
+        // An existing object is recorded with its id, to find it after an unknown outcome.
         let id = who.definitions.get(&own).and_then(|of| {
             let spec = before?.spec_data.as_ref()?;
             text(spec.fields.get(&of.id_field)?)
@@ -159,8 +163,8 @@ impl Neighbours {
 }
 
 impl Doing {
-    /// Does it, and has it written down. `not_done` says why an answer is none of success;
-    /// `request` is made with our name as a host and the number of the call.
+    /// Runs it with a record before and after. `not_done` returns the reason if an answer is not a
+    /// success; `request` receives the host id and the number of the call.
     async fn run<A, R>(
         self,
         path: &'static str,
@@ -174,9 +178,11 @@ impl Doing {
     {
         let Self { asking, who, .. } = &self;
         let (deed, who_asks) = (self.deed.clone(), asked_by(asking));
+        // Committed before the call, so that a crash leaves an unknown outcome.
         let intended = asking.ledger.intend(deed, &who_asks, self.id.clone());
         let place = intended.await.map_err(|e| refused(e.to_string()))?;
         let what = format!("{} {}", self.deed.kind, self.deed.name);
+        // Registered, because the called plugin may send requests too.
         let entry = self.gate.enter_for(asking, (&who.id, &who.lane), what);
         let ctx = CallContext {
             action: Some(self.deed.action),
@@ -190,10 +196,12 @@ impl Doing {
         };
         let call = (method, path, "could not complete the call");
         let answer = made::<A>(who, call, &ctx, request, begun).await;
+        // Work requested by this call ends before its outcome is recorded.
         entry.over().await;
         let end = match &answer {
             Ok(good) => not_done(good).map_or(DeedEnd::Done, |why| DeedEnd::Failed(why.to_owned())),
             Err(Unmade::Said(error)) => DeedEnd::Failed(error.message.clone()),
+            // The plugin may have acted, so the outcome is unknown.
             Err(Unmade::Call(error)) if error.may_have_acted() => {
                 DeedEnd::Unknown(error.to_string())
             }
@@ -204,7 +212,7 @@ impl Doing {
     }
 }
 
-/// Waits for the end of a deed, which comes whether somebody waits or not.
+/// Runs it as a task of the requesting call, so that it finishes even if the request is dropped.
 async fn ended<T: Send + 'static>(
     asking: &Asking,
     deed: impl Future<Output = Result<T, ErrorResponse>> + Send + 'static,
@@ -217,7 +225,7 @@ async fn ended<T: Send + 'static>(
     })
 }
 
-/// Waiting until what was deployed is stable.
+/// Wait until a deployed object is stable.
 struct Waiting<'a> {
     neighbours: &'a Neighbours,
     who: &'a Neighbour,
@@ -227,7 +235,7 @@ struct Waiting<'a> {
 }
 
 impl Waiting<'_> {
-    /// Looks until it is; takes what is set meanwhile.
+    /// Checks until the object is stable, and merges the values set meanwhile.
     async fn stable(
         &self,
         spec: MappingNode,
@@ -249,7 +257,7 @@ impl Waiting<'_> {
             before.and_then(|info| info.current_resource_state.as_ref()?.spec_data.clone());
         let mut spec = Spec::after(of, spec, &before.unwrap_or_default());
         spec.merge(of, set.computed_field_values.clone());
-        // Bounded by the time that it may take.
+        // Bounded by the timeout.
         loop {
             match self.look(&spec).await {
                 Ok(info) => {
@@ -259,10 +267,11 @@ impl Waiting<'_> {
                         return Ok(());
                     }
                 }
-                // One that is older than this call says nothing of it.
+                // A plugin that is older than this call cannot report stability.
                 Err(Unmade::Call(ProviderError::Unsupported { .. })) => return Ok(()),
                 Err(unmade) => return Err(not(unmade.told().message)),
             }
+            // The next check would start after the timeout.
             if Instant::now() + settings.look_every > self.until {
                 let within = seconds(settings.stable_within);
                 return Err(not(format!("it did not become stable within {within}")));
@@ -296,7 +305,7 @@ impl Waiting<'_> {
     }
 }
 
-/// A call for another one, as the board has it.
+/// Context of a call on behalf of another one.
 fn context(asking: &Asking, within: Duration) -> CallContext {
     CallContext {
         resource: Some(format!("asked by {} for {}", asking.id, asking.text()).into()),
@@ -306,9 +315,10 @@ fn context(asking: &Asking, within: Duration) -> CallContext {
     }
 }
 
-/// Who asks, for the record of the operation.
+/// Requesting plugin and chain, for the record.
 fn asked_by(asking: &Asking) -> String {
     match &asking.chain[..] {
+        // The first element is the operation itself, which the record names already.
         [_, between @ ..] if !between.is_empty() => {
             format!("{} for {}", asking.id, between.join(" > "))
         }
@@ -320,7 +330,7 @@ fn never<T>(_: &T) -> Option<&'static str> {
     None
 }
 
-/// The context that the plugin gave, which is the other's to pass on with its own number.
+/// Context of the requesting plugin with the number of the new call.
 fn with_number(context: Option<ProviderContext>, number: u64) -> ProviderContext {
     let mut context = context.unwrap_or_default();
     let number = ScalarValue {
@@ -343,7 +353,7 @@ fn name(name: &str, id: &str) -> String {
     }
 }
 
-/// A scalar as text.
+/// Scalar as text.
 fn text(node: &MappingNode) -> Option<String> {
     match node.scalar.as_ref()?.value.as_ref()? {
         Scalar::StringValue(text) => Some(text.clone()),

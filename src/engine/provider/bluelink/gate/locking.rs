@@ -1,5 +1,5 @@
-//! Waiting for the lock on a resource: seen on the board of calls with who holds it, ended by a
-//! deadline, by the end of the call that it is for, and at once where it would have no end.
+//! Waits for resource locks. A wait is shown on the board of calls with its blocker, and ends with
+//! the lock, a timeout, or the end of its call. A wait that would deadlock is refused at once.
 
 use super::book::{Asking, Gate};
 use super::locks::{Asked, Asker, Name, Place};
@@ -13,7 +13,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use tokio::time::sleep;
 
-/// A place in a line; left when dropped.
+/// Place in a queue; left when dropped.
 struct InLine<'g> {
     gate: &'g Gate,
     name: Name,
@@ -21,7 +21,7 @@ struct InLine<'g> {
 }
 
 impl InLine<'_> {
-    /// Whether it was still in line.
+    /// Leaves the queue; false if it was not in it any more.
     fn leave(&self) -> bool {
         lock(&self.gate.book).locks.leave(&self.name, self.ticket)
     }
@@ -34,7 +34,7 @@ impl Drop for InLine<'_> {
 }
 
 impl Gate {
-    /// Locks a resource for the plugin with this id, for as long as its call lasts.
+    /// Locks a resource for the plugin with this id, until its call ends.
     pub(in super::super) async fn acquire(
         &self,
         id: &str,
@@ -44,16 +44,19 @@ impl Gate {
             return Err(refused("the request names no resource to lock".into()));
         }
         let what = format!("lock {:?} for plugins", said.resource_name);
+        // The token keeps the requesting call from ending before the lock is granted or refused.
         let (asking, _until_done) = self.asking(id, said.context.as_ref(), &what)?;
         let standing = asking.lane.standing("AcquireResourceLock", asking.text());
         let asker = asker(&asking, said.acquired_by);
+        // Plugins may know the resource by a name from a link.
         let name = (said.instance_id, self.address(said.resource_name));
         let locked = self.acquired(&asking, asker, name, &standing).await;
         standing.answered(locked.as_ref().err().map(|e| e.message.as_str()));
         locked
     }
 
-    /// Locks a resource for a call of ours, for as long as it lasts; `by` is what holds it.
+    /// Locks a resource for a call of the host, until that call ends; `by` names the part of the
+    /// call that holds it.
     pub(in super::super) async fn hold(
         &self,
         asking: &Arc<Asking>,
@@ -79,6 +82,7 @@ impl Gate {
         match asked {
             Asked::Granted => Ok(()),
             Asked::Circle { text, others } => {
+                // The book must not stay locked while warnings are written.
                 let text = format!("the lock on {:?} is refused: {text}", name.1);
                 let others: Vec<Arc<Asking>> = {
                     let book = lock(&self.book);
@@ -86,6 +90,7 @@ impl Gate {
                 };
                 let told = asking.lane.secrets().hide(&text).into_owned();
                 asking.lane.say(EventKind::Notice { text: told });
+                // Every operation of the circle gets the warning, not only the refused one.
                 for one in others.iter().map(|other| &**other).chain([asking]) {
                     one.ledger.warn(text.clone()).await;
                 }
@@ -104,6 +109,7 @@ impl Gate {
         mut place: Place,
         standing: &Standing,
     ) -> Result<(), ErrorResponse> {
+        // Leaves the queue on every way out, including a dropped future.
         let in_line = InLine {
             gate: self,
             name,
@@ -111,12 +117,12 @@ impl Gate {
         };
         let within = self.settings.lock_within;
         let mut deadline = pin!(sleep(within));
-        // Ends with the deadline at the latest.
+        // Ends at the deadline at the latest.
         let why = loop {
             let waits = place.waits.borrow_and_update().clone();
             standing.waits(waits.text.clone(), waits.blocker, within);
             tokio::select! {
-                biased; // what was granted is taken
+                biased; // a granted lock takes precedence
                 granted = &mut place.granted => {
                     return granted.map_err(|_| refused("the lock no longer exists".into()));
                 }
@@ -128,6 +134,7 @@ impl Gate {
                 Ok(()) = place.waits.changed() => {}
             }
         };
+        // The lock may have been granted at the same moment; then it counts as acquired.
         if !in_line.leave() && place.granted.try_recv().is_ok() {
             return Ok(());
         }

@@ -1,28 +1,27 @@
-//! Who holds the lock on which resource, who waits for it, and who would wait for ever. A lock is
-//! its call's until that is over, and then the next one's in line. Pure: what is to be told is told
-//! to whoever watches.
+//! Table of resource locks: holders, queues and detection of deadlocks. A call holds its locks
+//! until it ends; then the next in line gets them. Pure; reports changes to callbacks.
 
 use crate::engine::words::{CallId, PluginId, ResourceLock, UnixMs, now_ms};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use tokio::sync::{oneshot, watch};
 
-/// A resource of an instance, by the names that plugins have for both.
+/// Instance and resource, as plugins name them.
 pub(super) type Name = (String, String);
 
-/// Who asks for a lock.
+/// Request for a lock.
 #[derive(Clone)]
 pub(super) struct Asker {
-    /// The number of the call.
+    /// Number of the call.
     pub(super) number: u64,
-    /// The same in words.
+    /// Description of the call.
     pub(super) text: String,
     pub(super) plugin: PluginId,
-    /// On the board.
+    /// Call on the board.
     pub(super) call: Option<CallId>,
-    /// Which part of the call it is, where the plugin says: a link.
+    /// Part of the call that locks, such as a link; empty if the plugin does not say.
     pub(super) by: String,
-    /// Told of each change of a lock that it holds.
+    /// Receives each change of a lock that it holds.
     pub(super) tell: Arc<dyn Fn(ResourceLock) + Send + Sync>,
 }
 
@@ -35,25 +34,25 @@ impl Asker {
     }
 }
 
-/// What one waits for, in words, and whose call that is.
+/// Description of a wait, and the call that blocks it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Waits {
     pub(super) text: String,
     pub(super) blocker: Option<CallId>,
 }
 
-/// A place in the line for a lock.
+/// Place in the queue for a lock.
 pub(super) struct Place {
     pub(super) ticket: u64,
     pub(super) granted: oneshot::Receiver<()>,
     pub(super) waits: watch::Receiver<Waits>,
 }
 
-/// The answer to one who asks for a lock.
+/// Answer to a request for a lock.
 pub(super) enum Asked {
     Granted,
     Waits(Place),
-    /// It would wait for ever. The others of the circle, by their numbers.
+    /// The wait would deadlock. `others` are the numbers of the other calls involved.
     Circle {
         text: String,
         others: Vec<u64>,
@@ -63,7 +62,7 @@ pub(super) enum Asked {
 struct Held {
     lock: u64,
     holder: Asker,
-    /// The calls that have it: the holder, and those made for it that asked too.
+    /// Calls that hold the lock: the holder, and calls on its behalf that requested it too.
     calls: BTreeSet<u64>,
     since: UnixMs,
     line: VecDeque<Waiter>,
@@ -81,25 +80,25 @@ struct Waiter {
 pub(super) struct Table {
     last: u64,
     held: BTreeMap<Name, Held>,
-    /// The calls that are under way, with those on whose behalf they were made.
+    /// Running calls, with the call on whose behalf they were made.
     calls: BTreeMap<u64, Option<u64>>,
 }
 
-/// A step of a circle: who ends only after whom, and why.
+/// Step of a dependency path: a call that must end first, and the reason.
 struct Hop<'t> {
     to: u64,
     why: String,
-    /// The waiter, where it is one.
+    /// Waiter of this step, if it is a wait.
     waiter: Option<&'t Waiter>,
 }
 
 impl Table {
-    /// A call is under way.
+    /// Registers a running call.
     pub(super) fn begun(&mut self, number: u64, parent: Option<u64>) {
         self.calls.insert(number, parent);
     }
 
-    /// Whether a call is another, or was made on its behalf.
+    /// Returns true if `number` is `other` or was made on its behalf.
     fn is_within(&self, number: u64, other: u64) -> bool {
         let mut at = Some(number);
         // Bounded by the depth of calls.
@@ -112,12 +111,14 @@ impl Table {
         false
     }
 
-    /// Asks for a lock.
+    /// Requests a lock.
     pub(super) fn ask(&mut self, name: &Name, asker: Asker) -> Asked {
         let Some(held) = self.held.get(name) else {
             self.give(name.clone(), asker, VecDeque::new());
             return Asked::Granted;
         };
+        // A nested call shares the lock of its parent: waiting for it would be a deadlock.
+        // Different named parts of one call exclude each other.
         let on_behalf = held.calls.iter().any(|h| self.is_within(asker.number, *h));
         let same = asker.by.is_empty() || held.holder.by.is_empty() || asker.by == held.holder.by;
         if on_behalf && same {
@@ -126,6 +127,7 @@ impl Table {
             }
             return Asked::Granted;
         }
+        // Checked at each new wait, before it joins the queue.
         if let Some(circle) = self.circle(name, &asker) {
             return circle;
         }
@@ -150,6 +152,7 @@ impl Table {
         })
     }
 
+    // Also used for a handover, so waiters learn the new holder.
     fn give(&mut self, name: Name, holder: Asker, line: VecDeque<Waiter>) {
         self.last += 1;
         let held = Held {
@@ -166,7 +169,7 @@ impl Table {
         self.held.insert(name, held);
     }
 
-    /// One does not wait any more; whether it still did.
+    /// Removes a waiter; returns true if it was still waiting.
     pub(super) fn leave(&mut self, name: &Name, ticket: u64) -> bool {
         let Some(held) = self.held.get_mut(name) else {
             return false;
@@ -180,12 +183,13 @@ impl Table {
         left
     }
 
-    /// A call is over: its locks go to those who wait for them.
+    /// Ends a call: its locks go to the next in line.
     pub(super) fn over(&mut self, number: u64) {
         self.calls.remove(&number);
         let its: Vec<Name> = self
             .held
             .iter_mut()
+            // A lock stays held while nested calls that share it are running.
             .filter_map(|(name, held)| {
                 (held.calls.remove(&number) && held.calls.is_empty()).then(|| name.clone())
             })
@@ -196,7 +200,8 @@ impl Table {
             };
             let mut line = std::mem::take(&mut held.line);
             held.tell(&name, false);
-            // Bounded by those in line.
+            // Bounded by the length of the queue. A waiter that has gone cannot receive, so the
+            // next one is tried.
             while let Some(next) = line.pop_front() {
                 if next.grant.send(()).is_ok() {
                     self.give(name, next.asker, line);
@@ -206,7 +211,8 @@ impl Table {
         }
     }
 
-    /// Who ends only after whom, beginning with those in the way of a lock.
+    /// Calls that must end before a lock becomes free: its holders, and the waiters ahead of
+    /// `ahead_of`.
     fn in_the_way<'t>(&'t self, name: &Name, ahead_of: Option<u64>) -> Vec<Hop<'t>> {
         let Some(held) = self.held.get(name) else {
             return Vec::new();
@@ -217,6 +223,7 @@ impl Table {
             why: format!("{lock}, held by {}", held.holder.name()),
             waiter: None,
         });
+        // Waiters ahead in the queue get the lock first.
         let ahead = held.line.iter();
         let ahead = ahead.take_while(|w| Some(w.ticket) != ahead_of);
         let ahead = ahead.map(|w| Hop {
@@ -227,7 +234,7 @@ impl Table {
         holder.chain(ahead).collect()
     }
 
-    /// What a call waits for before it can end.
+    /// Calls that must end before this call can end.
     fn before<'t>(&'t self, number: u64) -> Vec<Hop<'t>> {
         let mut hops = Vec::new();
         for (name, held) in &self.held {
@@ -240,6 +247,7 @@ impl Table {
                 }
             }
         }
+        // A call ends only after the calls made on its behalf.
         let made = self.calls.iter().filter(|(_, p)| **p == Some(number));
         hops.extend(made.map(|(child, _)| Hop {
             to: *child,
@@ -249,12 +257,14 @@ impl Table {
         hops
     }
 
-    /// Why the asker would wait for ever, where it would. Those who wait for it are told.
+    /// Detects a deadlock: the path on which the wait of `asker` leads back to it. Notifies the
+    /// waiters on that path.
     fn circle(&self, name: &Name, asker: &Asker) -> Option<Asked> {
         let mut path = Vec::new();
         let mut seen = BTreeSet::new();
         let found = self.in_the_way(name, None).into_iter().find_map(|hop| {
             path.push(hop);
+            // Depth-first; `path` holds the current way.
             if self.leads_to(asker.number, &mut path, &mut seen) {
                 return Some(());
             }
@@ -283,7 +293,7 @@ impl Table {
         })
     }
 
-    /// Whether what the path leads to ends only after this call; the path is the way there then.
+    /// Returns true if the end of `path` waits for the call `number`; then `path` is the way there.
     fn leads_to<'t>(
         &'t self,
         number: u64,
@@ -296,7 +306,7 @@ impl Table {
         if at == number {
             return true;
         }
-        // Each call is looked at once.
+        // Visits each call once, which bounds the search.
         if !seen.insert(at) {
             return false;
         }

@@ -1,4 +1,4 @@
-//! A look into the state for a plugin: one object, by the id that the world has for it.
+//! Looks up an object in the state for a plugin, by its id.
 
 use crate::engine::calls::Held;
 use crate::engine::provider::Bytes;
@@ -13,13 +13,14 @@ use proto::bluelink::sharedtypesv1::{
 };
 
 impl Neighbours {
-    /// The object of a type with this id in the world, as the state has it.
+    /// Object of a type with this external id, from the state.
     pub(in super::super) fn look_up(
         &self,
         id: &str,
         said: &LookupResourceInStateRequest,
     ) -> Result<ResourceState, ErrorResponse> {
         let what = format!("look up {:?} for plugins", said.resource_type);
+        // The token keeps the requesting call from ending before the lookup.
         let (asking, _until_done) = self.gate.asking(id, said.context.as_ref(), &what)?;
         let standing = asking.lane.standing("LookupResourceInState", asking.text());
         let found = self.found(id, said, |who, kind| {
@@ -35,6 +36,7 @@ impl Neighbours {
         said: &LookupResourceInStateRequest,
         objects: impl Fn(&Neighbour, &str) -> Vec<Held>,
     ) -> Result<ResourceState, ErrorResponse> {
+        // Each workspace is its own instance, and plugins must not read the state of another.
         let settings = &self.gate.settings;
         if said.instance_id != settings.instance_id {
             return Err(refused(format!(
@@ -47,6 +49,8 @@ impl Neighbours {
             let of = n.definitions.get(&kind);
             of.is_some_and(|of| of.wire == said.resource_type)
         };
+        // Names in configurations are not unique among plugins, so the name in the protocol
+        // decides.
         let who = self.having(id, &format!("resource type {:?}", said.resource_type), of)?;
         let Some(of) = who.definitions.get(&kind) else {
             return Err(refused(format!("{} has no resource type {kind}", who.id)));
@@ -67,14 +71,14 @@ impl Neighbours {
     }
 }
 
-/// An object of the state; `None` where its values do not fit the schema.
+/// Decodes an object of the state; `None` if it does not match the schema.
 pub(in super::super) fn read(of: &Definition, held: &Held) -> Option<Value> {
     let wanted = ty(&of.node);
     let stored = serde_json::from_str(&held.attributes).ok()?;
     cty::json::decode_value(&fit(stored, &wanted), &wanted).ok()
 }
 
-/// The id that the world has for it, as text.
+/// External id of an object, as text.
 pub(in super::super) fn world_id(of: &Definition, object: &Value) -> Option<String> {
     let id = object.get_attr(&of.id_field)?;
     let id = cty::convert(&id, &cty::Type::String).ok()?;

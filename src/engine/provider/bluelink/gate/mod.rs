@@ -1,6 +1,6 @@
-//! What plugins ask of their host while one of their calls changes something: to deploy and destroy
-//! objects of other types, to look into the state, to lock resources. All of it is on behalf of
-//! that call, is on record with its operation, and is over when it is.
+//! Requests of plugins to their host during a call that changes something: deploy and destroy
+//! objects of other types, look up objects in the state, lock resources. Each request belongs to
+//! that call, is recorded with its operation, and ends with it.
 
 mod book;
 mod deeds;

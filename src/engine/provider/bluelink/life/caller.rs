@@ -1,5 +1,4 @@
-//! Connections to the service that a plugin registers at, each with whether it is the launched
-//! process that made it.
+//! Connections to the registration service, each with the result of its verification.
 
 use super::peer;
 use std::io;
@@ -11,18 +10,18 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_stream::{Stream, StreamExt as _};
 use tonic::transport::server::{Connected, TcpIncoming};
 
-/// A connection to the service.
+/// Connection to the service.
 pub(super) struct Caller {
     stream: TcpStream,
     verified: Verified,
 }
 
-/// Whether the connection was made by the launched process. Any process of the machine can connect
-/// to the port, so each call is judged by it.
+/// True if the launched process made the connection. Any process of this machine can connect to the
+/// port, so every call is checked against it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Verified(pub(super) bool);
 
-/// Connections that the listener accepts.
+/// Verified connections of a listener.
 pub(super) fn connections(
     listener: TcpListener,
     pid: u32,
@@ -35,13 +34,13 @@ pub(super) fn connections(
 }
 
 impl Caller {
-    /// Looks who has made the connection, while that process has it open.
+    /// Verifies which process made the connection, while that process has it open.
     async fn of(stream: TcpStream, pid: u32) -> Self {
         let ends = || -> io::Result<(SocketAddr, SocketAddr)> {
             Ok((stream.peer_addr()?, stream.local_addr()?))
         };
         let verified = match ends() {
-            // Reads files of the kernel, for a thread that nobody waits for.
+            // Reads files in `/proc`, so it runs on a blocking thread.
             Ok((theirs, ours)) => {
                 let look = move || peer::is_connected(pid, theirs, ours);
                 tokio::task::spawn_blocking(look).await.unwrap_or(false)

@@ -1,5 +1,4 @@
-//! What can be wrong with a process that is to become a Bluelink plugin, in words for an operator:
-//! what happened, and what to do.
+//! Failures between the start of a process and the first call to it, with remedies.
 
 use crate::engine::plugin::{ITS_ERROR, REINSTALL, StartFailure, Suspicion, Unfit};
 use crate::engine::words::{PluginKind, seconds};
@@ -7,7 +6,7 @@ use std::time::Duration;
 use thiserror::Error;
 use wire::env::is_cookie_refusal;
 
-/// Why a process that runs cannot be spoken to.
+/// Reason why a running process cannot be used.
 #[derive(Debug, Clone, Error)]
 pub(super) enum BluelinkFailure {
     #[error("cannot listen on a local port for its registration: {0}")]
@@ -69,7 +68,7 @@ pub(super) enum BluelinkFailure {
     Attached,
 }
 
-/// What a plugin of this kind is asked for when it has registered.
+/// Name that a registered plugin of this kind must return.
 fn name_of(kind: PluginKind) -> &'static str {
     match kind {
         PluginKind::Provider => "namespace",
@@ -102,7 +101,7 @@ impl BluelinkFailure {
         }
     }
 
-    /// Whether another launch of the same file could go better.
+    /// Returns true if another launch may succeed.
     fn passes(&self) -> bool {
         matches!(
             self,
@@ -117,7 +116,7 @@ impl BluelinkFailure {
     }
 }
 
-/// A failure before the registration, told apart by what the process printed.
+/// Replaces a failure before the registration if the output names its cause.
 pub(super) fn explained(failure: StartFailure, lines: &[String]) -> StartFailure {
     let refused = || lines.iter().any(|line| is_cookie_refusal(line));
     match failure.is_before_arrival() && refused() {
@@ -128,7 +127,7 @@ pub(super) fn explained(failure: StartFailure, lines: &[String]) -> StartFailure
 
 impl From<BluelinkFailure> for StartFailure {
     fn from(failure: BluelinkFailure) -> Self {
-        // One that is refused says so on its own output, and ends.
+        // A refused plugin prints the reason and exits, so its output may explain the failure.
         let suspicion = match failure {
             BluelinkFailure::Unready { .. } => Suspicion::Dies,
             _ => Suspicion::Stranger,

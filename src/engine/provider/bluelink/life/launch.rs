@@ -1,5 +1,4 @@
-//! From a process that was started to one that can be called: a port to register at, the
-//! registration, the connection back, the name.
+//! Launch of a plugin: port for the registration, registration, connection back, name.
 
 use super::super::neighbours::Neighbours;
 use super::failure::{BluelinkFailure, explained};
@@ -24,13 +23,13 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-/// Largest answer that is taken, in bytes: schemas with examples can be large.
+/// Maximum size of an answer in bytes; schemas with examples are large.
 pub(in super::super) const MESSAGE_LIMIT: usize = 64 << 20;
-/// Largest request that plugins take, in bytes: their library's own limit.
+/// Maximum size of a request in bytes: the default limit of the plugins' gRPC library.
 pub(in super::super) const REQUEST_LIMIT: usize = 4 << 20;
 
-/// How long a plugin that has not registered in time is given to be told that it is late, as a part
-/// of its time and within these bounds: its next launch waits for that.
+/// Extra time in which a late plugin is told that it is late: a fraction of the deadline within
+/// bounds. The next launch waits for it.
 const LATE: (u32, Duration, Duration) = (2, Duration::from_secs(2), Duration::from_secs(10));
 
 const REGISTERED: PhaseName = PhaseName::new("registered");
@@ -58,13 +57,13 @@ static TRANSFORMER_PHASES: [PhaseKind; 2] = [
     },
 ];
 
-/// The life of Bluelink's plugins.
+/// Lifecycle of Bluelink plugins.
 #[derive(Debug, Clone)]
 pub(in super::super) struct BluelinkLife {
     pub(in super::super) kind: PluginKind,
-    /// By which plugins know us, for as long as we run.
+    /// Id of this host, constant while flightdeck runs.
     pub(in super::super) host_id: String,
-    /// Whom plugins reach through us.
+    /// Plugins that this one can reach through the host.
     pub(in super::super) neighbours: Arc<Neighbours>,
 }
 
@@ -82,7 +81,7 @@ impl Life for BluelinkLife {
     }
 
     fn prepare(&self, _: &Path) -> Result<Prepared, StartFailure> {
-        // Before there is a process: it registers once, and ends where nobody listens.
+        // Opened before the process starts: it registers only once, and exits if nobody listens.
         let listen = || -> std::io::Result<(TcpListener, u16)> {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
             listener.set_nonblocking(true)?;
@@ -118,8 +117,8 @@ impl Life for BluelinkLife {
     }
 }
 
-/// What the plugin must call itself by the address that it was found for. On the usual host the id
-/// is written without one; with it, it is the same plugin.
+/// Ids under which the plugin may register. On the default host the id is written without a host;
+/// with it, it means the same plugin.
 fn ids(address: &str) -> Vec<String> {
     match address.parse::<ProviderAddress>() {
         Ok(known) if known.host.as_deref() == Some(PLUGIN_HOST) => {
@@ -148,7 +147,7 @@ impl Birth for Registration {
     ) -> Result<Box<dyn Link>, StartFailure> {
         let ids = ids(&newborn.found().address);
         let (lost, deregistered) = (CancellationToken::new(), CancellationToken::new());
-        // A launch that fails takes its service with it.
+        // A failed launch stops its service.
         let unless_up = lost.clone().drop_guard();
         let registered = self
             .registration(newborn, &ids, (&lost, &deregistered))
@@ -163,6 +162,7 @@ impl Birth for Registration {
         let channel = newborn
             .alive(while_registered(&deregistered, connecting))
             .await?;
+        // A separate limit: the name is asked repeatedly until the plugin knows its host.
         let within = newborn.settings().launch.connect_deadline;
         let asked = name(self.kind, within, &channel, &self.host_id);
         let name = newborn
@@ -178,6 +178,7 @@ impl Birth for Registration {
                 newborn.reached(TRANSFORM);
             }
         }
+        // From here on the service lives as long as the connection.
         unless_up.disarm();
         Ok(Box::new(BluelinkLink {
             channel,
@@ -190,18 +191,18 @@ impl Birth for Registration {
     }
 }
 
-/// Runs a step of the launch, and drops it when the plugin deregisters.
+/// Runs a step of the launch; fails when the plugin deregisters.
 async fn while_registered<T>(
     deregistered: &CancellationToken,
     step: impl Future<Output = Result<T, StartFailure>>,
 ) -> Result<T, StartFailure> {
-    tokio::select! { biased; // no call goes to a plugin that has deregistered
+    tokio::select! { biased; // a deregistered plugin receives no calls
         () = deregistered.cancelled() => Err(BluelinkFailure::Deregistered.into()),
         done = step => done,
     }
 }
 
-/// The last part of a provider's id is the namespace of its types.
+/// Checks that the namespace is the last part of the id, as the types of the plugin start with it.
 fn is_of(id: &str, namespace: String) -> Result<(), BluelinkFailure> {
     let expected = id.rsplit('/').next().unwrap_or_default();
     if namespace == expected {
@@ -215,7 +216,7 @@ fn is_of(id: &str, namespace: String) -> Result<(), BluelinkFailure> {
 }
 
 impl Registration {
-    /// Opens the service, and waits for the plugin to register there.
+    /// Starts the service and waits for the registration.
     async fn registration(
         &self,
         newborn: &mut Newborn<'_>,
@@ -249,6 +250,7 @@ impl Registration {
         newborn.follow(serve(listener, door));
         let gone = || BluelinkFailure::NoPort("the registration service has ended".to_owned());
         let said = match newborn.arrives(arrives.recv()).await {
+            // A late plugin is told that it is late before it is killed, which gives a clear error.
             Err(timed_out @ StartFailure::TimedOut { after, .. }) => {
                 let within = (after / LATE.0).clamp(LATE.1, LATE.2);
                 let late = newborn.comes_late(within, arrives.recv()).await;
@@ -260,8 +262,8 @@ impl Registration {
     }
 }
 
-/// Calls the plugin back, on this machine alone. Only the launched process is spoken to: another
-/// one may have the port by now, and would be given the provider's configuration.
+/// Connects back to the plugin on this machine. Verifies that the launched process accepts: another
+/// one may use the port by now, and would receive the provider's configuration.
 async fn connect(
     at: CallBack,
     pid: u32,
@@ -292,6 +294,7 @@ async fn connect(
                     .peer_addr()
                     .and_then(|a| Ok((a, stream.local_addr()?)));
                 let (theirs, ours) = ends.map_err(|e| failed(e.to_string()))?;
+                // Before the first byte is sent.
                 if !peer::accepts(pid, theirs, ours, until).await {
                     return Err(of_another().into());
                 }

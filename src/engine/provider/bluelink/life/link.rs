@@ -1,18 +1,18 @@
-//! The way to a Bluelink plugin: its connection, and by what it knows that it is we who call.
+//! Connection to a Bluelink plugin, with the host id that authenticates calls.
 
 use crate::engine::plugin::life::{Farewell, Link};
 use crate::engine::provider::channel::Channel;
 use tokio_util::sync::CancellationToken;
 
-/// The way to a plugin's process.
+/// Connection to a plugin process.
 #[derive(Debug)]
 pub(in super::super) struct BluelinkLink {
     pub(in super::super) channel: Channel,
-    /// What it was told when it registered; it answers nobody else.
+    /// Host id from the registration; the plugin refuses calls with another one.
     pub(in super::super) host_id: String,
     /// `bluelink/aws`.
     pub(in super::super) id: String,
-    /// As it says when it registers.
+    /// Version reported at the registration.
     pub(in super::super) version: String,
     pub(super) lost: CancellationToken,
     /// Cancelled when the plugin deregisters.

@@ -1,6 +1,6 @@
-//! How a Bluelink plugin lives: it is told a port of ours, registers there, is called back, and
-//! says its namespace (a transformer: its transform name) as the proof that it works. It is asked
-//! to end by SIGTERM. Owns nothing; a launch owns what is made here.
+//! Lifecycle of Bluelink plugins: the process receives a port of the host, registers there, is
+//! called back, and returns its namespace (a transformer its transform name). It is stopped with
+//! SIGTERM. Owns nothing; each launch owns its parts.
 
 mod caller;
 mod failure;

@@ -1,5 +1,5 @@
-//! What a plugin that registered is asked as the proof that it works: a provider for its namespace,
-//! a transformer for its transform name. Owns nothing.
+//! First request after the registration, which proves that the plugin works: namespace of a
+//! provider, transform name of a transformer. Owns nothing.
 
 use super::failure::BluelinkFailure;
 use super::launch::MESSAGE_LIMIT;
@@ -16,12 +16,13 @@ use tokio::time::{Instant, sleep, timeout_at};
 use tonic::client::Grpc;
 use tonic::{Code, Status};
 
-/// What a plugin says that does not know its host yet: it learns it a moment after the reply.
+/// Error text of a plugin that does not know its host id yet; it stores it shortly after the reply
+/// to its registration.
 const TOO_EARLY: &str = "invalid host ID";
-/// Between two tries at a plugin that does not know its host yet: from here, doubled, to there.
+/// First and maximum pause between requests to a plugin that does not know its host id yet.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(100));
 
-/// What it says.
+/// Answer to the request.
 enum Said {
     Name(String),
     Refused(String),
@@ -51,13 +52,14 @@ async fn ask(kind: PluginKind, grpc: &Grpc<Channel>, host_id: &str) -> Result<Sa
             }
         }
     };
+    // A transform name identifies the transformer in blueprints, so it cannot be empty.
     Ok(match said {
         Said::Name(name) if name.is_empty() && kind == PluginKind::Transformer => Said::Nothing,
         said => said,
     })
 }
 
-/// Asks for the name until the plugin knows who asks.
+/// Asks for the name until the plugin knows its host id.
 pub(super) async fn name(
     kind: PluginKind,
     within: Duration,
@@ -76,9 +78,11 @@ pub(super) async fn name(
             Ok(Ok(Said::Refused(message))) if message.contains(TOO_EARLY) => last = message,
             Ok(Ok(Said::Refused(message))) => return none(message),
             Ok(Ok(Said::Nothing)) => return none("an empty answer".to_owned()),
+            // The connection is lost, so the exit of the process is the reason to report.
             Ok(Err(status)) if grpc::is_transport(&status) => {
                 return Err(StartFailure::Schema(grpc::status_text(&status)));
             }
+            // The process registered as one kind and serves another.
             Ok(Err(status)) if status.code() == Code::Unimplemented => {
                 let why = grpc::status_text(&status);
                 return Err(BluelinkFailure::NotServed { kind, why }.into());

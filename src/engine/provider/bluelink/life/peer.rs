@@ -1,6 +1,6 @@
-//! Verifies which process has the other end of a connection on this machine, by the kernel's tables
-//! of sockets. The protocol has no secret that a plugin could show: the host issues none, and a
-//! plugin says its own process number. Reads `/proc` and keeps nothing.
+//! Verifies the process at the other end of a local connection in the kernel's socket tables. The
+//! protocol has no secret: the host issues none, and the plugin only reports its process id. Reads
+//! `/proc` and keeps nothing.
 
 use std::io::Read as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -9,32 +9,32 @@ use std::time::Duration;
 use tokio::net::UnixStream;
 use tokio::time::Instant;
 
-/// Most file descriptors of a process that are looked at.
+/// Maximum number of file descriptors checked.
 const DESCRIPTORS: usize = 4096;
-/// Most bytes of a table of sockets that are read: some 100,000 sockets.
+/// Maximum number of bytes read of a socket table: about 100,000 sockets.
 const TABLE: u64 = 16 << 20;
-/// First pause before another look at a connection that the plugin has not accepted yet.
+/// First pause before another check of a connection that is not accepted yet.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 
-/// Result of a look at the owner of a socket.
+/// Owner of a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Owner {
     /// The process has the socket.
     Process,
-    /// It has not, or that cannot be verified.
+    /// Another process has it, or the owner cannot be verified.
     NotVerified,
-    /// No process has it: the connection waits to be accepted.
+    /// No process has it yet: the connection waits to be accepted.
     Nobody,
 }
 
-/// Whether the process has the socket that is at `theirs` and connected to `ours`, and this user
-/// made that socket. False where that cannot be verified.
+/// Returns true if the process has the socket at `theirs` connected to `ours`, and this user
+/// created it. False if that cannot be verified.
 pub(super) fn is_connected(pid: u32, theirs: SocketAddr, ours: SocketAddr) -> bool {
     owner(pid, theirs, ours) == Owner::Process
 }
 
-/// Waits until the process has accepted a connection to a port that it says is its own.
-/// The answer is false where another process has it, or nobody accepts it until then.
+/// Waits until the process has accepted a connection to its port. False if another process has it,
+/// or nobody accepts it before the deadline.
 pub(super) async fn accepts(
     pid: u32,
     theirs: SocketAddr,
@@ -42,7 +42,7 @@ pub(super) async fn accepts(
     until: Instant,
 ) -> bool {
     let mut pause = FIRST_PAUSE;
-    // Nothing tells of an accept by another process, so the table is read again.
+    // The kernel does not report an accept of another process, so the table is polled.
     loop {
         let look = tokio::task::spawn_blocking(move || owner(pid, theirs, ours)).await;
         match look {
@@ -53,7 +53,7 @@ pub(super) async fn accepts(
     }
 }
 
-/// Whether the process listens at the other end of a Unix socket.
+/// Returns true if the process listens at the other end of a Unix socket.
 pub(super) fn listens(pid: u32, socket: &UnixStream) -> bool {
     let Ok(peer) = socket.peer_cred() else {
         return false;
@@ -64,7 +64,7 @@ pub(super) fn listens(pid: u32, socket: &UnixStream) -> bool {
 
 fn owner(pid: u32, theirs: SocketAddr, ours: SocketAddr) -> Owner {
     let found = ["tcp", "tcp6"].into_iter().find_map(|name| {
-        // Our own: a connection to us is in our network namespace.
+        // The table of this network namespace, which contains every connection to this process.
         let file = std::fs::File::open(Path::new("/proc/self/net").join(name)).ok()?;
         let mut table = String::new();
         file.take(TABLE).read_to_string(&mut table).ok()?;
@@ -73,9 +73,11 @@ fn owner(pid: u32, theirs: SocketAddr, ours: SocketAddr) -> Owner {
     let Some(Socket { uid, inode }) = found else {
         return Owner::NotVerified;
     };
+    // The plugin runs as this user, so its sockets belong to this user.
     if uid != rustix::process::geteuid().as_raw() {
         return Owner::NotVerified;
     }
+    // The kernel assigns the inode at the accept.
     if inode == 0 {
         return Owner::Nobody;
     }
@@ -102,8 +104,8 @@ struct Socket {
     inode: u64,
 }
 
-/// Finds the socket with these two addresses in a table of proc(5): address and port of either end
-/// in fields 1 and 2, the user in 7, the inode in 9.
+/// Finds a socket by its two addresses in a table of proc(5): address and port in fields 1 and 2,
+/// user in 7, inode in 9.
 fn socket(table: &str, local: SocketAddr, remote: SocketAddr) -> Option<Socket> {
     let (local, remote) = (spellings(local), spellings(remote));
     table.lines().skip(1).find_map(|line| {
@@ -123,8 +125,8 @@ fn socket(table: &str, local: SocketAddr, remote: SocketAddr) -> Option<Socket> 
     })
 }
 
-/// An address as either table has it: in hexadecimal, each machine word in the machine's byte
-/// order. An IPv6 socket that is connected to an IPv4 address is listed with the mapped address.
+/// Address in the notation of both tables: hexadecimal, each word in the machine's byte order. An
+/// IPv6 socket connected to an IPv4 address has the mapped address.
 fn spellings(address: SocketAddr) -> [String; 2] {
     let (v4, v6) = match address.ip() {
         IpAddr::V4(v4) => (Some(v4), v4.to_ipv6_mapped()),

@@ -1,6 +1,5 @@
-//! The service that plugins reach at their host: one for each launch, at a port of its own, so that
-//! who calls there is the plugin that was told of it. Lives as long as the connection to the
-//! plugin.
+//! Registration service of the host: one per launch, at its own port, so that only the launched
+//! plugin knows it. Lives as long as the connection to the plugin.
 
 use super::super::neighbours::Neighbours;
 use super::caller::{Verified, connections};
@@ -19,13 +18,13 @@ use tokio_util::sync::CancellationToken;
 use tonic::transport::Server;
 use tonic::{Request, Response, Status};
 
-/// What plugins of this major version, and at most this minor one, are spoken with.
+/// Supported major and highest minor version of the protocol.
 const VERSION: (u32, u32) = (1, 0);
 
-/// Characters of each text with which a plugin registers that are kept.
+/// Maximum number of characters kept of each text in a registration.
 const LONGEST_TEXT: usize = 500;
 
-/// What a plugin said of itself.
+/// Data of a registration.
 #[derive(Debug)]
 pub(super) struct Registered {
     pub(super) address: CallBack,
@@ -33,43 +32,43 @@ pub(super) struct Registered {
     pub(super) about: PluginAbout,
 }
 
-/// Where it wants to be called.
+/// Address at which the plugin listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CallBack {
     Port(u16),
     Socket(String),
 }
 
-/// The service for one launch.
+/// Service of one launch.
 pub(super) struct Door {
-    /// What it is installed as, and must register as.
+    /// Kind of the installed plugin, which must match the registration.
     pub(super) kind: PluginKind,
-    /// As what it asks others through us.
+    /// Name under which it sends requests to other plugins.
     pub(super) asks: String,
-    /// What the plugin must call itself: either of these.
+    /// Accepted ids.
     pub(super) ids: Vec<String>,
-    /// The process that was launched.
+    /// Process id of the launched process.
     pub(super) pid: u32,
     pub(super) host_id: String,
-    /// Whom it reaches through us.
+    /// Plugins that it can reach through the host.
     pub(super) neighbours: Arc<Neighbours>,
     pub(super) log: Feed,
-    /// The first registration that counts; none after it does.
+    /// Receives the first valid registration; none after it.
     pub(super) arrival: mpsc::Sender<Result<Registered, BluelinkFailure>>,
     pub(super) arrived: AtomicBool,
-    /// Whether the operator was told of another process that calls here.
+    /// True if the operator was told of calls from another process.
     pub(super) foreign_reported: AtomicBool,
-    /// Until when it is to register; no such time for a process of somebody else.
+    /// Deadline of the registration; `None` for a process that flightdeck did not launch.
     pub(super) due: Option<Instant>,
-    /// How long that is from its launch.
+    /// Duration of the deadline from the launch.
     pub(super) limit: Duration,
     /// Cancelled when the plugin deregisters.
     pub(super) deregistered: CancellationToken,
-    /// Cancelled when the plugin cannot be called any more.
+    /// Cancelled when the plugin can no longer be called.
     pub(super) lost: CancellationToken,
 }
 
-/// Serves until the connection to the plugin is over, or it has said that it is gone.
+/// Serves until the connection to the plugin ends or the plugin deregisters.
 pub(super) async fn serve(listener: TcpListener, door: Door) {
     let (gone, log, pid) = (door.lost.clone(), door.log.clone(), door.pid);
     let served = Server::builder()
@@ -82,13 +81,13 @@ pub(super) async fn serve(listener: TcpListener, door: Door) {
     }
 }
 
-/// Why a registration is refused.
+/// Reason for a refused registration.
 enum Refusal {
-    /// The launch has failed with it.
+    /// The launch fails with it.
     Fails(BluelinkFailure),
-    /// It is not what is waited for.
+    /// Ignored; the launch continues.
     Aside(String),
-    /// It comes from a process that was not launched.
+    /// It comes from another process.
     Foreign(String),
 }
 
@@ -106,6 +105,7 @@ impl Door {
                 short(&said.instance_id)
             )));
         }
+        // A verified connection can still carry the registration of another instance.
         if said.instance_id != pid.to_string() {
             return Err(Refusal::Fails(BluelinkFailure::OtherPid {
                 said: said.instance_id.clone(),
@@ -169,8 +169,8 @@ impl Door {
         })
     }
 
-    /// Refuses what does not come from the launched process: others have no business with the state
-    /// of the workspace, and cannot deploy in the plugin's name.
+    /// Refuses calls that do not come from the launched process: another process must not read the
+    /// state or deploy in the plugin's name.
     fn admit<T>(&self, request: &Request<T>) -> Result<(), Status> {
         if is_verified(request) {
             return Ok(());
@@ -183,8 +183,8 @@ impl Door {
         Err(Status::permission_denied(text))
     }
 
-    /// Logs a request of a process that was not launched, and tells the operator of the first one:
-    /// such a process can repeat it without end.
+    /// Logs a call from another process and tells the operator of the first one, because such a
+    /// process can repeat it without end.
     fn report_foreign(&self, text: &str) {
         match self.foreign_reported.swap(true, Ordering::AcqRel) {
             true => self.note(text),
@@ -199,18 +199,18 @@ impl Door {
     }
 }
 
-/// As much of a text as is kept.
+/// Shortens a text.
 fn short(text: &str) -> String {
     text.trim().chars().take(LONGEST_TEXT).collect()
 }
 
-/// Whether the launched process has made the connection that a request came by.
+/// Returns true if the launched process made the connection of a request.
 fn is_verified<T>(request: &Request<T>) -> bool {
     request.extensions().get() == Some(&Verified(true))
 }
 
-/// Whether one of the versions is of our major one and not past our minor one. A list with
-/// something in it that is no version says nothing.
+/// Returns true if one of the versions has the supported major version and no newer minor one.
+/// False for a list with an invalid version.
 fn is_spoken(versions: &[String]) -> bool {
     let parse = |text: &String| {
         let (major, minor) = text.split_once('.')?;
@@ -233,9 +233,9 @@ impl Service for Door {
         let said = request.into_inner();
         let refused = match self.judge(&said, is_plugin) {
             Ok(registered) => {
-                // Of two at once one is the second.
+                // Of two simultaneous registrations only one is accepted.
                 if !self.arrived.swap(true, Ordering::AcqRel) {
-                    // Somebody waits, or the launch is over.
+                    // The receiver waits, or the launch has ended.
                     self.arrival.try_send(Ok(registered)).ok();
                 }
                 return Ok(Response::new(PluginRegistrationResponse {
@@ -274,7 +274,7 @@ impl Service for Door {
         let known = said.host_id == self.host_id && said.instance_id == self.pid.to_string();
         let message = if known {
             self.note("the plugin has deregistered and receives no further calls");
-            // First, so that a call that sees the loss finds the reason.
+            // First, so that a call that sees the lost connection finds the reason.
             self.deregistered.cancel();
             self.lost.cancel();
             "deregistered".to_owned()

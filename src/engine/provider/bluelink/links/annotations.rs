@@ -1,5 +1,5 @@
-//! What a configuration says of a link beside its ends: checked by what the kind of link has, and
-//! told with the resource that it is about. Pure.
+//! Validates the annotations of a link against its kind, and assigns them to its two resources.
+//! Pure.
 
 use super::kinds::LinkKind;
 use crate::engine::calls::ProviderDiagnostic;
@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 const ARGUMENT: &str = "annotations";
 
 fn definition<'k>(kind: &'k LinkKind, name: &str) -> Option<&'k LinkAnnotationDefinition> {
+    // Exact names take precedence over templates.
     let exact = kind.annotations.get(name);
     exact.or_else(|| {
         let mut all = kind.annotations.iter();
@@ -21,7 +22,7 @@ fn definition<'k>(kind: &'k LinkKind, name: &str) -> Option<&'k LinkAnnotationDe
     })
 }
 
-/// Those that a link has, as far as they are known.
+/// Configured annotations that are not null.
 fn given(config: &Value) -> BTreeMap<String, Value> {
     let all = like_member(config, ARGUMENT);
     let known = all.is_known() && !all.is_null();
@@ -33,7 +34,7 @@ fn given(config: &Value) -> BTreeMap<String, Value> {
         .collect()
 }
 
-/// What is wrong with those of a link.
+/// Diagnostics of a link's annotations.
 pub(super) fn check(kind: &LinkKind, config: &Value) -> Vec<ProviderDiagnostic> {
     let mut wrong = Vec::new();
     let given = given(config);
@@ -56,6 +57,7 @@ pub(super) fn check(kind: &LinkKind, config: &Value) -> Vec<ProviderDiagnostic> 
             fault(at, "Unknown link annotation", detail);
             continue;
         };
+        // Checked once the value is known.
         if !value.is_known() {
             continue;
         }
@@ -73,6 +75,7 @@ pub(super) fn check(kind: &LinkKind, config: &Value) -> Vec<ProviderDiagnostic> 
         }
     }
     for (name, of) in &kind.annotations {
+        // A template such as `<name>` matches any number of annotations, including none.
         let is_template = name.contains('<');
         if of.required && of.default_value.is_none() && !is_template && !given.contains_key(name) {
             let detail = format!(
@@ -100,7 +103,7 @@ fn shown(value: &ScalarValue) -> String {
     json.map_or_else(|_| "another value".to_owned(), |json| json.to_string())
 }
 
-/// Those that hold, defaults among them, by name.
+/// Effective annotations by name, including defaults.
 pub(super) fn all(kind: &LinkKind, config: &Value) -> HashMap<String, ScalarValue> {
     let defaults = kind.annotations.iter();
     let defaults = defaults.filter_map(|(n, of)| Some((n.clone(), of.default_value.clone()?)));
@@ -114,12 +117,13 @@ pub(super) fn all(kind: &LinkKind, config: &Value) -> HashMap<String, ScalarValu
     all
 }
 
-/// Those that are told with each of the two resources.
+/// Annotations for each of the two resources.
 pub(super) fn of_sides(kind: &LinkKind, config: &Value) -> [MappingNode; 2] {
     let all = all(kind, config);
     [1, 2].map(|side| {
         let its = |name: &str| {
             let applies = definition(kind, name).map_or(0, |of| of.applies_to);
+            // 0 means both resources.
             applies == 0 || applies == side
         };
         let fields = all.iter().filter(|(name, _)| its(name));

@@ -1,6 +1,6 @@
-//! Making, changing and taking away a link: three phases in a row, of the resource that it begins
-//! at, of the one that it leads to, of what is between. What has been done when one of them fails
-//! is kept, so that the next deploy goes on from there.
+//! Creates, updates and removes links in three phases: the resource at `from`, the resource at
+//! `to`, the intermediary resources. Results of completed phases are kept after a failure, so that
+//! the next deploy continues from there.
 
 use super::annotations::of_sides;
 use super::keep::Kept;
@@ -18,21 +18,21 @@ use proto::bluelink::providerserverv1::LinkUpdateType;
 use proto::bluelink::schema::MappingNode;
 use proto::bluelink::sharedtypesv1::LinkChanges;
 
-/// What the phases do, in words.
+/// Actions of the phases, for texts.
 const WORDS: [&str; 3] = [
     "link the resource at `from`",
     "link the resource at `to`",
     "set up the intermediary resources",
 ];
 
-/// What the phases of a destroy do, in words.
+/// Actions of the phases of a destroy, for texts.
 const DESTROY_WORDS: [&str; 3] = [
     "unlink the resource at `from`",
     "unlink the resource at `to`",
     "remove the intermediary resources",
 ];
 
-/// What the phases do to a link, in words.
+/// Actions of the phases of an update type.
 pub(super) fn words(update: LinkUpdateType) -> &'static [&'static str; 3] {
     match update {
         LinkUpdateType::Destroy => &DESTROY_WORDS,
@@ -40,28 +40,27 @@ pub(super) fn words(update: LinkUpdateType) -> &'static [&'static str; 3] {
     }
 }
 
-/// A link that is being made, changed or taken away.
+/// Link during a deploy.
 pub(super) struct Doing<'a> {
     pub(super) provider: &'a BluelinkProvider,
     pub(super) kind: &'a LinkKind,
     pub(super) sides: [Side; 2],
     pub(super) annotations: [MappingNode; 2],
     pub(super) kept: Kept,
-    /// As it is by now.
+    /// Current record.
     pub(super) record: Record,
     pub(super) changes: LinkChanges,
     pub(super) update: LinkUpdateType,
     pub(super) ctx: &'a CallContext,
 }
 
-/// What ended it early.
+/// Reason for an early end.
 enum Stopped {
     Said(ProviderDiagnostic),
     Call(ProviderError),
 }
 
-/// As a deploy of a resource is answered; what the plugin keeps of a link may be more than it has
-/// staged.
+/// Builds the response. `legacy` because the plugin may return more data than it staged.
 fn answer(
     new_state: Option<Value>,
     private: Bytes,
@@ -74,7 +73,7 @@ fn answer(
 }
 
 impl BluelinkProvider {
-    /// Makes, changes or takes away a link.
+    /// Creates, updates or removes a link.
     pub(in super::super) async fn apply_link(
         &self,
         request: ApplyRequest,
@@ -92,9 +91,10 @@ impl BluelinkProvider {
         };
         let changes = kept.take_staged();
         if update == LinkUpdateType::Create {
-            // What a link in the place of another one has is its own.
+            // A replacement starts without the data of the link that it replaces.
             kept = kept.anew();
         }
+        // A destroy has no configuration, so the annotations come from the state.
         let said = match request.config.is_null() {
             true => &request.prior,
             false => &request.config,
@@ -119,9 +119,12 @@ impl Doing<'_> {
         for phase in 0..PARTS.len() {
             match self.one(phase).await {
                 Ok(()) => {}
+                // Nothing is done yet, or the outcome is unknown: the engine handles both as errors
+                // of the call.
                 Err(Stopped::Call(error)) if phase == 0 || error.may_have_acted() => {
                     return Err(error);
                 }
+                // Earlier phases succeeded, so their results must reach the state.
                 Err(Stopped::Call(error)) => {
                     let wrong = ProviderDiagnostic::error(error.to_string(), "");
                     return Ok(self.stopped(phase, wrong.of_class(Some(error.class())), request));
@@ -134,12 +137,14 @@ impl Doing<'_> {
             return Ok(answer(Some(gone), Bytes::new(), Vec::new()));
         }
         self.record.unfinished.clear();
+        // Later plans compare the observed intermediaries with these.
         self.kept.leave(&self.record);
         Ok(self.told(request, Vec::new()))
     }
 
-    /// Does one phase, and takes in what it gives.
+    /// Runs one phase and stores its result.
     async fn one(&mut self, phase: usize) -> Result<(), Stopped> {
+        // Between two phases nothing is running, so a cancel leaves no unknown outcome.
         if phase > 0 && self.ctx.cancel.is_cancelled() {
             let detail = "The deploy was cancelled between two phases of the link.";
             let wrong = ProviderDiagnostic::error("cancelled before the link was complete", detail);
@@ -161,6 +166,7 @@ impl Doing<'_> {
         if self.update == LinkUpdateType::Destroy {
             return Ok(());
         }
+        // Mappings of an earlier deploy are replaced as a whole, not merged.
         if phase == 0 {
             self.kept.mappings.clear();
             self.kept.told(&self.sides);
@@ -173,13 +179,14 @@ impl Doing<'_> {
         Ok(())
     }
 
-    /// What is there after a phase has failed: what had been done, and what is left to be done.
+    /// Response after a failed phase: results of the completed phases, and the remaining phases.
     fn stopped(
         mut self,
         phase: usize,
         mut wrong: ProviderDiagnostic,
         request: &ApplyRequest,
     ) -> ApplyResponse {
+        // Nothing exists, so there is no object to keep.
         if phase == 0 && self.update == LinkUpdateType::Create {
             return answer(None, request.private.clone(), vec![wrong]);
         }
@@ -188,7 +195,7 @@ impl Doing<'_> {
             wrong.detail += &format!(". Completed before: {done}.");
         }
         let left = match self.update {
-            // What is to be there again has to be made in all its parts.
+            // A destroyed link that is needed again must be created in all phases.
             LinkUpdateType::Destroy => &PARTS[..],
             _ => &PARTS[phase..],
         };

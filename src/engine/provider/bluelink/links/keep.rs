@@ -1,6 +1,5 @@
-//! What is kept of a link beside its attributes: its name at the host, which of its data stands for
-//! which fields of its resources, and how it has left its intermediaries. With a plan, what the
-//! plugin has staged. Pure.
+//! Private data of a link: its id, names, mapped fields and deployed intermediaries; in a plan also
+//! the staged changes. Pure.
 
 use super::record::{Made, Record};
 use super::sides::{Side, name_of};
@@ -16,28 +15,28 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::engine::provider::bluelink::convert::{like_member, scalar};
 
-/// What is kept of a link beside its attributes.
+/// Private data of a link.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Kept {
     pub(super) link_id: String,
-    /// What the plugin was told that its resources are called, from and to.
+    /// Names by which the plugin knows its resources, from and to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     names: Option<[String; 2]>,
-    /// `{resource}::{field}` → a field of the link's data.
+    /// `{resource}::{field}` → path in the link data.
     #[serde(default)]
     pub(super) mappings: BTreeMap<String, String>,
-    /// Fields of the link's data that are sensitive.
+    /// Sensitive paths in the link data.
     #[serde(default)]
     pub(super) sensitive: BTreeSet<String>,
-    /// Intermediaries as the link has left them.
+    /// Intermediaries after the last deploy.
     #[serde(default)]
     deployed: BTreeMap<String, (String, Json)>,
-    /// Of a plan alone.
+    /// Only in a plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     staged: Option<Staged>,
 }
 
-/// Changes of a link, in a form that is the same for the same changes.
+/// Staged changes in a canonical form, equal for equal changes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Staged {
     modified: Vec<Field>,
@@ -57,7 +56,7 @@ struct Field {
 }
 
 impl Kept {
-    /// As it was kept; of a link that is new, a new one.
+    /// Parses private data; creates an id for a new link.
     pub(super) fn of(private: &[u8]) -> Self {
         serde_json::from_slice(private).unwrap_or_else(|_| Self {
             link_id: uuid::Uuid::new_v4().to_string(),
@@ -65,7 +64,7 @@ impl Kept {
         })
     }
 
-    /// The same link, of which nothing is there.
+    /// The same link without data.
     pub(super) fn anew(self) -> Self {
         Self {
             link_id: self.link_id,
@@ -73,15 +72,15 @@ impl Kept {
         }
     }
 
-    /// What the plugin knows the resources at the ends of this link by: as it was told when it made
-    /// the link, wherever they have moved since.
+    /// Name by which the plugin knows a resource of the link: as sent when the link was created,
+    /// even if the resource has moved since.
     pub(super) fn name(&self, link: &Value, end: usize, address: &str) -> String {
         let is_same = like_member(link, LINK_ENDS[end]).as_str() == Some(address);
         let told = self.names.as_ref().filter(|_| is_same);
         told.map_or_else(|| name_of(address), |names| names[end].clone())
     }
 
-    /// Keeps what the plugin was told.
+    /// Stores the names sent to the plugin.
     pub(super) fn told(&mut self, sides: &[Side; 2]) {
         self.names = Some([sides[0].name.clone(), sides[1].name.clone()]);
     }
@@ -90,7 +89,7 @@ impl Kept {
         serde_json::to_vec(self).unwrap_or_default().into()
     }
 
-    /// With what the plugin has staged.
+    /// Adds the staged changes.
     pub(super) fn with_staged(mut self, changes: &LinkChanges) -> Self {
         let field = |change: &FieldChange| Field {
             path: change.field_path.clone(),
@@ -99,6 +98,7 @@ impl Kept {
             must_recreate: change.must_recreate,
             sensitive: change.sensitive,
         };
+        // Sorted, because a plan with another order would count as a different one.
         let fields = |all: &[FieldChange]| {
             let mut all: Vec<Field> = all.iter().map(field).collect();
             all.sort_by(|a, b| a.path.cmp(&b.path));
@@ -119,7 +119,7 @@ impl Kept {
         self
     }
 
-    /// What the plugin has staged, which is not kept any longer.
+    /// Removes and returns the staged changes.
     pub(super) fn take_staged(&mut self) -> LinkChanges {
         let staged = self.staged.take().unwrap_or_default();
         let field = |field: Field| FieldChange {
@@ -138,14 +138,14 @@ impl Kept {
         }
     }
 
-    /// Keeps how the link has left its intermediaries.
+    /// Stores the intermediaries after a deploy.
     pub(super) fn leave(&mut self, record: &Record) {
         let one =
             |(id, made): (&String, &Made)| (id.clone(), (made.kind.clone(), json(&made.spec)));
         self.deployed = record.made.iter().map(one).collect();
     }
 
-    /// The intermediaries as the link has left them.
+    /// Intermediaries after the last deploy.
     pub(super) fn left(&self) -> BTreeMap<String, Made> {
         let one = |(id, (kind, spec)): (&String, &(String, Json))| {
             let made = Made {
@@ -158,7 +158,7 @@ impl Kept {
     }
 }
 
-/// A value of the wire as JSON; floats stay floats.
+/// Converts a value to JSON; floats stay floats.
 fn json(node: &MappingNode) -> Json {
     if let Some(scalar) = node.scalar.as_ref().and_then(|s| s.value.as_ref()) {
         return match scalar {

@@ -1,5 +1,5 @@
-//! What a provider says of the kinds of links that it has, asked for when its process comes up; and
-//! whether it is new enough to be spoken with about them.
+//! Reads the kinds of links of a provider when its process starts, and detects plugins with an
+//! incompatible version of link messages.
 
 use crate::engine::calls::{Method, ProviderError};
 use crate::engine::provider::LinkPair;
@@ -10,15 +10,15 @@ use proto::bluelink::providerserverv1::{LinkKind as LinkKindWord, *};
 use proto::bluelink::sharedtypesv1::{LinkAnnotationDefinition, LinkAnnotationDefinitionsResponse};
 use std::collections::BTreeMap;
 
-/// Kinds that are asked about at a time.
+/// Maximum number of kinds queried concurrently.
 const AT_A_TIME: usize = 16;
 
-/// The kinds of links of a provider.
+/// Kinds of links of a provider.
 #[derive(Debug, Default)]
 pub(in super::super) struct Links {
-    /// By the types of both ends, as configurations name them.
+    /// By the types of both ends, as in configurations.
     pub(super) kinds: BTreeMap<LinkPair, LinkKind>,
-    /// Whether what it would be told of them would be taken for something else.
+    /// True if the plugin would misread link messages.
     pub(super) too_old: bool,
 }
 
@@ -28,18 +28,18 @@ impl Links {
     }
 }
 
-/// One kind of links.
+/// Kind of link.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct LinkKind {
     /// `aws/lambda/function::aws/dynamodb/table`.
     pub(super) wire: String,
-    /// By their names.
+    /// By name.
     pub(super) annotations: BTreeMap<String, LinkAnnotationDefinition>,
-    /// Whether one end is to be there before the other, and which: 0 or 1.
+    /// Index of the end that must exist before the other: 0 or 1.
     pub(super) first: Option<usize>,
 }
 
-/// Asks for all kinds; none where the plugin is older than links.
+/// Reads all kinds; empty if the plugin lacks the call.
 pub(in super::super) async fn links(wire: &Wire) -> Result<Links, ProviderError> {
     let request = ProviderRequest {
         host_id: wire.host_id.clone(),
@@ -51,6 +51,7 @@ pub(in super::super) async fn links(wire: &Wire) -> Result<Links, ProviderError>
         Err(Fault::Call(ProviderError::Unsupported { .. })) => return Ok(Links::default()),
         Err(fault) => return Err(wire.refused(Method::Schema, fault)),
     };
+    // Sorted, because plugins list types in any order.
     let mut types: Vec<String> = types.into_iter().map(|t| t.r#type).collect();
     types.sort();
     let pairs = types
@@ -60,6 +61,7 @@ pub(in super::super) async fn links(wire: &Wire) -> Result<Links, ProviderError>
     if pairs.is_empty() {
         return Ok(Links::default());
     }
+    // Its kinds stay known, so that using them gives an error with the reason.
     if is_too_old(wire).await? {
         let kind = |wire| LinkKind {
             wire,
@@ -81,15 +83,15 @@ pub(in super::super) async fn links(wire: &Wire) -> Result<Links, ProviderError>
     })
 }
 
-/// The types of both ends of `a::b`.
+/// Types of both ends of `a::b`.
 fn pair(wire: &str) -> Option<LinkPair> {
     let (from, to) = wire.split_once("::")?;
     Some([type_name(from), type_name(to)])
 }
 
-/// Whether a plugin has messages about links from the time before their fields got other numbers.
-/// All versions say that they speak the same protocol; but those that know this call are newer, and
-/// one that is asked by a host it does not know answers so before it looks at anything else.
+/// Returns true if the plugin uses link messages with old field numbers. All versions report the
+/// same protocol version, but only newer ones have this call. It is sent with an unknown host id,
+/// which the plugin rejects before it does anything else.
 async fn is_too_old(wire: &Wire) -> Result<bool, ProviderError> {
     let path = "/providerserverv1.Provider/GetLinkIntermediaryExternalState";
     let stranger = GetLinkIntermediaryExternalStateRequest::default();
@@ -98,6 +100,7 @@ async fn is_too_old(wire: &Wire) -> Result<bool, ProviderError> {
     match asked.await {
         Err(Fault::Call(ProviderError::Unsupported { .. })) => Ok(true),
         Err(Fault::Call(error)) => Err(error),
+        // Any answer proves that the plugin has the call.
         Ok(_) | Err(Fault::Said(_)) => Ok(false),
     }
 }
@@ -118,13 +121,14 @@ async fn kind(wire: &Wire, name: String) -> Result<LinkKind, ProviderError> {
     let asked = wire.ask::<LinkKindResponse>(Method::Schema, path, request());
     let is_hard = asked.await.map_err(refused)?.kind() == LinkKindWord::Hard;
     let path = "/providerserverv1.Provider/GetLinkPriorityResource";
+    // A soft link works in any order, so only hard ones have a priority.
     let asked = wire.ask::<LinkPriorityResourceResponse>(Method::Schema, path, request());
     let first = match asked.await.map_err(refused)?.priority_resource() {
         LinkPriorityResource::A if is_hard => Some(0),
         LinkPriorityResource::B if is_hard => Some(1),
         _ => None,
     };
-    // The key has the type of the end before it, which is told by the definition as well.
+    // The key starts with the type of its end, which the definition contains too.
     let named = annotations.into_iter().map(|(key, definition)| {
         let name = match definition.name.is_empty() {
             true => key.rsplit("::").next().unwrap_or_default().to_owned(),

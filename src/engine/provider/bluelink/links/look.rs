@@ -1,5 +1,5 @@
-//! What has become of a link's intermediaries in the world, where the plugin can say. What it has
-//! made of the resources at its ends is looked at with these.
+//! Reads the observed state of a link's intermediary resources. Changes to the resources at its
+//! ends are detected with those resources.
 
 use super::super::unfit::Unfit;
 use super::annotations::of_sides;
@@ -22,7 +22,7 @@ use proto::bluelink::sharedtypesv1::ResourceDefinitionsSchema as Node;
 use std::collections::BTreeMap;
 
 impl BluelinkProvider {
-    /// Looks at a link.
+    /// Reads a link.
     pub(in super::super) async fn read_link(
         &self,
         request: ReadRequest,
@@ -36,7 +36,7 @@ impl BluelinkProvider {
         };
         let current = &request.current;
         let mut record = Record::of(current);
-        // Without its ends nothing can be asked; whoever plans says so.
+        // Without known ends the plugin cannot be asked; the plan reports them.
         let kept = Kept::of(&request.private);
         let sides = self.sides(ctx, (current, &kept)).ok();
         let sides = sides.filter(|_| !record.made.is_empty());
@@ -62,19 +62,21 @@ impl BluelinkProvider {
             context: Some(self.link_context(ctx)),
         };
         let path = "/providerserverv1.Provider/GetLinkIntermediaryExternalState";
-        // This call is none of those that are made again.
+        // Not in the set of calls that are repeated.
         let call = (Method::GetLinkIntermediaryExternalState, path);
         let asked = self.item::<GetLinkIntermediaryExternalStateResponse>(call, (ctx, None), asked);
         let seen = match asked.await {
             Ok(complete) => complete.intermediary_states,
             Err(Fault::Call(error)) => return Err(error),
             Err(Fault::Said(said)) => {
+                // The link stays in the state; a failed read says nothing about its existence.
                 let said = said.diagnostic("could not read the intermediary resources of the link");
                 return Ok(answer(current.clone(), vec![said]));
             }
         };
         let before = record.made.clone();
         record.made = self.still_there(&before, seen)?;
+        // Without a change the state keeps its exact form.
         if record.made == before {
             return Ok(answer(current.clone(), Vec::new()));
         }
@@ -83,8 +85,7 @@ impl BluelinkProvider {
         Ok(answer(now, Vec::new()))
     }
 
-    /// The intermediaries as they are. Of one that the plugin says nothing of, nothing is known
-    /// beyond what was.
+    /// Observed intermediaries. One missing in the answer stays as recorded.
     fn still_there(
         &self,
         before: &BTreeMap<String, Made>,
@@ -96,6 +97,7 @@ impl BluelinkProvider {
                 all.insert(id.clone(), made.clone());
                 continue;
             };
+            // Dropped, so that the next plan deploys the link again.
             if !state.exists {
                 continue;
             }
@@ -107,7 +109,7 @@ impl BluelinkProvider {
         Ok(all)
     }
 
-    /// What of one counts, by its type's schema where a plugin that is up has it.
+    /// Relevant part of an observed spec, by the schema of its type if a plugin in use has it.
     fn seen_spec(&self, made: &Made, seen: MappingNode) -> Result<MappingNode, Unfit> {
         let Some(of) = self.neighbours.definition_of(&made.kind) else {
             return Ok(only_known(None, &made.spec, seen));
@@ -116,6 +118,7 @@ impl BluelinkProvider {
         let null = Value::null(ty(&of.node));
         let stored = decode(Some(&made.spec), &of.node, &null, ROOT)?;
         let seen = decode(Some(&seen), &of.node, &stored, ROOT)?;
+        // The same rules for drift as for resources.
         let now = observed(&of.node, &stored, &seen);
         if now.raw_equals(&stored) {
             return Ok(made.spec.clone());
@@ -124,8 +127,8 @@ impl BluelinkProvider {
     }
 }
 
-/// What the link has told of an intermediary is what counts of it: fields that it does not name may
-/// be what the world has set. Maps have no such fields.
+/// Restricts an observed spec to the recorded fields: others may be set by the environment. Maps
+/// keep all their keys.
 fn only_known(of: Option<&Node>, stored: &MappingNode, mut seen: MappingNode) -> MappingNode {
     if stored.fields.is_empty() || of.is_some_and(|of| of.r#type == "map") {
         return seen;

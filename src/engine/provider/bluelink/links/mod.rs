@@ -1,6 +1,5 @@
-//! Links between two resources: what a provider says of the kinds of links that it has, what is
-//! kept of one, and the calls by which one is staged, made, changed and taken away. To the engine a
-//! link is a managed resource of a type of its own.
+//! Links between two resources: kinds of links, their records, and the calls that stage, create,
+//! update and remove them. To the engine a link is a managed resource of a separate type.
 
 mod annotations;
 mod apply;

@@ -1,5 +1,5 @@
-//! What links have written into a resource is no drift of it: it is taken away from what was seen,
-//! where it is as the link has it. Pure.
+//! Removes values written by links from the observed spec of a resource, because they are no drift
+//! of it. Pure.
 
 use super::keep::Kept;
 use super::record::{Record, steps};
@@ -10,8 +10,8 @@ use crate::engine::provider::bluelink::state::fit;
 use cty::Value;
 use proto::bluelink::schema::MappingNode;
 
-/// The spec of a resource as it was seen, without what links have written into it; where the state
-/// has something else of its own there, with that.
+/// Observed spec without values written by links; fields that the state has itself get the stored
+/// value.
 pub(in super::super) fn without_links(
     mut seen: MappingNode,
     stored: &MappingNode,
@@ -33,10 +33,11 @@ pub(in super::super) fn without_links(
             let Some(there) = get(&seen, &field) else {
                 continue;
             };
-            // Somebody else has changed it since.
+            // Another program has changed it since, which is drift.
             if written.is_none_or(|written| written != *there) {
                 continue;
             }
+            // The link may have overwritten a value of the resource itself.
             match get(stored, &field).cloned() {
                 Some(stored) => put(&mut seen, &field, stored),
                 None => drop(take(&mut seen, &field)),
@@ -46,7 +47,7 @@ pub(in super::super) fn without_links(
     seen
 }
 
-/// A link as the state has it.
+/// Decodes a link of the state.
 fn object(held: &Held) -> Value {
     let schema = link_schema();
     let ty = schema.implied_type();

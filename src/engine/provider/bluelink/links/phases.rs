@@ -1,6 +1,5 @@
-//! One of the three calls by which a link is made, changed or taken away: on record before and
-//! after, under the lock of the resource that it is about, seen as a call of its own, made again by
-//! the provider's policy. The locks of a phase are its own, and end with it.
+//! One of the three calls for a link: recorded before and after, under the lock of its resource,
+//! shown as a separate call, repeated by the provider's retry policy. The lock ends with the phase.
 
 use super::apply::{Doing, words};
 use super::record::Made;
@@ -28,20 +27,20 @@ const CALLS: [&str; 3] = [
     "/providerserverv1.Provider/UpdateLinkIntermediaryResources",
 ];
 
-/// What a phase has given.
+/// Result of a phase.
 #[derive(Default)]
 pub(super) struct Given {
     pub(super) data: MappingNode,
     pub(super) mappings: HashMap<String, String>,
-    /// Of the last phase alone.
+    /// Only of the last phase.
     pub(super) made: Option<BTreeMap<String, Made>>,
 }
 
-/// Why a phase has not been done.
+/// Reason for a failed phase.
 pub(super) enum Undone {
-    /// The plugin, or we, say so.
+    /// Reported by the plugin or the host.
     Said(Said),
-    /// There is no answer; what became of it may not be known.
+    /// No answer; the outcome may be unknown.
     Fault(Fault),
 }
 
@@ -53,17 +52,19 @@ fn refused(message: String) -> Undone {
 }
 
 impl Doing<'_> {
-    /// Does one of the three phases.
+    /// Runs one of the three phases.
     pub(super) async fn phase(&self, phase: usize) -> Result<Given, Undone> {
         let provider = self.provider;
         let entry = provider
             .gate
             .enter(&provider.caller.plugin_id, &provider.lane, self.ctx);
+        // Without a record the outcome of a crash would be lost.
         let (Some(entry), Some(ledger)) = (entry, self.ctx.ledger.as_ref()) else {
             return Err(refused(
                 "the operation has no record to write to".to_owned(),
             ));
         };
+        // Locked before the intent, so that a wait for the lock leaves no unfinished record.
         if let Some(side) = self.sides.get(phase) {
             let held = provider
                 .gate
@@ -72,8 +73,10 @@ impl Doing<'_> {
         }
         let asked_by = format!("the link {}", self.kind.wire);
         let intended = ledger.intend(self.deed(phase), &asked_by, None);
+        // Committed before the call, so that a crash leaves an unknown outcome.
         let place = intended.await.map_err(|e| refused(e.to_string()))?;
         let given = self.called(phase, &entry).await;
+        // The requests of the plugin on its behalf end before the phase is recorded as done.
         entry.over().await;
         let end = match &given {
             Ok(_) => DeedEnd::Done,
@@ -92,10 +95,10 @@ impl Doing<'_> {
         })
     }
 
-    /// For the record of the operation.
+    /// Record of a phase for its operation.
     fn deed(&self, phase: usize) -> Deed {
         let deed = match self.sides.get(phase) {
-            // The resource is there before and after; the link changes something about it.
+            // The resource exists before and after; the link changes part of it.
             Some(side) => Deed {
                 action: Action::Update,
                 kind: LINK_PHASES[phase].to_owned(),
@@ -111,6 +114,7 @@ impl Doing<'_> {
                 name: self.ctx.resource.as_deref().unwrap_or_default().to_owned(),
             },
         };
+        // The name is stored and shown, so it is shortened and redacted.
         let mut deed = deed.fit();
         self.provider.lane.secrets().hide_in(&mut deed.name);
         deed
@@ -121,6 +125,7 @@ impl Doing<'_> {
             asking: Some(entry.asking.number),
             ..self.ctx.clone()
         };
+        // Both resources use the same messages; the intermediaries have their own.
         if phase < 2 {
             let request = self.of_resource(phase, &ctx);
             let asked = |next| {
@@ -156,7 +161,7 @@ impl Doing<'_> {
         })
     }
 
-    /// Makes a call as calls are made: beside the slot that the operation holds.
+    /// Makes a call on the slot that the operation holds.
     async fn made<A>(
         &self,
         phase: usize,
@@ -179,7 +184,7 @@ impl Doing<'_> {
             .record
             .state(&self.kept, link_name(&self.sides), instance);
         match self.update {
-            // One that is being made is known by its name alone.
+            // A link that is being created has only its name.
             LinkUpdateType::Create => LinkState {
                 status: LinkStatus::Unknown.into(),
                 ..state

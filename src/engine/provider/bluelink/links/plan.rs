@@ -1,5 +1,5 @@
-//! What a deploy of a link would lead to, which the plugin says: field by field, of the data that
-//! it keeps of it. Where an end is not known yet, some of it is known on deploy alone.
+//! Plans links. The plugin stages the changes of its link data field by field; with an unknown end,
+//! some changes are known only during the deploy.
 
 use super::annotations::of_sides;
 use super::keep::Kept;
@@ -24,8 +24,7 @@ fn answer(planned: Value, private: Bytes, diagnostics: Vec<ProviderDiagnostic>) 
         requires_replace: Vec::new(),
         private,
         identity: None,
-        // What the plugin stages is what it means to change; what it keeps in the end is for it to
-        // say, and may be more.
+        // The staged changes are what the plugin intends; the final data may contain more.
         legacy: true,
         diagnostics,
     }
@@ -47,6 +46,7 @@ impl BluelinkProvider {
     ) -> Result<PlanResponse, ProviderError> {
         let private = request.prior_private.clone();
         if request.config.is_null() && request.proposed.is_null() {
+            // A destroy needs no staging.
             return Ok(answer(request.proposed, private, Vec::new()));
         }
         let (prior, config) = (&request.prior, &request.config);
@@ -122,7 +122,7 @@ impl Planning<'_> {
         }
     }
 
-    /// Whether the ends are those that it has been made for.
+    /// Returns true if the link was created for these ends.
     fn same_ends(&self, ids: &[Value; 2]) -> bool {
         let same = |name: &str, now: &Value| {
             let before = like_member(self.prior, name);
@@ -133,7 +133,7 @@ impl Planning<'_> {
         named == [true, true] && known == [true, true]
     }
 
-    /// Another object at an end is another link.
+    /// Paths that require replacement: a link to another object is another link.
     fn other_objects(&self, ids: &[Value; 2]) -> Vec<Path> {
         if self.prior.is_null() {
             return Vec::new();
@@ -148,9 +148,9 @@ impl Planning<'_> {
         all.map(|name| Path::root().attr(name)).collect()
     }
 
-    /// Whether a link that is there is to be made anew: the plugin would change something, or has
-    /// not got to its end, the configuration says something else of it, or somebody has changed
-    /// what it had made.
+    /// Returns true if an existing link must be deployed again: the plugin staged changes, a deploy
+    /// was not completed, the annotations differ, its intermediaries changed, or an end that it has
+    /// written into is updated.
     fn has_to_be_made(&self) -> bool {
         let [before, now] = [self.prior, self.config].map(|o| like_member(o, "annotations"));
         let same = before.raw_equals(&now) || (is_nothing(&before) && is_nothing(&now));
@@ -161,7 +161,7 @@ impl Planning<'_> {
             || self.is_written_over()
     }
 
-    /// Whether an end that the link has written into is deployed, which may write over it.
+    /// Returns true if an end into which the link has written is updated, which may overwrite it.
     fn is_written_over(&self) -> bool {
         self.sides
             .iter()
@@ -178,7 +178,8 @@ impl Planning<'_> {
                 .any(|field| field.starts_with(&of_it))
     }
 
-    /// The part of the data that a field is in: where it is, else as it is named.
+    /// Part of the link data that contains a field: an existing one, else by the resource name in
+    /// the path.
     fn part(&self, steps: &[Step]) -> usize {
         let has = |part: usize| get(&self.record.parts[part], steps).is_some();
         let named = |side: usize| steps.first() == Some(&Step::Name(self.sides[side].name.clone()));
@@ -188,7 +189,7 @@ impl Planning<'_> {
             .unwrap_or(2)
     }
 
-    /// The attributes as the plugin means them to be.
+    /// Planned attributes.
     fn attributes(&mut self) -> BTreeMap<Arc<str>, Value> {
         let creates = self.prior.is_null();
         let mut unknown: Vec<(usize, Vec<Step>)> = Vec::new();
@@ -223,9 +224,11 @@ impl Planning<'_> {
             touched[part] = true;
             unknown.push((part, steps));
         }
+        // The deploy runs all remaining phases, so the plan shows none as unfinished.
         let left = std::mem::take(&mut self.record.unfinished);
         self.record.made = self.kept.left();
         let mut all = self.record.attributes(&self.kept.sensitive);
+        // Only the paths are known, so their values become unknown.
         for (part, steps) in unknown {
             let value = all.get(PARTS[part]).cloned().unwrap_or_else(Value::dynamic);
             all.insert(PARTS[part].into(), with_unknown(&value, &steps));
@@ -233,6 +236,7 @@ impl Planning<'_> {
         for (part, name) in PARTS.into_iter().enumerate() {
             let over = part < 2 && self.is_side_written_over(&self.sides[part]);
             let again = left.iter().any(|phase| phase == name);
+            // An untouched part can still change if its phase runs.
             if (!touched[part] && (creates || again)) || over {
                 all.insert(name.into(), Value::dynamic());
             }
@@ -247,7 +251,7 @@ impl Planning<'_> {
     }
 }
 
-/// With what the steps lead to not known yet.
+/// Value with the member at the steps unknown.
 fn with_unknown(value: &Value, steps: &[Step]) -> Value {
     let Some((Step::Name(name), rest)) = steps.split_first() else {
         return Value::dynamic();

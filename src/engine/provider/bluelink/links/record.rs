@@ -1,5 +1,5 @@
-//! What is kept of a link: the data that its three phases have given, and the intermediaries that
-//! it has. To the engine attributes, to the plugin a state. Pure.
+//! Data of a link: results of its three phases, and its intermediary resources. Attributes for the
+//! engine, a state for the plugin. Pure.
 
 use super::keep::Kept;
 use super::schema::{IDS, MADE, SECRETS, UNFINISHED};
@@ -13,28 +13,28 @@ use proto::bluelink::sharedtypesv1::{PreciseResourceStatus, ResourceStatus};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The parts of a link's data, by the phases that give them.
+/// Parts of the link data, one for each phase.
 pub(super) const PARTS: [&str; 3] = LINK_PHASES;
 
-/// What is kept of a link.
+/// Data of a link.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Record {
     pub(super) parts: [MappingNode; 3],
-    /// Intermediaries by the ids that the plugin has for them.
+    /// Intermediaries by their ids at the plugin.
     pub(super) made: BTreeMap<String, Made>,
-    /// Phases that are still to be done.
+    /// Phases that remain after a failure.
     pub(super) unfinished: Vec<String>,
 }
 
-/// An intermediary.
+/// Intermediary resource.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Made {
-    /// Its type, as plugins call it.
+    /// Type name in the protocol.
     pub(super) kind: String,
     pub(super) spec: MappingNode,
 }
 
-/// A path in the data of a link.
+/// Parses a path in the link data.
 pub(super) fn steps(path: &str) -> Option<Vec<Step>> {
     match path.starts_with('[') {
         true => parse(&format!("spec{path}")),
@@ -42,7 +42,7 @@ pub(super) fn steps(path: &str) -> Option<Vec<Step>> {
     }
 }
 
-/// All that is in either; of two values of one field the second.
+/// Merges two nodes; the second one wins.
 pub(super) fn merge(into: &mut MappingNode, more: &MappingNode) {
     if more.fields.is_empty() {
         if *more != MappingNode::default() {
@@ -56,17 +56,18 @@ pub(super) fn merge(into: &mut MappingNode, more: &MappingNode) {
     }
 }
 
-/// The node of an attribute; of what is not there, or not known, none.
+/// Node of an attribute; empty if it is missing or unknown.
 fn node(object: &Value, name: &str) -> MappingNode {
     encode(&like_member(object, name), None, Unknown::Omitted).unwrap_or_default()
 }
 
 impl Record {
-    /// As an object of the state has it.
+    /// Data of a link from an object of the state.
     pub(super) fn of(object: &Value) -> Self {
         if object.is_null() || !object.is_known() {
             return Self::default();
         }
+        // The attributes were split at sensitive paths; the parts are joined again.
         let mut secrets = node(object, SECRETS);
         let mut with_secrets = |name: &str| {
             let mut whole = node(object, name);
@@ -91,14 +92,14 @@ impl Record {
         }
     }
 
-    /// The data of all parts together.
+    /// Merged data of all parts.
     pub(super) fn data(&self) -> MappingNode {
         let mut all = MappingNode::default();
         self.parts.iter().for_each(|part| merge(&mut all, part));
         all
     }
 
-    /// The intermediaries as one value.
+    /// Intermediaries as one node.
     pub(super) fn made_node(&self) -> MappingNode {
         let one = |(id, made): (&String, &Made)| {
             let kind = encode(&Value::string(&made.kind), None, Unknown::Omitted);
@@ -118,18 +119,19 @@ impl Record {
         }
     }
 
-    /// The attributes that it makes, apart from what the configuration says. What is at sensitive
-    /// paths is in an attribute that is sensitive as a whole.
+    /// Computed attributes of the link. Values at sensitive paths move to an attribute that is
+    /// sensitive as a whole.
     pub(super) fn attributes(&self, sensitive: &BTreeSet<String>) -> BTreeMap<Arc<str>, Value> {
         let mut all: BTreeMap<&str, MappingNode> = PARTS
             .into_iter()
             .zip(self.parts.iter().cloned())
             .chain([(MADE, self.made_node())])
             .collect();
+        // Dynamic values cannot mark single members as sensitive.
         let mut secrets = MappingNode::default();
         for path in sensitive {
             for (name, node) in &mut all {
-                // Those of intermediaries say so.
+                // Paths of intermediaries start with their attribute.
                 let own = path.strip_prefix(MADE).filter(|_| *name == MADE);
                 let path = match (own, *name == MADE) {
                     (Some(rest), _) => rest.trim_start_matches('.'),
@@ -158,7 +160,7 @@ impl Record {
             .collect()
     }
 
-    /// As plugins are told of a link that is there.
+    /// State of an existing link for the plugin.
     pub(super) fn state(&self, kept: &Kept, name: String, instance_id: &str) -> LinkState {
         let status = match self.unfinished.is_empty() {
             true => LinkStatus::Created,
@@ -190,8 +192,7 @@ fn text(node: &MappingNode) -> Option<String> {
     decode_any(node).as_str().map(str::to_owned)
 }
 
-/// An object of the state: what the configuration says, by which the ends are known, and what is
-/// kept.
+/// Object for the state: configured attributes, ids of the ends, and link data.
 pub(super) fn object(config: &Value, ids: [Value; 2], kept: BTreeMap<Arc<str>, Value>) -> Value {
     let said = ["from", "to", "annotations"];
     let mut members: BTreeMap<Arc<str>, Value> = said

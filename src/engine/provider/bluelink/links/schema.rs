@@ -1,4 +1,4 @@
-//! The schema of links: what a configuration says of one, and what is kept of it. Pure.
+//! Schema of links: configured attributes and link data. Pure.
 
 use super::kinds::Links;
 use super::record::PARTS;
@@ -6,16 +6,16 @@ use crate::engine::provider::LinkTypes;
 use cty::Type;
 use cty::schema::{Attribute, Block, Schema};
 
-/// The attributes by which the world knows both ends.
+/// Attributes with the ids of both ends.
 pub(super) const IDS: [&str; 2] = ["from_id", "to_id"];
-/// What intermediaries a link has, by the ids that the plugin has for them.
+/// Attribute with the intermediary resources by their ids.
 pub(super) const MADE: &str = "intermediary_resources";
-/// Phases that are still to be done after one has failed.
+/// Attribute with the phases that remain after a failure.
 pub(super) const UNFINISHED: &str = "unfinished";
-/// What is sensitive of all that is kept.
+/// Attribute with the sensitive values.
 pub(super) const SECRETS: &str = "sensitive_data";
 
-/// The schema of links.
+/// Schema of links.
 pub(in super::super) fn link_schema() -> Schema {
     let text = |required: bool, description: &str| Attribute {
         ty: Type::String,
@@ -64,7 +64,7 @@ pub(in super::super) fn link_schema() -> Schema {
     Schema::new(0, block)
 }
 
-/// Which types a provider links, as the engine is told.
+/// Types that a provider links, for the engine.
 pub(in super::super) fn pairs(links: &Links) -> LinkTypes {
     let kinds = links.kinds.iter();
     match links.too_old {

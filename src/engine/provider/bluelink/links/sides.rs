@@ -1,5 +1,5 @@
-//! The two resources of a link as plugins are told of them, each by the schema of whoever has it.
-//! Names there are such that they can stand in paths, as they do in the data of links.
+//! The two resources of a link in the form of the protocol, each with the schema of its own
+//! provider. Their names are addresses with only those characters that paths allow.
 
 use super::keep::Kept;
 use super::kinds::LinkKind;
@@ -23,21 +23,21 @@ use proto::bluelink::sharedtypesv1::*;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// One of the two.
+/// Resource at one end.
 pub(super) struct Side {
-    /// Its address, with what has no place in a path replaced.
+    /// Address with other characters replaced.
     pub(super) name: String,
     pub(super) address: String,
     who: Arc<Neighbour>,
     kind: String,
     resource_id: String,
-    /// Null where it is new.
+    /// Null if it is new.
     pub(super) before: Value,
-    /// With what is not known yet.
+    /// Planned value, possibly with unknown parts.
     pub(super) after: Value,
 }
 
-/// An address as it can stand in a path.
+/// Converts an address to a name for paths.
 pub(super) fn name_of(address: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let name: String = address
@@ -48,8 +48,8 @@ pub(super) fn name_of(address: &str) -> String {
 }
 
 impl BluelinkProvider {
-    /// The kind of the link that a call is about, and both sides of it, called as they were where
-    /// the link is there already.
+    /// Kind and both ends of the link of a call. An existing link keeps the names that it was
+    /// created with.
     pub(super) fn sides(
         &self,
         ctx: &CallContext,
@@ -74,6 +74,7 @@ impl BluelinkProvider {
 
     fn side(&self, end: &LinkEnd, name: String) -> Result<Side, ProviderDiagnostic> {
         let who = self.neighbours.at(&end.provider);
+        // The other end may belong to another plugin, which must be in use for its schema.
         let Some(who) = who.filter(|who| who.definitions.contains_key(&end.kind)) else {
             let detail = format!(
                 "No running plugin of {} has the resource type {} of {}.",
@@ -89,6 +90,7 @@ impl BluelinkProvider {
             .as_ref()
             .map(|held| KeptObject::of(&held.private.clone().into()).resource_id);
         let now = held.unwrap_or_else(null);
+        // Lock requests name the resource as the plugin knows it.
         self.gate.is_called(&name, &end.address);
         Ok(Side {
             name,
@@ -98,7 +100,7 @@ impl BluelinkProvider {
             before: end.before.clone().unwrap_or_else(|| now.clone()),
             after: match &end.after {
                 Some(after) => after.clone(),
-                // Neither staged nor there: it is for another stage to make.
+                // Neither planned nor existing: another stage will create it.
                 None if now.is_null() => Value::unknown(ty(&of.node)),
                 None => now,
             },
@@ -106,10 +108,11 @@ impl BluelinkProvider {
         })
     }
 
-    /// The context of a call about a link.
+    /// Context of a call about a link.
     pub(super) fn link_context(&self, ctx: &CallContext) -> LinkContext {
         let context = self.caller.context(ctx);
         let id = &self.caller.plugin_id;
+        // In link contexts each variable has the namespace of its provider as a prefix.
         let namespace = id.rsplit('/').next().unwrap_or(id);
         let variables = context.provider_config_variables.into_iter();
         LinkContext {
@@ -120,7 +123,7 @@ impl BluelinkProvider {
         }
     }
 
-    /// Fields of a link's data that are sensitive because what they stand for is.
+    /// Paths in the link data that are sensitive, because the fields they are mapped to are.
     pub(super) fn sensitive_in(
         &self,
         sides: &[Side; 2],
@@ -147,13 +150,13 @@ impl BluelinkProvider {
                 sensitive_fields(&of.node, &made.spec, &at, &mut all);
             }
         }
-        // What is no path at all is nothing that could be hidden.
+        // A text that is not a path cannot be hidden.
         all.retain(|path| steps(path).is_some());
         all
     }
 }
 
-/// Whether a field is, or is in one that is.
+/// Returns true if a field or one of its parents is sensitive.
 fn is_sensitive(node: &ResourceDefinitionsSchema, steps: &[Step]) -> bool {
     if node.sensitive {
         return true;
@@ -192,7 +195,7 @@ pub(super) fn link_type(kind: &LinkKind) -> Option<LinkType> {
     })
 }
 
-/// `{resource A}::{resource B}`.
+/// Name of a link: `{resource A}::{resource B}`.
 pub(super) fn link_name(sides: &[Side; 2]) -> String {
     format!("{}::{}", sides[0].name, sides[1].name)
 }
@@ -208,7 +211,7 @@ impl Side {
         })
     }
 
-    /// The id that the world has for it; unknown where it is to be made.
+    /// External id of the resource; unknown before it is created.
     pub(super) fn id(&self) -> Value {
         let of = self.definition();
         if !self.after.is_known() || !like_member(&self.after, &of.id_field).is_known() {
@@ -220,13 +223,12 @@ impl Side {
         }
     }
 
-    /// Whether something about it is changed.
+    /// Returns true if the resource changes in this plan.
     pub(super) fn changes(&self) -> bool {
         !self.after.raw_equals(&self.before)
     }
 
-    /// What changes about it, as plugins are told. What is known is told, also where the schema has
-    /// it that the plugin sets it.
+    /// Changes of the resource for the plugin. Known values are included, even of computed fields.
     pub(super) fn told(&self, instance_id: &str, annotations: &MappingNode) -> Changes {
         let of = self.definition();
         let mut unknown = Vec::new();
@@ -239,7 +241,7 @@ impl Side {
         }
     }
 
-    /// The resource, which is there as `current` has it.
+    /// The resource with `current` as its existing state.
     pub(super) fn info(
         &self,
         current: &Value,
@@ -278,7 +280,7 @@ impl Side {
     }
 }
 
-/// The fields that are not known yet.
+/// Collects the paths of unknown values.
 fn unknown_paths(value: &Value, at: &str, found: &mut Vec<String>) {
     if !value.is_known() {
         found.push(at.to_owned());

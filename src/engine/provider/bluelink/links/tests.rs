@@ -1,4 +1,4 @@
-//! What is kept of a link, and how it is told.
+//! Tests of the record of a link and its form for plugins.
 
 use super::keep::Kept;
 use super::record::{Made, Record, object};

@@ -1,4 +1,4 @@
-//! Whether a link is as its kind has it, and what the plugin says of it.
+//! Validates a link against its kind and with the plugin.
 
 use super::annotations::{all, check};
 use super::keep::Kept;
@@ -12,12 +12,14 @@ use cty::Value;
 use proto::bluelink::providerserverv1::{ValidateLinkRequest, ValidateLinkResponse};
 
 impl BluelinkProvider {
-    /// Checks a link's arguments, and asks the plugin where both ends are known.
+    /// Validates the arguments of a link; asks the plugin if both ends are known.
     pub(in super::super) async fn validate_link(
         &self,
         config: Value,
         ctx: &CallContext,
     ) -> Result<Checked, ProviderError> {
+        // A `resource` block of the link type matches the schema, but the engine resolves no ends
+        // for it.
         if ctx.linked.is_none() {
             let detail = "Replace this resource with a block `link \"NAME\" { from = … to = … }`, whose ends are resource instances.";
             let wrong = ProviderDiagnostic::error("Links need a link block", detail);
@@ -34,7 +36,7 @@ impl BluelinkProvider {
             }
         };
         let wrong = check(kind, &config);
-        // Before anything is planned nothing more is known of the ends than their types.
+        // Before the plan only the types of the ends are known.
         if !wrong.is_empty() || sides.iter().any(|side| !side.after.is_known()) {
             return Ok(Checked { diagnostics: wrong });
         }
@@ -64,7 +66,7 @@ impl BluelinkProvider {
         let asked = self.item::<ValidateLinkResponse>((method, path), (ctx, None), request);
         let diagnostics: Vec<ProviderDiagnostic> = match asked.await {
             Ok(complete) => complete.diagnostics.iter().filter_map(told).collect(),
-            // One that is older than this call says nothing of it.
+            // A plugin that is older than this call reports nothing.
             Err(Fault::Call(ProviderError::Unsupported { .. })) => Vec::new(),
             Err(Fault::Call(error)) => return Err(error),
             Err(Fault::Said(said)) => vec![said.diagnostic("could not validate the link")],

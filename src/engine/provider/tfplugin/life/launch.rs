@@ -99,6 +99,7 @@ impl Life for TfLife {
         other: &Reattach,
         newborn: &mut Newborn<'_>,
     ) -> Result<Box<dyn Link>, StartFailure> {
+        // A running process prints no handshake line: protocol and address come from the variable.
         let Some(protocol) = Protocol::of(other.protocol) else {
             return Err(TfFailure::from(HandshakeError::Protocol {
                 found: other.protocol,
@@ -110,6 +111,7 @@ impl Life for TfLife {
             plugin::Address::Unix(path) => Address::Unix(path.clone()),
             plugin::Address::Tcp(address) => Address::Tcp(*address),
         };
+        // The variable has no certificate, so the connection is not encrypted.
         reach(newborn, &address, None, protocol).await
     }
 }
