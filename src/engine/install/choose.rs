@@ -12,6 +12,7 @@ const UNFIT: &str = "Locked provider version does not match";
 impl Job {
     /// The locked version, else the newest allowed one with the list of each source.
     pub(super) async fn version(&self) -> Result<(Version, Vec<Listed>), Trouble> {
+        // An upgrade ignores the locked version.
         let locked = self.locked.as_ref().filter(|_| !self.shared.upgrade);
         if let Some(entry) = locked
             && !self.need.constraints.allow(&entry.version)
@@ -28,6 +29,7 @@ impl Job {
             locked: locked.map(|entry| entry.version.to_string()),
         });
         match locked {
+            // The lock file decides alone, so no source is asked for its versions.
             Some(entry) => Ok((entry.version.clone(), Vec::new())),
             None => self.choose().await,
         }

@@ -33,6 +33,7 @@ pub(super) async fn providers(
     let before = LockFile::read(&request.dir).map_err(EngineError::because)?;
     let mut warnings = Vec::new();
     let locks = locks(&before, &needs, &mut warnings);
+    // A running process or a build of the user needs no package.
     let skipped = |address: &ProviderAddress| {
         let mut own = places.reattach.keys().chain(places.overrides.keys());
         own.any(|a| address.matches(a))
@@ -234,6 +235,7 @@ fn keep(
             .to_string_lossy()
             .into_owned(),
     });
+    // With hashes of one platform alone, the lock file fails on the others.
     let lonely: Vec<String> = done
         .iter()
         .filter(|(_, done)| !done.complete)

@@ -63,6 +63,7 @@ pub(super) fn needs(root: &Module, in_state: &BTreeSet<String>) -> (Needs, Vec<S
         let host = address.host.as_deref().unwrap_or_default();
         host != BUNDLED && !(host == BUILTIN && address.namespace == "builtin")
     });
+    // `-` is the namespace in states from before provider addresses.
     for address in needs.keys().filter(|a| a.namespace == "-") {
         wrong.push(format!(
             "the state refers to the provider \"{}\" without a namespace, as very old versions did; set its full address with `flightdeck state replace-provider`",
