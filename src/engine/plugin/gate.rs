@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(
             (left_out, through.len()),
             (0, 2),
-            "what must go through does not overtake what was before it"
+            "a required order does not overtake earlier ones"
         );
         gate.admit(line(3), false, now);
         let (_, through) = gate.admit(line(4), false, now + WINDOW);

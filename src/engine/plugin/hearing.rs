@@ -122,10 +122,10 @@ mod tests {
     #[tokio::test]
     async fn it_is_quiet_once_the_reader_waits_at_an_empty_pipe() {
         let hearing = Hearing::default();
-        assert!(hearing.is_quiet(), "nobody is listened to");
+        assert!(hearing.is_quiet(), "no reader exists");
         let (mut writer, reader) = pipe();
         let mut heard = hearing.of(reader);
-        assert!(!hearing.is_quiet(), "nobody has looked yet");
+        assert!(!hearing.is_quiet(), "the pipe was not read yet");
         writer.write_all(b"ab").expect("written");
         let mut byte = [0];
         heard.read_exact(&mut byte).await.expect("read");

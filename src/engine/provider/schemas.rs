@@ -143,7 +143,7 @@ mod tests {
         .expect("read");
         assert!(
             all.0.values().all(|e| e.schema.get().is_none()),
-            "what was checked is not kept"
+            "the checked schema is dropped"
         );
         assert_eq!(
             (

@@ -138,7 +138,7 @@ mod tests {
         std::fs::write(root.join(".git/index"), "DIRC damaged").expect("written");
         assert!(
             is_in_git(&root.join("b")),
-            "what cannot be read is taken for the clone's"
+            "an unreadable index counts every file as the clone's"
         );
     }
 }

@@ -208,6 +208,6 @@ mod tests {
                 .ends_with("terraform-provider-null")
         );
         std::fs::create_dir(folder.path().join("terraform-provider-only")).expect("made");
-        executable(folder.path(), "only").expect_err("a directory is none");
+        executable(folder.path(), "only").expect_err("a directory is not an executable");
     }
 }

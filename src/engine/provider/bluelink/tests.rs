@@ -1,5 +1,5 @@
-//! What the adapter works out by itself, by example: values of the wire, plans, changes, merges.
-//! The traps of the protocol among them.
+//! Tests of the computations of the adapter: values, plans, changes and merges, including pitfalls
+//! of the protocol.
 
 use super::changes::changes;
 use super::convert::{Unknown, decode, encode, like_member, scalar};
@@ -37,8 +37,8 @@ fn object(attributes: &[(&str, Node)]) -> Node {
     }
 }
 
-/// A name that cannot be changed in place, an id, a size with a default, endpoints with an address
-/// that the provider sets, and labels.
+/// Schema with a name that requires replacement, an id, a size with a default, endpoints with a
+/// computed address, and labels.
 fn definition() -> Definition {
     let computed = Node {
         computed: true,
@@ -71,7 +71,7 @@ fn definition() -> Definition {
     }
 }
 
-/// A value of the definition's type, as its JSON.
+/// Value of the definition's type from JSON.
 fn value(json: &str) -> Value {
     let wanted = ty(&definition().node);
     let json = fit(serde_json::from_str(json).expect("JSON"), &wanted);
@@ -280,7 +280,7 @@ fn what_the_provider_sets_is_learnt_where_it_is_not_known_yet() {
     assert!(observed(&node, &unknown, &seen).raw_equals(&seen));
 }
 
-/// The spec that an update leaves which the provider answers without a value.
+/// Spec after an update to which the provider answers without values.
 fn left(definition: &Definition, prior: &str, planned: &str) -> Value {
     let (prior, planned) = (value(prior), value(planned));
     let wire = |value: &Value| encode(value, Some(&definition.node), Unknown::Omitted);

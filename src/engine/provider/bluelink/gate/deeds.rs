@@ -58,9 +58,9 @@ impl Neighbours {
             false => self.gate.settings.between_plugins,
         };
         let doing = self.doing(id, request.context.as_ref(), deed, before, within)?;
-        // The closure takes a copy, because the stability checks need the request too.
         let (who, asking) = (doing.who.clone(), doing.asking.clone());
         let until = Instant::now() + within;
+        // The closure takes a copy, because the stability checks need the request too.
         let asked = request.clone();
         let call = doing.run::<DeployResourceResponse, _>(DEPLOY, never, move |host, context| {
             DeployResourceRequest {

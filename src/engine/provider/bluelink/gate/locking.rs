@@ -82,8 +82,8 @@ impl Gate {
         match asked {
             Asked::Granted => Ok(()),
             Asked::Circle { text, others } => {
-                // The book must not stay locked while warnings are written.
                 let text = format!("the lock on {:?} is refused: {text}", name.1);
+                // In a block, because the book must not stay locked while warnings are written.
                 let others: Vec<Arc<Asking>> = {
                     let book = lock(&self.book);
                     others.iter().filter_map(|n| book.call(*n)).collect()

@@ -189,7 +189,7 @@ impl Table {
         let its: Vec<Name> = self
             .held
             .iter_mut()
-            // A lock stays held while nested calls that share it are running.
+            // A lock is free once the last call that shares it has ended.
             .filter_map(|(name, held)| {
                 (held.calls.remove(&number) && held.calls.is_empty()).then(|| name.clone())
             })

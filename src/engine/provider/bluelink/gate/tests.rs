@@ -1,4 +1,4 @@
-//! Lines for locks, and circles in them.
+//! Tests of lock queues and deadlock detection.
 
 use super::locks::{Asked, Asker, Name, Place, Table};
 use crate::engine::words::PluginId;
@@ -96,7 +96,7 @@ fn who_is_behind_another_in_line_waits_for_that_one_too() {
     granted(&mut table, 1, "a");
     granted(&mut table, 3, "c");
     let _first = waits(&mut table, 2, "a");
-    // Another part of the same call.
+    // Another wait of the same call.
     let _second = waits(&mut table, 2, "c");
     let (text, others) = circle(&mut table, 3, "a");
     let behind = "for the lock on \"a\", which goes to box.2 first, which waits for the lock on \"c\", held by box.3";
@@ -109,7 +109,7 @@ fn what_is_made_for_a_call_has_its_locks_and_keeps_them_no_longer_than_it() {
     let mut table = table(&[1, 2]);
     table.begun(5, Some(1));
     granted(&mut table, 5, "a");
-    // Its part has it, and ends without it.
+    // The nested call has the lock, and ends without its parent.
     let mut whole = waits(&mut table, 1, "a");
     table.over(5);
     assert!(whole.granted.try_recv().is_ok());

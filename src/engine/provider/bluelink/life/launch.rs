@@ -28,8 +28,8 @@ pub(in super::super) const MESSAGE_LIMIT: usize = 64 << 20;
 /// Maximum size of a request in bytes: the default limit of the plugins' gRPC library.
 pub(in super::super) const REQUEST_LIMIT: usize = 4 << 20;
 
-/// Extra time in which a late plugin is told that it is late: a fraction of the deadline within
-/// bounds. The next launch waits for it.
+/// Extra time for a late registration, which is refused with the reason: a fraction of the deadline
+/// within bounds. The next launch waits for it.
 const LATE: (u32, Duration, Duration) = (2, Duration::from_secs(2), Duration::from_secs(10));
 
 const REGISTERED: PhaseName = PhaseName::new("registered");
@@ -250,7 +250,7 @@ impl Registration {
         newborn.follow(serve(listener, door));
         let gone = || BluelinkFailure::NoPort("the registration service has ended".to_owned());
         let said = match newborn.arrives(arrives.recv()).await {
-            // A late plugin is told that it is late before it is killed, which gives a clear error.
+            // A late registration is still answered with the reason, which gives a clear error.
             Err(timed_out @ StartFailure::TimedOut { after, .. }) => {
                 let within = (after / LATE.0).clamp(LATE.1, LATE.2);
                 let late = newborn.comes_late(within, arrives.recv()).await;

@@ -400,6 +400,9 @@ mod tests {
             |all: &[&str]| is_spoken(&all.iter().map(ToString::to_string).collect::<Vec<_>>());
         assert!(spoken(&["1.0"]) && spoken(&["2.3", "1.0"]));
         assert!(!spoken(&["1.1"]) && !spoken(&["2.0"]) && !spoken(&[]));
-        assert!(!spoken(&["1.0", "new"]), "what is no version is an error");
+        assert!(
+            !spoken(&["1.0", "new"]),
+            "an invalid version makes the list invalid"
+        );
     }
 }
