@@ -180,7 +180,7 @@ fn refused(error: PlacesError) -> EngineError {
     EngineError::because(error)
 }
 
-/// Provider configurations in the state, if it can be read.
+/// Returns the provider configurations in the state, if it can be read.
 fn in_state(
     request: &Request,
     warnings: &mut Vec<Diagnostic>,
@@ -268,7 +268,7 @@ fn all(diags: &Diagnostics, sources: &SourceMap) -> Vec<Diagnostic> {
     told::tell_all(diags.iter(), sources, &Secrets::default())
 }
 
-/// Registry services with the settings of the CLI configuration and the environment.
+/// Returns the registry services with the settings of the CLI configuration and the environment.
 fn services(places: &Places, around: &Surroundings) -> Result<Services, FetchError> {
     let said = &places.registries;
     let number =
@@ -299,8 +299,8 @@ fn services(places: &Places, around: &Surroundings) -> Result<Services, FetchErr
     Ok(Services::new(http, credentials, said.hosts.clone()))
 }
 
-/// Program of a credentials helper: the first one in the plugin directories outside of the
-/// workspace.
+/// Returns the program of a credentials helper: the first one in the plugin directories outside of
+/// the workspace.
 fn helper(places: &Places, name: &str) -> PathBuf {
     let program = format!("terraform-credentials-{name}");
     let folders = places
@@ -314,7 +314,7 @@ fn helper(places: &Places, name: &str) -> PathBuf {
         .unwrap_or_else(|| Path::new(&program).to_owned())
 }
 
-/// Diagnostic without a place in the configuration.
+/// Returns a diagnostic without a place in the configuration.
 fn plain(severity: Severity, summary: &str, detail: String) -> Diagnostic {
     Diagnostic {
         severity,

@@ -10,7 +10,7 @@ const UNKNOWN: &str = "Failed to query available provider packages";
 const UNFIT: &str = "Locked provider version does not match";
 
 impl Job {
-    /// The locked version, else the newest allowed one with the list of each source.
+    /// Returns the locked version, else the newest allowed one with the list of each source.
     pub(super) async fn version(&self) -> Result<(Version, Vec<Listed>), Trouble> {
         // An upgrade ignores the locked version.
         let locked = self.locked.as_ref().filter(|_| !self.shared.upgrade);
@@ -35,7 +35,7 @@ impl Job {
         }
     }
 
-    /// Sources to query.
+    /// Returns the sources to query.
     pub(super) fn places(&self) -> Vec<Source> {
         match &self.shared.only {
             Some(source) => vec![source.clone()],
@@ -43,7 +43,7 @@ impl Job {
         }
     }
 
-    /// The newest allowed version, and the list of each source.
+    /// Returns the newest allowed version, and the list of each source.
     async fn choose(&self) -> Result<(Version, Vec<Listed>), Trouble> {
         let mut lists = Vec::new();
         for source in self.places() {

@@ -55,7 +55,7 @@ pub enum From {
 pub struct Written {
     /// Number of processed providers.
     pub providers: usize,
-    /// Were files changed?
+    /// True if files were changed.
     pub changed: bool,
     /// Warnings.
     pub diagnostics: Vec<Diagnostic>,
@@ -279,7 +279,7 @@ fn hashed(tell: &Tell, platform: &str) -> Tell {
     })
 }
 
-/// The entry without hashes.
+/// Returns the entry without hashes.
 fn bare(entry: LockEntry) -> LockEntry {
     LockEntry {
         hashes: Vec::new(),

@@ -34,7 +34,7 @@ pub(super) enum InstallError {
 }
 
 impl InstallError {
-    /// Error of writing a lock file.
+    /// Returns the error of writing a lock file.
     pub(super) fn lockfile(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Lockfile { path, source }

@@ -108,7 +108,7 @@ fn index(
     put_json(&all, json!({ "versions": versions }))
 }
 
-/// Member of an index; empty if the index is missing or invalid.
+/// Returns the member of an index; empty if the index is missing or invalid.
 fn before(path: &PathBuf, member: &str) -> Map<String, Value> {
     let text = fsroot::read_regular(path).unwrap_or_default();
     let mut all: Value = serde_json::from_slice(&text).unwrap_or_default();

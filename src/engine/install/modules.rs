@@ -94,7 +94,7 @@ impl<'a> Installer<'a> {
         })
     }
 
-    /// Was the installation cancelled?
+    /// Returns true if the installation was cancelled.
     pub(super) fn stopped(&self) -> bool {
         self.stop.is_cancelled()
     }
@@ -115,7 +115,7 @@ impl<'a> Installer<'a> {
         }
     }
 
-    /// Valid record of an installed module.
+    /// Returns the valid record of an installed module.
     fn standing(&self, asked: &Asked<'_>, source: &str) -> Option<Record> {
         let record = self.manifest.records.get(&asked.key)?;
         let fits = match (&record.version, asked.version) {
@@ -277,7 +277,7 @@ impl<'a> Installer<'a> {
         })
     }
 
-    /// The newest allowed version.
+    /// Returns the newest allowed version.
     fn version(&mut self, asked: &Asked<'_>, module: &RegistryModule) -> Told<Version> {
         let package = format!("{}/{}", module.host, module.package());
         let texts = match self.versions.get(&package) {
@@ -319,7 +319,7 @@ impl<'a> Installer<'a> {
     }
 }
 
-/// Does a constraint allow exactly this version?
+/// Returns true if a constraint allows exactly this version.
 fn names(wanted: &VersionConstraint, version: &Version) -> bool {
     [format!("{version}"), format!("v{version}")]
         .iter()

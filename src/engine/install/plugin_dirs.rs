@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// File in the data directory.
 const FILE: &str = "plugin_path";
 
-/// The given directories; none if they are reset.
+/// Returns the given directories; none if they are reset.
 fn given(request: &Request) -> &[PathBuf] {
     match &request.plugin_dirs[..] {
         [only] if only.as_os_str().is_empty() => &[],

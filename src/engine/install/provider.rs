@@ -32,7 +32,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// For this platform, with the sources of the CLI configuration.
+    /// Creates the data for this platform, with the sources of the CLI configuration.
     pub(super) fn new(
         places: Places,
         around: &Surroundings,
@@ -101,7 +101,7 @@ impl Job {
         Ok(done)
     }
 
-    /// Hashes that the lock file allows for a version.
+    /// Returns the hashes that the lock file allows for a version.
     fn allowed(&self, version: &Version) -> Vec<String> {
         let entry = self.locked.as_ref().filter(|e| e.version == *version);
         let hashes = entry.map(|e| e.hashes.clone()).unwrap_or_default();
@@ -129,7 +129,7 @@ impl Job {
         }
     }
 
-    /// Installed package, if its hash is in the lock file.
+    /// Returns the installed package, if its hash is in the lock file.
     async fn there(&self, base: &Path, version: &Version, warnings: Vec<String>) -> Option<Done> {
         let allowed = self.allowed(version);
         let dir = self.package_dir(base, version).path();
@@ -180,7 +180,8 @@ impl Job {
         Ok(done)
     }
 
-    /// Package in the cache, if configuration allows its use without a hash in the lock file.
+    /// Returns the package in the cache, if configuration allows its use without a hash in the lock
+    /// file.
     async fn taken(&self, cache: &Path, version: &Version) -> Option<Done> {
         let dir = self.package_dir(cache, version).path();
         if !self.shared.places.may_break_lock || !self.allowed(version).is_empty() || !dir.is_dir()
@@ -204,7 +205,7 @@ impl Job {
         )
     }
 
-    /// Package from the first source that has it.
+    /// Returns the package from the first source that has it.
     pub(super) async fn first<'s>(
         &self,
         version: &Version,
@@ -307,7 +308,7 @@ impl Job {
         })
     }
 
-    /// Is this source inside the workspace?
+    /// Returns true if the source is inside the workspace.
     fn is_brought(&self, source: &Source) -> bool {
         match source {
             Source::Directory(path) => self.shared.places.are_brought_from(path),
@@ -319,7 +320,7 @@ impl Job {
         self.shared.strict || self.address.host.as_deref() != Some(DEFAULT_HOST)
     }
 
-    /// Signature policy.
+    /// Returns the signature policy.
     pub(super) fn policy(&self) -> Policy {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         Policy {

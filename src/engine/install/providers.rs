@@ -82,8 +82,8 @@ pub(super) async fn providers(
     Ok((done.len(), warnings))
 }
 
-/// Lock entries by provider. An entry of the other registry also stands for the equivalent provider
-/// in the default registry: with its version, but without hashes.
+/// Returns the lock entries by provider. An entry of the other registry also stands for the
+/// equivalent provider in the default registry: with its version, but without hashes.
 pub(super) fn locks(
     before: &LockFile,
     needs: &Needs,

@@ -30,7 +30,7 @@ pub(super) struct Listed {
     pub(super) warnings: Vec<String>,
 }
 
-/// Sources of a provider.
+/// Returns the sources of a provider.
 pub(super) fn sources(places: &Places, address: &ProviderAddress) -> Vec<Source> {
     // An explicit `provider_installation` replaces the implied sources.
     if let Some(methods) = &places.methods {
@@ -66,7 +66,7 @@ pub(super) fn sources(places: &Places, address: &ProviderAddress) -> Vec<Source>
 }
 
 impl Source {
-    /// Name of the source, for messages.
+    /// Returns the name of the source, for messages.
     pub(super) fn words(&self, address: &ProviderAddress) -> String {
         match self {
             Self::Directory(path) => format!("the directory {}", path.display()),
@@ -80,7 +80,7 @@ impl Source {
         }
     }
 
-    /// Versions of a provider; empty if the source does not have it.
+    /// Returns the versions of a provider; empty if the source does not have it.
     pub(super) async fn list(
         &self,
         services: &Services,
@@ -118,7 +118,7 @@ impl Source {
         })
     }
 
-    /// Package of a version for a platform, if there is one.
+    /// Returns the package of a version for a platform, if there is one.
     pub(super) async fn package(
         &self,
         services: &Services,

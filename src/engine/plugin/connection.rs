@@ -43,7 +43,7 @@ impl Connection {
         !self.ended.is_cancelled() && !self.link.lost().is_cancelled()
     }
 
-    /// Token that is cancelled when the process has ended, was stopped or crashed.
+    /// Returns a token that is cancelled when the process has ended, was stopped or crashed.
     #[must_use]
     pub fn ended(&self) -> &CancellationToken {
         &self.ended

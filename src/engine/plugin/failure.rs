@@ -194,7 +194,7 @@ fn hint(exit: &Exit, last_line: &Option<String>) -> String {
 }
 
 impl StartFailure {
-    /// Machine-readable failure reason.
+    /// Returns the machine-readable failure reason.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {

@@ -186,7 +186,7 @@ impl Plugins {
         self.shared.tracker.spawn(task);
     }
 
-    /// Token that is cancelled when all plugins are stopped.
+    /// Returns a token that is cancelled when all plugins are stopped.
     pub(in crate::engine) fn ending(&self) -> CancellationToken {
         self.shared.cancel.clone()
     }

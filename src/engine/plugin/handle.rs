@@ -126,7 +126,7 @@ impl std::fmt::Debug for Plugin {
 }
 
 impl Plugin {
-    /// Id of the plugin within the engine.
+    /// Returns the id of the plugin within the engine.
     #[must_use]
     pub fn id(&self) -> &PluginId {
         &self.board.id

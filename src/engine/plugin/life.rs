@@ -105,11 +105,12 @@ pub trait Birth: Send {
 
 /// Connection to a ready process. Its dialect builds the adapter from it.
 pub trait Link: Any + Debug + Send + Sync {
-    /// Token that is cancelled when the process cannot be called any more, possibly before it has
-    /// ended.
+    /// Returns a token that is cancelled when the process cannot be called any more, possibly
+    /// before it has ended.
     fn lost(&self) -> CancellationToken;
 
-    /// Cause of the loss, for an incident: the predicate of a sentence about the plugin.
+    /// Returns the cause of the loss, for an incident: the predicate of a sentence about the
+    /// plugin.
     fn lost_by(&self) -> &'static str {
         "closed its connection"
     }

@@ -95,8 +95,8 @@ struct Called {
     cancel: CancellationToken,
 }
 
-/// Placeholder for a function that a provider may have once configured: accepts any arguments and
-/// returns an unknown value.
+/// Returns a placeholder for a function that a provider may have once configured: accepts any
+/// arguments and returns an unknown value.
 pub fn unregistered() -> Arc<Function> {
     let any = Param::new("arguments", Type::Dynamic)
         .null()

@@ -146,7 +146,8 @@ pub(super) fn with_logins(
     Ok(config)
 }
 
-/// Calls `found` for each block of a kind with its label; in JSON the labels are members.
+/// Calls `found` for each block of a kind with its label; in JSON the labels are
+/// members.
 fn blocks(item: &Item, found: &mut dyn FnMut(String, &Node)) {
     match &item.labels[..] {
         [label] => found(label.to_lowercase(), &item.value),

@@ -29,7 +29,7 @@ pub fn installed(places: &Places) -> BTreeSet<ProviderAddress> {
     all
 }
 
-/// Names of the bundled providers that can be launched.
+/// Returns the names of the bundled providers that can be launched.
 fn bundled() -> impl Iterator<Item = &'static str> {
     // `broken` exists to fail at its launch, for tests and the demo.
     providers::NAMES

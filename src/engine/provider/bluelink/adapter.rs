@@ -214,7 +214,7 @@ impl Provider for BluelinkProvider {
         )
     }
 
-    /// The protocol has a plan call for links only; other plans are computed here.
+    /// Plans a change. The protocol has a plan call for links only; other plans are computed here.
     async fn plan(
         &self,
         request: PlanRequest,

@@ -9,7 +9,8 @@ use proto::bluelink::sharedtypesv1::{Changes, FieldChange, ResourceDefinitionsSc
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Changes from `prior` (null for a create) to `planned`. The provider sets the unknown parts.
+/// Returns the changes from `prior` (null for a create) to `planned`. The provider sets the unknown
+/// parts.
 pub(super) fn changes(of: &Definition, prior: &Value, planned: &Value) -> Changes {
     let mut all = Changes::default();
     computed(&of.node, ROOT.to_owned(), &mut all.computed_fields);

@@ -11,7 +11,7 @@ use proto::bluelink::sharedtypesv1::{
 };
 use std::cmp::Ordering;
 
-/// Diagnostics of a configuration.
+/// Returns the diagnostics of a configuration.
 pub(super) fn check(node: &Node, config: &Value) -> Vec<ProviderDiagnostic> {
     let mut wrong = Vec::new();
     walk(node, config, &Path::root(), false, &mut wrong);

@@ -82,7 +82,7 @@ impl Caller {
         all
     }
 
-    /// Definition of a value whose name is templated, such as `<service>Endpoint`.
+    /// Returns the definition of a value whose name is templated, such as `<service>Endpoint`.
     fn template(&self, name: &str) -> Option<&ConfigFieldDefinition> {
         let known = self.config.fields.get(name);
         known.or_else(|| {
@@ -92,7 +92,7 @@ impl Caller {
         })
     }
 
-    /// Diagnostics of a configuration that its schema cannot express.
+    /// Returns the diagnostics of a configuration that its schema cannot express.
     pub(super) fn check(&self, config: &Value) -> Vec<ProviderDiagnostic> {
         let mut wrong = Vec::new();
         for (name, field) in self.config.fields.iter().collect::<BTreeMap<_, _>>() {
@@ -126,7 +126,7 @@ fn given(config: &Value, name: &str) -> Option<Value> {
     (value.is_known() && !value.is_null()).then_some(value)
 }
 
-/// Configured values without an attribute of their own.
+/// Returns the configured values without an attribute of their own.
 fn others(config: &Value) -> Vec<(String, Value)> {
     let Some(all) = given(config, VARIABLES) else {
         return Vec::new();
@@ -161,7 +161,7 @@ pub(super) fn scalar(value: &Value, kind: ScalarType) -> Option<ScalarValue> {
     })
 }
 
-/// Digest that is equal for equal variables and does not reveal them.
+/// Returns a digest that is equal for equal variables and does not reveal them.
 fn digest(variables: &HashMap<String, ScalarValue>) -> [u8; 32] {
     let mut digest = Sha256::new();
     // Sorted, because the order of a hash map differs between runs.

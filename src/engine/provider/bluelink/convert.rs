@@ -82,7 +82,7 @@ pub(super) fn scalar(value: Scalar) -> MappingNode {
     }
 }
 
-/// Placeholder for an unknown value of a configuration.
+/// Returns a placeholder for an unknown value of a configuration.
 fn unresolved() -> MappingNode {
     let value = SubstitutionValue {
         value_name: "known_after_apply".to_owned(),
@@ -227,7 +227,7 @@ fn kind(fits: bool, at: &str, wanted: &'static str) -> Result<(), Unfit> {
     }
 }
 
-/// Member of a value that may be null or unknown; null if it is missing.
+/// Returns the member of a value that may be null or unknown; null if it is missing.
 pub(super) fn like_member(like: &Value, name: &str) -> Value {
     let member = || like.as_map()?.get(name).cloned();
     let known = like.is_known() && !like.is_null();
@@ -235,7 +235,7 @@ pub(super) fn like_member(like: &Value, name: &str) -> Value {
     found.unwrap_or_else(|| Value::null(Type::Dynamic))
 }
 
-/// Element of a value that may be null or unknown; null if it is missing.
+/// Returns the element of a value that may be null or unknown; null if it is missing.
 pub(super) fn like_element(like: &Value, index: usize) -> Value {
     let known = like.is_known() && !like.is_null();
     let found = known

@@ -88,7 +88,7 @@ impl DataDefinition {
         )
     }
 
-    /// Diagnostics of the filters; skips unknown values.
+    /// Returns the diagnostics of the filters; skips unknown values.
     pub(super) fn check(&self, config: &Value) -> Vec<ProviderDiagnostic> {
         let mut wrong = Vec::new();
         let mut fields: Vec<(usize, String)> = Vec::new();
@@ -126,8 +126,8 @@ impl DataDefinition {
         wrong
     }
 
-    /// Data source as written in the configuration, with substitutions for unknown search values.
-    /// `None` if anything else is unknown, because a blueprint cannot express it.
+    /// Returns the data source as written in the configuration, with substitutions for unknown
+    /// search values. `None` if anything else is unknown, because a blueprint cannot express it.
     pub(super) fn written(&self, config: &Value) -> Option<DataSource> {
         let all = config.get_attr(FILTER);
         let each = all.as_ref().filter(|all| all.is_known());
@@ -160,7 +160,7 @@ impl DataDefinition {
         })
     }
 
-    /// Request for all fields of the data source.
+    /// Returns the request for all fields of the data source.
     pub(super) fn question(&self, config: &Value) -> ResolvedDataSource {
         let kind = |field: &DataSourceSpecSchema| node(field).r#type;
         let export = |(name, field): (&String, &DataSourceSpecSchema)| {
@@ -252,7 +252,7 @@ impl DataDefinition {
     }
 }
 
-/// Schema of a field in the form used for resources.
+/// Returns the schema of a field in the form used for resources.
 fn node(field: &DataSourceSpecSchema) -> Node {
     use DataSourceSpecSchemaType as Kind;
     let kind = match field.r#type() {
@@ -286,7 +286,7 @@ fn string(text: String) -> ScalarValue {
     }
 }
 
-/// Search values of a filter; substitutions for unknown ones.
+/// Returns the search values of a filter; substitutions for unknown ones.
 fn searched(filter: &Value) -> Vec<StringOrSubstitutions> {
     let part = |value| StringOrSubstitutions {
         values: vec![StringOrSubstitution { value: Some(value) }],

@@ -38,7 +38,8 @@ impl BluelinkProvider {
         }
     }
 
-    /// State of an existing object; `None` without any value, because plugins reject an empty spec.
+    /// Returns the state of an existing object; `None` without any value, because plugins reject an
+    /// empty spec.
     fn state(&self, of: &Definition, named: &Named, object: &Value) -> Option<ResourceState> {
         let spec = encode(object, Some(&of.node), Unknown::Omitted)?;
         (!spec.fields.is_empty()).then(|| ResourceState {
@@ -218,7 +219,7 @@ fn is_none(changes: &Changes) -> bool {
         && changes.removed_fields.is_empty()
 }
 
-/// Spec of an object in the form of the protocol.
+/// Returns the spec of an object in the form of the protocol.
 pub(super) fn spec_of(of: &Definition, object: &Value) -> MappingNode {
     encode(object, Some(&of.node), Unknown::Omitted).unwrap_or_default()
 }

@@ -7,7 +7,7 @@ use cty::Value;
 use proto::bluelink::sharedtypesv1::ResourceDefinitionsSchema as Node;
 use std::sync::Arc;
 
-/// State after a read: `stored` is the previous value, `seen` the observed one.
+/// Returns the state after a read: `stored` is the previous value, `seen` the observed one.
 pub(super) fn observed(node: &Node, stored: &Value, seen: &Value) -> Value {
     if node.ignore_drift {
         return stored.clone();

@@ -105,7 +105,7 @@ impl BluelinkProvider {
     }
 }
 
-/// Call context of a first call: a chain of one call, without a source file.
+/// Returns the call context of a first call: a chain of one call, without a source file.
 fn called(name: &str) -> FunctionCallContext {
     let place = SourcePosition { line: 1, column: 1 };
     let place = SourceMeta {

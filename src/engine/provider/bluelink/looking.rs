@@ -20,7 +20,7 @@ use proto::bluelink::schema::Resource;
 use proto::bluelink::sharedtypesv1::ResourceType;
 
 impl BluelinkProvider {
-    /// Diagnostics of the plugin for a resource; empty if the plugin lacks the call.
+    /// Returns the diagnostics of the plugin for a resource; empty if the plugin lacks the call.
     pub(super) async fn validated(
         &self,
         of: &Definition,
@@ -52,7 +52,7 @@ impl BluelinkProvider {
         }
     }
 
-    /// Diagnostics of the plugin for a data source; empty if the plugin lacks the call.
+    /// Returns the diagnostics of the plugin for a data source; empty if the plugin lacks the call.
     pub(super) async fn validated_data(
         &self,
         of: &DataDefinition,
@@ -85,7 +85,7 @@ impl BluelinkProvider {
         }
     }
 
-    /// Observed object; null if it does not exist.
+    /// Returns the observed object; null if it does not exist.
     pub(super) async fn seen(
         &self,
         of: &Definition,

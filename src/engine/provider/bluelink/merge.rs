@@ -30,7 +30,8 @@ impl Spec {
         }
     }
 
-    /// Spec of an update. Earlier computed values remain until the provider sets new ones.
+    /// Returns the spec of an update. Earlier computed values remain until the provider sets new
+    /// ones.
     pub(super) fn after(of: &Definition, mut node: MappingNode, prior: &MappingNode) -> Self {
         retain(&of.node, &mut node, prior);
         Self::new(node)
@@ -84,7 +85,7 @@ impl Spec {
         });
     }
 
-    /// Object in the type of its schema.
+    /// Returns the object in the type of its schema.
     ///
     /// # Errors
     /// A value set by the provider has another kind than its schema.

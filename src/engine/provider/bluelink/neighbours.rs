@@ -84,7 +84,7 @@ impl Neighbours {
         registered(&up).find(|n| n.address == address).cloned()
     }
 
-    /// Definition of a resource type by its name in the protocol, from any plugin.
+    /// Returns the definition of a resource type by its name in the protocol, from any plugin.
     pub(super) fn definition_of(&self, kind: &str) -> Option<Definition> {
         let up = lock(&self.up);
         let name = type_name(kind);
@@ -92,14 +92,14 @@ impl Neighbours {
         all.find(|of| of.wire == kind).cloned()
     }
 
-    /// Names of all functions, sorted.
+    /// Returns the names of all functions, sorted.
     pub(super) fn functions(&self) -> Vec<String> {
         let up = lock(&self.up);
         let names = registered(&up).flat_map(|n| n.functions.keys().cloned());
         names.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// Plugin that has a function, for a request of the plugin `asks`.
+    /// Returns the plugin that has a function, for a request of the plugin `asks`.
     fn who(&self, asks: &str, function: &str) -> Result<Arc<Neighbour>, ErrorResponse> {
         let what = format!("function {function:?}");
         self.having(asks, &what, |n| n.functions.contains_key(function))
@@ -197,7 +197,7 @@ impl Neighbours {
     }
 }
 
-/// Plugins that have not deregistered.
+/// Returns the plugins that have not deregistered.
 fn registered(up: &BTreeMap<PluginId, Arc<Neighbour>>) -> impl Iterator<Item = &Arc<Neighbour>> {
     up.values().filter(|n| n.wire.is_registered())
 }

@@ -25,7 +25,7 @@ pub(super) fn is_identifier(name: &str) -> bool {
     begins && chars.all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 
-/// Path of a member.
+/// Returns the path of a member.
 pub(super) fn member(path: &str, name: &str) -> String {
     match is_identifier(name) {
         true => format!("{path}.{name}"),
@@ -33,7 +33,7 @@ pub(super) fn member(path: &str, name: &str) -> String {
     }
 }
 
-/// Path of an element.
+/// Returns the path of an element.
 pub(super) fn element(path: &str, index: usize) -> String {
     format!("{path}[{index}]")
 }
@@ -63,7 +63,7 @@ pub(super) fn parse(path: &str) -> Option<Vec<Step>> {
     Some(steps)
 }
 
-/// Index of the closing quote.
+/// Returns the index of the closing quote.
 fn quoted(text: &str) -> Option<usize> {
     let mut escaped = false;
     text.char_indices().find_map(|(at, c)| {
@@ -131,7 +131,7 @@ pub(super) fn take(node: &mut MappingNode, steps: &[Step]) -> Option<MappingNode
     taken
 }
 
-/// Value at the steps.
+/// Returns the value at the steps.
 pub(super) fn get<'n>(node: &'n MappingNode, steps: &[Step]) -> Option<&'n MappingNode> {
     let next = match steps.split_first() {
         None => return Some(node),

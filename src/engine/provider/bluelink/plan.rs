@@ -166,7 +166,7 @@ impl Settle {
     }
 }
 
-/// Key of an element of an unordered list.
+/// Returns the key of an element of an unordered list.
 fn key(element: &Value, by: &str) -> Option<String> {
     if by.is_empty() {
         return None;

@@ -32,8 +32,8 @@ pub(super) fn retain(node: &Node, spec: &mut MappingNode, prior: &MappingNode) {
     }
 }
 
-/// Prior element of each element: the one with the same key, else with the same configured values,
-/// else the unmatched one at the same position.
+/// Returns the prior element of each element: the one with the same key, else with the same
+/// configured values, else the unmatched one at the same position.
 fn matches<'p>(
     node: &Node,
     of: &Node,

@@ -95,7 +95,7 @@ impl Policy {
         ))
     }
 
-    /// Pause after `made` attempts; `chance` in [0, 1) is the jitter.
+    /// Returns the pause after `made` attempts; `chance` in [0, 1) is the jitter.
     fn pause(&self, made: u32, chance: f64) -> Duration {
         let power = i32::try_from(made.saturating_sub(1)).unwrap_or(i32::MAX);
         let whole = self.first * self.factor.powi(power);
@@ -157,7 +157,7 @@ impl Policy {
     }
 }
 
-/// Result after the last attempt; `stopped` if further attempts were allowed.
+/// Returns the result after the last attempt; `stopped` if further attempts were allowed.
 fn given_up((plugin, method): (&PluginId, Method), said: Said, stopped: bool) -> Fault {
     match stopped && method.can_be_dropped() {
         // The plugin has answered, so the outcome is known.
@@ -179,7 +179,7 @@ pub(super) struct Next {
 }
 
 impl Next {
-    /// Announcement of the attempt, counted from now.
+    /// Returns the announcement of the attempt, counted from now.
     pub(super) fn retry(self, reason: &str) -> Retry {
         Retry::after(self.made, self.of, self.pause).because(reason)
     }
@@ -194,7 +194,7 @@ pub(super) async fn waited(ends: &[&CancellationToken], pause: Duration) -> bool
     }
 }
 
-/// Random number in [0, 1).
+/// Returns a random number in [0, 1).
 fn chance() -> f64 {
     let bits = uuid::Uuid::new_v4().as_u128() as u32;
     f64::from(bits) / (f64::from(u32::MAX) + 1.0)

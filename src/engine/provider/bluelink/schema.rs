@@ -86,7 +86,7 @@ fn attribute(node: &Node, required: bool) -> Attribute {
     }
 }
 
-/// Nested object of a field, whose attributes have their own schemas.
+/// Returns the nested object of a field, whose attributes have their own schemas.
 fn nested(node: &Node) -> Option<NestedObject> {
     let (of, nesting) = match node.r#type.as_str() {
         "object" => (node, Nesting::Single),
@@ -111,7 +111,7 @@ fn any(node: &Node, is: &dyn Fn(&Node) -> bool) -> bool {
         || inner.into_iter().flatten().any(|child| any(child, is))
 }
 
-/// Type of a field. A union is dynamic, and so is a collection of it.
+/// Returns the type of a field. A union is dynamic, and so is a collection of it.
 pub(super) fn ty(node: &Node) -> Type {
     let of = |inner: &Option<Box<Node>>, make: fn(Type) -> Type| match inner.as_deref().map(ty) {
         Some(inner) if !inner.has_dynamic() => make(inner),
@@ -128,7 +128,7 @@ pub(super) fn ty(node: &Node) -> Type {
     }
 }
 
-/// Schema of a provider configuration. Names that are not identifiers go into one map.
+/// Returns the schema of a provider configuration. Names that are not identifiers go into one map.
 pub(super) fn provider(said: &ConfigDefinition) -> Schema {
     let mut attributes = BTreeMap::new();
     let mut others = Vec::new();

@@ -41,7 +41,7 @@ impl Default for BluelinkSettings {
 }
 
 impl BluelinkSettings {
-    /// Settings for a workspace and its named state, from the environment.
+    /// Returns the settings for a workspace and its named state, from the environment.
     #[must_use]
     pub fn of(workspace: &std::path::Path, named: &str) -> Self {
         let usual = Self::default();
@@ -71,19 +71,19 @@ impl BluelinkSettings {
     }
 }
 
-/// The deploy engine has no variable for this.
+/// Returns the maximum wait for a lock; the deploy engine has no variable for it.
 fn lock_within() -> Option<Duration> {
     let said = std::env::var("FLIGHTDECK_RESOURCE_LOCK_MS").ok()?;
     said.trim().parse().ok().map(Duration::from_millis)
 }
 
-/// Duration from the environment under either prefix; an invalid number is ignored.
+/// Returns a duration from the environment under either prefix; an invalid number is ignored.
 fn millis(name: &str, section: &str) -> Option<Duration> {
     let (_, said) = said(name, section)?;
     said.trim().parse().ok().map(Duration::from_millis)
 }
 
-/// Full name and value of a setting under either prefix.
+/// Returns the full name and value of a setting under either prefix.
 fn said(name: &str, section: &str) -> Option<(String, String)> {
     let of = |prefix: &&str| {
         let name = format!("{prefix}_DEPLOY_ENGINE_{section}_{name}");
@@ -93,7 +93,7 @@ fn said(name: &str, section: &str) -> Option<(String, String)> {
     PREFIXES.iter().find_map(of)
 }
 
-/// Retry policy from the environment; an invalid one is logged and ignored.
+/// Returns the retry policy from the environment; an invalid one is logged and ignored.
 fn retries() -> Option<Policy> {
     let (name, text) = said("DEFAULT_RETRY_POLICY", "BLUEPRINTS")?;
     Policy::of_setting(&text)

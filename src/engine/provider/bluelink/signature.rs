@@ -29,14 +29,14 @@ pub(super) struct Callable {
 }
 
 impl Callable {
-    /// Type of the argument at an index; `None` if there are too many arguments.
+    /// Returns the type of the argument at an index; `None` if there are too many arguments.
     pub(super) fn wanted(&self, index: usize) -> Option<&Type> {
         let last = self.declared.last().filter(|d| d.variadic);
         let declared = self.declared.get(index).or(last)?;
         Some(&declared.parameter.ty)
     }
 
-    /// Maximum number of arguments; `None` without a limit.
+    /// Returns the maximum number of arguments; `None` without a limit.
     pub(super) fn most(&self) -> Option<usize> {
         let any = self.declared.last().is_some_and(|d| d.variadic);
         (!any).then_some(self.declared.len())

@@ -140,7 +140,8 @@ impl Dialect for Bluelink {
     }
 }
 
-/// First call of the plugin for a request of the engine; the request itself if there is none.
+/// Returns the first call of the plugin for a request of the engine; the request itself if there is
+/// none.
 fn rpc(method: Method, ctx: &CallContext) -> Method {
     let is_link = ctx.resource_type.as_deref() == Some(LINK);
     match (method, is_link) {
@@ -226,7 +227,7 @@ where
     }
 }
 
-/// Data sources; empty if the plugin lacks the call.
+/// Returns the data sources; empty if the plugin lacks the call.
 async fn data(wire: &Wire) -> Result<BTreeMap<String, DataDefinition>, ProviderError> {
     let path = "/providerserverv1.Provider/ListDataSourceTypes";
     let types = optional::<DataSourceTypesResponse>(wire, path)
@@ -239,7 +240,7 @@ async fn data(wire: &Wire) -> Result<BTreeMap<String, DataDefinition>, ProviderE
     Ok(all.into_iter().map(|of| (of.name(), of)).collect())
 }
 
-/// Functions; empty if the plugin lacks the call.
+/// Returns the functions; empty if the plugin lacks the call.
 async fn functions(wire: &Wire) -> Result<BTreeMap<String, FunctionDefinition>, ProviderError> {
     let path = "/providerserverv1.Provider/ListFunctions";
     let mut names = optional::<FunctionListResponse>(wire, path)
@@ -267,7 +268,7 @@ async fn function(
     }
 }
 
-/// Functions available in configurations, which have no function values.
+/// Returns the functions available in configurations, which have no function values.
 fn callables(all: &BTreeMap<String, FunctionDefinition>) -> BTreeMap<String, Callable> {
     let named = all
         .iter()

@@ -121,7 +121,8 @@ impl BluelinkProvider {
         }
     }
 
-    /// Response to a read: checks an object again that was not stable after its last deploy.
+    /// Returns the response to a read: checks an object again that was not stable after its last
+    /// deploy.
     pub(super) async fn looked_again(
         &self,
         of: &Definition,

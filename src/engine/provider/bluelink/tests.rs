@@ -37,8 +37,8 @@ fn object(attributes: &[(&str, Node)]) -> Node {
     }
 }
 
-/// Schema with a name that requires replacement, an id, a size with a default, endpoints with a
-/// computed address, and labels.
+/// Returns the schema with a name that requires replacement, an id, a size with a default,
+/// endpoints with a computed address, and labels.
 fn definition() -> Definition {
     let computed = Node {
         computed: true,
@@ -71,7 +71,7 @@ fn definition() -> Definition {
     }
 }
 
-/// Value of the definition's type from JSON.
+/// Returns the value of the definition's type from JSON.
 fn value(json: &str) -> Value {
     let wanted = ty(&definition().node);
     let json = fit(serde_json::from_str(json).expect("JSON"), &wanted);
@@ -280,7 +280,7 @@ fn what_the_provider_sets_is_learnt_where_it_is_not_known_yet() {
     assert!(observed(&node, &unknown, &seen).raw_equals(&seen));
 }
 
-/// Spec after an update to which the provider answers without values.
+/// Returns the spec after an update to which the provider answers without values.
 fn left(definition: &Definition, prior: &str, planned: &str) -> Value {
     let (prior, planned) = (value(prior), value(planned));
     let wire = |value: &Value| encode(value, Some(&definition.node), Unknown::Omitted);

@@ -95,7 +95,7 @@ impl Said {
     }
 }
 
-/// Name of an error code.
+/// Returns the name of an error code.
 fn code(code: ErrorCode) -> &'static str {
     match code {
         ErrorCode::Unexpected => "unexpected",
@@ -104,7 +104,7 @@ fn code(code: ErrorCode) -> &'static str {
     }
 }
 
-/// Reasons in the error details: JSON in a `BytesValue`. `None` without any.
+/// Returns the reasons in the error details: JSON in a `BytesValue`. `None` without any.
 fn reasons(error: &ErrorResponse) -> Option<Vec<String>> {
     let bytes = Vec::<u8>::decode(&*error.details.as_ref()?.value).ok()?;
     let json: serde_json::Value = serde_json::from_slice(&bytes).ok()?;

@@ -6,7 +6,8 @@ use crate::engine::provider::*;
 use cty::schema::{Attribute, Block, Schema};
 use cty::{Path, Type, Value};
 
-/// Attributes of any type: input and output always have the same type, triggers have their own.
+/// Returns the attributes of any type: input and output always have the same type, triggers have
+/// their own.
 pub(super) fn schema() -> Schema {
     let attributes = [
         ("id", Attribute::computed(Type::String)),

@@ -14,7 +14,7 @@ fn package(folder: &Path) {
     std::fs::write(folder.join("a-"), "").expect("written");
 }
 
-/// A cache that treats every file as settled, so that tests do not wait for two seconds.
+/// Returns a cache that treats every file as settled, so that tests do not wait for two seconds.
 fn impatient(cache: HashCache) -> HashCache {
     HashCache {
         settled_after: Duration::ZERO,

@@ -35,7 +35,7 @@ pub(super) struct Book {
 }
 
 impl Book {
-    /// Running call with this number.
+    /// Returns the running call with this number.
     pub(super) fn call(&self, number: u64) -> Option<Arc<Asking>> {
         self.calls.get(&number).cloned()
     }
@@ -128,7 +128,7 @@ impl Gate {
         lock(&self.names).insert(name.to_owned(), address.to_owned());
     }
 
-    /// Address of a resource that a plugin names.
+    /// Returns the address of a resource that a plugin names.
     pub(super) fn address(&self, name: String) -> String {
         let known = lock(&self.names).get(&name).cloned();
         known.unwrap_or(name)
@@ -228,7 +228,7 @@ impl Gate {
     }
 }
 
-/// Number of the call in a context.
+/// Returns the number of the call in a context.
 fn number(context: &ProviderContext) -> Option<u64> {
     match context.context_variables.get(CALL)?.value.as_ref()? {
         Scalar::StringValue(text) => text.parse().ok(),

@@ -305,7 +305,7 @@ impl Waiting<'_> {
     }
 }
 
-/// Context of a call on behalf of another one.
+/// Returns the context of a call on behalf of another one.
 fn context(asking: &Asking, within: Duration) -> CallContext {
     CallContext {
         resource: Some(format!("asked by {} for {}", asking.id, asking.text()).into()),
@@ -315,7 +315,7 @@ fn context(asking: &Asking, within: Duration) -> CallContext {
     }
 }
 
-/// Requesting plugin and chain, for the record.
+/// Returns the requesting plugin and chain, for the record.
 fn asked_by(asking: &Asking) -> String {
     match &asking.chain[..] {
         // The first element is the operation itself, which the record names already.
@@ -330,7 +330,7 @@ fn never<T>(_: &T) -> Option<&'static str> {
     None
 }
 
-/// Context of the requesting plugin with the number of the new call.
+/// Returns the context of the requesting plugin with the number of the new call.
 fn with_number(context: Option<ProviderContext>, number: u64) -> ProviderContext {
     let mut context = context.unwrap_or_default();
     let number = ScalarValue {
@@ -353,7 +353,7 @@ fn name(name: &str, id: &str) -> String {
     }
 }
 
-/// Scalar as text.
+/// Returns the scalar as text.
 fn text(node: &MappingNode) -> Option<String> {
     match node.scalar.as_ref()?.value.as_ref()? {
         Scalar::StringValue(text) => Some(text.clone()),

@@ -211,8 +211,8 @@ impl Table {
         }
     }
 
-    /// Calls that must end before a lock becomes free: its holders, and the waiters ahead of
-    /// `ahead_of`.
+    /// Returns the calls that must end before a lock becomes free: its holders, and the waiters
+    /// ahead of `ahead_of`.
     fn in_the_way<'t>(&'t self, name: &Name, ahead_of: Option<u64>) -> Vec<Hop<'t>> {
         let Some(held) = self.held.get(name) else {
             return Vec::new();
@@ -234,7 +234,7 @@ impl Table {
         holder.chain(ahead).collect()
     }
 
-    /// Calls that must end before this call can end.
+    /// Returns the calls that must end before this call can end.
     fn before<'t>(&'t self, number: u64) -> Vec<Hop<'t>> {
         let mut hops = Vec::new();
         for (name, held) in &self.held {

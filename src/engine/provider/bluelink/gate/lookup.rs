@@ -13,7 +13,7 @@ use proto::bluelink::sharedtypesv1::{
 };
 
 impl Neighbours {
-    /// Object of a type with this external id, from the state.
+    /// Returns the object of a type with this external id, from the state.
     pub(in super::super) fn look_up(
         &self,
         id: &str,
@@ -78,7 +78,7 @@ pub(in super::super) fn read(of: &Definition, held: &Held) -> Option<Value> {
     cty::json::decode_value(&fit(stored, &wanted), &wanted).ok()
 }
 
-/// External id of an object, as text.
+/// Returns the external id of an object, as text.
 pub(in super::super) fn world_id(of: &Definition, object: &Value) -> Option<String> {
     let id = object.get_attr(&of.id_field)?;
     let id = cty::convert(&id, &cty::Type::String).ok()?;

@@ -21,7 +21,7 @@ pub(super) struct Caller {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Verified(pub(super) bool);
 
-/// Verified connections of a listener.
+/// Returns the verified connections of a listener.
 pub(super) fn connections(
     listener: TcpListener,
     pid: u32,

@@ -68,7 +68,7 @@ pub(super) enum BluelinkFailure {
     Attached,
 }
 
-/// Name that a registered plugin of this kind must return.
+/// Returns the name that a registered plugin of this kind must return.
 fn name_of(kind: PluginKind) -> &'static str {
     match kind {
         PluginKind::Provider => "namespace",

@@ -117,8 +117,8 @@ impl Life for BluelinkLife {
     }
 }
 
-/// Ids under which the plugin may register. On the default host the id is written without a host;
-/// with it, it means the same plugin.
+/// Returns the ids under which the plugin may register. On the default host the id is written
+/// without a host; with it, it means the same plugin.
 fn ids(address: &str) -> Vec<String> {
     match address.parse::<ProviderAddress>() {
         Ok(known) if known.host.as_deref() == Some(PLUGIN_HOST) => {

@@ -125,8 +125,8 @@ fn socket(table: &str, local: SocketAddr, remote: SocketAddr) -> Option<Socket> 
     })
 }
 
-/// Address in the notation of both tables: hexadecimal, each word in the machine's byte order. An
-/// IPv6 socket connected to an IPv4 address has the mapped address.
+/// Formats an address in the notation of both tables: hexadecimal, each word in the machine's byte
+/// order. An IPv6 socket connected to an IPv4 address has the mapped address.
 fn spellings(address: SocketAddr) -> [String; 2] {
     let (v4, v6) = match address.ip() {
         IpAddr::V4(v4) => (Some(v4), v4.to_ipv6_mapped()),

@@ -22,7 +22,7 @@ fn definition<'k>(kind: &'k LinkKind, name: &str) -> Option<&'k LinkAnnotationDe
     })
 }
 
-/// Configured annotations that are not null.
+/// Returns the configured annotations that are not null.
 fn given(config: &Value) -> BTreeMap<String, Value> {
     let all = like_member(config, ARGUMENT);
     let known = all.is_known() && !all.is_null();
@@ -34,7 +34,7 @@ fn given(config: &Value) -> BTreeMap<String, Value> {
         .collect()
 }
 
-/// Diagnostics of a link's annotations.
+/// Returns the diagnostics of a link's annotations.
 pub(super) fn check(kind: &LinkKind, config: &Value) -> Vec<ProviderDiagnostic> {
     let mut wrong = Vec::new();
     let given = given(config);
@@ -103,7 +103,7 @@ fn shown(value: &ScalarValue) -> String {
     json.map_or_else(|_| "another value".to_owned(), |json| json.to_string())
 }
 
-/// Effective annotations by name, including defaults.
+/// Returns the effective annotations by name, including defaults.
 pub(super) fn all(kind: &LinkKind, config: &Value) -> HashMap<String, ScalarValue> {
     let defaults = kind.annotations.iter();
     let defaults = defaults.filter_map(|(n, of)| Some((n.clone(), of.default_value.clone()?)));
@@ -117,7 +117,7 @@ pub(super) fn all(kind: &LinkKind, config: &Value) -> HashMap<String, ScalarValu
     all
 }
 
-/// Annotations for each of the two resources.
+/// Returns the annotations for each of the two resources.
 pub(super) fn of_sides(kind: &LinkKind, config: &Value) -> [MappingNode; 2] {
     let all = all(kind, config);
     [1, 2].map(|side| {

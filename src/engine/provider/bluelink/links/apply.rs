@@ -32,7 +32,7 @@ const DESTROY_WORDS: [&str; 3] = [
     "remove the intermediary resources",
 ];
 
-/// Actions of the phases of an update type.
+/// Returns the actions of the phases of an update type.
 pub(super) fn words(update: LinkUpdateType) -> &'static [&'static str; 3] {
     match update {
         LinkUpdateType::Destroy => &DESTROY_WORDS,
@@ -179,7 +179,8 @@ impl Doing<'_> {
         Ok(())
     }
 
-    /// Response after a failed phase: results of the completed phases, and the remaining phases.
+    /// Returns the response after a failed phase: results of the completed phases, and the
+    /// remaining phases.
     fn stopped(
         mut self,
         phase: usize,

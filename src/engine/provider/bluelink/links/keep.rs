@@ -64,7 +64,7 @@ impl Kept {
         })
     }
 
-    /// The same link without data.
+    /// Returns the same link without data.
     pub(super) fn anew(self) -> Self {
         Self {
             link_id: self.link_id,
@@ -72,8 +72,8 @@ impl Kept {
         }
     }
 
-    /// Name by which the plugin knows a resource of the link: as sent when the link was created,
-    /// even if the resource has moved since.
+    /// Returns the name by which the plugin knows a resource of the link: as sent when the link was
+    /// created, even if the resource has moved since.
     pub(super) fn name(&self, link: &Value, end: usize, address: &str) -> String {
         let is_same = like_member(link, LINK_ENDS[end]).as_str() == Some(address);
         let told = self.names.as_ref().filter(|_| is_same);
@@ -145,7 +145,7 @@ impl Kept {
         self.deployed = record.made.iter().map(one).collect();
     }
 
-    /// Intermediaries after the last deploy.
+    /// Returns the intermediaries after the last deploy.
     pub(super) fn left(&self) -> BTreeMap<String, Made> {
         let one = |(id, (kind, spec)): (&String, &(String, Json))| {
             let made = Made {

@@ -83,7 +83,7 @@ pub(in super::super) async fn links(wire: &Wire) -> Result<Links, ProviderError>
     })
 }
 
-/// Types of both ends of `a::b`.
+/// Returns the types of both ends of `a::b`.
 fn pair(wire: &str) -> Option<LinkPair> {
     let (from, to) = wire.split_once("::")?;
     Some([type_name(from), type_name(to)])

@@ -85,7 +85,7 @@ impl BluelinkProvider {
         Ok(answer(now, Vec::new()))
     }
 
-    /// Observed intermediaries. One missing in the answer stays as recorded.
+    /// Returns the observed intermediaries. One missing in the answer stays as recorded.
     fn still_there(
         &self,
         before: &BTreeMap<String, Made>,
@@ -109,7 +109,8 @@ impl BluelinkProvider {
         Ok(all)
     }
 
-    /// Relevant part of an observed spec, by the schema of its type if a plugin in use has it.
+    /// Returns the relevant part of an observed spec, by the schema of its type if a plugin in use
+    /// has it.
     fn seen_spec(&self, made: &Made, seen: MappingNode) -> Result<MappingNode, Unfit> {
         let Some(of) = self.neighbours.definition_of(&made.kind) else {
             return Ok(only_known(None, &made.spec, seen));

@@ -10,8 +10,8 @@ use crate::engine::provider::bluelink::state::fit;
 use cty::Value;
 use proto::bluelink::schema::MappingNode;
 
-/// Observed spec without values written by links; fields that the state has itself get the stored
-/// value.
+/// Returns the observed spec without values written by links; fields that the state has itself get
+/// the stored value.
 pub(in super::super) fn without_links(
     mut seen: MappingNode,
     stored: &MappingNode,

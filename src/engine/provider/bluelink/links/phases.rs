@@ -95,7 +95,7 @@ impl Doing<'_> {
         })
     }
 
-    /// Record of a phase for its operation.
+    /// Returns the record of a phase for its operation.
     fn deed(&self, phase: usize) -> Deed {
         let deed = match self.sides.get(phase) {
             // The resource exists before and after; the link changes part of it.

@@ -133,7 +133,7 @@ impl Planning<'_> {
         named == [true, true] && known == [true, true]
     }
 
-    /// Paths that require replacement: a link to another object is another link.
+    /// Returns the paths that require replacement: a link to another object is another link.
     fn other_objects(&self, ids: &[Value; 2]) -> Vec<Path> {
         if self.prior.is_null() {
             return Vec::new();
@@ -178,8 +178,8 @@ impl Planning<'_> {
                 .any(|field| field.starts_with(&of_it))
     }
 
-    /// Part of the link data that contains a field: an existing one, else by the resource name in
-    /// the path.
+    /// Returns the part of the link data that contains a field: an existing one, else by the
+    /// resource name in the path.
     fn part(&self, steps: &[Step]) -> usize {
         let has = |part: usize| get(&self.record.parts[part], steps).is_some();
         let named = |side: usize| steps.first() == Some(&Step::Name(self.sides[side].name.clone()));
@@ -189,7 +189,7 @@ impl Planning<'_> {
             .unwrap_or(2)
     }
 
-    /// Planned attributes.
+    /// Returns the planned attributes.
     fn attributes(&mut self) -> BTreeMap<Arc<str>, Value> {
         let creates = self.prior.is_null();
         let mut unknown: Vec<(usize, Vec<Step>)> = Vec::new();
@@ -251,7 +251,7 @@ impl Planning<'_> {
     }
 }
 
-/// Value with the member at the steps unknown.
+/// Returns the value with the member at the steps unknown.
 fn with_unknown(value: &Value, steps: &[Step]) -> Value {
     let Some((Step::Name(name), rest)) = steps.split_first() else {
         return Value::dynamic();

@@ -56,13 +56,13 @@ pub(super) fn merge(into: &mut MappingNode, more: &MappingNode) {
     }
 }
 
-/// Node of an attribute; empty if it is missing or unknown.
+/// Returns the node of an attribute; empty if it is missing or unknown.
 fn node(object: &Value, name: &str) -> MappingNode {
     encode(&like_member(object, name), None, Unknown::Omitted).unwrap_or_default()
 }
 
 impl Record {
-    /// Data of a link from an object of the state.
+    /// Returns the data of a link from an object of the state.
     pub(super) fn of(object: &Value) -> Self {
         if object.is_null() || !object.is_known() {
             return Self::default();
@@ -92,14 +92,14 @@ impl Record {
         }
     }
 
-    /// Merged data of all parts.
+    /// Returns the merged data of all parts.
     pub(super) fn data(&self) -> MappingNode {
         let mut all = MappingNode::default();
         self.parts.iter().for_each(|part| merge(&mut all, part));
         all
     }
 
-    /// Intermediaries as one node.
+    /// Returns the intermediaries as one node.
     pub(super) fn made_node(&self) -> MappingNode {
         let one = |(id, made): (&String, &Made)| {
             let kind = encode(&Value::string(&made.kind), None, Unknown::Omitted);
@@ -119,8 +119,8 @@ impl Record {
         }
     }
 
-    /// Computed attributes of the link. Values at sensitive paths move to an attribute that is
-    /// sensitive as a whole.
+    /// Returns the computed attributes of the link. Values at sensitive paths move to an attribute
+    /// that is sensitive as a whole.
     pub(super) fn attributes(&self, sensitive: &BTreeSet<String>) -> BTreeMap<Arc<str>, Value> {
         let mut all: BTreeMap<&str, MappingNode> = PARTS
             .into_iter()
@@ -160,7 +160,7 @@ impl Record {
             .collect()
     }
 
-    /// State of an existing link for the plugin.
+    /// Returns the state of an existing link for the plugin.
     pub(super) fn state(&self, kept: &Kept, name: String, instance_id: &str) -> LinkState {
         let status = match self.unfinished.is_empty() {
             true => LinkStatus::Created,
@@ -192,7 +192,7 @@ fn text(node: &MappingNode) -> Option<String> {
     decode_any(node).as_str().map(str::to_owned)
 }
 
-/// Object for the state: configured attributes, ids of the ends, and link data.
+/// Returns the object for the state: configured attributes, ids of the ends, and link data.
 pub(super) fn object(config: &Value, ids: [Value; 2], kept: BTreeMap<Arc<str>, Value>) -> Value {
     let said = ["from", "to", "annotations"];
     let mut members: BTreeMap<Arc<str>, Value> = said

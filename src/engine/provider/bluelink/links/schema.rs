@@ -15,7 +15,7 @@ pub(super) const UNFINISHED: &str = "unfinished";
 /// Attribute with the sensitive values.
 pub(super) const SECRETS: &str = "sensitive_data";
 
-/// Schema of links.
+/// Returns the schema of links.
 pub(in super::super) fn link_schema() -> Schema {
     let text = |required: bool, description: &str| Attribute {
         ty: Type::String,
@@ -64,7 +64,7 @@ pub(in super::super) fn link_schema() -> Schema {
     Schema::new(0, block)
 }
 
-/// Types that a provider links, for the engine.
+/// Returns the types that a provider links, for the engine.
 pub(in super::super) fn pairs(links: &Links) -> LinkTypes {
     let kinds = links.kinds.iter();
     match links.too_old {

@@ -48,8 +48,8 @@ pub(super) fn name_of(address: &str) -> String {
 }
 
 impl BluelinkProvider {
-    /// Kind and both ends of the link of a call. An existing link keeps the names that it was
-    /// created with.
+    /// Returns the kind and both ends of the link of a call. An existing link keeps the names that
+    /// it was created with.
     pub(super) fn sides(
         &self,
         ctx: &CallContext,
@@ -108,7 +108,7 @@ impl BluelinkProvider {
         })
     }
 
-    /// Context of a call about a link.
+    /// Returns the context of a call about a link.
     pub(super) fn link_context(&self, ctx: &CallContext) -> LinkContext {
         let context = self.caller.context(ctx);
         let id = &self.caller.plugin_id;
@@ -123,7 +123,8 @@ impl BluelinkProvider {
         }
     }
 
-    /// Paths in the link data that are sensitive, because the fields they are mapped to are.
+    /// Returns the paths in the link data that are sensitive, because the fields they are mapped to
+    /// are.
     pub(super) fn sensitive_in(
         &self,
         sides: &[Side; 2],
@@ -195,7 +196,7 @@ pub(super) fn link_type(kind: &LinkKind) -> Option<LinkType> {
     })
 }
 
-/// Name of a link: `{resource A}::{resource B}`.
+/// Returns the name of a link: `{resource A}::{resource B}`.
 pub(super) fn link_name(sides: &[Side; 2]) -> String {
     format!("{}::{}", sides[0].name, sides[1].name)
 }
@@ -211,7 +212,7 @@ impl Side {
         })
     }
 
-    /// External id of the resource; unknown before it is created.
+    /// Returns the external id of the resource; unknown before it is created.
     pub(super) fn id(&self) -> Value {
         let of = self.definition();
         if !self.after.is_known() || !like_member(&self.after, &of.id_field).is_known() {
@@ -228,7 +229,8 @@ impl Side {
         !self.after.raw_equals(&self.before)
     }
 
-    /// Changes of the resource for the plugin. Known values are included, even of computed fields.
+    /// Returns the changes of the resource for the plugin. Known values are included, even of
+    /// computed fields.
     pub(super) fn told(&self, instance_id: &str, annotations: &MappingNode) -> Changes {
         let of = self.definition();
         let mut unknown = Vec::new();
@@ -241,7 +243,7 @@ impl Side {
         }
     }
 
-    /// The resource with `current` as its existing state.
+    /// Returns the resource with `current` as its existing state.
     pub(super) fn info(
         &self,
         current: &Value,
