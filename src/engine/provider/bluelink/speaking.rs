@@ -140,8 +140,7 @@ impl Dialect for Bluelink {
     }
 }
 
-/// Returns the first call of the plugin for a request of the engine; the request itself if there is
-/// none.
+/// Returns the first call of the plugin for a request of the engine, or the request itself.
 fn rpc(method: Method, ctx: &CallContext) -> Method {
     let is_link = ctx.resource_type.as_deref() == Some(LINK);
     match (method, is_link) {
