@@ -46,6 +46,7 @@ pub(crate) const FLOOD: usize = 1_000;
 pub(crate) fn few(mut diags: Diagnostics) -> Diagnostics {
     if let Some(more) = diags.len().checked_sub(TOLD).filter(|more| *more > 0) {
         diags.0.truncate(TOLD);
+        // Parsing stops at `FLOOD` errors, so from there on the number is only a lower bound.
         let at_least = if more + TOLD >= FLOOD {
             "at least "
         } else {
@@ -54,6 +55,7 @@ pub(crate) fn few(mut diags: Diagnostics) -> Diagnostics {
         let detail = format!(
             "There are {at_least}{more} more errors of syntax in this file. Settle the first ones; others may go with them."
         );
+        // The note has no place of its own and takes that of the last error shown.
         let last = diags.0.last().and_then(|d| d.subject);
         let mut last_word = Diagnostic::error("Too many errors", detail);
         last_word.subject = last;
@@ -74,6 +76,7 @@ pub fn parse_expression_at(text: &str, file: FileId, base: u32) -> (Expr, Diagno
     let mut parser = Parser::new(text, file, base, Start::Normal, false);
     let expr = parser.expression();
     let next = parser.peek();
+    // In recovery, the rest of the text was skipped, so it gets no error of its own.
     if next.kind != Kind::Eof && !parser.recovery {
         let span = parser.span(next);
         parser.error(
@@ -94,6 +97,7 @@ pub fn parse_expression(text: &str, name: &str, sources: &SourceMap) -> (Expr, D
 /// Returns true if an expression is incomplete: a bracket, an interpolation or a heredoc is open.
 pub fn goes_on(text: &str) -> bool {
     let mut open = 0_i64;
+    // Quotes are not counted, because a quoted string must end on its line.
     for token in scan(text, Start::Normal) {
         open += match token.kind {
             Kind::OBrace | Kind::OBrack | Kind::OParen | Kind::OHeredoc => 1,

@@ -33,6 +33,7 @@ impl Parser<'_> {
                     });
                 }
                 Kind::Ident => {
+                    // HCL also accepts a bare word as a label.
                     self.read();
                     labels.push(Label {
                         text: self.name(token),
@@ -42,6 +43,8 @@ impl Parser<'_> {
                 _ => {
                     self.bad_header(token, type_span);
                     self.recover_after_item();
+                    // The block is returned without content, so that later steps know that it
+                    // exists.
                     let body = NativeBody {
                         attributes: IndexMap::new(),
                         blocks: Vec::new(),
@@ -58,6 +61,7 @@ impl Parser<'_> {
                 }
             }
         };
+        // Each nested block is a recursion of this parser, so the limit protects the stack.
         let body = if self.depth >= MAX_DEPTH {
             self.error(
                 open,
@@ -77,6 +81,7 @@ impl Parser<'_> {
         if matches!(eol.kind, Kind::Newline | Kind::Eof) {
             self.read();
         } else {
+            // In recovery, the position is uncertain, so a missing newline proves nothing.
             if !self.recovery {
                 let span = self.span(eol);
                 self.error_within(

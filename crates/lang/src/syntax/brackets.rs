@@ -34,6 +34,7 @@ impl Parser<'_> {
             }
             let mark = self.mark();
             items.push(self.expression());
+            // The error may be anywhere in the item, so the rest of the list is skipped.
             if self.lost(mark) {
                 let close = self.recover(Kind::CBrack);
                 return self.span(close);
@@ -41,6 +42,7 @@ impl Parser<'_> {
             let next = self.peek();
             match next.kind {
                 Kind::CBrack | Kind::Comma => {
+                    // A trailing comma is valid: the next round then finds the bracket.
                     self.read();
                     if next.kind == Kind::CBrack {
                         return self.span(next);
@@ -74,6 +76,8 @@ impl Parser<'_> {
     pub(super) fn object(&mut self) -> Expr {
         let open = self.read();
         let open_span = self.span(open);
+        // `for` may be on a later line than the brace, so newlines are ignored while looking for
+        // it.
         self.push_newlines(false);
         let is_for = self.is_word(self.peek(), "for");
         self.pop_newlines();
@@ -103,6 +107,7 @@ impl Parser<'_> {
                 }
                 _ => {}
             }
+            // `(name)` is evaluated, and a bare `name` is a literal key.
             let parenthesised = self.peek_kind() == Kind::OParen;
             let mark = self.mark();
             let key = self.expression();
@@ -110,6 +115,7 @@ impl Parser<'_> {
                 break;
             }
             let next = self.peek();
+            // HCL accepts a colon too, as in JSON.
             if !matches!(next.kind, Kind::Equal | Kind::Colon) {
                 self.key_without_value(open, next);
                 break;
@@ -117,6 +123,7 @@ impl Parser<'_> {
             self.read();
             let mark = self.mark();
             let value = self.expression();
+            // A failed value is kept, so that its key is still known.
             let lost = self.lost(mark);
             let name: Option<Arc<str>> = if parenthesised { None } else { key.bare_word() };
             items.push(ObjectItem { key, name, value });

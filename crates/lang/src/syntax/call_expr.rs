@@ -21,6 +21,7 @@ impl Parser<'_> {
                     "Missing function name",
                     "The symbol :: must be followed by the name of a function or a further namespace.",
                 );
+                // Arguments without a name are of no interest: skips to the closing parenthesis.
                 self.recover_over(Kind::OParen);
                 return self.placeholder(first_span.to(part_span));
             }
@@ -67,6 +68,8 @@ impl Parser<'_> {
             let mark = self.mark();
             args.push(self.expression());
             if self.lost(mark) {
+                // Errors of later arguments would only be consequences, so the rest of the call is
+                // skipped.
                 let token = self.recover(Kind::CParen);
                 return (args, false, self.span(token));
             }

@@ -26,6 +26,7 @@ impl<'p, 'a> Directives<'p, 'a> {
     pub(super) fn new(parts: Vec<Part>, parser: &'p mut Parser<'a>) -> Self {
         Directives {
             parts: parts.into_iter().peekable(),
+            // Continues the parser's own count, because templates nest inside expressions.
             depth: parser.depth,
             given_up: false,
             parser,
@@ -55,6 +56,8 @@ impl<'p, 'a> Directives<'p, 'a> {
                 span,
             }) => self.deeper(span, |d| d.repetition(key, value, collection, span)),
             Some(Part::Control(control, span)) => {
+                // An opening directive reads its own parts in `until_control`, so this one has no
+                // opener.
                 self.parser.error(
                     span,
                     format!("Unexpected {} directive", control.name()),
@@ -63,6 +66,7 @@ impl<'p, 'a> Directives<'p, 'a> {
                 self.parser.placeholder(span)
             }
             Some(Part::End(span)) => {
+                // The end is put back, because every enclosing directive must find it too.
                 self.parts = vec![Part::End(span)].into_iter().peekable();
                 self.parser.error(
                     span,
@@ -186,6 +190,7 @@ impl<'p, 'a> Directives<'p, 'a> {
 
     fn unbalanced(&mut self, ended: Ended, want: &str, open: &str) -> Expr {
         match ended {
+            // The end was skipped on purpose, so it is not reported as missing.
             Ended::Early(span) if self.given_up => self.parser.placeholder(span),
             Ended::By(control, span) => {
                 self.parser.error(

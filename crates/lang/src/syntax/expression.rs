@@ -40,6 +40,7 @@ fn level_of(op: BinaryOp) -> u8 {
 
 fn join(left: Expr, op: BinaryOp, op_span: Span, right: Expr) -> Expr {
     let span = left.span.to(right.span);
+    // Operators of one precedence extend one node, so that a long chain does not nest.
     if let ExprKind::Binary { first, mut rest } = left.kind {
         if level_of(rest[0].0) == level_of(op) {
             rest.push((op, op_span, right));
@@ -48,6 +49,7 @@ fn join(left: Expr, op: BinaryOp, op_span: Span, right: Expr) -> Expr {
                 span,
             };
         }
+        // The match above took `left` apart; it becomes one operand again.
         let left = Expr {
             kind: ExprKind::Binary { first, rest },
             span: left.span,
@@ -104,6 +106,7 @@ impl Parser<'_> {
         self.read();
         let mark = self.mark();
         let then = self.expression();
+        // Like HCL, a failed branch leaves the condition as the result, which keeps its references.
         if self.lost(mark) {
             return cond;
         }
@@ -154,6 +157,7 @@ impl Parser<'_> {
             let op_span = self.span(token);
             let mark = self.mark();
             let right = self.operand();
+            // The operator without a right side is dropped; its left side is still an expression.
             if self.lost(mark) {
                 break;
             }
@@ -220,6 +224,8 @@ impl Parser<'_> {
         self.push_newlines(false);
         let mark = self.mark();
         let inner = self.expression();
+        // After any error inside, not only in recovery, the next part must start after the
+        // parenthesis.
         if self.mark() > mark {
             self.recover(Kind::CParen);
             self.pop_newlines();
@@ -257,6 +263,7 @@ impl Parser<'_> {
 
     fn word(&mut self) -> Expr {
         let token = self.read();
+        // Checked before the literals: a keyword in front of a parenthesis names a function.
         if matches!(self.peek_kind(), Kind::OParen | Kind::DoubleColon) {
             return self.call(token);
         }
@@ -275,6 +282,7 @@ impl Parser<'_> {
     }
 
     fn unary(&mut self) -> Expr {
+        // Prefix operators recurse without passing through `expression`, so they count here.
         if self.depth >= MAX_DEPTH {
             return self.too_deep();
         }
@@ -286,6 +294,7 @@ impl Parser<'_> {
             UnaryOp::Not
         };
         self.depth += 1;
+        // No infix operators are read, because a prefix operator binds more tightly.
         let operand = self.operand();
         self.depth -= 1;
         let span = op_span.to(operand.span);

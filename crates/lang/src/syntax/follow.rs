@@ -50,6 +50,7 @@ impl Parser<'_> {
                 Ok(extend(expr, step))
             }
             Kind::Number => {
+                // HCL still accepts the index syntax of its first version, as in `list.0`.
                 self.read();
                 let step = self.legacy_index(token, dot_span);
                 Ok(match step {
@@ -75,6 +76,7 @@ impl Parser<'_> {
 
     fn legacy_index(&mut self, token: Token, dot: Span) -> Option<Step> {
         let span = self.span(token);
+        // The lexer reads the digits of `list.0.1` as one decimal number.
         if let Some((first, second)) = self.bytes(token).split_once('.') {
             self.error(
                 span,
@@ -98,6 +100,7 @@ impl Parser<'_> {
         let first = self.span(self.peek());
         let mut last = marker;
         let mut steps = Vec::new();
+        // An attribute-only splat ends at the first bracket, which then applies to its result.
         while self.peek_kind() == Kind::Dot {
             let dot = self.read();
             let dot_span = self.span(dot);
@@ -230,6 +233,7 @@ impl Parser<'_> {
             kind: ExprKind::SplatItem,
             span: marker,
         };
+        // All operators that follow apply to each element, so they become part of the splat.
         self.depth += 1;
         let each = if self.depth >= MAX_DEPTH {
             self.too_deep()
@@ -275,6 +279,7 @@ fn extend(expr: Expr, step: Step) -> Expr {
     let span = expr.span.to(step.span);
     match expr.kind {
         ExprKind::Traversal(mut traversal) => {
+            // A reference stays one traversal, which static contexts require.
             traversal.steps.push(step);
             Expr {
                 kind: ExprKind::Traversal(traversal),

@@ -14,6 +14,7 @@ impl Parser<'_> {
         } else {
             Kind::CBrack
         };
+        // Newlines are no separators inside `for`, unlike in a plain object.
         self.push_newlines(false);
         self.read();
         let expr = match self.for_inner(open_span, close_kind, makes_object) {
@@ -79,6 +80,7 @@ impl Parser<'_> {
         let mark = self.mark();
         let mut value = self.expression();
         let mut key = None;
+        // Only the arrow shows that the first expression was the key.
         if self.peek_kind() == Kind::FatArrow {
             self.read();
             key = Some(std::mem::replace(&mut value, self.expression()));
@@ -111,6 +113,7 @@ impl Parser<'_> {
         };
         let close = self.span(close);
         let span = open.to(close);
+        // A form that does not match the brackets is reported, but the expression is kept.
         self.check_for(&key, &value, ellipsis, makes_object, span);
         let group = ellipsis.is_some();
         let inner = ForExpr {

@@ -56,6 +56,7 @@ fn number_len(bytes: &[u8]) -> usize {
                 len += 1;
                 last_good = len;
             }
+            // A dot counts only if a digit follows, which then moves `last_good`.
             b'.' => len += 1,
             b'e' | b'E' => {
                 let sign = usize::from(matches!(bytes.get(len + 1), Some(b'+' | b'-')));
@@ -223,6 +224,7 @@ impl<'a> Lexer<'a> {
         } else {
             self.emit(plain, len);
         }
+        // A surplus closing brace must not wrap around; the parser reports it.
         self.braces = self.braces.saturating_sub(1);
     }
 
@@ -255,7 +257,9 @@ impl<'a> Lexer<'a> {
             2
         };
         self.emit(kind, len);
+        // A sequence counts as a brace, so that its end is found at the same depth.
         self.braces += 1;
+        // The line has begun with a sequence, so it can no longer be the end marker.
         if let Some(Mode::Heredoc { at_line_start, .. }) = self.modes.last_mut() {
             *at_line_start = false;
         }
@@ -282,6 +286,7 @@ impl<'a> Lexer<'a> {
         } else {
             "%%{"
         };
+        // An escaped start is one literal of three characters, whose first the parser drops.
         Some(if rest.starts_with(escape) { 3 } else { 1 })
     }
 
@@ -292,6 +297,7 @@ impl<'a> Lexer<'a> {
                 self.emit(Kind::CQuote, 1);
                 self.modes.pop();
             }
+            // Newlines become tokens, which `check_tokens` reports: a quoted string is one line.
             b'\r' | b'\n' => {
                 let len = bytes
                     .iter()
@@ -305,6 +311,7 @@ impl<'a> Lexer<'a> {
             },
             _ => {
                 let mut len = 0;
+                // A backslash keeps an escaped quote in the literal, but never a newline.
                 while let Some(b) = bytes.get(len) {
                     match b {
                         b'$' | b'%' | b'"' | b'\r' | b'\n' => break,
@@ -339,6 +346,7 @@ impl<'a> Lexer<'a> {
         }
         let rest = self.rest();
         let len = rest.find(['\n', '$', '%']).unwrap_or(rest.len());
+        // As in HCL, an end marker without a newline does not close the heredoc.
         if !rest[len..].starts_with('\n') {
             self.emit(Kind::StringLit, len);
             return self.set_line_start(false);

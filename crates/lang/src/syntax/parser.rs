@@ -71,6 +71,7 @@ impl<'a> Parser<'a> {
                 _ => return (*token, index + 1),
             }
         }
+        // The last token is always `Eof`, and it can be read again and again.
         (self.tokens[self.tokens.len() - 1], self.tokens.len())
     }
 
@@ -122,6 +123,7 @@ impl<'a> Parser<'a> {
     }
 
     pub(crate) fn pop_newlines(&mut self) {
+        // The outermost setting stays, so that an unbalanced call cannot empty the stack.
         if self.newlines.len() > 1 {
             self.newlines.pop();
         }
@@ -160,6 +162,7 @@ impl<'a> Parser<'a> {
     /// Skips past the next `end` that closes the current bracket. Returns that token, or the end of
     /// the text.
     pub(crate) fn recover(&mut self, end: Kind) -> Token {
+        // Never reset: errors after this point may be consequences of the first one.
         self.recovery = true;
         let start = end.opposite();
         let mut nest = 0usize;

@@ -10,6 +10,7 @@ impl Expr {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         self.walk(&mut |e| ours.push(e));
         other.walk(&mut |e| theirs.push(e));
+        // Parentheses have no meaning of their own, because the tree already has the grouping.
         ours.retain(|e| !matches!(e.kind, ExprKind::Parens(_)));
         theirs.retain(|e| !matches!(e.kind, ExprKind::Parens(_)));
         ours.len() == theirs.len()
@@ -56,6 +57,7 @@ fn alike(a: &ExprKind, b: &ExprKind) -> bool {
         (ExprKind::Object(a), ExprKind::Object(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.name == b.name)
         }
+        // Parts that could not be parsed are not known to be equal.
         (ExprKind::Error | ExprKind::Faulty(_), _) => false,
         (a, b) => discriminant(a) == discriminant(b),
     }

@@ -9,9 +9,11 @@ impl Parser<'_> {
     /// The text of a literal token with its escapes resolved.
     pub(crate) fn unescape(&mut self, token: Token) -> String {
         let raw = self.bytes(token);
+        // The lexer emits an escaped start of a sequence as a token of its own.
         if raw == "$${" || raw == "%%{" {
             return raw[1..].to_owned();
         }
+        // Heredocs and template files have no backslash escapes.
         if token.kind == Kind::StringLit || !raw.contains('\\') {
             return normal(raw);
         }
@@ -53,6 +55,7 @@ impl Parser<'_> {
                         .map(char::from_u32);
                     match decoded {
                         Some(Some(c)) => out.push(c),
+                        // A surrogate, or a number past the last character of Unicode.
                         Some(None) => self.bad_escape(
                             span,
                             at - 2,
@@ -87,6 +90,7 @@ impl Parser<'_> {
                         1 + other.len_utf8(),
                         detail,
                     );
+                    // The character is kept, so that the rest of the text stays usable.
                     out.push(other);
                 }
             }
@@ -168,6 +172,7 @@ pub(crate) fn escaped(text: &str) -> String {
             '\t' => out.push_str("\\t"),
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
+            // Only a sigil before a brace starts a sequence, so no other one is doubled.
             '$' | '%' if rest.peek() == Some(&'{') => out.extend([c, c]),
             c if c.is_control() => out.push_str(&format!("\\u{:04x}", c as u32)),
             c => out.push(c),

@@ -109,6 +109,7 @@ impl Parser<'_> {
                 Kind::Ident => match self.item() {
                     Some(Item::Block(block)) => blocks.push(block),
                     Some(Item::Attribute(attribute)) => {
+                        // Like in HCL, the first definition stays.
                         if attributes.contains_key(&attribute.name) {
                             self.error(
                                 attribute.name_span,
@@ -138,6 +139,7 @@ impl Parser<'_> {
                         }
                     }
                     let last = self.previous();
+                    // The structure is unclear from here on, so the rest of the body is skipped.
                     self.recover(end);
                     break last;
                 }
@@ -171,10 +173,12 @@ impl Parser<'_> {
         let expr = self.expression();
         let end;
         if self.lost(mark) {
+            // Taken before recovery, which moves past skipped text.
             end = self.previous();
             self.recover_after_item();
         } else {
             end = self.previous();
+            // On a single line, the caller checks for the closing brace.
             if !single_line {
                 let next = self.peek();
                 if matches!(next.kind, Kind::Newline | Kind::Eof) {

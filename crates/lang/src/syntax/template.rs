@@ -72,6 +72,7 @@ impl Parser<'_> {
     ) -> (ExprKind, Span) {
         let start = self.span(self.peek());
         let (mut parts, end_span) = self.template_parts(end);
+        // Indentation is counted at line starts, so it is removed before literals are joined.
         if flush {
             dedent(&mut parts);
         }
@@ -170,6 +171,7 @@ impl Parser<'_> {
             self.sequence_end()
         } else {
             if !self.recovery {
+                // A quote inside a quoted template most likely ends the string around it.
                 let unclosed = close.kind == Kind::Eof
                     || (matches!(close.kind, Kind::CQuote | Kind::OQuote) && end == Kind::CQuote);
                 if unclosed {
@@ -331,6 +333,7 @@ fn dedent(parts: &mut [Part]) {
         if let Part::Text(text, span) = &mut parts[index] {
             let cut: usize = text.graphemes(true).take(least).map(str::len).sum();
             text.drain(..cut);
+            // The removed indentation is no longer part of the literal, so its span shrinks too.
             span.start = (span.start + cut as u32).min(span.end);
         }
     }
@@ -348,6 +351,7 @@ fn meld(parts: &mut Vec<Part>) {
             (_, part) => out.push(part),
         }
     }
+    // Characters at the seam may combine, so the joined text is normalized again.
     for part in &mut out {
         if let Part::Text(text, _) = part {
             *text = normal(text);

@@ -111,6 +111,7 @@ pub(crate) fn check_tokens(tokens: &[Token], text: &str, file: FileId, base: u32
             }
             Kind::Backtick => {
                 backticks += 1;
+                // Backticks come in pairs, and one error for each pair is enough.
                 (backticks % 2 == 1 && backticks <= 3).then(|| {
                     (
                         "Invalid character",
@@ -125,6 +126,7 @@ pub(crate) fn check_tokens(tokens: &[Token], text: &str, file: FileId, base: u32
             }
             Kind::Semicolon => {
                 semicolons += 1;
+                // Other languages end every line so; one error is enough.
                 (semicolons == 1).then(|| {
                     (
                         "Invalid character",

@@ -10,6 +10,7 @@ use crate::source::{FileId, Span};
 /// Parses `a.b["c"][0]` at offset `base` of the file. `None` for other text.
 pub(crate) fn parse_traversal_at(text: &str, file: FileId, base: u32) -> Option<Traversal> {
     let mut parser = Parser::new(text, file, base, Start::Normal, false);
+    // A text with invalid characters is no reference, and the caller decides about its error.
     if !parser.diags.is_empty() {
         return None;
     }

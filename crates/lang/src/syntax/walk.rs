@@ -62,6 +62,7 @@ impl Expr {
                 base.steps.extend(steps.iter().cloned());
                 Some(base)
             }
+            // `null`, `true` and `false` are literals to the parser, but words in static contexts.
             ExprKind::Literal(_) => {
                 let root = self.as_keyword()?;
                 Some(Traversal {
@@ -112,6 +113,7 @@ impl Expr {
     /// A single bare word of the native syntax.
     pub(crate) fn bare_word(&self) -> Option<Arc<str>> {
         match &self.kind {
+            // A JSON string is a template even if it holds one word only.
             ExprKind::Template { .. } => None,
             _ => self.as_keyword(),
         }
@@ -224,6 +226,7 @@ fn for_each_child<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
         ExprKind::Tuple(items) => items.iter().for_each(visit),
         ExprKind::Object(items) => {
             for item in items {
+                // A bare word is a literal key, not a reference.
                 if item.name.is_none() {
                     visit(&item.key);
                 }
@@ -244,7 +247,9 @@ fn collect<'a>(expr: &'a Expr, bound: &mut Vec<&'a str>, found: Found<'a, '_>) {
     if let ExprKind::Index { source, key, .. } = &looked_up.kind
         && let ExprKind::Traversal(t) = &source.kind
     {
+        // A name bound by `for` hides a reference of the same name.
         if !bound.contains(&&*t.root) {
+            // A key that depends on a bound name has no value outside of its loop.
             found(t, Some(&**key).filter(|key| !key.mentions(bound)), then);
         }
         return collect(key, bound, found);
@@ -256,6 +261,7 @@ fn collect<'a>(expr: &'a Expr, bound: &mut Vec<&'a str>, found: Found<'a, '_>) {
             }
         }
         ExprKind::For(f) => {
+            // The collection is evaluated outside of the loop, where its names are not bound yet.
             collect(&f.collection, bound, found);
             let depth = bound.len();
             bound.extend(f.key_var.as_deref());

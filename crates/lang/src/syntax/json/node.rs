@@ -95,6 +95,7 @@ impl Node {
                 properties
                     .iter()
                     .map(|p| ObjectItem {
+                        // HCL evaluates property names as templates too.
                         key: string_expr(&p.name, p.name_span, diags),
                         name: None,
                         value: p.value.to_expr(diags),
@@ -113,6 +114,7 @@ impl Node {
 
 /// Parses a string as a template. Places count from the opening quote, so they shift after escapes.
 fn string_expr(text: &str, span: Span, diags: &mut Diagnostics) -> Expr {
+    // Without a sequence the text is literal, because JSON already resolved the escapes.
     if !text.contains("${") && !text.contains("%{") {
         let literal = Expr {
             kind: ExprKind::Literal(super::super::text_value(text)),
@@ -136,6 +138,7 @@ fn string_expr(text: &str, span: Span, diags: &mut Diagnostics) -> Expr {
         };
     }
     diags.append(found);
+    // A template gets the span of its quotes; a lone interpolation keeps its own.
     if matches!(expr.kind, ExprKind::Template { .. }) {
         expr.span = span;
     }

@@ -25,6 +25,7 @@ pub fn parse(text: &str, file: FileId) -> (Arc<Node>, Diagnostics) {
             span: Span::new(file, 0, 0),
         })
     });
+    // After an error, text may have been skipped, so trailing characters prove nothing.
     if parser.diags.is_empty() {
         let next = parser.peek();
         if next.kind != Tok::Eof {
@@ -73,6 +74,8 @@ impl Json<'_> {
                     "JSON nested too deeply",
                     format!("Values may be nested in each other at most {MAX_DEPTH} deep."),
                 );
+                // The rest is skipped, because its closing brackets would give only follow-up
+                // errors.
                 self.at = self.bytes.len();
                 self.given_up = true;
                 None
@@ -134,6 +137,7 @@ impl Json<'_> {
         let mut properties = Vec::new();
         while self.peek().kind != Tok::BraceC {
             let before = self.at;
+            // Any value is read as the name, so that a wrong one is reported at its place.
             let key = self.value()?;
             let NodeKind::Text(name) = &key.kind else {
                 // Ensures progress: a failed value may not have read a token.
@@ -200,6 +204,8 @@ impl Json<'_> {
                     return None;
                 }
                 Tok::BrackC => {
+                    // Consumed, so that the enclosing value does not stop at it again. HCL reports
+                    // the token after it.
                     self.read();
                     let at = self.peek();
                     self.error(
@@ -284,6 +290,8 @@ impl Json<'_> {
     fn number(&mut self) -> Option<NodeKind> {
         let token = self.read();
         let text = &self.text[token.start..token.end];
+        // The grammar of JSON is stricter than that of the language, so both must accept the
+        // number.
         let detail = match (
             serde_json::from_str::<serde_json::Number>(text),
             super::super::number_value(text),
@@ -299,6 +307,7 @@ impl Json<'_> {
     fn string(&mut self) -> Option<Arc<str>> {
         let token = self.read();
         match serde_json::from_str::<String>(&self.text[token.start..token.end]) {
+            // Normalized, because native strings are and both must compare equal.
             Ok(text) => Some(super::super::parser::normal(&text).into()),
             Err(_) => {
                 self.error(

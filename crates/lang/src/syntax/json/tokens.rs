@@ -62,6 +62,7 @@ impl Json<'_> {
                 start,
                 end: self.string_end(start),
             },
+            // Takes more characters than a number can have, so that a wrong number is one token.
             Some(b'-' | b'+' | b'.' | b'0'..=b'9') => run(Tok::Number, |b| {
                 matches!(b, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')
             }),
@@ -86,6 +87,7 @@ impl Json<'_> {
             match b {
                 b'\\' => escaping = !escaping,
                 b'"' if !escaping => return at + 1,
+                // A raw control character is invalid in JSON; the literal then fails to decode.
                 b if *b < 32 => return at,
                 _ => escaping = false,
             }
@@ -107,6 +109,7 @@ impl Json<'_> {
 
     /// Skips past the closing bracket of the current value, starting at a token just read.
     pub(super) fn skip(&mut self, mut token: Token, open: Tok, close: Tok) {
+        // Like HCL, this also stops at the end of the first nested value.
         let mut depth = 1;
         loop {
             if token.kind == open {
