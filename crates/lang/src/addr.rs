@@ -47,6 +47,7 @@ pub fn quote(text: &str) -> String {
             '\t' => out.push_str("\\t"),
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
+            // `${` and `%{` would begin a template in a quoted string.
             '$' | '%' if chars.peek() == Some(&'{') => {
                 out.push(c);
                 out.push(c);
@@ -349,6 +350,8 @@ impl Target {
     /// Returns true if the instance lies in the target.
     pub fn contains(&self, instance: &AbsInstance) -> bool {
         let inside = |prefix: &ModuleInstance, exact: bool| {
+            // A resource lies in exactly this module, and a module target includes modules below
+            // it.
             (if exact {
                 instance.module.0.len() == prefix.0.len()
             } else {

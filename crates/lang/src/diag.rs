@@ -198,6 +198,7 @@ impl Diagnostic {
     pub fn hiding(mut self, secret: bool) -> Self {
         match self.hidden.take_if(|_| secret).map(|hidden| *hidden) {
             Some(Hidden::Unsaid) => {
+                // The phrase stands alone here, so it becomes a sentence.
                 self.detail = format!("{}{}.", UNSAID[..1].to_uppercase(), &UNSAID[1..])
             }
             Some(Hidden::Text(text)) => self.detail = text,

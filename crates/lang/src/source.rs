@@ -118,6 +118,8 @@ impl SourceFile {
         let start = self.lines[line] as usize;
         let before = self
             .text
+            // A span may end inside a character, because places in JSON strings shift after
+            // escapes.
             .get(start..floor_boundary(&self.text, byte as usize))
             .unwrap_or("");
         // Avoids grapheme segmentation of long ASCII lines, where each byte is one column.
@@ -196,6 +198,7 @@ impl SourceMap {
 
     fn put(&self, file: SourceFile) -> FileId {
         let file = Arc::new(file);
+        // The list only grows, so a panic of another thread cannot leave it half changed.
         let mut files = self
             .files
             .write()

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 /// Sensitive, ephemeral and unknown values are replaced by a note.
 #[must_use]
 pub fn written(value: &Value, indent: usize) -> String {
+    // Marks come first, so that a secret is not even shown to be null or unknown.
     if value.has_mark(&cty::Mark::Sensitive) {
         return "(sensitive value)".to_owned();
     }
@@ -97,6 +98,7 @@ fn heredoc(text: &str, indent: usize) -> String {
         end.push('_');
     }
     let margin = " ".repeat(indent);
+    // `<<-` removes the indentation that aligns the lines with the value around them.
     let operator = if indent > 0 { "<<-" } else { "<<" };
     let mut out = format!("{operator}{end}");
     for line in text.split('\n') {

@@ -199,6 +199,7 @@ impl FromStr for AbsInstance {
     fn from_str(text: &str) -> Result<Self, AddrError> {
         match text.parse()? {
             Target::Instance(i) => Ok(i),
+            // Without a key, the address names the only instance of the resource.
             Target::Resource(r) => Ok(r.instance(InstanceKey::None)),
             Target::Module(_) => Err(AddrError {
                 text: text.to_owned(),

@@ -30,6 +30,7 @@ const BUILTIN_NAMESPACE: &str = "builtin";
 impl ProviderSource {
     /// Provider that a local name implies without an entry in `required_providers`.
     pub fn implied(local_name: &str) -> ProviderSource {
+        // The built-in provider has this name.
         if local_name == "terraform" {
             return ProviderSource {
                 host: Some(BUILTIN_HOST.into()),

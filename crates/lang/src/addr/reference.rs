@@ -88,6 +88,7 @@ impl Reference {
             "data" => prefixed(traversal, Mode::Data, "the data source type and the resource name"),
             "ephemeral" => prefixed(traversal, Mode::Ephemeral, "the ephemeral resource type and its name"),
             "resource" => prefixed(traversal, Mode::Managed, "the resource type and the resource name"),
+            // OpenTofu reserves these names for future features.
             root @ ("template" | "lazy" | "arg") => Err(Diagnostic::error(
                 "Reserved symbol name",
                 format!("The symbol name \"{root}\" is reserved. To mean a resource type of this name, write \"resource.{root}\"."),

@@ -116,12 +116,14 @@ impl Body {
     /// Returns the body without these arguments and blocks.
     #[must_use]
     pub fn without(&self, schema: &BodySchema) -> Body {
+        // Errors are dropped, because reading these items elsewhere reports them.
         self.take(schema, &mut Diagnostics::new()).1
     }
 
     /// Place of errors about items missing from the body.
     pub fn missing_span(&self) -> Span {
         match &self.0 {
+            // Same places as in HCL, since diagnostics are compared with those of the reference.
             Kind::Native { body, .. } => body.span.at_start(),
             Kind::Json { node, .. } => match node.kind {
                 NodeKind::Object(_) => node.close_span(),
@@ -157,6 +159,7 @@ impl Body {
     pub fn partial_content(&self, schema: &BodySchema) -> (Content, Body, Diagnostics) {
         let mut diags = Diagnostics::new();
         let (content, rest) = self.take(schema, &mut diags);
+        // Checked here and not in `take`, so that either of two merged bodies may define it.
         for (name, required) in &schema.attributes {
             if *required && !content.attributes.contains_key(name) {
                 diags.error(

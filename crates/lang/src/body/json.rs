@@ -19,6 +19,7 @@ pub(super) fn take_json(
 ) -> Body {
     let mut hidden_now = (**hidden).clone();
     for property in deep_properties(node, None, diags) {
+        // Hidden names were taken by an earlier reader of the same node.
         let name = &property.name;
         if hidden.contains(name) {
             continue;
@@ -102,6 +103,7 @@ fn unpack(
         return;
     }
     let bodies: Vec<&Arc<Node>> = match &node.kind {
+        // `null` stands for no blocks.
         NodeKind::Null => return,
         NodeKind::Object(_) => vec![node],
         NodeKind::Array(items) => items.iter().collect(),
@@ -144,6 +146,7 @@ pub(super) fn deep_properties<'a>(
     };
     let mut out = Vec::new();
     match &node.kind {
+        // The parser has already reported an invalid node.
         NodeKind::Null | NodeKind::Invalid => {}
         NodeKind::Object(properties) => out.extend(properties),
         NodeKind::Array(items) => {

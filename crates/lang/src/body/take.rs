@@ -24,6 +24,7 @@ impl Body {
                 hidden_attributes,
                 hidden_blocks,
             } => {
+                // Like HCL, this reports only the first block.
                 if let Some(block) = body
                     .blocks
                     .iter()
@@ -180,6 +181,7 @@ fn take_over(
     let (base_content, base_rest) = base.take(schema, diags);
     let (over_content, over_rest) = over.take(schema, diags);
     content.attributes = base_content.attributes;
+    // A replaced argument keeps its position in the order.
     for (name, attribute) in over_content.attributes {
         content.attributes.insert(name, attribute);
     }

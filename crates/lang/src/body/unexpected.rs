@@ -114,6 +114,7 @@ fn unsupported_argument(
     schema: &BodySchema,
     content: &Content,
 ) -> Diagnostic {
+    // An argument that is already set is no likely correction.
     let unused = schema
         .attributes
         .iter()
@@ -155,6 +156,7 @@ pub(crate) fn suggest(given: &str, names: Vec<Arc<str>>) -> String {
         .map(|n| (distance(given, n), n))
         .min_by_key(|(d, _)| *d);
     match best {
+        // At most two edits, and fewer than the name is long, or else any short name would match.
         Some((distance, name)) if distance < 3 && distance < given.chars().count() => {
             format!(" Did you mean \"{name}\"?")
         }

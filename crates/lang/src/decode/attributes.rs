@@ -28,6 +28,7 @@ impl Decoder<'_> {
             diags.append(found);
             value
         };
+        // Elements of a marked `for_each` are bound without its marks; the arguments get them here.
         let value = value.with_marks(&self.place.marks);
         let context = given.name_span.to(given.expr.span);
         converted(name, schema, &value, given.expr.span, context, diags)
@@ -83,6 +84,7 @@ fn converted(
         Err(error) => {
             let detail = format!("Inappropriate value for attribute {name:?}: {error}.");
             diags.push(Diagnostic::error(INCORRECT, detail).at(at).within(context));
+            // Unknown instead of null, so that later checks add no follow-up errors.
             Value::unknown(schema.implied_type())
         }
     }

@@ -41,6 +41,7 @@ impl Decoder<'_> {
             if unknown {
                 return;
             }
+            // A single block that may not exist is decoded with unknown arguments instead.
             unknown = found.place.unknown && !single;
             // A surplus block, or a body whose key is missing, is not decoded either.
             let value =
@@ -68,6 +69,7 @@ impl Decoder<'_> {
             return self.single(name, schema, items, diags);
         }
         if unknown {
+            // The number of blocks is not known yet, so the limits cannot be checked.
             return Value::unknown(wrapped_type(schema));
         }
         match schema.nesting {
@@ -142,6 +144,7 @@ fn wrapped_type(schema: &NestedBlock) -> cty::Type {
     let inner = schema.block.implied_type();
     match schema.nesting {
         Nesting::Set => cty::Type::set(inner),
+        // Elements with dynamic parts may differ in type, so they form a tuple or an object.
         _ if inner.has_dynamic() => cty::Type::Dynamic,
         Nesting::Map => cty::Type::map(inner),
         _ => cty::Type::list(inner),

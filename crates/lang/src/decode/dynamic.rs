@@ -64,6 +64,7 @@ impl Decoder<'_> {
                     place: self.place.inside(self.place.scope),
                 };
                 visit(found, diags);
+            // A schema may have a block type named `dynamic`, which is then an ordinary block.
             } else if is_dynamic(block, name) && !self.schema.blocks.contains_key("dynamic") {
                 self.expand(block, name, labels, diags, visit);
             }

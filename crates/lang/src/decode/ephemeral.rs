@@ -11,6 +11,7 @@ use crate::diag::{Diagnostic, Diagnostics};
 /// and ephemeral resources, which may contain them anywhere.
 pub fn refuse_ephemeral(value: &Value, schema: &Block, body: &Body) -> Diagnostics {
     let mut diags = Diagnostics::new();
+    // Most values have no such mark, and the search for paths visits all of a value.
     if !value.contains_mark(&Mark::Ephemeral) {
         return diags;
     }
@@ -34,6 +35,7 @@ pub fn refuse_ephemeral(value: &Value, schema: &Block, body: &Body) -> Diagnosti
 fn owner(schema: &Block, path: &Path) -> (bool, Path) {
     let mut at = path.clone();
     loop {
+        // Marks may lie deeper than the schema goes, inside the value of one attribute.
         if let Some(attribute) = schema.attribute_at(&at) {
             return (attribute.write_only, at);
         }

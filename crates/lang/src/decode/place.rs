@@ -24,6 +24,7 @@ fn follow(body: &Body, steps: &[PathStep]) -> Span {
     }
     // Blocks of a map have a label; others are found by index.
     for labels in [&[][..], &["key"][..]] {
+        // Labels that do not match give no block, so one of both schemas finds nothing.
         let (content, _, _) = body.partial_content(&BodySchema::new().block(name, labels));
         let mut blocks = content.blocks_of(name);
         let found = match (labels, rest.first()) {

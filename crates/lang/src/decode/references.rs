@@ -129,6 +129,7 @@ fn each_expression(
     } else {
         Default::default()
     };
+    // Errors are ignored here, because decoding reports them.
     let (content, _, _) = body.partial_content(&shape::body_schema(schema, &as_blocks));
     if !matches!(made, Made::None) {
         content
@@ -148,6 +149,7 @@ fn each_expression(
         let (inner, inner_lenient) = match schema.blocks.get(&*name) {
             Some(nested) => (&nested.block, lenient),
             None => {
+                // Not a block type: an argument that the body writes as blocks.
                 let element = schema
                     .attributes
                     .get(&*name)
@@ -182,6 +184,7 @@ fn each_of_dynamic(
     let iterator = iterator.unwrap_or_else(|| name.clone());
     let mut inside = bound.to_vec();
     inside.push(iterator.clone());
+    // The iterator is bound in the labels and the content, but not in its own for_each.
     if let Some(each) = content.attribute("for_each") {
         visit(&each.expr, bound);
     }
@@ -192,6 +195,7 @@ fn each_of_dynamic(
         let mut content_of =
             |made: Made<'_>| each_expression(&block.body, schema, lenient, made, &inside, visit);
         match made {
+            // Visited once per block, because a nested for_each may use the iterator.
             Made::In(scope) => match rounds(&content, scope) {
                 rounds if rounds.is_empty() => content_of(Made::None),
                 rounds => rounds.into_iter().for_each(|item| {

@@ -15,6 +15,7 @@ pub fn traversal_fault(schema: &Block, steps: &[Step]) -> Option<Diagnostic> {
         return Some(Diagnostic::error("Invalid index operation", detail).at(step.span));
     };
     if let Some(attribute) = schema.attributes.get(&**name) {
+        // Only the type matters, so an unknown value of it stands in for the object's.
         let (_, diags) = follow(
             Value::unknown(attribute.implied_type()),
             rest,

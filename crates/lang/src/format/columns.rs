@@ -78,6 +78,7 @@ fn indent(tokens: &mut [Token<'_>], lines: &[Line]) {
             continue;
         };
         if first.kind == Kind::Newline {
+            // A blank line gets no indentation.
             tokens[line.lead.start].spaces = 0;
             continue;
         }

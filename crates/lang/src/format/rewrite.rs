@@ -67,6 +67,7 @@ fn expression(tokens: &[Token<'_>], name: Span) -> (usize, usize) {
     }
     let (mut to, mut depth) = (from, 0);
     while let Some(token) = tokens.get(to) {
+        // A closing brace at this depth belongs to a block on a single line.
         let over = token.ends_line() || matches!(token.kind, Kind::Eof | Kind::CBrace);
         if depth == 0 && over {
             break;
@@ -115,6 +116,7 @@ fn unwrapped<'t>(tokens: &[Token<'t>]) -> Option<Vec<Token<'t>>> {
     {
         return None;
     }
+    // Strings inside the interpolation may contain sequences of their own.
     let mut quotes = 0;
     for token in inside {
         match token.kind {
