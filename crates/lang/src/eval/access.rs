@@ -90,6 +90,7 @@ pub fn index(collection: &Value, key: &Value) -> Result<Value, Diagnostic> {
     if key.is_null() {
         return refuse("Can't use a null value as an indexing key.".to_owned());
     }
+    // The type of one side is not known yet, so the access may still be valid.
     if key.ty().is_dynamic() || collection.ty().is_dynamic() {
         return Ok(Value::dynamic().with_marks(collection.marks()));
     }
@@ -121,6 +122,7 @@ fn element(collection: &Value, key: &Value) -> Result<Value, Diagnostic> {
     let (has, _) = collection.has_index(&key).unmark();
     match has.as_bool() {
         None => {
+            // The key or the collection is unknown, so the element may still exist.
             let unknown = ty
                 .element_type()
                 .map_or_else(Value::dynamic, |e| Value::unknown(e.clone()));
@@ -149,6 +151,7 @@ fn missing(collection: &Value, key: &Value) -> String {
     if number.is_negative() {
         return format!("{NO_SUCH}: a negative number is not a valid index for a sequence.");
     }
+    // Messages do not tell the length of a marked collection.
     match collection.length() {
         Some(length) if length.is_known() && !length.is_marked() => {
             if length.as_number().is_some_and(cty::Number::is_zero) {
@@ -164,6 +167,7 @@ fn missing(collection: &Value, key: &Value) -> String {
 }
 
 fn object_attribute(object: &Value, key: &Value) -> Result<Value, Diagnostic> {
+    // The conversion turns numbers into text, so their type must be checked before it.
     let was_number = *key.ty() == Type::Number;
     let key = cty::convert(key, &Type::String).map_err(|e| {
         Diagnostic::error(

@@ -126,6 +126,7 @@ fn decided(op: BinaryOp, left: &Value, right: &Value, left_failed: bool) -> Opti
     let left_says = truth(left);
     let right_says = truth(right);
     match (left.is_known(), right.is_known()) {
+        // The left side may still decide, and then errors of the right side do not count.
         (false, false) => (!left_failed).then(|| (Value::unknown_bool(), Side::Left)),
         _ if left_says == Some(settles) => Some((Value::bool(settles), Side::Left)),
         _ if right_says == Some(settles) => Some((Value::bool(settles), Side::Right)),

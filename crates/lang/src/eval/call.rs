@@ -25,6 +25,7 @@ pub(super) struct Argument<'a> {
 
 impl Argument<'_> {
     pub(super) fn place(&self) -> Span {
+        // An expanded element has no expression of its own, so errors point at the whole argument.
         if self.value.is_some() {
             self.expr.span
         } else {
@@ -39,6 +40,7 @@ impl Env<'_> {
             return (Value::dynamic(), fault.at(whole).into());
         }
         // `try` and `can` take expressions, so they come before the function table.
+        // Built-in functions also have names with the namespace `core::`.
         let name = call.name.strip_prefix("core::").unwrap_or(&call.name);
         match name {
             "try" => return self.attempt(call, whole),
@@ -78,6 +80,7 @@ impl Env<'_> {
         match self.run(&function, &values) {
             Ok(value) => (value, diags),
             Err(error) => {
+                // The message may quote arguments, so it is hidden if one of them is sensitive.
                 diags.push(blame(
                     call,
                     &function,
@@ -236,6 +239,7 @@ impl Env<'_> {
                 // type.
                 return (Value::dynamic(), Diagnostics::new());
             }
+            // Failures of the arguments before this one were expected.
             return (value, Diagnostics::new());
         }
         reasons.push_str("\nAt least one expression must produce a successful result");

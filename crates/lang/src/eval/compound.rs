@@ -16,10 +16,13 @@ impl Env<'_> {
         let mut known = true;
         for item in items {
             let key = self.key(item, &mut diags);
+            // Evaluated even after an error of the key, to report both.
             let (value, value_diags) = self.value(&item.value);
             diags.append(value_diags);
             match key {
                 Some(key) => {
+                    // Names of attributes have no marks, so the whole object gets those of its
+                    // keys.
                     marks.extend(key.marks());
                     match key.as_arc_str() {
                         Some(name) => {
@@ -42,6 +45,7 @@ impl Env<'_> {
         if let Some(name) = &item.name {
             return Some(Value::string(name));
         }
+        // The text may be meant as a reference or as a name with dots, so HCL rejects it.
         if let ExprKind::Traversal(traversal) = &item.key.kind
             && !traversal.steps.is_empty()
         {

@@ -52,6 +52,7 @@ impl Env<'_> {
         let (other_value, other_marks) = other_value.unmark();
         marks.extend(&then_marks);
         marks.extend(&other_marks);
+        // While the choice is open, errors of an arm may not matter, so they are dropped.
         if !cond_value.is_known() {
             return (undecided(&then_value, &other_value, ty, &marks), diags);
         }
@@ -107,6 +108,7 @@ struct Common {
 /// Dynamic while the type of an arm is unknown; `None` if the arms are incompatible.
 fn common_type(then: &Value, other: &Value) -> Option<Common> {
     let retyped = |ty: &Type| (!ty.is_dynamic()).then(|| Conversion::To(ty.clone()));
+    // A null without a type takes the type of the other arm.
     if untyped_null(then) {
         return Some(Common {
             ty: other.ty().clone(),

@@ -107,6 +107,7 @@ impl<'e> Env<'e> {
     }
 
     fn traversal(&self, traversal: &Traversal) -> Outcome {
+        // Names bound by `for` shadow those of the scope.
         if let Some(value) = self.names.and_then(|names| names.find(&traversal.root)) {
             return super::access::follow(value.clone(), &traversal.steps, Diagnostics::new());
         }

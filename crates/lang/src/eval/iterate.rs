@@ -79,6 +79,7 @@ impl Env<'_> {
             if bad {
                 return (Value::dynamic(), diags);
             }
+            // No element is filtered now, so the marks of the filter come from this evaluation.
             if !collection.is_known() {
                 marks.extend(result.marks());
             }
@@ -130,6 +131,7 @@ impl Env<'_> {
                 names: Some(&names),
                 ..*self
             };
+            // Only the first faulty filter is reported: after it, `known` is false.
             match env.filter(each, whole, known, marks, diags) {
                 Filter::Take => {}
                 Filter::Leave => continue,
@@ -226,6 +228,7 @@ impl Env<'_> {
             }
             return Filter::Unsettled;
         }
+        // The result depends on the filter even where it excludes an element.
         marks.extend(include.marks());
         match cty::convert(&include, &Type::Bool) {
             Ok(include) => match include.as_bool() {
@@ -271,6 +274,7 @@ impl Env<'_> {
             fault("Key expression in 'for' expression must not produce a null value.".into());
             return None;
         }
+        // Names of attributes have no marks, so the whole object gets those of its keys.
         marks.extend(key.marks());
         if !key.is_known() {
             return None;

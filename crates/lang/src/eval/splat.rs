@@ -59,6 +59,7 @@ impl Env<'_> {
             }
             .value(&splat.each);
             bad |= more.has_errors();
+            // The elements lost the marks of the collection, so messages must be hidden here.
             diags.append_hiding(more, marks.hide());
             values.push(value);
         }
@@ -67,6 +68,7 @@ impl Env<'_> {
             return (Value::dynamic().with_marks(&marks), diags);
         }
         if bad {
+            // The type does not depend on the failed element, so later checks can use it.
             let (ty, _) = self.splat_type(splat, source.ty());
             return (Value::unknown(ty).with_marks(&marks), diags);
         }

@@ -55,6 +55,7 @@ impl Env<'_> {
             }
             match cty::convert(&value, &Type::String) {
                 Ok(piece) => {
+                    // Text after an unknown part is not needed: only the known prefix is kept.
                     if known && !diags.has_errors() {
                         let piece = piece.as_str().unwrap_or_default();
                         if let Some(fault) = self.too_long(text.len() + piece.len()) {
