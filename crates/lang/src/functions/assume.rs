@@ -9,6 +9,7 @@ type Refine = fn(&[Value], RefinementBuilder) -> Result<RefinementBuilder, CallE
 
 /// Function with an assumption about a value of `constraint`; further parameters give its terms.
 fn promise(constraint: Type, more: &[(&str, Type)], refine: Refine) -> Function {
+    // An unknown value is the main case: the assumption then becomes a refinement of it.
     let mut params = vec![
         Param::new("value", constraint.clone())
             .null()
@@ -130,6 +131,7 @@ pub(super) fn equal() -> Function {
                     format!("actual value type {got} does not match assumed value type {want}"),
                 )
             })?;
+            // An unknown comparison is accepted, because the assumption may hold.
             if converted.equals(expected).as_bool() == Some(false) {
                 return Err(CallError::arg(
                     0,

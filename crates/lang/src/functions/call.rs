@@ -318,6 +318,7 @@ impl Function {
             (self.run)(&bare, &ty, host)?
         };
         let result = result.with_marks(&marks);
+        // An unknown value of dynamic type cannot have refinements.
         let refinable = self.not_null && (result.is_known() || !result.ty().is_dynamic());
         Ok(if refinable && !result.is_known() {
             result.refine_not_null()

@@ -36,6 +36,7 @@ fn str_param() -> Param {
 }
 
 fn from_base64(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
+    // Go's decoder ignores line breaks.
     let plain: String = text.chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
     LENIENT.decode(plain)
 }

@@ -97,6 +97,7 @@ fn decode(content: &str) -> Result<Value, CallError> {
     let mut members = BTreeMap::new();
     let nothing = Bindings::new(BTreeMap::new());
     for (name, attribute) in attributes {
+        // Checked before evaluation, because that would find the built-in functions.
         if let Some(call) = attribute.expr.calls().first() {
             return Err(failed(&format!(
                 "function calls are not allowed here, not even {}",
@@ -171,6 +172,7 @@ fn assignments(items: Vec<(String, String)>, depth: usize) -> String {
             .map(|(name, _)| name.chars().count())
             .max()
             .unwrap_or(0);
+        // A value of several lines stands alone and is not aligned.
         for (name, value) in &items[at..at + run.max(1)] {
             let pad = width.saturating_sub(name.chars().count());
             out.push_str(&format!(

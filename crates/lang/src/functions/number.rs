@@ -103,6 +103,7 @@ pub(super) fn log() -> Function {
         Param::new("base", Type::Number),
     ];
     Function::new(params, Type::Number, |a, _, _| {
+        // As in the reference, the quotient of two logarithms.
         from_float(float(a, 0)?.ln() / float(a, 1)?.ln())
     })
     .not_null()
@@ -262,6 +263,7 @@ fn parse_whole(text: &str, base: u32) -> Option<Value> {
         let digit = match c {
             b'0'..=b'9' => u32::from(c - b'0'),
             b'a'..=b'z' => u32::from(c - b'a') + 10,
+            // As in Go, letter case matters only for bases above 36.
             b'A'..=b'Z' if base <= 36 => u32::from(c - b'A') + 10,
             b'A'..=b'Z' => u32::from(c - b'A') + 36,
             _ => return None,

@@ -40,6 +40,7 @@ pub(super) fn rsadecrypt() -> Function {
         Param::new("privatekey", Type::String),
     ];
     Function::new(params, Type::String, |args, _, _| {
+        // Go's decoder ignores line breaks.
         let encoded: String = text(args, 0)?
             .chars()
             .filter(|c| !matches!(c, '\r' | '\n'))
@@ -67,6 +68,7 @@ fn key(pem: &str) -> Result<Key, KeyError> {
     let _ = begin;
     let (kind, rest) = rest.split_once("-----").ok_or(KeyError::NotFound)?;
     let (body, _) = rest.split_once("-----END").ok_or(KeyError::NotFound)?;
+    // Older keys name their encryption in a header line of the body.
     if body.contains("ENCRYPTED") || kind.contains("ENCRYPTED") {
         return Err(KeyError::Encrypted);
     }
@@ -75,6 +77,7 @@ fn key(pem: &str) -> Result<Key, KeyError> {
     match kind {
         "RSA PRIVATE KEY" => pkcs1(&der).ok_or(KeyError::NotAsn1),
         "PRIVATE KEY" => {
+            // PKCS #8: version, algorithm, then the PKCS #1 key as an octet string.
             let mut outer = Der(&der);
             let mut inside = Der(outer.take(0x30).ok_or(KeyError::NotAsn1)?);
             inside.take(0x02).ok_or(KeyError::NotAsn1)?;
@@ -87,6 +90,7 @@ fn key(pem: &str) -> Result<Key, KeyError> {
 
 fn pkcs1(der: &[u8]) -> Option<Key> {
     let mut outer = Der(der);
+    // Version, modulus, public exponent, private exponent; the primes after them are not needed.
     let mut inside = Der(outer.take(0x30)?);
     inside.take(0x02)?;
     let modulus = UBig::from_be_bytes(inside.take(0x02)?);
@@ -107,6 +111,7 @@ impl<'a> Der<'a> {
         let (&found, rest) = self.0.split_first()?;
         let (&first, mut rest) = rest.split_first()?;
         let mut length = usize::from(first);
+        // With the high bit set, the low bits count the bytes of the length.
         if first & 0x80 != 0 {
             let count = usize::from(first & 0x7F);
             if count == 0 || count > 4 || rest.len() < count {
@@ -134,6 +139,7 @@ fn decrypt(key: &Key, cipher: &[u8]) -> Option<Vec<u8>> {
         return None;
     }
     let bytes = power(&number, &key.exponent, &key.modulus).to_be_bytes();
+    // The number has no leading zeros, but the block has a fixed length.
     let mut block = vec![0u8; length.checked_sub(bytes.len())?];
     block.extend_from_slice(&bytes);
     if block.len() < 11 || block[0] != 0 || block[1] != 2 {
@@ -144,6 +150,7 @@ fn decrypt(key: &Key, cipher: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn power(base: &UBig, exponent: &UBig, modulus: &UBig) -> UBig {
+    // Square and multiply, from the highest bit on.
     let mut result = UBig::ONE;
     for byte in exponent.to_be_bytes().iter() {
         for bit in (0..8).rev() {

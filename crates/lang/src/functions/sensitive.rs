@@ -28,6 +28,7 @@ pub(super) fn sensitive() -> Function {
 
 pub(super) fn nonsensitive() -> Function {
     same_type(|value| {
+        // Only the mark of the value itself: sensitive parts inside it stay sensitive.
         let (bare, marks) = value.clone().unmark();
         bare.with_marks(&marks.without(&Mark::Sensitive))
     })
@@ -35,6 +36,7 @@ pub(super) fn nonsensitive() -> Function {
 
 pub(super) fn issensitive() -> Function {
     Function::new(everything(), Type::Bool, |args, _, _| {
+        // The marks of an unknown value are not final.
         Ok(if args[0].is_known() {
             args[0].has_mark(&Mark::Sensitive).into()
         } else {

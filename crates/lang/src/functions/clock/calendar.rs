@@ -39,11 +39,14 @@ pub(super) fn days_in(year: i64, month: u32) -> u32 {
 
 /// Days since 1970-01-01 of a civil date.
 pub(super) fn days_from_civil(year: i64, month: u32, day: u32) -> i64 {
+    // The year starts in March here, so that a leap day is its last day.
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
     let of_era = year.rem_euclid(400);
     let shifted = (i64::from(month) + 9) % 12;
+    // From March on, the lengths of the months repeat: 153 days in five months.
     let of_year = (153 * shifted + 2) / 5 + i64::from(day) - 1;
+    // 1970-01-01 is 719,468 days after 0000-03-01.
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 

@@ -30,6 +30,7 @@ pub fn duration(text: &str) -> Result<i128, DurationError> {
         Some(b'+') => (false, &text[1..]),
         _ => (false, text),
     };
+    // Zero is the only duration without a unit.
     if rest == "0" {
         return Ok(0);
     }
@@ -49,6 +50,7 @@ pub fn duration(text: &str) -> Result<i128, DurationError> {
         rest = &rest[whole..];
         if let Some(fraction) = rest.strip_prefix('.') {
             let count = fraction.bytes().take_while(u8::is_ascii_digit).count();
+            // For every unit, 18 digits are more precise than a nanosecond.
             for digit in fraction.bytes().take(count.min(18)) {
                 value = value
                     .checked_mul(10)
@@ -67,6 +69,7 @@ pub fn duration(text: &str) -> Result<i128, DurationError> {
             .unwrap_or(rest.len());
         let unit: i128 = match &rest[..unit_len] {
             "ns" => 1,
+            // Unicode has two characters for micro, and Go accepts both.
             "us" | "µs" | "μs" => 1_000,
             "ms" => 1_000_000,
             "s" => 1_000_000_000,
@@ -86,6 +89,7 @@ pub fn duration(text: &str) -> Result<i128, DurationError> {
             .map(|v| v / scale)
             .and_then(|v| total.checked_add(v))
             .ok_or_else(bad)?;
+        // The reference counts nanoseconds in 64 bits.
         if total > i128::from(i64::MAX) {
             return Err(bad());
         }

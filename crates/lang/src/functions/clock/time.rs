@@ -275,6 +275,7 @@ impl Moment {
                 _ => return bad("day of week must either be \"EEE\" or \"EEEE\""),
             },
             'h' => plain_or_two(out, p.hour, "24-hour must either be \"h\" or \"hh\"")?,
+            // Hours 0 and 12 are both written as 12.
             'H' => plain_or_two(
                 out,
                 (p.hour + 11) % 12 + 1,
@@ -316,6 +317,7 @@ impl Moment {
 
 /// Copies a quoted literal that starts at `from`; returns the position after it.
 fn literal(chars: &[char], from: usize, out: &mut String) -> Result<usize, PatternError> {
+    // Two quotes outside of a literal stand for one quote.
     if chars.get(from + 1) == Some(&'\'') {
         out.push('\'');
         return Ok(from + 2);

@@ -12,6 +12,7 @@ pub(in crate::functions) fn element() -> Function {
         |args, _| match args[0].ty() {
             Type::List(element) => Ok((**element).clone()),
             Type::Tuple(types) => {
+                // The type of a tuple's element depends on the index.
                 if !args[1].is_known() {
                     return Ok(Type::Dynamic);
                 }
@@ -57,6 +58,7 @@ pub(in crate::functions) fn one() -> Function {
         },
         |args, ty, _| {
             let list = &args[0];
+            // Unknown elements of a set may turn out equal, so its length can be unknown.
             let known = list.length().is_some_and(|l| l.is_known());
             if !known {
                 return Ok(Value::unknown(ty.clone()));
@@ -125,6 +127,7 @@ pub(in crate::functions) fn coalesce() -> Function {
                 if !arg.is_known() {
                     return Ok(Value::unknown(ty.clone()));
                 }
+                // In the reference, an empty string counts as missing too.
                 if arg.is_null() || arg.as_str() == Some("") {
                     continue;
                 }

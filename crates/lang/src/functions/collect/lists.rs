@@ -51,6 +51,7 @@ fn concat_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {
     if args.is_empty() {
         return Err(CallError::call("at least one argument is required"));
     }
+    // Lists with a common element type stay a list; all others become a tuple.
     if args.iter().all(|a| a.ty().is_list()) {
         let types: Vec<Type> = args.iter().map(|a| a.ty().clone()).collect();
         if let Some(unified) = cty::unify_unsafe(&types) {
@@ -63,6 +64,7 @@ fn concat_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {
             Type::Tuple(types) => elements.extend(types.iter().cloned()),
             Type::List(element) => match arg.len() {
                 Some(count) => elements.extend(std::iter::repeat_n((**element).clone(), count)),
+                // The elements of an unknown list are not counted yet, so the tuple type is open.
                 None => return Ok(Type::Dynamic),
             },
             other => {
@@ -126,6 +128,7 @@ struct Flat {
 impl Flat {
     fn add(&mut self, list: &Value) {
         self.marks.extend(list.marks());
+        // A set with unknown elements may have fewer elements once they are known.
         if !list.is_known()
             || list.ty().is_set() && !list.is_wholly_known() && list.len().is_some_and(|l| l > 1)
         {
@@ -261,6 +264,7 @@ pub(in crate::functions) fn chunklist() -> Function {
                 .map_err(|_| CallError::call("the size argument must be positive"))?;
             let inner = element_of(list.ty());
             let all = items(&list);
+            // Size 0 means one chunk with all elements.
             let size = if size == 0 { all.len().max(1) } else { size };
             let chunks = all
                 .chunks(size)
@@ -302,6 +306,7 @@ pub(in crate::functions) fn distinct() -> Function {
             }
             let mut kept: Vec<Value> = Vec::new();
             for item in items(&args[0]) {
+                // Each element is compared with the kept ones, so the work grows with their number.
                 host.take(kept.len() as u64 / 2)?;
                 if !kept.iter().any(|k| k.equals(item).as_bool() == Some(true)) {
                     kept.push(item.clone());

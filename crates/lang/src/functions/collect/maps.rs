@@ -36,6 +36,8 @@ pub(in crate::functions) fn keys() -> Function {
                 names.map(|n| Value::string(&**n)).collect::<Vec<_>>()
             };
             let value = match (map.ty(), map.as_map()) {
+                // The names are part of an object's type, so they are known even if the object is
+                // not.
                 (Type::Object(object), _) => Value::tuple(names(&mut object.attributes.keys())),
                 (_, Some(known)) => Value::list(Type::String, names(&mut known.keys())),
                 _ => Value::unknown(ty.clone()),
@@ -128,6 +130,7 @@ fn merge_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {
     }
     match first {
         None => Ok(Type::empty_object()),
+        // Arguments of one type keep it, so that maps stay a map.
         Some(first) if matching => Ok(first),
         Some(_) if !settled => Ok(Type::Dynamic),
         Some(_) => Ok(Type::object(attributes)),
@@ -236,6 +239,7 @@ pub(in crate::functions) fn zipmap() -> Function {
         let (keys, mut marks) = args[0].clone().unmark();
         let (values, value_marks) = args[1].clone().unmark();
         marks.extend(&value_marks);
+        // An unknown key leaves open which members the result has.
         if !keys.is_wholly_known() {
             return Ok(Value::unknown(ty.clone()).with_marks(&marks));
         }

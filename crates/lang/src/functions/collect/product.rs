@@ -23,6 +23,7 @@ fn product_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {
     for (index, arg) in args.iter().enumerate() {
         elements.push(match arg.ty() {
             Type::Set(element) => {
+                // A set has no order, so the product has none either.
                 ordered = false;
                 (**element).clone()
             }
@@ -50,6 +51,7 @@ fn product(args: &[Value], ty: &Type, host: Host<'_>) -> Result<Value, CallError
         marks.extend(&own);
         sides.push(arg);
     }
+    // A set with unknown elements can have an unknown length.
     let settled = |v: &Value| v.is_known() && v.length().is_some_and(|l| l.is_known());
     if !sides.iter().all(settled) {
         return Ok(unknown_product(&sides, ty).with_marks(&marks));
@@ -105,6 +107,7 @@ fn unknown_product(sides: &[Value], ty: &Type) -> Value {
             _ => return unknown,
         }
     }
+    // One empty side makes the product empty.
     if most == 0 {
         unknown.refine().not_null().length(0).finish()
     } else {

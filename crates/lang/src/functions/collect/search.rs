@@ -25,6 +25,7 @@ pub(in crate::functions) fn length() -> Function {
                 Type::String => match value.as_str() {
                     Some(text) => Value::number(plain::length(text)),
                     None => {
+                        // The known prefix gives a lower bound.
                         let least = plain::length(value.range().string_prefix());
                         Value::unknown(Type::Number)
                             .refine()
@@ -100,6 +101,7 @@ pub(in crate::functions) fn alltrue() -> Function {
         Type::Bool,
         |args, _, _| {
             for item in items(&args[0]) {
+                // As in the reference, an unknown element decides before a later false one.
                 if !item.is_known() {
                     return Ok(Value::unknown(Type::Bool));
                 }
@@ -174,6 +176,7 @@ pub(in crate::functions) fn matchkeys() -> Function {
                             break;
                         }
                         Some(false) => {}
+                        // The reference gives an empty list here, not an unknown one.
                         None => return Ok(Value::list(element, Vec::new())),
                     }
                 }

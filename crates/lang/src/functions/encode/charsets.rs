@@ -158,6 +158,7 @@ impl Charset {
                 .iter()
                 .map(|&b| self.char_of(b))
                 .collect::<Option<_>>()?,
+            // The decoder turns unassigned bytes into control characters instead of failing.
             Charset::Other(encoding) => encoding
                 .decode_without_bom_handling_and_without_replacement(bytes)
                 .filter(|text| !encoding.is_single_byte() || !text.contains(is_filler))?

@@ -55,6 +55,7 @@ pub(in crate::functions) fn jsondecode() -> Function {
 }
 
 fn decode(text: &str) -> Result<Value, CallError> {
+    // Go accepts unpaired surrogates in JSON, and the decoder used here does not.
     let text = surrogates(text);
     if let Some(key) = denormal_key(&text) {
         return Err(CallError::call(format!("unsupported attribute {key:?}")));
@@ -85,6 +86,7 @@ fn surrogates(text: &str) -> Cow<'_, str> {
                 continue;
             }
             (Some(_), _) => 6,
+            // Another escape, such as `\\`, whose second character must not start a new one.
             (None, _) => 1 + text[escape + 1..].chars().next().map_or(0, char::len_utf8),
         };
         out.push_str(&text[escape..escape + width]);
@@ -97,6 +99,7 @@ fn surrogates(text: &str) -> Cow<'_, str> {
 /// Finds a key that is not in normalization form C: the value would have an attribute that its type
 /// lacks.
 fn denormal_key(text: &str) -> Option<String> {
+    // ASCII text is in normalization form C, unless an escape stands for another character.
     if text.is_ascii() && !text.contains("\\u") {
         return None;
     }
@@ -112,6 +115,7 @@ fn denormal_key(text: &str) -> Option<String> {
         }
         let quoted = rest.get(open..=end)?;
         rest = &rest[end + 1..];
+        // Only a string before a colon is a key.
         if rest
             .trim_start_matches([' ', '\t', '\r', '\n'])
             .starts_with(':')

@@ -36,6 +36,7 @@ pub(crate) fn rows(text: &str) -> Result<Vec<Vec<String>>, RowError> {
         }
         let start = lines.number;
         let row = record(line, &mut lines)?;
+        // The first row sets the number of fields.
         if *want.get_or_insert(row.len()) != row.len() {
             return Err(RowError {
                 line: start,
@@ -116,6 +117,7 @@ fn record(first: String, lines: &mut Lines<'_>) -> Result<Vec<String>, RowError>
                 }
                 None => {
                     field.push_str(&rest);
+                    // A quoted field may contain line breaks.
                     let next = lines.next();
                     rest = next.ok_or_else(|| lines.fault(RowFault::Quote))?;
                 }

@@ -228,6 +228,7 @@ impl<'a> Reader<'a> {
                 Node::Scalar(text, quoted) => (text, quoted),
                 _ => return Err(self.fault("only strings are allowed as mapping keys")),
             };
+            // Only a plain `<<` merges; in quotes it is an ordinary key.
             let merges =
                 (tag.is_empty() && !quoted && text == "<<") || tag == "tag:yaml.org,2002:merge";
             let key = if merges {

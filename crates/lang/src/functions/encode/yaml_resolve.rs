@@ -35,6 +35,7 @@ pub(super) fn scalar(tag: &str, text: &str, quoted: bool) -> Result<Value, Strin
                 }
             }
             Some(b'0'..=b'9' | b'+' | b'-') => {
+                // A date begins with digits too, so it is tried before the numbers.
                 if matches!(short, "" | "timestamp")
                     && let Some(moment) = timestamp(text)
                 {
@@ -78,6 +79,7 @@ fn hinted(text: &str) -> bool {
 }
 
 fn word(text: &str) -> Option<Value> {
+    // The words of YAML 1.1, which has more of them for booleans than YAML 1.2.
     Some(match text {
         "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
             true.into()

@@ -226,10 +226,12 @@ impl Writer {
             // The text has no line break at its end, so the block must not add one.
             (Some(last), _) if !breaks(last) => self.put("-"),
             (Some(_), None) => {
+                // `|` alone would drop a text that is only a line break.
                 self.put("+");
                 self.open_ended = true;
             }
             (Some(_), Some(before)) if breaks(before) => {
+                // `|` alone would drop all line breaks after the first.
                 self.put("+");
                 self.open_ended = true;
             }
@@ -277,6 +279,7 @@ impl Writer {
                         self.line();
                         self.out.push_str(&" ".repeat(indent));
                         self.column = indent;
+                        // A space at the start of a line would count as indentation.
                         if chars[at + 1] == ' ' {
                             self.put("\\");
                         }

@@ -98,6 +98,7 @@ fn walk(
             .filter(|n| matches(&pattern, &n.chars().collect::<Vec<_>>()))
             .collect()
     } else {
+        // Opened by name, so the directory need not be listed.
         vec![first.to_owned()]
     };
     for name in candidates {
@@ -175,6 +176,7 @@ fn class_end(chars: &[char], open: usize) -> Option<usize> {
     loop {
         match chars.get(at)? {
             '\\' => at += 1,
+            // A bracket at the start of a class is a member of it.
             ']' if at > first => return Some(at),
             _ => {}
         }
@@ -216,6 +218,7 @@ fn matches(pattern: &[char], name: &[char]) -> bool {
             None => {}
         }
         let Some((at, from)) = star else { return false };
+        // The last `*` takes one character more.
         star = Some((at, from + 1));
         p = at + 1;
         n = from + 1;

@@ -118,6 +118,7 @@ pub(super) fn kept(base: &Path, path: &str, place: &str) -> String {
 
 /// Path relative to its directory.
 fn within(base: &Path, place: &str) -> String {
+    // The base itself stays absolute, because an empty path names nothing.
     let inside = Path::new(place)
         .strip_prefix(base)
         .ok()

@@ -14,7 +14,9 @@ pub(crate) fn clean(path: &str) -> String {
                 Some(&last) if last != ".." => {
                     kept.pop();
                 }
+                // The parent of the root is the root.
                 _ if rooted => {}
+                // A leading `..` of a relative path cannot be removed.
                 _ => kept.push(".."),
             },
             other => kept.push(other),

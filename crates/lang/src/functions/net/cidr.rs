@@ -105,6 +105,7 @@ impl Range {
         } else {
             Address::parse(address).ok_or_else(bad)?
         };
+        // Digits only, because the number parser would accept a sign.
         if length.is_empty() || length.len() > 3 || !length.bytes().all(|b| b.is_ascii_digit()) {
             return Err(bad());
         }
@@ -157,6 +158,7 @@ impl Range {
     /// The range has no such address.
     pub(crate) fn host(&self, host: i128) -> Result<Address, CidrError> {
         let max = self.host_mask();
+        // -1 is the last address, so the distance from the end is one less.
         let number = if host < 0 {
             host.unsigned_abs() - 1
         } else {

@@ -4,6 +4,7 @@
 /// Uppercase of a code point, or itself.
 pub(crate) fn upper(c: char) -> char {
     match c as u32 {
+        // Rust writes the capitals of these Greek letters with two code points, and Go with one.
         0x1F80..=0x1F87 | 0x1F90..=0x1F97 | 0x1FA0..=0x1FA7 => {
             char::from_u32(c as u32 + 8).unwrap_or(c)
         }
@@ -14,6 +15,7 @@ pub(crate) fn upper(c: char) -> char {
 
 /// Lowercase of a code point, or itself.
 pub(crate) fn lower(c: char) -> char {
+    // Rust gives two code points here, and Go the plain letter.
     if c == '\u{130}' {
         'i'
     } else {
@@ -28,6 +30,7 @@ fn title(c: char) -> char {
         'Ǉ' | 'ǈ' | 'ǉ' => 'ǈ',
         'Ǌ' | 'ǋ' | 'ǌ' => 'ǋ',
         'Ǳ' | 'ǲ' | 'ǳ' => 'ǲ',
+        // Georgian has capitals, but does not use them at the start of a word.
         '\u{10D0}'..='\u{10FF}' => c,
         _ => upper(c),
     }

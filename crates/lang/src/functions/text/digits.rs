@@ -147,6 +147,7 @@ impl Exact {
         let (digits, shift) = if self.exponent >= 0 {
             (self.mantissa.clone() << self.exponent as usize, 0)
         } else {
+            // x / 2^n is x * 5^n / 10^n, so the digits are exact.
             let places = self.exponent.unsigned_abs();
             (
                 self.mantissa.clone() * UBig::from(5u8).pow(places),
@@ -194,6 +195,7 @@ pub(crate) fn magnitude(
 
 fn general(value: &Exact, verb: char, precision: Option<usize>, shortest: &str) -> String {
     let (decimal, mut limit) = match precision {
+        // As in Go, precision 6 decides between both notations of the shortest text.
         None => (Decimal::from_plain(shortest), 6),
         Some(count) => {
             let count = count.max(1);

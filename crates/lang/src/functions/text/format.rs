@@ -55,6 +55,7 @@ pub(in crate::functions) fn format() -> Function {
             let format = text(args, 0)?;
             if args[1..].iter().any(|a| !a.is_wholly_known()) {
                 let unknown = Value::unknown(Type::String);
+                // The text before the first verb is known in any case.
                 return Ok(match format.find('%') {
                     Some(at) if at > 0 => unknown.refine().string_prefix(&format[..at]).finish(),
                     _ => unknown,
@@ -75,6 +76,7 @@ pub(in crate::functions) fn formatlist() -> Function {
         let mut unknown = false;
         for (index, arg) in args.iter().enumerate() {
             if !spread(arg) {
+                // A value of unknown type may become a list.
                 unknown |= arg.is_dynamic_unknown();
                 continue;
             }

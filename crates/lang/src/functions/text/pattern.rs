@@ -24,6 +24,7 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
     let rewritten = rewrite(pattern)?;
     let compiled = Regex::new(&rewritten).map_err(|e| {
         let text = e.to_string();
+        // The message of the crate draws the pattern, and only its last line names the fault.
         let last = text
             .lines()
             .last()
@@ -78,6 +79,7 @@ fn rewrite(pattern: &str) -> Result<String, String> {
 fn group(chars: &[char], at: usize, out: &mut String) -> Result<usize, String> {
     let mut end = at + 2;
     if matches!(chars.get(end), Some('P' | '<')) {
+        // Named groups have the same form in RE2 and in the crate.
         out.push_str("(?");
         return Ok(end);
     }
@@ -103,6 +105,7 @@ fn repeat(chars: &[char], at: usize, out: &mut String) -> usize {
     if chars[at] == '{' {
         end += chars[at..].iter().take_while(|c| **c != '}').count();
     }
+    // A `?` after a repetition makes it lazy and is no repetition itself.
     if chars.get(end) == Some(&'?') {
         end += 1;
     }
@@ -155,6 +158,7 @@ fn escape(chars: &[char], at: usize, in_class: bool, out: &mut String) -> Result
                 out.push_str(&regex::escape(&chars[end].to_string()));
                 end += 1;
             }
+            // `\E` is optional at the end of the pattern.
             Ok((end + 2).min(chars.len()))
         }
         // The braces of `\x{e9}` and `\p{Greek}` are not literal.
@@ -171,6 +175,7 @@ fn escape(chars: &[char], at: usize, in_class: bool, out: &mut String) -> Result
             out.push(c);
             Ok(at + 2)
         }
+        // A single digit from 1 to 7 would be a back reference, which RE2 does not have.
         '0'..='7' if c == '0' || chars.get(at + 2).is_some_and(|d| ('0'..='7').contains(d)) => {
             let count = chars[at + 1..]
                 .iter()
@@ -245,6 +250,7 @@ fn class(chars: &[char], open: usize, out: &mut String) -> Result<usize, String>
                 out.push(c);
                 at += 1;
             }
+            // A hyphen at either end of a class is literal.
             '-' if first || chars.get(at + 1) == Some(&']') => {
                 out.push_str("\\-");
                 at += 1;

@@ -119,6 +119,7 @@ pub(in crate::functions) fn substr() -> Function {
     Function::new(params, Type::String, |a, _, _| {
         let (text, mut offset, count) = (text(a, 0)?, whole(a, 1)?, whole(a, 2)?);
         if offset < 0 {
+            // A negative offset counts from the end.
             offset += length(text) as i64;
         } else if count == 0 {
             return Ok("".into());
@@ -187,6 +188,7 @@ pub(in crate::functions) fn split() -> Function {
         |a, _, _| {
             let (separator, text) = (text(a, 0)?, text(a, 1)?);
             let parts: Vec<Value> = if separator.is_empty() {
+                // Without a separator, Go splits after each code point.
                 text.chars().map(|c| c.to_string().into()).collect()
             } else {
                 text.split(separator).map(Value::from).collect()
@@ -247,6 +249,7 @@ pub(in crate::functions) fn sort() -> Function {
                 };
                 words.push(word);
             }
+            // By bytes, as in Go; for UTF-8 this is the order of code points.
             words.sort_unstable();
             Ok(Value::list(
                 Type::String,

@@ -36,6 +36,7 @@ fn result_type(pattern: &str) -> Result<Type, CallError> {
 
 fn result(compiled: &Regex, found: &Captures<'_>, ty: &Type) -> Value {
     let group = |part: Option<regex::Match<'_>>| {
+        // A group that took no part in the match is null.
         part.map_or_else(|| Value::null(Type::String), |m| m.as_str().into())
     };
     match ty {

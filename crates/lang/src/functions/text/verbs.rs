@@ -142,6 +142,7 @@ impl Verb {
                 return Ok(self.padded(text.to_owned()));
             }
             if let Some(number) = value.as_number() {
+                // Positive infinity has a sign, as in Go.
                 let sign = match (number.is_negative(), number.is_infinite()) {
                     (true, _) => "-",
                     (false, true) => "+",
@@ -157,6 +158,7 @@ impl Verb {
     fn cut(&self, text: &str) -> String {
         use unicode_segmentation::UnicodeSegmentation;
         match self.precision {
+            // As in the reference, precision 0 does not truncate.
             Some(count) if count > 0 => text.graphemes(true).take(count).collect(),
             _ => text.to_owned(),
         }
@@ -190,6 +192,7 @@ impl Verb {
             text = text.to_uppercase();
         }
         let prefix = if self.sharp { prefix } else { "" };
+        // As in Go, precision 0 prints nothing for zero.
         if self.precision == Some(0) && text == "0" {
             return String::new();
         }
@@ -203,6 +206,7 @@ impl Verb {
         if self.minus {
             right = missing;
         } else if self.zero && self.precision.is_none() {
+            // With a precision, the number of digits is set, and the flag has no effect.
             zeros += missing;
         } else {
             left = missing;

@@ -21,6 +21,7 @@ impl Bits {
 
     /// Adds the lowest `count` bits of `value`, at most 32; the others are zero.
     pub(super) fn put(&mut self, value: u32, count: u32) {
+        // At most seven bits are waiting, so 32 more fit.
         self.rest |= u64::from(value) << self.filled;
         self.filled += count;
         while self.filled >= 8 {

@@ -36,6 +36,7 @@ impl Counts {
                 }
             }
         }
+        // Each block ends with this symbol exactly once.
         counts.literals[END] = 1;
         // A code without symbols cannot be encoded, so a block without copies gets one distance. It
         // counts in the sizes of both codes, like in the reference compressor.
@@ -114,9 +115,11 @@ pub(super) fn put(pieces: &[Piece], bytes: &[u8], out: &mut Bits) {
         (&own.distance, used(&counts.distances)),
     );
     let (known_cost, own_cost) = (known.cost(&counts), own.cost(&counts) + table.cost());
+    // Five bytes: the padded header, and the length twice.
     if bytes.len() <= PLAIN && (bytes.len() + 5) * 8 < known_cost.min(own_cost) {
         put_plain(bytes, false, out);
     } else if own_cost < known_cost {
+        // Header: not the last block, then the type, lowest bit first.
         out.put(0b100, 3);
         table.put(out);
         own.put(pieces, out);
@@ -132,6 +135,7 @@ pub(super) fn put_plain(bytes: &[u8], last: bool, out: &mut Bits) {
     out.put(u32::from(last), 3);
     out.align();
     out.extend(&length.to_le_bytes());
+    // The format repeats the length as its complement.
     out.extend(&(!length).to_le_bytes());
     out.extend(bytes);
 }

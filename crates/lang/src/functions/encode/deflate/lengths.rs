@@ -55,12 +55,14 @@ fn lengths(counts: &[u32], limit: usize) -> Vec<u8> {
         .filter_map(|(symbol, count)| (*count > 0).then_some((*count, symbol)))
         .collect();
     leaves.sort_unstable();
+    // One or two symbols need one bit each.
     if leaves.len() <= 2 {
         for (_, symbol) in leaves {
             lengths[symbol] = 1;
         }
         return lengths;
     }
+    // A code of n symbols never needs more than n - 1 bits.
     let limit = limit.min(leaves.len() - 1);
     for used in leaves_per_level(&leaves, limit) {
         for (_, symbol) in &leaves[..used] {

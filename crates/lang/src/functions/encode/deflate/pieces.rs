@@ -37,6 +37,7 @@ pub(super) fn each_part(bytes: &[u8], each: impl FnMut(&[Piece], &[u8])) {
     while at < bytes.len() {
         parts.forget(at);
         let place = chains.note(at);
+        // A new copy must be longer than the one held back.
         let held = match before {
             Before::Copy(held) => held.length,
             Before::Byte | Before::Done => KEY - 1,
@@ -46,7 +47,9 @@ pub(super) fn each_part(bytes: &[u8], each: impl FnMut(&[Piece], &[u8])) {
             .flatten();
         match before {
             Before::Copy(copy) if found.is_none_or(|found| found.length <= held) => {
+                // The held copy began one byte before `at`.
                 let end = at - 1 + copy.length;
+                // Positions inside the copy are recorded, so that later copies can start there.
                 for place in at + 1..end {
                     chains.note(place);
                 }
@@ -60,6 +63,7 @@ pub(super) fn each_part(bytes: &[u8], each: impl FnMut(&[Piece], &[u8])) {
         before = found.map_or(Before::Byte, Before::Copy);
         at += 1;
     }
+    // Only a single byte can be left, because a copy has at least `KEY` bytes.
     if !matches!(before, Before::Done) {
         parts.add(Piece::Byte(bytes[at - 1]), at);
     }

@@ -57,6 +57,7 @@ impl Table {
             distances,
             runs,
             code: Code::of(&counts, LIMIT),
+            // The format always has the first four.
             written: last.map_or(0, |last| last + 1).max(4),
         }
     }
@@ -71,6 +72,7 @@ impl Table {
     }
 
     pub(super) fn put(&self, out: &mut Bits) {
+        // The format stores these numbers minus their minimum.
         out.put((self.literals - 257) as u32, 5);
         out.put((self.distances - 1) as u32, 5);
         out.put((self.written - 4) as u32, 4);
@@ -100,6 +102,7 @@ fn zeros(mut count: usize, runs: &mut Vec<Run>) {
 fn repeated(length: u8, count: usize, runs: &mut Vec<Run>) {
     let plain = (usize::from(length), 0, 0);
     runs.push(plain);
+    // The first length is written as such; only its repetitions form runs.
     let mut count = count - 1;
     while count >= 3 {
         let run = count.min(6);
