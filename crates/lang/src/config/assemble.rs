@@ -77,6 +77,7 @@ fn take_settings(
 ) {
     for (entries, span) in own.required {
         if is_override {
+            // An override replaces entries by name and keeps the others.
             module.required_providers.extend(entries);
         } else if required.is_some() {
             let detail = "A module may have only one required_providers block.";

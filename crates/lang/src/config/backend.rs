@@ -41,6 +41,7 @@ pub fn backend_of(
     root.workspace = inputs.workspace.clone();
     root.dir_text = ".".to_owned();
     with_environment(&mut root, inputs, sources, &mut diags);
+    // A variable without a value is an error only if one of these blocks uses it.
     let values = collect(&root, dir, inputs, sources, &mut Diagnostics::new());
     let given: Given<'_> = &|name: &str| values.fitting(&root.variables, name);
     let backend = backend(&root, given, &mut diags);

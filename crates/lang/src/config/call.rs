@@ -95,6 +95,7 @@ pub(super) fn call(block: &Block, part: Part, diags: &mut Diagnostics) -> CallBl
                     enabled = Some(a.name_span);
                 }
             }
+            // An escaping block, for variables that are named like meta-arguments.
             "_" => body = Body::joined(body, inner.body.clone()),
             _ => diags.error(
                 inner.type_span,

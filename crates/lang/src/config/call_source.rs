@@ -51,6 +51,7 @@ pub(super) fn source(
     };
     block.call.source = text.clone();
     let wanted = version(block, statics, diags);
+    // Only registry addresses can have a version.
     let source = match wanted {
         Wanted::Any => ModuleSource::parse(&text),
         _ => ModuleSource::with_version(&text),

@@ -321,6 +321,7 @@ fn passed(
                 place(module),
                 shown(own)
             );
+            // A provider of the default namespace needs no requirement, so a warning suffices.
             if child_type.host.is_none() && &*child_type.namespace == "hashicorp" {
                 diags.warning(inner.span, "Reference to undefined provider", detail);
             } else {

@@ -60,6 +60,7 @@ pub fn constant_value(expr: &Expr, sources: &SourceMap) -> Option<Value> {
             cty::json::decode_value(&json, &cty::json::implied_type(&json)).ok()
         }
         _ => {
+            // `Nothing` stops each iteration, so names and calls in loops are searched beforehand.
             let (value, diags) = match loops(expr) {
                 true => return of_expr(expr, &mut Diagnostics::new()),
                 // Errors in an arm that is not evaluated do not matter.
@@ -89,6 +90,7 @@ impl Scope for Nothing {
     }
 
     fn cut(&self) -> Option<Diagnostic> {
+        // The evaluator asks before each call, so this rejects all functions.
         let detail = "Functions may not be called here.";
         Some(Diagnostic::error("Function calls not allowed", detail))
     }
@@ -106,6 +108,7 @@ pub(crate) fn of_type(attribute: &Attribute, ty: &Type, diags: &mut Diagnostics)
             diags.push(wrong("value must not be null".to_owned()));
             None
         }
+        // Only an expression with a reported syntax error is unknown here.
         Ok(value) if !value.is_known() => None,
         Ok(value) => Some(value),
         Err(error) => {

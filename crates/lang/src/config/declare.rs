@@ -153,6 +153,7 @@ pub(super) fn provider_key(block: &Block) -> (Arc<str>, Arc<str>) {
     let (content, _, _) = block
         .body
         .partial_content(&BodySchema::new().optional(&["alias"]));
+    // Reading the block reports errors of the alias.
     let mut ignored = Diagnostics::new();
     let alias = content
         .attribute("alias")

@@ -9,6 +9,7 @@ use super::model::Defaults;
 
 impl Defaults {
     fn child(&self, key: &str) -> Option<&Defaults> {
+        // The empty key stands for all elements of a collection.
         self.children.get(key).or_else(|| self.children.get(""))
     }
 
@@ -45,6 +46,7 @@ impl Defaults {
         if elements.is_empty() {
             return value.clone();
         }
+        // Defaults can change the types of elements, so their common type is determined again.
         if !ty.is_tuple()
             && let Some((element, converted)) = unified(&elements)
         {

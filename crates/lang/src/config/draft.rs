@@ -67,6 +67,7 @@ impl Draft {
         module.resources = self.resources.into_iter().map(read).collect();
         link::providers(&mut module.resources, diags);
         for key in self.provider_order {
+            // A duplicate has the key of a block that was already read.
             if let Some(slot) = self.providers.get(&key)
                 && !module
                     .providers
@@ -105,6 +106,7 @@ impl Draft {
             .filter_map(|b| refactor::removed(b, diags))
             .collect();
         imports(module, &self.imports, diags);
+        // Data sources of checks share names with resources, so those must be complete.
         checks(module, &self.checks, diags);
         calls
     }
@@ -120,6 +122,7 @@ pub(super) fn imports(module: &mut Module, blocks: &[Block], diags: &mut Diagnos
         let Some((import, resolved)) = refactor::import(block, diags) else {
             continue;
         };
+        // Only addresses without expressions can be compared before evaluation.
         if let Some(target) = resolved {
             if seen.contains(&target) {
                 let detail = format!(

@@ -27,6 +27,7 @@ impl RootValues {
             return Ok(None);
         };
         let mut faults = Diagnostics::new();
+        // A default was checked with its declaration.
         if input.origin != Origin::Default {
             settle(variable, &input.given, input.span, &mut faults);
         }

@@ -68,6 +68,7 @@ pub(super) fn with_environment(
     // Private, because it may contain a passphrase.
     let file = sources.add_private(format!("<{VARIABLE}>"), text);
     let mark = diags.len();
+    // A body in native syntax cannot begin with a brace.
     let body = if text.starts_with('{') {
         let (node, found) = syntax::json::parse(text, file);
         diags.append(found);
@@ -217,6 +218,7 @@ fn remotes(block: &Block, out: &mut Encryption, diags: &mut Diagnostics) {
             None => REMOTE_DEFAULT.into(),
             Some(label) => format!("{REMOTE}{}", label.text).into(),
         };
+        // A second `default` block is already reported.
         if !inner.labels.is_empty() && out.targets.iter().any(|(seen, _)| *seen == word) {
             diags.error(
                 out.span,

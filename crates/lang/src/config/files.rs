@@ -86,6 +86,7 @@ fn list(dir: &Path) -> std::io::Result<Vec<(String, bool, bool)>> {
         names.push(name);
     }
     names.sort();
+    // A `.tofu` file replaces the `.tf` file of the same name.
     let shadowed = |name: &str| {
         extension(name).is_some_and(|(ext, tofu)| {
             let base = &name[..name.len() - ext.len()];
@@ -199,6 +200,7 @@ pub(super) fn read_body(
             diags.error(Span::new(file, 0, 0), "Invalid character encoding", detail);
             return None;
         }
+        // The replacement character in the text takes three bytes.
         diags.error(
             Span::new(file, at, at + 3),
             "Invalid character encoding",
@@ -233,6 +235,7 @@ pub(super) fn join(dir: &Path, source: &str) -> PathBuf {
         match part {
             "" | "." => {}
             ".." => {
+                // No directory is left to remove.
                 let up = out.as_os_str().is_empty() || out.ends_with("..");
                 if up {
                     out.push("..");

@@ -121,6 +121,7 @@ fn assignments(
     diags: &mut Diagnostics,
 ) -> Assignments {
     let mut given = Assignments::default();
+    // Order of precedence in OpenTofu: environment, automatic files, flags as given.
     for (name, text) in &inputs.env {
         let text = Assignment::Text(text.clone(), Origin::Environment);
         given.add(name.as_str().into(), text);

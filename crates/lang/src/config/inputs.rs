@@ -53,6 +53,7 @@ impl Inputs {
     pub fn environment(mut self) -> Inputs {
         self.env = environment::variables()
             .into_iter()
+            // Text that is not UTF-8 cannot be a value of the language.
             .filter_map(|(k, v)| {
                 Some((
                     k.to_str()?.strip_prefix(environment::PREFIX)?.to_owned(),
@@ -60,6 +61,7 @@ impl Inputs {
                 ))
             })
             .collect();
+        // The order of the environment is arbitrary.
         self.env.sort();
         self.data_dir = std::env::var_os("TF_DATA_DIR").unwrap_or_default().into();
         self.encryption = std::env::var_os(VARIABLE)

@@ -132,6 +132,7 @@ pub(super) fn check_versions(file: &ConfigFile, diags: &mut Diagnostics) {
 }
 
 fn check_version(attribute: &Attribute, diags: &mut Diagnostics) {
+    // `check_version_syntax` reports invalid constraints.
     let mut ignored = Diagnostics::new();
     let Some((text, _)) = version(
         &attribute.expr,
@@ -167,6 +168,7 @@ pub(super) fn check_version_syntax(file: &ConfigFile, diags: &mut Diagnostics) {
     let (root, _, _) = file
         .body
         .partial_content(&BodySchema::new().block("terraform", &[]));
+    // In a `.tf` file the constraint refers to Terraform versions.
     for block in root.blocks.iter().filter(|_| file.is_tofu) {
         let (content, _, _) = block
             .body

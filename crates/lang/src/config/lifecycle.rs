@@ -50,6 +50,7 @@ pub(super) fn lifecycle(
         }
     }
     if own.mode != Mode::Managed {
+        // `enabled` is valid for resources of all kinds.
         for (name, a) in content
             .attributes
             .iter()
@@ -85,6 +86,7 @@ pub(super) fn lifecycle(
 
 /// Parses `destroy`: a boolean literal or a constant expression, but not a string such as "true".
 fn destroy(attribute: &Attribute) -> Result<bool, Diagnostic> {
+    // Errors are dropped, because an invalid value is reported for each planned instance.
     let flag = constant::value(attribute, &mut Diagnostics::new()).and_then(|v| v.as_bool());
     flag.ok_or_else(|| {
         let detail = "Whether objects are destroyed or forgotten must be written as true or false.";
@@ -149,6 +151,7 @@ fn replace_triggered_by(expr: &Expr, diags: &mut Diagnostics) -> Vec<Expr> {
             }
         }
         match resources {
+            // An invalid reference says nothing about the number of resources.
             _ if bad => {}
             0 => diags.error(
                 item.span,

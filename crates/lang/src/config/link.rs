@@ -85,6 +85,7 @@ fn named(expr: &Expr, argument: &str, diags: &mut Diagnostics) -> Option<Name> {
         }
         _ => None,
     });
+    // A syntax error is already reported.
     if found.is_none() && !matches!(expr.kind, ExprKind::Error) {
         let detail = format!(
             "\"{argument}\" must name one whole instance of a managed resource of this module, such as aws_lambda_function.orders or aws_lambda_function.orders[each.key]: not an attribute of it, not a data source, an output or another value."
@@ -136,6 +137,7 @@ fn of_from(
         span: ends.from.span,
     };
     let chosen = resource.provider.clone().unwrap_or_else(implied);
+    // The key may depend on `each` or `count` of that resource, whose values differ in a link.
     if chosen.key.is_some() {
         let detail = format!(
             "{from} chooses among the instances of its provider configuration, and a link cannot take that over. Say which one the link uses: provider = {}.….",

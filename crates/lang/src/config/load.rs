@@ -97,6 +97,7 @@ pub fn load_with(
         .unwrap_or_default();
     loader.children(&mut root, calls, "", given, &mut diags);
     let modules = tested::modules(&mut loader, &root, &tests, given, &mut diags);
+    // Missing modules would give follow-up errors, so this needs a complete tree.
     if !diags.has_errors() {
         check::providers(&root, inputs.partial, &mut diags);
         for module in modules.values() {
@@ -260,6 +261,7 @@ impl Loader<'_> {
             source_span: block.call.source_span,
         };
         let shown = self.packages.place(&asked, diags)?;
+        // Links may lead out of the configuration, to an absolute path.
         let dir = match shown.starts_with('/') {
             true => PathBuf::from(&shown),
             false => files::join(&self.root, &shown),

@@ -229,6 +229,7 @@ impl Packages for Installed {
             );
             diags.error(asked.source_span, "Module source has changed", detail);
         }
+        // As in the reference, an outdated module is loaded all the same.
         let fits = match (asked.version, &record.version) {
             (None, _) => true,
             (Some(_), None) => false,
@@ -338,6 +339,7 @@ fn resolved(root: &Path, path: &str) -> String {
                 }
                 rest.extend(parts(&target));
             }
+            // Not a link, or a cycle of links, on which opening the directory fails.
             _ => out = next,
         }
     }

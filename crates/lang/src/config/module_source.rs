@@ -157,6 +157,7 @@ fn host(text: &str) -> Result<String, SourceError> {
         Some((name, port)) => (name, Some(port)),
         None => (lower.as_str(), None),
     };
+    // As in the reference, host names are written in Unicode and not in Punycode.
     let label = |l: &str| {
         !l.is_empty()
             && !l.starts_with("xn--")
@@ -186,6 +187,7 @@ impl RemoteModule {
     pub fn parse(text: &str) -> Result<Self, SourceError> {
         let (package, inner) = split(text);
         outside(&inner)?;
+        // The full form may have a directory of its own, as in `github.com/owner/name/dir`.
         let (package, outer) = split(&detected(&package)?);
         let subdir = match (&*outer, &*inner) {
             ("", inner) => inner.to_owned(),
@@ -237,6 +239,7 @@ fn detected(package: &str) -> Result<String, SourceError> {
             return wrong("an address on GitHub has the form github.com/OWNER/REPOSITORY");
         };
         let end = if name.ends_with(".git") { "" } else { ".git" };
+        // Further parts name a directory inside the repository.
         let inner = match inner {
             [] => String::new(),
             inner => format!("//{}", inner.join("/")),
@@ -320,7 +323,9 @@ fn bucket(text: &str) -> Option<String> {
 
 /// Splits package and subdirectory: `https://x/y.zip//d?q` gives `https://x/y.zip?q` and `d`.
 pub(super) fn split(text: &str) -> (String, String) {
+    // A query may contain slashes of its own.
     let stop = text.find('?').unwrap_or(text.len());
+    // The slashes of the scheme do not separate a directory.
     let begin = text[..stop].find("://").map_or(0, |at| at + 3);
     let Some(at) = text[begin..stop].find("//").map(|at| at + begin) else {
         return (text.to_owned(), String::new());

@@ -31,6 +31,7 @@ impl Slot {
         if self.overrides.is_empty() || &*self.block.type_name == LINK {
             return read(&self.merged(merge), Part::Whole, diags);
         }
+        // The single blocks are read for their errors only.
         read(&self.block, Part::Whole, diags);
         for over in &self.overrides {
             let mut found = Diagnostics::new();

@@ -55,6 +55,7 @@ pub(super) fn list<'a>(expr: &'a Expr, diags: &mut Diagnostics) -> &'a [Expr] {
     match expr.static_list() {
         Some(items) => items,
         None => {
+            // A syntax error is already reported.
             if !matches!(expr.kind, ExprKind::Error) {
                 diags.error(
                     expr.span,
@@ -334,6 +335,7 @@ pub(super) fn one_repetition(
     }
     let names: Vec<String> = given.iter().map(|(n, _)| format!("\"{n}\"")).collect();
     let names = names.join(" and ");
+    // The error has the place of the first argument in the file.
     let first = given
         .iter()
         .map(|(_, span)| *span)

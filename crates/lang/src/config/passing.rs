@@ -17,6 +17,7 @@ fn type_of(module: &Module, name: &str) -> ProviderSource {
 /// Returns true for a block without content. Outside the root, it stands for the configuration that
 /// the caller passes.
 pub(super) fn is_empty(block: &ProviderConfig) -> bool {
+    // Under an empty schema, any argument or block is an error.
     !block.body.content(&BodySchema::new()).1.has_errors() && block.version.is_none()
 }
 

@@ -98,6 +98,7 @@ impl Setup<'_> {
             _ if bytes.max(salt) > Some(LONGEST) => {
                 format!("key_length and salt_length must be {LONGEST} at most")
             }
+            // A key longer than the hash has several blocks, and each takes all iterations.
             _ if rounds.zip(bytes).is_some_and(|(n, bytes)| {
                 n.saturating_mul(bytes.div_ceil(if hash == "sha256" { 32 } else { 64 }))
                     > MOST_ROUNDS

@@ -34,6 +34,7 @@ pub(super) fn required_providers(body: &Body, diags: &mut Diagnostics) -> Named<
             aliases: Vec::new(),
             span,
         };
+        // The old form: a version constraint instead of an object.
         if version_alone(&attribute) {
             if let Err(error) = ProviderSource::part(&name) {
                 diags.error(span, "Invalid provider name", error.to_string());
@@ -121,6 +122,7 @@ pub(super) fn version(
     diags: &mut Diagnostics,
 ) -> Option<(Arc<str>, Span)> {
     let text = match json {
+        // Strings in JSON are used literally, not as templates.
         Some(node) => node
             .literal()
             .convert(&Type::String)

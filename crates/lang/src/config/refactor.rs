@@ -42,6 +42,7 @@ pub(super) fn moved(block: &Block, diags: &mut Diagnostics) -> Option<Moved> {
     diags.append(found);
     let from = address(content.attribute("from"), diags);
     let to = address(content.attribute("to"), diags);
+    // Ephemeral resources have no objects in the state that could move.
     for (word, end) in [("from", &from), ("to", &to)] {
         if end
             .as_ref()
@@ -269,6 +270,7 @@ pub(super) fn import(block: &Block, diags: &mut Diagnostics) -> Option<(Import, 
         _ => {}
     }
     let to = to?;
+    // A computed key may name many targets, so duplicates cannot be found here.
     let computed = to.as_static_traversal().is_none();
     let resolved = target.filter(|_| !computed).map(|target| match target {
         Target::Resource(resource) => Target::Instance(resource.instance(InstanceKey::None)),
@@ -314,6 +316,7 @@ pub(super) fn check(block: &Block, diags: &mut Diagnostics) -> (Check, Option<mo
                 continue;
             }
             let data = resource(inner, Mode::Data, true, diags);
+            // A faulty data source is left out, to avoid follow-up errors.
             if !diags.0[mark..].iter().any(Diagnostic::is_error) {
                 check.data = Some(data.name.clone());
                 nested = Some(model::Resource {

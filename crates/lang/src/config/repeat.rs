@@ -16,6 +16,7 @@ pub fn repeated_over(
     span: Span,
 ) -> Result<Option<Vec<(Arc<str>, Value)>>, Diagnostic> {
     let fault = |detail: String| Diagnostic::error("Invalid for_each argument", detail).at(span);
+    // Elements of a set become keys, so a mark inside it counts; values of a map do not.
     if value.has_mark(&Mark::Sensitive)
         || (value.ty().is_set() && value.contains_mark(&Mark::Sensitive))
     {
@@ -37,6 +38,7 @@ pub fn repeated_over(
                 .to_owned(),
         ));
     }
+    // An unknown value of unknown type may still become a map or a set.
     if !(ty.is_map() || ty.is_object() || ty.is_set() || ty.is_dynamic()) {
         return Err(fault(format!(
             "The given \"for_each\" argument value is unsuitable: the \"for_each\" argument must be a map, or set of strings, and you have provided a value of type {}.",
@@ -53,6 +55,7 @@ pub fn repeated_over(
     }
     let mut items = Vec::new();
     for element in value.as_slice().unwrap_or_default() {
+        // An unknown element is an unknown key.
         if !element.is_known() {
             return Ok(None);
         }

@@ -72,6 +72,7 @@ pub(super) fn resource(
             }
         }
     }
+    // In a check, these arguments were reported above and do not count.
     let expr = |name: &str| {
         content
             .attribute(name)
@@ -106,6 +107,7 @@ pub(super) fn resource(
         link: link::ends(block, diags),
         name,
     };
+    // An invalid reference is already reported, and the implied provider is not in use.
     if resource.provider.is_none() && !content.attributes.contains_key("provider") {
         parts::check_implied_provider(&resource.name.kind, block.def_span, diags);
     }
@@ -116,6 +118,7 @@ pub(super) fn resource(
         repetition.enabled,
         diags,
     );
+    // Destroy-time provisioners use the connection of the resource too.
     if let Some(connection) = &resource.connection
         && resource.provisioners.iter().any(|p| p.on_destroy)
     {

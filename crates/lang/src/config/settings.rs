@@ -42,6 +42,7 @@ pub(super) fn terraform(block: &Block, settings: &mut Settings, diags: &mut Diag
                 inner.def_span,
                 Some(inner.body.clone()),
             )),
+            // The arguments of a `cloud` block are not evaluated.
             "cloud" => settings
                 .backends
                 .push(("cloud".into(), inner.def_span, None)),

@@ -223,6 +223,7 @@ const TOLD: usize = 40;
 
 /// Adds the reference that led to an error.
 fn through(traversal: &Traversal, mut cause: Diagnostics) -> Diagnostics {
+    // A long chain of locals would otherwise repeat the error for each of them.
     if cause.len() >= TOLD {
         return cause;
     }

@@ -151,6 +151,7 @@ fn run(block: &Block, diags: &mut Diagnostics) -> Option<Run> {
     for inner in &content.blocks {
         match &*inner.type_name {
             "assert" => {
+                // Tests are never run, so an assertion is read for its errors only.
                 condition(inner, false, diags);
             }
             "plan_options" => {
@@ -167,6 +168,7 @@ fn run(block: &Block, diags: &mut Diagnostics) -> Option<Run> {
                 }
             }
             "module" => {
+                // A second module block is an error, but its source is still checked.
                 module.is_first(inner, diags);
                 run.module = run_module(inner, diags);
             }
@@ -178,6 +180,7 @@ fn run(block: &Block, diags: &mut Diagnostics) -> Option<Run> {
         run.providers = passed_providers(a, diags);
     }
     run.expected = references(&content, "expect_failures", diags);
+    // A run with errors takes no part in later checks.
     (!failed(diags, mark)).then_some(run)
 }
 

@@ -62,6 +62,7 @@ pub(super) fn modules(
         .flat_map(|file| file.runs.iter().map(move |run| (file, run)));
     for (file, run) in runs {
         let Some(wanted) = &run.module else { continue };
+        // A module under test is loaded once, with the variables of its first run.
         if !is_local(&wanted.source) || seen.contains(&&wanted.source) {
             continue;
         }
@@ -105,6 +106,7 @@ pub(super) fn providers(
         let has_block = |name: &str| file.providers.iter().any(|p| *p.name == *name);
         for (inner, outer) in &run.providers {
             let wanted = source_or_assumed(module, &inner.name);
+            // The first run that uses the block decides about its provider.
             let given = meant.get(&outer.name).unwrap_or(&wanted).clone();
             if has_block(&outer.name) {
                 meant.entry(outer.name.clone()).or_insert(wanted.clone());
@@ -113,6 +115,7 @@ pub(super) fn providers(
                 passed.push((outer, given, wanted));
             }
         }
+        // Without `providers`, blocks of the file are passed by name.
         if run.providers.is_empty() {
             let blocks = module.providers.iter().map(|p| &p.name);
             for name in module.required_providers.keys().chain(blocks) {

@@ -81,6 +81,7 @@ pub(crate) fn of_attribute(attribute: &Attribute, diags: &mut Diagnostics) -> Ty
     let (expr, found) =
         crate::syntax::parse_expression_at(text, node.span.file, node.span.start + 1);
     if found.has_errors() {
+        // One error about the string replaces those of its parser.
         diags.error(
             node.span,
             SUMMARY,
@@ -127,6 +128,7 @@ fn of_variable(expr: &Expr, diags: &mut Diagnostics) -> TypeConstraint {
     let mark = diags.len();
     let (ty, defaults) = of_expr(expr, diags);
     if diags.0[mark..].iter().any(Diagnostic::is_error) {
+        // Any value fits a type with errors, to avoid follow-up errors.
         return TypeConstraint::any();
     }
     TypeConstraint {

@@ -68,6 +68,7 @@ impl Search<'_> {
                     self.value(item, ty, &format!("{at}[{i}]"));
                 }
             }
+            // The content of other expressions is not known before evaluation.
             _ => {}
         }
     }

@@ -136,6 +136,7 @@ fn deprecated(a: &Attribute, label: Span, diags: &mut Diagnostics) -> Option<Str
 fn validations(content: &Content, variable: &mut Variable, diags: &mut Diagnostics) {
     for block in content.blocks_of("validation") {
         if let Some(rule) = condition(block, false, diags) {
+            // `condition` has already reported a condition without references.
             if !refers_to(&rule.condition, &variable.name)
                 && !rule.condition.traversals().is_empty()
             {
@@ -216,6 +217,7 @@ pub(super) fn output(block: &Block, part: Part, diags: &mut Diagnostics) -> Outp
     check_name(label, "output name", diags);
     let mut output = Output {
         name: label.text.clone(),
+        // A missing value is already reported, and an override need not have one.
         value: content.attribute("value").map_or(
             Expr {
                 kind: ExprKind::Error,

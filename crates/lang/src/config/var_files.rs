@@ -44,6 +44,7 @@ pub(super) fn from_file(
     given: &mut Assignments,
     diags: &mut Diagnostics,
 ) {
+    // Any line may hold the value of a sensitive variable, so none is quoted.
     let private = root.variables.values().any(|v| v.sensitive || v.ephemeral);
     let Some(body) = read_body(path, shown, private, sources, diags) else {
         return;
@@ -59,6 +60,7 @@ pub(super) fn from_file(
 pub fn read_tfvars(path: &Path, sources: &SourceMap) -> (BTreeMap<Arc<str>, Value>, Diagnostics) {
     let mut diags = Diagnostics::new();
     let mut out = BTreeMap::new();
+    // Private, because any value may be sensitive without its declaration.
     if let Some(body) = read_body(path, &path.display().to_string(), true, sources, &mut diags) {
         let (attributes, found) = body.just_attributes();
         diags.append(found);

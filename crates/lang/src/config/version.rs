@@ -17,7 +17,7 @@ pub struct Version {
     written: usize,
     /// After `-`; empty for a release.
     pub prerelease: String,
-    /// Text after `+`; ignored in comparisons.
+    /// Text after `+`; the last criterion of comparisons.
     pub metadata: String,
 }
 
@@ -158,6 +158,7 @@ impl FromStr for VersionConstraint {
         let mut parts = Vec::new();
         for part in text.split(',') {
             let part = part.trim();
+            // A version without an operator must match exactly.
             let (operator, rest) = OPERATORS
                 .iter()
                 .find_map(|(symbol, operator)| {
