@@ -22,7 +22,7 @@ fn refused(bench: &Bench) -> String {
 #[test]
 fn what_is_no_whole_instance_of_a_resource_cannot_be_linked() {
     let counted = "resource \"fake_box\" \"n\" {\n  count = 2\n  name  = \"n\"\n}\n";
-    let whole = "must name one whole instance of a managed resource";
+    let whole = "must refer to an instance of a managed resource";
     for (from, words) in [
         ("fake_box.a.name", whole),
         ("\"fake_box.a\"", whole),

@@ -13,7 +13,7 @@ pub enum Severity {
 }
 
 /// Replaces text that would quote a sensitive value.
-const UNSAID: &str = "what is wrong cannot be said without showing a sensitive value";
+const UNSAID: &str = "the details are hidden because they contain a sensitive value";
 
 /// Text for the operator, and a version of it without values. Literals of the program quote
 /// nothing; formatted text may, unless marked by [`Said::plain`]. Callers that know the marks of

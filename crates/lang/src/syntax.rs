@@ -53,7 +53,8 @@ pub(crate) fn few(mut diags: Diagnostics) -> Diagnostics {
             ""
         };
         let detail = format!(
-            "There are {at_least}{more} more errors of syntax in this file. Settle the first ones; others may go with them."
+            "This file has {at_least}{more} more syntax errors. Fix the first ones; the others \
+            may disappear with them."
         );
         // The note has no place of its own and takes that of the last error shown.
         let last = diags.0.last().and_then(|d| d.subject);
@@ -142,8 +143,8 @@ pub(crate) fn number_value(text: &str) -> Result<Value, NumberError> {
 pub(crate) fn number_refused(error: NumberError) -> String {
     match error {
         NumberError::OutOfRange => {
-            format!("The value of this number literal is not understood: {error}.")
+            format!("This number literal is not valid: {error}.")
         }
-        _ => "The value of this number literal is not understood.".to_owned(),
+        _ => "This number literal is not valid.".to_owned(),
     }
 }

@@ -346,7 +346,7 @@ fn what_quotes_nothing_is_said_all_the_same() {
         ),
         (
             "cidrhost(cidr, 1)",
-            "Call to function \"cidrhost\" failed: what is wrong cannot be said without showing a sensitive value.",
+            "Call to function \"cidrhost\" failed: the details are hidden because they contain a sensitive value.",
         ),
         (
             "[ for v in l : nothing(v) ]",
@@ -374,7 +374,7 @@ fn what_quotes_nothing_is_said_all_the_same() {
         ),
         (
             "{ for v in l : v => 1 }",
-            "What is wrong cannot be said without showing a sensitive value.",
+            "The details are hidden because they contain a sensitive value.",
         ),
     ] {
         let diags = run(text, &names);

@@ -109,19 +109,16 @@ fn large() -> Vec<Case> {
             )
             .errors(2),
         // Too many errors to read: the first ones are shown, and the number of the others.
-        case(
-            "a JSON template of rubbish",
-            "more errors of syntax in this file",
-        )
-        .file(
-            "main.tf.json",
-            format!(
-                "{{\"locals\": {{\"a\": \"{}\"}}}}",
-                around("${[", "1", "]}")
-            ),
-        )
-        .errors(101),
-        case("a file of rubbish", "more errors of syntax in this file")
+        case("a JSON template of rubbish", "more syntax errors")
+            .file(
+                "main.tf.json",
+                format!(
+                    "{{\"locals\": {{\"a\": \"{}\"}}}}",
+                    around("${[", "1", "]}")
+                ),
+            )
+            .errors(101),
+        case("a file of rubbish", "more syntax errors")
             .main("a = )\n".repeat(20_000))
             .errors(103),
         case(
@@ -155,7 +152,7 @@ fn large() -> Vec<Case> {
             .at("main.tf", 1, 22),
         case(
             "a megabyte that is no number",
-            "and 999800 bytes more to number",
+            "and 999800 more bytes to number",
         )
         .main(format!(
             "output \"o\" {{\n  value = tonumber(\"{long}\")\n}}\n"

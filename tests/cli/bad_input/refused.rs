@@ -62,7 +62,7 @@ fn not_accepted() -> Vec<Case> {
         case("module from git", "is not installed yet")
             .main("module \"m\" {\n  source = \"git::https://example.com/m.git?ref=v1\"\n}\n")
             .at("main.tf", 1, 1),
-        case("version of a module", "a module of a local path has no versions")
+        case("version of a module", "a module with a local path cannot have a version")
             .main("module \"m\" {\n  source  = \"./m\"\n  version = \"1.0.0\"\n}\n")
             .file("m/main.tf", "")
             .at("main.tf", 2, 13),

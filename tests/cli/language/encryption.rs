@@ -378,7 +378,7 @@ fn what_is_to_be_encrypted_is_valid_and_what_is_not_is_said() {
 #[test]
 fn encryption_by_the_environment_is_read_like_a_block() {
     for (text, words) in [
-        ("state {}", "A method is named as method.TYPE.NAME"),
+        ("state {}", "Write a method as method.TYPE.NAME"),
         ("state {", "TF_ENCRYPTION"),
         ("{\"state\": {\"methd\": 1}}", "methd"),
         ("backend {}", "backend"),

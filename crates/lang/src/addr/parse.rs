@@ -23,25 +23,25 @@ pub enum AddrFault {
     #[error("{0} is missing")]
     Missing(&'static str),
     /// A word that is not a valid name.
-    #[error("{0:?} is no name")]
+    #[error("{0:?} is not a valid name")]
     NoName(String),
     /// Text after the end of a valid part.
     #[error("unexpected {0:?}")]
     Unexpected(String),
     /// The text in brackets is neither an integer nor a quoted string.
-    #[error("a key is a whole number or a quoted text")]
+    #[error("a key must be a whole number or a quoted string")]
     NoKey,
     /// A backslash before a character that is never escaped.
-    #[error("an unknown escape in a key")]
+    #[error("unknown escape sequence in a key")]
     Escape,
     /// A key after a keyword.
-    #[error("{0:?} takes no key")]
+    #[error("{0:?} cannot have a key")]
     Keyed(String),
     /// A key after a resource type.
-    #[error("a resource type takes no key")]
+    #[error("a resource type cannot have a key")]
     KeyedType,
     /// Text after the end of the address.
-    #[error("there is something after the resource's name")]
+    #[error("unexpected text after the resource name")]
     Longer,
     /// A module address where a resource instance is expected.
     #[error("it names a module, not a resource instance")]
@@ -137,7 +137,7 @@ fn module(parts: Vec<Part>) -> Result<(ModuleInstance, Vec<Part>), AddrFault> {
         if stray != InstanceKey::None {
             return Err(AddrFault::Keyed("module".to_owned()));
         }
-        let (name, key) = rest.next().ok_or(missing("a module's name"))?;
+        let (name, key) = rest.next().ok_or(missing("the module name"))?;
         steps.push((Arc::from(name), key));
     }
     Ok((ModuleInstance(steps), rest.collect()))
@@ -165,7 +165,7 @@ fn target(text: &str) -> Result<Target, AddrFault> {
     if stray != InstanceKey::None {
         return Err(AddrFault::KeyedType);
     }
-    let (name, key) = rest.next().ok_or(missing("a resource's name"))?;
+    let (name, key) = rest.next().ok_or(missing("the resource name"))?;
     if rest.next().is_some() {
         return Err(AddrFault::Longer);
     }

@@ -69,7 +69,7 @@ impl ProviderSource {
             return fail("must not start or end with a dash");
         }
         if lower.contains("--") {
-            return fail("must not hold two dashes in a row");
+            return fail("must not contain two consecutive dashes");
         }
         if lower.chars().any(|c| !(c.is_alphanumeric() || c == '-')) {
             return fail("must contain only letters, digits and dashes");
@@ -96,7 +96,7 @@ impl FromStr for ProviderSource {
         let namespace = ProviderSource::part(namespace)?;
         if &*namespace == "-" {
             return Err(ProviderSourceError(format!(
-                "\"{text}\" names a provider of the legacy namespace"
+                "\"{text}\" is a provider of the legacy namespace, which is not supported"
             )));
         }
         let type_name = ProviderSource::part(type_name)?;
@@ -105,7 +105,7 @@ impl FromStr for ProviderSource {
             .or_else(|| type_name.strip_prefix("terraform-"))
         {
             return Err(ProviderSourceError(format!(
-                "provider types have no prefix \"terraform-\": did you mean \"{rest}\"?"
+                "a provider type must not start with \"terraform-\": did you mean \"{rest}\"?"
             )));
         }
         let host = match host {
@@ -117,12 +117,12 @@ impl FromStr for ProviderSource {
                     }) =>
             {
                 return Err(ProviderSourceError(format!(
-                    "\"{host}\" is not a host name"
+                    "\"{host}\" is not a valid host name"
                 )));
             }
             Some(host) if !host.contains('.') && !host.contains(':') && host != "localhost" => {
                 return Err(ProviderSourceError(format!(
-                    "\"{host}\" is not a host name: it has no dot"
+                    "\"{host}\" is not a valid host name: it has no dot"
                 )));
             }
             Some(host) => Some(Arc::from(host.to_lowercase())),

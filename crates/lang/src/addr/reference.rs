@@ -84,17 +84,42 @@ impl Reference {
             "path" => single(traversal, Subject::Path),
             "terraform" | "tofu" => single(traversal, Subject::Terraform),
             "module" => module(traversal),
-            "self" => Ok(Reference { subject: Subject::SelfValue, span: traversal.root_span, remaining: traversal.steps.clone() }),
-            "data" => prefixed(traversal, Mode::Data, "the data source type and the resource name"),
-            "ephemeral" => prefixed(traversal, Mode::Ephemeral, "the ephemeral resource type and its name"),
-            "resource" => prefixed(traversal, Mode::Managed, "the resource type and the resource name"),
+            "self" => Ok(Reference {
+                subject: Subject::SelfValue,
+                span: traversal.root_span,
+                remaining: traversal.steps.clone(),
+            }),
+            "data" => prefixed(
+                traversal,
+                Mode::Data,
+                "the data source type and the resource name",
+            ),
+            "ephemeral" => prefixed(
+                traversal,
+                Mode::Ephemeral,
+                "the ephemeral resource type and its name",
+            ),
+            "resource" => prefixed(
+                traversal,
+                Mode::Managed,
+                "the resource type and the resource name",
+            ),
             // OpenTofu reserves these names for future features.
             root @ ("template" | "lazy" | "arg") => Err(Diagnostic::error(
                 "Reserved symbol name",
-                format!("The symbol name \"{root}\" is reserved. To mean a resource type of this name, write \"resource.{root}\"."),
+                format!(
+                    "The symbol name \"{root}\" is reserved. To refer to a resource type with \
+                    this name, write \"resource.{root}\"."
+                ),
             )
             .at(traversal.root_span)),
-            _ => resource(Mode::Managed, traversal.root.clone(), traversal.root_span, traversal.root_span, &traversal.steps),
+            _ => resource(
+                Mode::Managed,
+                traversal.root.clone(),
+                traversal.root_span,
+                traversal.root_span,
+                &traversal.steps,
+            ),
         }
     }
 }

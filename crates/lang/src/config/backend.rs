@@ -66,7 +66,8 @@ pub(super) fn backend(root: &Module, given: Given<'_>, diags: &mut Diagnostics) 
             Err(errors) => diags.append(errors),
             Ok(value) if value.contains_marked() => {
                 let detail = format!(
-                    "The argument {:?} of the backend rests on a secret, and where the state is kept is none.",
+                    "The backend argument {:?} depends on a sensitive or ephemeral value. Backend \
+                    settings are stored as plain text, so use another value.",
                     &*attribute.name
                 );
                 diags.error(span, "Backend config contains sensitive values", detail);

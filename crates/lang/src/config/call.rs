@@ -174,7 +174,8 @@ pub(super) fn passed_providers(
             .iter()
             .any(|(seen, _)| seen.name == inner.name && seen.alias == inner.alias)
         {
-            let detail = "A provider configuration was already passed for this one. Each can be assigned only once.";
+            let detail = "A provider configuration was already passed under this name. Each name \
+                can be assigned only once.";
             diags.error(value.span, "Duplicate provider address", detail);
             continue;
         }

@@ -28,7 +28,8 @@ pub(super) fn source(
         }
     };
     if value.contains_marked() {
-        let detail = "The source of a module is no secret, and must not rest on one: it shows wherever the module does.";
+        let detail = "A module source must not depend on a sensitive or ephemeral value, because \
+            it is shown together with the module.";
         diags.error(span, "Invalid module source", detail);
         return None;
     }
@@ -36,9 +37,7 @@ pub(super) fn source(
         Ok(value) if value.as_str().is_some() => value.as_str().unwrap_or_default().to_owned(),
         converted => {
             let why = match converted {
-                Ok(value) if !value.is_known() => {
-                    "it must be known while modules are loaded, and is known only later"
-                }
+                Ok(value) if !value.is_known() => "the value is not known when modules are loaded",
                 _ => "a string is required",
             };
             diags.error(
@@ -62,7 +61,10 @@ pub(super) fn source(
         (Ok(_), Wanted::Wrong) => None,
         (Err(error), Wanted::Any) => {
             let detail = match &error {
-                SourceError::Wrong(_) => format!("\"{text}\" is no source of a module: {error}."),
+                SourceError::Wrong(_) => format!(
+                    "\"{text}\" is not a valid module source: \
+                    {error}."
+                ),
                 SourceError::MaybePath(_) => format!("{error}."),
             };
             diags.error(span, "Invalid module source address", detail);
@@ -70,7 +72,8 @@ pub(super) fn source(
         }
         (Err(error), _) => {
             let detail = format!(
-                "\"{text}\" is no address in a registry: {error}. Only modules of registries have versions; take the version argument out where another source is meant."
+                "\"{text}\" is not a valid registry address: {error}. Only registry modules have \
+                versions. For any other source, remove the \"version\" argument."
             );
             diags.error(span, "Invalid registry module source address", detail);
             None
@@ -107,19 +110,17 @@ fn version(block: &mut CallBlock, statics: &Statics<'_>, diags: &mut Diagnostics
         return Wanted::Any;
     }
     if marked {
-        return wrong(
-            "Which versions fit is no secret, and must not rest on one or on what is ephemeral.",
-        );
+        return wrong("A version constraint must not depend on a sensitive or ephemeral value.");
     }
     let Ok(value) = value.convert(&Type::String) else {
-        return wrong("A version constraint is a text such as \"~> 1.2\".");
+        return wrong("A version constraint must be a string such as \"~> 1.2\".");
     };
     match value.as_str().map(|text| (text, text.parse())) {
         Some((text, Ok(versions))) => {
             block.call.version = text.to_owned();
             Wanted::These(versions)
         }
-        Some(_) => wrong("A version constraint is a text such as \"~> 1.2\"."),
+        Some(_) => wrong("A version constraint must be a string such as \"~> 1.2\"."),
         // Unknown: no error here. A source that is not a registry address reports one.
         None => Wanted::Wrong,
     }

@@ -142,7 +142,9 @@ fn instances(module: &Module, configured: &BTreeMap<Key, Span>, diags: &mut Diag
     for call in module.calls.values() {
         for (inner, outer) in call.providers.iter().flatten() {
             if let Some(key) = &inner.key {
-                let detail = "The left side names what the module itself calls the configuration. Only the right side may choose an instance.";
+                let detail = "The left side is the name that the called module uses for the \
+                    configuration, and it cannot have an instance key. Only the right side can \
+                    select an instance.";
                 diags.error(key.span, "Invalid module provider configuration", detail);
             }
             let address = if module.path.is_root() {
@@ -210,7 +212,11 @@ fn chosen(
             // A constant for_each loses an element only by an edit of the configuration itself.
             if !for_each.traversals().is_empty() && for_each.same_as(instances) {
                 let detail = format!(
-                    "The provider configuration {name} and this {by} have the same for_each. Once an element is taken out, the {by} cannot be destroyed any more, since the configuration that it takes is gone with it. Let for_each of the provider keep an element until what belongs to it is destroyed; or destroy that before, with --destroy --target {kept}."
+                    "The provider configuration {name} and this {by} have the same for_each. \
+                    After you remove an element, the {by} can no longer be destroyed, because \
+                    its provider configuration is removed too. Keep the element in for_each of \
+                    the provider until its objects are destroyed, or destroy them first with \
+                    --destroy --target {kept}."
                 );
                 diags.warning(
                     for_each.span,
@@ -220,21 +226,23 @@ fn chosen(
             }
         }
         (Some(key), None) if configured.contains_key(&own) || block.is_some() => {
-            let detail = format!(
-                "{name} has no for_each, and so no instances: a key can choose none. Take the key out."
-            );
+            let detail =
+                format!("{name} has no for_each and therefore no instances. Remove the key.");
             diags.error(key.span, summary, detail);
         }
         (Some(_), None) => {
             let detail = format!(
-                "A key chooses an instance of a provider block with for_each, and {} has no such block for {name}. A module that is passed a configuration uses it without a key.",
+                "A key selects an instance of a provider block with for_each, but {} has no such \
+                block for {name}. A module uses a configuration from its caller without a key.",
                 place(module)
             );
             diags.error(reference.span, summary, detail);
         }
         (None, Some(_)) => {
             let detail = format!(
-                "{name} has for_each: say which of its instances is meant, as {name}[each.key] or {name}[\"key\"]. All of them together cannot be used or passed on."
+                "{name} has for_each, so the reference must select one of its instances: \
+                {name}[each.key] or {name}[\"key\"]. You cannot use or pass all instances \
+                together."
             );
             diags.error(reference.span, summary, detail);
         }
@@ -255,7 +263,8 @@ fn undefined_alias(
             reference.span,
             "Provider configuration not present",
             format!(
-                "There is no provider \"{}\" block with alias = \"{}\" in {}, and none is passed to it under this name.",
+                "There is no provider \"{}\" block with alias = \"{}\" in {}, and no \
+                configuration with this name is passed to it.",
                 own.0,
                 own.1,
                 place(module)
@@ -266,7 +275,7 @@ fn undefined_alias(
 
 #[allow(
     clippy::too_many_arguments,
-    reason = "one rule book over what `within` gathered"
+    reason = "one set of checks over the values that `within` collected"
 )]
 fn passed(
     module: &Module,
@@ -287,13 +296,17 @@ fn passed(
         diags.error(
             span,
             "Module is incompatible with count, for_each, enabled and depends_on",
-            format!("The module at {} has provider configurations of its own, so calls to it may not use these arguments.", module.path),
+            format!(
+                "The module at {} has its own provider configurations, so calls to it cannot \
+                use these arguments.",
+                module.path
+            ),
         );
     }
     for own in configured.keys() {
         if let Some((inner, _)) = given.get(own) {
             let detail = format!(
-                "{} has its own configuration for {}, and so cannot be passed one.",
+                "{} has its own configuration for {}, so you cannot pass one to it.",
                 place(module),
                 shown(own)
             );
@@ -306,7 +319,10 @@ fn passed(
             diags.error(
                 call.span,
                 "Missing required provider configuration",
-                format!("The child module requires a provider configuration with the local name \"{name}\": add it to \"providers\" in the module block."),
+                format!(
+                    "The child module requires a provider configuration with the local name \
+                    \"{name}\". Add it to \"providers\" in the module block."
+                ),
             );
         }
     }

@@ -51,7 +51,8 @@ pub(super) fn constants(
         if let Err(cause) = statics.variable(variable) {
             diags.append(cause);
             let detail = format!(
-                "var.{} is declared with const = true, and is given nothing, or something that is known only later.",
+                "var.{} is declared with const = true, but its value is missing or not known when \
+                modules are loaded.",
                 variable.name
             );
             let place = call.unwrap_or(variable.span);
@@ -75,7 +76,8 @@ pub(super) fn provider_instances(module: &mut Module, given: Given<'_>, diags: &
         match items {
             Ok(Some(items)) => found.push((at, items.into_iter().collect())),
             Ok(None) => {
-                let detail = "Which configurations there are must be known before anything is staged, and this rests on something that is not.";
+                let detail = "The instances of a provider configuration must be known before \
+                    planning, but this value depends on an unknown value.";
                 diags.error(expr.span, "Invalid for_each argument", detail);
             }
             Err(errors) => diags.append(errors),

@@ -146,7 +146,8 @@ fn declared(block: &Block, own: &[&str], diags: &mut Diagnostics) -> Declared {
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if label.text.is_empty() || !label.text.chars().all(fits) {
             let detail = format!(
-                "{:?} is no name for a {}: letters, digits, _ and - make one.",
+                "{:?} is not a valid name for a {}. Use only letters, digits, underscores and \
+                dashes.",
                 &*label.text, block.type_name
             );
             diags.push(Diagnostic::error(

@@ -195,7 +195,7 @@ pub(super) fn read_body(
         ];
         if let Some((_, name)) = other.iter().find(|(mark, _)| head.starts_with(mark)) {
             detail.push_str(&format!(
-                " This file is {name}, as its first two bytes say."
+                " According to its first two bytes, this file is {name}."
             ));
             diags.error(Span::new(file, 0, 0), "Invalid character encoding", detail);
             return None;

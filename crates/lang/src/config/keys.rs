@@ -33,7 +33,8 @@ pub(super) fn check(
     diags: &mut Diagnostics,
 ) -> Vec<Encrypted> {
     for _ in encryption.methods.iter().filter(|m| &*m.kind == PLAIN) {
-        let detail = "With the method unencrypted, what it is used for is kept as plain text. It is meant for the way into encryption and out of it.";
+        let detail = "The method \"unencrypted\" stores data as plain text. Use it only to \
+            migrate to or from encryption.";
         diags.warning(encryption.span, "Unencrypted method configured", detail);
     }
     let mut out = Vec::new();
@@ -46,7 +47,8 @@ pub(super) fn check(
         }
         if target.enforced && methods.iter().any(|m| &*m.kind == PLAIN) {
             let detail = format!(
-                "{word} has enforced = true, and so must not be kept with the method unencrypted, not even by a fallback."
+                "{word} has enforced = true, so it cannot use the method \"unencrypted\", not \
+                even as a fallback."
             );
             diags.error(encryption.span, "Unencrypted method is forbidden", detail);
             continue;
@@ -90,7 +92,7 @@ fn methods<'e>(
             diags.error(
                 span,
                 "Invalid expression",
-                "A method is named as method.TYPE.NAME, without quotes or calculations.",
+                "Write a method as method.TYPE.NAME, without quotes or other expressions.",
             );
             continue;
         };
@@ -100,7 +102,7 @@ fn methods<'e>(
             diags.error(
                 span,
                 "Invalid encryption method identifier",
-                "A method is named as method.TYPE.NAME.",
+                "Write a method as method.TYPE.NAME.",
             );
             break;
         };
@@ -152,7 +154,8 @@ impl Setup<'_> {
             }
             kind => {
                 let detail = format!(
-                    "There is no encryption method {kind:?}; aes_gcm, external and unencrypted there are."
+                    "There is no encryption method {kind:?}. The supported methods are aes_gcm, \
+                    external and unencrypted."
                 );
                 diags.push(Diagnostic::error("Unknown encryption method type", detail));
                 return other;
@@ -183,7 +186,8 @@ impl Setup<'_> {
             };
             if &*method.kind == "aes_gcm" && !AES.contains(&bytes) {
                 let detail = format!(
-                    "aes_gcm takes keys of 16, 24 or 32 bytes, and method.aes_gcm.{} is given one of {bytes}.",
+                    "aes_gcm needs a key of 16, 24 or 32 bytes, but the key of method.aes_gcm.{} \
+                    has {bytes}.",
                     method.name
                 );
                 diags.push(Diagnostic::error("Invalid method configuration", detail));
@@ -254,7 +258,7 @@ impl Setup<'_> {
             diags.error(
                 t.span(),
                 "Invalid Key Provider expression format",
-                "A key provider is named as key_provider.TYPE.NAME.",
+                "Write a key provider as key_provider.TYPE.NAME.",
             );
             return false;
         };
@@ -264,7 +268,7 @@ impl Setup<'_> {
                 diags.error(
                     by,
                     "Circular reference detected",
-                    format!("key_provider.{kind}.{name} rests on itself, or is wrong."),
+                    format!("key_provider.{kind}.{name} depends on itself, or has an error."),
                 );
             }
             return seen.is_some();
@@ -307,7 +311,8 @@ impl Setup<'_> {
             }
             kind => {
                 let detail = format!(
-                    "There is no key provider {kind:?}; pbkdf2 and {} there are.",
+                    "There is no key provider {kind:?}. The supported key providers are pbkdf2, \
+                    {}.",
                     REMOTE.join(", ")
                 );
                 diags.push(Diagnostic::error("Unknown key_provider type", detail));
@@ -328,7 +333,7 @@ impl Setup<'_> {
             Ok(value) if value.is_known() && !value.is_null() => Some(value),
             other => {
                 let why = other.err().map_or_else(
-                    || "it must be known, and not null".to_owned(),
+                    || "it must be known and not null".to_owned(),
                     |e| e.to_string(),
                 );
                 diags.error(

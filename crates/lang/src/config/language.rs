@@ -81,7 +81,10 @@ fn compatible_with<'a>(
             && allows(&text, BEFORE_THE_BLOCK)
         {
             let detail = format!(
-                "The compatible_with block came with OpenTofu v1.12.0, so a constraint in it has a meaning only for versions from there on, and \"{text}\" allows earlier ones: add \">= 1.12.0\". A module for earlier versions says required_version in a \"terraform\" block of a .tofu file."
+                "OpenTofu v1.12.0 introduced the compatible_with block, so its constraints apply \
+                only to that version and later ones, but \"{text}\" also allows earlier ones. \
+                Add \">= 1.12.0\". For earlier versions, set required_version in a \"terraform\" \
+                block of a .tofu file."
             );
             diags.warning(a.span, "Ineffective version constraint", detail);
         }
@@ -147,7 +150,8 @@ fn check_version(attribute: &Attribute, diags: &mut Diagnostics) {
             attribute.span,
             "Incompatible module",
             format!(
-                "This module is not compatible with the language of OpenTofu v{LANGUAGE_VERSION}, which this engine speaks: it asks for \"{text}\"."
+                "This module requires OpenTofu \"{text}\", but this engine supports the language \
+                of OpenTofu v{LANGUAGE_VERSION}."
             ),
         );
     }

@@ -63,7 +63,14 @@ pub(super) fn lifecycle(
                     header,
                 ),
             };
-            diags.error(place, summary, format!("The lifecycle argument \"{name}\" is for managed resources (\"resource\" blocks) alone."));
+            diags.error(
+                place,
+                summary,
+                format!(
+                    "The lifecycle argument \"{name}\" is valid only \
+                for managed resources (\"resource\" blocks)."
+                ),
+            );
         }
         return;
     }
@@ -89,7 +96,8 @@ fn destroy(attribute: &Attribute) -> Result<bool, Diagnostic> {
     // Errors are dropped, because an invalid value is reported for each planned instance.
     let flag = constant::value(attribute, &mut Diagnostics::new()).and_then(|v| v.as_bool());
     flag.ok_or_else(|| {
-        let detail = "Whether objects are destroyed or forgotten must be written as true or false.";
+        let detail = "The value must be true (objects are destroyed) or false (objects are \
+            forgotten).";
         Diagnostic::error("Invalid lifecycle destroy expression", detail).at(attribute.expr.span)
     })
 }

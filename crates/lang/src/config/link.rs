@@ -45,7 +45,7 @@ pub(super) fn ends(block: &Block, diags: &mut Diagnostics) -> Option<LinkEnds> {
         }
         None => {
             let detail = format!(
-                "The argument \"{name}\" is required: a link has two ends, each a resource instance."
+                "The argument \"{name}\" is required: a link connects two resource instances."
             );
             diags.error(block.def_span, "Missing required argument", detail);
             None
@@ -88,7 +88,9 @@ fn named(expr: &Expr, argument: &str, diags: &mut Diagnostics) -> Option<Name> {
     // A syntax error is already reported.
     if found.is_none() && !matches!(expr.kind, ExprKind::Error) {
         let detail = format!(
-            "\"{argument}\" must name one whole instance of a managed resource of this module, such as aws_lambda_function.orders or aws_lambda_function.orders[each.key]: not an attribute of it, not a data source, an output or another value."
+            "\"{argument}\" must refer to an instance of a managed resource in this module, such \
+            as aws_lambda_function.orders or aws_lambda_function.orders[each.key]. Attributes, \
+            data sources, outputs and other values are not allowed."
         );
         diags.error(expr.span, SUMMARY, detail);
     }
@@ -121,8 +123,10 @@ fn of_from(
     let ends = link.link.as_ref()?;
     let from = named(&ends.from, "from", diags)?;
     let Some(resource) = resources.get(&from) else {
-        let detail =
-            format!("There is no resource {from} in this module, of which this is to be a link.");
+        let detail = format!(
+            "There is no resource {from} in this module. Both ends of a link must be resources \
+            of the module."
+        );
         diags.error(ends.from.span, SUMMARY, detail);
         return None;
     };
@@ -140,10 +144,11 @@ fn of_from(
     // The key may depend on `each` or `count` of that resource, whose values differ in a link.
     if chosen.key.is_some() {
         let detail = format!(
-            "{from} chooses among the instances of its provider configuration, and a link cannot take that over. Say which one the link uses: provider = {}.….",
+            "{from} selects an instance of its provider configuration, and a link cannot inherit \
+            that selection. Set the provider of the link, as in provider = {}.ALIAS[KEY].",
             chosen.name
         );
-        diags.error(link.span, "Missing provider of a link", detail);
+        diags.error(link.span, "Missing link provider", detail);
         return None;
     }
     Some(chosen)

@@ -184,7 +184,7 @@ impl Loader<'_> {
             .into_owned();
         let Some((mut module, calls)) = read_module(&dir, &shown, self.sources, diags) else {
             let detail = format!(
-                "The directory {shown} could not be read: it does not exist or is no directory."
+                "The directory {shown} could not be read: it does not exist or is not a directory."
             );
             diags.error(span, "Unreadable module directory", detail);
             return None;
@@ -322,7 +322,7 @@ impl Loader<'_> {
         // The reference engine ignores cloud blocks of child modules silently.
         if let Some((kind, span)) = module.backend.take().filter(|(kind, _)| &**kind != "cloud") {
             let detail =
-                format!("A {kind} backend is for the root module alone; this one is ignored.");
+                format!("A {kind} backend is valid only in the root module. This one is ignored.");
             diags.warning(span, "Backend configuration ignored", detail);
         }
         if let Some(import) = module.imports.first() {
@@ -384,7 +384,7 @@ impl Loader<'_> {
 }
 
 fn without_end(span: Span, diags: &mut Diagnostics) {
-    let detail =
-        "The module calls itself, directly or through others, or calls are nested too deeply.";
-    diags.error(span, "Module calls without end", detail);
+    let detail = "The module calls itself, directly or through other modules, or module calls \
+        are nested too deeply.";
+    diags.error(span, "Endless module calls", detail);
 }

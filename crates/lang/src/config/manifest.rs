@@ -202,7 +202,7 @@ impl Installed {
                 if !self.told {
                     let file = folder.join(MANIFEST);
                     let detail = format!(
-                        "The manifest of the installed modules, {}, cannot be used: {why}. {REMEDY}",
+                        "The module manifest {} cannot be used: {why}. {REMEDY}",
                         file.display()
                     );
                     diags.push(Diagnostic::error("Unreadable modules manifest", detail));
@@ -224,7 +224,8 @@ impl Packages for Installed {
         let source = asked.source.to_string();
         if source != record.source {
             let detail = format!(
-                "The source was changed from \"{}\" to \"{source}\" since this module was installed. {REMEDY}",
+                "The source changed from \"{}\" to \"{source}\" after this module was installed. \
+                {REMEDY}",
                 record.source
             );
             diags.error(asked.source_span, "Module source has changed", detail);
@@ -238,10 +239,11 @@ impl Packages for Installed {
         if !fits {
             let installed = match &record.version {
                 Some(version) => format!("the installed version, {version},"),
-                None => "the installed one, which has no version,".to_owned(),
+                None => "the installed module, which has no version,".to_owned(),
             };
             let detail = format!(
-                "Other versions are required since this module was installed, and {installed} is none of them. {REMEDY}"
+                "The version requirements changed after this module was installed, and \
+                {installed} does not match them. {REMEDY}"
             );
             diags.error(
                 asked.source_span,
@@ -251,7 +253,7 @@ impl Packages for Installed {
         }
         if !self.root.join(&record.dir).is_dir() {
             let detail = format!(
-                "The directory {} with this module could not be read. {REMEDY}",
+                "The directory {} of this module could not be read. {REMEDY}",
                 record.dir
             );
             diags.error(asked.span, "Module not installed", detail);
@@ -298,7 +300,8 @@ pub fn local(
     }
     let dir = if dir.is_empty() { "." } else { &dir };
     let detail = format!(
-        "The directory {dir} could not be read for module \"{}\": it does not exist or is no directory.",
+        "The directory {dir} could not be read for module \"{}\": it does not exist or is not a \
+        directory.",
         asked.name
     );
     diags.error(asked.source_span, "Unreadable module directory", detail);

@@ -48,7 +48,8 @@ pub struct RemoteModule {
 pub enum SourceError {
     /// Possibly a path without `./`.
     #[error(
-        "\"{0}\" is no address of a registry, and no URL. If a path relative to this module is meant, write \"./{0}\""
+        "\"{0}\" is neither a registry address nor a URL. For a path relative to this module, \
+        write \"./{0}\""
     )]
     MaybePath(String),
     /// Other errors.
@@ -94,7 +95,7 @@ impl ModuleSource {
     /// The text is not a registry address.
     pub fn with_version(text: &str) -> Result<Self, SourceError> {
         if is_local(text) {
-            return wrong("a module of a local path has no versions to choose from");
+            return wrong("a module with a local path cannot have a version");
         }
         RegistryModule::parse(text).map(Self::Registry)
     }
@@ -110,7 +111,8 @@ impl RegistryModule {
             [host, namespace, name, system] => (self::host(host)?, [namespace, name, system]),
             _ => {
                 return wrong(
-                    "an address in a registry has three parts between slashes, or four with the host",
+                    "a registry address has three parts separated by slashes, or four with the \
+                    host",
                 );
             }
         };
@@ -123,12 +125,14 @@ impl RegistryModule {
         };
         for part in [namespace, name] {
             if !good(part) {
-                return wrong(format!("\"{part}\" is no name of a module in a registry"));
+                return wrong(format!(
+                    "\"{part}\" is not a valid name in a registry address"
+                ));
             }
         }
         let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
         if !(1..=64).contains(&system.len()) || !system.chars().all(fits) {
-            return wrong(format!("\"{system}\" is no target system of a module"));
+            return wrong(format!("\"{system}\" is not a valid target system"));
         }
         Ok(Self {
             host,
@@ -165,11 +169,11 @@ fn host(text: &str) -> Result<String, SourceError> {
     };
     let bad_port = port.is_some_and(|p| p.parse::<u16>().is_err());
     if !name.contains('.') || !name.split('.').all(label) || bad_port {
-        return wrong(format!("\"{text}\" is no host of a registry"));
+        return wrong(format!("\"{text}\" is not a valid registry host"));
     }
     if REPOSITORIES.contains(&lower.as_str()) {
         return wrong(format!(
-            "{lower} has repositories, and is no registry of modules"
+            "{lower} hosts repositories and is not a module registry"
         ));
     }
     Ok(match port {
@@ -213,7 +217,7 @@ impl RemoteModule {
 fn outside(subdir: &str) -> Result<(), SourceError> {
     if subdir == ".." || subdir.starts_with("../") {
         return wrong(format!(
-            "the directory \"{subdir}\" leads out of the module's package"
+            "the directory \"{subdir}\" is outside of the module's package"
         ));
     }
     Ok(())
@@ -236,7 +240,7 @@ fn detected(package: &str) -> Result<String, SourceError> {
     if path.starts_with("github.com/") {
         let parts: Vec<&str> = path.split('/').collect();
         let [host, owner, name, inner @ ..] = &parts[..] else {
-            return wrong("an address on GitHub has the form github.com/OWNER/REPOSITORY");
+            return wrong("a GitHub address has the form github.com/OWNER/REPOSITORY");
         };
         let end = if name.ends_with(".git") { "" } else { ".git" };
         // Further parts name a directory inside the repository.
@@ -259,10 +263,10 @@ fn detected(package: &str) -> Result<String, SourceError> {
     if path.contains(".googleapis.com/") {
         let parts: Vec<&str> = src.split('/').collect();
         let [_, _, version, bucket, object @ ..] = &parts[..] else {
-            return wrong("this is no address of an object of Google's storage");
+            return wrong("this is not the address of an object in Google Cloud Storage");
         };
         if object.is_empty() {
-            return wrong("this is no address of an object of Google's storage");
+            return wrong("this is not the address of an object in Google Cloud Storage");
         }
         let object = object.join("/");
         let url = format!("https://www.googleapis.com/storage/{version}/{bucket}/{object}");
@@ -271,7 +275,7 @@ fn detected(package: &str) -> Result<String, SourceError> {
     if path.contains(".amazonaws.com/") {
         return match bucket(src) {
             Some(url) => Ok(by("s3::", url)),
-            None => wrong("this is no address of an object in an S3 bucket"),
+            None => wrong("this is not the address of an object in an S3 bucket"),
         };
     }
     match src.strip_prefix('/') {

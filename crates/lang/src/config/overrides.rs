@@ -125,7 +125,8 @@ fn no_effect(base: &Body, over: &Body, lifecycle: &[&str], diags: &mut Diagnosti
     }
     for attribute in ignored {
         let detail = format!(
-            "An override file cannot change \"{}\" here: the normal files decide. Set the argument there.",
+            "An override file cannot change \"{}\" here, so the value from the normal files \
+            applies. Set the argument there.",
             attribute.name
         );
         diags.warning(attribute.name_span, "Override has no effect", detail);
@@ -135,7 +136,8 @@ fn no_effect(base: &Body, over: &Body, lifecycle: &[&str], diags: &mut Diagnosti
 fn missing(what: &str, block: &Block, diags: &mut Diagnostics) {
     let name = last_label(block);
     let detail = format!(
-        "There is no {what} named \"{name}\" in the normal files: an override file can only change what they declare."
+        "There is no {what} named \"{name}\" in the normal files. An override file can only \
+        change declarations of normal files."
     );
     diags.error(
         block.def_span,

@@ -197,8 +197,9 @@ pub(super) fn provider_ref(
     let Some(traversal) = traversal.filter(|t| t.steps.len() <= longest) else {
         if !matches!(expr.kind, ExprKind::Error) && !is_quoted(expr) {
             let detail = format!(
-                "The {argument} argument requires a provider's local name, optionally followed by a period and an alias, and by the key of \
-                 an instance in brackets where the configuration has for_each."
+                "The {argument} argument requires a provider's local name, optionally followed by \
+                a period and an alias, and, if the configuration has for_each, by an instance \
+                key in brackets."
             );
             diags.error(expr.span, SUMMARY, detail);
         }
@@ -241,7 +242,8 @@ pub(super) fn provider_ref(
         None => {}
     }
     if alias.is_none() && key.is_some() {
-        let detail = "Only a configuration with an alias has instances: write the name, a period, the alias, then the key in brackets.";
+        let detail = "Only a configuration with an alias has instances. Write the name, a period, \
+            the alias, then the key in brackets.";
         diags.error(traversal.span(), SUMMARY, detail);
         return None;
     }
@@ -344,6 +346,9 @@ pub(super) fn one_repetition(
     diags.error(
         first,
         format!("Invalid combination of {names}"),
-        format!("The {names} meta-arguments exclude each other: only one may say how many instances there are."),
+        format!(
+            "The {names} meta-arguments are mutually exclusive: only one can set the number \
+            of instances."
+        ),
     );
 }

@@ -49,26 +49,31 @@ pub(super) fn on(module: &Module, call: Option<(&Module, &ModuleCall)>, diags: &
                 }
                 let remedy = match module.path.is_root() {
                     true => format!(
-                        "Declare the provider in required_providers, as {name} = {{ source = \"{source}\" }}."
+                        "Declare the provider in required_providers: {name} = {{ source = \
+                        \"{source}\" }}."
                     ),
-                    false => format!(
-                        "Let the caller pass it, with \"providers\" in the module block that calls {here}."
-                    ),
+                    false => {
+                        format!("Pass it with \"providers\" in the module block that calls {here}.")
+                    }
                 };
                 let detail = format!(
-                    "There is no configuration of {source} in {here} that could be passed on as {name}. {remedy}"
+                    "There is no configuration of {source} in {here} to pass on as {name}. \
+                    {remedy}"
                 );
                 diags.error(from.span, "Provider configuration not present", detail);
             } else if !configured(name) && !module.required_providers.contains_key(name) {
                 let detail = format!(
-                    "Nothing declares {name} in {here}; {source} is assumed. Add it to required_providers, with its source."
+                    "{name} is not declared in {here}, so {source} is assumed. Add it to \
+                    required_providers with its source."
                 );
                 diags.warning(from.span, "Reference to undefined provider", detail);
             } else if let Some((parent, call)) =
                 call.filter(|(_, call)| !configured(name) && !is_given(call, name))
             {
                 let detail = format!(
-                    "{here} passes {name} on, and {} does not pass it in: its default configuration is inherited. Add {name} to \"providers\" in this block.",
+                    "{here} passes on {name}, but {} does not pass it to this module, so the \
+                    default configuration is inherited. Add {name} to \"providers\" in this \
+                    block.",
                     place(parent)
                 );
                 diags.warning(call.span, "Missing required provider configuration", detail);
@@ -118,13 +123,15 @@ pub(super) fn names(module: &Module, diags: &mut Diagnostics) {
         let source = type_of(module, name);
         if source.is_builtin() && !entry.versions.is_empty() {
             let detail = format!(
-                "{source} is part of the engine and has no versions to choose from. Take the version out."
+                "{source} is built into the engine and has no versions. Remove the version \
+                constraint."
             );
             diags.error(entry.span, NO_BUILTIN, detail);
         }
         if source.is_builtin() && &*source.type_name != "terraform" {
             let detail = format!(
-                "There is no {source}: the one provider that is part of the engine is terraform.io/builtin/terraform."
+                "There is no provider {source}. The only built-in provider is \
+                terraform.io/builtin/terraform."
             );
             diags.error(entry.span, NO_BUILTIN, detail);
         }
@@ -132,14 +139,15 @@ pub(super) fn names(module: &Module, diags: &mut Diagnostics) {
             // Entries are sorted by name, but the warning belongs to the later one in the file.
             let later = entry.span.max(*place);
             let detail = format!(
-                "{other} and {name} are both {source}. Let required_providers name it once."
+                "{other} and {name} are both {source}. Declare it only once in required_providers."
             );
             diags.warning(later, SUMMARY, detail);
         } else if source.same_as(&ProviderSource::implied(&source.type_name)) {
             let implied = &source.type_name;
             if **name != **implied && module.providers.iter().any(|p| p.name == *implied) {
                 let detail = format!(
-                    "{source} is {name} by required_providers, and there is a provider block for it under the name {implied}. Give that block the name {name}."
+                    "required_providers declares {source} as {name}, but a provider block uses \
+                    the name {implied}. Rename that block to {name}."
                 );
                 diags.warning(entry.span, SUMMARY, detail);
             }
@@ -150,7 +158,8 @@ pub(super) fn names(module: &Module, diags: &mut Diagnostics) {
         let source = type_of(module, &provider.name);
         if let Some((_, span)) = provider.version.as_ref().filter(|_| source.is_builtin()) {
             let detail = format!(
-                "{source} is part of the engine and has no versions to choose from. Take the version out."
+                "{source} is built into the engine and has no versions. Remove the version \
+                constraint."
             );
             diags.error(*span, NO_BUILTIN, detail);
         }
@@ -164,7 +173,9 @@ pub(super) fn names(module: &Module, diags: &mut Diagnostics) {
         let implied = ProviderSource::implied(local);
         for (name, _, _) in seen.iter().filter(|(_, s, _)| s.same_as(&implied)) {
             let detail = format!(
-                "{} takes the provider {implied} by the name {local}, which required_providers calls {name}. Call it {local} there, or say here provider = {name}.",
+                "{} uses the provider {implied} under the name {local}, but required_providers \
+                declares it as {name}. Rename the entry to {local}, or set provider = {name} \
+                here.",
                 resource.name
             );
             diags.warning(resource.span, SUMMARY, detail);
@@ -192,7 +203,9 @@ pub(super) fn stand_ins(module: &Module, diags: &mut Diagnostics) {
             false => String::new(),
         };
         let detail = format!(
-            "A provider block without arguments, in a module that others call, only says that a configuration is passed to it, and required_providers says so more clearly. Take the empty \"{name}\" blocks out of {}, and declare there: {name} = {{ source = \"{}\"{aliases} }}",
+            "An empty provider block in a called module only declares that the module receives a \
+            configuration. Declare this in required_providers instead: remove the empty \
+            \"{name}\" blocks from {}, and add {name} = {{ source = \"{}\"{aliases} }}",
             place(module),
             type_of(module, name)
         );

@@ -82,21 +82,21 @@ impl Setup<'_> {
         let why = match lengths {
             (None, None) => "it has neither a passphrase nor a chain".to_owned(),
             (Some(_), Some(_)) => {
-                "it has a passphrase and a chain, which exclude each other".to_owned()
+                "it has both a passphrase and a chain, which are mutually exclusive".to_owned()
             }
             (Some(n), None) if n < SHORTEST => {
-                format!("its passphrase is too short: {SHORTEST} bytes at least")
+                format!("its passphrase must have at least {SHORTEST} bytes")
             }
             (None, Some(n)) if n < SHORTEST => {
-                format!("the key that it is to start from is too short: {SHORTEST} bytes at least")
+                format!("the key of its chain must have at least {SHORTEST} bytes")
             }
             _ if bytes == Some(0) => "key_length must be larger than zero".to_owned(),
             _ if rounds.is_none_or(|n| n < ROUNDS) => {
-                format!("iterations must be {ROUNDS} at least")
+                format!("iterations must be at least {ROUNDS}")
             }
             _ if salt == Some(0) => "salt_length must be larger than zero".to_owned(),
             _ if bytes.max(salt) > Some(LONGEST) => {
-                format!("key_length and salt_length must be {LONGEST} at most")
+                format!("key_length and salt_length must be at most {LONGEST}")
             }
             // A key longer than the hash has several blocks, and each takes all iterations.
             _ if rounds.zip(bytes).is_some_and(|(n, bytes)| {
@@ -104,10 +104,13 @@ impl Setup<'_> {
                     > MOST_ROUNDS
             }) =>
             {
-                format!("iterations times blocks of the key must be {MOST_ROUNDS} at most")
+                format!(
+                    "iterations multiplied by the blocks of the key must be at most \
+                    {MOST_ROUNDS}"
+                )
             }
             _ if !matches!(&*hash, "sha256" | "sha512") => {
-                format!("there is no hash_function {hash:?}; sha256 and sha512 there are")
+                format!("there is no hash_function {hash:?}; use sha256 or sha512")
             }
             _ => {
                 let secret = match (passphrase, chain) {
@@ -126,7 +129,10 @@ impl Setup<'_> {
                 return Some((bytes?, Arc::new(key)));
             }
         };
-        let detail = format!("key_provider.pbkdf2.{} gives no key: {why}.", declared.name);
+        let detail = format!(
+            "key_provider.pbkdf2.{} cannot provide a key: {why}.",
+            declared.name
+        );
         diags.push(Diagnostic::error(
             "Unable to build encryption key data",
             detail,
@@ -147,7 +153,8 @@ pub(super) fn length(value: &Value, span: Span, diags: &mut Diagnostics) -> Opti
     let found = own.or_else(written);
     if found.is_none() {
         let detail = format!(
-            "A key provider is due here (key_provider.TYPE.NAME), and this is {}.",
+            "A key provider (key_provider.TYPE.NAME) is required here, but the value is of type \
+            {}.",
             value.ty().friendly_name()
         );
         diags.error(span, "Expected key_provider value", detail);

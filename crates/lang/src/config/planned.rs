@@ -91,15 +91,13 @@ fn as_planned(variable: &Variable, value: &Value) -> Value {
 fn mismatch(variable: &Variable, given: &InputValue) -> Diagnostic {
     let name = &variable.name;
     let from = match given.origin {
-        Origin::Environment => format!("the environment variable TF_VAR_{name} has"),
-        Origin::Flag => "--var gives".to_owned(),
-        Origin::File | Origin::NamedFile | Origin::Default | Origin::Plan => {
-            "this file gives".to_owned()
-        }
+        Origin::Environment => format!("the environment variable TF_VAR_{name}"),
+        Origin::Flag => "--var".to_owned(),
+        Origin::File | Origin::NamedFile | Origin::Default | Origin::Plan => "this file".to_owned(),
     };
     let detail = format!(
-        "The plan was made with another value of the variable \"{name}\" than {from} now. Values of variables belong to the plan. \
-         Leave this value out, or plan again with it."
+        "The plan has a different value of the variable \"{name}\" than {from}. Values of \
+        variables are part of the plan. Remove this value, or plan again with it."
     );
     let place: Span = given.span.unwrap_or(variable.span);
     Diagnostic::error("Mismatch between input and plan variable value", detail).at(place)
@@ -109,10 +107,12 @@ fn missing(variable: &Variable) -> Diagnostic {
     let name = &variable.name;
     let detail = match variable.ephemeral {
         true => format!(
-            "The variable \"{name}\" is ephemeral, so the plan does not have its value. Set it again with --var, --var-file or TF_VAR_{name}."
+            "The variable \"{name}\" is ephemeral, so the plan does not store its value. Set it \
+            again with --var, --var-file or TF_VAR_{name}."
         ),
         false => format!(
-            "The plan has no value of the variable \"{name}\", which has no default value. Plan again."
+            "The plan has no value for the variable \"{name}\", which has no default value. Plan \
+            again."
         ),
     };
     Diagnostic::error("No value for required variable", detail).at(variable.span)

@@ -135,8 +135,9 @@ pub(super) fn only_self_references(body: &Body, diags: &mut Diagnostics) {
                 diags.error(
                     attribute.expr.span,
                     "Invalid reference from destroy provisioner",
-                    "Destroy-time provisioners and their connections may refer to the resource itself alone, by 'self', 'count.index' or \
-                     'each.key'. References to others while destroying can make dependency cycles.",
+                    "Destroy-time provisioners and their connections may refer only to their own \
+                    resource, with 'self', 'count.index' or 'each.key'. References to other \
+                    resources can cause dependency cycles during destroy.",
                 );
             }
         }

@@ -48,7 +48,7 @@ pub(super) fn moved(block: &Block, diags: &mut Diagnostics) -> Option<Moved> {
             .as_ref()
             .is_none_or(|(target, _)| mode_of(target) == Some(Mode::Ephemeral))
         {
-            let detail = format!("What the \"{word}\" argument refers to cannot be moved.");
+            let detail = format!("The object in the \"{word}\" argument cannot be moved.");
             diags.error(block.def_span, "Invalid \"moved\" address", detail);
         }
     }
@@ -116,7 +116,8 @@ pub(super) fn removed(block: &Block, diags: &mut Diagnostics) -> Option<Removed>
                 detail,
             );
         } else if matches!(from, Some((Target::Module(_), _))) {
-            let detail = "\"removed\" blocks with provisioners can only name resources, and this one names a module.";
+            let detail = "\"removed\" blocks with provisioners can only name resources, but this \
+                one names a module.";
             diags.error(block.def_span, "Invalid \"removed\" block", detail);
         } else {
             provisioners.push(one);
@@ -129,14 +130,16 @@ pub(super) fn removed(block: &Block, diags: &mut Diagnostics) -> Option<Removed>
         diags.warning(
             block.def_span,
             "Missing lifecycle from the removed block",
-            "Say with \"lifecycle { destroy = … }\" whether the object is to be destroyed or forgotten; without, it is forgotten.",
+            "Set \"destroy\" in a \"lifecycle\" block: true destroys the object, false forgets \
+            it. Without it, the object is forgotten.",
         );
     }
     if destroy == Some(false) && !provisioners.is_empty() {
         diags.warning(
             block.def_span,
             "Removed block provisioners will not be executed",
-            "The object is to be forgotten and not destroyed, so the provisioners for its destruction do not run.",
+            "The object is forgotten and not destroyed, so its destroy-time provisioners do not \
+            run.",
         );
     }
     let (from, from_span) = from?;
@@ -207,7 +210,8 @@ fn skeleton(expr: &Expr, diags: &mut Diagnostics) -> Option<Traversal> {
         }
         ExprKind::Error => None,
         _ => {
-            let detail = "The target of an import must be a resource's address, whose keys may be expressions.";
+            let detail = "The target of an import must be a resource address. Only its keys may \
+                be expressions.";
             diags.error(expr.span, "Invalid import address expression", detail);
             None
         }
@@ -258,7 +262,7 @@ pub(super) fn import(block: &Block, diags: &mut Diagnostics) -> Option<(Import, 
         (None, None) => diags.error(
             block.def_span,
             "Missing required import argument",
-            "One of 'id' or 'identity' must say which object to import.",
+            "Set 'id' or 'identity' to select the object to import.",
         ),
         (Some(id), Some(identity)) => {
             diags.error(

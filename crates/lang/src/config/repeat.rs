@@ -26,7 +26,7 @@ pub fn repeated_over(
     }
     if value.has_mark(&Mark::Ephemeral) {
         return Err(fault(
-            "The given \"for_each\" value is ephemeral, which cannot be kept from plan to apply."
+            "The given \"for_each\" value is ephemeral, so it cannot be stored from plan to apply."
                 .to_owned(),
         ));
     }

@@ -163,7 +163,8 @@ pub(super) fn blocks(
         match kind {
             "lifecycle" => {
                 if nested {
-                    let detail = "Nested data blocks do not support \"lifecycle\" blocks: the block around them rules their life.";
+                    let detail = "Nested data blocks do not support \"lifecycle\" blocks: the \
+                        enclosing check block controls their lifecycle.";
                     diags.error(block.def_span, "Invalid lifecycle block", detail);
                 }
                 lifecycle(resource, &block.body, block.def_span, repetition, diags);

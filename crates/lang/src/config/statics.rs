@@ -65,7 +65,7 @@ impl<'a> Statics<'a> {
             // No provider runs yet while modules are loaded.
             if call.name.starts_with("provider::") {
                 let detail = format!(
-                    "{} cannot be called here: what must be known while modules are loaded cannot ask a provider.",
+                    "{} cannot be called here: no provider runs while modules are loaded.",
                     call.name
                 );
                 faults.error(
@@ -99,7 +99,8 @@ impl<'a> Statics<'a> {
                 // `const = false` forbids static use even if a value is known.
                 if variable.constant == Some(false) {
                     let detail = format!(
-                        "var.{name} is used where values must be known while loading, and is declared with const = false."
+                        "var.{name} is used where values must be known when modules are loaded, \
+                        but it is declared with const = false."
                     );
                     return fail("Variable is not constant", detail);
                 }
@@ -116,7 +117,8 @@ impl<'a> Statics<'a> {
             "terraform" | "tofu" if name == "workspace" => Ok(self.module.workspace_value()),
             _ => {
                 let detail = format!(
-                    "{traversal} cannot be used here: only variables and locals known while loading can."
+                    "{traversal} cannot be used here. Use only variables and locals that are \
+                    known when modules are loaded."
                 );
                 fail("Dynamic value in static context", detail)
             }
@@ -139,7 +141,7 @@ impl Statics<'_> {
     fn passed(&self, variable: &Variable) -> Result<Value, Diagnostics> {
         let Some(mut value) = (self.given)(&variable.name)? else {
             let detail = format!(
-                "var.{} has no value that is known while loading.",
+                "var.{} has no value that is known when modules are loaded.",
                 variable.name
             );
             let missing = Diagnostic::error("Variable value not provided", detail);
@@ -156,7 +158,10 @@ impl Statics<'_> {
 
     fn local(&self, traversal: &Traversal, name: &Arc<str>) -> Result<Value, Diagnostics> {
         if self.open.borrow().contains(name) {
-            let detail = format!("local.{name} rests on itself, directly or through others.");
+            let detail = format!(
+                "local.{name} depends on itself, directly or through other \
+                locals."
+            );
             let circle = Diagnostic::error("Circular reference", detail);
             return Err(circle.at(self.module.locals[name].expr.span).into());
         }
@@ -210,7 +215,7 @@ impl Statics<'_> {
         match std::env::current_dir() {
             Ok(dir) => Ok(Value::string(dir.to_string_lossy())),
             Err(error) => {
-                let detail = format!("The working directory cannot be told: {error}.");
+                let detail = format!("The working directory cannot be determined: {error}.");
                 let fault = Diagnostic::error("Failed to get working directory", detail);
                 Err(fault.at(traversal.span()).into())
             }
@@ -228,7 +233,7 @@ fn through(traversal: &Traversal, mut cause: Diagnostics) -> Diagnostics {
         return cause;
     }
     let detail = format!(
-        "{traversal} must be known while modules are loaded, and rests on something that is not."
+        "{traversal} must be known when modules are loaded, but it depends on a value that is not."
     );
     cause.push(Diagnostic::error("Unable to compute static value", detail).at(traversal.span()));
     cause
@@ -240,7 +245,7 @@ impl Scope for Statics<'_> {
             Some(StepKind::Attr(name)) => self.named(traversal, name).map(|value| (value, 1)),
             _ => {
                 let detail = format!(
-                    "The \"{}\" object cannot be used alone here.",
+                    "The \"{}\" object cannot be used as a whole here.",
                     traversal.root
                 );
                 Err(Diagnostic::error("Invalid reference", detail)

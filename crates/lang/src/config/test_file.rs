@@ -215,7 +215,7 @@ fn keyword(
         diags.error(
             attribute.expr.span,
             format!("Invalid \"{name}\" keyword"),
-            format!("The \"{name}\" argument takes one of these words, without quotes: {one} or {other}."),
+            format!("The \"{name}\" argument must be {one} or {other}, without quotes."),
         );
     }
     word
@@ -241,7 +241,7 @@ fn run_module(block: &Block, diags: &mut Diagnostics) -> Option<RunModule> {
         version(&a.expr, a.json.as_deref(), a.expr.span, diags);
     }
     let Some(attribute) = content.attribute("source") else {
-        let detail = "A run of another module needs the source of that module.";
+        let detail = "A run of another module needs the \"source\" of that module.";
         let summary = "Missing \"source\" attribute for module block";
         diags.error(block.def_span, summary, detail);
         return None;
@@ -251,9 +251,9 @@ fn run_module(block: &Block, diags: &mut Diagnostics) -> Option<RunModule> {
     // A registry address has three parts, or four with a host.
     let elsewhere = source.contains(':') || source.split('/').count() > 2;
     let wrong = match content.attribute("version") {
-        Some(_) if is_path => Some("a module of a local path has no versions to choose from"),
+        Some(_) if is_path => Some("a module with a local path cannot have a version"),
         _ if !is_path && !elsewhere => {
-            Some("it is no address of a module; a path begins with \"./\" or \"../\"")
+            Some("it is not a module address; a path starts with \"./\" or \"../\"")
         }
         _ => None,
     };
@@ -284,7 +284,8 @@ fn expected(traversal: &Traversal, diags: &mut Diagnostics) {
         Ok(found) => match found.subject {
             Subject::Variable(_) | Subject::Resource { .. } => {}
             _ => {
-                let detail = "Only what has conditions can be expected to fail: variables, outputs, checks, resources and data sources.";
+                let detail = "Only objects with conditions can be expected to fail: variables, \
+                    outputs, checks, resources and data sources.";
                 diags.error(found.span, SUMMARY, detail);
             }
         },

@@ -71,8 +71,8 @@ fn target(
     };
     // Only the first key is reported.
     if let Some(step) = traversal.steps.iter().find(|s| is_key(s)) {
-        let detail = "Every instance is meant: take the key out.";
-        let summary = "An address without keys is needed";
+        let detail = "The override applies to all instances. Remove the key.";
+        let summary = "Instance address with keys is not allowed";
         diags.error(step.span, summary, detail);
         return None;
     }
@@ -86,7 +86,8 @@ fn target(
             Some((found.to_string(), traversal.span()))
         }
         (Target::Module(_), false) => {
-            let detail = "This is for a resource or a data source, and the address is of a module.";
+            let detail = "This override needs the address of a resource or data source, but this \
+                is the address of a module.";
             diags.error(traversal.span(), "Module address is not allowed", detail);
             None
         }
@@ -94,7 +95,8 @@ fn target(
             // Place of the first step after the module's own steps.
             let at = (2 * module.0.len()).checked_sub(1);
             let span = at.map_or(traversal.root_span, |at| traversal.steps[at].span);
-            let detail = "This is for a module, and the address is of something in it.";
+            let detail = "This override needs the address of a module, but this is the address of \
+                an object in it.";
             diags.error(span, "Module address expected", detail);
             None
         }
@@ -112,7 +114,7 @@ fn object(attribute: &Attribute, diags: &mut Diagnostics) {
         diags.error(
             attribute.span,
             "Object expected",
-            format!("\"{}\" takes an object.", attribute.name),
+            format!("\"{}\" must be an object.", attribute.name),
         );
     }
 }
@@ -157,7 +159,7 @@ pub(super) fn mock_provider(block: &Block, seen: &mut Vec<String>, diags: &mut D
         };
         let Some(of) = of else { continue };
         if inside.contains(&of) {
-            let detail = format!("This mock_provider has another for {} already.", of.1);
+            let detail = format!("This mock_provider already has a block for {}.", of.1);
             let summary = format!("Duplicated {} block", inner.type_name);
             diags.error(block.def_span, summary, detail);
         }
@@ -167,7 +169,7 @@ pub(super) fn mock_provider(block: &Block, seen: &mut Vec<String>, diags: &mut D
         return;
     }
     if seen.contains(&name) {
-        let detail = format!("{name} is mocked in this file already.");
+        let detail = format!("{name} is already mocked in this file.");
         diags.error(block.def_span, "Duplicated mock_provider block", detail);
     }
     seen.push(name);
@@ -192,7 +194,7 @@ pub(super) fn twice(overrides: &[Override], diags: &mut Diagnostics) {
         let is_module = |o: &Override| &*o.kind == "override_module";
         let same = |o: &&Override| is_module(o) == is_module(one) && o.target == one.target;
         if overrides[..at].iter().any(|o| same(&o)) {
-            let detail = format!("There is another for {} already.", one.target);
+            let detail = format!("There is already an override for {}.", one.target);
             let summary = format!("Duplicated {} block", one.kind);
             diags.error(one.span, summary, detail);
         }

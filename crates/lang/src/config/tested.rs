@@ -129,7 +129,8 @@ pub(super) fn providers(
     }
     let mismatch = |name: &str, given: &ProviderSource, wanted: &ProviderSource| {
         let detail = format!(
-            "{name:?} in {} means provider {given}, by what another run makes of it, and the root module takes {wanted} here.",
+            "{name:?} in {} means provider {given} because of another run, but the root module \
+            requires {wanted} here.",
             file.name
         );
         Diagnostic::error("Provider type mismatch", detail)

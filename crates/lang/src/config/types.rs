@@ -52,7 +52,7 @@ impl Variable {
             let marked = self.ty.convert(&value.clone().mark(Mark::Sensitive));
             marked.err().unwrap_or_else(|| ConvertError {
                 path: Path::root(),
-                message: "another value is required".to_owned(),
+                message: "a different value is required".to_owned(),
             })
         };
         self.ty.convert(value).map_err(|error| {
@@ -74,7 +74,7 @@ pub(crate) fn of_attribute(attribute: &Attribute, diags: &mut Diagnostics) -> Ty
         diags.error(
             node.span,
             SUMMARY,
-            "A type is given in JSON as a string that holds a type expression.",
+            "In JSON, a type must be a string that contains a type expression.",
         );
         return TypeConstraint::any();
     };
@@ -85,7 +85,7 @@ pub(crate) fn of_attribute(attribute: &Attribute, diags: &mut Diagnostics) -> Ty
         diags.error(
             node.span,
             SUMMARY,
-            "The string does not hold a type expression.",
+            "The string is not a valid type expression.",
         );
         return TypeConstraint::any();
     }
@@ -99,9 +99,9 @@ fn of_variable(expr: &Expr, diags: &mut Diagnostics) -> TypeConstraint {
     } = &expr.kind
     {
         let detail = match expr.literal_text().as_deref() {
-            Some("string") => "A type is not given in quotes. Remove the quotes around \"string\".",
-            Some("list") => "A type is not given in quotes. Write list(string) instead.",
-            Some("map") => "A type is not given in quotes. Write map(string) instead.",
+            Some("string") => "A type must not be in quotes. Remove the quotes around \"string\".",
+            Some("list") => "A type must not be in quotes. Write list(string) instead.",
+            Some("map") => "A type must not be in quotes. Write map(string) instead.",
             _ => {
                 "To provide a full type expression, remove the surrounding quotes and give the type expression directly."
             }

@@ -35,7 +35,8 @@ impl Search<'_> {
                         None => {
                             let hint = suggest(&name, object.attributes.keys().cloned().collect());
                             let detail = format!(
-                                "The type of var.{}{at} has no attribute \"{name}\", so that what is given for it here is not used.{hint}",
+                                "The type of var.{}{at} has no attribute \"{name}\", so this \
+                                value is ignored.{hint}",
                                 self.variable
                             );
                             self.diags.warning(

@@ -127,7 +127,7 @@ fn deprecated(a: &Attribute, label: Span, diags: &mut Diagnostics) -> Option<Str
         diags.error(
             label,
             "Invalid `deprecated` value",
-            "The \"deprecated\" argument must not be empty: say what to use instead.",
+            "The \"deprecated\" argument must not be empty. Describe the replacement.",
         );
     }
     text
@@ -249,7 +249,7 @@ pub(super) fn output(block: &Block, part: Part, diags: &mut Diagnostics) -> Outp
             .as_deref()
             .is_some_and(|text| text.trim().is_empty())
         {
-            let detail = "The \"deprecated\" argument must not be empty: say what to use instead.";
+            let detail = "The \"deprecated\" argument must not be empty. Describe the replacement.";
             diags.error(a.expr.span, "Invalid `deprecated` attribute", detail);
         }
     }

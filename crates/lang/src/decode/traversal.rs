@@ -51,14 +51,15 @@ fn in_blocks(name: &str, nested: &NestedBlock, steps: &[Step]) -> Option<Diagnos
     match (nested.nesting, &step.kind) {
         (Nesting::Set, _) => {
             let detail = format!(
-                "Blocks of type {name:?} are a set of objects, whose elements have no keys to select them by. Use a \"for\" expression \
-                 with an \"if\" clause to find those that are meant."
+                "Blocks of type {name:?} form a set of objects, whose elements have no keys. Use \
+                a \"for\" expression with an \"if\" clause to select elements."
             );
             Some(Diagnostic::error("Cannot index a set value", detail).at(step.span))
         }
         (Nesting::List, StepKind::Attr(_)) => {
             let detail = format!(
-                "Blocks of type {name:?} are a list of objects, so one is selected by its number, as in .{name}[0]."
+                "Blocks of type {name:?} form a list of objects. Select one by its index, as in \
+                .{name}[0]."
             );
             Some(Diagnostic::error("Invalid operation", detail).at(step.span))
         }

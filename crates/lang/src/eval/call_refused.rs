@@ -62,7 +62,8 @@ pub(super) fn wrong_lazy_count(name: &str, call: &Call) -> Option<Diagnostic> {
     };
     if call.expand_final {
         let detail = Said::plain(format!(
-            "The arguments of {name:?} are expressions and cannot be expanded with the symbol \"...\"."
+            "The arguments of {name:?} are expressions, so they cannot be expanded with the \
+            symbol \"...\"."
         ));
         return Some(
             Diagnostic::error("Invalid expanding argument value", detail).at(call.name_span),

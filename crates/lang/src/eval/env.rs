@@ -175,7 +175,8 @@ fn bounded((value, mut diags): Outcome, span: Span) -> Outcome {
     }
     if !diags.has_errors() {
         let detail = format!(
-            "This is made of more than {MOST} values, counted as often as they occur in each other."
+            "The value has more than {MOST} parts. A part that occurs several times counts each \
+            time."
         );
         diags.push(Diagnostic::error("Value too large", Said::plain(detail)).at(span));
     }

@@ -48,12 +48,14 @@ impl Steps {
     /// Error if no steps are left. The evaluator sets its place.
     pub(crate) fn fault(&self) -> Option<Diagnostic> {
         self.are_over()
-            .then(|| Diagnostic::error("Too much to work out", Said::plain(self.words())))
+            .then(|| Diagnostic::error("Evaluation limit exceeded", Said::plain(self.words())))
     }
 
     pub(crate) fn words(&self) -> String {
         format!(
-            "Working this out takes more than {} million steps, counting each round of a loop and each value that a function looks at. Let it loop over less, or call itself less often.",
+            "The evaluation takes more than {} million steps. Each iteration of a loop and each \
+            value that a function reads is a step. Use smaller collections, or fewer nested \
+            loops and calls.",
             self.most.div_ceil(1_000_000)
         )
     }

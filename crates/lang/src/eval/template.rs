@@ -107,7 +107,7 @@ impl Env<'_> {
         let fits = u64::try_from(bytes).is_ok_and(|bytes| bytes.saturating_mul(2) <= room);
         let detail = || {
             format!(
-                "The text would take about {} MiB, more than the memory that is left.",
+                "The text needs about {} MiB, which exceeds the remaining memory.",
                 bytes >> 20
             )
         };

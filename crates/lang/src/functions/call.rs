@@ -114,7 +114,7 @@ impl Host<'_> {
             return Ok(());
         }
         Err(CallError::call(Said::plain(format!(
-            "the result would take about {} MiB, more than the memory that is left",
+            "the result needs about {} MiB, which exceeds the remaining memory",
             bytes >> 20
         ))))
     }

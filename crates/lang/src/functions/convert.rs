@@ -35,7 +35,7 @@ fn refusal(kind: &str, got: &Type, want: &Type) -> Said {
 fn quoted(text: &str) -> String {
     const FITS: usize = 200;
     match text.char_indices().nth(FITS) {
-        Some((end, _)) => format!("{:?} and {} bytes more", &text[..end], text.len() - end),
+        Some((end, _)) => format!("{:?} and {} more bytes", &text[..end], text.len() - end),
         None => format!("{text:?}"),
     }
 }

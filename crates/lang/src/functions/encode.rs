@@ -87,10 +87,12 @@ pub(super) fn base64gunzip() -> Function {
             .read_to_end(&mut bytes)
             .map_err(|e| CallError::call(format!("failed to gunzip bytestream: {e}")))?;
         if bytes.len() as u64 > UNZIPPED {
-            return Err(CallError::call("the unpacked text is longer than 256 MiB"));
+            return Err(CallError::call(
+                "the decompressed text is longer than 256 MiB",
+            ));
         }
         let text = String::from_utf8(bytes)
-            .map_err(|_| CallError::call("the unpacked data is not valid UTF-8"))?;
+            .map_err(|_| CallError::call("the decompressed data is not valid UTF-8"))?;
         Ok(Value::from(text).with_marks(marks))
     })
     .not_null()

@@ -24,9 +24,9 @@ fn path_param() -> Param {
 enum PlaceError {
     #[error("cannot expand user-specific home dir")]
     OfAnother,
-    #[error("the home folder is not known: HOME is not set")]
+    #[error("the home directory is unknown: HOME is not set")]
     NoHome,
-    #[error("the working folder is not known: {0}")]
+    #[error("the working directory is unknown: {0}")]
     NoFolder(#[source] std::io::Error),
     /// The path starts with `~`, which cannot be expanded.
     #[error("failed to expand ~: {0}")]

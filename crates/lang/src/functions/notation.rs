@@ -100,7 +100,7 @@ fn decode(content: &str) -> Result<Value, CallError> {
         // Checked before evaluation, because that would find the built-in functions.
         if let Some(call) = attribute.expr.calls().first() {
             return Err(failed(&format!(
-                "function calls are not allowed here, not even {}",
+                "function calls are not allowed here: {}",
                 call.name
             )));
         }

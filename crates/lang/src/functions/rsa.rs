@@ -20,7 +20,7 @@ enum KeyError {
         "failed to parse key: password protected keys are not supported. Please decrypt the key prior to use"
     )]
     Encrypted,
-    #[error("failed to parse key: the text between its lines is not Base64")]
+    #[error("failed to parse key: the content is not Base64")]
     NotBase64,
     #[error("failed to parse key: invalid ASN1 data in the given private key")]
     NotAsn1,

@@ -158,7 +158,7 @@ fn check_references(
 fn words(diags: &Diagnostics, sources: &SourceMap) -> Said {
     let count = diags.errors().count();
     let Some(first) = diags.errors().next() else {
-        return "no further words".into();
+        return "no details".into();
     };
     let place = first
         .range(sources)

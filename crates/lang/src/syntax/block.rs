@@ -141,7 +141,8 @@ impl Parser<'_> {
                 self.error(
                     span,
                     SUMMARY,
-                    "A block on a single line holds one argument only. Write several arguments on lines of their own, one a line.",
+                    "A block on a single line can have only one argument. Write each argument on \
+                    its own line.",
                 );
                 self.recover(Kind::CBrace);
             }
@@ -201,8 +202,9 @@ impl Parser<'_> {
                     span.to(to),
                     "Argument definition required",
                     format!(
-                        "A block on a single line can hold a single argument only. To set \"{word}\", write an equals sign; \
-                         to define a nested block, put it on a line of its own."
+                        "A block on a single line can have only one argument. To set \"{word}\", \
+                        write an equals sign; to define a nested block, write it on its own \
+                        line."
                     ),
                 );
                 None

@@ -87,7 +87,8 @@ impl Parser<'_> {
                                 sep_span,
                                 name.to(sep_span),
                                 "Missing closing parenthesis",
-                                "An expanded argument (with ...) must be followed at once by the closing parenthesis.",
+                                "An expanded argument (with ...) must be followed immediately by \
+                                the closing parenthesis.",
                             );
                         }
                         self.recover(Kind::CParen)

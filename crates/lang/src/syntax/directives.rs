@@ -130,7 +130,7 @@ impl<'p, 'a> Directives<'p, 'a> {
                 self.parser.error(
                     span,
                     "Unexpected else directive",
-                    "This if directive already has its else.",
+                    "This if directive already has an else directive.",
                 );
                 return self.parser.placeholder(span);
             }
@@ -204,7 +204,7 @@ impl<'p, 'a> Directives<'p, 'a> {
                 self.parser.error(
                     span,
                     "Unexpected end of template",
-                    format!("An {open} directive before is missing its {want} directive."),
+                    format!("An earlier {open} directive has no matching {want} directive."),
                 );
                 self.parser.placeholder(span)
             }

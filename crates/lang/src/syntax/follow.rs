@@ -81,7 +81,10 @@ impl Parser<'_> {
             self.error(
                 span,
                 "Invalid legacy index syntax",
-                format!("Two indexes of the old syntax may not follow each other. Use brackets instead, like [{first}][{second}]."),
+                format!(
+                    "Two indexes in the legacy syntax cannot follow each other. Use brackets \
+                    instead, as in [{first}][{second}]."
+                ),
             );
             // The intended index is ambiguous; an unknown key avoids follow-up errors.
             return Some(Step {
@@ -224,7 +227,7 @@ impl Parser<'_> {
             self.error(
                 span,
                 "Missing close bracket on splat index",
-                "The star of a splat must be followed at once by a closing bracket (\"]\").",
+                "The star of a splat must be followed immediately by a closing bracket (\"]\").",
             );
             close = self.recover(Kind::CBrack);
         }

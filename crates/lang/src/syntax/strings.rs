@@ -60,7 +60,7 @@ impl Parser<'_> {
                             span,
                             at - 2,
                             2 + digits,
-                            "This is no character of Unicode.",
+                            "The escape sequence is not a valid Unicode character.",
                         ),
                         None if want == 4 => {
                             self.bad_escape(

@@ -185,8 +185,9 @@ impl Parser<'_> {
                         close_span,
                         start.to(close_span),
                         "Extra characters after interpolation expression",
-                        "Expected a closing brace to end the interpolation, but found extra characters. \
-                         If this is a sequence of another language (a shell, say), write \"$${\" instead of \"${\".",
+                        "Expected a closing brace to end the interpolation, but found extra \
+                        characters. If this is a sequence for another language, such as a shell, \
+                        write \"$${\" instead of \"${\".",
                     );
                 }
             }

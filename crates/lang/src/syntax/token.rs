@@ -88,9 +88,16 @@ pub(crate) struct Token {
     pub(crate) end: u32,
 }
 
+const BACKTICK: &str = "The character \"`\" is not valid here. For text of several lines use a \
+    heredoc, as in \"<<EOT\".";
+const APOSTROPHE: &str = "Single quotes are not valid. Enclose strings in double quotes (\").";
+const SEMICOLON: &str = "The character \";\" is not valid. Separate arguments and blocks by \
+    newlines, and items of collections by commas.";
+
 /// Reports invalid tokens, each kind only a few times per file.
 pub(crate) fn check_tokens(tokens: &[Token], text: &str, file: FileId, base: u32) -> Diagnostics {
     let mut diags = Diagnostics::new();
+    let invalid = |detail: &str| ("Invalid character", detail.to_owned());
     let (mut bitwise, mut backticks, mut apostrophes, mut semicolons) = (0, 0, 0, 0);
     for token in tokens {
         // A binary file would otherwise give an error for every token.
@@ -100,53 +107,40 @@ pub(crate) fn check_tokens(tokens: &[Token], text: &str, file: FileId, base: u32
         let complaint = match token.kind {
             Kind::BitAnd | Kind::BitOr | Kind::BitXor | Kind::BitNot => {
                 bitwise += 1;
-                let hint = match token.kind {
-                    Kind::BitAnd => " Did you mean boolean AND (\"&&\")?",
-                    Kind::BitOr => " Did you mean boolean OR (\"||\")?",
-                    Kind::BitNot => " Did you mean boolean NOT (\"!\")?",
-                    _ => "",
-                };
                 // Repetitions of one mistake need no further errors.
-                (bitwise <= 4).then(|| ("Unsupported operator", format!("Bitwise operators are not supported.{hint}")))
+                (bitwise <= 4).then(|| {
+                    (
+                        "Unsupported operator",
+                        format!(
+                            "Bitwise operators are not supported.{}",
+                            boolean_hint(token.kind)
+                        ),
+                    )
+                })
             }
             Kind::Backtick => {
                 backticks += 1;
                 // Backticks come in pairs, and one error for each pair is enough.
-                (backticks % 2 == 1 && backticks <= 3).then(|| {
-                    (
-                        "Invalid character",
-                        "The character \"`\" is not valid here. For text of several lines use a heredoc, as in \"<<EOT\".".to_owned(),
-                    )
-                })
+                (backticks % 2 == 1 && backticks <= 3).then(|| invalid(BACKTICK))
             }
             Kind::Apostrophe => {
                 apostrophes += 1;
-                (apostrophes % 2 == 1 && apostrophes <= 3)
-                    .then(|| ("Invalid character", "Single quotes are not valid. Enclose strings in double quotes (\").".to_owned()))
+                (apostrophes % 2 == 1 && apostrophes <= 3).then(|| invalid(APOSTROPHE))
             }
             Kind::Semicolon => {
                 semicolons += 1;
                 // Other languages end every line so; one error is enough.
-                (semicolons == 1).then(|| {
-                    (
-                        "Invalid character",
-                        "The character \";\" is not valid. Separate arguments and blocks by newlines, and items of collections by commas."
-                            .to_owned(),
-                    )
-                })
+                (semicolons == 1).then(|| invalid(SEMICOLON))
             }
             Kind::QuotedNewline => Some((
                 "Invalid multi-line string",
-                "A quoted string may not run over several lines. Write a newline as \\n, or use a heredoc (\"<<EOT\").".to_owned(),
+                "A quoted string must not span several lines. Write a newline as \\n, or use a \
+                heredoc (\"<<EOT\")."
+                    .to_owned(),
             )),
             Kind::Invalid => {
-                let bytes = text.get(token.start as usize..token.end as usize).unwrap_or("");
-                let detail = match bytes {
-                    "\u{201c}" | "\u{201d}" => "Curly quotes are not valid here. Replace them with straight quotes (\").",
-                    "\r" => "This is a carriage return that no line feed follows. Save the file with LF or CRLF line endings.",
-                    _ => "This character is not used within the language.",
-                };
-                Some(("Invalid character", detail.to_owned()))
+                let character = text.get(token.start as usize..token.end as usize);
+                Some(invalid(invalid_character(character.unwrap_or(""))))
             }
             _ => None,
         };
@@ -159,4 +153,28 @@ pub(crate) fn check_tokens(tokens: &[Token], text: &str, file: FileId, base: u32
         }
     }
     diags
+}
+
+/// Suggests the boolean operator for a bitwise one.
+fn boolean_hint(operator: Kind) -> &'static str {
+    match operator {
+        Kind::BitAnd => " Did you mean boolean AND (\"&&\")?",
+        Kind::BitOr => " Did you mean boolean OR (\"||\")?",
+        Kind::BitNot => " Did you mean boolean NOT (\"!\")?",
+        _ => "",
+    }
+}
+
+/// Detail for a character that starts no token.
+fn invalid_character(character: &str) -> &'static str {
+    match character {
+        "\u{201c}" | "\u{201d}" => {
+            "Curly quotes are not valid here. Replace them with straight quotes (\")."
+        }
+        "\r" => {
+            "This carriage return is not followed by a line feed. Save the file with LF or CRLF \
+            line endings."
+        }
+        _ => "This character is not used within the language.",
+    }
 }

@@ -20,6 +20,6 @@ pub enum ManifestError {
         source: VersionError,
     },
     /// Two entries have the same key.
-    #[error("it has the module {0:?} twice")]
+    #[error("it lists the module {0:?} twice")]
     Twice(String),
 }

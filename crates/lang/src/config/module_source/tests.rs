@@ -59,7 +59,7 @@ fn what_is_no_source_is_refused_with_what_may_be_meant() {
     for (written, words) in [
         ("modules/a", "write \"./modules/a\""),
         ("child", "write \"./child\""),
-        ("git::https://x/y//../z", "leads out of"),
+        ("git::https://x/y//../z", "is outside of"),
         ("github.com/o", "github.com/OWNER/REPOSITORY"),
         (".", "write"),
     ] {

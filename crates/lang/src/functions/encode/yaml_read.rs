@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
         depth: usize,
     ) -> Result<Value, String> {
         if depth > DEPTH {
-            return Err(self.fault("containers nest too deep"));
+            return Err(self.fault("containers are nested too deeply"));
         }
         // An alias counts as much as the node it refers to, including its parts.
         let before = self.nodes;
@@ -192,7 +192,7 @@ impl<'a> Reader<'a> {
             }
         };
         if self.nodes > NODES {
-            return Err(self.fault("the document stands for too many values"));
+            return Err(self.fault("the document expands to too many values"));
         }
         // Registered after the value, so that an alias inside its own definition is an error.
         if anchor != 0 {

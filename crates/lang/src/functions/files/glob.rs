@@ -14,7 +14,7 @@ pub(crate) enum GlobError {
     Syntax,
     #[error("pattern has too many alternatives")]
     TooMany,
-    #[error("the search was given up")]
+    #[error("the search was cancelled")]
     GivenUp,
 }
 

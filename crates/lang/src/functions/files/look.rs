@@ -97,7 +97,7 @@ impl FromStr for Look {
             Some(("presence", place)) => Ok(Look::Presence(place.to_owned())),
             Some(("names", place)) => Ok(Look::Names(place.to_owned())),
             Some(("answer", place)) => Ok(Look::Answer(place.to_owned())),
-            _ => Err(format!("{text:?} names nothing that can be looked at")),
+            _ => Err(format!("{text:?} is not a valid external input")),
         }
     }
 }

@@ -109,7 +109,8 @@ impl Json<'_> {
             }
             // A byte order mark is invisible, so the error must name it.
             _ if self.text[token.start..].starts_with('\u{feff}') => {
-                let detail = "The file begins with a byte order mark, which JSON does not have. Save it as UTF-8 without one.";
+                let detail = "The file begins with a byte order mark, which JSON does not allow. \
+                    Save it as UTF-8 without one.";
                 self.error(token, "Invalid start of value", detail);
                 None
             }
