@@ -374,6 +374,7 @@ impl Target {
     /// Returns true if an instance of the declared resource may lie in the target.
     pub fn may_contain(&self, resource: &ConfigResource) -> bool {
         match self {
+            // Keys do not matter, because a declared resource has no instances yet.
             Target::Module(m) => resource.module.starts_with(&m.path()),
             Target::Resource(r) => {
                 resource.module == r.module.path() && resource.resource == r.resource

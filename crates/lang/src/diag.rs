@@ -149,6 +149,7 @@ impl Diagnostic {
             severity: Severity::Error,
             summary: summary.into(),
             detail: detail.text,
+            // Boxed, to keep diagnostics without a second text small.
             hidden: (detail.hidden != Hidden::Same).then(|| Box::new(detail.hidden)),
             subject: None,
             context: None,

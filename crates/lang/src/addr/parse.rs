@@ -62,6 +62,7 @@ fn parts(text: &str) -> Result<Vec<Part>, AddrFault> {
     let mut out = Vec::new();
     let mut rest = text;
     loop {
+        // A quoted key may contain dots, so names end at a bracket too and keys are parsed apart.
         let end = rest.find(['.', '[']).unwrap_or(rest.len());
         let name = &rest[..end];
         let mut chars = name.chars();
@@ -133,6 +134,7 @@ fn module(parts: Vec<Part>) -> Result<(ModuleInstance, Vec<Part>), AddrFault> {
     let mut steps = Vec::new();
     let mut rest = parts.into_iter().peekable();
     while rest.peek().is_some_and(|p| p.0 == "module") {
+        // A key belongs after the name of the module, not after the keyword.
         let (_, stray) = rest.next().unwrap_or_default();
         if stray != InstanceKey::None {
             return Err(AddrFault::Keyed("module".to_owned()));

@@ -65,6 +65,7 @@ impl ProviderSource {
             return fail("is empty");
         }
         let lower = text.to_lowercase();
+        // As in the reference, the rules of labels in host names apply.
         if lower.starts_with('-') || lower.ends_with('-') {
             return fail("must not start or end with a dash");
         }

@@ -82,8 +82,10 @@ impl Reference {
             "count" => single(traversal, Subject::Count),
             "each" => single(traversal, Subject::Each),
             "path" => single(traversal, Subject::Path),
+            // OpenTofu accepts both names for the same object.
             "terraform" | "tofu" => single(traversal, Subject::Terraform),
             "module" => module(traversal),
+            // `self` takes no name, so all steps are left for evaluation.
             "self" => Ok(Reference {
                 subject: Subject::SelfValue,
                 span: traversal.root_span,
@@ -113,6 +115,7 @@ impl Reference {
                 ),
             )
             .at(traversal.root_span)),
+            // Any other name is the type of a managed resource.
             _ => resource(
                 Mode::Managed,
                 traversal.root.clone(),
@@ -208,6 +211,7 @@ fn resource(
         kind: type_name,
         name: name.clone(),
     };
+    // A constant key is part of the reference; a computed one is an index expression around it.
     let mut span = start.to(second.span);
     let mut remaining = &steps[1..];
     let mut key = InstanceKey::None;
@@ -251,6 +255,7 @@ fn module(traversal: &Traversal) -> Result<Reference, Diagnostic> {
         remaining = &remaining[1..];
     }
     match remaining {
+        // Without an output, the reference is to the whole call or instance.
         [] => Ok(Reference {
             subject: Subject::Module { name, key },
             span,

@@ -55,6 +55,7 @@ impl Target {
         let steps = all_steps(traversal);
         let mut rest = &steps[..];
         let mut module = ModuleInstance::root();
+        // Each module takes two steps, and a third one for its key.
         while attr(rest.first()).is_some_and(|n| &**n == "module") {
             let Some(name) = attr(rest.get(1)).cloned() else {
                 let detail = "Prefix \"module.\" must be followed by a module name.";

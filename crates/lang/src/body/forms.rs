@@ -129,6 +129,7 @@ impl Body {
                 NodeKind::Object(_) => node.close_span(),
                 _ => node.start_span(),
             },
+            // The declaration itself is in the base.
             Kind::Merged { base, .. } => base.missing_span(),
             Kind::Joined { first, .. } => first.missing_span(),
             Kind::WithBlock { body, .. } => body.missing_span(),
@@ -202,6 +203,7 @@ impl Body {
             } => a.block_types().union(&b.block_types()).cloned().collect(),
             Kind::WithBlock { body, block, taken } => {
                 let mut types = body.block_types();
+                // The replacement stands for all blocks of its type.
                 types.remove(&block.type_name);
                 if !taken {
                     types.insert(block.type_name.clone());

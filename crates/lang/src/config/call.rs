@@ -26,6 +26,7 @@ pub(super) struct CallBlock {
 fn schema(part: Part) -> BodySchema {
     let schema = match part {
         Part::Whole => BodySchema::new().required(&["source"]),
+        // An override need not repeat the source.
         Part::Override => BodySchema::new().optional(&["source"]),
     };
     schema
@@ -121,6 +122,7 @@ pub(super) fn arguments(
     variables: &Named<Variable>,
     diags: &mut Diagnostics,
 ) -> Named<Argument> {
+    // A variable without a default is a required argument.
     let attributes = variables
         .values()
         .map(|v| (v.name.clone(), v.default.is_none()))

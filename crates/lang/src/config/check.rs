@@ -328,6 +328,8 @@ fn passed(
     }
     for (own, (inner, outer)) in &given {
         let child_type = source_or_assumed(module, &inner.name);
+        // A requirement declares the default configuration; aliases need a declaration of their
+        // own.
         let known = module.required_providers.contains_key(&own.0) && own.1.is_empty()
             || aliases.contains(own)
             || declared.contains(own);

@@ -21,6 +21,7 @@ impl Draft {
         diags: &mut Diagnostics,
     ) {
         match slots.entry(key) {
+            // The duplicate is parsed later, for the errors inside it.
             Entry::Occupied(_) => {
                 let (summary, detail) = words();
                 diags.error(block.def_span, summary, detail);

@@ -99,6 +99,7 @@ pub(super) fn values(
         if !inputs.partial || matches!(winner, Assignment::Text(..)) {
             diags.append(found);
         }
+        // Kept for a later apply, where values that had no effect are no mismatch with the plan.
         let automatic = assignments
             .iter()
             .filter(|a| matches!(a.origin(), Origin::Environment | Origin::File));

@@ -302,6 +302,7 @@ impl Setup<'_> {
         let key = match &*declared.kind {
             "pbkdf2" => self.pbkdf2(declared, diags),
             kind if REMOTE.contains(&kind) => {
+                // Evaluated for their errors only, because the key is created elsewhere.
                 for attribute in declared.body.just_attributes().0.values() {
                     self.value(&attribute.expr, diags);
                 }

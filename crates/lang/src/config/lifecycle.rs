@@ -112,6 +112,7 @@ fn ignore_changes(attribute: &Attribute, diags: &mut Diagnostics) -> IgnoreChang
     }
     let mut paths: Vec<Traversal> = Vec::new();
     for item in list(&attribute.expr, diags) {
+        // The old form of `all`.
         if item.literal_text().is_some_and(|text| text == "*") {
             let detail = "The [\"*\"] form of ignore_changes is no longer valid. Use \"ignore_changes = all\".";
             diags.error(

@@ -119,6 +119,7 @@ fn no_effect(base: &Body, over: &Body, lifecycle: &[&str], diags: &mut Diagnosti
         let (content, _, _) = block.body.partial_content(&schema);
         ignored.extend(content.attributes.into_values());
     }
+    // The count of the other block wins, so this for_each has no effect.
     if base.has_attribute("count") && !over.has_attribute("count") {
         let (content, _, _) = over.partial_content(&BodySchema::new().optional(&["for_each"]));
         ignored.extend(content.attributes.into_values());

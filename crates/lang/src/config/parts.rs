@@ -22,6 +22,7 @@ pub(super) fn check_name(label: &Label, what: &str, diags: &mut Diagnostics) {
 /// Expression of an argument for references: JSON strings are parsed as expressions.
 pub(super) fn static_expr(attribute: &Attribute, diags: &mut Diagnostics) -> Expr {
     match attribute.json.as_deref() {
+        // In JSON, a reference is the whole string, without the syntax of templates.
         Some(node) => match &node.kind {
             NodeKind::Text(text) => json_text_expr(text, node.span, diags),
             _ => (*attribute.expr).clone(),
@@ -143,6 +144,7 @@ pub(super) fn one_kind_of_repetition(base: &Body, over: &Body) -> (Body, Body) {
         counted(base, over) && !over.has_attribute("count"),
         counted(over, base) && !base.has_attribute("count"),
     ) {
+        // OpenTofu ignores a for_each beside the count of the other block.
         (true, _) => (base.clone(), over.without(&for_each)),
         (_, true) => (base.without(&for_each), over.clone()),
         _ => (base.clone(), over.clone()),
@@ -152,6 +154,7 @@ pub(super) fn one_kind_of_repetition(base: &Body, over: &Body) -> (Body, Body) {
 /// Checks that a local provider name is in normal form.
 pub(super) fn check_provider_name(name: &str, span: Span, diags: &mut Diagnostics) -> bool {
     let detail = match ProviderSource::part(name) {
+        // Parsing converts to lower case, so another result means another spelling.
         Ok(normal) if &*normal == name => return true,
         Ok(normal) => format!(
             "Provider names must be in normal form. Replace \"{name}\" with \"{normal}\" to fix this error."
@@ -275,6 +278,7 @@ pub(super) fn condition(
         .content(&BodySchema::new().required(&["condition", "error_message"]));
     diags.append(found);
     let condition = content.attribute("condition").map(|a| (*a.expr).clone());
+    // A condition without references is constant and checks nothing.
     if let Some(condition) = &condition
         && condition.traversals().is_empty()
         && !matches!(condition.kind, ExprKind::Error)

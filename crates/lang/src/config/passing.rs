@@ -98,6 +98,7 @@ fn defaults(module: &Module, call: Option<(&Module, &ModuleCall)>) -> Vec<Provid
         .iter()
         .filter(|p| p.alias.is_none())
         .map(|p| &p.name);
+    // No caller passes configurations to the root, so its requirements count.
     let required = module
         .required_providers
         .keys()

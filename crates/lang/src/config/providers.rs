@@ -62,6 +62,7 @@ pub(super) fn required_providers(body: &Body, diags: &mut Diagnostics) -> Named<
         };
         let mark = diags.len();
         for (key, value) in pairs {
+            // The keys of the object may be quoted.
             let word = key
                 .as_keyword()
                 .map(|w| w.to_string())

@@ -73,6 +73,7 @@ pub(super) fn provisioner(block: &Block, diags: &mut Diagnostics) -> Option<Prov
             ),
             "_" => {
                 escaped = true;
+                // An escaping block has arguments that are named like meta-arguments.
                 out.body = Body::joined(out.body, block.body.clone());
             }
             "connection" if out.connection.is_some() => {

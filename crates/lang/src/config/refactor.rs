@@ -161,6 +161,7 @@ fn removed_address(attribute: &Attribute, diags: &mut Diagnostics) -> Option<(Ta
         .iter()
         .find(|s| matches!(s.kind, crate::syntax::StepKind::Index(_)))
     {
+        // A key at the end is that of the resource; an earlier one belongs to a module.
         let is_last = traversal
             .steps
             .last()
@@ -202,6 +203,7 @@ fn removed_address(attribute: &Attribute, diags: &mut Diagnostics) -> Option<(Ta
 fn skeleton(expr: &Expr, diags: &mut Diagnostics) -> Option<Traversal> {
     match &expr.kind {
         ExprKind::Traversal(t) => Some(t.clone()),
+        // The value of a computed key does not change the form of the address.
         ExprKind::Index { source, .. } => skeleton(source, diags),
         ExprKind::RelativeTraversal { source, steps } => {
             let mut base = skeleton(source, diags)?;
@@ -277,6 +279,7 @@ pub(super) fn import(block: &Block, diags: &mut Diagnostics) -> Option<(Import, 
     // A computed key may name many targets, so duplicates cannot be found here.
     let computed = to.as_static_traversal().is_none();
     let resolved = target.filter(|_| !computed).map(|target| match target {
+        // Without a key, the import is for the only instance.
         Target::Resource(resource) => Target::Instance(resource.instance(InstanceKey::None)),
         other => other,
     });

@@ -176,6 +176,7 @@ pub(crate) fn of_expr(expr: &Expr, diags: &mut Diagnostics) -> Read {
             args => {
                 let span = match args {
                     [] => arguments_span(call),
+                    // The error covers all surplus arguments.
                     [_, rest @ ..] => rest.iter().fold(rest[0].span, |span, e| span.to(e.span)),
                 };
                 diags.push(
@@ -186,6 +187,7 @@ pub(crate) fn of_expr(expr: &Expr, diags: &mut Diagnostics) -> Read {
                 failed()
             }
         },
+        // In an object type, `object` handles the modifier before the type gets here.
         "optional" => {
             diags.error(
                 call.name_span,
@@ -320,6 +322,7 @@ pub(super) fn object(argument: &Expr, diags: &mut Diagnostics) -> Read {
         }
         let (ty, defaults) = of_expr(type_expr, diags);
         if let Some((value, span)) = default {
+            // Converted now, so that an unsuitable default is reported at the declaration.
             match value.convert(&ty) {
                 Ok(value) => {
                     values.insert(name.clone(), value);

@@ -32,6 +32,7 @@ impl FromStr for Version {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let error = || VersionError(text.to_owned());
         let body = text.trim();
+        // Versions may be written like tags, as in `v1.2.0`.
         let body = body.strip_prefix('v').unwrap_or(body);
         let (body, metadata) = body.split_once('+').unwrap_or((body, ""));
         let (numbers, prerelease) = body.split_once('-').unwrap_or((body, ""));
@@ -50,6 +51,7 @@ impl FromStr for Version {
             return Err(error());
         }
         let written = segments.len();
+        // Missing numbers count as zero, and `written` keeps the precision for `~>`.
         segments.resize(written.max(3), 0);
         Ok(Version {
             segments,
@@ -96,6 +98,7 @@ impl Ord for Version {
         }
         match (self.prerelease.is_empty(), other.prerelease.is_empty()) {
             (true, true) => Ordering::Equal,
+            // A release comes after its prereleases.
             (true, false) => Ordering::Greater,
             (false, true) => Ordering::Less,
             (false, false) => compare_prereleases(&self.prerelease, &other.prerelease),
@@ -195,6 +198,7 @@ fn holds(operator: Operator, version: &Version, want: &Version) -> bool {
     let same_numbers = version.segments == want.segments;
     let prerelease_fits = match (version.prerelease.is_empty(), want.prerelease.is_empty()) {
         (true, _) => true,
+        // A constraint on releases never selects a prerelease.
         (false, true) => false,
         (false, false) => same_numbers,
     };

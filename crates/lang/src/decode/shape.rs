@@ -22,6 +22,7 @@ fn old_style(attribute: &Attribute) -> bool {
     }
     match &attribute.ty {
         Type::Tuple(_) | Type::Object(_) => false,
+        // Only newer SDKs have maps of objects.
         Type::Map(element) if element.is_object() => false,
         Type::List(element) | Type::Set(element) | Type::Map(element) => match &**element {
             Type::List(inner) | Type::Set(inner) | Type::Map(inner) => inner.is_primitive(),
@@ -76,6 +77,7 @@ pub(super) fn body_schema(schema: &Block, as_blocks: &BTreeSet<&str>) -> BodySch
         };
         out.blocks.push((name.clone(), labels));
     }
+    // A provider's own block type of this name takes precedence over that of the language.
     if !schema.blocks.contains_key("dynamic") {
         out = out.block("dynamic", &["type"]);
     }

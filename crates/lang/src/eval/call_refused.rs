@@ -98,6 +98,7 @@ pub(super) fn blame(
                     .at(place)
                     .within(whole);
             }
+            // The position has no parameter, so the error is about the whole call.
             None => reason,
         },
         CallError::Call(reason) => reason,

@@ -50,6 +50,7 @@ impl Env<'_> {
         let (cond_value, mut marks) = cond_value.unmark();
         let (then_value, then_marks) = then_value.unmark();
         let (other_value, other_marks) = other_value.unmark();
+        // Callers must expect marks of either arm, so the result has those of both, as in HCL.
         marks.extend(&then_marks);
         marks.extend(&other_marks);
         // While the choice is open, errors of an arm may not matter, so they are dropped.
@@ -167,6 +168,7 @@ fn undecided(then: &Value, other: &Value, ty: Type, marks: &Marks) -> Value {
 /// Looser of two bounds: the first if it compares as `when`, else the second.
 fn wider(x: &(Number, bool), y: &(Number, bool), when: Ordering) -> (Number, bool) {
     match x.0.compare(&y.0) {
+        // An inclusive bound is looser than an exclusive one.
         Ordering::Equal => (x.0.clone(), x.1 || y.1),
         order if order == when => x.clone(),
         _ => y.clone(),
@@ -228,6 +230,7 @@ fn mismatch(then: &Type, other: &Type) -> String {
         return format!("Mismatched {noun} element types: {}", mismatch(x, y));
     }
     let (a, b) = (then.friendly_name(), other.friendly_name());
+    // The names leave out nested types, so equal names hide the difference.
     if a == b {
         return "At least one deeply-nested attribute or element is not compatible across both the 'true' and the 'false' value".to_owned();
     }

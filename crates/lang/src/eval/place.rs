@@ -13,6 +13,7 @@ pub fn start_of(expr: &Expr) -> Span {
         } => expr.span,
         ExprKind::Template { parts, origin } => match parts.first() {
             Some(part) => start_of(part),
+            // An empty string: the place between its quotes.
             None if *origin == TemplateOrigin::Quoted && expr.span.end > expr.span.start => Span {
                 start: expr.span.start + 1,
                 end: expr.span.start + 1,
@@ -28,6 +29,7 @@ pub fn start_of(expr: &Expr) -> Span {
         ExprKind::Binary { first, .. } => start_of(first),
         ExprKind::Conditional { cond, .. } => start_of(cond),
         ExprKind::For(each) => each.open,
+        // As in HCL, only the opening bracket.
         ExprKind::Tuple(_) | ExprKind::Object(_) => Span {
             end: expr.span.start + 1,
             ..expr.span

@@ -125,6 +125,7 @@ impl<'a> Bindings<'a> {
 impl Scope for Bindings<'_> {
     fn resolve(&self, traversal: &Traversal) -> Result<(Value, usize), Diagnostics> {
         if let Some(value) = self.values.get(&traversal.root) {
+            // Only the name is resolved here, and the evaluator applies all steps.
             return Ok((value.clone(), 0));
         }
         if let (Some(parent), true) = (self.parent, self.inherit) {

@@ -81,6 +81,7 @@ pub(super) fn base64gunzip() -> Function {
         let marks = args[0].marks();
         let packed = bytes_of(text(args, 0)?, marks)?;
         let mut bytes = Vec::new();
+        // Like Go's reader, this reads all members of a gzip file.
         flate2::read::MultiGzDecoder::new(packed.as_slice())
             // One byte more than allowed shows that the text is too long.
             .take(UNZIPPED + 1)

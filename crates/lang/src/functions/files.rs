@@ -189,6 +189,7 @@ pub(super) fn fileset() -> Function {
     Function::new(params, Type::set(Type::String), |args, _, host| {
         let marks = args[0].marks().union(args[1].marks());
         let folder = text(args, 0)?;
+        // As in the reference, `fileset` does not expand `~`.
         let folder = if folder.starts_with('/') {
             paths::clean(folder)
         } else {

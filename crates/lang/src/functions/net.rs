@@ -84,6 +84,7 @@ pub(super) fn cidrsubnets() -> Function {
             if bits < 1 {
                 return Err(CallError::arg(index, "must extend prefix by at least one bit"));
             }
+            // Limit of the reference, also for IPv6.
             if bits > 32 {
                 return Err(CallError::arg(index, "may not extend prefix by more than 32 bits"));
             }
@@ -93,6 +94,7 @@ pub(super) fn cidrsubnets() -> Function {
                 let reason = format!("would extend prefix to {length} bits, which is too long for an {protocol} address");
                 return Err(CallError::arg(index, reason));
             }
+            // Each subnet starts after the one before, at the next multiple of its size.
             let packed = range.pack(behind, length as u32);
             let Some((subnet, next)) = packed else {
                 let reason = format!("not enough remaining address space for a subnet with a prefix of {length} bits after {last}");

@@ -81,6 +81,7 @@ fn extreme(better: fn(&Number, &Number) -> bool) -> Function {
 fn float(args: &[Value], index: usize) -> Result<f64, CallError> {
     let n = number(args, index)?;
     let (value, _) = n.to_f64();
+    // Infinity itself is valid, but a finite number must not turn into it.
     if value.is_infinite() && !n.is_infinite() {
         return Err(CallError::call(Said::plain(format!(
             "value must be between {:e} and {:e} inclusive",

@@ -129,6 +129,7 @@ impl Parser<'_> {
         }
         let mark = self.mark();
         let body = self.single_line_body();
+        // As in HCL, errors of the block's form come before those of its argument.
         let inner_errors = self.diags.0.split_off(mark);
         let next = self.peek();
         let span = self.span(next);

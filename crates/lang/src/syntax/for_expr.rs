@@ -54,6 +54,7 @@ impl Parser<'_> {
                 return None;
             }
             let token = self.read();
+            // Of two names, the first one is the key.
             key_var = Some(std::mem::replace(&mut value_var, self.name(token)));
         }
         if !self.is_word(self.peek(), "in") {

@@ -156,6 +156,7 @@ impl Parser<'_> {
         let ident = self.read();
         match self.peek_kind() {
             Kind::Equal => Some(Item::Attribute(self.attribute(ident, false))),
+            // A label or a brace after the name makes it a block.
             Kind::OQuote | Kind::OBrace | Kind::Ident => Some(Item::Block(self.block(ident))),
             _ => {
                 self.recover_after_item();

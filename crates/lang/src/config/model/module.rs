@@ -76,6 +76,7 @@ impl Module {
     pub fn all(&self) -> Vec<&Module> {
         let mut out = vec![self];
         let mut next = 0;
+        // Breadth first, so that callers come before the modules that they call.
         while let Some(module) = out.get(next).copied() {
             out.extend(module.calls.values().filter_map(|c| c.module.as_deref()));
             next += 1;

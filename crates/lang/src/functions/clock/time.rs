@@ -88,6 +88,7 @@ fn unfit(piece: &str, what: &'static str) -> Fault {
 fn expect(text: &str, at: usize, want: char) -> Result<(), Fault> {
     match text[at.min(text.len())..].chars().next() {
         Some(c) if c == want => Ok(()),
+        // The reference has a message of its own for a missing T.
         Some(_) if want == 'T' => Err(Fault::NoIntroducer),
         Some(found) => Err(Fault::Found { found, want }),
         None => Err(Fault::EndAt(want)),
@@ -150,6 +151,7 @@ impl Moment {
             return Err(Fault::EndBefore(OFFSET));
         }
         let bad = || unfit(rest, OFFSET);
+        // RFC 3339 requires hours, colon and minutes.
         if rest.len() != 6 || rest.as_bytes()[3] != b':' {
             return Err(bad());
         }
@@ -163,6 +165,7 @@ impl Moment {
     }
 
     fn parts(&self) -> Parts {
+        // Rounds down, also before 1970.
         let local = self.nanos.div_euclid(1_000_000_000) + i128::from(self.offset);
         let days = local.div_euclid(86_400) as i64;
         let second_of_day = local.rem_euclid(86_400) as u32;
@@ -325,6 +328,7 @@ fn literal(chars: &[char], from: usize, out: &mut String) -> Result<usize, Patte
     let mut at = from + 1;
     while at < chars.len() {
         if chars[at] == '\'' {
+            // A doubled quote inside a literal stands for one quote.
             if chars.get(at + 1) != Some(&'\'') {
                 return Ok(at + 1);
             }

@@ -208,6 +208,7 @@ pub(in crate::functions) fn slice() -> Function {
 
 fn slice_bounds(args: &[Value]) -> Result<(Option<usize>, Option<usize>), CallError> {
     let length = match args[0].ty() {
+        // The length of a tuple is part of its type.
         Type::Tuple(types) => Some(types.len()),
         _ => args[0].len(),
     };

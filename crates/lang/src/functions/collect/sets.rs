@@ -48,6 +48,7 @@ fn holds(set: &Value, element: &Value) -> bool {
 fn result_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {
     let mut types = Vec::new();
     for arg in args {
+        // An argument of unknown type leaves the type of the result open.
         let Some(element) = arg.ty().element_type() else {
             return Ok(Type::Dynamic);
         };

@@ -106,6 +106,7 @@ fn record(first: String, lines: &mut Lines<'_>) -> Result<Vec<String>, RowError>
                 Some((before, after)) => {
                     field.push_str(before);
                     match after.chars().next() {
+                        // Inside quotes, a doubled quote stands for one quote.
                         Some('"') => {
                             field.push('"');
                             rest = after[1..].to_owned();

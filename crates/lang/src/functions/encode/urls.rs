@@ -39,6 +39,7 @@ pub(crate) fn unescape(text: &str) -> Result<String, UnescapeError> {
                 let digits = bytes
                     .get(at + 1..at + 3)
                     .and_then(|d| std::str::from_utf8(d).ok());
+                // The digits are checked, because the number parser would accept a sign.
                 let value = digits
                     .filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()))
                     .and_then(|d| u8::from_str_radix(d, 16).ok());

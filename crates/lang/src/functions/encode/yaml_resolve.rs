@@ -169,6 +169,7 @@ fn timestamp(text: &str) -> Option<String> {
     let date = format!("{year}-{month:0>2}-{day:0>2}");
     let full = match time {
         None => format!("{date}T00:00:00Z"),
+        // YAML also allows a space before the time, which is then in UTC.
         Some((" ", clock)) => format!("{date}T{}Z", padded(clock)?),
         Some((_, clock)) => {
             let at = clock.find(['Z', '+', '-'])?;

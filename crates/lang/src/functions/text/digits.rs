@@ -33,6 +33,7 @@ impl Decimal {
             .filter(u8::is_ascii_digit)
             .collect();
         let mut point = whole.len() as i64 + exp;
+        // Leading zeros are not significant; the point moves instead.
         let zeros = digits.iter().take_while(|&&d| d == b'0').count();
         digits.drain(..zeros);
         point -= zeros as i64;
@@ -133,6 +134,7 @@ impl Decimal {
         out.push(letter);
         out.push(if exp < 0 { '-' } else { '+' });
         let exp = exp.unsigned_abs();
+        // Go writes at least two digits of an exponent.
         if exp < 10 {
             out.push('0');
         }

@@ -165,6 +165,7 @@ impl Verb {
     }
 
     fn padded(&self, text: String) -> String {
+        // The width counts grapheme clusters.
         let missing = self.width.unwrap_or(0).saturating_sub(plain::length(&text));
         let pad = (if self.zero { "0" } else { " " }).repeat(missing);
         if self.minus { text + &pad } else { pad + &text }
