@@ -114,7 +114,8 @@ impl Draft {
         let words = || {
             let detail = match &*key.1 {
                 "" => format!(
-                    "A default configuration for \"{}\" was already given. Set \"alias\" for further ones.",
+                    "A default configuration for \"{}\" was already given. Set \"alias\" for \
+                    additional configurations.",
                     key.0
                 ),
                 alias => format!(

@@ -66,7 +66,7 @@ impl Parser<'_> {
             self.error(
                 open,
                 "Blocks nested too deeply",
-                format!("Blocks may be nested in each other at most {MAX_DEPTH} deep."),
+                format!("Blocks can be nested at most {MAX_DEPTH} levels deep."),
             );
             self.recover(Kind::CBrace);
             None

@@ -181,7 +181,8 @@ impl Parser<'_> {
             ),
             Kind::Ident => (
                 "Missing key/value separator",
-                "Expected an equals sign (\"=\") to mark the beginning of the attribute value. A name that holds periods or spaces must be quoted.",
+                "Expected an equals sign (\"=\") to mark the beginning of the attribute value. A \
+                name that contains periods or spaces must be quoted.",
             ),
             Kind::Eof => return self.unterminated_object(open),
             _ => (

@@ -87,7 +87,7 @@ impl<'p, 'a> Directives<'p, 'a> {
             self.parser.error(
                 span,
                 "Template nested too deeply",
-                format!("Directives may be nested in each other at most {MAX_DEPTH} deep."),
+                format!("Directives can be nested at most {MAX_DEPTH} levels deep."),
             );
             // Skips the rest, because its directives would only give follow-up errors.
             while self.more() {

@@ -89,7 +89,10 @@ impl Parser<'_> {
             self.error(
                 span,
                 "Expression nested too deeply",
-                format!("Expressions may be nested in each other at most {MAX_DEPTH} deep. Move inner parts into local values."),
+                format!(
+                    "Expressions can be nested at most {MAX_DEPTH} levels deep. Move inner \
+                    parts into local values."
+                ),
             );
         }
         self.recovery = true;

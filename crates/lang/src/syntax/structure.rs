@@ -83,7 +83,8 @@ pub(super) const REQUIRED_DETAIL: &str = "An argument or block definition is req
 
 pub(super) const USE_EQUALS: &str = "An argument or block definition is required here. To set an argument, write the equals sign \"=\" before its value.";
 
-pub(super) const UNCLOSED: &str = "There is no closing brace for this block before the end of the file. Braces elsewhere in this file may be nested wrongly.";
+pub(super) const UNCLOSED: &str = "There is no closing brace for this block before the end of the \
+    file. Check the nesting of braces elsewhere in this file.";
 
 impl Parser<'_> {
     /// Parses items up to `end`, and `end` itself.

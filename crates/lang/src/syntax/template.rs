@@ -178,7 +178,8 @@ impl Parser<'_> {
                     self.error(
                         start,
                         "Unclosed template interpolation sequence",
-                        "There is no closing brace for this interpolation. The expression inside may be nested wrongly.",
+                        "There is no closing brace for this interpolation. Check the nesting \
+                        inside the expression.",
                     );
                 } else {
                     self.error_within(

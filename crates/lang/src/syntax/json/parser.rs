@@ -72,7 +72,7 @@ impl Json<'_> {
                 self.error(
                     token,
                     "JSON nested too deeply",
-                    format!("Values may be nested in each other at most {MAX_DEPTH} deep."),
+                    format!("Values can be nested at most {MAX_DEPTH} levels deep."),
                 );
                 // The rest is skipped, because its closing brackets would give only follow-up
                 // errors.

@@ -40,7 +40,7 @@ impl Bits {
 
     /// Adds bytes; the stream must be aligned.
     pub(super) fn extend(&mut self, bytes: &[u8]) {
-        debug_assert_eq!(self.filled, 0, "bytes follow a full byte");
+        debug_assert_eq!(self.filled, 0, "the stream must be aligned");
         self.bytes.extend_from_slice(bytes);
     }
 
