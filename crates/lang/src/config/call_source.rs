@@ -61,10 +61,9 @@ pub(super) fn source(
         (Ok(_), Wanted::Wrong) => None,
         (Err(error), Wanted::Any) => {
             let detail = match &error {
-                SourceError::Wrong(_) => format!(
-                    "\"{text}\" is not a valid module source: \
-                    {error}."
-                ),
+                SourceError::Wrong(_) => {
+                    format!("\"{text}\" is not a valid module source: {error}.")
+                }
                 SourceError::MaybePath(_) => format!("{error}."),
             };
             diags.error(span, "Invalid module source address", detail);

@@ -57,8 +57,7 @@ pub(super) fn on(module: &Module, call: Option<(&Module, &ModuleCall)>, diags: &
                     }
                 };
                 let detail = format!(
-                    "There is no configuration of {source} in {here} to pass on as {name}. \
-                    {remedy}"
+                    "There is no configuration of {source} in {here} to pass on as {name}. {remedy}"
                 );
                 diags.error(from.span, "Provider configuration not present", detail);
             } else if !configured(name) && !module.required_providers.contains_key(name) {

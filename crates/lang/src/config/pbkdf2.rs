@@ -105,8 +105,7 @@ impl Setup<'_> {
             }) =>
             {
                 format!(
-                    "iterations multiplied by the blocks of the key must be at most \
-                    {MOST_ROUNDS}"
+                    "iterations multiplied by the blocks of the key must be at most {MOST_ROUNDS}"
                 )
             }
             _ if !matches!(&*hash, "sha256" | "sha512") => {

@@ -159,10 +159,8 @@ impl Statics<'_> {
     fn local(&self, traversal: &Traversal, name: &Arc<str>) -> Result<Value, Diagnostics> {
         // The local is already under evaluation, so its references form a cycle.
         if self.open.borrow().contains(name) {
-            let detail = format!(
-                "local.{name} depends on itself, directly or through other \
-                locals."
-            );
+            let detail =
+                format!("local.{name} depends on itself, directly or through other locals.");
             let circle = Diagnostic::error("Circular reference", detail);
             return Err(circle.at(self.module.locals[name].expr.span).into());
         }
