@@ -230,7 +230,7 @@ impl Packages for Installed {
             );
             diags.error(asked.source_span, "Module source has changed", detail);
         }
-        // As in the reference, an outdated module is loaded all the same.
+        // An outdated module is loaded all the same, to report its errors too.
         let fits = match (asked.version, &record.version) {
             (None, _) => true,
             (Some(_), None) => false,
