@@ -34,7 +34,10 @@ fn what_is_no_whole_instance_of_a_resource_cannot_be_linked() {
             "fake_box.nobody",
             "There is no resource fake_box.nobody in this module",
         ),
-        ("fake_box.n", "fake_box.n stands for all instances of it"),
+        (
+            "fake_box.n",
+            "fake_box.n names all instances of the resource",
+        ),
         ("fake_box.n[7]", "Invalid index"),
     ] {
         let link = LINK.replace("fake_box.a", from);
@@ -64,20 +67,17 @@ fn two_types_that_no_plugin_links_and_resources_of_other_providers_are_refused()
     let slow = "resource \"fake_slow_thing\" \"s\" {\n  name = \"s\"\n}\n";
     let to_slow = LINK.replace("fake_box.b", "fake_slow_thing.s");
     let text = refused(&bench(&format!("{A}{slow}{to_slow}")));
-    let words = "No plugin that is in use here links fake_box to fake_slow_thing. They link fake_box to fake_box.";
+    let words = "No plugin in use links fake_box to fake_slow_thing. Supported links: fake_box to fake_box.";
     assert!(text.contains(words), "{text}");
     let data = "resource \"terraform_data\" \"t\" {}\n";
     let to_data = LINK.replace("fake_box.b", "terraform_data.t");
     let text = refused(&bench(&format!("{A}{data}{to_data}")));
-    let words = "terraform_data.t is of terraform.io/builtin/terraform, and links are there between resources of plugins alone that say what it means to link them";
+    let words = "terraform_data.t belongs to terraform.io/builtin/terraform. Only plugins that declare links can link resources";
     assert!(text.contains(words), "{text}");
     // The plugin in use does not support links.
     let bench = Bench::new(&format!("{A}{B}{LINK}"));
     let text = refused(&bench);
-    assert!(
-        text.contains("No plugin that is in use here links"),
-        "{text}"
-    );
+    assert!(text.contains("No plugin in use links"), "{text}");
 }
 
 #[test]
@@ -85,10 +85,7 @@ fn a_plugin_from_before_the_fields_of_links_were_renumbered_is_refused_and_all_e
     let bench = whole();
     bench.tell("old-links", "");
     let text = refused(&bench);
-    assert!(
-        text.contains("A plugin that is too old for links"),
-        "{text}"
-    );
+    assert!(text.contains("Plugin too old for links"), "{text}");
     assert!(text.contains("plugin-framework 0.2.0 or newer"), "{text}");
     for method in ["ValidateLink", "StageLinkChanges", "GetLinkKind"] {
         assert_eq!(bench.calls(method).len(), 0, "{method}");
@@ -166,10 +163,7 @@ fn the_plugin_that_links_the_two_types_is_found_and_of_several_it_must_be_said()
     std::fs::write(bench.other("links"), "fake/box::fake/box\n").unwrap();
     bench.tell("links", "fake/box::fake/box\n");
     let text = refused(&bench);
-    assert!(
-        text.contains("Say which one is meant, by `provider`."),
-        "{text}"
-    );
+    assert!(text.contains("Select one with `provider`."), "{text}");
     let given = LINK.replace("from", "provider = fake\n  from");
     bench.workspace.write("main.tf", &format!("{more}{given}"));
     bench.deploy().expect(0);

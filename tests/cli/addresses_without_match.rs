@@ -20,7 +20,7 @@ fn a_replacement_or_target_without_its_instance_is_warned_of() {
         let all = run.diagnostics();
         let warning = all
             .iter()
-            .find(|d| d["summary"] == format!("--{flag} names nothing"))
+            .find(|d| d["summary"] == format!("--{flag} matches nothing"))
             .unwrap_or_else(|| panic!("{address}: {run:#?}"));
         let detail = warning["detail"].as_str().unwrap();
         assert!(
@@ -49,16 +49,16 @@ fn a_replacement_that_no_stage_can_have_is_refused() {
     for (flags, said) in [
         (
             &["--replace", "data.terraform_remote_state.d"][..],
-            "is no managed resource",
+            "is not a managed resource",
         ),
-        (&["--replace", "ephemeral.x.e"], "is no managed resource"),
+        (&["--replace", "ephemeral.x.e"], "is not a managed resource"),
         (
             &["--replace", "terraform_data.a[0]", "--destroy"],
-            "Leave --replace or the mode out",
+            "Remove --replace or the mode",
         ),
         (
             &["--replace", "terraform_data.a[0]", "--refresh-only"],
-            "Leave --replace or the mode out",
+            "Remove --replace or the mode",
         ),
     ] {
         let run = staged(COUNTED, flags).expect(1);

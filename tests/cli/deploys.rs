@@ -376,7 +376,7 @@ fn addresses_that_are_nowhere_are_said_to_be() {
         let run = w.run(&["stage", flag, address]).expect(0);
         assert!(
             run.stderr
-                .contains(&format!("warning: {flag} names nothing"))
+                .contains(&format!("warning: {flag} matches nothing"))
                 && run.stderr.contains(address),
             "{run:?}"
         );

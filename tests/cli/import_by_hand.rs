@@ -80,22 +80,22 @@ fn an_import_that_cannot_be_is_refused_in_words() {
         (
             "lab_thing.a[7]",
             &thing,
-            "There is lab_thing.a[0], lab_thing.a[1].",
+            "Declared instances: lab_thing.a[0], lab_thing.a[1].",
         ),
         (
             "lab_thing.a",
             &thing,
-            "There is lab_thing.a[0], lab_thing.a[1].",
+            "Declared instances: lab_thing.a[0], lab_thing.a[1].",
         ),
         (
             "lab_thing.a[\"0\"]",
             &thing,
-            "There is lab_thing.a[0], lab_thing.a[1].",
+            "Declared instances: lab_thing.a[0], lab_thing.a[1].",
         ),
         (
             "module.m[2].lab_thing.t",
             &thing,
-            "There is module.m[0], module.m[1].",
+            "Declared instances: module.m[0], module.m[1].",
         ),
         ("lab_thing.aa", &thing, "Did you mean lab_thing.a?"),
         ("lab_server.web", &thing, "is not in the configuration"),

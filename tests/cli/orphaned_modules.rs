@@ -98,7 +98,7 @@ fn prevent_destroy_of_an_instance_that_leaves_is_decided_while_staging() {
         let found = match run.code {
             Some(0) => Outcome::Destroys,
             _ if text.contains("Instance cannot be destroyed") => Outcome::Prevented,
-            _ if text.contains("no longer has for this instance") => Outcome::Undecided,
+            _ if text.contains("no longer has for this module instance") => Outcome::Undecided,
             _ => panic!("{guard}, {call}: {run:#?}"),
         };
         assert_eq!(found, *outcome, "{guard}, {call}: {run:#?}");

@@ -407,7 +407,7 @@ fn targets_need_only_instances_that_do_not_exist() {
         let refused = w.run(&[&["stage"], targets.as_slice()].concat()).expect(1);
         assert!(
             refused.stderr.contains(&format!(
-                "needs {existing}, which does not exist yet and which the targets leave out"
+                "depends on {existing}, which does not exist yet and is outside of the targets"
             )),
             "{}",
             refused.stderr

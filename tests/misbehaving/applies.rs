@@ -175,7 +175,7 @@ const APPLIES: &[Row] = &[
         state: "unknown",
         words: &[
             "Object cannot be kept",
-            "fake_thing.x cannot be kept",
+            "failed to encode fake_thing.x",
             "cannot serialize infinity as JSON",
             "report it there",
             LOOK,

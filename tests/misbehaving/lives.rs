@@ -186,7 +186,7 @@ fn a_function_that_answers_otherwise_than_when_it_was_staged_is_found_out() {
         &[
             "changed since it was staged",
             "::ticket",
-            "the provider answers otherwise now",
+            "the provider returns another result now",
         ],
     );
     assert_eq!(seen.operation("lab_bucket.good")["state"], "done");

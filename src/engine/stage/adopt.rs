@@ -114,7 +114,7 @@ async fn adopted(
     ) {
         Ok(object) => Some(object),
         Err(e) => refuse(
-            Diagnostic::error("The object cannot be kept", e.to_string()),
+            Diagnostic::error("Failed to record the imported object", e.to_string()),
             cell,
         ),
     }
@@ -198,7 +198,7 @@ fn declared<'w>(
         let wrong = address.config().to_string();
         let near = lang::eval::closest(&wrong, all.iter().map(String::as_str));
         let hint = near.map_or_else(String::new, |near| format!(" Did you mean {near}?"));
-        let detail = format!("{wrong} is not in the configuration. What is imported must be declared: add the block.{hint}");
+        let detail = format!("{wrong} is not in the configuration. Declare the resource before you import its object.{hint}");
         Diagnostic::error("Configuration for import target does not exist", detail)
     })
 }
@@ -212,8 +212,8 @@ fn instance(
     address: &AbsInstance,
     cell: &mut Cell,
 ) -> Option<Result<Repetition, Diagnostic>> {
-    let refuse = |what: String, there: String| {
-        let detail = format!("{what}, as the configuration has it. {there}");
+    let refuse = |missing: String, there: String| {
+        let detail = format!("{missing} in the configuration. {there}");
         Some(Err(Diagnostic::error(
             "The configuration has no such instance",
             detail,
@@ -253,8 +253,12 @@ fn names(all: impl ExactSizeIterator<Item = impl Display>) -> String {
     let count = all.len();
     let some: Vec<String> = all.take(NAMED).map(|name| name.to_string()).collect();
     match (some.is_empty(), count > NAMED) {
-        (true, _) => "There are none at all.".to_owned(),
-        (false, true) => format!("There are {}, and {} more.", some.join(", "), count - NAMED),
-        (false, false) => format!("There is {}.", some.join(", ")),
+        (true, _) => "It declares no instances.".to_owned(),
+        (false, true) => format!(
+            "Declared instances: {}, and {} more.",
+            some.join(", "),
+            count - NAMED
+        ),
+        (false, false) => format!("Declared instances: {}.", some.join(", ")),
     }
 }

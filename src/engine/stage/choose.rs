@@ -55,7 +55,7 @@ impl Walk {
             Some(kept) if kept.block() == *block => self.configured(kept, address, deposed, cell),
             _ => {
                 let detail = format!(
-                    "{address} is in the state with the provider configuration {}, and its resource is declared with {block}, whose instances say nothing of it. Give the resource its former configuration until the object is destroyed.",
+                    "The state records the provider configuration {} for {address}, but its resource now uses {block}. No instance of {block} can be chosen for the object. Restore the former provider configuration of the resource until the object is destroyed.",
                     object.provider
                 );
                 cell.report(
@@ -90,7 +90,7 @@ impl Walk {
     /// Returns the error for a provider configuration that an object needs but that is not declared
     /// (any more).
     fn absent(&self, key: &ConfigKey, address: &AbsInstance, deposed: Option<&str>) -> Diagnostic {
-        let what = deposed.map_or_else(
+        let subject = deposed.map_or_else(
             || address.to_string(),
             |deposed| format!("the deposed object {deposed} of {address}"),
         );
@@ -99,19 +99,19 @@ impl Walk {
             Some(instance) if block.is_some() => (
                 "Provider instance not present",
                 format!(
-                    "{what} belongs to {key}, and for_each of that provider block has no {instance:?} (any more). Put the key back; once the object is destroyed it may go. Where for_each of the block and of the resource (or its module) are one collection, an element takes both away at once: let the block keep it longer."
+                    "An operation on {subject} needs {key}, but for_each of that provider block has no key {instance:?}. Restore the key until the object is destroyed. If the provider block and the resource (or its module) use the same for_each collection, removing an element removes both at once: use another collection for the provider block, and keep the element there longer."
                 ),
             ),
             None if block.is_some() => (
                 "Provider instance not present",
                 format!(
-                    "{what} belongs to {key} as it was without for_each. Take for_each out of the block until the object is destroyed or forgotten, or declare an instance for it."
+                    "An operation on {subject} needs {key} without an instance key, but that provider block has for_each. Remove for_each from the block until the object is destroyed or forgotten, or declare an instance for it."
                 ),
             ),
             _ => (
                 "Provider configuration not present",
                 format!(
-                    "{what} belongs to {key}, which is not configured (any more). Put the provider block back; once the object is destroyed it may go."
+                    "An operation on {subject} needs {key}, but that provider configuration is not declared. Restore the provider block until the object is destroyed."
                 ),
             ),
         };
@@ -148,19 +148,19 @@ impl Walk {
 }
 
 /// Returns the key that the call of the module at `path` passes for `within`, an instance at or
-/// below it. `what` names the subject in errors.
+/// below it. `subject` names the object in errors.
 pub fn passed_key(
     around: &Surroundings,
     key: &Expr,
     path: &ModulePath,
     within: &ModuleInstance,
-    what: &str,
+    subject: &str,
 ) -> Result<Arc<str>, Diagnostics> {
     let (value, diags) = passed(around, key, path, within)?;
     if diags.has_errors() {
         return Err(diags);
     }
-    text(value, key, what).map_err(Diagnostics::from)
+    text(value, key, subject).map_err(Diagnostics::from)
 }
 
 /// Evaluates the key in the scope of the module's caller.
@@ -181,17 +181,17 @@ fn passed(
 }
 
 /// Converts a key to a string; numbers and bools are converted too.
-fn text(value: Value, expr: &Expr, what: &str) -> Result<Arc<str>, Diagnostic> {
+fn text(value: Value, expr: &Expr, subject: &str) -> Result<Arc<str>, Diagnostic> {
     let wrong = |detail: String| {
         Diagnostic::error("Invalid provider instance key", detail)
             .at(expr.span)
-            .about(what)
+            .about(subject)
     };
     if value.has_mark(&Mark::Sensitive) {
-        return Err(wrong("The key of a provider instance shows in every plan, and so must not rest on a sensitive value.".to_owned()));
+        return Err(wrong("The key of a provider instance is visible in plans, so it must not depend on a sensitive value.".to_owned()));
     }
     if value.has_mark(&Mark::Ephemeral) {
-        return Err(wrong("The key of a provider instance is kept in the state, and so must not rest on an ephemeral value.".to_owned()));
+        return Err(wrong("The key of a provider instance is stored in the state, so it must not depend on an ephemeral value.".to_owned()));
     }
     let value = value.unmark().0;
     if value.is_known() && value.is_null() {
@@ -201,14 +201,14 @@ fn text(value: Value, expr: &Expr, what: &str) -> Result<Arc<str>, Diagnostic> {
     }
     if !value.is_known() {
         let detail = format!(
-            "The provider instance for {what} rests on something that is known only once it is deployed, so that nothing can be planned with it. Use a key that is known, or deploy first what it rests on (--target)."
+            "The provider instance for {subject} depends on values known only after apply, so nothing can be planned with it. Use a known key, or deploy its dependencies first (--target)."
         );
         return Err(wrong(detail));
     }
     match cty::convert::convert(&value, &Type::String) {
         Ok(text) => Ok(text.as_str().unwrap_or_default().into()),
         Err(error) => Err(wrong(format!(
-            "The key of a provider instance is a text: {error}."
+            "The key of a provider instance must be a string: {error}."
         ))),
     }
 }

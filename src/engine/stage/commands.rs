@@ -157,7 +157,7 @@ pub(super) fn of(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Option<C
         "file" => {
             let source = text("source")
                 .filter(given)
-                .unwrap_or_else(|| "a text".to_owned());
+                .unwrap_or_else(|| "inline content".to_owned());
             let command = format!(
                 "{source} as {}",
                 text("destination").unwrap_or_else(unknown)

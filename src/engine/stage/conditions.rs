@@ -88,7 +88,7 @@ pub fn declared(root: &Module) -> Vec<Node> {
 /// Summary prefix of a message that is hidden.
 pub const HIDDEN_MESSAGE: &str = "Error message refers to";
 /// Text for a message that is not known.
-pub const NO_MESSAGE: &str = "The error message is not known, or is no text.";
+pub const NO_MESSAGE: &str = "The error message is unknown or not a string.";
 
 /// Kind of condition, for its messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,7 +146,7 @@ pub fn check(scope: &ModuleScope<'_>, condition: &Condition, kind: Kind) -> (Sta
         if kind == Kind::Assertion {
             let warning = Diagnostic::warning(
                 "Check block assertion known after apply",
-                "What the condition rests on is not known yet; how it stands is told once it is.",
+                "The condition depends on values known only after apply. The deploy reports its result.",
             );
             diags.push(warning.at(span));
         }
@@ -170,8 +170,7 @@ pub fn check(scope: &ModuleScope<'_>, condition: &Condition, kind: Kind) -> (Sta
     }
     // A rejected value needs a reason, so an unknown message is an error of its own.
     if kind == Kind::Validation && !diags.has_errors() && !message.is_known() {
-        let detail =
-            "The value is not known yet, and cannot be told before the deploy has made it known.";
+        let detail = "The error message depends on values known only after apply.";
         diags.push(Diagnostic::error("Invalid error message", detail).at(condition.message.span));
         return (Status::Fail, diags);
     }

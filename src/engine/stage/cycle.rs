@@ -12,7 +12,7 @@ pub fn cycles(nodes: &Nodes, root: &Module) -> Diagnostics {
         let names: Vec<String> = steps.iter().map(|s| nodes.nodes[*s].text()).collect();
         let mut d = Diagnostic::error(
             format!("Cycle: {}", names.join(", ")),
-            "Each of these needs the next one before it can be worked out. Take one of the references out.",
+            "Each of these depends on the next one, so none can be evaluated first. Remove one of the references.",
         );
         d.subject = steps.iter().find_map(|s| span_of(&nodes.nodes[*s], root));
         d

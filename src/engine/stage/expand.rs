@@ -67,8 +67,8 @@ pub fn expand(scope: &ModuleScope<'_>, meta: Meta<'_>) -> (Option<Expansion>, Di
 fn unknown_count(expr: &Expr) -> Diagnostic {
     Diagnostic::error(
         "Invalid count argument",
-        "The \"count\" value depends on resource attributes that cannot be determined until apply, so it is not known how many instances there will be. \
-         Deploy what the count depends on first (--target), or leave this resource out (--exclude).",
+        "The \"count\" value depends on resource attributes that cannot be determined until apply, so flightdeck cannot predict how many instances will be created. \
+         Deploy the dependencies of \"count\" first (--target), or exclude this resource (--exclude).",
     )
     .at(expr.span)
 }
@@ -76,8 +76,8 @@ fn unknown_count(expr: &Expr) -> Diagnostic {
 fn unknown_for_each(expr: &Expr) -> Diagnostic {
     Diagnostic::error(
         "Invalid for_each argument",
-        "The \"for_each\" value includes keys derived from resource attributes that cannot be determined until apply, so the full set of instances is not known. \
-         Use keys that are known, deploy what they depend on first (--target), or leave this resource out (--exclude).",
+        "The \"for_each\" value includes keys derived from resource attributes that cannot be determined until apply, so flightdeck cannot determine the full set of instances. \
+         Use known keys, deploy their dependencies first (--target), or exclude this resource (--exclude).",
     )
     .at(expr.span)
 }
@@ -91,7 +91,7 @@ fn count(scope: &ModuleScope<'_>, expr: &Expr) -> (Option<u64>, Diagnostics) {
     let fault = |detail: String| Diagnostic::error("Invalid count argument", detail).at(expr.span);
     if value.contains_mark(&Mark::Ephemeral) {
         diags.push(fault(
-            "The given \"count\" is an ephemeral value, which cannot be kept from plan to apply."
+            "The given \"count\" value is ephemeral, so it cannot be stored in the plan for the apply."
                 .to_owned(),
         ));
         return (None, diags);
@@ -122,7 +122,7 @@ fn count(scope: &ModuleScope<'_>, expr: &Expr) -> (Option<u64>, Diagnostics) {
         Some(n) => {
             diags.push(
                 fault(format!(
-                    "The given \"count\" argument value is unsuitable: {n} instances are more than the million that is supported."
+                    "The given \"count\" argument value is unsuitable: {n} instances exceed the limit of 1,000,000."
                 ))
                 .hiding(marks.hide()),
             );
@@ -172,7 +172,7 @@ fn enabled(scope: &ModuleScope<'_>, expr: &Expr) -> (Option<Expansion>, Diagnost
     let fault =
         |detail: &'static str| Diagnostic::error("Invalid enabled argument", detail).at(expr.span);
     if value.contains_mark(&Mark::Sensitive) || value.contains_mark(&Mark::Ephemeral) {
-        diags.push(fault("The given \"enabled\" value is sensitive or ephemeral, which would show whether the object is there."));
+        diags.push(fault("The given \"enabled\" value must be neither sensitive nor ephemeral, because the existence of the object would reveal it."));
         return (None, diags);
     }
     if value.is_known() && value.is_null() {

@@ -113,6 +113,8 @@ fn rewrite(value: &Value, at: &mut Path, places: &[Place]) -> Value {
             })
             .collect();
         return match value.ty().element_type() {
+            // A prior element of another type does not fit into the collection, which then stays as
+            // configured.
             Some(element) if !is_object => {
                 Value::try_map(element.clone(), inside).unwrap_or_else(|_| value.clone())
             }

@@ -118,14 +118,16 @@ pub fn validate(walk: &Walk) -> Diagnostics {
             .descendant(&target.module.0)
             .is_some_and(|m| m.resources.contains_key(&target.resource));
         if target.resource.mode == Mode::Ephemeral {
-            let detail = format!("{target} is no managed resource; only those can be imported.");
+            let detail = format!(
+                "{target} is not a managed resource. Only managed resources can be imported."
+            );
             diags.push(Diagnostic::error("Invalid import target", detail).at(import.span));
         } else if !declared || target.resource.mode == Mode::Data {
             // Not an error of validation; the plan reports an undeclared target.
             continue;
         } else if let Some(provider) = &import.provider {
             let detail = format!(
-                "The object of {target} is imported with the provider configuration that the resource has. Take \"provider\" out of the import block."
+                "{target} is imported with the provider configuration of its resource. Remove \"provider\" from the import block."
             );
             diags.push(
                 Diagnostic::error("Invalid import provider argument", detail).at(provider.span),
@@ -136,6 +138,7 @@ pub fn validate(walk: &Walk) -> Diagnostics {
         if let Some(expr) = &import.for_each {
             found.append(base.check(&expr.traversals()));
         }
+        // Unknown keys and values, because validation must hold for every element.
         let repetition = match &import.for_each {
             Some(_) => Repetition {
                 each_key: Some(Value::dynamic()),
@@ -172,7 +175,7 @@ fn self_reference(expr: &Expr, target: &ConfigResource) -> Option<Diagnostic> {
     let own = expr.traversals().into_iter().find(names_target)?;
     target.module.is_root().then(|| {
         let detail = format!(
-            "The import block needs {target}, the resource that it imports into, which is planned only once its imports are known. Write the keys or ids as literals, or take them from a variable, a local value or another resource."
+            "The import block depends on {target}, the resource that it imports into. An import is resolved before its resource is planned. Write the keys or ids as literals, or take them from a variable, a local value or another resource."
         );
         Diagnostic::error("Import block refers to its own target", detail).at(own.span())
     })
@@ -208,7 +211,7 @@ pub fn undeclared(root: &Module) -> Diagnostics {
 
 fn no_configuration(target: &str, span: Span) -> Diagnostic {
     let detail = format!(
-        "The configuration for the import target {target} does not exist. What is imported must be declared, as a managed resource: add the block."
+        "The configuration for the import target {target} does not exist. Declare it as a managed resource before you import its object."
     );
     Diagnostic::error("Configuration for import target does not exist", detail).at(span)
 }
@@ -222,7 +225,7 @@ impl PlanWalk {
     ) -> Option<BTreeMap<AbsInstance, Wanted>> {
         debug_assert!(
             self.walk.around.phase == Phase::Plan,
-            "imports are worked out while planning"
+            "imports are resolved while planning"
         );
         let (all, diags) = resolve(&self.walk.around, address);
         cell.report(diags).then_some(all)

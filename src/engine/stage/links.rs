@@ -68,23 +68,21 @@ fn address(
     let fault = |detail: String| Err(Diagnostic::error(SUMMARY, detail).at(expr.span));
     let Some((resource, key, _)) = super::plan::trigger(scope, expr) else {
         return match scope.around.phase {
+            // Instance keys may be unknown while validating; the plan checks them.
             Phase::Validate => Ok(None),
-            _ => fault("Which instance of the resource it is is not known.".to_owned()),
+            _ => fault("The instance at this end of the link is unknown.".to_owned()),
         };
     };
     let declared = scope.module.resources.get(&resource.resource);
     let repeated = declared.is_some_and(|r| r.count.is_some() || r.for_each.is_some());
     if repeated && key.is_none() {
         return fault(format!(
-            "{} stands for all instances of it, and a link has one at each end. Say which one: {0}[…].",
+            "{0} names all instances of the resource, but a link has one instance at each end. Add a key: {0}[…].",
             resource.resource
         ));
     }
     if object.is_some_and(|o| o.is_known() && o.clone().unmark_deep().0.is_null()) {
-        return fault(format!(
-            "There is no instance of {} to link.",
-            resource.resource
-        ));
+        return fault(format!("{} has no instance to link.", resource.resource));
     }
     Ok(Some(resource.instance(key.unwrap_or_default())))
 }
@@ -104,10 +102,10 @@ pub fn fault(walk: &Walk, module: &Module, link: &Resource) -> Option<Diagnostic
     let [from, to] = links::pair(link)?;
     if !foreign.is_empty() {
         let detail = format!(
-            "{}, and links are there between resources of plugins alone that say what it means to link them; those of a Terraform provider do not. For what resources of other providers have to do with each other there are references.",
+            "{}. Only plugins that declare links can link resources, and Terraform providers declare none. Use references between resources of other providers.",
             foreign.join(", ")
         );
-        return wrong("A resource that cannot be linked", detail);
+        return wrong("Resource cannot be linked", detail);
     }
     let all = links::linking(schemas, &[from.clone(), to.clone()]);
     let own = provider_addr::for_resource(&walk.around.root, module, link).address;
@@ -117,27 +115,26 @@ pub fn fault(walk: &Walk, module: &Module, link: &Resource) -> Option<Diagnostic
     if let Some(LinkTypes::Refused(_, why)) = schemas.get(&own).map(|s| &s.links)
         && all.contains(&own)
     {
-        return wrong("A plugin that is too old for links", why.clone());
+        return wrong("Plugin too old for links", why.clone());
     }
     if all.is_empty() {
         let detail = format!(
-            "No plugin that is in use here links {from} to {to}. {}",
+            "No plugin in use links {from} to {to}. {}",
             linked_at_all(&links::all_pairs(schemas))
         );
-        return wrong("No such link", detail);
+        return wrong("Link not supported", detail);
     }
     if !ends.provider_given && all.len() > 1 {
-        let detail = format!(
-            "Several plugins link {from} to {to}: {names}. Say which one is meant, by `provider`."
-        );
-        return wrong("A link that several plugins make", detail);
+        let detail =
+            format!("Several plugins link {from} to {to}: {names}. Select one with `provider`.");
+        return wrong("Ambiguous link", detail);
     }
     if !all.contains(&own) {
         let detail = format!(
-            "{} does not link {from} to {to}; {names} does. Say so by `provider`, and have it among required_providers of this module.",
+            "{} does not link {from} to {to}; {names} does. Select it with `provider`, and add it to required_providers of this module.",
             short_provider(&own)
         );
-        return wrong("No such link", detail);
+        return wrong("Link not supported", detail);
     }
     None
 }
@@ -156,7 +153,7 @@ fn foreign(walk: &Walk, module: &Module, ends: [&Expr; 2]) -> Result<Vec<String>
         let address = provider_addr::for_resource(&walk.around.root, module, resource).address;
         let of_it = walk.around.schemas.get(&address);
         if of_it.is_some_and(|schema| schema.links == LinkTypes::Unspoken) {
-            foreign.push(format!("{name} is of {}", short_provider(&address)));
+            foreign.push(format!("{name} belongs to {}", short_provider(&address)));
         }
     }
     Ok(foreign)
@@ -168,9 +165,9 @@ fn linked_at_all(all: &[LinkPair]) -> String {
     let one = |[from, to]: &LinkPair| format!("{from} to {to}");
     let named: Vec<String> = all.iter().take(NAMED).map(one).collect();
     match (named.is_empty(), all.len().saturating_sub(NAMED)) {
-        (true, _) => "They link nothing at all.".to_owned(),
-        (false, 0) => format!("They link {}.", named.join(", ")),
-        (false, more) => format!("They link {}, and {more} more pairs.", named.join(", ")),
+        (true, _) => "The plugins in use make no links.".to_owned(),
+        (false, 0) => format!("Supported links: {}.", named.join(", ")),
+        (false, more) => format!("Supported links: {}, and {more} more.", named.join(", ")),
     }
 }
 

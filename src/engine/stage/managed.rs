@@ -130,6 +130,7 @@ pub async fn plan(
     };
 
     if prior.is_null() && !tainted {
+        // Like OpenTofu, which records a trigger as the reason whatever the action is.
         let reason = question.force.filter(|r| *r == Reason::ReplaceByTriggers);
         let after = mark(schema, planned, &config_marks);
         return Ok(Planned {
@@ -158,6 +159,7 @@ pub async fn plan(
     } else {
         // The private data of the first plan is input of the second, as in OpenTofu.
         let private = first.private;
+        // Its warnings are those of the first plan again, so they are not added.
         ask(provider, &question, &null, &config, private, None, ctx).await?
     };
     warnings.truncate(64);
@@ -245,7 +247,7 @@ fn replace_paths(
                 return Err(NoPlan::Refused(vec![ProviderDiagnostic::error(
                     "Provider produced invalid plan",
                     format!(
-                        "it says that {path} requires replacement, and there is no such attribute. This is a bug in the provider."
+                        "The provider requires a replacement for {path}, but the object has no such attribute. This is a bug in the provider; report it there."
                     ),
                 )]));
             }

@@ -30,7 +30,7 @@ pub fn apply(root: &Module, state: &mut PriorState) -> Result<Diagnostics, Diagn
             .for_each(|i| explicit(&all[i].0, all[i].1, state, &mut diags)),
         Err(circle) => {
             for i in circle {
-                let detail = "The moved blocks form a cycle, so there is no end to where an object is to go.";
+                let detail = "The moved blocks form a cycle, so the final address of an object cannot be determined. Remove one of them.";
                 diags.push(
                     Diagnostic::error("Cyclic dependency in move statements", detail)
                         .at(all[i].1.span),
@@ -76,7 +76,7 @@ fn explicit(path: &ModulePath, moved: &Moved, state: &mut PriorState, diags: &mu
         }
         if !state.rename(&from, &to) {
             let detail = format!(
-                "{from} was to move to {to}, and there is an object already. It stays where it is."
+                "{from} cannot move to {to}, because the state already has an object there. It keeps its address."
             );
             diags.push(
                 Diagnostic::warning("Unresolved resource instance address changes", detail)

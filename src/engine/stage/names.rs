@@ -90,7 +90,7 @@ impl Names {
         let Some(called) = provider_function(name) else {
             if name.starts_with(OF_PROVIDERS) {
                 let detail = format!(
-                    "{name:?} is no name of a provider's function: it is called as provider::NAME::FUNCTION or provider::NAME::ALIAS::FUNCTION."
+                    "{name:?} is not a valid name of a provider function. Use provider::NAME::FUNCTION or provider::NAME::ALIAS::FUNCTION."
                 );
                 let summary = "Unable to parse provider function";
                 self.say(span, Diagnostic::error(summary, detail));
@@ -104,7 +104,7 @@ impl Names {
         // Resource types imply a provider, but functions need its name in `required_providers`.
         if required.is_none_or(|r| r.implied) {
             let detail = format!(
-                "The provider {provider:?} is not among the required_providers of this module, so its functions have no name here."
+                "The provider {provider:?} is not in required_providers of this module, so its functions cannot be called here. Add it to required_providers."
             );
             return self.say(span, Diagnostic::error("Unknown function provider", detail));
         }
@@ -136,7 +136,7 @@ impl Names {
     pub fn passed(&mut self, variable: &Variable, span: Span) {
         if let Some(why) = &variable.deprecated {
             let detail = format!(
-                "The module's author says of the variable {:?}: {why}",
+                "The module author marked the variable {:?} as deprecated: {why}",
                 variable.name
             );
             self.say(
@@ -161,7 +161,9 @@ impl Names {
             .and_then(|m| m.outputs.get(&name))
             .and_then(|o| o.deprecated.as_ref())
         {
-            let detail = format!("The author of module.{call} says of its output {name:?}: {why}");
+            let detail = format!(
+                "The author of module.{call} marked its output {name:?} as deprecated: {why}"
+            );
             self.say(t.span(), Diagnostic::warning(DEPRECATED, detail));
         }
     }
@@ -186,7 +188,7 @@ impl Names {
             "" => ".".to_owned(),
             why => format!(": {}.", why.trim_end_matches('.')),
         };
-        let detail = format!("The provider wants {resource}{path} not to be used any more{why}");
+        let detail = format!("The provider marks {resource}{path} as deprecated{why}");
         self.outdated.entry(detail).or_default().insert(span);
     }
 }
@@ -298,7 +300,7 @@ mod tests {
 
     #[test]
     fn what_a_provider_calls_deprecated_is_warned_of_where_it_is_read() {
-        const WANTS: &str = "The provider wants";
+        const MARKS: &str = "The provider marks";
         for (reference, path, why) in [
             ("t_some.a.old", "t_some.a.old", ": take plain."),
             ("t_some.a[0].old", "t_some.a.old", ": take plain."),
@@ -309,7 +311,7 @@ mod tests {
         ] {
             assert_eq!(
                 said(&[reference]),
-                [format!("{WANTS} {path} not to be used any more{why}")],
+                [format!("{MARKS} {path} as deprecated{why}")],
                 "{reference}"
             );
         }
@@ -330,7 +332,7 @@ mod tests {
         assert_eq!(
             said(&["t_some.a.old", "[t_some.a.old, t_some.a.old]"]),
             [
-                "The provider wants t_some.a.old not to be used any more: take plain. It is used at 2 more places."
+                "The provider marks t_some.a.old as deprecated: take plain. It is used at 2 more places."
             ]
         );
     }

@@ -127,12 +127,11 @@ impl Narrow {
             let needs = change.needs.iter();
             for missing in needs.flat_map(|need| needed_of(&cut_off, need)) {
                 let detail = format!(
-                    "{} needs {missing}, which does not exist yet and which the targets leave out. Add --target '{missing}'.",
+                    "{} depends on {missing}, which does not exist yet and is outside of the targets. Add --target '{missing}'.",
                     change.id(),
                 );
                 faults.push(
-                    Diagnostic::error("Targets leave out what they need", detail)
-                        .about(change.id()),
+                    Diagnostic::error("Targets exclude a dependency", detail).about(change.id()),
                 );
             }
         }
@@ -230,6 +229,7 @@ impl Narrow {
                 .iter()
                 .filter(|s| nodes.nodes[**s].resource().is_some())
                 .peekable();
+            // An output without any resource has no relation to the targets, so it stays as it is.
             if rests.peek().is_some() && rests.all(|s| self.steps.contains(s)) {
                 all.extend(below);
             }
@@ -301,6 +301,7 @@ fn needed_to_destroy(
     let Some((module, declared)) =
         module.and_then(|m| Some((m, m.resources.get(&resource.resource)?)))
     else {
+        // An undeclared resource has no block; the state records the provider of each object.
         let objects = prior
             .of_config(resource)
             .flat_map(|(_, i)| i.values())
@@ -374,6 +375,8 @@ impl<'s> Dependencies<'s> {
         let mut queue: Vec<AbsInstance> = seen.iter().cloned().collect();
         let mut looked: HashSet<AbsResource> = HashSet::new();
         while let Some(instance) = queue.pop() {
+            // Recorded dependencies name resources, so one instance of a resource finds all its
+            // dependents.
             if looked.insert(instance.abs()) {
                 spread(
                     &mut seen,

@@ -96,6 +96,7 @@ impl Needing<'_> {
             self.whole(t, place, out);
         }
         let route = provider_addr::route_of(&self.around.root, place.module, resource);
+        // A key that a module call passes counts with that call, in `of_calls`.
         if let Some(by) = route.by.as_ref().filter(|by| by.module.is_none()) {
             self.expr(by.key, place, out);
         }

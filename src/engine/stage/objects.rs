@@ -37,7 +37,7 @@ pub async fn load(
         return Err(Unusable::Refused(vec![ProviderDiagnostic::error(
             "Resource instance managed by newer provider version",
             format!(
-                "The state of {} was written with schema version {stored}; the provider {} that was found knows versions up to {}. Use a newer version of the provider.",
+                "The state of {} has schema version {stored}, but the provider {} supports versions up to {}. Use a newer version of the provider.",
                 object.address,
                 provider.info().address,
                 schema.version
@@ -132,7 +132,7 @@ async fn load_identity(
     let stored = object.identity_version;
     if stored > schema.version {
         let detail = format!(
-            "The identity of {} was written with schema version {stored}; the provider {} that was found knows versions up to {}. Use a newer version of the provider.",
+            "The identity of {} has schema version {stored}, but the provider {} supports versions up to {}. Use a newer version of the provider.",
             object.address,
             provider.info().address,
             schema.version
@@ -146,7 +146,7 @@ async fn load_identity(
     if stored == schema.version {
         let broken = |e: cty::CodecError| {
             let detail = format!(
-                "The identity of {} that the state keeps cannot be read: {e}.",
+                "The identity of {} in the state cannot be decoded: {e}.",
                 object.address
             );
             Unusable::Refused(vec![ProviderDiagnostic::error(

@@ -51,6 +51,7 @@ pub(super) fn outputs(plan: &PlanWalk) -> Vec<OutputChange> {
                 .clone()
                 .filter(|v| refreshed && v.is_wholly_known() && given(v))
         });
+        // An output that evaluates to null is not stored, but the plan representation shows it.
         let null = worked_out.as_ref().is_some_and(|v| !given(v)) && !destroying;
         let after = worked_out.filter(|v| !destroying && given(v));
         let sensitive = output.is_some_and(|o| o.sensitive) || stored.is_some_and(|o| o.sensitive);

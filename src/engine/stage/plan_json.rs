@@ -223,6 +223,7 @@ fn sides(actions: &[&str], before: &Value, after: &Value) -> Map<String, Json> {
     let mut out = Map::new();
     out.insert("actions".into(), json!(actions));
     out.insert("before".into(), masks::known_json(before));
+    // An object that is unknown as a whole has no `after`, as in OpenTofu.
     if after.is_known() {
         out.insert("after".into(), masks::known_json(after));
     }

@@ -32,6 +32,7 @@ pub fn after_edits(state: &State, edits: &[StateEdit]) -> State {
                 drop(objects.remove(&(address.clone(), deposed.clone())))
             }
             StateEdit::Move { from, to } => {
+                // Deposed objects of the address move with the current one.
                 let keys: Vec<(String, String)> = objects
                     .range((from.clone(), String::new())..)
                     .take_while(|((address, _), _)| address == from)
@@ -97,6 +98,7 @@ pub fn refresh_outputs(state: &mut State, stage: &Stage, root: &Module) {
     for change in &stage.outputs {
         let declared = root.outputs.get(&change.name).filter(|o| !o.ephemeral);
         let Some(declared) = declared else { continue };
+        // A destroy plans no values, so the refreshed ones are on the side before.
         let value = if destroying {
             change.before.as_ref()
         } else {

@@ -78,7 +78,7 @@ pub(in crate::engine) fn read(
         "file" => file::read(scope, provisioner, secrets).map(What::File),
         other => {
             let detail = format!(
-                "There is no provisioner {other:?}. There are \"local-exec\", \"remote-exec\" and \"file\"."
+                "The provisioner {other:?} is not supported. Use \"local-exec\", \"remote-exec\" or \"file\"."
             );
             Err(Diagnostic::error("Missing provisioner", detail)
                 .at(provisioner.span)

@@ -24,16 +24,16 @@ pub fn removed(root: &Module) -> Diagnostics {
             };
             if declared {
                 let detail = format!(
-                    "This statement declares that {} was removed, and it is declared in the configuration. Take one of the two out.",
+                    "This statement declares that {} was removed, but the configuration still declares it. Remove the statement or the declaration.",
                     removed.from
                 );
-                let what = if matches!(removed.from, Target::Module(_)) {
+                let kind = if matches!(removed.from, Target::Module(_)) {
                     "module"
                 } else {
                     "resource"
                 };
                 diags.push(
-                    Diagnostic::error(format!("Removed {what} still exists"), detail)
+                    Diagnostic::error(format!("Removed {kind} still exists"), detail)
                         .at(removed.span),
                 );
             }
@@ -71,7 +71,7 @@ pub fn targeted(state: &PriorState, targets: &[Target], excludes: &[Target]) -> 
     }
     let names: Vec<String> = outside.into_iter().collect();
     let detail = format!(
-        "Objects in the state have moved to other addresses, and the targets leave out some of those: {}. Name both the old and the new address with --target (or exclude neither), or stage everything.",
+        "Objects in the state have moved, and some of their old or new addresses are outside of the targets: {}. Target both addresses with --target (or exclude neither), or stage everything.",
         names.join(", ")
     );
     Some(Diagnostic::error(
@@ -156,14 +156,14 @@ impl PlanWalk {
                         fault(
                             "Redundant move statement",
                             format!(
-                                "This statement declares a move from {from} to the same address. Take it out."
+                                "This statement declares a move from {from} to the same address, so it has no effect. Remove it."
                             ),
                         );
                         continue;
                     }
                     if self.declared(&from) {
                         let detail = format!(
-                            "This statement declares a move from {from}, and that is declared in the configuration still, so an object cannot leave it. Take the statement out, or the declaration, or rename that."
+                            "This statement declares a move from {from}, but the configuration still declares {from}. Remove the statement, or remove or rename the declaration."
                         );
                         fault("Moved object still exists", detail);
                     }
@@ -171,7 +171,7 @@ impl PlanWalk {
                     match to_of.get(&from) {
                         Some((other, _)) if *other != to => {
                             let detail = format!(
-                                "Another statement declares that {from} moved to {other}, and this one that it moved to {to}."
+                                "This statement declares that {from} moved to {to}, but another statement declares that it moved to {other}."
                             );
                             fault("Ambiguous move statements", detail);
                         }
@@ -182,7 +182,7 @@ impl PlanWalk {
                     match from_of.get(&to) {
                         Some((other, _)) if *other != from => {
                             let detail = format!(
-                                "Another statement declares that {other} moved to {to}, and this one that {from} moved there."
+                                "This statement declares that {from} moved to {to}, but another statement declares that {other} moved there."
                             );
                             fault("Ambiguous move statements", detail);
                         }

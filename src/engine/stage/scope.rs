@@ -159,7 +159,7 @@ impl<'a> ModuleScope<'a> {
         if let Some(text) = changed
             && !diags.errors().any(|d| d.detail.contains(text.as_str()))
         {
-            let mut d = Diagnostic::error("Something has changed meanwhile", Said::plain(text));
+            let mut d = Diagnostic::error("External input changed", Said::plain(text));
             d.subject = span;
             diags.push(d);
         }
@@ -195,7 +195,7 @@ impl eval::Scope for ModuleScope<'_> {
         // Checked during evaluation, because one expression can allocate without limit.
         if room::is_over() {
             let detail = format!(
-                "More memory is taken than the {} that may be, and this is what was being worked out. {} sets another limit.",
+                "The memory limit of {} was exceeded during this evaluation. Set {} to another limit.",
                 room::words(),
                 room::VARIABLE
             );
@@ -207,8 +207,8 @@ impl eval::Scope for ModuleScope<'_> {
         let asked = self.around.cancel.is_cancelled();
         asked.then(|| {
             Diagnostic::error(
-                "Given up",
-                "The end was asked for while this was being worked out.",
+                "Evaluation cancelled",
+                "The run was cancelled during this evaluation.",
             )
         })
     }

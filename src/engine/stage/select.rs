@@ -54,10 +54,10 @@ impl From<&Change> for ChangeRef {
 /// Reason that an address cannot be selected or deselected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SelectError {
-    #[error("{0} does not change in this stage, so there is nothing to take or to leave")]
+    #[error("{0} does not change in this stage, so it cannot be selected or deselected")]
     Unchanged(String),
     /// No change has this address; `alike` are changed instances of it.
-    #[error("there is no change of {address} in this stage{}", hint(alike))]
+    #[error("this stage has no change of {address}{}", hint(alike))]
     NoChange { address: String, alike: Vec<String> },
 }
 
@@ -65,7 +65,7 @@ fn hint(alike: &[String]) -> String {
     if alike.is_empty() {
         String::new()
     } else {
-        format!("; of its instances there are {}", alike.join(", "))
+        format!("; changed instances: {}", alike.join(", "))
     }
 }
 

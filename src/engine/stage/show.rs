@@ -153,10 +153,10 @@ fn why(change: &Change, mode: StageMode, attributes: &[AttributeChange]) -> Stri
     match change.importing() {
         None => {}
         Some(Importing::Id(id)) => {
-            parts.push(format!("imported under the id {}", lang::addr::quote(id)))
+            parts.push(format!("imported with the id {}", lang::addr::quote(id)))
         }
         Some(Importing::Identity { identity }) => {
-            parts.push(format!("imported by the identity {identity}"))
+            parts.push(format!("imported with the identity {identity}"))
         }
     }
     if let Some(from) = &change.previous {
@@ -169,9 +169,9 @@ fn why(change: &Change, mode: StageMode, attributes: &[AttributeChange]) -> Stri
         Action::NoOp if parts.is_empty() => parts.push("as configured".to_owned()),
         Action::NoOp => {}
         Action::Create if change.drifted => {
-            parts.push("it is gone and is created again".to_owned())
+            parts.push("it no longer exists and is created again".to_owned())
         }
-        Action::Create => parts.push("in the configuration and not yet there".to_owned()),
+        Action::Create => parts.push("new".to_owned()),
         Action::Read => parts.push(format!("read during the deploy: {}", reason(change))),
         Action::Update => parts.push(match names(attributes, |a| a.changed) {
             // Only the marks or the private data change.
@@ -196,7 +196,7 @@ fn why(change: &Change, mode: StageMode, attributes: &[AttributeChange]) -> Stri
                 _ => reason(change),
             });
             if change.forgets() {
-                parts.push("the old object stays, only the state forgets it".to_owned());
+                parts.push("the old object stays and is only removed from the state".to_owned());
             }
         }
         Action::Destroy if change.deposed.is_some() => {
@@ -205,11 +205,11 @@ fn why(change: &Change, mode: StageMode, attributes: &[AttributeChange]) -> Stri
         Action::Destroy | Action::Forget
             if change.reason.is_none() && mode == StageMode::Destroy =>
         {
-            parts.push("everything is to be destroyed".to_owned());
+            parts.push("destroy mode".to_owned());
         }
         Action::Destroy => parts.push(reason(change)),
         Action::Forget => parts.push(format!(
-            "{}; the object stays, only the state forgets it",
+            "{}; the object stays and is only removed from the state",
             reason(change)
         )),
     }

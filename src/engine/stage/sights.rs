@@ -23,11 +23,11 @@ pub struct Sight {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Changed {
     #[error(
-        "changed {since}: {what}; stage again; where a resource of this configuration writes it, refer to that resource instead"
+        "changed {since}: {what}; stage again, and if a resource of this configuration writes it, refer to that resource instead"
     )]
     Place { since: Since, what: String },
     /// Answer of a provider function.
-    #[error("changed {since}: {what}; the provider answers otherwise now")]
+    #[error("changed {since}: {what}; the provider returns another result now")]
     Answer { since: Since, what: String },
 }
 

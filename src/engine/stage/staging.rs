@@ -322,6 +322,7 @@ fn put_together(
     if !prior.renames.is_empty() {
         changes.iter_mut().for_each(|c| c.follow(&prior.renames));
     }
+    // A destroy is limited by instance already, and a refresh has no changes.
     let narrow = wishes
         .narrow
         .as_ref()
@@ -362,6 +363,7 @@ fn put_together(
         left: left.unwrap_or_default(),
         outputs,
         drift: found.drift,
+        // Moves come first, because all later edits use the new addresses.
         edits: prior.moves.iter().cloned().chain(found.edits).collect(),
         statuses,
         checked,

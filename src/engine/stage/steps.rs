@@ -54,10 +54,10 @@ impl Steps {
         };
         let resources: BTreeSet<_> = cycle.iter().map(applied).collect();
         if resources.len() == 1 && cycle.len() > 1 && !resources.contains(&None) {
-            let detail = "A provisioner of this resource names the resource itself, so that each of its instances waits for the others. The instance that it runs for is called self there.";
+            let detail = "A provisioner of this resource refers to the resource by name, so each of its instances waits for the others. Use self to refer to the instance that the provisioner runs for.";
             return Diagnostic::error(format!("Cycle: {}", names.join(", ")), detail);
         }
-        let detail = "Each of these operations waits for the next one. Narrow the stage to some of them (--target), or take create_before_destroy away.";
+        let detail = "Each of these operations waits for the next one. Narrow the stage to some of them (--target), or remove create_before_destroy.";
         Diagnostic::error(format!("Cycle: {}", names.join(", ")), detail)
     }
 }

@@ -37,6 +37,8 @@ pub(super) fn keep_as_stored(walk: &Walk, prior: &PriorState, step: Step) -> Cel
             .iter()
             .filter_map(|(k, o)| {
                 let object = o.current.as_ref()?;
+                // An object that does not fit the current schema is skipped, because no provider is
+                // called to upgrade it.
                 let value = cty::json::decode(object.attributes.as_bytes(), &ty).ok()?;
                 Some((k.clone(), marked(value, &object.sensitive)))
             })

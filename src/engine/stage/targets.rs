@@ -17,7 +17,7 @@ pub(super) struct Targets {
 
 pub(super) fn read_targets(request: &StageRequest) -> Result<Targets, Diagnostic> {
     if !request.target.is_empty() && !request.exclude.is_empty() {
-        let detail = "A stage is limited to addresses with --target, or leaves addresses out with --exclude. Give one of the two.";
+        let detail = "--target limits a stage to addresses, and --exclude omits addresses from it. Use only one of the two.";
         return Err(Diagnostic::error(
             "--target and --exclude cannot be combined",
             detail,
@@ -54,13 +54,13 @@ pub(super) fn read_targets(request: &StageRequest) -> Result<Targets, Diagnostic
 fn replaceable(replace: &[AbsInstance], mode: StageMode) -> Result<(), Diagnostic> {
     let unmanaged = |address: &&AbsInstance| address.resource.mode != Mode::Managed;
     if let Some(address) = replace.iter().find(unmanaged) {
-        let detail = format!(
-            "{address} is no managed resource, and only those can be replaced. Leave the address out."
-        );
+        let detail =
+            format!("{address} is not a managed resource. Only managed resources can be replaced.");
         return Err(Diagnostic::error("Invalid address for --replace", detail));
     }
     if !replace.is_empty() && mode != StageMode::Normal {
-        let detail = "A stage that destroys everything, or that only refreshes, replaces nothing. Leave --replace or the mode out.";
+        let detail =
+            "Destroy and refresh-only stages replace nothing. Remove --replace or the mode.";
         return Err(Diagnostic::error(
             "--replace cannot be combined with this mode",
             detail,
@@ -98,7 +98,7 @@ pub(super) fn without_instance(
             false => format!(" Instances of the resource: {}.", there.join(", ")),
         };
         let detail = format!("The stage has no instance {a}. {then}{hint}");
-        Diagnostic::warning(format!("--{flag} names nothing"), detail)
+        Diagnostic::warning(format!("--{flag} matches nothing"), detail)
     };
     // A refresh-only stage has no changes to look the addresses up in.
     if request.mode == StageMode::RefreshOnly {
@@ -111,8 +111,8 @@ pub(super) fn without_instance(
     });
     let replace = replace.filter(|a| is_missing(a));
     let target = target.filter(|a| is_missing(a));
-    let replace = replace.map(|a| warning("replace", &a, "Nothing is replaced for it."));
-    let target = target.map(|a| warning("target", &a, "Nothing is staged for it."));
+    let replace = replace.map(|a| warning("replace", &a, "This address replaces nothing."));
+    let target = target.map(|a| warning("target", &a, "This address adds nothing to the stage."));
     replace.chain(target).collect()
 }
 
@@ -120,9 +120,21 @@ pub(super) fn without_instance(
 /// because the object may already be deleted; but a typo must be visible, above all in an exclude.
 pub(super) fn nowhere(request: &StageRequest, nodes: &Nodes) -> Vec<Diagnostic> {
     let flags = [
-        ("target", &request.target, "Nothing is staged for it."),
-        ("exclude", &request.exclude, "Nothing is left out for it."),
-        ("replace", &request.replace, "Nothing is replaced for it."),
+        (
+            "target",
+            &request.target,
+            "This address adds nothing to the stage.",
+        ),
+        (
+            "exclude",
+            &request.exclude,
+            "This address excludes nothing.",
+        ),
+        (
+            "replace",
+            &request.replace,
+            "This address replaces nothing.",
+        ),
     ];
     let known = |t: &Target| {
         nodes
@@ -133,7 +145,7 @@ pub(super) fn nowhere(request: &StageRequest, nodes: &Nodes) -> Vec<Diagnostic> 
     let missing = |text: &&String| text.parse::<Target>().is_ok_and(|t| !known(&t));
     let warning = |flag: &str, text: &String, then: &str| {
         let detail = format!("Neither the configuration nor the state has {text}. {then}");
-        Diagnostic::warning(format!("--{flag} names nothing"), detail)
+        Diagnostic::warning(format!("--{flag} matches nothing"), detail)
     };
     flags
         .iter()

@@ -159,7 +159,7 @@ pub fn ephemeral_faults(block: &cty::schema::Block, config: &Value) -> Vec<Provi
     kept.dedup();
     kept.into_iter()
         .map(|path| {
-            let detail = "Ephemeral values are not kept, and this argument is. Only write-only arguments take them.".to_owned();
+            let detail = "Ephemeral values are not allowed here, because this argument is stored in the state. Only write-only arguments accept them.".to_owned();
             ProviderDiagnostic::error("Invalid use of ephemeral value", detail).at(path)
         })
         .collect()
@@ -209,7 +209,7 @@ fn conditions_of(
         if !diags.has_errors()
             && cty::convert::convert(&value.unmark_deep().0, &cty::Type::Bool).is_err()
         {
-            good &= cell.report(super::plan::no_guard(expr, "is no bool"));
+            good &= cell.report(super::plan::no_guard(expr, "is not a bool"));
         }
     }
     for expr in &resource.lifecycle.replace_triggered_by {
@@ -308,13 +308,13 @@ async fn ask(
 }
 
 fn no_such_type(address: &str, resource: &Resource) -> Diagnostic {
-    let (what, word) = match resource.name.mode {
+    let (kind, word) = match resource.name.mode {
         Mode::Data => ("data source", "Invalid data source"),
         Mode::Ephemeral => ("ephemeral resource", "Invalid ephemeral resource type"),
         Mode::Managed => ("resource type", "Invalid resource type"),
     };
     let detail = format!(
-        "The provider {} does not support {what} {:?}.",
+        "The provider {} does not support {kind} {:?}.",
         short_provider(address),
         &*resource.name.kind
     );
@@ -346,7 +346,7 @@ fn ignored_faults(resource: &Resource, block: &cty::schema::Block) -> Diagnostic
         let attribute = block.attribute_at(&cty::Path::new(names.collect()));
         if !diags.has_errors() && attribute.is_some_and(|a| a.computed && !a.optional) {
             let detail = format!(
-                "{} in ignore_changes is the provider's alone to set: nothing is configured that could change, and so there is nothing to ignore. Take it out.",
+                "{} is set by the provider alone, so there is no configured value whose changes could be ignored. Remove it from ignore_changes.",
                 t.root
             );
             diags.push(

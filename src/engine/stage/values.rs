@@ -135,7 +135,7 @@ pub struct Values {
 
 macro_rules! named {
     ($get:ident, $field:ident, $what:literal) => {
-        #[doc = concat!("The value of ", $what, " in a module instance; `None` where it is not (yet) worked out.")]
+        #[doc = concat!("Returns the value of ", $what, " in a module instance; `None` if it is not evaluated (yet).")]
         pub fn $get(&self, module: &ModuleInstance, name: &Arc<str>) -> Option<Value> {
             self.$field.get(&(module.clone(), name.clone()))
         }

@@ -190,7 +190,7 @@ impl Walk {
             .and_then(|s| s.provider_meta.as_ref())
         else {
             let detail = format!(
-                "{address} is of a provider that takes nothing from its modules. Take the block out to go on."
+                "{address} belongs to a provider that does not support provider_meta blocks. Remove the block."
             );
             let summary = format!(
                 "Provider {} doesn't support provider_meta",
@@ -278,7 +278,7 @@ impl Walk {
             let scope = ModuleScope::new(&self.around, module, instance);
             let mut fine = true;
             if output.ephemeral && path.is_root() {
-                let detail = "Outputs of the root are kept, and what is ephemeral is not. Only a module's outputs may be ephemeral.";
+                let detail = "Root outputs are stored, and ephemeral values must not be. Only outputs of child modules can be ephemeral.";
                 good &= cell.report(
                     Diagnostic::error("Invalid output configuration", detail).at(output.span),
                 );
@@ -293,6 +293,8 @@ impl Walk {
                     fine &= cell.report(diags);
                 }
             }
+            // A failed precondition leaves the output without a value, so that no dependent uses
+            // it.
             if !fine {
                 good = false;
                 continue;

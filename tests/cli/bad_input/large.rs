@@ -31,12 +31,9 @@ fn numbers() -> Vec<Case> {
         case("400 digits as a count", "a whole number is required")
             .main(with_a(&format!("  count = {nines}\n")))
             .at("main.tf", 2, 11),
-        case(
-            "a count of billions",
-            "more than the million that is supported",
-        )
-        .main(with_a("  count = 2000000000\n"))
-        .at("main.tf", 2, 11),
+        case("a count of billions", "exceed the limit of 1,000,000")
+            .main(with_a("  count = 2000000000\n"))
+            .at("main.tf", 2, 11),
         case("a count below zero", "greater than or equal to zero")
             .main(with_a("  count = -1\n"))
             .at("main.tf", 2, 11),

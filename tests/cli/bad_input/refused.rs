@@ -28,7 +28,7 @@ fn plain() -> Vec<Case> {
             .file("versions.tf", LAB)
             .main("resource \"lab_server\" \"a\" {\n  name = [\"x\"]\n}\n")
             .at("main.tf", 2, 10),
-        case("cycle", "take one of the references out").main(CYCLE).at("main.tf", 1, 1),
+        case("cycle", "remove one of the references").main(CYCLE).at("main.tf", 1, 1),
         case("undeclared variable", "\"gone\" has not been declared").main("output \"o\" {\n  value = var.gone\n}\n").at("main.tf", 2, 11),
         case("value for a variable that is not declared", "add a \"variable\" block").main(ONE).args(&[b"--var", b"gone=1"]).at(
             "<value for var.gone>",
@@ -36,7 +36,7 @@ fn plain() -> Vec<Case> {
             1,
         ),
         case("variable without a value", "set it with --var").main("variable \"v\" {\n  type = string\n}\n").at("main.tf", 1, 1),
-        case("for_each over what is not known", "use keys that are known")
+        case("for_each over what is not known", "use known keys")
             .main(format!("{}resource \"terraform_data\" \"b\" {{\n  for_each = toset([terraform_data.a.id])\n}}\n", with_a("")))
             .at("main.tf", 4, 14),
         case("plugin missing", "acme/x").main(ACME).at("main.tf", 3, 9).code(3),

@@ -101,6 +101,8 @@ impl Providers {
             ) else {
                 continue;
             };
+            // Passed configurations come before the child's own rows, because `inherited` keeps a
+            // row that exists.
             self.passed(call.providers.iter().flatten(), module, child);
             self.add(configuration, plain, child);
         }

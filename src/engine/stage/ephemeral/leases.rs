@@ -205,7 +205,7 @@ impl Leases {
             lease.private = private.or(lease.private.take());
             lease.renew_at = renew_at;
         }
-        let after = "What needs it may be refused from now on.";
+        let after = "Requests that use it may fail from now on.";
         warn(
             walk,
             step,
@@ -232,7 +232,7 @@ impl Leases {
             follow(ObjectPhase::Ended);
             trouble::<Checked>(&answer)
         };
-        let after = "It may be open still, until whoever issued it ends it.";
+        let after = "It may stay open until its issuer ends it.";
         warn(
             walk,
             step,

@@ -218,7 +218,7 @@ impl Walk {
             }
             _ => {
                 let detail = format!(
-                    "{address} cannot be opened: its configuration has values that are not known, since what they rest on is not there."
+                    "{address} cannot be opened: its configuration has unknown values, because objects that it depends on do not exist."
                 );
                 let diagnostic =
                     Diagnostic::error("Incomplete configuration for ephemeral resource", detail);
@@ -309,13 +309,13 @@ impl Walk {
             },
         );
         if result.is_null() || !result.is_wholly_known() {
-            let what = if result.is_null() {
-                "nothing"
+            let returned = if result.is_null() {
+                "no value"
             } else {
-                "values that are not known"
+                "unknown values"
             };
             let detail = format!(
-                "{key} has opened {address} and answered {what} as its value. This is a fault of the provider."
+                "{key} opened {address} but returned {returned}. This is a bug in the provider; report it there."
             );
             cell.report(
                 Diagnostic::error("Provider produced invalid object", detail)

@@ -60,7 +60,7 @@ pub async fn fetch(
     }
     if read.state.is_null() {
         let detail = format!(
-            "{who} found nothing under the {}. Check the id, and that the provider is configured for the account and region where the object is. Where nothing is imported, it is created.",
+            "{who} found no object with the {}. Check the id, and the account and region in the configuration of the provider. To create a new object instead, deploy without the import.",
             wanted.shown()
         );
         let missing = Diagnostic::error("Cannot import non-existent remote object", detail);
@@ -68,6 +68,7 @@ pub async fn fetch(
     }
     let value = managed::as_read(schema, &read.state, &[]);
     refresh(ObjectPhase::Ended, &value);
+    // A read may return no identity; the one of the import still applies then.
     let identity = read.identity.or_else(|| found.identity.clone());
     Ok((
         Prior {
@@ -93,7 +94,7 @@ fn asked_by(
     let schemas = provider.known_schema();
     let schema = schemas.as_ref().and_then(|s| s.identities.get(kind));
     identity(schema, kind, given).map(Some).map_err(|e| {
-        let detail = format!("The identity to import {address} by does not fit: {e}");
+        let detail = format!("The identity for the import of {address} is invalid: {e}");
         Diagnostics::from(
             Diagnostic::error("Invalid import identity argument", detail)
                 .at(wanted.span)
@@ -117,14 +118,14 @@ fn only_object<'a>(
     };
     let [object] = imported else {
         let detail = format!(
-            "{who} answered {} objects for the {shown}, and one is needed. What stands for several objects cannot be imported; name one.",
+            "{who} returned {} objects for the {shown}, but an import needs exactly one. Use an id that names one object.",
             imported.len()
         );
         return Err(fault("Import did not find one object", detail));
     };
     if object.type_name != kind {
         let detail = format!(
-            "{who} answered a {} for the {shown}, and {address} is a {kind}.",
+            "{who} returned an object of type {} for the {shown}, but {address} has type {kind}.",
             object.type_name
         );
         return Err(fault("Import found another type of object", detail));

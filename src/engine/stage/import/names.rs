@@ -30,7 +30,7 @@ pub fn resolve(
             Some(expr) => match for_each(&ModuleScope::new(around, root, &here), expr) {
                 Ok(Some(all)) => all,
                 Ok(None) => {
-                    diags.push(fault(expr, "depends on values that are known only after apply, so it is not known what to import"));
+                    diags.push(fault(expr, "depends on values known only after apply, so the objects to import are unknown"));
                     continue;
                 }
                 Err(more) => {
@@ -47,7 +47,7 @@ pub fn resolve(
                     // With two imports the result would depend on the order of the blocks.
                     if let Some(known) = all.get(&to) {
                         let detail = format!(
-                            "{to} is to be imported twice, with the {} and the {}. Leave one of them out.",
+                            "{to} has two imports, with the {} and with the {}. Remove one of them.",
                             known.shown(),
                             wanted.shown()
                         );
@@ -96,8 +96,8 @@ pub fn validate(
     diags
 }
 
-fn fault(expr: &Expr, what: &str) -> Diagnostic {
-    let detail = format!("The \"for_each\" of an import block {what}.");
+fn fault(expr: &Expr, why: &str) -> Diagnostic {
+    let detail = format!("The \"for_each\" of an import block {why}.");
     Diagnostic::error("Invalid for_each argument", detail).at(expr.span)
 }
 
@@ -120,8 +120,8 @@ fn for_each(scope: &ModuleScope<'_>, expr: &Expr) -> Result<Option<Vec<Repetitio
         }));
     }
     if value.has_mark(&Mark::Sensitive) || value.has_mark(&Mark::Ephemeral) {
-        let what = "can be neither sensitive nor ephemeral: its keys become part of addresses";
-        return Err(fault(expr, what).into());
+        let why = "can be neither sensitive nor ephemeral: its keys become part of addresses";
+        return Err(fault(expr, why).into());
     }
     let (value, _) = value.unmark();
     if value.is_known() && value.is_null() {
@@ -136,6 +136,7 @@ fn for_each(scope: &ModuleScope<'_>, expr: &Expr) -> Result<Option<Vec<Repetitio
 
 fn one(scope: &ModuleScope<'_>, import: &Import) -> Result<(AbsInstance, Wanted), Diagnostics> {
     let mut diags = Diagnostics::new();
+    // Target and key are both evaluated, so that one run reports the errors of both.
     let to = address(scope, &import.to, &mut diags);
     let wanted = match (&import.id, &import.identity) {
         (Some(expr), _) => id(scope, expr, &mut diags).map(|id| Wanted {
@@ -201,7 +202,7 @@ fn concrete(scope: &ModuleScope<'_>, expr: &Expr, diags: &mut Diagnostics) -> Op
                 || value.contains_mark(&Mark::Sensitive)
                 || value.contains_mark(&Mark::Ephemeral)
             {
-                let detail = "A key in the address of an import must be a text or a number that is known, and neither sensitive nor ephemeral.";
+                let detail = "A key in an import address must be a known string or number, and neither sensitive nor ephemeral.";
                 diags.push(Diagnostic::error("Invalid import address key", detail).at(key.span));
                 return None;
             }
@@ -219,7 +220,7 @@ fn concrete(scope: &ModuleScope<'_>, expr: &Expr, diags: &mut Diagnostics) -> Op
 fn plain(
     scope: &ModuleScope<'_>,
     expr: &Expr,
-    what: &str,
+    argument: &str,
     diags: &mut Diagnostics,
 ) -> Option<Value> {
     let (value, more) = scope.evaluate(expr);
@@ -228,11 +229,11 @@ fn plain(
     if failed {
         return None;
     }
-    let name = if what == "id" { "ID" } else { what };
+    let name = if argument == "id" { "ID" } else { argument };
     let mut fault = |detail: &str| {
         let detail = format!("The import {name} {detail}");
         diags.push(
-            Diagnostic::error(format!("Invalid import {what} argument"), detail).at(expr.span),
+            Diagnostic::error(format!("Invalid import {argument} argument"), detail).at(expr.span),
         );
         None
     };
@@ -240,7 +241,7 @@ fn plain(
         return fault("cannot be sensitive: it is shown with the stage.");
     }
     if value.contains_mark(&Mark::Ephemeral) {
-        return fault("cannot be ephemeral: it is kept with the stage.");
+        return fault("cannot be ephemeral: it is stored with the stage.");
     }
     let plain = value.unmark_deep().0;
     // While validating, an unknown value is not an error yet.
@@ -249,7 +250,7 @@ fn plain(
     }
     if !plain.is_wholly_known() {
         return fault(
-            "depends on values that are known only after apply, so it is not known what to import.",
+            "depends on values known only after apply, so the object to import is unknown.",
         );
     }
     if plain.is_null() {
@@ -267,7 +268,7 @@ fn id(scope: &ModuleScope<'_>, expr: &Expr, diags: &mut Diagnostics) -> Option<S
         diags.push(
             Diagnostic::error(
                 "Invalid import id argument",
-                "The import ID must be a text.",
+                "The import ID must be a string.",
             )
             .at(expr.span),
         );
@@ -278,9 +279,9 @@ fn id(scope: &ModuleScope<'_>, expr: &Expr, diags: &mut Diagnostics) -> Option<S
 /// Reason that a value is not a valid identity, as a sentence.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NoIdentity {
-    #[error("{0} has no identities; import its objects by id.")]
+    #[error("objects of type {0} have no identity; import them by id.")]
     NoSchema(String),
-    #[error("the identity of {0} is no object.")]
+    #[error("the identity of {0} is not an object.")]
     SchemaIsNoObject(String),
     #[error("it must be an object.")]
     NoObject,
@@ -295,7 +296,7 @@ pub(super) enum NoIdentity {
         name: String,
         source: cty::ConvertError,
     },
-    #[error("the attribute {0:?} is missing, and needed.")]
+    #[error("the required attribute {0:?} is missing.")]
     Missing(String),
 }
 

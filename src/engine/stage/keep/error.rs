@@ -7,21 +7,21 @@ use std::sync::Arc;
 /// Failure to encode or decode a stage.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum KeepError {
-    #[error("the {what} of the stage cannot be kept: {source}")]
+    #[error("failed to encode or decode the {what} of the stage: {source}")]
     Text {
         what: &'static str,
         source: Arc<serde_json::Error>,
     },
     /// A value of the resource, output or variable `of` cannot be encoded.
-    #[error("{of} cannot be kept: {source}")]
+    #[error("failed to encode {of}: {source}")]
     Value { of: String, source: CodecError },
-    #[error("stage {stage} cannot be read back: {source}; stage again")]
+    #[error("stage {stage} cannot be decoded: {source}; stage again")]
     Back { stage: i64, source: BackError },
-    #[error("it is no file that `flightdeck plan --out` wrote")]
+    #[error("not a file written by `flightdeck plan --out`")]
     NoStageFile,
     #[error(
-        "the file was written by {} flightdeck (its layout is {found}, and this flightdeck reads {known}); \
-         plan again with this flightdeck, or use the one that wrote it",
+        "the file was written by {} version of flightdeck (its layout is {found}; this version reads {known}); \
+         plan again with this version, or use the version that wrote the file",
         age(*found, *known)
     )]
     FileLayout { found: u32, known: u32 },
@@ -50,13 +50,13 @@ pub enum BackError {
     #[error(transparent)]
     Json(Arc<serde_json::Error>),
     #[error(
-        "it was made by {} flightdeck (its layout is {found}, and this flightdeck reads {known})",
+        "it was made by {} version of flightdeck (its layout is {found}; this version reads {known})",
         age(*found, *known)
     )]
     Layout { found: u32, known: u32 },
     #[error(transparent)]
     Type(#[from] TypeJsonError),
-    #[error("there is no type {0}")]
+    #[error("unknown type number {0}")]
     NoType(usize),
     #[error(transparent)]
     Base64(#[from] base64::DecodeError),
@@ -66,9 +66,9 @@ pub enum BackError {
     Path(#[from] PathJsonError),
     #[error("{text:?}: {source}")]
     Address { text: String, source: AddrError },
-    #[error("{0:?} is no provider configuration")]
+    #[error("{0:?} is not a provider configuration")]
     Provider(String),
-    #[error("{address} does not fit the schema of its provider any more: {source}")]
+    #[error("{address} no longer conforms to the schema of its provider: {source}")]
     Misfit {
         address: String,
         source: ConvertError,

@@ -121,6 +121,7 @@ fn read_asked(record: &StageRecord) -> Result<Asked, BackError> {
     let part: Part = serde_json::from_str(&text)?;
     let finder = Finder {
         types: types(&part.types)?,
+        // Variables have types of their own, so no provider needs to be loaded.
         schemas: &|_, _| None,
         known: HashMap::new(),
     };

@@ -61,7 +61,7 @@ pub(super) async fn ask(
                 Some(path) => invalid(
                     provider,
                     path,
-                    "it is not what the configuration and the state have there, and it is sensitive",
+                    "it differs from the configuration and the state, and is not shown because it is sensitive",
                 ),
                 None => invalid(provider, path, &text),
             };

@@ -53,8 +53,8 @@ impl Reason {
     pub fn text(self) -> &'static str {
         match self {
             Self::ReplaceBecauseTainted => "the object is tainted: its creation did not finish",
-            Self::ReplaceByRequest => "asked for",
-            Self::ReplaceByTriggers => "something in replace_triggered_by changes",
+            Self::ReplaceByRequest => "requested",
+            Self::ReplaceByTriggers => "a reference in replace_triggered_by changes",
             Self::ReplaceBecauseCannotUpdate => "an attribute cannot be changed in place",
             Self::DeleteBecauseNoResourceConfig => "no longer in the configuration",
             Self::DeleteBecauseWrongRepetition => {
@@ -62,19 +62,19 @@ impl Reason {
             }
             Self::DeleteBecauseCountIndex => "the index is out of range of count",
             Self::DeleteBecauseEachKey => "the key is no longer in for_each",
-            Self::DeleteBecauseNoModule => "its module instance is gone",
+            Self::DeleteBecauseNoModule => "its module instance is no longer in the configuration",
             Self::DeleteBecauseNoMoveTarget => {
                 "it was moved to an address that is not in the configuration"
             }
             Self::DeleteBecauseEnabledFalse => "enabled is false",
-            Self::ForgotBecauseLifecycleDestroyInConfig => "its lifecycle says destroy = false",
+            Self::ForgotBecauseLifecycleDestroyInConfig => "its lifecycle sets destroy = false",
             Self::ForgotBecauseLifecycleDestroyInState => {
-                "its lifecycle said destroy = false when it was last deployed"
+                "its lifecycle set destroy = false when it was last deployed"
             }
             Self::ReadBecauseConfigUnknown => {
                 "its configuration depends on values known only after apply"
             }
-            Self::ReadBecauseDependencyPending => "something it depends on is going to change",
+            Self::ReadBecauseDependencyPending => "a dependency has a pending change",
             Self::ReadBecauseCheckNested => "it belongs to a check",
         }
     }

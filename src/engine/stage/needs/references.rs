@@ -39,6 +39,7 @@ impl Needing<'_> {
         }
         let mut out = Needs::new();
         if let Some(module) = self.around.root.descendant(&instance.path().0) {
+            // The recursion ends, because a configuration with cycles is never walked.
             self.work_out(module, instance, &key.1, &mut out);
         }
         let out = Arc::new(out);
@@ -233,6 +234,8 @@ impl Needing<'_> {
                 );
             }
             Ref::Module { call, key } => {
+                // After a computed key, the output name is not part of the traversal but a step
+                // after it.
                 let output = match then.first().map(|step| &step.kind) {
                     Some(StepKind::Attr(name)) if looked_up.is_some() => Some(name),
                     _ => None,

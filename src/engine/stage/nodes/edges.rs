@@ -19,6 +19,8 @@ impl Nodes {
         let calling = path
             .parent()
             .and_then(|(p, call)| Some((from.root.descendant(&p.0)?, call.clone())));
+        // Every node of a module needs its call, whose expansion decides the instances of the
+        // module.
         let own_call = path.parent().map(|(p, call)| Node::Call(p, call.clone()));
         for variable in module.variables.values() {
             let step = self.add(Node::Variable(path.clone(), variable.name.clone()));
@@ -99,6 +101,7 @@ impl Nodes {
                 .into_iter()
                 .chain(validation.message.traversals())
             {
+                // A validation refers to its own variable, which must not become a cycle.
                 if refs::parse(t).ok() != Some(Ref::Var(variable.name.clone())) {
                     self.need_ref(step, module, t);
                 }

@@ -29,6 +29,7 @@ impl PlanWalk {
     ) -> Result<(Value, CallContext), ()> {
         let resource = declared.resource;
         let preconditions = &resource.lifecycle.preconditions;
+        // A failed precondition ends here, before the configuration that it guards is evaluated.
         self.conditions(declared, scope, preconditions, Kind::Precondition, cell)?;
         let (config, diags) = links::decoded(&self.walk, resource, declared.schema, scope);
         if !cell.report(about(diags, address)) {

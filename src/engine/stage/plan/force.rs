@@ -41,30 +41,28 @@ impl PlanWalk {
             Err(())
         };
         let Ok(guard) = cty::convert::convert(&value, &cty::Type::Bool) else {
-            return refuse("is no bool");
+            return refuse("is not a bool");
         };
         if guard.contains_mark(&cty::Mark::Ephemeral) {
-            return refuse(
-                "is ephemeral, so that it could be another one when the stage is deployed",
-            );
+            return refuse("is ephemeral, so it could change before the stage is deployed");
         }
         if guard.contains_mark(&cty::Mark::Sensitive) {
-            return refuse("is sensitive, and whether the object may be destroyed would tell it");
+            return refuse("is sensitive, but the result of the plan would reveal it");
         }
         // The value must be valid for every change, but it only prevents a destroy.
         match guard.as_bool() {
             _ if !destroys => Ok(()),
             Some(false) => Ok(()),
-            None if guard.is_known() => refuse("is null: false is what lets an object go"),
+            None if guard.is_known() => refuse("is null; set it to false to allow the destroy"),
             None if scope.is_orphaned() => refuse(
-                "depends on a value that the configuration no longer has for this instance of the module; leave the resource out with --exclude, or set prevent_destroy to false",
+                "depends on a value that the configuration no longer has for this module instance; exclude the resource with --exclude, or set prevent_destroy to false",
             ),
-            None => refuse(
-                "is known only once the stage is deployed; leave the resource out with --exclude until then",
-            ),
+            None => {
+                refuse("is known only after apply; exclude the resource with --exclude until then")
+            }
             Some(true) => {
                 let detail = format!(
-                    "Resource {address} has lifecycle.prevent_destroy set, but the stage calls for this resource to be destroyed. To go on, disable prevent_destroy for it, or narrow the stage with --target or --exclude."
+                    "Resource {address} has lifecycle.prevent_destroy set, but the stage calls for this resource to be destroyed. To continue, disable prevent_destroy for it, or narrow the stage with --target or --exclude."
                 );
                 let fault = Diagnostic::error("Instance cannot be destroyed", detail)
                     .at(resource.span)
@@ -107,7 +105,7 @@ impl PlanWalk {
             cell.report(
                 Diagnostic::error(
                     "Invalid replace_triggered_by expression",
-                    "Only references to resources, their instances and their attributes are allowed here, and none to ephemeral ones, which never change.",
+                    "Only references to resources, their instances and their attributes are allowed here. Ephemeral resources are not allowed, because they never change.",
                 )
                 .at(expr.span),
             );
@@ -131,7 +129,7 @@ impl PlanWalk {
         // With targets, a resource outside of them has no change; this is not an error.
         if changes.is_empty() && self.wishes.narrow.is_none() {
             let detail = format!(
-                "Nothing is planned for {abs} that this could be replaced with: it has no such instance, or it is a data source that is read while planning, or the resource itself."
+                "The plan has no change of {abs} that could trigger a replacement: it has no such instance, or it is a data source that is read while planning, or the resource itself."
             );
             cell.report(
                 Diagnostic::error("No change found for a replacement trigger", detail)
@@ -161,6 +159,7 @@ impl PlanWalk {
                 (Ok(a), Ok(b)) => {
                     !b.is_known() || !a.unmark_deep().0.raw_equals(&b.unmark_deep().0)
                 }
+                // A path that only one side has counts as changed.
                 _ => true,
             };
         }

@@ -164,6 +164,7 @@ impl PlanWalk {
         let Ok(looked) = self.look(gone, address, there, &ctx, cell).await else {
             return false;
         };
+        // A refresh-only stage plans no removal; it only records the result of the read.
         if self.wishes.mode == StageMode::RefreshOnly {
             self.keep_looked_at(gone, address, &looked, cell);
             return self.deposed(going, address, there, cell).await;
@@ -205,6 +206,7 @@ impl PlanWalk {
             .await
             .is_ok();
         (self.progress)(address);
+        // Without short circuit, so that one run also reports the errors of deposed objects.
         good & self.deposed(going, address, there, cell).await
     }
 
@@ -251,7 +253,7 @@ impl PlanWalk {
             return;
         }
         let detail = format!(
-            "This block would let the state forget {address} and keep the object. It has no effect where everything is destroyed. To keep the object, deploy this configuration first, or run `flightdeck state forget '{address}'`."
+            "This block removes {address} from the state and keeps the object. Destroy mode ignores it, so the object is destroyed. To keep the object, deploy this configuration first, or run `flightdeck state forget '{address}'`."
         );
         let warning =
             Diagnostic::warning("The removed block has no effect in destroy mode", detail);

@@ -71,6 +71,7 @@ impl PlanWalk {
     fn to_be(&self, address: &AbsInstance) -> Option<LinkEnd> {
         let end = self.there(address)?;
         let step = self.walk.nodes.step(&Node::Resource(address.config()));
+        // A link refers to its ends, so their changes are planned before it.
         let cell = step.and_then(|step| self.walk.cells.of(step));
         let mut changes = cell.iter().flat_map(|cell| &cell.changes);
         let change = changes.find(|c| c.deposed.is_none() && c.address == *address);

@@ -138,6 +138,7 @@ impl PlanWalk {
             value: managed::as_read(gone.schema, &answer.state, &marks),
             private: answer.private,
             tainted: object.tainted,
+            // A read may return no identity; the recorded one still applies then.
             identity: answer.identity.or_else(|| stored.identity.clone()),
         }))
     }
@@ -176,7 +177,7 @@ impl PlanWalk {
         }
         if answer.state.is_null() {
             let detail = format!(
-                "{previous} cannot move to {address}: the provider made no object of the new type out of the old one."
+                "{previous} cannot move to {address}: the provider returned no object of the new type."
             );
             let mut d = Diagnostic::error("Unable to move resource state", detail)
                 .about(address.to_string());

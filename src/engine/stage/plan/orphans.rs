@@ -48,6 +48,7 @@ impl PlanWalk {
                     &shared,
                     &instance,
                     there,
+                    // Dropped by `gone`: in destroy mode the mode itself is the reason.
                     Reason::DeleteBecauseNoResourceConfig,
                     &mut cell,
                 )
@@ -101,7 +102,7 @@ impl PlanWalk {
         let schemas = self.walk.around.schemas.get(&key.address)?;
         let Some(schema) = schemas.resources.get(instance.resource.kind.as_ref()) else {
             let detail = format!(
-                "{} has no resource type {:?} (any more), so {instance} in the state cannot be destroyed with it. Use a version that has it, or forget the object.",
+                "{} has no resource type {:?}, so it cannot destroy {instance}, which is in the state. Use a version of the provider that has the type, or run `flightdeck state forget '{instance}'`.",
                 short_provider(&key.address),
                 &*instance.resource.kind
             );

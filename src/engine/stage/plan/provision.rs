@@ -104,7 +104,7 @@ impl PlanWalk {
             if let Err(changed) = self.walk.around.sights.take(sights) {
                 let text = changed.to_string();
                 cell.report(
-                    Diagnostic::error("Something has changed meanwhile", Said::plain(text))
+                    Diagnostic::error("External input changed", Said::plain(text))
                         .at(provisioner.span),
                 );
                 return Err(());

@@ -54,6 +54,7 @@ impl PlanWalk {
     pub(super) async fn resource(self: &Arc<Self>, step: Step, address: &ConfigResource) -> Cell {
         let mut cell = Cell::default();
         let imports = match self.wishes.mode {
+            // Only a normal stage may add objects to the state.
             StageMode::Normal => self.imports(address, &mut cell),
             _ => Some(BTreeMap::new()),
         };

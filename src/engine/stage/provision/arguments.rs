@@ -85,6 +85,7 @@ impl<'a, 's> Arguments<'a, 's> {
         let faults = self.scope.check(&attribute.expr.traversals());
         if faults.has_errors() {
             self.diags.append(faults);
+            // Counts as given, so that no second error about a missing argument follows.
             return Given::Unknown;
         }
         let (value, mut more) = lang::eval::evaluate_as(&attribute.expr, ty, self.scope);
@@ -104,7 +105,9 @@ impl<'a, 's> Arguments<'a, 's> {
             () if value.is_wholly_known() => Given::Yes(value),
             () => {
                 if !self.early() {
-                    let detail = format!("The argument {name:?} must be known by now, and is not.");
+                    let detail = format!(
+                        "The argument {name:?} is still unknown, but the provisioner needs its value."
+                    );
                     self.diags
                         .push(Diagnostic::error("Unknown value", detail).at(attribute.expr.span));
                 }

@@ -88,7 +88,7 @@ pub(super) fn validate(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Di
 
 fn no_winrm(arguments: &mut Arguments<'_, '_>, provisioner: &Provisioner) {
     if arguments.text("type") == Given::Yes("winrm".to_owned()) {
-        let detail = "Connections of type \"winrm\" are not supported. Where the machine runs an OpenSSH server, use type = \"ssh\" with \
+        let detail = "Connections of type \"winrm\" are not supported. If the machine runs an OpenSSH server, use type = \"ssh\" with \
                       target_platform = \"windows\".";
         let place = arguments.place("type").unwrap_or(provisioner.span);
         arguments.fault(Diagnostic::error("Unsupported connection type", detail).at(place));
@@ -110,7 +110,7 @@ pub(in crate::engine) fn read(
 ) -> Result<Connection, Unread> {
     let Some(body) = &provisioner.connection else {
         let detail = format!(
-            "A {:?} provisioner needs a connection block, of its own or of its resource, and there is none.",
+            "A {:?} provisioner needs a connection block, but neither the provisioner nor its resource has one.",
             &*provisioner.kind
         );
         return Err(Unread::Wrong(
@@ -126,6 +126,7 @@ pub(in crate::engine) fn read(
         wrong: Diagnostics::new(),
     };
     let connection = reading.connection(body, scope);
+    // Evaluation errors come first, because an invalid value may be their consequence.
     reading.arguments.end().map_err(Unread::Faulty)?;
     match connection {
         Some(connection) if !reading.wrong.has_errors() => Ok(connection),
@@ -151,7 +152,7 @@ impl Reading<'_, '_> {
             self.wrong(
                 "type",
                 body,
-                format!("There is no connection type {other:?}. There is \"ssh\"."),
+                format!("The connection type {other:?} is not supported. Use \"ssh\"."),
             );
         }
         let windows = match self.arguments.filled("target_platform").as_deref() {
@@ -161,7 +162,7 @@ impl Reading<'_, '_> {
                 self.wrong(
                     "target_platform",
                     body,
-                    "The target_platform is \"unix\" or \"windows\".".to_owned(),
+                    "The target_platform must be \"unix\" or \"windows\".".to_owned(),
                 );
                 false
             }
@@ -233,16 +234,12 @@ impl Reading<'_, '_> {
             self.wrong(
                 "proxy_scheme",
                 body,
-                format!("Proxies of the scheme {other:?} are not supported; \"http\" is."),
+                format!("Proxies with the scheme {other:?} are not supported. Use \"http\"."),
             );
         }
         let port = self.port("proxy_port", body);
         if port.is_none() && !self.wrong.has_errors() {
-            self.wrong(
-                "proxy_host",
-                body,
-                "A proxy needs its proxy_port.".to_owned(),
-            );
+            self.wrong("proxy_host", body, "A proxy needs a proxy_port.".to_owned());
         }
         Some(Proxy {
             host: bare(&host),
@@ -263,8 +260,9 @@ impl Reading<'_, '_> {
             return None;
         }
         let Some(socket) = std::env::var_os("SSH_AUTH_SOCK").filter(|s| !s.is_empty()) else {
+            // Without `agent = true`, a missing agent is not an error.
             if wanted.is_some() {
-                self.wrong("agent", body, "The ssh agent is to be used, and SSH_AUTH_SOCK, which says where it is, is not set.".to_owned());
+                self.wrong("agent", body, "The agent is set to true, but SSH_AUTH_SOCK is not set. Set it to the socket of the SSH agent.".to_owned());
             }
             return None;
         };
@@ -297,7 +295,7 @@ impl Reading<'_, '_> {
             self.wrong(
                 name,
                 body,
-                format!("The {name} is a whole number from 0 to 65535."),
+                format!("The {name} must be a whole number from 0 to 65535."),
             );
         }
         port.filter(|p| *p != 0)

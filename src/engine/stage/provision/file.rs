@@ -40,13 +40,13 @@ pub(super) fn read(
             || matches!(&destination, Given::Yes(to) if to.is_empty())
         {
             arguments.fault(
-                Diagnostic::error(SUMMARY, "The destination must be a non-empty text.")
+                Diagnostic::error(SUMMARY, "The destination must be a non-empty string.")
                     .at(provisioner.span),
             );
         }
         // An unknown value counts as given.
         if source.is_given() == content.is_given() {
-            let detail = "One of \"source\" and \"content\" must be set, and not both.";
+            let detail = "Set exactly one of \"source\" and \"content\".";
             arguments.fault(Diagnostic::error(SUMMARY, detail).at(provisioner.span));
         }
     }

@@ -49,7 +49,7 @@ pub(super) fn read(
         _ => {
             let fault = Diagnostic::error(
                 "Invalid local-exec command",
-                "The command must be a known, non-empty text.",
+                "The command must be a known, non-empty string.",
             );
             return Err(fault.at(provisioner.span).into());
         }

@@ -36,7 +36,7 @@ pub(super) fn read(
         .filter(|g| **g)
         .count();
     if given != 1 && !arguments.is_wrong() {
-        let detail = "One of \"inline\", \"script\" and \"scripts\" must be set, and no other.";
+        let detail = "Set exactly one of \"inline\", \"script\" and \"scripts\".";
         arguments.fault(
             Diagnostic::error("Invalid remote-exec provisioner configuration", detail)
                 .at(provisioner.span),

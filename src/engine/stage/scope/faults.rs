@@ -123,7 +123,7 @@ impl<'a> ModuleScope<'a> {
             Ref::Check(_) => Some((
                 error(
                     "Invalid reference",
-                    "A check cannot be referred to in expressions.".to_owned(),
+                    "Expressions cannot refer to a check.".to_owned(),
                 ),
                 true,
             )),
@@ -184,7 +184,7 @@ impl<'a> ModuleScope<'a> {
         key: Option<&InstanceKey>,
     ) -> Option<Diagnostic> {
         let Some(declared) = self.module.resources.get(resource) else {
-            let what = if resource.mode == Mode::Data {
+            let kind = if resource.mode == Mode::Data {
                 "data resource"
             } else {
                 "managed resource"
@@ -198,7 +198,7 @@ impl<'a> ModuleScope<'a> {
                 .collect::<Vec<Arc<str>>>();
             let hint = suggestion(&Arc::from(resource.to_string()), names.iter());
             let detail = format!(
-                "A {what} {:?} {:?} has not been declared in {}.{hint}",
+                "A {kind} {:?} {:?} has not been declared in {}.{hint}",
                 &*resource.kind,
                 &*resource.name,
                 self.whose()
@@ -208,9 +208,8 @@ impl<'a> ModuleScope<'a> {
             );
         };
         if declared.check.is_some() && declared.check.as_deref() != self.check {
-            let detail = format!(
-                "{resource} belongs to a check, and nothing outside of that check may refer to it."
-            );
+            let detail =
+                format!("{resource} belongs to a check, so only that check can refer to it.");
             return Some(Diagnostic::error("Reference to scoped resource", detail).at(t.span()));
         }
         // Only instances are evaluated, so a resource without instances may refer to itself.
@@ -266,7 +265,7 @@ impl<'a> ModuleScope<'a> {
             && &**name == "count"
         {
             let detail = format!(
-                "How many instances there are is said by length({resource}), and by no attribute."
+                "A resource has no attribute for the number of its instances. Use length({resource})."
             );
             return Some(
                 Diagnostic::error("Invalid resource count attribute", detail)

@@ -44,7 +44,7 @@ impl ModuleScope<'_> {
             return Ok(key);
         }
         let detail = format!(
-            "{key} has for_each, and the function of a provider cannot be called of one of its instances by name. Pass the instance to a module as its provider, and call the function there."
+            "{key} has for_each, so a call by name does not select one of its instances. Pass the instance to a module as its provider, and call the function there."
         );
         Err(Diagnostic::error("Uninitialized function provider", detail).into())
     }
@@ -79,7 +79,7 @@ impl ModuleScope<'_> {
         let detail = called.map_or_else(String::new, |called| {
             let address = provider_addr::address_of(self.module, called.provider);
             format!(
-                "The provider {} has no function {:?}, neither by its schema nor with the configuration that it has here.",
+                "The provider {} has no function {:?}, neither in its schema nor with its configuration in this module.",
                 short_provider(&address),
                 called.function
             )

@@ -51,6 +51,7 @@ impl<'a> ModuleScope<'a> {
                 (self.around.root.workspace_value(), 1)
             }
             Ref::Terraform(_) => {
+                // Ephemeral, because the value differs between plan and deploy.
                 let applying = Value::bool(self.around.phase == Phase::Apply);
                 (applying.mark(cty::Mark::Ephemeral), 1)
             }
@@ -161,6 +162,8 @@ impl<'a> ModuleScope<'a> {
                     3,
                 )
             }
+            // The call has no such instance; the evaluator reports that on the value of the whole
+            // call.
             _ => (self.whole_call(call), 1),
         }
     }

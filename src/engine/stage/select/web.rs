@@ -45,6 +45,7 @@ impl Web {
                 web.need(at, i);
             }
         }
+        // A second pass, because a need may name the point of a later change.
         for (i, change) in changes
             .iter()
             .enumerate()
@@ -93,6 +94,7 @@ impl Web {
             }
             passages.push(passage);
         }
+        // A second pass, because a passage may lead to the points of later changes.
         for (change, passage) in changes.iter().zip(passages) {
             self.need_dependents(passage, change, point);
         }
@@ -151,6 +153,7 @@ impl Web {
     ) -> Vec<(usize, usize)> {
         let mut seen = vec![false; edges.len()];
         let mut along = Vec::new();
+        // Breadth first, so that the cause of a change is the nearest one.
         let mut queue: VecDeque<(usize, usize)> = start.into_iter().map(|i| (i, i)).collect();
         for (i, _) in &queue {
             seen[*i] = true;

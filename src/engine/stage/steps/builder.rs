@@ -71,6 +71,7 @@ impl Builder<'_> {
         for &i in taken {
             let change = &changes[i];
             let config = change.address.config();
+            // A destroy needs its provider, but not the configuration of the resource.
             if applies(change) {
                 roots.extend(self.nodes.step(&Node::Resource(config)));
             }
@@ -247,7 +248,10 @@ impl Builder<'_> {
                 self.all_need_all(destroyed, &dependents.early);
                 self.all_need_all(destroyed, &dependents.late);
             }
+            // The old object of a create-first replacement stays until its dependents use the new
+            // one.
             self.all_need_all(&needed.late, &dependents.apply);
+            // Dependents of the old object are changed after its early destroy.
             self.all_need_all(&dependents.apply_depended, &needed.early);
         }
     }

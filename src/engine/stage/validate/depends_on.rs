@@ -48,7 +48,7 @@ pub(super) fn dependency_faults(
                 if scope.module.resources.contains_key(&resource) && t.steps.len() > used =>
             {
                 let detail = format!(
-                    "References in depends_on must be to a whole object; {resource} is one."
+                    "References in depends_on must be to a whole object, such as {resource}, and not to an attribute of it."
                 );
                 diags.push(
                     Diagnostic::error("Invalid depends_on reference", detail)
@@ -70,9 +70,8 @@ pub(super) fn dependency_faults(
                     .get(&resource)
                     .is_some_and(|r| r.check.is_some()) =>
             {
-                let detail = format!(
-                    "{resource} belongs to a check, and nothing outside of that check may refer to it."
-                );
+                let detail =
+                    format!("{resource} belongs to a check, so only that check can refer to it.");
                 diags.push(Diagnostic::error("Reference to scoped resource", detail).at(t.span()));
             }
             Ok(refs::Ref::Module { call, .. } | refs::Ref::ModuleOutput { call, .. })
@@ -86,7 +85,8 @@ pub(super) fn dependency_faults(
                 refs::Ref::Var(_) | refs::Ref::Local(_) | refs::Ref::Resource { key: Some(_), .. },
             ) => diags.append(scope.check(&[t])),
             Ok(refs::Ref::Check(_)) => {
-                let detail = "A check is no object to wait for: it is looked at once everything else is done.";
+                let detail =
+                    "A check cannot be a dependency, because checks run after all other changes.";
                 diags.push(Diagnostic::error("Invalid depends_on reference", detail).at(t.span()));
             }
             Ok(refs::Ref::Path(_) | refs::Ref::Terraform(_)) => {
@@ -94,7 +94,7 @@ pub(super) fn dependency_faults(
                 diags.push(without_effect(t));
             }
             Ok(refs::Ref::Each(_) | refs::Ref::Count(_) | refs::Ref::SelfObject) => {
-                let detail = "\"depends_on\" takes references to resources, modules, variables and local values.";
+                let detail = "\"depends_on\" accepts references to resources, modules, variables and local values only.";
                 diags.push(Diagnostic::error("Invalid depends_on reference", detail).at(t.span()));
             }
             Ok(_) => {}
@@ -106,7 +106,7 @@ pub(super) fn dependency_faults(
 /// Returns the warning for an entry that never changes.
 fn without_effect(entry: &lang::syntax::ast::Traversal) -> Diagnostic {
     let detail = format!(
-        "{entry} never changes while something is deployed, so there is nothing to wait for. Remove the entry."
+        "{entry} never changes during a deploy, so there is nothing to wait for. Remove the entry."
     );
     Diagnostic::warning("Entry of depends_on has no effect", detail).at(entry.span())
 }

@@ -54,7 +54,7 @@ pub(super) fn undeclared_marks(
     of_root: bool,
 ) -> Option<Diagnostic> {
     if value.contains_mark(&Mark::Ephemeral) && !output.ephemeral {
-        let detail = "This output's value is ephemeral; declare the output with ephemeral = true, in a module that is not the root.";
+        let detail = "The value of this output is ephemeral. In a child module, declare the output with ephemeral = true; root outputs cannot be ephemeral.";
         let error = Diagnostic::error("Output refers to ephemeral values", detail);
         return Some(error.at(output.value.span));
     }
@@ -76,8 +76,8 @@ pub(super) fn unkeepable(output: &Output, value: &Value) -> Option<Diagnostic> {
 /// Returns the error for a value that the state cannot contain.
 pub fn unkept(output: &Output, error: &impl Display) -> Diagnostic {
     let detail = format!(
-        "The value of output {} cannot be kept: {error}.",
+        "The value of output {} cannot be encoded for the state: {error}.",
         output.name
     );
-    Diagnostic::error("Output could not be kept", detail).at(output.span)
+    Diagnostic::error("Output cannot be stored", detail).at(output.span)
 }

@@ -95,7 +95,7 @@ impl Walk {
         // Otherwise the module could store the value, for instance in a resource.
         if value.contains_mark(&Mark::Ephemeral) && !variable.ephemeral {
             let detail = format!(
-                "The value of {}.var.{} is ephemeral, and the variable is not declared as such, so that it could be kept. Declare it with ephemeral = true.",
+                "The value for {}.var.{} is ephemeral, but the variable is not, so the module could store the value. Declare the variable with ephemeral = true.",
                 instance, variable.name
             );
             return (

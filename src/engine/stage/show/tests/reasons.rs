@@ -16,10 +16,7 @@ fn reasons_are_in_words() {
         with(|_| {}, Action::NoOp, &object(1), &object(1)),
         "as configured"
     );
-    assert_eq!(
-        with(|_| {}, Action::Create, &null, &object(1)),
-        "in the configuration and not yet there"
-    );
+    assert_eq!(with(|_| {}, Action::Create, &null, &object(1)), "new");
     assert_eq!(
         with(|_| {}, Action::Update, &object(1), &object(2)),
         "a, b change"
