@@ -34,7 +34,7 @@ pub async fn examine(settings: &Settings) -> Vec<Finding> {
             root
         }
         Err(error) => {
-            found.error(Area::Machine, format!("the look at it broke off: {error}"));
+            found.error(Area::Machine, format!("the check failed: {error}"));
             None
         }
     };
@@ -49,7 +49,7 @@ pub async fn examine(settings: &Settings) -> Vec<Finding> {
         });
         match seen.await {
             Ok(more) => found.append(more),
-            Err(error) => found.error(Area::Plugins, format!("the search broke off: {error}")),
+            Err(error) => found.error(Area::Plugins, format!("the plugin search failed: {error}")),
         }
     }
     if let Some(store) = &store {

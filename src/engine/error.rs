@@ -24,7 +24,7 @@ pub enum EngineError {
     Diagnostics(Vec<Diagnostic>),
     /// Another process has the workspace lock.
     #[error(
-        "the workspace is held by {} on {} (pid {}, {}) since {}; wait for it or end it. Where it is certainly gone, --force-unlock takes the lock from it",
+        "the workspace is locked by {} on {} (pid {}, {}) since {}; wait for this process or end it. If it certainly no longer runs, use --force-unlock to release its lock",
         .0.who, .0.host, .0.pid, .0.reason, moment(.0.since)
     )]
     Locked(Box<LockHolder>),
@@ -47,7 +47,7 @@ pub enum EngineError {
     #[error(transparent)]
     Record(#[from] KeepError),
     /// A manual change was not recorded.
-    #[error("{what} was not kept")]
+    #[error("{what} was not stored")]
     Unkept { what: &'static str },
     /// Trust decisions cannot be read or saved.
     #[error(transparent)]
@@ -81,7 +81,7 @@ pub enum EngineError {
     },
     /// There are states to migrate, and no confirmation.
     #[error(
-        "there is a state in {from}, and the backend is {to} now; -migrate-state with -force-copy brings it there, -reconfigure leaves it"
+        "{from} has a state, but the backend is now {to}; use -migrate-state with -force-copy to copy the state there, or -reconfigure to leave it"
     )]
     StatesToBring { from: String, to: String },
     /// An operator cancelled it.

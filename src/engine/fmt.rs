@@ -68,7 +68,7 @@ pub fn files(path: &Path, recursive: bool) -> Result<Vec<PathBuf>, Problems> {
         return Ok(vec![path.to_owned()]);
     }
     let kinds = format!(
-        "only files that end in {} are laid out",
+        "only files that end in {} are formatted",
         EXTENSIONS.join(", ")
     );
     Err(problem("Invalid file extension", path, &kinds))
@@ -91,7 +91,7 @@ fn below(
         return Err(problem(
             "Invalid path",
             dir,
-            &format!("directories lie deeper than {DEEPEST} in one another"),
+            &format!("directories are nested more than {DEEPEST} levels deep"),
         ));
     }
     let mut entries = std::fs::read_dir(dir)
@@ -133,7 +133,7 @@ pub fn write(path: &Path, found_in: Option<&Path>, text: &str) -> Result<(), Pro
             && !real.starts_with(dir.canonicalize()?)
         {
             return Err(std::io::Error::other(format!(
-                "it is a link to {0}, which is not in {1}; run `flightdeck fmt {0}` to format that file",
+                "it is a link to {0}, outside of {1}; run `flightdeck fmt {0}` to format that file",
                 real.display(),
                 dir.display()
             )));

@@ -48,7 +48,7 @@ impl Memory {
         let access = settings.access;
         let (store, unread) = tokio::task::spawn_blocking(move || opened(&dir, access))
             .await
-            .map_err(EngineError::task("the store could not be opened"))??;
+            .map_err(EngineError::task("failed to open the store"))??;
         let recorder = access
             .can_write()
             .then(|| Recorder::start(store.clone(), bus.subscribe().1, tasks));
@@ -101,7 +101,7 @@ impl Memory {
         let taken = self.store.acquire_lock(this_process(reason)).await?;
         Ok(taken.taken_over.map(|h| {
             format!(
-                "the lock of {} (pid {} on {}, {}) was taken over: that process is gone",
+                "took over the lock of {} (pid {} on {}, {}), because that process no longer runs",
                 h.who, h.pid, h.host, h.reason
             )
         }))

@@ -20,9 +20,9 @@ static LAST: OnceLock<fn()> = OnceLock::new();
 /// Reasons why a text is not a memory limit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LimitError {
-    #[error("{VARIABLE} needs at least 64M, not {0:?}")]
+    #[error("{VARIABLE} must be at least 64M, not {0:?}")]
     TooSmall(String),
-    #[error("{VARIABLE} needs a number of bytes, perhaps with k, M or G behind it, not {0:?}")]
+    #[error("{VARIABLE} must be a number of bytes, optionally followed by k, M or G, not {0:?}")]
     NoNumber(String),
 }
 
@@ -76,7 +76,7 @@ pub fn watch(limit: Option<u64>) {
             }
         });
         if let Err(error) = thread {
-            tracing::warn!(%error, "nobody looks after the memory");
+            tracing::warn!(%error, "the memory limit is not enforced");
         }
     });
 }
@@ -111,7 +111,7 @@ fn taken() -> Option<u64> {
 
 #[allow(
     clippy::disallowed_methods,
-    reason = "what takes the memory would not go back to main; plugins die with the thread that started them"
+    reason = "the code that uses the memory would not return to main; plugins end with the thread that started them"
 )]
 fn look() {
     let (limit, Some(taken)) = (LIMIT.load(Ordering::Relaxed), taken()) else {
@@ -126,7 +126,7 @@ fn look() {
             give_back();
         }
         eprintln!(
-            "error: flightdeck takes {} MiB of memory, half as much again as the {} that it may: it ends here. {VARIABLE} sets another limit",
+            "error: flightdeck uses {} MiB of memory, more than 1.5 times its limit of {}, and exits. Set {VARIABLE} to another limit",
             taken >> 20,
             words()
         );

@@ -186,10 +186,10 @@ pub fn tell_all<'a>(
             Severity::Warning
         };
         let detail = format!(
-            "{more} more of {} errors and warnings are not shown. Settle the first ones; others may go with them.",
+            "{more} of {} errors and warnings are not shown. Fix the first ones; others may disappear with them.",
             all.len()
         );
-        let summary = "More than can be shown".to_owned();
+        let summary = "Too many errors and warnings".to_owned();
         out.push(Diagnostic {
             severity,
             summary,

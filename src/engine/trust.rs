@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Reasons why trust cannot be checked or saved.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum TrustError {
-    #[error("the files of the provider {address} in the workspace cannot be read: {executable}")]
+    #[error("cannot read the files of the provider {address} in the workspace: {executable}")]
     Files { address: String, executable: String },
     #[error(transparent)]
     File(#[from] TrustFileError),

@@ -363,7 +363,7 @@ fn progress_lines_tell_attempts_with_their_reason_and_the_wait_until_stable() {
     bench.tell("troubles", "DeployResource transient 1\n");
     let run = bench.run(&["deploy", "--auto-approve"]).expect(0);
     let said = format!("{}{}", run.stdout, run.stderr);
-    let waits = "fake_slow_thing.s: applied, waiting until stable: 1st look, next in 1 s";
+    let waits = "fake_slow_thing.s: applied, waiting until stable: 1st check, next in 1 s";
     assert!(said.contains(waits), "{said}");
     assert_eq!(said.matches("waiting until stable").count(), 1, "{said}");
     assert!(said.contains("throttled by the cloud"), "{said}");

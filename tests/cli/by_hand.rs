@@ -97,7 +97,7 @@ fn resources_and_modules_are_forgotten_as_a_whole_or_not_at_all() {
     let lab = things();
     for (wrong, hint) in [
         ("lab_thing.aa", "did you mean `lab_thing."),
-        ("lab_server.web", "`flightdeck state list` shows"),
+        ("lab_server.web", "run `flightdeck state list`"),
     ] {
         let run = lab.run(&["state", "forget", "module.m", wrong]).expect(1);
         assert!(

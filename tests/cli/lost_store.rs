@@ -83,7 +83,7 @@ fn a_store_that_is_taken_away_during_a_deploy_stops_it_and_nothing_is_lost() {
         // A second command does not take the missing store for an empty workspace.
         if what == "removed" {
             let second = lab.run(&["deploy", "--auto-approve"]);
-            let held = second.code == Some(4) && second.stderr.contains("held by");
+            let held = second.code == Some(4) && second.stderr.contains("locked by");
             assert!(
                 held || (second.code == Some(1) && second.stderr.contains("flightdeck-rescue-")),
                 "{what}: {second:?}"
@@ -225,7 +225,7 @@ fn a_lock_is_held_in_the_eyes_of_another_pid_namespace_too() {
     };
     assert_eq!(code, Some(4), "{said}");
     assert!(
-        said.contains("held by") && said.contains("--force-unlock"),
+        said.contains("locked by") && said.contains("--force-unlock"),
         "{said}"
     );
     let (_, said) = elsewhere(&lab, &["history", "--json"]).unwrap();

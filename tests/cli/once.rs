@@ -32,10 +32,7 @@ fn an_error_in_a_module_is_told_once_for_all_of_its_calls() {
                 "{fault}: {said:#?}"
             );
             let text = workspace.run(&[command]).stderr;
-            assert!(
-                text.contains("The same at further places, 2 in all"),
-                "{text}"
-            );
+            assert!(text.contains("Same problem at 2 more places"), "{text}");
         }
     }
 }

@@ -101,7 +101,8 @@ fn a_clones_own_plugin_is_not_launched_without_a_yes_that_is_remembered_by_its_d
     let run = w.run(&["stage"]).expect(3);
     refused(&w, &run);
     assert!(
-        run.stderr.contains("not what a yes was given for before"),
+        run.stderr
+            .contains("its files have changed since you trusted it"),
         "{run:?}"
     );
     let run = w

@@ -177,7 +177,7 @@ async fn what_was_approved_is_what_runs_until_it_has_ended() {
     let text = bench.plugin(&id).renewal.expect("held").text();
     assert_eq!(
         text,
-        "to be replaced once what is staged or deployed with it has ended: its file has changed"
+        "will be replaced once what is staged or deployed with it has ended: its file has changed"
     );
     assert_eq!(bench.plugin(&id).pid, old);
     drop(pinned);

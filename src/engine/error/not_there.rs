@@ -1,40 +1,40 @@
-//! What an operator named and is not there, with where to look for what is.
+//! Errors for objects that an operator named and that do not exist, with a remedy.
 
 use crate::engine::visible::one_line;
 use crate::engine::words::{DeployId, PluginId, StageId};
 use std::path::PathBuf;
 
-/// What was not found.
+/// Object that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotThere {
     /// The directory of a workspace.
     #[error("{} is not a directory", one_line(&.0.to_string_lossy()))]
     Directory(PathBuf),
-    /// It was there when it was chosen.
-    #[error("there is no workspace {0:?} any more")]
+    /// It existed when it was selected.
+    #[error("workspace {0:?} no longer exists")]
     Workspace(String),
     #[error("there is no plugin {}", one_line(&.0.0))]
     Plugin(PluginId),
-    #[error("there is no deploy {0} on record; `flightdeck history` lists them")]
+    #[error("there is no deploy {0}; run `flightdeck history` to list the deploys")]
     Deploy(DeployId),
-    #[error("there is no stage #{0}; `flightdeck stage` works one out")]
+    #[error("there is no stage #{0}; run `flightdeck stage` to create one")]
     Stage(StageId),
-    #[error("nothing has been staged yet; `flightdeck stage` works out the changes")]
+    #[error("there is no stage yet; run `flightdeck stage` to create one")]
     AnyStage,
-    /// The object whose mark is to be set or taken away.
+    /// Object to taint or untaint.
     #[error(
-        "{} is not in the state, so its mark stays as it is; `flightdeck state list` shows what there is", one_line(.0)
+        "{} is not in the state, so it cannot be tainted or untainted; run `flightdeck state list` to list the objects", one_line(.0)
     )]
     ToMark(String),
-    /// What is to get another address; `near` is a name like it that is in the state.
-    #[error("{address} is not in the state, so nothing was moved; {}", hint(near.as_deref()))]
+    /// Object to move; `near` is a similar address in the state.
+    #[error("{address} is not in the state, so it cannot be moved; {}", hint(near.as_deref()))]
     ToMove {
         address: String,
         near: Option<String>,
     },
-    /// What is to leave the state; `near` is a name like it that could.
+    /// Object to forget; `near` is a similar address that could be forgotten.
     #[error(
-        "{address} is not in the state, and no outcome of it is unknown, so nothing was forgotten; {}", hint(near.as_deref())
+        "{address} is not in the state and has no unknown outcome, so it cannot be forgotten; {}", hint(near.as_deref())
     )]
     ToForget {
         address: String,
@@ -44,7 +44,7 @@ pub enum NotThere {
 
 fn hint(near: Option<&str>) -> String {
     near.map_or_else(
-        || "`flightdeck state list` shows what there is".to_owned(),
+        || "run `flightdeck state list` to list the objects".to_owned(),
         |near| format!("did you mean `{near}`?"),
     )
 }

@@ -50,7 +50,7 @@ impl PluginView {
         let name = self.found.as_ref().and_then(|f| f.transform.as_ref());
         match name {
             Some(name) => format!("transformer, {name:?} in blueprints"),
-            None => "transformer, which has not said what blueprints call it".to_owned(),
+            None => "transformer, name in blueprints unknown".to_owned(),
         }
     }
 

@@ -97,15 +97,15 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// `create of aws/iam/role "reader", asked for by bluelink/aws: done`.
+    /// `create of aws/iam/role "reader", requested by bluelink/aws: done`.
     pub fn text(&self) -> String {
         let end = match &self.end {
-            DeedEnd::Open => "under way".to_owned(),
+            DeedEnd::Open => "in progress".to_owned(),
             DeedEnd::Done => "done".to_owned(),
             DeedEnd::Failed(why) => format!("failed: {why}"),
-            DeedEnd::Unknown(why) => format!("the outcome is unknown: {why}"),
+            DeedEnd::Unknown(why) => format!("unknown outcome: {why}"),
         };
-        format!("{}, asked for by {}: {end}", self.deed, self.asked_by)
+        format!("{}, requested by {}: {end}", self.deed, self.asked_by)
     }
 }
 

@@ -107,13 +107,14 @@ impl Look {
         Self { look, at }
     }
 
-    /// `applied, waiting until stable: 3rd look, next in 5 s`.
+    /// `applied, waiting until stable: 3rd check, next in 5 s`.
     pub fn text(self, now: UnixMs) -> String {
         let (look, left) = match self.at - now {
             left @ 1.. => (self.look, format!(", next in {} s", (left + 999) / 1_000)),
             // The time has come, so the next read is already running.
             _ => (self.look.saturating_add(1), String::new()),
         };
+        // English ordinals: 11th to 13th are exceptions.
         let end = match (look % 10, look % 100) {
             (_, 11..=13) => "th",
             (1, _) => "st",
@@ -121,7 +122,7 @@ impl Look {
             (3, _) => "rd",
             _ => "th",
         };
-        format!("applied, waiting until stable: {look}{end} look{left}")
+        format!("applied, waiting until stable: {look}{end} check{left}")
     }
 }
 
@@ -174,13 +175,13 @@ mod tests {
     fn wait_for_stability_names_the_look_and_when_the_next_one_follows() {
         let text = |look, left| Look { look, at: left }.text(0);
         let table = [
-            (1, 5_000, "1st look, next in 5 s"),
-            (2, 4_001, "2nd look, next in 5 s"),
-            (3, 1, "3rd look, next in 1 s"),
-            (11, 1_000, "11th look, next in 1 s"),
-            (112, 1_000, "112th look, next in 1 s"),
-            (121, 1_000, "121st look, next in 1 s"),
-            (2, 0, "3rd look"),
+            (1, 5_000, "1st check, next in 5 s"),
+            (2, 4_001, "2nd check, next in 5 s"),
+            (3, 1, "3rd check, next in 1 s"),
+            (11, 1_000, "11th check, next in 1 s"),
+            (112, 1_000, "112th check, next in 1 s"),
+            (121, 1_000, "121st check, next in 1 s"),
+            (2, 0, "3rd check"),
         ];
         for (look, left, expected) in table {
             let expected = format!("applied, waiting until stable: {expected}");

@@ -44,10 +44,9 @@ impl Further {
     /// Returns the number of places and the first addresses as a sentence.
     pub fn text(&self) -> String {
         const SHOWN: usize = 3;
-        let places = if self.count == 1 {
-            "The same at one further place"
-        } else {
-            "The same at further places"
+        let places = match self.count {
+            1 => "Same problem at 1 more place".to_owned(),
+            n => format!("Same problem at {n} more places"),
         };
         let some: Vec<&str> = self
             .addresses
@@ -55,17 +54,12 @@ impl Further {
             .take(SHOWN)
             .map(String::as_str)
             .collect();
-        let number = if self.count == 1 {
-            String::new()
-        } else {
-            format!(", {} in all", self.count)
-        };
         match some.is_empty() {
-            true => format!("{places}{number}."),
+            true => format!("{places}."),
             false if self.count > some.len() => {
-                format!("{places}{number}: {}, ….", some.join(", "))
+                format!("{places}: {}, ….", some.join(", "))
             }
-            false => format!("{places}{number}: {}.", some.join(", ")),
+            false => format!("{places}: {}.", some.join(", ")),
         }
     }
 }

@@ -18,7 +18,7 @@ impl DriftKind {
     pub fn word(self) -> &'static str {
         match self {
             Self::Changed => "changed",
-            Self::Gone => "gone",
+            Self::Gone => "deleted",
             Self::Moved => "moved",
         }
     }
@@ -26,9 +26,9 @@ impl DriftKind {
     /// Returns the effect of a refresh-only deploy.
     pub fn accepted(self) -> &'static str {
         match self {
-            Self::Changed => "the state takes it over",
-            Self::Gone => "the state forgets it",
-            Self::Moved => "the state has it at its new address",
+            Self::Changed => "the state is updated",
+            Self::Gone => "it is removed from the state",
+            Self::Moved => "the state records the new address",
         }
     }
 }

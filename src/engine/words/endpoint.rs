@@ -12,7 +12,7 @@ pub struct Endpoint(http::Uri);
 
 /// Invalid endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{why}; write where the collector takes OTLP over HTTP, as http://127.0.0.1:4318")]
+#[error("{why}; use the URL of an OTLP/HTTP collector, such as http://127.0.0.1:4318")]
 pub struct EndpointError {
     why: String,
 }
@@ -24,11 +24,11 @@ impl FromStr for Endpoint {
         let refused = |why: String| EndpointError { why };
         let uri: http::Uri = text
             .parse()
-            .map_err(|e| refused(format!("{text:?} is no URL ({e})")))?;
+            .map_err(|e| refused(format!("{text:?} is not a URL ({e})")))?;
         match uri.scheme_str() {
             Some("http" | "https") => Ok(Self(uri)),
             _ => Err(refused(format!(
-                "{text:?} begins with neither http:// nor https://"
+                "{text:?} does not start with http:// or https://"
             ))),
         }
     }

@@ -146,27 +146,29 @@ impl InstallStep {
                 module,
                 dir,
                 version,
-            } => format!("module {module}{} is in {dir}", with(version)),
+            } => format!("module {module}{}: installed in {dir}", with(version)),
             Self::ProviderSought {
                 provider,
                 constraints,
                 locked,
             } => match locked {
-                Some(version) => format!("provider {provider}: {version}, as the lock file has it"),
-                None => format!("provider {provider}: looking for {constraints}"),
+                Some(version) => {
+                    format!("provider {provider}: version {version} from the lock file")
+                }
+                None => format!("provider {provider}: resolving {constraints}"),
             },
             Self::ProviderFetching {
                 provider,
                 version,
                 from,
-            } => format!("provider {provider} {version}: from {from}"),
+            } => format!("provider {provider} {version}: fetching from {from}"),
             Self::ProviderInstalled {
                 provider,
                 version,
                 signed_by,
                 ..
             } => format!(
-                "provider {provider} {version} is installed{}",
+                "provider {provider} {version}: installed{}",
                 signed(signed_by)
             ),
             Self::ProviderHashed {
@@ -175,7 +177,7 @@ impl InstallStep {
                 platform,
                 signed_by,
             } => format!(
-                "provider {provider} {version}: the hashes for {platform} are known{}",
+                "provider {provider} {version}: hashes for {platform} added{}",
                 signed(signed_by)
             ),
             Self::ProviderMirrored {
@@ -184,14 +186,16 @@ impl InstallStep {
                 platform,
                 signed_by,
             } => format!(
-                "provider {provider} {version} for {platform} is there{}",
+                "provider {provider} {version}: mirrored for {platform}{}",
                 signed(signed_by)
             ),
             Self::ProviderReused { provider, version } => {
-                format!("provider {provider} {version} is there")
+                format!("provider {provider} {version}: already installed")
             }
             Self::Locked { file } => {
-                format!("{file} is written: commit it, so that the same is taken elsewhere")
+                format!(
+                    "{file} written; commit it, so that other machines install the same versions"
+                )
             }
             Self::Bytes { what, done, total } => bar(what, *done, *total),
         }
@@ -288,6 +292,7 @@ impl Installing {
                 }
             }
             InstallEvent::Step(step) => {
+                // A download has no end of its own: it ends with the step that uses it.
                 if let Some(over) = step.over() {
                     self.downloads.retain(|(what, ..)| what != over);
                 }

@@ -26,8 +26,8 @@ impl Renewal {
     /// Returns one sentence for display.
     pub fn text(&self) -> String {
         match self {
-            Self::Held { why, until } => format!("to be replaced once {until}: {why}"),
-            Self::Launching { why } => format!("being replaced, and serves meanwhile: {why}"),
+            Self::Held { why, until } => format!("will be replaced once {until}: {why}"),
+            Self::Launching { why } => format!("being replaced, still serving: {why}"),
             Self::Failed {
                 why, failed, tries, ..
             } => {
@@ -36,7 +36,7 @@ impl Renewal {
                     n => format!(" ({n} tries)"),
                 };
                 format!(
-                    "to be replaced ({why}), and goes on, as the new process did not come up{times}: {failed}"
+                    "still serving, because its replacement ({why}) failed to start{times}: {failed}"
                 )
             }
         }

@@ -77,13 +77,13 @@ pub enum DrawnGraph {
 /// Reason that a stage name is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadStageName {
-    #[error("a stage's name cannot be empty")]
+    #[error("a stage name cannot be empty")]
     Empty,
     #[error(
-        "a number cannot be a stage's name: {text} would mean stage #{digits} as well; put a letter into it"
+        "a stage name cannot be a number, because {text} also means stage #{digits}; add a letter"
     )]
     Number { text: String, digits: String },
-    #[error("a stage's name cannot have control characters")]
+    #[error("a stage name cannot contain control characters")]
     Control,
 }
 

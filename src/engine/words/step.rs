@@ -30,7 +30,7 @@ pub enum OperationStep {
 
 /// Unknown word for a step.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no step of an operation")]
+#[error("{0:?} is not a step of an operation")]
 pub struct NoStep(String);
 
 /// Separator between the kind of a provisioner and its position.
@@ -297,7 +297,10 @@ mod tests {
         let nothing = "no-op"
             .parse::<OperationStep>()
             .expect_err("nothing is begun with it");
-        assert_eq!(nothing.to_string(), "\"no-op\" is no step of an operation");
+        assert_eq!(
+            nothing.to_string(),
+            "\"no-op\" is not a step of an operation"
+        );
 
         let words = WORDS.iter().map(|(_, word)| (*word).to_owned());
         let more = [

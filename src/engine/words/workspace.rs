@@ -112,14 +112,14 @@ impl WorkspacePlugin {
     /// Returns the reason and the remedy.
     pub fn why(&self) -> String {
         let asked = if self.changed {
-            "it is not what a yes was given for before"
+            "its files have changed since you trusted it"
         } else {
-            "no yes was given for it"
+            "you have not trusted it"
         };
         format!(
-            "the provider {} comes with the workspace's own files, and {asked}\n  executable: {}\n  digest: {}\nIt would run with all that you \
-             may do. If you trust it, add --trust-workspace-plugins once, which is remembered for these very files; else take it away, or \
-             install the provider with the `init` of your tool.",
+            "the provider {} is shipped in the workspace, and {asked}\n  executable: {}\n  digest: {}\nIt would run with all your \
+             permissions. If you trust it, run flightdeck once with --trust-workspace-plugins; the decision applies to exactly these \
+             files. Otherwise remove it, or install the provider with `flightdeck init`.",
             self.address, self.executable, self.digest
         )
     }

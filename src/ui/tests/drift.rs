@@ -44,7 +44,7 @@ fn a_refresh_shows_what_is_gone_and_what_was_changed() {
         stage(StageMode::RefreshOnly, drifted()).into(),
     ));
     c.press("3");
-    c.shows("1 gone, 1 changed");
+    c.shows("1 deleted, 1 changed");
     assert!(c.line("!   aws_instance.a").contains("changed  size"));
     assert!(
         c.line("!   aws_instance.b")
@@ -53,16 +53,16 @@ fn a_refresh_shows_what_is_gone_and_what_was_changed() {
     c.hides("as the configuration has it");
     c.press("g");
     c.shows("It was changed outside of deploys.");
-    c.shows("the state takes it");
+    c.shows("the state is");
     c.shows("A normal stage works out how to");
     c.shows("~ size \"small\" → \"large\"");
     c.press("G");
-    c.shows("the state forgets");
+    c.shows("it is removed");
     // Drift is accepted by address.
     c.press("a");
     c.shows("nothing in the world is changed");
-    c.shows("1 object gone, the state forgets it:");
-    c.shows("1 object changed, the state takes it over:");
+    c.shows("1 object deleted, it is removed from the state:");
+    c.shows("1 object changed, the state is updated:");
     c.press("y");
     assert!(
         c.take_effects()
@@ -82,7 +82,7 @@ fn a_normal_stage_shows_what_was_found_beside_what_would_change() {
         .into(),
     ));
     c.press("3");
-    c.shows("1 gone, 1 changed in the world");
+    c.shows("1 deleted, 1 changed in the world");
     c.shows("not as the state has it");
     c.press("G");
     c.shows("Applying this repairs it as far as the");

@@ -54,7 +54,7 @@ fn a_replacement_is_seen_from_its_reason_to_the_end_of_the_old_process() {
         let row = c.line("hashicorp/aws ");
         assert!(row.contains("● ready"), "{row}");
         assert!(!row.contains("50001"), "the old one serves: {row}");
-        c.shows("└ being replaced, and serves meanwhile: its file has changed");
+        c.shows("└ being replaced, still serving: its file has changed");
         tell(
             &mut c,
             PluginEvent::Replaced {
@@ -108,7 +108,7 @@ fn one_whose_successor_did_not_come_up_says_why_and_when_it_is_tried_again() {
     tell(&mut c, PluginEvent::Renewal { plugin, renewal });
     let row = c.line("hashicorp/aws ");
     assert!(row.contains("● ready"), "{row}");
-    c.shows("└ to be replaced (its file has changed), and goes on, as the new process did not come up (2 tries): exit code 3");
+    c.shows("└ still serving, because its replacement (its file has changed) failed to start (2 tries): exit code 3");
     c.shows("└ tried again in 30 s");
     let plugin = aws();
     tell(
@@ -118,7 +118,7 @@ fn one_whose_successor_did_not_come_up_says_why_and_when_it_is_tried_again() {
             renewal: None,
         },
     );
-    c.hides("to be replaced");
+    c.hides("its replacement");
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn large() -> Vec<Case> {
             .errors(103),
         case(
             "an error for each of many arguments",
-            "more of 3000 errors and warnings are not shown",
+            "of 3000 errors and warnings are not shown",
         )
         .main(with_a(
             &(0..3_000)

@@ -63,7 +63,7 @@ fn the_lock_file_gets_the_hashes_for_other_machines_and_keeps_what_it_has() {
     let [own, other] = both();
     let first = run(&w, &server, &["providers", "lock", &own, &other]).expect(0);
     let told = format!(
-        "1.1.0: the hashes for {OTHER} are known, signed by {}",
+        "1.1.0: hashes for {OTHER} added, signed by {}",
         signer.name()
     );
     assert!(first.stderr.contains(&told), "{first:#?}");

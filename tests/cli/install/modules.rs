@@ -66,7 +66,7 @@ fn modules_come_from_a_registry_in_the_newest_version_that_is_wanted() {
     assert!(
         first
             .stderr
-            .contains("module app 1.2.0 is in .terraform/modules/app/app-x"),
+            .contains("module app 1.2.0: installed in .terraform/modules/app/app-x"),
         "{first:#?}"
     );
     assert!(first.stdout.contains("2 modules"), "{first:#?}");

@@ -65,7 +65,7 @@ fn a_provider_comes_from_its_registry_signed_and_locked_and_is_used() {
     assert!(
         first
             .stderr
-            .contains(&format!("1.1.0 is installed, signed by {}", signer.name())),
+            .contains(&format!("1.1.0: installed, signed by {}", signer.name())),
         "{first:#?}"
     );
     let sums = [
@@ -79,7 +79,10 @@ fn a_provider_comes_from_its_registry_signed_and_locked_and_is_used() {
     // An installed and locked provider is not fetched again.
     let asked = server.asked().len();
     let again = run(&w, &server, &["init"]).expect(0);
-    assert!(again.stderr.contains("1.1.0 is there"), "{again:#?}");
+    assert!(
+        again.stderr.contains("1.1.0: already installed"),
+        "{again:#?}"
+    );
     assert_eq!(server.asked().len(), asked);
     // The locked version stays until `--upgrade`.
     w.write("main.tf", &lab(host, "1.0.0"));
