@@ -346,7 +346,7 @@ fn a_saved_plan_travels_with_the_state_that_it_was_made_on_and_not_without_it() 
 fn a_plan_of_another_layout_is_refused_with_its_cause_and_remedy() {
     let w = planned();
     assert_eq!(mode(&w.path().join("p")), 0o600);
-    for (layout, age) in [("1", "an older flightdeck"), ("99", "a newer flightdeck")] {
+    for (layout, age) in [("1", "an older version"), ("99", "a newer version")] {
         let text = w.read("p");
         let at = text.find("\"layout\":").unwrap() + 9;
         let end = at + text[at..].find(',').unwrap();

@@ -110,6 +110,7 @@ where
 {
     let mut waiting = all.into_iter().enumerate();
     let mut running = JoinSet::new();
+    // Ordered by position, because the results must have the order of the futures.
     let mut done = BTreeMap::new();
     loop {
         while running.len() < limit.max(1)
@@ -162,6 +163,7 @@ impl Line {
     pub(super) fn hurry(&mut self, steps: Vec<Step>) {
         for step in steps {
             self.urgent[step] = true;
+            // The step may be in the other heap already; `next` skips its second occurrence.
             if self.waiting[step] == 0 && !self.begun[step] {
                 self.urgent_ready.push(Reverse(step));
             }

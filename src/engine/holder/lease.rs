@@ -1,7 +1,7 @@
-//! The lock that the system holds for us: on the workspace's directory and on a file of the store.
-//! It ends with the process, whatever becomes of it, and is seen from every namespace of the
-//! machine; the one on the directory outlives a store that is taken away. Beside it there is a
-//! record, which says who it is.
+//! File locks (`flock`) on the workspace's directory and on a file of the store. The system releases
+//! them when the process ends, and they are visible in every namespace of the machine. The lock on
+//! the directory still protects a workspace whose store was removed. The lock record beside them
+//! names the owner.
 
 use super::{ByNumber, Judge};
 use crate::engine::words::LockHolder;
@@ -13,35 +13,35 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The file beside the store.
+/// Lock file in the store's directory.
 const FILE: &str = "lock";
-/// A look whether somebody holds it takes it for a moment: it is tried again that often before it
-/// counts as held.
+/// Attempts before the lock counts as held, because a check by another process takes it briefly.
 const TRIES: u32 = 10;
+/// Pause between two attempts.
 const BETWEEN: Duration = Duration::from_millis(20);
 
-/// Held as long as it lives.
+/// Lock lease, released when dropped.
 #[derive(Debug)]
 pub(in crate::engine) struct Lease {
     _locked: Vec<File>,
-    /// Whether nobody else can have it: the file system is this machine's own, and knows such
+    /// True if no other process can have the lock: the file system is local and supports such
     /// locks.
     pub(in crate::engine) certain: bool,
 }
 
-/// What a look at it shows.
+/// Result of a check of the lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::engine) enum Look {
-    /// A process that runs has it.
+    /// A running process has it.
     Held,
-    /// Nobody has it.
+    /// No process has it.
     Free,
-    /// The file system cannot tell, or the file is not there.
+    /// Unknown: the file system does not support it, or the file does not exist.
     Unclear,
 }
 
-/// Takes the lock for the store in `dir` (`…/.flightdeck`); `None` where somebody else has it.
-/// Blocks for a fifth of a second at most.
+/// Takes the lock for the store in `dir` (`…/.flightdeck`); `None` if another process has it. Blocks
+/// for at most a fifth of a second per lock.
 pub(in crate::engine) fn take(dir: &Path) -> io::Result<Option<Lease>> {
     let file = OpenOptions::new()
         .write(true)
@@ -53,8 +53,8 @@ pub(in crate::engine) fn take(dir: &Path) -> io::Result<Option<Lease>> {
     let mut locked = Vec::new();
     let mut certain = is_local(&file);
     for (handle, decides) in [(workspace(dir), false), (Ok(file), true)] {
-        // A directory that cannot be opened, or cannot be locked (network file systems), costs only
-        // the second line of defence.
+        // If the directory cannot be opened or locked (network file systems), the lock on the file
+        // still protects the store.
         let Ok(handle) = handle else { continue };
         match wait_for(&handle) {
             Ok(true) => locked.push(handle),
@@ -69,7 +69,7 @@ pub(in crate::engine) fn take(dir: &Path) -> io::Result<Option<Lease>> {
     }))
 }
 
-/// Whether somebody has it now.
+/// Checks the lock without taking it for longer than a moment.
 pub(in crate::engine) fn look(dir: &Path) -> Look {
     let Ok(file) = OpenOptions::new()
         .read(true)
@@ -80,16 +80,17 @@ pub(in crate::engine) fn look(dir: &Path) -> Look {
     };
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => Look::Held,
-        // Closing gives it back.
+        // Closing the file releases the shared lock.
         Ok(()) if is_local(&file) => Look::Free,
         _ => Look::Unclear,
     }
 }
 
-/// The process that holds the lock of the workspace of the store in `dir`, as far as it has a
-/// number here.
+/// Returns the process that holds the lock on the workspace of the store in `dir`, if it has a pid in
+/// this namespace.
 pub(in crate::engine) fn holder(dir: &Path) -> Option<u32> {
     let about = workspace(dir).ok()?.metadata().ok()?;
+    // `/proc/locks` names files by device and inode.
     let place = format!(
         "{:02x}:{:02x}:{}",
         rustix::fs::major(about.dev()),
@@ -130,8 +131,8 @@ fn wait_for(file: &File) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Whether the file lies on this machine's own disk: over a network, or through a program, a lock
-/// may mean nothing to others.
+/// Returns true if the file is on a local disk. On network and FUSE file systems a lock may not be
+/// visible to other machines or processes.
 fn is_local(file: &File) -> bool {
     /// NFS, SMB, SMB 2, CIFS, 9P, FUSE, AFS, Coda, Ceph: `f_type` in statfs(2).
     const REMOTE: [FsWord; 9] = [
@@ -148,15 +149,15 @@ fn is_local(file: &File) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|about| !REMOTE.contains(&about.f_type))
 }
 
-/// By the system's lock on the store, where the holder has it; by its number where that cannot
-/// tell.
+/// Checks lock owners by the file lock if the owner has one, otherwise by pid.
 pub(in crate::engine) struct ByLease {
     dir: PathBuf,
     look: OnceCell<Look>,
 }
 
 impl ByLease {
-    /// For the store whose database is `path`; the lock is looked at once, when first asked about.
+    /// Creates the check for the store whose database is `path`. The lock is checked once, on first
+    /// use.
     pub(in crate::engine) fn of(path: &Path) -> Self {
         Self {
             dir: path.parent().unwrap_or(path).to_owned(),
@@ -164,7 +165,7 @@ impl ByLease {
         }
     }
 
-    /// For whoever has the lock: nobody else can have it.
+    /// Creates the check for a process that has the lock itself, so that no other process has it.
     pub(in crate::engine) fn held(certain: bool) -> Self {
         Self {
             dir: PathBuf::new(),
@@ -175,6 +176,7 @@ impl ByLease {
 
 impl Judge for ByLease {
     fn is_alive(&self, holder: &LockHolder) -> bool {
+        // Owners recorded by processes without a file lock are checked by pid alone.
         if holder.leased {
             match self.look.get_or_init(|| look(&self.dir)) {
                 Look::Held => return true,

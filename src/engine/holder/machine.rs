@@ -1,12 +1,12 @@
-//! Processes of this machine as holders: who this one is, and whether one that is on record may
-//! still run, by its number, its start time and its boot.
+//! Processes of this machine as lock owners: describes this process, and checks by pid, start time
+//! and boot id whether a recorded one may still run.
 
 use super::Judge;
 use crate::engine::process::ProcessIdentity;
 use crate::engine::visible::one_line;
 use crate::engine::words::{LockHolder, now_ms};
 
-/// Characters that are kept of a name.
+/// Maximum length of a user name, in characters.
 const LONGEST_NAME: usize = 64;
 
 fn host() -> String {
@@ -14,7 +14,8 @@ fn host() -> String {
 }
 
 fn user() -> String {
-    // Anybody can set them to anything, and they stand in the history for good.
+    // Users can set these variables to any text, and the history stores it, so it is escaped and
+    // shortened.
     ["USER", "LOGNAME"]
         .iter()
         .find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()))
@@ -22,18 +23,17 @@ fn user() -> String {
         .unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()))
 }
 
-/// The namespace in which our pids are numbers, `pid:[4026531836]`; empty where there is no
-/// `/proc`.
+/// Returns the pid namespace of this process, `pid:[4026531836]`; empty without `/proc`.
 fn pid_namespace() -> String {
     std::fs::read_link("/proc/self/ns/pid")
         .map(|p| p.to_string_lossy().into_owned())
         .unwrap_or_default()
 }
 
-/// This process as a holder, for `reason`.
+/// Returns this process as a lock owner, with the reason of its lock.
 pub fn this_process(reason: &str) -> LockHolder {
     let pid = std::process::id();
-    // Without `/proc` there is the pid alone: start time 0 says so.
+    // Without `/proc` only the pid is known; a start time of 0 marks that.
     let own = ProcessIdentity::own().unwrap_or(ProcessIdentity {
         pid,
         start_time: 0,
@@ -52,7 +52,7 @@ pub fn this_process(reason: &str) -> LockHolder {
     }
 }
 
-/// By the number of the process: what this machine can say of its own.
+/// Checks lock owners by the pid of their process.
 pub struct ByNumber;
 
 impl Judge for ByNumber {
@@ -61,21 +61,22 @@ impl Judge for ByNumber {
     }
 }
 
-/// Whether the process may still run, by its number.
+/// Returns true if the process runs, or if that cannot be determined.
 fn may_run(holder: &LockHolder) -> bool {
+    // Processes of other machines cannot be checked, so they count as running.
     if holder.host != host() {
         return true;
     }
     let (own, here) = (ProcessIdentity::own(), pid_namespace());
-    // A number of another namespace means nothing here; without `/proc` nobody's does. What an
-    // earlier version wrote has none.
+    // A pid of another namespace cannot be looked up here, and without `/proc` none can. Records of
+    // earlier versions have no namespace.
     let comparable =
         own.is_some() && (holder.pid_namespace.is_empty() || holder.pid_namespace == here);
     if holder.boot_id.is_empty()
         || (holder.leased && own.as_ref().is_some_and(|o| o.boot_id != holder.boot_id))
     {
-        // Two machines may share a name and a directory; only one that is known to have been this
-        // boot can be asked.
+        // Two machines may have the same name and share a directory, so only a process of this very
+        // boot can be checked.
         return true;
     }
     !comparable

@@ -1,17 +1,17 @@
-//! The spellings in which a text may come back: what logs make of it on their way. Escapes are
-//! taken off the text that is searched, so that it does not matter which characters were escaped
-//! and how often; each pass is linear. Pure.
+//! Encodings in which a secret may appear in foreign text, such as logs. The searched text is
+//! unescaped, so that the search does not depend on which characters were escaped, or how often.
+//! Each pass is linear. Pure.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
-/// How often escapes are taken off: JSON in JSON, logged with `%q`.
+/// Levels of escapes that are removed: JSON in JSON, logged with `%q`.
 const LEVELS: usize = 3;
 
-/// A text with some of its escapes taken off, and where each byte comes from.
+/// Text with some of its escapes removed, and the origin of each byte.
 pub(super) struct Read {
     pub(super) bytes: Vec<u8>,
-    /// Beginning and end in the text as it is.
+    /// Start and end in the original text, per byte.
     from: Vec<(u32, u32)>,
 }
 
@@ -28,13 +28,13 @@ impl Read {
         self.from.push(from);
     }
 
-    /// Where the bytes `start..end` stand in the text as it is.
+    /// Returns the range in the original text that the bytes `start..end` come from.
     pub(super) fn place(&self, start: usize, end: usize) -> (usize, usize) {
         (self.from[start].0 as usize, self.from[end - 1].1 as usize)
     }
 }
 
-/// A text as a pass finds it: as it is, or read.
+/// Input of a pass: the original text, or the result of an earlier pass.
 #[derive(Clone, Copy)]
 struct Source<'t> {
     bytes: &'t [u8],
@@ -42,7 +42,7 @@ struct Source<'t> {
 }
 
 impl Source<'_> {
-    /// Where the bytes `at..at + len` come from.
+    /// Returns the range in the original text of the bytes `at..at + len`.
     fn place(&self, at: usize, len: usize) -> (u32, u32) {
         match self.from {
             Some(from) => (from[at].0, from[at + len - 1].1),
@@ -64,9 +64,9 @@ fn narrow(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
 
-/// Calls `visit` with every reading of the text that differs from it.
+/// Calls `visit` with every unescaped form of the text that differs from it.
 pub(super) fn readings(text: &str, visit: &mut dyn FnMut(&Read)) {
-    // What is longer is cut long before it is shown.
+    // Positions are 32 bits; longer texts are shortened long before they are displayed.
     if text.len() >= u32::MAX as usize {
         return;
     }
@@ -86,9 +86,9 @@ pub(super) fn readings(text: &str, visit: &mut dyn FnMut(&Read)) {
     }
 }
 
-/// As a part of an address (percent and two digits for a byte, a plus sign for a blank), once and
-/// twice.
+/// Decodes percent-encoding, and plus signs as spaces, once and twice: URLs may contain URLs.
 fn addresses(source: Source<'_>, visit: &mut dyn FnMut(&Read)) {
+    // In a query a plus sign is a space, elsewhere it is itself; both are tried.
     for plus in [false, true] {
         let mut level: Option<Read> = None;
         for _ in 0..2 {
@@ -101,7 +101,7 @@ fn addresses(source: Source<'_>, visit: &mut dyn FnMut(&Read)) {
     }
 }
 
-/// Without percent signs; `None` where there is nothing to take off.
+/// Removes one level of percent-encoding; `None` if there is none.
 fn decoded(source: Source<'_>, plus: bool) -> Option<Read> {
     let bytes = source.bytes;
     if !bytes.contains(if plus { &b'+' } else { &b'%' }) {
@@ -124,8 +124,8 @@ fn decoded(source: Source<'_>, plus: bool) -> Option<Read> {
     any.then_some(out)
 }
 
-/// Without one level of backslashes, as JSON, Go's `%q` and Rust's `{:?}` write them; `None` where
-/// there are none.
+/// Removes one level of backslash escapes of JSON, Go's `%q` and Rust's `{:?}`; `None` if there are
+/// none.
 fn unescaped(source: Source<'_>) -> Option<Read> {
     let bytes = source.bytes;
     if !bytes.contains(&b'\\') {
@@ -158,7 +158,7 @@ enum Made {
     Char(char),
 }
 
-/// The escape that begins at a backslash: its length and what it stands for.
+/// Parses the escape that starts at a backslash: its length and its meaning.
 fn escape(bytes: &[u8], at: usize) -> Option<(usize, Made)> {
     let char = |len: usize, code: Option<u32>| Some((len, Made::Char(char::from_u32(code?)?)));
     let byte = |byte: u8| Some((2, Made::Byte(byte)));
@@ -184,6 +184,7 @@ fn escape(bytes: &[u8], at: usize) -> Option<(usize, Made)> {
         }
         b'u' => {
             let first = hex(bytes, at + 2, 4)?;
+            // JSON writes characters beyond 16 bits as a surrogate pair of two escapes.
             if !(0xD800..0xDC00).contains(&first) {
                 return char(6, Some(first));
             }
@@ -207,20 +208,20 @@ fn hex(bytes: &[u8], at: usize, digits: usize) -> Option<u32> {
         })
 }
 
-/// The spellings that no reading takes off: digits, and base64 also where it stands in the middle
-/// of what is encoded.
+/// Returns the encodings that unescaping does not reverse: hexadecimal digits, and base64 at each of
+/// the three alignments that a text has within longer encoded data.
 pub(super) fn others(text: &str) -> Vec<String> {
     let lower: String = text.bytes().map(|b| format!("{b:02x}")).collect();
     let mut out = vec![lower.to_uppercase(), lower];
     for shift in 0..3 {
         let bytes: Vec<u8> = std::iter::repeat_n(0, shift).chain(text.bytes()).collect();
-        // What does not depend on its neighbours.
+        // Only characters that do not depend on neighbouring bytes.
         let (first, last) = ((shift * 8).div_ceil(6), bytes.len() * 8 / 6);
         for encoded in [
             STANDARD_NO_PAD.encode(&bytes),
             URL_SAFE_NO_PAD.encode(&bytes),
         ] {
-            // Eight characters at least: fewer are found in any text.
+            // Shorter fragments occur in unrelated text.
             if last >= first + 8 {
                 out.push(encoded[first..last].to_owned());
             }

@@ -177,6 +177,8 @@ impl Act {
             Action::Update => Self::Update { by, importing },
             Action::Replace | Action::ReplaceCreateFirst => Self::Replace {
                 by: Configured {
+                    // The action decides, so that it and the recorded order cannot contradict each
+                    // other.
                     create_first: action == Action::ReplaceCreateFirst,
                     ..by
                 },

@@ -33,6 +33,8 @@ impl At {
         let repeated = &scope.repetition;
         let number = |v: &cty::Value| v.as_number().and_then(|n| n.to_u64());
         let text = |v: &cty::Value| v.as_str().map(|text| InstanceKey::Str(text.into()));
+        // Keys of enclosing module calls are part of `module`; only that of the resource is
+        // separate.
         let counted = repeated.count_index.as_ref().and_then(number);
         let keyed = || repeated.each_key.as_ref().and_then(text);
         Self {
@@ -96,6 +98,7 @@ impl Checked {
             });
         one.status = one.status.max(status);
         one.problems.extend(problem);
+        // Sorted, so that results do not depend on the order in which conditions are evaluated.
         one.problems.sort();
     }
 
@@ -119,6 +122,7 @@ impl Checked {
             step.filter(|step| plan.wishes.works_out(*step))
         };
         for node in declared(&walk.around.root) {
+            // Nodes outside of the targets are not expanded, so their instances are not known.
             if worked_out(&node).is_none() {
                 continue;
             }
@@ -241,6 +245,7 @@ impl Instance {
 
 /// Returns the message of a failed condition unless it is hidden or unknown.
 pub fn problem(status: Status, said: &Diagnostics) -> Option<String> {
+    // As in OpenTofu, a message that cannot be shown is not listed as a problem.
     let hidden = |d: &Diagnostic| d.summary.starts_with(HIDDEN_MESSAGE) || d.detail == NO_MESSAGE;
     let told = status == Status::Fail && !said.0.iter().any(hidden);
     Some(said.0.last().filter(|_| told)?.detail.clone())

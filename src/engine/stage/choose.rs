@@ -131,6 +131,7 @@ impl Walk {
                     .module(&address.module.path())
                     .ok_or_else(Diagnostics::new)?;
                 ModuleScope {
+                    // The provider of a resource must not depend on the resource itself.
                     own: Some(&address.resource),
                     ..ModuleScope::new(&self.around, module, &address.module)
                 }

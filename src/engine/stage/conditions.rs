@@ -130,6 +130,7 @@ pub fn check(scope: &ModuleScope<'_>, condition: &Condition, kind: Kind) -> (Sta
     // Errors of the message are reported even if the condition passes.
     let (message, found) = scope.evaluate(&condition.message);
     diags.append(found);
+    // The message of a validation is judged only if the validation fails.
     if kind != Kind::Validation {
         diags.extend(unfit(&message).map(|detail| {
             Diagnostic::error("Invalid error message", detail).at(condition.message.span)

@@ -244,6 +244,7 @@ impl PlanWalk {
         };
         let mut diags = Diagnostics::new();
         for (address, wanted) in all {
+            // An import outside of the targets is not carried out, so it is not checked.
             if self.wishes.wants(address) && !declared(address) {
                 diags.push(
                     no_configuration(&address.to_string(), wanted.span).about(address.to_string()),

@@ -100,6 +100,7 @@ pub fn fault(walk: &Walk, module: &Module, link: &Resource) -> Option<Diagnostic
         Err(fault) => return Some(fault),
     };
     let [from, to] = links::pair(link)?;
+    // Before the search for a plugin, which would only find none.
     if !foreign.is_empty() {
         let detail = format!(
             "{}. Only plugins that declare links can link resources, and Terraform providers declare none. Use references between resources of other providers.",

@@ -223,6 +223,7 @@ fn replace_paths(
 ) -> Result<Vec<Path>, NoPlan> {
     let mut out = Vec::new();
     for path in asked {
+        // A tainted object is planned as a create, so there is nothing to compare with.
         if prior.is_null() {
             continue;
         }

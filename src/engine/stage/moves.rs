@@ -144,6 +144,7 @@ fn implied(root: &Module, state: &mut PriorState, here: &mut HashSet<AbsInstance
     for module in root.all() {
         for call in module.calls.values() {
             let counted = call.count.is_some();
+            // Only the switch between a single instance and `count` implies a move.
             if call.for_each.is_some() {
                 continue;
             }
@@ -164,6 +165,7 @@ fn implied(root: &Module, state: &mut PriorState, here: &mut HashSet<AbsInstance
                 };
                 if from.module.0[at].1 == was && here.contains(&from) {
                     to.module.0[at].1 = becomes;
+                    // An object at the target stays without a warning, as no statement asks for it.
                     state.rename(&from, &to);
                     // Registered, so that the resources in it can move on by an implied move of
                     // their own.

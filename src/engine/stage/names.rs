@@ -74,6 +74,7 @@ impl Names {
                 n => format!(" It is used at {n} more places."),
             };
             let d = Diagnostic::warning(DEPRECATED, format!("{detail}{further}"));
+            // Another finding at the same place takes precedence.
             said.entry(*first).or_insert_with(|| d.at(*first));
         }
         Diagnostics(said.into_values().collect())
@@ -110,6 +111,7 @@ impl Names {
         }
         let address = provider_addr::address_of(module, provider);
         let known = match self.schemas.get(&address) {
+            // The builtin provider has no schema; its functions belong to the language.
             _ if *address == *builtin::ADDRESS => {
                 lang::functions::of_builtin_provider(function).is_some()
             }
@@ -219,6 +221,7 @@ fn outdated<'s>(block: &'s Block, steps: &[Step]) -> Option<(String, &'s str)> {
         if attribute.deprecated {
             return Some((path, &attribute.deprecation_message));
         }
+        // An attribute with a nested type contains attributes only.
         (attributes, blocks) = (&attribute.nested.as_ref()?.attributes, None);
     }
     None

@@ -190,6 +190,7 @@ impl Nodes {
                 }
             }
         }
+        // An edge needs both of its nodes, so all modules have been added before.
         for module in &modules {
             all.connect(from, module);
         }
@@ -206,6 +207,7 @@ impl Nodes {
             let Node::Orphan(resource) = node else {
                 continue;
             };
+            // Each enclosing call may be the one that no longer has the instance.
             let mut at = resource.module.clone();
             while let Some((parent, name)) =
                 at.parent().map(|(parent, name)| (parent, name.clone()))
@@ -232,6 +234,7 @@ impl Nodes {
             _ => None,
         });
         let all = Arc::new(resources.collect());
+        // Computed without the lock; a result that another thread has stored meanwhile is used.
         lock(&self.dependencies).entry(needs).or_insert(all).clone()
     }
 }

@@ -75,6 +75,7 @@ impl PriorState {
             if let Some(address) = meant.get(&key.address).filter(|a| **a != key.address) {
                 let address = address.clone();
                 object.provider = ConfigKey { address, ..key }.to_string();
+                // The deploy writes the resolved address into the state, as `tofu apply` does.
                 self.moves.push(StateEdit::Put(Box::new(object.clone())));
             }
         }

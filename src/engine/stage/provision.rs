@@ -55,11 +55,13 @@ pub(in crate::engine) fn text_digest(scope: &ModuleScope<'_>, provisioner: &Prov
     let sources = &scope.around.sources;
     let bodies = [Some(&provisioner.body), provisioner.connection.as_ref()];
     let arguments = bodies.into_iter().flatten().flat_map(|body| {
+        // Sorted by name, because the order of arguments has no meaning.
         let all: BTreeMap<Arc<str>, String> = (body.just_attributes().0.into_iter())
             .map(|(name, argument)| (name, sources.snippet(argument.expr.span)))
             .collect();
         all.into_iter()
             .flat_map(|(name, text)| [name.to_string(), text])
+            // Separates the arguments from those of the connection.
             .chain([String::new()])
     });
     digest([provisioner.kind.to_string()].into_iter().chain(arguments))

@@ -145,6 +145,7 @@ impl PlanWalk {
         let mut from_of: HashMap<End, (End, lang::source::Span)> = HashMap::new();
         for module in root.all() {
             for moved in &module.moved {
+                // A statement applies in each instance of its module.
                 for within in self.walk.around.values.instances(&module.path).iter() {
                     let Some((from, to)) = ends(moved, within) else {
                         continue;
@@ -215,6 +216,7 @@ impl PlanWalk {
                 .values
                 .instances(&module.path())
                 .contains(module),
+            // A call is declared even if it has no instances.
             End::Call(module) => match (module.parent(), module.path().parent()) {
                 (Some(parent), Some((path, call))) => {
                     let calls = |m: &Module| m.calls.contains_key(call);
@@ -223,6 +225,7 @@ impl PlanWalk {
                 }
                 _ => false,
             },
+            // An empty expansion declares the resource too.
             End::Resource(resource) => self.has_keys(resource, |_| true),
             End::Instance(instance) => {
                 self.has_keys(&instance.abs(), |keys| keys.contains(&instance.key))

@@ -158,6 +158,7 @@ impl Following<'_> {
                     .flat_map(|output| self.of_output(&inside, output))
                     .collect()
             }
+            // Only those of resources: references in module calls have no `within`.
             Subject::Count(_) | Subject::Each(_) => here()
                 .zip(found.within.as_ref())
                 .and_then(|(module, name)| module.resources.get(name))

@@ -141,6 +141,7 @@ impl<'a> ModuleScope<'a> {
     /// Checks the references of an expression, then evaluates it.
     pub fn evaluate(&self, expr: &lang::syntax::ast::Expr) -> (Value, Diagnostics) {
         let mut diags = self.check(&expr.traversals());
+        // Checked before the evaluation, so that `try` and `can` do not hide a missing function.
         diags.append(self.missing(|| {
             let calls = expr.calls().into_iter();
             calls.map(|c| (c.name.clone(), c.name_span)).collect()

@@ -131,6 +131,7 @@ fn drift(drift: &Drift) -> DriftView {
 }
 
 fn output(change: &OutputChange) -> OutputView {
+    // One hidden part hides the whole output, because it has a single row.
     let sensitive = change.sensitive || change.before.iter().chain(&change.after).any(diff::hides);
     let text = |v: &Value| match (v.is_known(), sensitive) {
         (false, _) => diff::UNKNOWN.to_owned(),

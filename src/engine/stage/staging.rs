@@ -139,6 +139,7 @@ pub async fn validated(basis: &Basis) -> Diagnostics {
 pub async fn stage(basis: Basis) -> (Worked, Diagnostics) {
     let (began, at) = (std::time::Instant::now(), now_ms());
     let mut prior = PriorState::new(&basis.state);
+    // First of all, because the graph looks up providers of orphans by their resolved address.
     prior.translate(&basis.meant);
     let targets = match read_targets(&basis.request) {
         Ok(targets) => targets,

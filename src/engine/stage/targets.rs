@@ -76,6 +76,7 @@ pub(super) fn without_instance(
     nodes: &Nodes,
     changes: &[Change],
 ) -> Vec<Diagnostic> {
+    // Addresses of unknown resources have their own warning, see [`nowhere`].
     let is_known = |a: &AbsInstance| {
         nodes
             .nodes

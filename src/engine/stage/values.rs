@@ -183,6 +183,7 @@ impl Values {
         if module.is_root() {
             return Arc::new(vec![ModuleInstance::root()]);
         }
+        // A call that is not evaluated has no instances.
         self.modules.get(module).unwrap_or_default()
     }
 
@@ -203,6 +204,8 @@ impl Values {
         name: &Arc<str>,
         expansions: Vec<(ModuleInstance, Expansion)>,
     ) {
+        // One list for all instances of the calling module, because a path names the module in all
+        // of them.
         let mut all = Vec::new();
         for (module, expansion) in expansions {
             for (key, repetition) in expansion.instances() {

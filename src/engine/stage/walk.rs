@@ -299,6 +299,7 @@ impl Walk {
                 good = false;
                 continue;
             }
+            // The stage settled this value, so the deploy writes exactly the approved one.
             if let Some(value) = self.settled.get(name).filter(|_| path.is_root()) {
                 cell.values.push(Worked::Output(
                     instance.clone(),

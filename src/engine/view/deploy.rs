@@ -78,6 +78,7 @@ impl DeployView {
             .iter()
             .map(|a| (a.as_str(), state(a)))
             .collect();
+        // Needs without an operation of their own stay, because their state is unknown.
         all.retain(|(_, s)| *s != Some(OperationState::Done));
         all.sort_by_key(|(_, s)| match s {
             Some(

@@ -100,6 +100,7 @@ impl View {
                 let was_ready = matches!(view.state, PluginState::Ready { .. });
                 if matches!(state, PluginState::Ready { .. })
                     && !was_ready
+                    // The first launch is not a restart.
                     && view
                         .attempts
                         .iter()
@@ -117,6 +118,7 @@ impl View {
             }
             PluginEvent::Attempt { plugin, attempt } => {
                 let view = self.plugin(plugin);
+                // A replacement has its own process, which does not serve yet.
                 if !attempt.beside {
                     view.pid = attempt.pid;
                 }

@@ -19,6 +19,7 @@ impl View {
     pub(super) fn apply_stage(&mut self, event: &Event) {
         match &event.kind {
             EventKind::StageStarted(s) => {
+                // Diagnostics of the previous stage no longer apply.
                 self.diagnostics.clear();
                 self.stage_error = None;
                 self.staging = Some(Staging {

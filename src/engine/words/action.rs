@@ -49,6 +49,7 @@ impl Action {
 
     /// Parses the word of an apply's action.
     pub fn of_apply(word: &str) -> Option<Self> {
+        // A replacement consists of two applies, so it is not one of them.
         [Self::Create, Self::Update, Self::Destroy]
             .into_iter()
             .find(|known| known.word() == word)

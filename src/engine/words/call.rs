@@ -110,6 +110,7 @@ impl Look {
     /// `applied, waiting until stable: 3rd check, next in 5 s`.
     pub fn text(self, now: UnixMs) -> String {
         let (look, left) = match self.at - now {
+            // Rounded up, so that a pending check never shows 0 s.
             left @ 1.. => (self.look, format!(", next in {} s", (left + 999) / 1_000)),
             // The time has come, so the next read is already running.
             _ => (self.look.saturating_add(1), String::new()),

@@ -211,6 +211,7 @@ pub fn bar(what: &str, done: u64, total: Option<u64>) -> String {
     let Some(total) = total.filter(|total| *total > 0) else {
         return format!("{what} {}", size(done));
     };
+    // A server may send more than it has announced.
     let full = (done.min(total) * BAR / total) as usize;
     let drawn: String = "█".repeat(full) + &"░".repeat(BAR as usize - full);
     format!("{what} ▕{drawn}▏ {} of {}", size(done), size(total))

@@ -106,6 +106,8 @@ impl Operation {
 
     /// Records how the unknown outcome of a step was settled.
     pub fn settle(&mut self, step: &OperationStep, how: &str) {
+        // A requested call has its own outcome within the operation, whose progress it does not
+        // change.
         let OperationStep::Beside { place, .. } = step else {
             self.step = Reached::Settled(how.to_owned());
             return;

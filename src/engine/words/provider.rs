@@ -80,6 +80,7 @@ impl ConfigKey {
         let (alias, instance) = match after.split_once('[') {
             // A key has the same syntax as that of a resource instance.
             Some((alias, key)) => {
+                // Parsed as part of an arbitrary address, to reuse the syntax of keys.
                 let of_anything: lang::addr::AbsInstance = format!("a.a[{key}").parse().ok()?;
                 let InstanceKey::Str(key) = of_anything.key else {
                     return None;

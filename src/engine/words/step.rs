@@ -108,6 +108,7 @@ impl FromStr for OperationStep {
             }
             _ => {
                 let parts = word
+                    // From the end, because the position comes last, whatever the kind is called.
                     .rsplit_once(PROVISIONER)
                     .and_then(|(kind, place)| Some((kind, place.parse().ok()?)));
                 let (kind, place) = parts.ok_or_else(|| NoStep(word.to_owned()))?;

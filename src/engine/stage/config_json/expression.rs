@@ -32,6 +32,7 @@ impl Configuration<'_> {
         (count, for_each): (Option<&Expr>, Option<&Expr>),
         out: &mut Map<String, Json>,
     ) {
+        // At most one of both is set.
         for (name, expr) in [
             ("count_expression", count),
             ("for_each_expression", for_each),

@@ -170,6 +170,7 @@ fn provisioner(kind: &str) -> Block {
             ("script", Type::String),
             ("scripts", texts()),
         ],
+        // Validation accepts only three kinds, so this is `file`.
         _ => vec![
             ("source", Type::String),
             ("content", Type::String),

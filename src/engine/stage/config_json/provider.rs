@@ -84,6 +84,7 @@ impl Providers {
                 let row = || row(name, &address, module, &needed);
                 self.0
                     .entry(key(&module.path, &local))
+                    // A block with this name has a row already.
                     .or_insert_with(row)
                     .in_order();
             }

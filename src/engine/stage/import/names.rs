@@ -76,6 +76,7 @@ pub fn validate(
     let base = ModuleScope::new(around, root, &here);
     let repetitions = match import.for_each.as_ref().map(|expr| for_each(&base, expr)) {
         None => vec![Repetition::default()],
+        // While the collection is unknown, there is no element to check.
         Some(Ok(all)) => all.unwrap_or_default(),
         Some(Err(diags)) => return diags,
     };
@@ -112,6 +113,7 @@ fn for_each(scope: &ModuleScope<'_>, expr: &Expr) -> Result<Option<Vec<Repetitio
         each_value: Some(value),
         ..Repetition::default()
     };
+    // Unlike resources, imports accept tuples; other collections follow the same rules.
     if !value.ty().is_tuple() {
         let items = repeated_over(value, expr.span).map_err(Diagnostics::from)?;
         return Ok(items.map(|items| {

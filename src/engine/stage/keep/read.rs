@@ -40,6 +40,7 @@ fn read(
     // The layout is checked alone first: another layout need not have the same fields.
     known_layout(&text)?;
     let detail: Detail = serde_json::from_str(&text)?;
+    // Values refer to their types by number, so the types are decoded first.
     let mut finder = Finder {
         types: types(&detail.types)?,
         schemas,
@@ -184,6 +185,7 @@ impl Finder<'_> {
         let ty = self.types.get(kept.0).ok_or(BackError::NoType(kept.0))?;
         let bytes = STANDARD.decode(&kept.1)?;
         let value = cty::msgpack::decode(&bytes, ty)?;
+        // The msgpack form has no marks, so they are stored by path.
         let mut marks = Vec::with_capacity(kept.2.len());
         for (path, names) in &kept.2 {
             let path = Path::from_json_value(path)?;

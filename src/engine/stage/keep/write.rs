@@ -125,6 +125,7 @@ fn detail(stage: &Stage) -> Result<Packed, KeepError> {
         .iter()
         .map(|d| keeper.drift(d))
         .collect::<Result<_, _>>()?;
+    // Ephemeral values are never stored; the deploy must be given them again.
     let lasting = stage
         .variables
         .iter()

@@ -29,6 +29,7 @@ pub async fn plan_destroy(
         replace_paths: Vec::new(),
         warnings: Vec::new(),
     };
+    // Providers without this capability do not expect such a request.
     if !plan_destroy {
         return Ok(planned);
     }

@@ -297,6 +297,8 @@ impl Nodes {
                     .calls
                     .get(&call)
                     .is_some_and(|c| c.count.is_some() || c.for_each.is_some());
+                // Without a key any instance may be meant, so the reference stands for the whole
+                // module.
                 if repeated && key.is_none() {
                     return self.of_call(module, &call);
                 }

@@ -33,6 +33,7 @@ impl PlanWalk {
     ) -> Result<Value, ()> {
         let block = &declared.schema.block;
         if !self.wishes.wants(address) {
+            // Outside of the targets nothing is read, and dependents see an unknown value.
             return Ok(Value::unknown(block.implied_type()));
         }
         let ctx = self

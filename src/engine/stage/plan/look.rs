@@ -55,6 +55,7 @@ impl PlanWalk {
             }
             None => self.load(gone, address, object, ctx, cell).await?,
         };
+        // Without a refresh the recorded object counts as current.
         if !self.wishes.refresh {
             return Ok(Looked {
                 now: Some(stored),
@@ -213,6 +214,7 @@ impl PlanWalk {
         .await
         {
             Ok(mut prior) => {
+                // The current schema may mark more paths as sensitive than the record.
                 let (plain, marks) = prior.value.unmark_deep_with_paths();
                 prior.value = managed::mark(gone.schema, plain, &marks);
                 Ok(prior)

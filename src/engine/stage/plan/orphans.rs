@@ -38,6 +38,7 @@ impl PlanWalk {
         if all.is_empty() {
             return cell;
         }
+        // A destroy imports nothing.
         let Some(shared) = self.shared(step, address, BTreeMap::new()) else {
             return cell.ended(false);
         };

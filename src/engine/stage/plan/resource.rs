@@ -205,6 +205,8 @@ impl PlanWalk {
                         .undeclared(shared, &address, objects, wrong_key(&expansion, key), cell)
                         .await;
                 } else {
+                    // Declared instances are planned by their current object alone, so deposed ones
+                    // follow here.
                     good &= self.deposed(&going(shared), &address, objects, cell).await;
                 }
             }

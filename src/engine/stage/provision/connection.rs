@@ -54,6 +54,7 @@ pub(in crate::engine) struct Connection {
 impl Connection {
     /// Returns a unique path for a script on the machine.
     pub(in crate::engine) fn script_path(&self) -> String {
+        // 31 bits, as in the script paths of OpenTofu.
         let number = uuid::Uuid::new_v4().as_u128() & 0x7fff_ffff;
         self.script_path.replace(RANDOM, &number.to_string())
     }
@@ -147,6 +148,7 @@ impl Reading<'_, '_> {
         if let Some(other) = self
             .arguments
             .filled("type")
+            // `winrm` has its own error.
             .filter(|t| !matches!(t.as_str(), "ssh" | "winrm"))
         {
             self.wrong(
@@ -222,6 +224,7 @@ impl Reading<'_, '_> {
             password: or("bastion_password", &to.password),
             private_key: or("bastion_private_key", &to.private_key),
             certificate: or("bastion_certificate", &to.certificate),
+            // A host key identifies one machine, so it has no default.
             host_key: or("bastion_host_key", &None),
             port: self.port("bastion_port", body).unwrap_or(to.port),
         })
@@ -238,6 +241,7 @@ impl Reading<'_, '_> {
             );
         }
         let port = self.port("proxy_port", body);
+        // An invalid port is already reported.
         if port.is_none() && !self.wrong.has_errors() {
             self.wrong("proxy_host", body, "A proxy needs a proxy_port.".to_owned());
         }

@@ -61,6 +61,7 @@ impl<'s> Part<'s> {
             let Some(schema) = self.schema else { break };
             let name = match &step.kind {
                 StepKind::Attr(name) => name.to_string(),
+                // `x["name"]` selects the same as `x.name`.
                 StepKind::Index(key) => match (key.as_str(), key.as_number()) {
                     (Some(text), _) => text.to_owned(),
                     (None, Some(number)) => number.to_text(),
@@ -110,6 +111,8 @@ impl<'s> Part<'s> {
                     self.bodies.push(block.body);
                 } else if block.labels.first().is_some_and(|l| &*l.text == name) {
                     let (content, _, _) = block.body.partial_content(&made);
+                    // The collection and the labels of a `dynamic` block contribute to each of its
+                    // blocks.
                     let arguments = content.attributes.values();
                     self.expressions.extend(arguments.map(|a| a.expr.clone()));
                     let last = content.blocks.into_iter().next_back();

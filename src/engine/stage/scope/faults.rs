@@ -164,6 +164,7 @@ impl<'a> ModuleScope<'a> {
         if child.outputs.contains_key(output) {
             return None;
         }
+        // The steps are the call, its key if there is one, and the output.
         let step = t.steps.get(if keyed { 2 } else { 1 });
         let detail = format!(
             "This object does not have an attribute named {output:?}.{}",
@@ -257,7 +258,9 @@ impl<'a> ModuleScope<'a> {
             );
         }
         let address = provider_addr::for_resource(&self.around.root, self.module, declared).address;
+        // The resource itself reports a type that its provider does not have.
         let schema = self.around.schema(&address, resource)?;
+        // Before the check against the schema, which would only report an unknown attribute.
         if let Some(Step {
             kind: StepKind::Attr(name),
             span,

@@ -47,6 +47,7 @@ impl ModuleScope<'_> {
         };
         let scope = ModuleScope::new(self.around, module, &outer).repeated(repetition(call, &key));
         let value = evaluated(&scope, &argument.expr)?;
+        // An error in a module that is walked; here the value only stays unknown.
         if value.contains_mark(&Mark::Ephemeral) && !variable.ephemeral {
             return None;
         }
@@ -72,6 +73,7 @@ impl ModuleScope<'_> {
     /// Returns an output of a module that an orphaned instance calls without repetition.
     pub(super) fn orphaned_output(&self, call: &Arc<str>, output: &Arc<str>) -> Option<Value> {
         let call = self.module.calls.get(call).filter(|_| self.is_orphaned())?;
+        // Without nodes the instances of a repeated call are not known.
         if call.count.is_some() || call.for_each.is_some() || call.enabled.is_some() {
             return None;
         }

@@ -130,6 +130,7 @@ impl Builder<'_> {
             let Node::Resource(config) = &self.nodes.nodes[*resource] else {
                 continue;
             };
+            // A part waits for the expansion if there is one, otherwise for the unchanged resource.
             let first = opened.get(config).copied().or(self.of_node[*resource]);
             let own = applied
                 .get(config)
@@ -300,6 +301,7 @@ impl Builder<'_> {
             BTreeMap::new();
         for &(i, change) in taken {
             let config = change.address.config();
+            // Former dependencies order the change too, because the old object still uses them.
             for on in change.dependencies.iter().chain(
                 change
                     .recorded

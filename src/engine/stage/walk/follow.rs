@@ -45,6 +45,7 @@ fn known_by(value: &Value, tags: bool) -> Option<(String, String)> {
     if known.is_some() || !tags {
         return known;
     }
+    // The `id` is unknown or hidden, but the name may still identify the object.
     if has("name") {
         return of("name");
     }
