@@ -14,6 +14,7 @@ pub fn after(mut text: String, error: &dyn Error) -> String {
         let of_cause = cause.to_string();
         if text.is_empty() {
             text = of_cause;
+        // Many libraries repeat the cause in their own message.
         } else if !text.contains(&of_cause) {
             text = format!("{text}: {of_cause}");
         }

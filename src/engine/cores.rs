@@ -9,6 +9,7 @@ const MOST: usize = 8;
 /// Maps `items` in parallel and keeps their order. Blocks the caller; panics propagate.
 pub fn each<T: Send, R: Send>(mut items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST));
+    // For a few items, starting threads takes longer than the work.
     if cores == 1 || items.len() < FEW {
         return items.into_iter().map(work).collect();
     }

@@ -140,6 +140,7 @@ fn told(why: &Option<&'static str>, source: &Cause) -> String {
 fn first(diagnostics: &[Diagnostic]) -> String {
     diagnostics
         .iter()
+        // A message has room for one error; `diagnostics` returns them all.
         .find(|d| d.severity == Severity::Error)
         .map_or_else(|| "failed".to_owned(), |d| d.summary.clone())
 }

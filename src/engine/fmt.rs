@@ -138,6 +138,7 @@ pub fn write(path: &Path, found_in: Option<&Path>, text: &str) -> Result<(), Pro
                 dir.display()
             )));
         }
+        // A replaced file would otherwise get the permissions of a new one.
         let mode = std::fs::metadata(&real)?.permissions().mode() & 0o7777;
         let (folder, name) = (real.parent(), real.file_name().unwrap_or_default());
         Below::trusted(folder.unwrap_or(Path::new("/")), name).replace(text.as_bytes(), mode)

@@ -58,6 +58,7 @@ impl Engine {
         if !settings.workspace.is_dir() {
             return Err(NotThere::Directory(settings.workspace).into());
         }
+        // Before anything is evaluated, because evaluation relies on the measurement.
         super::room::watch(settings.memory);
         let (bus, tasks) = (Bus::followed(settings.follow), TaskTracker::new());
         // Before the store is opened, so that its events are logged.

@@ -276,6 +276,7 @@ fn services(places: &Places, around: &Surroundings) -> Result<Services, FetchErr
     let mut limits = Limits::default();
     // The environment wins over the CLI configuration.
     if let Some(retries) = number("TF_REGISTRY_DISCOVERY_RETRY").or(said.retries) {
+        // Bounded, because a registry that is down must not stop the command for hours.
         limits.retries = retries.min(100);
     }
     if let Some(seconds) = number("TF_REGISTRY_CLIENT_TIMEOUT").or(said.answer_s) {

@@ -95,6 +95,7 @@ pub fn is_over() -> bool {
 pub fn left() -> u64 {
     LIMIT
         .load(Ordering::Relaxed)
+        // Without `/proc` the use is unknown and counts as zero.
         .saturating_sub(taken().unwrap_or(0))
 }
 

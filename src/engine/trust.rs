@@ -50,6 +50,7 @@ impl Trust {
         places: &Places,
         cache: &HashCache,
     ) -> Result<Verdict, TrustError> {
+        // A plugin outside of the workspace was installed by the user.
         if !is_brought(found, places, cache) {
             return Ok(Verdict::Free);
         }
@@ -57,6 +58,7 @@ impl Trust {
             .executable()
             .map(|p| p.display().to_string())
             .unwrap_or_default();
+        // Without a digest no decision can be bound to the files.
         let Some(digest) = found.digest(cache) else {
             return Err(TrustError::Files {
                 address: found.address.to_string(),

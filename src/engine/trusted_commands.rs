@@ -100,6 +100,7 @@ impl CommandTrust {
         if known == Known::Trusted {
             return Ok(());
         }
+        // After `trust_all` each command becomes trusted when it is first checked.
         let mut newly = lock(&NEWLY);
         let Some(newly) = newly.as_mut() else {
             return Err(CommandError::Untrusted {
@@ -135,9 +136,11 @@ impl CommandTrust {
             digest.update(bytes);
         };
         add(command.as_bytes());
+        // A decision applies to this workspace only, not to a copy of it.
         for root in &self.roots {
             add(root.as_os_str().as_encoded_bytes());
         }
+        // A shell separates words by these characters, so a file may be named between any of them.
         let separates = |c: char| c.is_whitespace() || "'\"`;|&()<>=".contains(c);
         for word in command.split(separates).filter(|word| !word.is_empty()) {
             let file = self.workspace.join(word);

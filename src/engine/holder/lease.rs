@@ -1,7 +1,7 @@
-//! File locks (`flock`) on the workspace's directory and on a file of the store. The system releases
-//! them when the process ends, and they are visible in every namespace of the machine. The lock on
-//! the directory still protects a workspace whose store was removed. The lock record beside them
-//! names the owner.
+//! File locks (`flock`) on the workspace's directory and on a file of the store. The system
+//! releases them when the process ends, and they are visible in every namespace of the machine. The
+//! lock on the directory still protects a workspace whose store was removed. The lock record beside
+//! them names the owner.
 
 use super::{ByNumber, Judge};
 use crate::engine::words::LockHolder;
@@ -40,8 +40,8 @@ pub(in crate::engine) enum Look {
     Unclear,
 }
 
-/// Takes the lock for the store in `dir` (`…/.flightdeck`); `None` if another process has it. Blocks
-/// for at most a fifth of a second per lock.
+/// Takes the lock for the store in `dir` (`…/.flightdeck`); `None` if another process has it.
+/// Blocks for at most a fifth of a second per lock.
 pub(in crate::engine) fn take(dir: &Path) -> io::Result<Option<Lease>> {
     let file = OpenOptions::new()
         .write(true)
@@ -86,8 +86,8 @@ pub(in crate::engine) fn look(dir: &Path) -> Look {
     }
 }
 
-/// Returns the process that holds the lock on the workspace of the store in `dir`, if it has a pid in
-/// this namespace.
+/// Returns the process that holds the lock on the workspace of the store in `dir`, if it has a pid
+/// in this namespace.
 pub(in crate::engine) fn holder(dir: &Path) -> Option<u32> {
     let about = workspace(dir).ok()?.metadata().ok()?;
     // `/proc/locks` names files by device and inode.

@@ -101,7 +101,7 @@ fn addresses(source: Source<'_>, visit: &mut dyn FnMut(&Read)) {
     }
 }
 
-/// Removes one level of percent-encoding; `None` if there is none.
+/// Removes one level of percent-encoding; `None` if the text has none.
 fn decoded(source: Source<'_>, plus: bool) -> Option<Read> {
     let bytes = source.bytes;
     if !bytes.contains(if plus { &b'+' } else { &b'%' }) {
@@ -208,8 +208,8 @@ fn hex(bytes: &[u8], at: usize, digits: usize) -> Option<u32> {
         })
 }
 
-/// Returns the encodings that unescaping does not reverse: hexadecimal digits, and base64 at each of
-/// the three alignments that a text has within longer encoded data.
+/// Returns the encodings that unescaping does not reverse: hexadecimal digits, and base64 at each
+/// of the three alignments that a text has within longer encoded data.
 pub(super) fn others(text: &str) -> Vec<String> {
     let lower: String = text.bytes().map(|b| format!("{b:02x}")).collect();
     let mut out = vec![lower.to_uppercase(), lower];

@@ -68,6 +68,7 @@ impl Configuration<'_> {
             return None;
         }
         let schema = self.schema(&change.provider.address, &change.address.resource)?;
+        // An identity may be known only after the apply, even if the object is known.
         let known = identity.filter(|v| !v.is_null() && v.is_wholly_known());
         let nothing = BTreeSet::new();
         let around = Around {

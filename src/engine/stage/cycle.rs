@@ -14,6 +14,7 @@ pub fn cycles(nodes: &Nodes, root: &Module) -> Diagnostics {
             format!("Cycle: {}", names.join(", ")),
             "Each of these depends on the next one, so none can be evaluated first. Remove one of the references.",
         );
+        // Providers, for example, have no single place, so the first node with one is shown.
         d.subject = steps.iter().find_map(|s| span_of(&nodes.nodes[*s], root));
         d
     };

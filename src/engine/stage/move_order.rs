@@ -17,6 +17,7 @@ pub fn order(all: &[(ModulePath, &Moved)]) -> Result<Vec<Step>, Vec<Step>> {
     for _ in &statements {
         graph.add();
     }
+    // Every pair is compared, because a configuration has few statements.
     for (later, a) in statements.iter().enumerate() {
         for (earlier, b) in statements.iter().enumerate() {
             if later != earlier && a.waits_for(b) {
@@ -61,6 +62,7 @@ impl<'m> Statement<'m> {
             Target::Resource(_) => false,
             Target::Instance(_) => true,
         };
+        // If one side has a key, the other side means a single instance too.
         let one = last_key(&moved.from) || last_key(&moved.to);
         Self {
             from: End::of(path, &moved.from, one),

@@ -53,6 +53,7 @@ impl Narrow {
         } else {
             narrow.targeted(nodes)
         };
+        // After the resources, because an output follows from the resources that it depends on.
         let outputs = narrow.outputs(nodes);
         narrow.steps.extend(outputs);
         if mode == StageMode::Destroy {

@@ -136,6 +136,7 @@ impl Needing<'_> {
     /// Adds the needs of the enclosing module calls: their repetition and their `depends_on`.
     fn of_calls(&self, instance: &ModuleInstance, out: &mut Needs) {
         let mut at = instance.clone();
+        // Each enclosing call decides whether the instance exists at all.
         while let (Some(outer), Some((path, name))) = (at.parent(), at.path().parent()) {
             if let Some(parent) = self.around.root.descendant(&path.0)
                 && let Some(call) = parent.calls.get(name)

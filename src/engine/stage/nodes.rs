@@ -184,6 +184,7 @@ impl Nodes {
             // A node of its own, so that the plan can destroy the objects.
             if !declared {
                 let step = all.add(Node::Orphan(resource.clone()));
+                // The destroy needs the provider that the state records.
                 if let Some(key) = from.orphan_providers.get(resource) {
                     let provider = all.add(Node::Provider(key.block()));
                     all.graph.need(step, provider);

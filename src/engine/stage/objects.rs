@@ -223,6 +223,7 @@ pub fn record(
     let (plain, marks) = value.clone().unmark_deep_with_paths();
     let sensitive: Vec<(Path, Marks)> = marks
         .into_iter()
+        // The state format has no other marks.
         .filter(|(_, m)| m.is_sensitive())
         .collect();
     let attributes =
@@ -269,6 +270,7 @@ fn sensitive_paths(schema: &Schema, value: &Value, config_marks: &[(Path, Marks)
 /// Returns the recorded data of an object beside its values. Its needs count as not recorded if it
 /// has dependencies but no needs.
 pub fn recorded(object: &StateObject) -> Recorded {
+    // States of other tools record dependencies, but no needs.
     let has_needs = !object.needs.is_empty() || object.dependencies.is_empty();
     Recorded {
         dependencies: object.dependencies.iter().cloned().collect(),

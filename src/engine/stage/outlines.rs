@@ -18,6 +18,7 @@ impl Outlines {
     pub fn of(&self, resource: &Resource, schema: &Schema) -> Arc<Outline> {
         let place = std::ptr::from_ref(resource).addr();
         let outline = || Outline::of(&resource.body, &schema.block, schema.implied_type());
+        // Parsed under the lock, so that concurrent instances do not repeat the work.
         let mut known = lock(&self.0);
         known
             .entry(place)

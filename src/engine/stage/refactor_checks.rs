@@ -58,6 +58,7 @@ pub fn targeted(state: &PriorState, targets: &[Target], excludes: &[Target]) -> 
                 continue;
             };
             let to = resource.instance(key.clone());
+            // With one address alone, the object would be planned as new or as removed.
             outside.extend(
                 [from, &to]
                     .into_iter()

@@ -30,6 +30,7 @@ impl Renames {
             let new = all.declared.entry(from.config().to_string()).or_default();
             new.insert(to.config().to_string());
         }
+        // Without moves, the addresses of all other objects are not needed.
         if !all.is_empty() {
             let staying = staying.into_iter().map(|a| a.config().to_string());
             all.stay = staying.collect();

@@ -97,6 +97,7 @@ pub fn select(
         }
         Select::Leave(address) => {
             let start = find(changes, address)?;
+            // Its dependents cannot be applied without it, so they are deselected too.
             taken[start] = false;
             web.drop(&mut taken, vec![start])
         }
@@ -141,6 +142,7 @@ pub fn only(changes: &[ChangeRef], addresses: &[String]) -> Result<Selection, Se
             .get(address.as_str())
             .copied()
             .map_or_else(|| find(changes, address), Ok)?;
+        // An address may be given twice.
         if !std::mem::replace(&mut taken[at], true) {
             start.push(at);
         }
@@ -208,6 +210,7 @@ fn needed(change: &ChangeRef) -> BTreeSet<String> {
         Needed::Itself(needs) => needs.clone(),
         Needed::Dependencies(all) => all.iter().map(|on| within(on, &change.address)).collect(),
     };
+    // An object must not wait for itself, even if its record says so.
     all.into_iter().filter(|on| !own.contains(on)).collect()
 }
 

@@ -191,6 +191,7 @@ fn why(change: &Change, mode: StageMode, attributes: &[AttributeChange]) -> Stri
         Action::Replace | Action::ReplaceCreateFirst => {
             let forcing = names(attributes, |a| a.forces_replacement);
             parts.push(match change.reason {
+                // The attributes are the reason only if no other one is recorded.
                 Some(Reason::ReplaceBecauseCannotUpdate) | None if !forcing.is_empty() => {
                     format!("{forcing} cannot be changed in place")
                 }

@@ -282,6 +282,7 @@ async fn worked_out(plan: &Arc<PlanWalk>, graph: &Graph, cancel: &CancellationTo
                 plan.run(step).await
             } else {
                 let mut cell = keep_as_stored(&plan.walk, &plan.prior, step);
+                // A narrowed destroy may still select objects of the node by the state.
                 cell.append(plan.by_state(step).await);
                 cell
             };

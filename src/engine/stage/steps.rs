@@ -87,6 +87,7 @@ pub fn destroys(action: Action) -> bool {
 /// Returns the nodes that a deploy evaluates independently of changes: root outputs and checks.
 /// With targets or excludes no check is evaluated.
 pub fn ends(nodes: &Nodes, request: &StageRequest, outputs: &[&OutputChange]) -> BTreeSet<Step> {
+    // A destroy evaluates no checks, and it removes outputs without evaluating them.
     if request.mode == StageMode::Destroy {
         return BTreeSet::new();
     }

@@ -69,6 +69,8 @@ impl View {
                         plugin: s.plugin.clone(),
                         method: s.method.clone(),
                         resource: s.resource.clone(),
+                        // Short waits have no event of their own, so the start of the wait is
+                        // computed.
                         queued_at: event.at - i64::try_from(s.queued_ms).unwrap_or(0),
                         started_at: Some(event.at),
                         slot: (s.slot > 0).then_some(s.slot),

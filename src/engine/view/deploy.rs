@@ -118,6 +118,7 @@ impl View {
                 if let Some(slot) = self
                     .deploy
                     .as_mut()
+                    // An event contains the whole operation, so it replaces the previous one.
                     .and_then(|d| d.operations.get_mut(op.index as usize))
                 {
                     *slot = op.clone();

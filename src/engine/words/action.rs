@@ -129,6 +129,7 @@ impl Counts {
 
     /// Returns the number of changes that affect objects or the state.
     pub fn changes(&self) -> u32 {
+        // An import changes the state, even if its action is a no-op.
         self.create + self.update + self.replace + self.destroy + self.forget + self.import
     }
 }

@@ -56,6 +56,7 @@ impl Further {
             .collect();
         match some.is_empty() {
             true => format!("{places}."),
+            // `addresses` is limited, so only the count shows that some are missing.
             false if self.count > some.len() => {
                 format!("{places}: {}, ….", some.join(", "))
             }

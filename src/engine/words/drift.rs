@@ -67,6 +67,7 @@ enum DriftRead {
 impl From<DriftRead> for DriftView {
     fn from(read: DriftRead) -> Self {
         match read {
+            // Such a record does not tell the kind of drift.
             DriftRead::Address(address) => Self {
                 address,
                 previous_address: None,

@@ -88,6 +88,7 @@ pub fn beside_name(address: &str, intent: i64) -> String {
 impl Unknown {
     /// Returns the name for lists and `state forget`.
     pub fn name(&self) -> String {
+        // Requested calls share the address of their operation; the intent makes the name unique.
         if self.step.beside().is_some() {
             return beside_name(&self.address, self.intent);
         }

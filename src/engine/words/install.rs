@@ -288,6 +288,7 @@ impl Installing {
             InstallEvent::Step(InstallStep::Bytes { what, done, total }) => {
                 let now = (what.clone(), *done, *total);
                 match self.downloads.iter_mut().find(|(other, ..)| other == what) {
+                    // Updated in place, so that the list keeps its order.
                     Some(download) => *download = now,
                     None => self.downloads.push(now),
                 }

@@ -168,6 +168,7 @@ impl PluginState {
     pub fn has_process(&self) -> bool {
         matches!(
             self,
+            // A launching attempt has no process yet.
             Self::Handshaking { .. } | Self::Registering { .. } | Self::Ready { .. }
         )
     }

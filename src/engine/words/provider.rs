@@ -11,6 +11,7 @@ pub const DEFAULT_HOST: &str = "registry.opentofu.org";
 
 /// Expands a source as written to a full address: `aws`, `hashicorp/aws`, `example.com/acme/thing`.
 pub fn whole_provider(source: &str) -> String {
+    // Addresses are compared as text, so they are normalized to lower case.
     match source.split('/').count() {
         1 if source == "terraform" => BUILTIN_PROVIDER.to_owned(),
         1 => format!("{DEFAULT_HOST}/hashicorp/{}", source.to_lowercase()),

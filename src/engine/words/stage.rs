@@ -83,6 +83,7 @@ impl OutputView {
     /// Returns true if the output stays unchanged when these changes are deselected.
     pub fn stays<'l>(&self, left: impl IntoIterator<Item = &'l String>) -> bool {
         let mut left = left.into_iter();
+        // An output that needs a deselected change is not evaluated, so it keeps its value.
         left.any(|address| self.needs.iter().any(|need| names(need, address)))
     }
 }
@@ -91,6 +92,7 @@ impl OutputView {
 pub fn names(need: &str, address: &str) -> bool {
     address
         .strip_prefix(need)
+        // The bracket keeps `a.b` from covering `a.bc`.
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
 }
 

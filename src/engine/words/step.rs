@@ -247,6 +247,7 @@ impl From<String> for Reached {
         if let Some((reached, _)) = WORDS.into_iter().find(|(_, word)| *word == words) {
             return reached;
         }
+        // Free text, so it is matched by its prefix only.
         if let Some(how) = words.strip_prefix(SETTLED) {
             return Self::Settled(how.to_owned());
         }

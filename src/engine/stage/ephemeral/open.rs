@@ -226,6 +226,7 @@ impl Walk {
                 return Err(());
             }
         };
+        // Every value of an ephemeral resource is ephemeral, so that nothing stores it.
         let value = managed::mark(schema, value, &marks).mark(Mark::Ephemeral);
         let scope = ModuleScope {
             self_value: Some(value.clone()),

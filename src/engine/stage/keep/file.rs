@@ -85,6 +85,7 @@ impl StageFile {
     /// If it cannot be decoded.
     pub fn record(self, id: StageId) -> Result<StageRecord, KeepError> {
         let mut summary = self.summary()?;
+        // The summary repeats the number, which belongs to another store.
         summary.stage = id;
         Ok(StageRecord {
             id,

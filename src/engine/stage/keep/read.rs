@@ -118,6 +118,7 @@ fn read_asked(record: &StageRecord) -> Result<Asked, BackError> {
         overridden: BTreeMap<String, Vec<Kept>>,
     }
     let text = record.detail.text().map_err(serde_json::Error::io)?;
+    // As in `read`, other layouts may have other fields.
     known_layout(&text)?;
     let part: Part = serde_json::from_str(&text)?;
     let finder = Finder {

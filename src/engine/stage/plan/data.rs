@@ -262,6 +262,7 @@ impl PlanWalk {
             .depends_on
             .iter()
             .flat_map(|t| nodes.of_whole(module, t));
+        // An entry that is not a resource stands for all resources behind it.
         let (resources, others): (Vec<Step>, Vec<Step>) =
             named.partition(|s| nodes.nodes[*s].resource().is_some());
         reached.extend(resources);

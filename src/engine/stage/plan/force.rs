@@ -117,6 +117,7 @@ impl PlanWalk {
             .step(&Node::Resource(abs.config()))
             .and_then(|step| self.walk.cells.of(step));
         let named = |c: &&Change| {
+            // Deposed objects are only destroyed, which does not trigger.
             c.deposed.is_none()
                 && c.address.abs() == abs
                 && key.as_ref().is_none_or(|k| *k == c.address.key)

@@ -87,6 +87,7 @@ impl PlanWalk {
             },
             schema_version: gone.schema.version,
             dependencies: Arc::new(object.dependencies.iter().cloned().collect()),
+            // A destroy is ordered by the recorded needs alone.
             needs: Needs::new(),
             recorded: objects::recorded(object),
             drifted: looked.drifted,
@@ -189,6 +190,7 @@ impl PlanWalk {
         // In a destroy of everything the mode is the reason.
         let reason = Some(reason).filter(|_| self.wishes.mode != StageMode::Destroy || forget);
         if let Some((module, resource)) = self.guard(address)
+            // An object that no longer exists needs no protection.
             && looked.now.is_some()
             && self
                 .prevented(module, resource, address, !forget, cell)

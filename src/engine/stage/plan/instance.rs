@@ -75,6 +75,7 @@ impl PlanWalk {
     ) -> Result<Value, ()> {
         let unknown = || Value::unknown(shared.schema.implied_type().clone());
         let there = self.prior.objects(address).and_then(|o| o.current.as_ref());
+        // A data source outside of the targets is not read, so its value is unknown.
         let Some(object) = there.filter(|_| address.resource.mode == Mode::Managed) else {
             return Ok(unknown());
         };

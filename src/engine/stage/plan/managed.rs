@@ -178,6 +178,7 @@ impl PlanWalk {
         cell: &mut Cell,
     ) -> Result<Vec<CommandView>, ()> {
         let destroys = planned.action.destroys() && !declared.resource.lifecycle.forgets();
+        // Also for changes that destroy nothing, because an invalid value is an error in any case.
         self.prevented(declared.module, declared.resource, address, destroys, cell)?;
         let mut commands = Vec::new();
         // A tainted object runs no destroy provisioners: its creation never completed.

@@ -94,6 +94,7 @@ impl PlanWalk {
         there: &Objects,
         cell: &mut Cell,
     ) -> Option<bool> {
+        // A resource may have deposed objects only.
         let Some(object) = there.current.as_ref().or(there.deposed.first()) else {
             return Some(true);
         };

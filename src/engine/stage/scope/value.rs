@@ -45,6 +45,7 @@ impl<'a> ModuleScope<'a> {
                 (value.clone().unwrap_or_else(later), 1)
             }
             Ref::Count(_) => (self.repetition.count_index.clone().unwrap_or_else(later), 1),
+            // `self` is the root of the reference, so it uses none of the steps.
             Ref::SelfObject => (self.self_value.clone().unwrap_or_else(later), 0),
             Ref::Path(name) => (self.path(&name), 1),
             Ref::Terraform(name) if &*name == "workspace" => {

@@ -45,6 +45,7 @@ pub(super) fn dependency_faults(
         match refs::parse(t) {
             Err(d) => diags.push(d),
             Ok(refs::Ref::Resource { resource, used, .. })
+                // Steps after the resource and its key lead to an attribute.
                 if scope.module.resources.contains_key(&resource) && t.steps.len() > used =>
             {
                 let detail = format!(
@@ -89,6 +90,7 @@ pub(super) fn dependency_faults(
                     "A check cannot be a dependency, because checks run after all other changes.";
                 diags.push(Diagnostic::error("Invalid depends_on reference", detail).at(t.span()));
             }
+            // Such an entry never changes, so it is useless but harmless.
             Ok(refs::Ref::Path(_) | refs::Ref::Terraform(_)) => {
                 diags.append(scope.check(&[t]));
                 diags.push(without_effect(t));

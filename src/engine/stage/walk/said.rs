@@ -68,6 +68,7 @@ pub(super) fn undeclared_marks(
 /// Returns an error if the state cannot contain the value of a root output: infinite numbers have
 /// no JSON. Reported while planning.
 pub(super) fn unkeepable(output: &Output, value: &Value) -> Option<Diagnostic> {
+    // Parts that are still unknown cannot be judged yet.
     let value = value.clone().unmark_deep().0.unknown_as_null();
     let error = cty::json::encode(&value, value.ty()).err()?;
     Some(unkept(output, &error))

@@ -37,6 +37,7 @@ impl Walk {
             let marked = |value| marked(value, variable.sensitive, variable.ephemeral);
             let value = marked(value);
             self.providers.secrets().learn(&value);
+            // A value in error was replaced by an unknown one, which no validation can judge.
             if good {
                 good &= self.validate_variable(module, (instance, variable), &value, span, cell);
             }
