@@ -197,9 +197,12 @@ fn an_object_is_imported_by_its_id_or_by_its_identity() {
 
     for (wrong, words) in [
         ("nom = \"d\"", "has no attribute \"nom\""),
-        ("region = \"here\"", "the attribute \"name\" is missing"),
+        (
+            "region = \"here\"",
+            "the required attribute \"name\" is missing",
+        ),
         ("name = [\"d\"]", "its attribute \"name\""),
-        ("name = null", "the attribute \"name\" is missing"),
+        ("name = null", "the required attribute \"name\" is missing"),
     ] {
         let text = by_identity.replace("name = \"d\"\n  }", &format!("{wrong}\n  }}"));
         assert_ne!(text, by_identity);
