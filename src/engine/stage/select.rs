@@ -210,7 +210,7 @@ fn needed(change: &ChangeRef) -> BTreeSet<String> {
         Needed::Itself(needs) => needs.clone(),
         Needed::Dependencies(all) => all.iter().map(|on| within(on, &change.address)).collect(),
     };
-    // An object must not wait for itself, even if its record says so.
+    // An object must not wait for itself, even if it is recorded as its own dependency.
     all.into_iter().filter(|on| !own.contains(on)).collect()
 }
 

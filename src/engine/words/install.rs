@@ -152,9 +152,7 @@ impl InstallStep {
                 constraints,
                 locked,
             } => match locked {
-                Some(version) => {
-                    format!("provider {provider}: version {version} from the lock file")
-                }
+                Some(version) => format!("provider {provider}: {version} from the lock file"),
                 None => format!("provider {provider}: resolving {constraints}"),
             },
             Self::ProviderFetching {
@@ -193,9 +191,7 @@ impl InstallStep {
                 format!("provider {provider} {version}: already installed")
             }
             Self::Locked { file } => {
-                format!(
-                    "{file} written; commit it, so that other machines install the same versions"
-                )
+                format!("{file} written; commit it to install the same versions elsewhere")
             }
             Self::Bytes { what, done, total } => bar(what, *done, *total),
         }
