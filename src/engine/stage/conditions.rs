@@ -248,6 +248,7 @@ fn told(message: &Value, condition: &Condition, kind: Kind, diags: &mut Diagnost
     let detail =
         format!("The error message refers to {hidden} values, so it will not be displayed.");
     let summary = format!("{HIDDEN_MESSAGE} {hidden} values");
+    // As in OpenTofu, this fails a validation, but only adds a warning to other conditions.
     let fault = if kind == Kind::Validation {
         Diagnostic::error(summary, detail.clone())
     } else {

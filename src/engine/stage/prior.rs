@@ -96,6 +96,7 @@ impl PriorState {
         for (resource, instances) in &self.resources {
             let object = instances
                 .values()
+                // An instance may have deposed objects only.
                 .find_map(|o| o.current.as_ref().or(o.deposed.first()));
             if let Some(key) = object.and_then(|o| ConfigKey::parse(&o.provider)) {
                 out.insert(resource.config(), key);
@@ -156,6 +157,7 @@ impl PriorState {
         let Some(mut objects) = instances.remove(&from.key) else {
             return false;
         };
+        // A resource without instances must not count as one that the state has.
         if instances.is_empty() {
             self.resources.remove(&from.abs());
         }
@@ -210,6 +212,7 @@ fn step_to_json(step: &PathStep) -> serde_json::Value {
 /// marked sensitive, not less.
 pub fn paths_from_json(text: &str) -> Vec<Path> {
     let Ok(serde_json::Value::Array(all)) = serde_json::from_str(text) else {
+        // An unreadable record hides the whole value.
         return vec![Path::root()];
     };
     all.iter()

@@ -149,6 +149,7 @@ impl Following<'_> {
                 self.of_output(&callee(name, key), output)
             }
             Subject::Module { name, key } => {
+                // A reference to the whole module object uses all its outputs.
                 let inside = callee(name, key);
                 let Some(module) = self.root.descendant(&inside.path().0) else {
                     return Vec::new();
@@ -180,6 +181,7 @@ impl Following<'_> {
 
     /// Returns the references in the argument that the caller passes.
     fn of_argument(&self, at: &ModuleInstance, name: &Arc<str>) -> Vec<Referred> {
+        // The root module has no caller: its variables have no expressions to follow.
         let Some((caller, (call, _))) = at.parent().zip(at.0.last()) else {
             return Vec::new();
         };

@@ -62,6 +62,7 @@ impl Renames {
             if new.is_none() || self.stay.contains(name) {
                 all.insert(name.clone());
             }
+            // Several names, if instances of one resource have moved to different ones.
             all.extend(new.into_iter().flatten().cloned());
         }
         all

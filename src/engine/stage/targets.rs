@@ -33,6 +33,7 @@ pub(super) fn read_targets(request: &StageRequest) -> Result<Targets, Diagnostic
             })
             .collect()
     };
+    // Instances only: unlike the other two flags, this one accepts no module.
     let replace = request
         .replace
         .iter()

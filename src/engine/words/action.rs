@@ -92,6 +92,7 @@ impl Action {
             Self::Read => &["read"],
             Self::Create => &["create"],
             Self::Update => &["update"],
+            // Programs tell the two orders of a replacement apart by this sequence.
             Self::Replace => &["delete", "create"],
             Self::ReplaceCreateFirst => &["create", "delete"],
             Self::Destroy => &["delete"],

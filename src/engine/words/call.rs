@@ -163,6 +163,7 @@ impl Retry {
                 "attempt {attempt} of {of}, again in {} s",
                 (left + 999) / 1_000
             ),
+            // Due: the attempt starts as soon as it gets a slot.
             _ => format!("attempt {attempt} of {of}"),
         }
     }

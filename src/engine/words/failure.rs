@@ -92,6 +92,7 @@ impl Unknown {
         if self.step.beside().is_some() {
             return beside_name(&self.address, self.intent);
         }
+        // The same form as `Change::id`, so that one name identifies the object everywhere.
         self.deposed.as_ref().map_or_else(
             || self.address.clone(),
             |key| format!("{} (deposed {key})", self.address),

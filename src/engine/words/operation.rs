@@ -84,6 +84,7 @@ impl Operation {
     /// Returns the address of the resource instance, without the key of a deposed object.
     pub fn instance(&self) -> &str {
         self.address
+            // The key is appended in this form by `Change::id`.
             .split(" (deposed")
             .next()
             .unwrap_or(&self.address)

@@ -49,6 +49,7 @@ impl Configuration<'_> {
             "deprecated",
             output.deprecated.clone().unwrap_or_default(),
         );
+        // Inserted even if empty, unlike the members around it.
         out.insert("expression".into(), self.expression(&output.value).into());
         put(&mut out, "depends_on", depends_on(&output.depends_on));
         put(&mut out, "description", output.description.as_str());

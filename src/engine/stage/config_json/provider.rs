@@ -92,6 +92,7 @@ impl Providers {
         }
         // Resources may use providers that the module does not require explicitly.
         for address in needed.keys() {
+            // The local name of such a provider is the type in its address.
             let kind = address.rsplit('/').next().unwrap_or(address);
             self.inherited(kind, kind, address, module, &needed);
         }
@@ -230,6 +231,7 @@ fn kind_of(to: &Expr) -> Option<Arc<str>> {
     let mut names = Vec::new();
     attributes(to, &mut names);
     let mut rest = &names[..];
+    // Skips the module path: `module.NAME` pairs before the resource.
     while let [module, _, inside @ ..] = rest
         && &**module == "module"
     {

@@ -228,6 +228,7 @@ impl Keeper {
             _ => {}
         }
         let next = self.types.len();
+        // The index of the type in `types` is its number in the record.
         let number = *self.numbers.entry(ty.clone()).or_insert(next);
         if number == next {
             self.types.push(ty.to_json_value());

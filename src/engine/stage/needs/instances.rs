@@ -25,6 +25,7 @@ impl Needing<'_> {
             module: place.instance.clone(),
             resource: name.clone(),
         };
+        // Without count or for_each there is one instance, whatever key the reference names.
         let key = if repeated {
             key
         } else {
@@ -66,6 +67,7 @@ impl Needing<'_> {
                         .iter()
                         .cloned(),
                 ),
+                // A reference to the whole module object uses each of its outputs.
                 None => {
                     let all = module
                         .outputs
@@ -108,6 +110,7 @@ impl Needing<'_> {
             Ok(Ref::Module { call, key } | Ref::ModuleOutput { call, key, .. }) => (call, key),
             _ => return self.reference(t, None, &[], place, out),
         };
+        // Outputs may refer to more than the module's own resources: to the arguments of the call.
         self.of_module(&call, key.as_ref(), None, place, out);
         let Some(module) = place
             .module

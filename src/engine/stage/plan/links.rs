@@ -25,6 +25,7 @@ impl PlanWalk {
         object: &StateObject,
     ) -> CallContext {
         let linked = if *address.resource.kind == *LINK {
+            // The state record of a link names its ends.
             let ends = links::ends_in(&object.attributes);
             let ends = ends.and_then(|[from, to]| Some([self.there(&from)?, self.there(&to)?]));
             Linked {
@@ -86,6 +87,7 @@ impl PlanWalk {
     }
 
     fn links_by_end(&self) -> &HashMap<String, Vec<Held>> {
+        // Indexed once, because each refreshed object is looked up here.
         self.by_end.0.get_or_init(|| {
             let mut all: HashMap<String, Vec<Held>> = HashMap::new();
             let links = self.prior.resources.iter();

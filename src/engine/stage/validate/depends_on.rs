@@ -28,6 +28,7 @@ pub(super) fn depends_on(walk: &Walk, node: &Node, cell: &mut Cell) -> bool {
         return true;
     };
     let instances = walk.around.values.instances(path);
+    // The entries are the same in all instances, so one is enough.
     let Some(instance) = instances.first() else {
         return true;
     };

@@ -17,6 +17,7 @@ impl Walk {
     ) {
         follow(self.providers.sink(), || {
             let begins = phase == ObjectPhase::Begun;
+            // OpenTofu falls back to a name or tag only when it begins to change an object.
             let acts = matches!(work, ObjectWork::Apply(action) if action != Action::Read);
             ObjectStep {
                 address: address.to_string(),
