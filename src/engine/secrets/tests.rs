@@ -37,7 +37,7 @@ fn a_learnt_text_is_hidden_in_every_spelling() {
         json(&json(&json(secret))),
         format!("{secret:?}"),
         format!("{:?}", format!("{secret:?}")),
-        // Go's `%+q`, and what escapes for HTML too.
+        // Go's `%+q`, and an encoder that also escapes for HTML.
         r#""pa\"ss\\w\u00f6rd-93""#.to_owned(),
         r#""pa\"ss\\w\xc3\xb6rd\u002d93""#.to_owned(),
         query.clone(),
@@ -106,8 +106,8 @@ fn any_text_is_read_without_a_panic_and_nothing_but_the_secret_goes() {
     }
 }
 
-/// A flood of escapes costs some passes and no more: what is searched grows with the text
-/// alone.
+/// Many escapes cost only a bounded number of passes: the searched bytes grow with the length of
+/// the text alone.
 #[test]
 fn a_text_of_escapes_is_read_some_times_and_no_more() {
     let text = "\\\\%25+".repeat(1000);

@@ -17,7 +17,8 @@ impl Walk {
     ) {
         follow(self.providers.sink(), || {
             let begins = phase == ObjectPhase::Begun;
-            // OpenTofu falls back to a name or tag only when it begins to change an object.
+            // The id may be unknown when a change begins. As in OpenTofu, only this step falls back
+            // to the name or a tag then.
             let acts = matches!(work, ObjectWork::Apply(action) if action != Action::Read);
             ObjectStep {
                 address: address.to_string(),
