@@ -86,7 +86,7 @@ fn s2_11_what_a_plugin_has_another_deploy_is_a_call_that_is_seen_on_record_and_i
     assert_eq!(beside[0]["asked_by"], "bluelink/fake");
     assert!(beside[0]["took_ms"].is_u64());
     let text = bench.run(&["history", "2"]).expect(0).stdout;
-    let line = "also requested: create of other/box \"inner\", asked for by bluelink/fake: done";
+    let line = "also requested: create of other/box \"inner\", requested by bluelink/fake: done";
     assert!(text.contains(line), "{text}");
     assert_eq!(counts(&bench.stage().expect(0)), "");
 }
