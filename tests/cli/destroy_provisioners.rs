@@ -65,11 +65,11 @@ fn a_command_that_ended_well_before_a_kill_is_not_run_again_and_the_next_run_say
     let run = destroy(&lab).expect(0);
     assert_eq!(calls(&lab), ["drained"]);
     assert!(
-        said(&run).contains("the local-exec provisioner 1 of lab_thing.a is not run again: it ended well in deploy #2 at 20"),
+        said(&run).contains("the local-exec provisioner 1 of lab_thing.a does not run again: it succeeded in deploy #2 at 20"),
         "{run:?}"
     );
     let logs = lab.run(&["logs", "lab_thing.a"]).expect(0).stdout;
-    assert!(logs.contains("is not run again"), "{logs}");
+    assert!(logs.contains("does not run again"), "{logs}");
     assert!(control::objects(&lab.file()).unwrap().is_empty());
     // A new object at the same address runs its commands again, even with the same content.
     lab.deploy().expect(0);
@@ -91,8 +91,9 @@ fn of_several_commands_those_that_ended_well_are_left_out_and_the_unknown_one_is
     running.end();
     let listed = said(&lab.run(&["state", "list"]).expect(0));
     assert!(
-        listed.contains("the local-exec provisioner 2 of lab_thing.a was begun in deploy #2")
-            && listed.contains("The next destroy of the object runs it again")
+        listed.contains(
+            "The local-exec provisioner 2 of lab_thing.a in deploy #2 has no recorded outcome"
+        ) && listed.contains("The next destroy of the object runs it again")
             && listed.contains("flightdeck state untaint lab_thing.a"),
         "{listed}"
     );

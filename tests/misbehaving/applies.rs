@@ -186,7 +186,10 @@ const APPLIES: &[Row] = &[
     Row {
         fake: "apply-unknown",
         class: "inconsistent_result",
-        words: &["it left values unknown after the apply", "report it there"],
+        words: &[
+            "the result still contains unknown values after the apply",
+            "report it there",
+        ],
         object: Some(true),
         ..ROW
     },
@@ -200,7 +203,10 @@ const APPLIES: &[Row] = &[
     Row {
         fake: "apply-nothing",
         class: "inconsistent_result",
-        words: &["it left no object after the apply", "report it there"],
+        words: &[
+            "the result contains no object after the apply",
+            "report it there",
+        ],
         ..ROW
     },
     // The answer is an error.

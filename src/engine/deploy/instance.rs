@@ -43,7 +43,7 @@ pub struct Applied {
 }
 
 /// Remedy for an unknown outcome.
-pub const WHAT_NOW: &str = "What the plugin did is not known: look whether the object is there before the next stage. `flightdeck logs` has what the plugin said last.";
+pub const WHAT_NOW: &str = "The outcome is unknown: the plugin may have acted. Before the next stage, check the object in the target system. `flightdeck logs` shows the last output of the plugin.";
 
 /// Failure of an apply.
 #[derive(Debug, Clone)]
@@ -182,14 +182,20 @@ fn judged(asked: Applying<'_>, response: ApplyResponse, who: &str) -> Applied {
 fn faults(asked: &Applying<'_>, new: &Value, legacy: bool, who: &str) -> Vec<ProviderDiagnostic> {
     let mut faults = Vec::new();
     if !new.is_wholly_known() {
-        faults.push(broken(who, "it left values unknown after the apply"));
+        faults.push(broken(
+            who,
+            "the result still contains unknown values after the apply",
+        ));
     }
     // Unknown values are reported above; the comparison goes on without them.
     let new = new.clone().unknown_as_null();
     match (asked.planned.is_null(), new.is_null()) {
         (true, true) => {}
-        (true, false) => faults.push(broken(who, "it left an object after a destroy")),
-        (false, true) => faults.push(broken(who, "it left no object after the apply")),
+        (true, false) => faults.push(broken(
+            who,
+            "the result still contains an object after a destroy",
+        )),
+        (false, true) => faults.push(broken(who, "the result contains no object after the apply")),
         // The legacy SDK declares that it cannot keep to its plan.
         (false, false) if legacy => {}
         (false, false) => {

@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Placeholder for the output of a command that was given secrets, which it may print in any
 /// encoding.
-const HIDDEN: &str = "(output hidden: the command was given a sensitive value)";
+const HIDDEN: &str = "(output redacted: the command received a sensitive value)";
 
 /// Failure of a provisioner.
 pub enum Failed {
@@ -113,7 +113,7 @@ pub async fn run(
                 .map(|d| d.detail.as_str())
                 .unwrap_or_default();
             doing.say(&format!(
-                "the provisioner failed; on_failure = continue. {why}"
+                "the provisioner failed and is ignored, because on_failure = continue. {why}"
             ));
             Ok(())
         }

@@ -127,7 +127,7 @@ fn what_a_script_with_secrets_says_is_hidden_however_it_spells_them() {
         assert!(!text.contains("qxz") && !text.contains("zxq"), "{text}");
     }
     assert!(
-        others[0].contains("output hidden") && run.stdout.contains("exit status: 3"),
+        others[0].contains("output redacted") && run.stdout.contains("exit status: 3"),
         "{run:?}"
     );
 
@@ -168,7 +168,10 @@ fn scripts_are_files_of_this_machine_and_say_themselves_what_runs_them() {
             .stdout
             .contains("#!/bin/cat")
     );
-    for (script, why) in [("none", "cannot be read"), ("empty", "There is nothing in")] {
+    for (script, why) in [
+        ("none", "Cannot read the script"),
+        ("empty", "Nothing to run: "),
+    ] {
         let w = s.workspace(&format!(
             "  provisioner \"remote-exec\" {{\n    script = {script:?}\n  }}\n"
         ));

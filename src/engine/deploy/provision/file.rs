@@ -24,19 +24,15 @@ pub(super) async fn run(
         let from = if let From::Path(path) = &what.from {
             format!("{path:?}")
         } else {
-            "a text".to_owned()
+            "inline content".to_owned()
         };
         doing.say(&format!("copying {from} to {:?}", what.destination));
     }
     // Checked before connecting, to fail early. OpenTofu connects first.
     if let Source::Path(_, path) = &source {
         let found = tokio::fs::metadata(path).await;
-        found.map_err(|e| {
-            doing.fault(format!(
-                "The source {} cannot be read: {e}.",
-                path.display()
-            ))
-        })?;
+        found
+            .map_err(|e| doing.fault(format!("Cannot read the source {}: {e}.", path.display())))?;
     }
     let mut remote = doing.connect(&connection.target).await?;
     let done = remote
@@ -49,9 +45,11 @@ pub(super) async fn run(
 /// Reason that a local path cannot be resolved.
 #[derive(Debug, thiserror::Error)]
 enum LocalError {
-    #[error("The source {0:?} names the home of somebody else, and only one's own can be found.")]
+    #[error(
+        "Cannot resolve the source {0:?}: only your own home directory is supported, not another user's."
+    )]
     OthersHome(String),
-    #[error("The source {text:?} cannot be found: {source}.")]
+    #[error("Cannot resolve the source {text:?}: {source}.")]
     NoHome {
         text: String,
         source: etcetera::HomeDirError,

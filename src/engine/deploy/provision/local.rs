@@ -48,7 +48,7 @@ pub(super) async fn run(what: &LocalExec, doing: &Doing<'_>) -> Result<(), Fault
         Err(error) => Err(doing.fault(format!("Error running command {shown}: {error}."))),
         Ok(Ended::Killed) => {
             let killed = doing.fault(format!(
-                "Command {shown} was killed with the deploy, and all that it had started."
+                "Command {shown} and the processes that it started were killed, because the deploy was cancelled."
             ));
             Err(Fault {
                 class: Some(FailureClass::Cancelled),

@@ -20,15 +20,15 @@ const REMOVE: Duration = Duration::from_secs(3);
 #[derive(Debug, thiserror::Error)]
 enum ScriptError {
     /// In the argument with this name.
-    #[error("There is a text that is null or empty in {0:?}.")]
+    #[error("The argument {0:?} contains a null or empty string.")]
     NoText(String),
-    #[error("The script {name:?} cannot be read: {source}.")]
+    #[error("Cannot read the script {name:?}: {source}.")]
     Unreadable {
         name: String,
         source: std::io::Error,
     },
     /// Display name of the script.
-    #[error("There is nothing in {0}.")]
+    #[error("Nothing to run: {0} is empty.")]
     Empty(String),
 }
 
@@ -89,7 +89,7 @@ async fn one(
             .map_err(|e| doing.ssh_fault(&e))?;
         if ended != Ended::Status(0) {
             return Err(doing.fault(format!(
-                "The script cannot be made executable as {path}: {}",
+                "Cannot make the script {path} executable: {}",
                 output.last().join("\n")
             )));
         }
@@ -107,7 +107,7 @@ async fn one(
         Ended::Status(0) => return Ok(()),
         Ended::Killed => {
             let killed = doing.fault(format!(
-                "The script {name} was stopped with the deploy, in the middle of its work."
+                "Execution of {name} was stopped before its end, because the deploy was cancelled."
             ));
             return Err(Fault {
                 class: Some(FailureClass::Cancelled),
@@ -141,7 +141,7 @@ async fn remove(path: &str, windows: bool, remote: &mut Remote<'_>, doing: &Doin
     let removed = tokio::time::timeout(REMOVE, remote.run(&command, &output, &none)).await;
     if !matches!(removed, Ok(Ok(Ended::Status(0)))) {
         doing.say(&format!(
-            "the script stays at {path}: it could not be removed"
+            "failed to remove the script {path}, which stays on the remote host"
         ));
     }
 }

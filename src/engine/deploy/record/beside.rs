@@ -88,7 +88,7 @@ impl Account {
         .await;
         if let Some(what) = unknown {
             // Reported at once, not only by the next command.
-            let text = format!("{}: beside it: {what}", self.id);
+            let text = format!("{}: side effect: {what}", self.id);
             self.recorder.bus.emit(EventKind::Notice { text });
         }
         deed
@@ -153,7 +153,7 @@ impl Ledger for Account {
         };
         // Without a stored outcome the request has an unknown one.
         if let Err(error) = self.recorder.store.settle(outcome).await {
-            let why = format!("what became of it could not be written down: {error}");
+            let why = format!("failed to record the outcome: {error}");
             self.told(place, DeedEnd::Unknown(why)).await;
         }
     }

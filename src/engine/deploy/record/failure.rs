@@ -41,7 +41,7 @@ impl DeployRecord {
         // A lost reason must not stop the deploy: recovery depends on intents and outcomes only.
         if let Err(error) = self.store.put_failure(self.deploy, failure.clone()).await {
             self.bus.emit(EventKind::Notice {
-                text: format!("a failure's reason was not kept: {error}"),
+                text: format!("failed to record a failure reason: {error}"),
             });
         }
         self.change(id, |o| {

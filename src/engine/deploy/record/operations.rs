@@ -89,7 +89,7 @@ impl DeployRecord {
         let bus = self.bus.clone();
         let not_kept = move |error: StoreError| {
             bus.emit(EventKind::Notice {
-                text: format!("the progress of operations was not kept: {error}"),
+                text: format!("failed to record the progress of operations: {error}"),
             })
         };
         let failed = Box::new(not_kept.clone());

@@ -70,7 +70,7 @@ impl Deploying {
         // At this point only a missing dependency leaves values unknown.
         if !plain.is_wholly_known() {
             return Err(Trouble::text(
-                "the configuration still has values that are not known; what it depends on was not applied",
+                "The configuration still contains unknown values, because a dependency was not applied.",
             ));
         }
         let ctx = self.context(change, false);
@@ -204,7 +204,7 @@ impl Deploying {
             Err(NoPlan::Call(error)) => Err(error.into()),
             Err(NoPlan::Refused(said)) => {
                 self.said(&said, change, resource)?;
-                Err(Trouble::text("the provider refused the plan"))
+                Err(Trouble::text("The provider rejected the plan."))
             }
         }
     }

@@ -67,7 +67,7 @@ fn differences(change: &Change, schema: &Schema, now: &managed::Planned) -> Vec<
     );
     if !fits {
         return vec![format!(
-            "the action was {} and is {} now",
+            "the action changed from {} to {}",
             change.action().word(),
             becomes.word()
         )];
@@ -103,12 +103,9 @@ fn other_arguments(change: &Change, schema: &Schema, config: &Value) -> Option<D
     }
     let places: Vec<String> = others.iter().map(|(path, _)| path.to_string()).collect();
     let detail = format!(
-        "{}: what these arguments rest on has changed since it was staged: {}. Stage again.",
+        "{}: these arguments have other values than in the stage: {}. Run `flightdeck stage` again.",
         change.address,
         places.join(", ")
     );
-    Some(Diagnostic::error(
-        "The arguments are not those that were staged",
-        detail,
-    ))
+    Some(Diagnostic::error("Arguments differ from the stage", detail))
 }

@@ -21,7 +21,7 @@ impl Deploying {
             .schema(&change.provider.address, &change.address.resource)
         else {
             return Err(Trouble::text(
-                "its provider does not know the resource type any more",
+                "The provider no longer supports the resource type.",
             ));
         };
         let value = if change.action() == Action::NoOp {

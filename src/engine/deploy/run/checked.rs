@@ -186,7 +186,7 @@ impl Deploying {
         let error = kept.err()?;
         self.store_failed.store(true, Ordering::Relaxed);
         Some(Diagnostic::error(
-            "Results of conditions could not be kept",
+            "Failed to store check results",
             error.to_string(),
         ))
     }

@@ -182,7 +182,7 @@ impl Deploying {
             return;
         }
         let detail = format!(
-            "Everything was destroyed but what the configuration says to keep (destroy = false). These objects are there still, and the state has forgotten them: {}.",
+            "The configuration excludes these objects from the destroy (destroy = false). They still exist, but the state no longer contains them: {}.",
             forgotten.join(", ")
         );
         let said = Diagnostic::error(

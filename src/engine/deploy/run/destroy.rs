@@ -82,14 +82,14 @@ impl Deploying {
             return self.forget(change, &deposed).await;
         }
         let Some(provider) = self.walk.ready(&change.provider) else {
-            return Err(Trouble::text("its provider is not configured"));
+            return Err(Trouble::text("The provider is not configured."));
         };
         let schemas = self.walk.around.schemas.get(&change.provider.address);
         let Some(schema) =
             schemas.and_then(|s| s.resources.get(change.address.resource.kind.as_ref()))
         else {
             return Err(Trouble::text(
-                "its provider does not know the resource type any more",
+                "The provider no longer supports the resource type.",
             ));
         };
         let ending = Ending {

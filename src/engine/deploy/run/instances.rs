@@ -44,18 +44,18 @@ impl Deploying {
         kind: &str,
     ) -> Result<Subject<'d>, Box<Trouble>> {
         let Some((module, resource)) = self.declared(&change.address.config()) else {
-            return Err(Trouble::text("it is not in the configuration"));
+            return Err(Trouble::text(
+                "The configuration does not contain this resource.",
+            ));
         };
         let Some(provider) = self.walk.ready(&change.provider) else {
-            return Err(Trouble::text("its provider is not configured"));
+            return Err(Trouble::text("The provider is not configured."));
         };
         let schema = self
             .walk
             .around
             .schema(&change.provider.address, &change.address.resource)
-            .ok_or_else(|| {
-                Trouble::text(format!("its provider does not know the {kind} any more"))
-            })?;
+            .ok_or_else(|| Trouble::text(format!("The provider no longer supports the {kind}.")))?;
         Ok(Subject {
             change,
             module,

@@ -100,7 +100,7 @@ impl Deploying {
             self.store_failed.store(true, Ordering::Relaxed);
             self.walk.cells.beside(
                 AT_THE_END,
-                Diagnostic::error("Outputs could not be kept", error.to_string()),
+                Diagnostic::error("Failed to store outputs", error.to_string()),
             );
         }
     }

@@ -22,7 +22,7 @@ impl Deploying {
         let (plain, marks) = config.unmark_deep_with_paths();
         if !plain.is_wholly_known() {
             return Err(Trouble::text(
-                "the configuration still has values that are not known",
+                "The configuration still contains unknown values.",
             ));
         }
         let ctx = self.context(change, false);

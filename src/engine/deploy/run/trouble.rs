@@ -47,11 +47,7 @@ impl Trouble {
 
     /// Creates a failure from a text.
     pub fn text(text: impl Into<lang::diag::Said>) -> Box<Self> {
-        Diagnostics::from(Diagnostic::error(
-            "The operation cannot be carried out",
-            text,
-        ))
-        .into()
+        Diagnostics::from(Diagnostic::error("Operation cannot run", text)).into()
     }
 
     /// Creates a failure from an apply.
@@ -76,7 +72,7 @@ impl Trouble {
     /// have changed something.
     pub(super) fn unkept(why: &KeepError, acted: bool) -> Box<Self> {
         let (summary, detail) = (
-            "Object cannot be kept",
+            "Object cannot be stored in the state",
             format!("{why}. This is a bug in the provider; report it there."),
         );
         match acted {
@@ -228,7 +224,7 @@ impl Deploying {
         if !self.store_failed.swap(true, Ordering::Relaxed) {
             self.walk.cells.beside(
                 AT_THE_END,
-                Diagnostic::error("The deploy cannot be written down", error.to_string()),
+                Diagnostic::error("Failed to record the deploy", error.to_string()),
             );
         }
         Box::new(Trouble::NotBegun)
@@ -237,7 +233,7 @@ impl Deploying {
     /// Handles a failed write after a call: the outcome is unknown.
     pub(super) fn outcome_trouble(&self, error: StoreError) -> Box<Trouble> {
         self.store_failed.store(true, Ordering::Relaxed);
-        Trouble::unsettled("Its outcome cannot be written down", error.to_string())
+        Trouble::unsettled("Failed to record the outcome", error.to_string())
     }
 
     /// Records a failed operation and reports its diagnostics.
