@@ -229,11 +229,11 @@ fn what_a_plugin_does_not_answer_that_was_to_deploy_for_another_is_unknown_until
     assert_eq!(bench.world_of_other().len(), 2, "it was carried out");
 
     let told = said(&bench.stage());
-    let words = "bluelink/fake asked in deploy #2 for the create of other/box \"inner\", and its end is not on record";
+    let words = "in deploy #2, bluelink/fake requested the create of other/box \"inner\", which has no recorded outcome";
     assert!(told.contains(words), "{told}");
     // A creation with an unknown outcome blocks the next deploy.
     let again = said(&bench.deploy().expect(1));
-    assert!(again.contains("Nothing is created twice"), "{again}");
+    assert!(again.contains("Object may already exist"), "{again}");
     assert_eq!(bench.world_of_other().len(), 2);
     let name = told.split("state forget '").nth(1).unwrap();
     let name = name.split('\'').next().unwrap();
@@ -283,8 +283,8 @@ fn what_was_asked_for_when_flightdeck_was_killed_is_unknown_and_so_is_who_asked(
     assert_eq!(operation["beside"][0]["end"], "unknown", "{operation:#}");
     let told = || said(&bench.run(&["stage", "--json"]));
     let (own, beside) = (
-        "the create of fake_box.a was begun in deploy #2",
-        "asked in deploy #2 for the create of other/box \"inner\"",
+        "The create of fake_box.a in deploy #2 has no recorded outcome",
+        "requested the create of other/box \"inner\", which has no recorded outcome",
     );
     let first = told();
     assert!(first.contains(own) && first.contains(beside), "{first}");

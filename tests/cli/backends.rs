@@ -94,7 +94,7 @@ fn what_a_server_does_not_take_is_on_record_and_is_there_after_the_next_command(
             .contains("denies access to these credentials (code 403)"),
         "{run:?}"
     );
-    assert!(run.stderr.contains("on record"), "{run:?}");
+    assert!(run.stderr.contains("The store has all results"), "{run:?}");
     assert_eq!(text(&server), before);
     assert_eq!(server.lock(), None, "the lock is given back all the same");
     server.at_ease();

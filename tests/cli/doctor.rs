@@ -168,23 +168,23 @@ fn a_plugin_process_that_lost_its_flightdeck_is_named_when_one_begins_and_ended_
     let w = Workspace::new(&[("main.tf", lab)]);
     w.run(&["plugins"]).expect(0);
     let said = |w: &Workspace| w.run(&["plugins"]).expect(0).stderr;
-    assert!(!said(&w).contains("still runs"));
+    assert!(!said(&w).contains("orphaned plugin processes"));
     let (pid, start_time) = left_behind();
     let _at_the_end = Ended(pid);
     on_record(&w.store(), pid, start_time);
     let words = format!(
-        "note: bundled/lab (process {pid}) still runs, and the flightdeck that launched it is gone; `flightdeck doctor` says how that is known"
+        "note: orphaned plugin processes of an earlier flightdeck still run: bundled/lab (process {pid}); run `flightdeck doctor` for details"
     );
     let told = said(&w);
     assert!(told.contains(&words), "{told}");
     let told = w.run(&["history"]).expect(0).stderr;
     assert!(
-        !told.contains("still runs"),
+        !told.contains("orphaned plugin processes"),
         "who only reads says nothing: {told}"
     );
     let run = w.run(&["doctor", "--fix", "--json"]);
     let found = findings(&run);
     let evidence = format!("still runs as process {pid}");
     of(&found, "processes", &evidence);
-    assert!(!said(&w).contains("still runs"));
+    assert!(!said(&w).contains("orphaned plugin processes"));
 }

@@ -23,7 +23,7 @@ fn stale(run: crate::support::Run, of: &str) {
     let run = run.expect(1);
     assert!(
         run.stderr
-            .contains(&format!("changed since it was staged: {of}")),
+            .contains(&format!("external inputs changed: {of}")),
         "{}",
         run.stderr
     );

@@ -76,7 +76,11 @@ fn an_import_that_cannot_be_is_refused_in_words() {
     lab.run(&["state", "forget", "lab_thing.a[0]", "module.m"])
         .expect(0);
     for (address, id, says) in [
-        ("lab_thing.a[1]", thing.as_str(), "in the state already"),
+        (
+            "lab_thing.a[1]",
+            thing.as_str(),
+            "already has an object there",
+        ),
         (
             "lab_thing.a[7]",
             &thing,
@@ -99,7 +103,7 @@ fn an_import_that_cannot_be_is_refused_in_words() {
         ),
         ("lab_thing.aa", &thing, "Did you mean lab_thing.a?"),
         ("lab_server.web", &thing, "is not in the configuration"),
-        ("data.lab_image.x", &thing, "no managed resource"),
+        ("data.lab_image.x", &thing, "only managed resources"),
         ("module.m", &thing, "not a valid address"),
         (
             "lab_thing.a[0]",

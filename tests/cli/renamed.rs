@@ -120,19 +120,19 @@ fn what_cannot_be_moved_is_refused_and_all_of_it_stays() {
         (
             "terraform_data.a",
             "terraform_data.many[0]",
-            "in the state already",
+            "is already in the state",
         ),
         (
             "terraform_data.many",
             "terraform_data.x[0]",
             "several instances",
         ),
-        ("terraform_data.a", "lab_thing.a", "not of the same type"),
+        ("terraform_data.a", "lab_thing.a", "resource types differ"),
         ("module.m[\"x\"]", "terraform_data.x", "is a module"),
         (
             "terraform_data.a",
             "terraform_data.a",
-            "in the state already",
+            "is already in the state",
         ),
         ("terraform_data.a", "module.x", "is a resource instance"),
     ] {

@@ -250,7 +250,7 @@ resource "lab_thing" "u" {
         lab.run(&["stage", "--rest-of", "3"])
             .expect(1)
             .stderr
-            .contains("nothing is left of deploy #3")
+            .contains("deploy #3 has no unfinished changes")
     );
     assert!(
         lab.run(&["stage", "--rest-of", "9"])

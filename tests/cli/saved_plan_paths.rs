@@ -45,7 +45,7 @@ fn files_that_a_saved_plan_rests_on_are_those_of_the_same_name_elsewhere() {
         let run = there.run(&["apply", "p"]).expect(1);
         assert!(
             run.stderr
-                .contains(&format!("changed since it was staged: {named}")),
+                .contains(&format!("external inputs changed: {named}")),
             "{run:?}"
         );
     }

@@ -217,7 +217,7 @@ fn a_write_without_an_answer_is_given_up_at_the_second_signal_and_the_lock_given
             let run = Run::from(child.wait_with_output().unwrap());
             server.at_ease();
             assert_ne!(run.code, Some(0), "{kind:?}: {run:#?}");
-            assert!(run.stderr.contains("on record"), "{kind:?}: {run:#?}");
+            assert!(run.stderr.contains("The store has "), "{kind:?}: {run:#?}");
             if !answers {
                 let id = named(&run).to_owned();
                 w.run(&["force-unlock", "--force", &id]).expect(0);

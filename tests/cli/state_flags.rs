@@ -56,7 +56,7 @@ fn lock_false_works_on_a_state_that_another_program_has_locked_and_warns() {
         w.run(words).expect(4);
         let run = w.run(&[words, &["-lock=false"]].concat()).expect(0);
         assert!(
-            run.stderr.contains("The state is not locked"),
+            run.stderr.contains("State is not locked"),
             "{words:?}: {run:?}"
         );
         assert!(!w.path().join(".terraform.tfstate.lock.info").exists());
@@ -102,10 +102,7 @@ fn lock_false_leaves_the_lock_of_the_workspace_in_force() {
     let second = w.run(&["apply", "-auto-approve", "-lock=false"]);
     std::fs::write(go, "go").unwrap();
     let first = Run::from(first.wait_with_output().unwrap()).expect(0);
-    assert!(
-        first.stderr.contains("The state is not locked"),
-        "{first:?}"
-    );
+    assert!(first.stderr.contains("State is not locked"), "{first:?}");
     second.expect(4);
 }
 

@@ -91,7 +91,7 @@ fn a_request_to_end_while_a_change_hangs_asks_the_plugin_to_stop_and_records_the
     c.wait_until(|s| s != clock, SOON).unwrap();
     // An operator who does not want to wait continues with the next signal.
     c.keys("\x03").unwrap();
-    c.wait("plugins are asked to stop what they do", SOON)
+    c.wait("plugins are asked to stop running operations", SOON)
         .unwrap();
     c.wait("Deploy #1 ", LONG).unwrap();
     let (code, screen) = c.end(LONG).unwrap();

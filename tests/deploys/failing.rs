@@ -265,7 +265,7 @@ fn an_import_block_settles_an_unknown_creation_and_reading_back_an_unknown_chang
         run.diagnostics()[0]["detail"]
             .as_str()
             .unwrap()
-            .contains("reads the object back"),
+            .contains("reads the object"),
         "{run:#?}"
     );
     assert_eq!(

@@ -40,7 +40,7 @@ fn what_a_destroy_left_and_no_state_can_hold_is_an_unknown_outcome() {
         &next.diagnostics().join("\n"),
         &[
             "Unknown outcome",
-            "the destroy of fake_thing.x was begun in deploy #2",
+            "The destroy of fake_thing.x in deploy #2 has no recorded outcome",
         ],
     );
     let state = bench

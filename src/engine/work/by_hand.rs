@@ -24,26 +24,28 @@ use std::sync::Arc;
 /// Reasons why an object cannot be imported.
 #[derive(Debug, thiserror::Error)]
 enum ImportError {
-    #[error("{0} is no managed resource; only those can be imported")]
+    #[error("cannot import {0}: only managed resources can be imported")]
     Unmanaged(AbsInstance),
-    #[error("the id of {0} is empty; give the one under which its provider knows it")]
+    #[error(
+        "cannot import {0}: the id is empty; pass the id that the provider uses for the object"
+    )]
     NoId(AbsInstance),
-    #[error("{}", in_the_way(.0, ""))]
+    #[error("{}", in_the_way(.0, "the state already has an object there"))]
     Taken(AbsInstance),
     /// A moved block reserves the address.
     #[error(
         "{}",
-        in_the_way(.0, " once the next deploy has moved an object there, as a moved block says")
+        in_the_way(.0, "a `moved` block moves an object to this address in the next deploy")
     )]
     TakenByMove(AbsInstance),
     /// The diagnostics were already emitted.
-    #[error("{0} could not be imported")]
+    #[error("failed to import {0}")]
     Failed(AbsInstance),
 }
 
-fn in_the_way(address: &AbsInstance, when: &str) -> String {
+fn in_the_way(address: &AbsInstance, why: &str) -> String {
     format!(
-        "{address} is in the state already{when}; nothing was imported. `flightdeck state forget {}` lets go of the object that it has",
+        "cannot import {address}: {why}. To remove that object from the state, run `flightdeck state forget {}`",
         quoted(&address.to_string())
     )
 }
@@ -194,9 +196,9 @@ impl Work {
             let other = &other.address;
             self.diagnose(Diagnostic {
                 severity: Severity::Warning,
-                summary: "The object is in the state twice".to_owned(),
+                summary: "Object is in the state twice".to_owned(),
                 detail: format!(
-                    "The object with the id {id} is {other} too. What one of them changes the other one changes back; let go of one of them with `flightdeck state forget`."
+                    "{other} is the same object, with the id {id}. Each of the two would undo the changes of the other. Remove one of them from the state with `flightdeck state forget`."
                 ),
                 address: Some(object.address.clone()),
                 range: None,

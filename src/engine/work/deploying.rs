@@ -218,7 +218,7 @@ impl Work {
         // The deploy has ended, so a failure here must not hide its result.
         if let Err(error) = self.list_unknown().await {
             self.bus.emit(EventKind::Notice {
-                text: format!("what is unknown could not be read: {error}"),
+                text: format!("failed to read unknown outcomes: {error}"),
             });
         }
         Ok(summary)
@@ -271,11 +271,11 @@ impl Work {
         };
         let text = match rung {
             CancelRung::StopStarting => {
-                "nothing more is started; replacements that have begun are ended"
+                "no new operations start, except to complete replacements in progress"
             }
-            CancelRung::AskPlugins => "plugins are asked to stop what they do",
+            CancelRung::AskPlugins => "plugins are asked to stop running operations",
             CancelRung::KillPlugins => {
-                "plugins are killed; what they were doing has an unknown outcome"
+                "plugins are killed; running operations have unknown outcomes"
             }
         };
         self.bus.emit(EventKind::Cancel {

@@ -7,12 +7,12 @@ use crate::engine::words::{NO_TRANSFORMERS, PluginId};
 #[derive(Debug, thiserror::Error)]
 pub(super) enum WorkError {
     /// The diagnostics were already emitted.
-    #[error("the configuration cannot be used")]
+    #[error("the configuration is invalid")]
     Configuration,
     /// The diagnostics were already emitted.
-    #[error("nothing could be staged")]
+    #[error("no stage was created")]
     NothingStaged,
-    #[error("the workspace is open for reading only")]
+    #[error("the workspace is open read-only")]
     ReadOnly,
     /// The plugin is a transformer.
     #[error("{plugin} has no schema: {}", NO_TRANSFORMERS)]

@@ -150,10 +150,10 @@ impl Work {
         let dir = now.dir.clone();
         let seen = staged.stage.sights.clone();
         let moved_on = tokio::task::spawn_blocking(move || sights::moved_on(&seen, &dir)).await;
-        let moved_on = moved_on.map_err(EngineError::task("files could not be looked at"))?;
+        let moved_on = moved_on.map_err(EngineError::task("failed to read external inputs"))?;
         if !moved_on.is_empty() {
             return Err(stale(format!(
-                "changed since it was staged: {}",
+                "external inputs changed: {}",
                 some(&moved_on)
             )));
         }
@@ -213,8 +213,8 @@ impl Work {
         // Key derivation is slow.
         tokio::task::spawn_blocking(move || ciphers.seal(text))
             .await
-            .map_err(EngineError::task("the plan file could not be encrypted"))?
-            .map_err(EngineError::unable("the plan file is not written"))
+            .map_err(EngineError::task("failed to encrypt the plan file"))?
+            .map_err(EngineError::unable("cannot write the plan file"))
     }
 
     /// Reads a plan file.
@@ -222,8 +222,8 @@ impl Work {
         let ciphers = self.memory.plans();
         let opened = tokio::task::spawn_blocking(move || ciphers.open(text.into_bytes()))
             .await
-            .map_err(EngineError::task("the plan file could not be decrypted"))?
-            .map_err(EngineError::unable("the plan file cannot be read"))?;
+            .map_err(EngineError::task("failed to decrypt the plan file"))?
+            .map_err(EngineError::unable("cannot read the plan file"))?;
         Ok(keep::StageFile::read(&String::from_utf8_lossy(&opened))?)
     }
 

@@ -59,7 +59,7 @@ impl Work {
         if *held == 0 {
             if let Err(error) = self.memory.unlock().await {
                 self.bus.emit(EventKind::Notice {
-                    text: format!("the lock could not be given back: {error}"),
+                    text: format!("failed to release the workspace lock: {error}"),
                 });
             }
             self.bus.emit(EventKind::Lock {

@@ -30,7 +30,7 @@ impl Work {
             more => format!(" and {more} more"),
         };
         let text = format!(
-            "{}{more} still runs, and the flightdeck that launched it is gone; `flightdeck doctor` says how that is known, `flightdeck doctor --fix` ends it",
+            "orphaned plugin processes of an earlier flightdeck still run: {}{more}; run `flightdeck doctor` for details, or `flightdeck doctor --fix` to end them",
             named.join(", ")
         );
         self.bus.emit(EventKind::Notice { text });

@@ -40,7 +40,7 @@ impl Work {
             plugins.iter().try_for_each(|plugin| trust.give(plugin))
         })
         .await;
-        Ok(given.map_err(EngineError::task("a yes could not be kept"))??)
+        Ok(given.map_err(EngineError::task("failed to save plugin trust"))??)
     }
 
     /// Launches every plugin that the configuration or the state needs.
@@ -108,7 +108,7 @@ impl Work {
         let cache = self.hashes.clone();
         let search = move || source::installed(&settings, &cache, &trust);
         let found = tokio::task::spawn_blocking(search).await;
-        let found = found.map_err(EngineError::task("plugins could not be looked for"))?;
+        let found = found.map_err(EngineError::task("failed to search for plugins"))?;
         let mut all = Vec::new();
         for (record, start) in found.map_err(EngineError::because)? {
             // A known plugin keeps its processes.

@@ -59,7 +59,7 @@ impl Work {
             load::load(&settings.workspace, &settings.named, &request, partial)
         });
         read.await
-            .map_err(EngineError::task("the configuration could not be read"))
+            .map_err(EngineError::task("failed to read the configuration"))
     }
 
     /// Providers that the configuration and the state need. Launches none.
@@ -104,7 +104,7 @@ impl Work {
             () = stop.cancelled() => return Err(EngineError::Cancelled),
             sought = sought => sought,
         };
-        let sought = sought.map_err(EngineError::task("plugins could not be looked for"))?;
+        let sought = sought.map_err(EngineError::task("failed to search for plugins"))?;
         self.tell(sought.problems.clone())?;
         // An empty list is emitted too, to clear an earlier one.
         if !sought.untrusted.is_empty() || self.bus.with_view(|view| !view.untrusted.is_empty()) {

@@ -13,26 +13,26 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, thiserror::Error)]
 enum RenameError {
     #[error(
-        "it is not known what became of {address} ({outcome}), so nothing was changed; `flightdeck stage` says how to settle that"
+        "cannot change {address}: it has an unknown outcome ({outcome}); run `flightdeck stage` to see how to settle it"
     )]
     Unknown { address: String, outcome: String },
-    #[error("{0:?} is no address of a provider; write NAMESPACE/NAME or HOST/NAMESPACE/NAME")]
+    #[error("invalid provider address {0:?}; use NAMESPACE/NAME or HOST/NAMESPACE/NAME")]
     NoProvider(String),
     /// The old address is of the kind `what`, the new one of another.
-    #[error("{from} is {what}, and {to} is not; nothing was moved")]
+    #[error("cannot move {from} to {to}: the first address is {what}, the second is not")]
     OtherKind {
         from: Target,
         what: &'static str,
         to: Target,
     },
-    #[error("{taken} is in the state already, so nothing was moved from {from} to {to}")]
+    #[error("cannot move {from} to {to}: {taken} is already in the state")]
     Taken {
         taken: AbsInstance,
         from: Target,
         to: Target,
     },
     #[error(
-        "{old} and {new} are not of the same type, so nothing was moved; a `moved` block may change the type where the provider can"
+        "cannot move {old} to {new}: their resource types differ; use a `moved` block, if the provider supports this change of type"
     )]
     OtherType { old: AbsInstance, new: AbsInstance },
 }
@@ -193,7 +193,7 @@ fn moves(state: &State, from: &Target, to: &Target) -> Result<Moves, EngineError
             if !there.contains(&resource.instance(InstanceKey::None)) =>
         {
             let Target::Resource(new) = to else {
-                return Err(other_kind("a resource of several instances").into());
+                return Err(other_kind("a resource with several instances").into());
             };
             for old in there.iter().filter(|a| a.abs() == *resource) {
                 moves.insert(old.clone(), new.instance(old.key.clone()));

@@ -13,7 +13,7 @@ impl Work {
             let file = waiting_rescue(&store)?;
             let how = rescue_instructions(&store, &file);
             Some(format!(
-                "{} has the state of a deploy that lost its store, and was not used yet; put it in the place of the store ({how}), or move it away",
+                "unused rescue file {}: it has the state of a deploy that lost its store. Run {how} to replace the store with it, or move it away",
                 file.display()
             ))
         });
@@ -32,7 +32,7 @@ impl Work {
             severity: Severity::Warning,
             summary: "State read without flightdeck's store".to_owned(),
             detail: format!(
-                "{error}. The state is read from {place} alone; outcomes that only the store has are missing."
+                "{error}. The state was read from {place} only; outcomes that only the store has are missing."
             ),
             address: None,
             range: None,
@@ -52,23 +52,23 @@ impl Work {
             rescued = store.rescue(&std::env::temp_dir()).await;
         }
         let begun = format!(
-            "Deploy #{deploy} could not be written down to its end, so nothing more was begun."
+            "Deploy #{deploy} could not be recorded completely, so no further operations were started."
         );
         let detail = match rescued {
             Ok(file) => {
                 let how = rescue_instructions(store.path(), &file);
                 format!(
-                    "{begun} The state as it is now, with all that was begun, is in {}. Before anything is staged again, put it in the place of the store: {how}.",
+                    "{begun} The current state and all started operations are in {}. Before you stage again, run {how} to replace the store with this file.",
                     file.display(),
                 )
             }
             Err(error) => format!(
-                "{begun} It could not be written anywhere else either: {error}. Compare the state with the world before anything is staged again."
+                "{begun} A rescue file could not be written either: {error}. Before you stage again, compare the state with the existing objects."
             ),
         };
         self.diagnose(Diagnostic {
             severity: Severity::Error,
-            summary: "Not all of the deploy could be written down".to_owned(),
+            summary: "Deploy not completely recorded".to_owned(),
             detail,
             address: None,
             range: None,

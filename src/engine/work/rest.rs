@@ -12,19 +12,19 @@ use std::collections::BTreeSet;
 /// Reasons why the rest of a deploy cannot be staged.
 #[derive(Debug, thiserror::Error)]
 enum RestError {
-    #[error("deploy #{0} is still running; what is left of it shows when it has ended")]
+    #[error("deploy #{0} is still running; wait until it ends")]
     Running(DeployId),
     /// The deploy's stage is no longer stored.
     #[error(
-        "how deploy #{0} was asked for is not kept any more, as its stage is too old; stage what is left of it with --target \
-         and --replace: `flightdeck history {0}` names it"
+        "cannot stage the rest of deploy #{0}: its stage is too old, and its plan options are no longer stored; run \
+         `flightdeck history {0}` to list the unfinished changes, and stage them with --target and --replace"
     )]
     TooOld(DeployId),
-    #[error("nothing is left of deploy #{0}: all that it began it ended")]
+    #[error("deploy #{0} has no unfinished changes")]
     Ended(DeployId),
     /// A value of the variable `name`, which is needed again.
     #[error(
-        "deploy #{deploy} was given a value for {name}, which is ephemeral and so was not kept; give it again: \
+        "deploy #{deploy} used a value for the ephemeral variable {name}, which is never stored; pass it again: \
          `flightdeck stage --rest-of {deploy} --var {name}=VALUE`"
     )]
     Withheld { deploy: DeployId, name: String },

@@ -163,20 +163,20 @@ fn difference(
     // A state that was never written has a random lineage, which must not be compared.
     match () {
         () if then.workspace != now.workspace => Some(format!(
-            "it was planned for the workspace {:?}, and {:?} is selected",
+            "it was planned for workspace {:?}, but {:?} is selected",
             name(then),
             name(now)
         )),
         () if then.place != now.place => Some(format!(
-            "it was planned on the state in {}, and the state is in {} now",
+            "it was planned on the state in {}, but the state is in {} now",
             then.place, now.place
         )),
         () if serial_then != 0 && serial == 0 => Some(format!(
-            "it was planned on a state (serial {serial_then}), and there is none in {} now",
+            "it was planned on a state with serial {serial_then}, but {} has no state now",
             now.place
         )),
         () if serial_then != 0 && then.lineage != now.lineage => Some(format!(
-            "the state in {} is another one (lineage {} then, {} now)",
+            "the state in {} is a different one (lineage {} then, {} now)",
             now.place, then.lineage, now.lineage
         )),
         () if serial != serial_then => Some(format!(
@@ -195,7 +195,7 @@ fn moved(then: &[(String, String)], now: &[(String, String)]) -> String {
     let changed: Vec<String> = changed
         .map(|name| match (a.get(name), b.get(name)) {
             (None, _) => format!("{name} is new"),
-            (_, None) => format!("{name} is not there any more"),
+            (_, None) => format!("{name} is removed"),
             _ => name.to_owned(),
         })
         .collect();
@@ -228,7 +228,7 @@ mod tests {
             (
                 origin("", "s3://b/k", "m"),
                 0,
-                Some("there is none in s3://b/k"),
+                Some("s3://b/k has no state now"),
             ),
             (
                 origin("", "s3://c/k", "m"),
@@ -268,7 +268,7 @@ mod tests {
         let now = files(&[("a.tf", "1"), ("b.tf", "2"), ("d.tf", "1")]);
         let text = moved(&then, &now);
         assert!(
-            text.contains("(b.tf, c.tf is not there any more, d.tf is new)"),
+            text.contains("(b.tf, c.tf is removed, d.tf is new)"),
             "{text}"
         );
     }

@@ -320,10 +320,8 @@ impl Work {
     ) -> Result<(), EngineError> {
         let mut first = None;
         for (address, error) in bad {
-            let mut d = lang::diag::Diagnostic::error(
-                "A required plugin did not register",
-                error.to_string(),
-            );
+            let mut d =
+                lang::diag::Diagnostic::error("Required plugin is not ready", error.to_string());
             d.subject = load::place_of(root, &address);
             self.diagnose(tell(&d, sources, self.pool.secrets()));
             first.get_or_insert(error);
@@ -355,7 +353,7 @@ pub(super) fn some(names: &[String]) -> String {
 /// Error for a provider in the state without a namespace, which cannot be installed.
 fn unqualified(name: &str) -> lang::diag::Diagnostic {
     let detail = format!(
-        "The state refers to the provider {name} without its namespace, as programs before 0.13 wrote it. Say which provider it means: `flightdeck state replace-provider -- -/{name} NAMESPACE/{name}`."
+        "The state refers to the provider {name} without its namespace, as Terraform before 0.13 wrote it. Set the full address: `flightdeck state replace-provider -- -/{name} NAMESPACE/{name}`."
     );
     lang::diag::Diagnostic::error("Invalid legacy provider address", detail)
 }

@@ -95,7 +95,7 @@ impl Work {
         });
         match found
             .await
-            .map_err(EngineError::task("the configuration could not be read"))?
+            .map_err(EngineError::task("failed to read the configuration"))?
         {
             Ok(found) => {
                 // The backend is usable, so an earlier report is withdrawn.
@@ -107,7 +107,7 @@ impl Work {
                         tokio::task::spawn_blocking(move || Record::write(Some(&record), &data));
                     written
                         .await
-                        .map_err(EngineError::task("the backend could not be recorded"))??;
+                        .map_err(EngineError::task("failed to write the backend metadata"))??;
                     if let Some(text) = told {
                         self.bus.emit(EventKind::Notice { text });
                     }
@@ -137,7 +137,7 @@ impl Work {
         if let Err(error) = self.bring_home(&switches).await {
             self.bus.emit(EventKind::Notice {
                 text: format!(
-                    "{error}. The state is on record, and is brought home by the next command that works on it"
+                    "{error}. The store has the state, and the next command that uses the state writes it to the backend"
                 ),
             });
         }
@@ -211,7 +211,7 @@ impl Work {
             }
             if let Err(error) = self.bring_home(switches).await {
                 self.bus.emit(EventKind::Notice {
-                    text: format!("{error}; nothing more is begun"),
+                    text: format!("{error}; no further operations start"),
                 });
                 switches.stop.cancel();
                 return Err(error);
@@ -256,9 +256,9 @@ async fn stoppable<T>(
 fn not_locked(place: &str) -> Diagnostic {
     Diagnostic {
         severity: Severity::Warning,
-        summary: "The state is not locked".to_owned(),
+        summary: "State is not locked".to_owned(),
         detail: format!(
-            "With -lock=false the lock of the state in {place} is not taken: a program elsewhere may change the state meanwhile. flightdeck's lock on this workspace is held."
+            "With -lock=false, flightdeck does not lock the state in {place}, so another program may change it meanwhile. The workspace lock is still taken."
         ),
         address: None,
         range: None,
@@ -272,9 +272,9 @@ fn not_locked(place: &str) -> Diagnostic {
 pub(super) fn not_home(error: &HomeError) -> Diagnostic {
     Diagnostic {
         severity: Severity::Error,
-        summary: "The state could not be written home".to_owned(),
+        summary: "State not written to the backend".to_owned(),
         detail: format!(
-            "{error}. All that this deploy came to is on record, and is brought home by the next command that works on the state; mend the cause, and run `flightdeck stage`."
+            "{error}. The store has all results of this deploy, and the next command that uses the state writes them to the backend. Fix the cause, then run `flightdeck stage`."
         ),
         address: None,
         range: None,

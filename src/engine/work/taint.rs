@@ -10,7 +10,7 @@ use crate::engine::words::*;
 /// Reasons why a mark cannot be changed.
 #[derive(Debug, thiserror::Error)]
 enum TaintError {
-    #[error("{0} is tainted already; nothing was changed")]
+    #[error("{0} is already tainted; nothing was changed")]
     Tainted(String),
     #[error("{0} is not tainted; nothing was changed")]
     Untainted(String),

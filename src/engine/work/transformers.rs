@@ -15,7 +15,7 @@ impl Work {
     pub async fn launch_transformers(&self) -> Result<Vec<Plugin>, EngineError> {
         let settings = self.settings.clone();
         let found = tokio::task::spawn_blocking(move || source::transformers(&settings)).await;
-        let found = found.map_err(EngineError::task("transformers could not be looked for"))?;
+        let found = found.map_err(EngineError::task("failed to search for transformers"))?;
         Ok(self.pool.launch_transformers(found).await)
     }
 

@@ -121,7 +121,7 @@ impl Work {
                 if again {
                     refused.push(Diagnostic {
                         severity: Severity::Error,
-                        summary: "Nothing is created twice".to_owned(),
+                        summary: "Object may already exist".to_owned(),
                         ..warning(outcome)
                     });
                 } else if outcome.at >= stage.at
@@ -129,10 +129,8 @@ impl Work {
                     && !outcome.is_creation()
                     && outcome.beside().is_none()
                 {
-                    let what = format!(
-                        "the outcome of {} of {address} is unknown since",
-                        outcome.text()
-                    );
+                    let what =
+                        format!("{} of {address} now has an unknown outcome", outcome.text());
                     return Err(EngineError::Stale {
                         stage: stage.id,
                         what,
@@ -177,12 +175,12 @@ pub(in crate::engine) fn warning(unknown: &UnknownOutcome) -> Diagnostic {
         if unknown.deposed.is_empty() {
             ""
         } else {
-            "the old object of "
+            "the deposed object of "
         },
     );
     let name = quoted(address);
     let begun = format!(
-        "the {} of {object}{address} was begun in deploy #{}, and its end is not on record",
+        "The {} of {object}{address} in deploy #{} has no recorded outcome",
         unknown.step, unknown.deploy
     );
     let detail = if let Some(deed) = unknown.beside() {
@@ -194,39 +192,40 @@ pub(in crate::engine) fn warning(unknown: &UnknownOutcome) -> Diagnostic {
             .object_id()
             .map_or_else(|| "ID".to_owned(), |id| quoted(&id));
         format!(
-            "{begun}: the object may be there or not. A deploy does not create it again before that is settled. Look for it in the target system: \
-             where it is there, `flightdeck state import {name} {id}` takes it in{}; where it is not, `flightdeck state forget {name}` says so.",
+            "{begun}: the object may or may not exist. A deploy does not create it again before this is settled. Look \
+             for the object in the target system. If it exists, run `flightdeck state import {name} {id}` to import \
+             it{}; if not, run `flightdeck state forget {name}` to discard the record.",
             if id == "ID" {
-                " under the id that it has there"
+                " under its id there"
             } else {
                 ""
             }
         )
     } else if unknown.is_provisioner() {
-        let elsewhere = "its connection ended before it was seen to end: it may have gone on over there, and may do so still";
+        let elsewhere = "the connection was lost before the command ended: the command may have continued on the remote host, and may still run";
         let here = matches!(&unknown.step, OperationStep::Provisioner { kind, .. } if kind == "local-exec");
         let what = if here {
-            "its command ended with flightdeck"
+            "the command ended with flightdeck"
         } else {
             elsewhere
         };
         let next = if unknown.is_destroy_provisioner() {
             format!(
-                "The next destroy of the object runs it again, which settles it. \
-                 Where it has done its work, run `flightdeck state untaint {name}`: the next destroy goes on without it."
+                "The next destroy of the object runs it again, which settles it. If it has already done its work, run \
+                 `flightdeck state untaint {name}`: the next destroy then skips it."
             )
         } else {
             format!(
-                "An object whose provisioners did not all run is \
-                 tainted: the next deploy replaces it and runs them again, which settles it. `flightdeck state untaint {name}` says that the object \
-                 is as it should be, `flightdeck state forget {name}` lets go of it."
+                "An object whose provisioners did not all run is tainted: the next deploy replaces it and runs them \
+                 again, which settles it. To keep the object as it is, run `flightdeck state untaint {name}`; to \
+                 remove it from the state, run `flightdeck state forget {name}`."
             )
         };
-        format!("{begun}: {what}; what it had done by then is done. {next}")
+        format!("{begun}: {what}. Its effects until then remain. {next}")
     } else {
         format!(
-            "{begun}: it may have been carried out or not. The next stage reads the object back, and the deploy of that stage settles it; \
-             `flightdeck state forget {name}` lets go of the object instead."
+            "{begun}: it may or may not have taken effect. The next stage reads the object, and the deploy of that \
+             stage settles it. To remove the object from the state instead, run `flightdeck state forget {name}`."
         )
     };
     Diagnostic {
@@ -247,23 +246,24 @@ fn beside(unknown: &UnknownOutcome, deed: &Deed) -> String {
     let asked_by = detail["asked_by"].as_str().unwrap_or("its plugin");
     let id = unknown
         .object_id()
-        .map_or_else(String::new, |id| format!(" (it has the id {id})"));
+        .map_or_else(String::new, |id| format!(" (id {id})"));
     let name = quoted(&beside_name(&unknown.address, unknown.id));
     let again = match deed.is_creation() {
-        true => " A deploy does not carry out the operation again before that is settled.",
+        true => " A deploy does not repeat the operation before this is settled.",
         false => "",
     };
     if deed.is_of_link() {
         return format!(
-            "{} was being made in deploy #{}: the {deed} by {asked_by} was begun, and its end is not on record: it may have been carried out or not.{again} \
-             Look at what it is about in the target system; `flightdeck state forget {name}` says that this is done.",
-            unknown.address, unknown.deploy
+            "Deploy #{} was applying {}: the {deed} by {asked_by} has no recorded outcome, so it may or may not have \
+             taken effect.{again} Check it in the target system, then run `flightdeck state forget {name}` to discard \
+             the record.",
+            unknown.deploy, unknown.address
         );
     }
     format!(
-        "for {}, {asked_by} asked in deploy #{} for the {deed}{id}, and its end is not on record: it may have been carried out or not. \
-         The object is in no state, so it cannot be read back.{again} Look for it in the target system, and see to it there; `flightdeck state forget {name}` \
-         says that this is done.",
+        "For {} in deploy #{}, {asked_by} requested the {deed}{id}, which has no recorded outcome: it may or may not \
+         have taken effect. No state contains the object, so flightdeck cannot read it.{again} Check it in the target \
+         system and correct it there, then run `flightdeck state forget {name}` to discard the record.",
         unknown.address, unknown.deploy
     )
 }
@@ -281,8 +281,9 @@ pub(super) fn quoted(word: &str) -> String {
 /// Advice for a link that may have been created.
 fn link(begun: &str, name: &str) -> String {
     format!(
-        "{begun}: the link may be there or not, in whole or in part. A deploy does not create it again before that is settled. \
-         Run `flightdeck state forget {name}`; the next deploy then makes the link, and its plugin finds what is there."
+        "{begun}: the link may exist, completely or in part, or not at all. A deploy does not create it again before \
+         this is settled. Run `flightdeck state forget {name}` to discard the record; the next deploy then creates the \
+         link, and its plugin finds existing parts."
     )
 }
 
@@ -333,8 +334,7 @@ mod tests {
         );
         let changed = warning(&outcome("update", "lab_thing.a", "{}"));
         assert!(
-            changed.detail.contains("reads the object back")
-                && !changed.detail.contains("state import"),
+            changed.detail.contains("reads the object") && !changed.detail.contains("state import"),
             "{}",
             changed.detail
         );
