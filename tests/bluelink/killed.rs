@@ -79,9 +79,7 @@ fn none_is_left_of_either_dialect_when_flightdeck_is_killed_with_more_processes_
         }
         let doctor = bench.run(&["doctor", "--json"]);
         assert!(
-            doctor
-                .stdout
-                .contains("no plugin process is left without its owner"),
+            doctor.stdout.contains("no orphaned plugin process"),
             "{doctor:#?}"
         );
         std::fs::remove_dir_all(bench.workspace.path().join(".flightdeck")).unwrap();

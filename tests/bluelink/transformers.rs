@@ -94,7 +94,7 @@ fn one_that_gives_up_is_shown_with_its_reason_and_is_in_nobodys_way() {
         "the process ended before its registration: exit code 3; last output: no licence was found";
     assert!(why.contains(words), "{why}");
     let kept = bench.run(&["doctor", "--json"]);
-    let told = "bluelink/run did not come up when it was launched last (5 attempts)";
+    let told = "the last launch of bluelink/run failed (5 attempts)";
     assert!(kept.stdout.contains(told), "{}", kept.stdout);
     let shown = bench.run(&["plugins", "run"]).expect(0).stdout;
     assert!(shown.contains("bluelink/run  gave up"), "{shown}");

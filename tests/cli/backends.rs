@@ -26,7 +26,7 @@ fn a_deploy_is_kept_behind_the_address_and_the_directory_is_initialized_with_tha
     let run = w.run(&["deploy", "--auto-approve"]).expect(0);
     assert!(
         run.stderr
-            .contains("initialized for the backend \"http\" now"),
+            .contains("initialized this directory for the backend \"http\""),
         "{run:?}"
     );
     let state = text(&server);
@@ -43,14 +43,14 @@ fn a_deploy_is_kept_behind_the_address_and_the_directory_is_initialized_with_tha
     w.write("main.tf", &other);
     let run = w.run(&["stage"]).expect(1);
     assert!(
-        run.stderr.contains("was changed since this directory"),
+        run.stderr.contains("changed since this directory"),
         "{run:?}"
     );
     assert!(
         w.run(&["state", "list"])
             .expect(1)
             .stderr
-            .contains("was changed since")
+            .contains("changed since")
     );
 }
 

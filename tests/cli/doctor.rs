@@ -41,13 +41,13 @@ fn a_workspace_in_order_is_told_so_and_left_as_it_was() {
     let found = findings(&run);
     assert_eq!(wrong(&found), Vec::<&Value>::new());
     of(&found, "workspace", "1 module with 1 resource block");
-    of(&found, "record", "nothing is on record yet");
-    of(&found, "state", "there is no state yet");
+    of(&found, "record", "no store yet");
+    of(&found, "state", "no state yet");
     let names: Vec<_> = std::fs::read_dir(w.path()).unwrap().flatten().collect();
     assert_eq!(names.len(), 1, "{names:?}");
     w.run(&["deploy", "--auto-approve"]).expect(0);
     let told = w.run(&["doctor"]).expect(0).stdout;
-    assert!(told.contains("1 deploy on record"), "{told}");
+    assert!(told.contains("1 deploy recorded"), "{told}");
     assert!(told.contains("serial 1, 1 object"), "{told}");
 }
 
@@ -98,7 +98,7 @@ fn what_will_not_work_is_an_error_with_what_to_do() {
     ]);
     let run = w.run(&["doctor", "--json"]).expect(1);
     let found = findings(&run);
-    let module = of(&found, "workspace", "cannot be used");
+    let module = of(&found, "workspace", "the configuration is invalid");
     assert_eq!(module["level"], "error");
     assert!(
         module["remedy"]
@@ -106,7 +106,10 @@ fn what_will_not_work_is_an_error_with_what_to_do() {
             .unwrap()
             .contains("flightdeck init")
     );
-    assert_eq!(of(&found, "state", "cannot be read")["level"], "error");
+    assert_eq!(
+        of(&found, "state", "cannot read the state")["level"],
+        "error"
+    );
 
     std::fs::remove_file(w.path().join("terraform.tfstate")).unwrap();
     let text = w.read("other.tf");

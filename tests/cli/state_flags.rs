@@ -83,7 +83,10 @@ fn lock_false_asks_a_server_for_no_lock() {
         "{asked:?}"
     );
     let run = w.run(&["plan", "-state=x.tfstate"]).expect(1);
-    assert!(run.stderr.contains("lives in a backend"), "{run:?}");
+    assert!(
+        run.stderr.contains("the configuration has a backend"),
+        "{run:?}"
+    );
 }
 
 #[test]
@@ -254,7 +257,7 @@ fn files_that_are_no_state_are_not_written_over() {
         (&["-backup=terraform.tfstate"], "another file for -backup"),
         (
             &["-state=x.tfstate", "-backup=./x.tfstate"],
-            "another file for -backup",
+            "another file with -backup",
         ),
     ] {
         let words = [&["apply", "-auto-approve"], flags].concat();

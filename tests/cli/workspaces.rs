@@ -39,7 +39,7 @@ fn what_cannot_be_is_refused_by_name() {
     let w = Workspace::new(&[("main.tf", MAIN)]);
     for (words, why) in [
         (&["workspace", "select", "dev"][..], "--or-create"),
-        (&["workspace", "new", ".."], "is not made of dots alone"),
+        (&["workspace", "new", ".."], "not only dots"),
         (&["workspace", "new", "default"], "already"),
         (&["workspace", "delete", "default"], "cannot be deleted"),
         (&["workspace", "delete", "dev"], "no workspace"),

@@ -240,9 +240,9 @@ fn what_is_wrong_is_mended_from_the_console() {
     c.wait("lock: you", LONG).unwrap();
     c.keys("H").unwrap();
     c.wait("1 warning", LONG).unwrap();
-    c.wait("to do: `chmod 600", SOON).unwrap();
+    c.wait("to do: run `chmod 600", SOON).unwrap();
     c.keys("F").unwrap();
-    c.wait("is for its owner alone now", SOON).unwrap();
+    c.wait("is now private to its owner", SOON).unwrap();
     c.wait("✓ nothing is wrong", LONG).unwrap();
     let mode = std::fs::metadata(&tokens).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);

@@ -48,7 +48,7 @@ fn a_process_without_its_flightdeck_is_shown_with_its_evidence_and_ended_after_a
     c.keys("O").unwrap();
     c.wait("end 1 orphan?", SOON).unwrap();
     c.keys("y").unwrap();
-    c.wait(&format!("process {pid} was asked to end, and did"), SOON)
+    c.wait(&format!("process {pid} ended after SIGTERM"), SOON)
         .unwrap();
     c.wait_until(|screen| !screen.contains("orphan ("), SOON)
         .unwrap();

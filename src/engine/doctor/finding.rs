@@ -101,7 +101,7 @@ impl Findings {
     /// Adds a finding about a file with secrets that others can read.
     pub(super) fn open_to_others(&mut self, area: Area, text: impl Into<String>, path: PathBuf) {
         self.warning(area, text);
-        self.remedy(format!("`chmod 600 {}`", path.display()));
+        self.remedy(format!("run `chmod 600 {}`", path.display()));
         self.fix(Mend::MakePrivate { path });
     }
 

@@ -32,23 +32,23 @@ pub(super) fn examine(dir: &Path, found: &mut Findings) {
     found.fine(
         area,
         format!(
-            "flightdeck {}, speaking the language of OpenTofu {LANGUAGE_VERSION}, on {} {}",
+            "flightdeck {}, language of OpenTofu {LANGUAGE_VERSION}, on {} {}",
             env!("CARGO_PKG_VERSION"),
             std::env::consts::OS,
             std::env::consts::ARCH
         ),
     );
     if ProcessIdentity::own().is_none() {
-        found.error(area, "/proc cannot be read: processes cannot be told apart");
-        found.remedy("mount it, `mount -t proc proc /proc`");
+        found.error(area, "cannot read /proc, so processes cannot be identified");
+        found.remedy("mount it with `mount -t proc proc /proc`");
     }
     space(dir, found);
     memory(found);
     temp(&std::env::temp_dir(), found);
     let files = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     if let Some(most) = files.current.filter(|most| *most < FEW_FILES) {
-        found.warning(area, format!("at most {most} files can be open at once"));
-        found.remedy("allow more, `ulimit -n 4096`");
+        found.warning(area, format!("the limit of open files is {most}"));
+        found.remedy("raise the limit with `ulimit -n 4096`");
     }
     for name in ["credentials.tfrc.json", "terraform.rc"] {
         credentials(name, found);
@@ -61,18 +61,18 @@ fn space(dir: &Path, found: &mut Findings) {
     match rustix::fs::statvfs(dir) {
         Ok(disk) => {
             let free = disk.f_bavail.saturating_mul(disk.f_frsize);
-            let text = format!("{} MB are free on the disk of the workspace", free >> 20);
+            let text = format!("{} MB free on the disk of the workspace", free >> 20);
             if free < NO_SPACE {
                 found.error(area, text);
-                found.remedy("free some space: nothing can be kept of a deploy");
+                found.remedy("free disk space: no deploy can be recorded");
             } else if free < LITTLE_SPACE {
                 found.warning(area, text);
-                found.remedy("free some space before the next deploy");
+                found.remedy("free disk space before the next deploy");
             } else {
                 found.fine(area, text);
             }
         }
-        Err(e) => found.warning(area, format!("the disk's space cannot be told: {e}")),
+        Err(e) => found.warning(area, format!("cannot determine the free disk space: {e}")),
     }
     #[expect(
         clippy::cast_possible_truncation,
@@ -83,11 +83,10 @@ fn space(dir: &Path, found: &mut Findings) {
     if let Some((_, name)) = kind.ok().and_then(|k| REMOTE.iter().find(|(n, _)| *n == k)) {
         found.warning(
             area,
-            format!("the workspace is on {name}: a lock on a file is not sure to be seen by other machines"),
+            format!("the workspace is on {name}, where other machines may not see file locks"),
         );
-        found.remedy(
-            "let one machine at a time work in it, or keep the state in a backend with locks",
-        );
+        found
+            .remedy("use it from one machine at a time, or keep the state in a backend with locks");
     }
 }
 
@@ -101,11 +100,11 @@ fn memory(found: &mut Findings) {
         found.warning(
             Area::Machine,
             format!(
-                "{} MB of memory are available; a large plugin takes more",
+                "{} MB of memory available; a large plugin needs more",
                 bytes >> 20
             ),
         );
-        found.remedy("end something, or stage with fewer plugins at a time");
+        found.remedy("end other processes, or stage with fewer plugins at a time");
     }
 }
 
@@ -115,16 +114,16 @@ fn temp(dir: &Path, found: &mut Findings) {
     let shown = dir.display();
     // Creating a file also finds quotas and read-only mounts.
     if let Err(e) = tempfile::tempfile_in(dir) {
-        found.error(area, format!("no file can be made in {shown}: {e}"));
-        found.remedy("set TMPDIR to a directory that can be written to");
+        found.error(area, format!("cannot create a file in {shown}: {e}"));
+        found.remedy("set TMPDIR to a writable directory");
     }
     let length = dir.as_os_str().len() + AFTER_TEMP;
     if length >= SOCKET_NAME {
         found.error(
             area,
-            format!("{shown} is too long: names of sockets in it have {length} bytes, and {} are possible", SOCKET_NAME - 1),
+            format!("the path {shown} is too long: socket paths in it have {length} bytes, the limit is {}", SOCKET_NAME - 1),
         );
-        found.remedy("set TMPDIR to a shorter one, `TMPDIR=/tmp`");
+        found.remedy("set TMPDIR to a shorter path, such as `TMPDIR=/tmp`");
     }
 }
 
@@ -137,7 +136,7 @@ fn credentials(name: &str, found: &mut Findings) {
     if let Ok(meta) = std::fs::metadata(&path)
         && meta.permissions().mode() & 0o077 != 0
     {
-        let text = format!("{} has tokens, and others can read it", path.display());
+        let text = format!("{} has tokens, and other users can read it", path.display());
         found.open_to_others(Area::Machine, text, path);
     }
 }

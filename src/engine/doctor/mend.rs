@@ -15,16 +15,16 @@ const EVERY: Duration = Duration::from_millis(50);
 /// Reasons why a fix failed.
 #[derive(Debug, thiserror::Error)]
 pub enum MendError {
-    #[error("{} could not be changed: {source}", path.display())]
+    #[error("cannot change {}: {source}", path.display())]
     File {
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error("process {0} is gone, or another one has its number")]
+    #[error("process {0} has ended, or another process has its pid")]
     Gone(u32),
-    #[error("process {pid} could not be ended: {source}")]
+    #[error("cannot end process {pid}: {source}")]
     Process { pid: u32, source: rustix::io::Errno },
-    #[error("process {0} does not end")]
+    #[error("process {0} did not end after SIGKILL")]
     Stays(u32),
 }
 
@@ -40,7 +40,7 @@ pub async fn mend(what: &Mend) -> Result<String, MendError> {
                 let mode = meta.permissions().mode() & 0o700;
                 std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
             });
-            done.map(|()| format!("{} is for its owner alone now", path.display()))
+            done.map(|()| format!("{} is now private to its owner", path.display()))
                 .map_err(|source| MendError::File {
                     path: path.clone(),
                     source,
@@ -66,8 +66,8 @@ async fn stop(process: &ProcessIdentity) -> Result<String, MendError> {
     let group = i32::try_from(pid).ok().and_then(Pid::from_raw);
     let group = group.ok_or(MendError::Gone(pid))?;
     for (signal, how) in [
-        (Signal::TERM, "was asked to end, and did"),
-        (Signal::KILL, "was killed"),
+        (Signal::TERM, "ended after SIGTERM"),
+        (Signal::KILL, "was killed with SIGKILL"),
     ] {
         // The whole group, because a plugin may have started other processes.
         kill_process_group(group, signal).map_err(|source| MendError::Process { pid, source })?;

@@ -45,20 +45,20 @@ pub(super) fn examine(
         found.error(area, format!("{address}: {why}"));
         found.remedy(match why {
             _ if untrusted.contains(&**address) => {
-                "look where it comes from, and say yes once with --trust-workspace-plugins"
+                "check its origin, then trust it with --trust-workspace-plugins"
             }
             NotLaunched::NotFound(missing) => missing.remedy(),
-            _ => "`flightdeck init` installs what is missing",
+            _ => "run `flightdeck init` to install missing plugins",
         });
     }
     for (variable, root) in source::missing_plugin_roots(settings) {
         let root = root.display();
         found.warning(
             area,
-            format!("{variable} names {root}, which does not exist: no plugin is found there"),
+            format!("{variable} names {root}, which does not exist"),
         );
         found.remedy(format!(
-            "create the directory, or take it out of {variable}"
+            "create the directory, or remove it from {variable}"
         ));
     }
 }
@@ -82,12 +82,12 @@ pub(super) async fn last_launches(store: &Store, found: &mut Findings) {
         found.warning(
             area,
             format!(
-                "{} did not come up when it was launched last ({}): {}",
+                "the last launch of {} failed ({}): {}",
                 row.id,
                 counted(usize::try_from(tried).unwrap_or(usize::MAX), "attempt"),
                 verdict.text
             ),
         );
-        found.remedy(format!("`flightdeck plugins {}` launches it and shows each attempt; `flightdeck logs {}` what it said", row.id, row.id));
+        found.remedy(format!("run `flightdeck plugins {}` to launch it and show each attempt, or `flightdeck logs {}` to show its output", row.id, row.id));
     }
 }

@@ -26,10 +26,7 @@ pub(super) async fn examine(settings: &Settings, found: &mut Findings) {
         running += rows.iter().map(|row| of_plugin(row, found)).sum::<usize>();
     }
     if running == 0 {
-        found.fine(
-            Area::Processes,
-            "no plugin process is left without its owner",
-        );
+        found.fine(Area::Processes, "no orphaned plugin process");
     }
 }
 
@@ -54,11 +51,13 @@ fn of_plugin(row: &PluginRow, found: &mut Findings) -> usize {
         found.warning(
             Area::Processes,
             format!(
-                "{} still runs as process {pid}, and the flightdeck that launched it is gone: number and start time are those on record, its parent is {parent}",
+                "orphaned plugin: {} still runs as process {pid}, and the flightdeck that launched it has ended. Pid and start time match the recorded launch, the parent is {parent}",
                 row.id
             ),
         );
-        found.remedy(format!("end it and what it has started, `kill -- -{pid}`"));
+        found.remedy(format!(
+            "end it and its child processes with `kill -- -{pid}`"
+        ));
         found.fix(Mend::Stop { process });
     }
     count

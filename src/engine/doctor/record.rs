@@ -19,7 +19,7 @@ pub(super) async fn examine(settings: &Settings, found: &mut Findings) -> Option
     rescued(&path, found);
     // Does not follow a link: a dangling one is not an absent store.
     if std::fs::symlink_metadata(&path).is_err() {
-        found.fine(area, "nothing is on record yet");
+        found.fine(area, "no store yet");
         return None;
     }
     let opened = tokio::task::spawn_blocking(move || Store::open(dir, Access::ReadOnly)).await;
@@ -30,7 +30,7 @@ pub(super) async fn examine(settings: &Settings, found: &mut Findings) -> Option
             return None;
         }
         Err(error) => {
-            found.error(area, format!("the record cannot be opened: {error}"));
+            found.error(area, format!("cannot open the store: {error}"));
             return None;
         }
     };
@@ -38,41 +38,44 @@ pub(super) async fn examine(settings: &Settings, found: &mut Findings) -> Option
     match store.history(0).await {
         Ok(deploys) => found.fine(
             area,
-            format!("{} on record", counted(deploys.len(), "deploy")),
+            format!("{} recorded", counted(deploys.len(), "deploy")),
         ),
         Err(e) => found.error(area, e.to_string()),
     }
     match store.holder().await {
         // The checks may run in the process that has the lock.
         Ok(Some(holder)) if is_own(&holder) => {
-            found.fine(area, "the workspace is this process's own: it has its lock");
+            found.fine(area, "this process has the workspace lock");
         }
         Ok(Some(holder)) => {
             found.warning(
                 area,
                 format!(
-                    "{} on {} (pid {}) works on it: {}",
+                    "the workspace is locked by {} on {} (pid {}): {}",
                     holder.who, holder.host, holder.pid, holder.reason
                 ),
             );
-            found.remedy("wait for it to end; where that machine is gone for good, --force-unlock takes the lock");
+            found.remedy(
+                "wait until it ends; if that machine is permanently gone, use --force-unlock",
+            );
         }
         Ok(None) => {}
         Err(e) => found.error(area, e.to_string()),
     }
     match store.unknown_outcomes().await {
         Ok(unknown) if !unknown.is_empty() => {
+            let have = if unknown.len() == 1 { "has" } else { "have" };
             found.warning(
                 area,
                 format!(
-                    "of {} it is not known what came of it, first {} of deploy #{}",
+                    "{} {have} no recorded outcome; the first is {} in deploy #{}",
                     counted(unknown.len(), "operation"),
                     unknown[0].address,
                     unknown[0].deploy
                 ),
             );
             found.remedy(
-                "`flightdeck stage` reads the objects back; what it cannot find is named there",
+                "run `flightdeck stage`: it reads the objects, and names the commands to import or discard the others",
             );
         }
         Ok(_) => {}
@@ -87,12 +90,12 @@ fn rescued(path: &Path, found: &mut Findings) {
         found.warning(
             Area::Record,
             format!(
-                "{} has the state of a deploy that lost its store, and was not used yet",
+                "unused rescue file {}: it has the state of a deploy that lost its store",
                 rescue.display()
             ),
         );
         found.remedy(format!(
-            "{} puts it in the place of the store; or move it away",
+            "run {} to replace the store with it, or move it away",
             rescue_instructions(path, &rescue)
         ));
     }
@@ -112,7 +115,7 @@ fn private(path: &Path, found: &mut Findings) {
     };
     if meta.permissions().mode() & 0o077 != 0 {
         let text = format!(
-            "others can read {}, which has sensitive values",
+            "other users can read {}, which has sensitive values",
             path.display()
         );
         found.open_to_others(Area::Record, text, path.to_owned());

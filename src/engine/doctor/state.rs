@@ -33,12 +33,12 @@ pub(super) async fn examine(
         Ok(Err(why)) => {
             found.error(
                 area,
-                format!("it is not known where the state lives. {why}"),
+                format!("cannot determine the location of the state: {why}"),
             );
             return BTreeSet::new();
         }
         Err(error) => {
-            found.error(area, format!("the look at it broke off: {error}"));
+            found.error(area, format!("the check of the state failed: {error}"));
             return BTreeSet::new();
         }
     };
@@ -56,7 +56,7 @@ pub(super) async fn examine(
             providers(&file)
         }
         Ok(None) => {
-            found.fine(area, "there is no state yet");
+            found.fine(area, "no state yet");
             BTreeSet::new()
         }
         Err(why) => {
@@ -82,13 +82,11 @@ async fn on_record(state: &StateOfRecord, found: &mut Findings) {
             found.warning(
                 area,
                 format!(
-                    "what a deploy did is on record and not yet in {}",
+                    "the store has changes that are not yet written to {}",
                     state.place()
                 ),
             );
-            found.remedy(
-                "the next command that works on the state brings it there, `flightdeck stage`",
-            );
+            found.remedy("run `flightdeck stage`, which writes them");
         }
         Ok(false) => {}
         Err(why) => found.error(area, why.to_string()),
@@ -103,9 +101,9 @@ enum ContentError {
     /// A task on another thread failed.
     #[error(transparent)]
     Task(#[from] tokio::task::JoinError),
-    #[error("the state cannot be opened: {0}")]
+    #[error("cannot decrypt the state: {0}")]
     Sealed(#[from] EncryptionError),
-    #[error("the state cannot be read: {0}")]
+    #[error("cannot read the state: {0}")]
     Unreadable(#[from] ReadError),
 }
 
@@ -147,11 +145,11 @@ fn told(file: &StateFile, found: &mut Findings) {
         found.warning(
             Area::State,
             format!(
-                "it was written by version {}, and flightdeck speaks the language of {LANGUAGE_VERSION}",
+                "the state was written by version {}, which is newer than the supported language version {LANGUAGE_VERSION}",
                 file.terraform_version
             ),
         );
-        found.remedy("its form is the same; a configuration of that version may not be");
+        found.remedy("check that the configuration needs no newer language version; the state format is the same");
     }
 }
 
@@ -167,19 +165,27 @@ fn locked(dir: &Path, file: &Path, found: &mut Findings) {
         LeftLock::Nobody => {}
         LeftLock::Held(info) => {
             let who = info.map_or_else(
-                || "somebody who does not say who".to_owned(),
+                || "an unknown owner".to_owned(),
                 |info| format!("{} ({}, since {})", info.who, info.operation, info.created),
             );
             found.warning(Area::State, format!("the state is locked by {who}"));
-            found.remedy("the lock goes with the process that has it: wait for it, or end it");
+            found.remedy(
+                "wait until the process that has the lock ends, or end it; the lock ends with it",
+            );
         }
         LeftLock::Gone { info, path } => {
-            let who = info.map_or_else(|| "a holder".to_owned(), |info| info.who);
+            let who = info.map_or_else(|| "a lock owner".to_owned(), |info| info.who);
             found.warning(
                 Area::State,
-                format!("{} names {who}, and nobody has the lock", path.display()),
+                format!(
+                    "stale lock information in {}: it names {who}, but the state is not locked",
+                    path.display()
+                ),
             );
-            found.remedy(format!("it is in nobody's way; `rm {}`", path.display()));
+            found.remedy(format!(
+                "remove it with `rm {}`; it blocks nothing",
+                path.display()
+            ));
             found.fix(Mend::Remove { path });
         }
     }
@@ -190,12 +196,12 @@ fn private(path: &Path, place: &Whereabouts, found: &mut Findings) {
     let open = std::fs::metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o007 != 0);
     if open && !place.encryption.encrypts() {
         let text = format!(
-            "everybody on this machine can read {}, which may have secrets",
+            "every user on this machine can read {}, which may have secrets",
             path.display()
         );
         found.open_to_others(Area::State, text, path.to_owned());
         found.remedy(format!(
-            "`chmod 600 {}`, or an encryption block",
+            "run `chmod 600 {}`, or add an encryption block",
             path.display()
         ));
     }

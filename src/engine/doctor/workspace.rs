@@ -14,12 +14,12 @@ pub(super) fn examine(settings: &Settings, found: &mut Findings) -> Option<Arc<M
     let dir = &settings.workspace;
     // Work in the directory needs all three permissions.
     if let Err(e) = access(dir, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK) {
-        found.error(area, format!("{} cannot be worked in: {e}", dir.display()));
-        found.remedy("work as its owner, or have its owner give you the permission");
+        found.error(area, format!("no full access to {}: {e}", dir.display()));
+        found.remedy("run as its owner, or ask the owner for read, write and execute permission");
     }
     if !is_config_dir(dir) {
         found.warning(area, format!("{} has no configuration", dir.display()));
-        found.remedy("go to the directory that has .tf files, or name it with -C");
+        found.remedy("change to the directory with .tf files, or pass it with -C");
         return None;
     }
     // Partial loading, because variables need no values here.
@@ -34,14 +34,17 @@ pub(super) fn examine(settings: &Settings, found: &mut Findings) -> Option<Arc<M
             found.fine(
                 area,
                 format!(
-                    "the configuration can be read: {} with {}{named}",
+                    "the configuration is readable: {} with {}{named}",
                     counted(modules.len(), "module"),
                     counted(resources, "resource block"),
                 ),
             );
             if !warnings.is_empty() {
-                found.warning(area, counted(warnings.len(), "warning") + " about it");
-                found.remedy("`flightdeck validate` shows them");
+                found.warning(
+                    area,
+                    counted(warnings.len(), "warning") + " in the configuration",
+                );
+                found.remedy("run `flightdeck validate` to show them");
             }
             Some(loaded.root)
         }
@@ -52,11 +55,11 @@ pub(super) fn examine(settings: &Settings, found: &mut Findings) -> Option<Arc<M
             found.error(
                 area,
                 format!(
-                    "the configuration cannot be used: {}, the first is {first:?}",
+                    "the configuration is invalid: {}, the first is {first:?}",
                     counted(errors, "error")
                 ),
             );
-            found.remedy("`flightdeck validate` shows each with its place; modules that are missing come with `flightdeck init`");
+            found.remedy("run `flightdeck validate` to show each with its location, and `flightdeck init` to install missing modules");
             None
         }
     }

@@ -24,7 +24,7 @@ impl Engine {
         let served = served.map_err(EngineError::because)?;
         let others = match served.address.ip().is_loopback() {
             true => "",
-            false => ", to whoever reaches this address",
+            false => ", to every client that can reach this address",
         };
         let text = format!(
             "metrics are served at http://{}/metrics{others}",

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, thiserror::Error)]
 enum RenameError {
     #[error(
-        "cannot change {address}: it has an unknown outcome ({outcome}); run `flightdeck stage` to see how to settle it"
+        "cannot change {address}: it has an unknown outcome ({outcome}); run `flightdeck stage` to see how to resolve it"
     )]
     Unknown { address: String, outcome: String },
     #[error("invalid provider address {0:?}; use NAMESPACE/NAME or HOST/NAMESPACE/NAME")]

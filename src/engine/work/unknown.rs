@@ -192,7 +192,7 @@ pub(in crate::engine) fn warning(unknown: &UnknownOutcome) -> Diagnostic {
             .object_id()
             .map_or_else(|| "ID".to_owned(), |id| quoted(&id));
         format!(
-            "{begun}: the object may or may not exist. A deploy does not create it again before this is settled. Look \
+            "{begun}: the object may or may not exist. A deploy does not create it again before this is resolved. Look \
              for the object in the target system. If it exists, run `flightdeck state import {name} {id}` to import \
              it{}; if not, run `flightdeck state forget {name}` to discard the record.",
             if id == "ID" {
@@ -211,13 +211,13 @@ pub(in crate::engine) fn warning(unknown: &UnknownOutcome) -> Diagnostic {
         };
         let next = if unknown.is_destroy_provisioner() {
             format!(
-                "The next destroy of the object runs it again, which settles it. If it has already done its work, run \
+                "The next destroy of the object runs it again, which resolves it. If it has already done its work, run \
                  `flightdeck state untaint {name}`: the next destroy then skips it."
             )
         } else {
             format!(
                 "An object whose provisioners did not all run is tainted: the next deploy replaces it and runs them \
-                 again, which settles it. To keep the object as it is, run `flightdeck state untaint {name}`; to \
+                 again, which resolves it. To keep the object as it is, run `flightdeck state untaint {name}`; to \
                  remove it from the state, run `flightdeck state forget {name}`."
             )
         };
@@ -249,7 +249,7 @@ fn beside(unknown: &UnknownOutcome, deed: &Deed) -> String {
         .map_or_else(String::new, |id| format!(" (id {id})"));
     let name = quoted(&beside_name(&unknown.address, unknown.id));
     let again = match deed.is_creation() {
-        true => " A deploy does not repeat the operation before this is settled.",
+        true => " A deploy does not repeat the operation before this is resolved.",
         false => "",
     };
     if deed.is_of_link() {

@@ -12,17 +12,14 @@ pub(super) type ToRecord = Option<(Record, Option<String>)>;
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Disagreement {
     #[error(
-        "The backend {kind:?}, for which this directory was initialized, is not in the configuration any more{}",
+        "The configuration no longer has the backend {kind:?}, for which this directory was initialized.{}",
         TO_BRING
     )]
     Gone { kind: String },
-    #[error(
-        "The type of the backend was changed from {from:?} to {to:?}{}",
-        TO_BRING
-    )]
+    #[error("The backend type changed from {from:?} to {to:?}.{}", TO_BRING)]
     OtherKind { from: String, to: String },
     #[error(
-        "The block of the backend was changed since this directory was initialized{}",
+        "The backend block changed since this directory was initialized.{}",
         TO_BRING
     )]
     OtherBlock,
@@ -31,30 +28,30 @@ pub enum Disagreement {
     Record(Box<HomeError>),
     /// The backend metadata names no usable backend.
     #[error(
-        "{0} So says the record of this directory's backend; `flightdeck init -reconfigure` writes it anew."
+        "The backend metadata of this directory is invalid: {0} Run `flightdeck init -reconfigure` to replace it."
     )]
     Recorded(#[source] SettingsError),
     /// A new backend lacks arguments or cannot be opened.
     #[error(
-        "This directory was not initialized for the backend {kind:?} yet, and {source}; say what is missing with `flightdeck init -backend-config=…`."
+        "This directory is not initialized for the backend {kind:?}: {source}. Pass missing arguments with `flightdeck init -backend-config=…`."
     )]
     Unopened {
         kind: String,
         source: Box<HomeError>,
     },
     #[error(
-        "This directory was not initialized for the backend {kind:?} yet, and its state has no place."
+        "This directory is not initialized for the backend {kind:?}, and its local state has no location."
     )]
     NoPlace { kind: String },
     /// `file` has a state with objects.
     #[error(
-        "This directory was not initialized for the backend {kind:?} yet, and there is a state with objects in {}; `flightdeck init -migrate-state` brings it there.", file.display()
+        "This directory is not initialized for the backend {kind:?}, and the local state {} has objects. Run `flightdeck init -migrate-state` to migrate it.", file.display()
     )]
     LeftBehind { kind: String, file: PathBuf },
 }
 
 /// Remedy for a changed backend.
-const TO_BRING: &str = ", and the state may have to be brought there. `flightdeck init -migrate-state` brings it, `flightdeck init -reconfigure` goes on with what is there.";
+const TO_BRING: &str = " Run `flightdeck init -migrate-state` to migrate the state, or `flightdeck init -reconfigure` to use the state at the new location as it is.";
 
 /// Reconciles block and metadata by OpenTofu's rules: an unchanged block means the recorded
 /// arguments, which may include `-backend-config` values.
@@ -112,7 +109,7 @@ fn first(
     }
     let record = Record::of(&said, said.hash());
     let told = format!(
-        "this directory is initialized for the backend {kind:?} now, as its block says; the record of that is .terraform/terraform.tfstate"
+        "initialized this directory for the backend {kind:?}; the backend metadata is in .terraform/terraform.tfstate"
     );
     Ok((Some(said), Some((record, Some(told)))))
 }

@@ -20,9 +20,9 @@ pub(super) fn state(encrypted: &[Encrypted], diags: &mut Diagnostics) -> Encrypt
             Ok(method) => methods.push(method),
             Err(why) if at == 0 => {
                 let detail = format!(
-                    "The state is to be encrypted {why}, which flightdeck cannot do; pbkdf2 and aes_gcm it can. It would be kept as plain text, and so nothing is done."
+                    "The configuration requires state encryption {why}, which flightdeck does not support. Use pbkdf2 and aes_gcm. Nothing was done, because the state would be stored as plain text."
                 );
-                let error = Diagnostic::error("Encryption is not supported yet", detail);
+                let error = Diagnostic::error("Encryption is not supported", detail);
                 diags.push(error.at(state.span));
             }
             Err(_) => {}

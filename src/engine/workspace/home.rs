@@ -28,7 +28,7 @@ const DATA_DIR: &str = ".terraform";
 /// Error for an invalid workspace name.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error(
-    "{from} names the workspace {name:?}; a name has letters, digits and -_.~$&+:=@, and is not made of dots alone"
+    "invalid workspace name {name:?} in {from}: use letters, digits and -_.~$&+:=@, and not only dots"
 )]
 pub struct WorkspaceNameError {
     name: String,
@@ -123,7 +123,7 @@ pub fn with_files(dir: &Path, place: Place, files: &StateFiles) -> Place {
         Place::Refused(why) => return Place::Refused(why),
         Place::Named(_) | Place::In(..) => {
             return Place::Refused(
-                "the configuration says that the state lives in a backend, and -state and -state-out name files; leave them out, or work on a file that `flightdeck state pull` wrote with the `state` commands"
+                "-state and -state-out cannot be used, because the configuration has a backend; omit them, or use the `state` commands on a file from `flightdeck state pull`"
                     .to_owned(),
             );
         }
@@ -138,7 +138,7 @@ pub fn with_files(dir: &Path, place: Place, files: &StateFiles) -> Place {
         Some(path) if path == Path::new("-") => FileBackup::Nowhere,
         Some(backup) if is_same(backup, &path) || is_same(backup, &read) => {
             return Place::Refused(format!(
-                "{} is the file of the state itself; name another file for -backup",
+                "{} is the state file itself; pass another file with -backup",
                 backup.display()
             ));
         }

@@ -60,7 +60,7 @@ pub enum InitError {
     /// There are states to migrate and there is no confirmation: ask, and call again with
     /// `force_copy`.
     #[error(
-        "there is a state in {from}, and the backend is {to} now; -migrate-state with -force-copy brings it there, -reconfigure leaves it"
+        "{from} has a state, but the backend is now {to}; use -migrate-state with -force-copy to migrate the state, or -reconfigure to leave it"
     )]
     Ask { from: String, to: String },
 }
@@ -141,7 +141,7 @@ pub async fn init_backend(
             to.open(dir, true)?;
             Record::write(Some(&record), &data)?;
             done.told
-                .push(format!("the backend {:?} is recorded", to.kind()));
+                .push(format!("configured the backend {:?}", to.kind()));
         }
         // Metadata without a backend replaces earlier metadata only.
         None if recorded.is_some() => Record::write(None, &data)?,
@@ -152,7 +152,7 @@ pub async fn init_backend(
 
 fn changed(from: &str, to: &str) -> InitError {
     InitError::Refused(format!(
-        "the backend configuration changed, from {from} to {to}: -migrate-state brings the states there, -reconfigure goes on with what is there"
+        "the backend configuration changed from {from} to {to}; use -migrate-state to migrate the states, or -reconfigure to use the states at the new location as they are"
     ))
 }
 
@@ -193,7 +193,7 @@ fn said(dir: &Path, named: &str, options: &InitBackend) -> Result<Said, InitErro
             });
         }
         return Err(InitError::Refused(
-            "-backend-config is given, and the configuration has no backend block; write one, `backend \"s3\" {}`".to_owned(),
+            "-backend-config requires a backend block, and the configuration has none; add one, such as `backend \"s3\" {}`".to_owned(),
         ));
     };
     let mut merged = written.clone();
@@ -304,7 +304,7 @@ impl Moving<'_> {
             let old = home::placed(self.from.clone(), name);
             let encryption = self.encryption.clone().ok_or_else(|| {
                 InitError::Refused(
-                    "the state is to be encrypted in a way that flightdeck does not know, and would be brought as plain text; nothing was brought".to_owned(),
+                    "cannot migrate the state: its encryption method is not supported, and the copy would be plain text".to_owned(),
                 )
             })?;
             let mut state = StateOfRecord::of(self.dir, &store, old, encryption);
@@ -333,7 +333,7 @@ impl Moving<'_> {
             format!("the state of the workspace {name}")
         };
         Ok(format!(
-            "{what} was brought from {} to {}",
+            "migrated {what} from {} to {}",
             from.place(),
             to.place()
         ))

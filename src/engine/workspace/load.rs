@@ -164,12 +164,8 @@ fn unencrypted(encrypted: &[Encrypted]) -> Diagnostics {
     // Methods for remote states only read and do not matter here.
     let kept = |one: &&Encrypted| matches!(&*one.what, "state" | "plan");
     if let Some(one) = encrypted.iter().filter(really).find(kept) {
-        let detail = "The state is encrypted where it lives. What flightdeck has on record itself, in .flightdeck/, is not: stages and a copy of the state are there as plain text, in a file that its owner alone can read.";
-        diags.warning(
-            one.span,
-            "The record of flightdeck is not encrypted",
-            detail,
-        );
+        let detail = "The state is encrypted in its backend, but the store in .flightdeck/ is not: it contains stages and a copy of the state as plain text, in a file that only its owner can read.";
+        diags.warning(one.span, "The store is not encrypted", detail);
     }
     diags
 }

@@ -66,10 +66,10 @@ pub async fn create(
     request: &StageRequest,
     locking: &Locking,
 ) -> Result<(), InitError> {
-    home::checked(name, "what was given").map_err(|e| InitError::Refused(e.to_string()))?;
+    home::checked(name, "the arguments").map_err(|e| InitError::Refused(e.to_string()))?;
     if exists(dir, name, request).await? {
         return Err(InitError::Refused(format!(
-            "there is a workspace {name:?} already"
+            "workspace {name:?} already exists"
         )));
     }
     let backend = backend(dir, request, locking.is_on).await?;
@@ -113,7 +113,7 @@ pub async fn delete(
     let text = backend.home(name)?.read().await?;
     if !force && has_objects(&text) {
         return refuse(format!(
-            "the workspace {name:?} has objects; destroy them first. With -force they stay in the world, and nobody knows of them any more"
+            "the workspace {name:?} has objects; destroy them first, or use -force to leave them unmanaged"
         ));
     }
     let mut waits = locking.waits();
@@ -161,11 +161,10 @@ fn has_objects(text: &[u8]) -> bool {
 /// # Errors
 /// The name is invalid, or the selection cannot be written.
 pub fn select(dir: &Path, name: &str) -> Result<(), InitError> {
-    home::checked(name, "what was given").map_err(|e| InitError::Refused(e.to_string()))?;
+    home::checked(name, "the arguments").map_err(|e| InitError::Refused(e.to_string()))?;
     let file = home::data(dir).join("environment");
-    file.replace(name.as_bytes(), 0o644).map_err(|e| {
-        InitError::Refused(format!("{} cannot be written: {e}", file.path().display()))
-    })
+    file.replace(name.as_bytes(), 0o644)
+        .map_err(|e| InitError::Refused(format!("cannot write {}: {e}", file.path().display())))
 }
 
 /// Checks that a selection has an effect: `TF_WORKSPACE` takes precedence.
@@ -176,7 +175,7 @@ pub fn selectable() -> Result<(), InitError> {
     match std::env::var_os("TF_WORKSPACE").filter(|name| !name.is_empty()) {
         None => Ok(()),
         Some(name) => Err(InitError::Refused(format!(
-            "TF_WORKSPACE says {:?}, and goes before what is selected; unset it first",
+            "TF_WORKSPACE is {:?} and overrides the selected workspace; unset it first",
             name.to_string_lossy()
         ))),
     }
@@ -225,8 +224,8 @@ mod tests {
         assert!(dir.join("terraform.tfstate.d/dev").is_dir());
         for (name, word) in [
             ("dev", "already"),
-            ("..", "dots alone"),
-            ("a/b", "a name has"),
+            ("..", "not only dots"),
+            ("a/b", "invalid workspace name"),
         ] {
             let said = words(create(dir, name, &all(), &Locking::default()).await);
             assert!(said.contains(word), "{name}: {said}");

@@ -69,7 +69,7 @@ fn not_accepted() -> Vec<Case> {
         lab("ephemeral resource of no type", "does not support ephemeral resource \"lab_token\"")
             .main("\nephemeral \"lab_token\" \"t\" {\n}\n")
             .at("main.tf", 2, 11),
-        case("encryption with a key from a cloud", "with a key of the key provider \"aws_kms\", which flightdeck cannot do")
+        case("encryption with a key from a cloud", "with a key of the key provider \"aws_kms\", which flightdeck does not support")
             .main("terraform {\n  encryption {\n    key_provider \"aws_kms\" \"k\" {\n      kms_key_id = \"x\"\n      key_spec   = \"AES_256\"\n    }\n    method \"aes_gcm\" \"m\" {\n      keys = key_provider.aws_kms.k\n    }\n    state {\n      method = method.aes_gcm.m\n    }\n  }\n}\n")
             .at("main.tf", 10, 5),
         case("another edition", "language edition \"tofu2099\" is not supported")

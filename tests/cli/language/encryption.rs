@@ -365,7 +365,7 @@ fn what_is_to_be_encrypted_is_valid_and_what_is_not_is_said() {
         let said = run.diagnostics();
         let of_the_record = said
             .iter()
-            .find(|d| d["summary"] == "The record of flightdeck is not encrypted")
+            .find(|d| d["summary"] == "The store is not encrypted")
             .unwrap_or_else(|| panic!("{text}: {run:#?}"));
         assert_eq!(of_the_record["severity"], "warning");
         assert_eq!(
