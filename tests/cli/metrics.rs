@@ -182,10 +182,10 @@ fn an_address_that_is_taken_or_none_and_a_command_that_measures_nothing_are_refu
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
     let run = w.run(&["stage", "--metrics", &taken]).expect(1);
-    let words = format!("metrics cannot be served at {taken}: ");
+    let words = format!("cannot serve metrics at {taken}: ");
     assert!(run.stderr.contains(&words), "{run:#?}");
     assert!(
-        run.stderr.contains("name another address with --metrics"),
+        run.stderr.contains("pass another address with --metrics"),
         "{run:#?}"
     );
     let run = w.run(&["stage", "--metrics", "localhost"]).expect(1);

@@ -280,7 +280,7 @@ fn error_in_an_unreadable_answer_is_reported() {
         let seen = world.deploy().expect(5);
         assert_eq!(seen.operation("fake_thing.x")["state"], "unknown");
         assert_eq!(world.instances(), before, "{seen:#?}");
-        let words = ["cannot be read", "the answer has an error"];
+        let words = ["cannot decode the answer", "the answer has an error"];
         says(&seen.diagnostics().join("\n"), &words);
     }
 }

@@ -46,7 +46,7 @@ const APPLIES: &[Row] = &[
         state: "unknown",
         class: "plugin_crashed",
         words: &[
-            "test.local/fakes/panics-in-apply died during ApplyResourceChange",
+            "test.local/fakes/panics-in-apply crashed during ApplyResourceChange",
             "exit code 2",
             PANIC,
             LOOK,
@@ -60,7 +60,7 @@ const APPLIES: &[Row] = &[
         state: "unknown",
         class: "plugin_crashed",
         words: &[
-            "died during ApplyResourceChange",
+            "crashed during ApplyResourceChange",
             "exit code 3: enough of it",
             LOOK,
         ],
@@ -73,7 +73,7 @@ const APPLIES: &[Row] = &[
         state: "unknown",
         class: "plugin_crashed",
         words: &[
-            "died during ApplyResourceChange",
+            "crashed during ApplyResourceChange",
             "killed by SIGSEGV (11)",
             LOOK,
         ],
@@ -85,7 +85,7 @@ const APPLIES: &[Row] = &[
         state: "unknown",
         class: "plugin_crashed",
         words: &[
-            "died during ApplyResourceChange",
+            "crashed during ApplyResourceChange",
             "exit code 2",
             PANIC,
             LOOK,
@@ -120,8 +120,8 @@ const APPLIES: &[Row] = &[
         fake: "apply-nonsense",
         state: "unknown",
         words: &[
-            "answered ApplyResourceChange with something that cannot be read",
-            "this is an error of the plugin",
+            "cannot decode the answer of ",
+            "this is a bug in the plugin",
             LOOK,
         ],
         ..ROW
@@ -130,8 +130,8 @@ const APPLIES: &[Row] = &[
         fake: "apply-other-type",
         state: "unknown",
         words: &[
-            "cannot be read: an object is required",
-            "this is an error of the plugin",
+            "ApplyResourceChange: an object is required",
+            "this is a bug in the plugin",
             LOOK,
         ],
         ..ROW
@@ -140,9 +140,9 @@ const APPLIES: &[Row] = &[
         fake: "apply-not-text",
         state: "unknown",
         words: &[
-            "cannot be read",
+            "cannot decode the answer of ",
             "not UTF-8",
-            "this is an error of the plugin",
+            "this is a bug in the plugin",
             LOOK,
         ],
         ..ROW
@@ -151,10 +151,10 @@ const APPLIES: &[Row] = &[
         fake: "apply-value-not-text",
         state: "unknown",
         words: &[
-            "cannot be read",
+            "cannot decode the answer of ",
             "note",
             "the text is not valid UTF-8",
-            "this is an error of the plugin",
+            "this is a bug in the plugin",
             LOOK,
         ],
         ..ROW

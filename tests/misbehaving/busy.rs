@@ -105,7 +105,7 @@ fn attempts_come_to_an_end_and_the_failure_says_how_many_there_were() {
     let words = operation["failure"].to_string();
     says(
         &words,
-        &["the service is being restarted; so it did at each of 3 attempts"],
+        &["the service is being restarted; all 3 attempts failed"],
     );
     assert_eq!(
         seen.operation("lab_bucket.good")["state"],

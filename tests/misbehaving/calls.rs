@@ -55,7 +55,7 @@ const STAGES: &[(&str, &[&str])] = &[
     (
         "panics-in-configure",
         &[
-            "test.local/fakes/panics-in-configure died during ConfigureProvider",
+            "test.local/fakes/panics-in-configure crashed during ConfigureProvider",
             "exit code 2",
             PANIC,
         ],
@@ -63,7 +63,7 @@ const STAGES: &[(&str, &[&str])] = &[
     (
         "panics-in-plan",
         &[
-            "test.local/fakes/panics-in-plan died during PlanResourceChange",
+            "test.local/fakes/panics-in-plan crashed during PlanResourceChange",
             "exit code 2",
             PANIC,
         ],
@@ -78,15 +78,15 @@ const STAGES: &[(&str, &[&str])] = &[
     (
         "plan-nonsense",
         &[
-            "answered PlanResourceChange with something that cannot be read",
-            "this is an error of the plugin",
+            "cannot decode the answer of ",
+            "this is a bug in the plugin",
         ],
     ),
     (
         "plan-empty-path",
         &[
-            "answered PlanResourceChange with something that cannot be read",
-            "this is an error of the plugin",
+            "cannot decode the answer of ",
+            "this is a bug in the plugin",
         ],
     ),
     (

@@ -130,7 +130,7 @@ fn a_plugin_that_hangs_and_heeds_nothing_is_ended_by_the_second_signal() {
     );
     says(
         operation["failure"]["summary"].as_str().unwrap(),
-        &["was stopped while ApplyResourceChange ran"],
+        &["was stopped during ApplyResourceChange"],
     );
     assert_eq!(bench.left(), Vec::<String>::new());
 }
@@ -223,7 +223,7 @@ fn a_plugin_that_is_replaced_while_it_runs_is_not_launched_as_another() {
     says(
         &failures.concat(),
         &[
-            "died during ApplyResourceChange",
+            "crashed during ApplyResourceChange",
             "was replaced while it was in use",
             "stage again",
         ],

@@ -215,7 +215,7 @@ async fn age_and_memory_are_limits_too_and_each_is_named() {
                 memory: Some(1 << 20),
                 ..RenewSettings::default()
             },
-            "MiB of memory, and 1 MiB is the limit",
+            "MiB of memory, the limit is 1 MiB",
         ),
     ];
     for (limits, words) in table {

@@ -130,7 +130,7 @@ async fn what_cannot_be_had_or_is_not_known_is_refused_in_words() {
         .expect("rejected");
     assert_eq!(
         error.to_string(),
-        "hashicorp/nope cannot be had: no mirror has it"
+        "hashicorp/nope is not available: no mirror has it"
     );
     let spec = SpawnSpec {
         executable: "/nonexistent/terraform-provider-x".into(),
@@ -152,7 +152,7 @@ async fn what_cannot_be_had_or_is_not_known_is_refused_in_words() {
     assert!(
         error
             .to_string()
-            .starts_with("example.com/a/x cannot be used: "),
+            .starts_with("example.com/a/x is incompatible: "),
         "{error}"
     );
     let error = bench
@@ -190,7 +190,7 @@ async fn killing_leaves_an_unknown_outcome_and_stopping_is_asked_of_running_ones
     let error = hung.expect_err("killed");
     assert_eq!(
         error.to_string(),
-        "bundled/lab was stopped while ApplyResourceChange ran"
+        "bundled/lab was stopped during ApplyResourceChange"
     );
     assert!(error.may_have_acted() && error.class() == FailureClass::Cancelled);
     assert_eq!(bench.pids(), Vec::<u32>::new());
@@ -284,7 +284,7 @@ async fn a_reattached_process_serves_one_configuration_and_says_so() {
         .expect("refused");
     assert_eq!(
         error.to_string(),
-        "hashicorp/debugged cannot be shared: it is reattached, and one process cannot serve two configurations: leave out the aliases"
+        "hashicorp/debugged cannot be shared: a reattached process cannot serve two configurations; remove the provider aliases"
     );
     bench.pool.shutdown().await;
 }

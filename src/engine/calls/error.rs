@@ -11,7 +11,7 @@ use std::time::Duration;
 pub enum ProviderError {
     /// The process crashed during the call. All calls interrupted by one crash have the same
     /// incident.
-    #[error("{plugin} died during {method} (incident {incident}): {text}")]
+    #[error("{plugin} crashed during {method} (incident {incident}): {text}")]
     Crashed {
         plugin: PluginId,
         method: Method,
@@ -20,7 +20,7 @@ pub enum ProviderError {
     },
     /// The process was stopped, restarted or killed by an order during the call. The outcome of the
     /// call is unknown.
-    #[error("{plugin} was stopped while {method} ran")]
+    #[error("{plugin} was stopped during {method}")]
     Ended { plugin: PluginId, method: Method },
     /// The connection failed without a recorded crash.
     #[error("{plugin} cannot be reached for {method}: {why}")]
@@ -30,14 +30,14 @@ pub enum ProviderError {
         why: String,
     },
     /// No answer before the deadline. The outcome of the call is unknown.
-    #[error("{plugin} did not answer {method} within {}; raise the deadline of this method, or look at the plugin's log", seconds(*after))]
+    #[error("{plugin} did not answer {method} within {}; raise the deadline of this method, or check the plugin's log", seconds(*after))]
     Deadline {
         plugin: PluginId,
         method: Method,
         after: Duration,
     },
     /// No slot: all were held, and none was released for this long. Nothing was sent.
-    #[error("{method} was not sent: all slots of {plugin} are held and none became free within {}{by}; end what holds them, or raise FLIGHTDECK_WAIT_S", seconds(*after))]
+    #[error("{method} was not sent: all slots of {plugin} are held and none became free within {}{by}; end the calls that hold them, or raise FLIGHTDECK_WAIT_S", seconds(*after))]
     NoTurn {
         plugin: PluginId,
         method: Method,
@@ -54,7 +54,7 @@ pub enum ProviderError {
     },
     /// The answer violates the protocol or the provider's own schema.
     #[error(
-        "{plugin} answered {method} with something that cannot be read: {what}; this is an error of the plugin"
+        "cannot decode the answer of {plugin} to {method}: {what}; this is a bug in the plugin"
     )]
     Undecodable {
         plugin: PluginId,
@@ -62,7 +62,7 @@ pub enum ProviderError {
         what: String,
     },
     /// A value cannot be encoded for this provider.
-    #[error("a value for {method} of {plugin} cannot be encoded: {what}")]
+    #[error("cannot encode a value for {method} of {plugin}: {what}")]
     Unencodable {
         plugin: PluginId,
         method: Method,
@@ -78,7 +78,7 @@ pub enum ProviderError {
         message: String,
     },
     /// The plugin does not implement the method.
-    #[error("{plugin} does not support {method}; a newer version of the plugin may")]
+    #[error("{plugin} does not support {method}; a newer version may support it")]
     Unsupported { plugin: PluginId, method: Method },
     /// The provider's schema has no such resource type, data source or function.
     #[error("{plugin} has no {kind} {name:?}")]
@@ -182,7 +182,7 @@ impl ProviderError {
     #[must_use]
     pub fn tried(mut self, attempts: u32) -> Self {
         if let (Self::Refused { message, .. }, 2..) = (&mut self, attempts) {
-            message.push_str(&format!("; so it did at each of {attempts} attempts"));
+            message.push_str(&format!("; all {attempts} attempts failed"));
         }
         self
     }

@@ -32,9 +32,9 @@ impl From<&StateObject> for Held {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Unwritten {
     /// The operation `asks` for more than `most` things.
-    #[error("{asks} has asked for {most} things beside its own object already, which is the most")]
+    #[error("{asks} has reached the limit of {most} side effects")]
     TooMany { asks: String, most: usize },
-    #[error("it cannot be written down, and so is not done: {0}")]
+    #[error("not executed, because its intent cannot be recorded: {0}")]
     Store(#[from] StoreError),
 }
 

@@ -87,16 +87,16 @@ fn times<const N: usize>(all: &mut Registry, name: &str, help: &str) -> Duration
 
 /// Longer help texts.
 mod help {
-    pub(super) const LAUNCHED: &str = "Launches that succeeded, from their beginning to ready";
-    pub(super) const LEFT_OUT: &str = "Lines that were not passed on, for there were too many";
-    pub(super) const AGAIN: &str = "Calls that failed for a moment and are made again";
+    pub(super) const LAUNCHED: &str = "Duration of successful launches, until the plugin is ready";
+    pub(super) const LEFT_OUT: &str = "Log lines dropped because there were too many";
+    pub(super) const AGAIN: &str = "Calls retried after a transient failure";
     pub(super) const TOOK: &str =
-        "Calls, from when they are sent; without those that were given up";
-    pub(super) const REPLACED: &str = "Processes in whose place another one has come";
-    pub(super) const WAITED: &str = "How long calls waited for a slot before they were sent";
-    pub(super) const SLOTS: &str = "Slots of a plugin's process, once it was called";
+        "Duration of calls from sending to the answer, without cancelled calls";
+    pub(super) const REPLACED: &str = "Processes replaced by another process";
+    pub(super) const WAITED: &str = "Time that calls waited for a slot before they were sent";
+    pub(super) const SLOTS: &str = "Slots of a plugin process, after its first call";
     pub(super) const ENDED: &str = "Operations of deploys that ended, by action and outcome";
-    pub(super) const LASTED: &str = "Operations that were begun, from their beginning to their end";
+    pub(super) const LASTED: &str = "Duration of started operations";
 }
 
 impl Measures {
@@ -110,9 +110,9 @@ impl Measures {
         Arc::new(Self {
             launches: count(all, "launches", "Launch attempts that ended, by verdict"),
             launched: times(all, "launch_duration", help::LAUNCHED),
-            crashes: count(all, "plugin_crashes", "Plugins that died in use"),
+            crashes: count(all, "plugin_crashes", "Crashes of plugins in use"),
             replaced: count(all, "plugin_replacements", help::REPLACED),
-            lines: count(all, "plugin_log_lines", "Lines that plugins printed"),
+            lines: count(all, "plugin_log_lines", "Log lines printed by plugins"),
             left_out: count(all, "plugin_log_lines_left_out", help::LEFT_OUT),
             calls: count(all, "calls", "Calls to plugins that ended, by outcome"),
             again: count(all, "call_retries", help::AGAIN),

@@ -30,12 +30,11 @@ const PAUSE: Duration = Duration::from_millis(100);
 const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 const PLAIN: &str = "text/plain; charset=utf-8";
-const MISDIRECTED: &str =
-    "metrics are served for the address of this machine, by number or as localhost\n";
+const MISDIRECTED: &str = "the Host header must be an IP address of this server or localhost\n";
 
 /// Error of a server that cannot be started.
 #[derive(Debug, thiserror::Error)]
-#[error("metrics cannot be served at {address}: {source}; name another address with --metrics")]
+#[error("cannot serve metrics at {address}: {source}; pass another address with --metrics")]
 pub struct MetricsError {
     pub address: SocketAddr,
     pub source: std::io::Error,
@@ -87,14 +86,14 @@ async fn answer_all(listener: TcpListener, measures: Arc<Measures>, bus: Bus, ta
                 let one = answer_one(stream, measures.clone(), bus.clone());
                 tasks.spawn(async move {
                     if tokio::time::timeout(EACH, one).await.is_err() {
-                        tracing::debug!("whoever asked for metrics was too slow");
+                        tracing::debug!("metrics request timed out");
                     }
                     // Moved into the task, so that the slot is held until the answer is sent.
                     drop(place);
                 });
             }
             Err(error) => {
-                tracing::debug!(%error, "a connection for metrics was not taken");
+                tracing::debug!(%error, "failed to accept a metrics connection");
                 tokio::time::sleep(PAUSE).await;
             }
         }
@@ -125,7 +124,7 @@ async fn answer_one(stream: TcpStream, measures: Arc<Measures>, bus: Bus) {
         .serve_connection(TokioIo::new(stream), answer)
         .await;
     if let Err(error) = served {
-        tracing::debug!(%error, "whoever asked for metrics did not hear the answer");
+        tracing::debug!(%error, "failed to answer a metrics request");
     }
 }
 
@@ -165,9 +164,9 @@ fn answer(
         (&Method::GET | &Method::HEAD, "/metrics") => match text() {
             Ok(text) => said(StatusCode::OK, TEXT, text),
             Err(error) => {
-                tracing::warn!(%error, "the metrics could not be written");
+                tracing::warn!(%error, "failed to render metrics");
                 let status = StatusCode::INTERNAL_SERVER_ERROR;
-                plain(status, "the metrics could not be written\n")
+                plain(status, "failed to render metrics\n")
             }
         },
         (&Method::GET | &Method::HEAD, _) => {
@@ -175,7 +174,7 @@ fn answer(
         }
         _ => {
             let status = StatusCode::METHOD_NOT_ALLOWED;
-            let mut answer = plain(status, "this can be read and nothing else\n");
+            let mut answer = plain(status, "only GET and HEAD are supported\n");
             let methods = http::HeaderValue::from_static("GET, HEAD");
             answer.headers_mut().insert(ALLOW, methods);
             answer

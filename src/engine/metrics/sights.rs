@@ -31,23 +31,23 @@ pub(super) struct Sights {
 impl Sights {
     pub(super) fn new(registry: &mut Registry) -> Self {
         let version = [("version", env!("CARGO_PKG_VERSION"))];
-        registry.register("build", "The flightdeck that is asked", Info::new(version));
+        registry.register("build", "Version of this flightdeck", Info::new(version));
         let mut gauges = Gauging(registry);
         let sights = Self {
-            states: gauges.family("plugin_state", "1 for the state that a plugin is in"),
-            leaving: gauges.family("plugin_processes_draining", "Processes that were replaced and still have calls"),
-            resident: gauges.family("plugin_resident_memory_bytes", "Memory of a plugin's process"),
+            states: gauges.family("plugin_state", "1 for the current state of a plugin"),
+            leaving: gauges.family("plugin_processes_draining", "Replaced processes that still have calls"),
+            resident: gauges.family("plugin_resident_memory_bytes", "Resident memory of a plugin process"),
             cpu: Family::default(),
-            running: gauges.family("calls_running", "Calls that were sent and are not answered"),
+            running: gauges.family("calls_running", "Calls sent and not yet answered"),
             waiting: gauges.family("calls_waiting", "Calls that wait for a slot of their plugin"),
-            held: gauges.family("pool_slots_held", "Slots of a plugin's process that a call holds"),
+            held: gauges.family("pool_slots_held", "Slots of a plugin process held by calls"),
             changes: gauges.family("staged_changes", "Changes of the newest stage, by action"),
-            drift: gauges.family("drifted_objects", "Objects that the newest stage found to be otherwise than the state has them"),
-            unknown: gauges.one("unknown_outcomes", "What was begun and has no end on record"),
+            drift: gauges.family("drifted_objects", "Objects with drift in the newest stage"),
+            unknown: gauges.one("unknown_outcomes", "Operations and side effects without a recorded outcome"),
             operations: gauges.family("operations_open", "Operations of the running deploy that have not ended"),
-            missed: gauges.one("events_missed", "Events that a reader was too slow for and was given a whole picture instead, since the start"),
+            missed: gauges.one("events_missed", "Events skipped by slow readers, which received a snapshot instead, since the start"),
         };
-        let help = "Cores that a plugin's process uses";
+        let help = "CPU cores used by a plugin process";
         registry.register("plugin_cpu_cores", help, sights.cpu.clone());
         sights
     }

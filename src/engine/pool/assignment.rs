@@ -79,7 +79,7 @@ impl Pool {
             let start = match &entry.start {
                 Some(start @ Start::Spawn(_)) => start.clone(),
                 Some(Start::Attach(_)) => {
-                    let why = "it is reattached, and one process cannot serve two configurations: leave out the aliases".to_owned();
+                    let why = "a reattached process cannot serve two configurations; remove the provider aliases".to_owned();
                     return Err(ProviderError::Blocked {
                         plugin: first,
                         state: "cannot be shared".to_owned(),
@@ -173,7 +173,7 @@ fn serving(found: &PluginFound, key: &str) -> PluginFound {
 
 pub(super) fn unknown(address: &str) -> ProviderError {
     let why =
-        "the provider is used and was not looked for; this is an error of flightdeck".to_owned();
+        "the provider is used, but was never searched for; this is a bug in flightdeck".to_owned();
     ProviderError::Blocked {
         plugin: PluginId(address.into()),
         state: "is not known".to_owned(),

@@ -117,7 +117,7 @@ impl Pool {
                 Err(error) => {
                     // A plugin that fails to start would otherwise be launched in a loop.
                     lock(&leader.crew).not_before = Some(Instant::now() + REST);
-                    let text = format!("no further process serves beside it for now: {error}");
+                    let text = format!("cannot start another process for now: {error}");
                     return leader.plugin.note(LogLevel::Warn, text);
                 }
             };
@@ -180,7 +180,7 @@ fn beside(entry: &Address, index: usize, leader: &Process) -> PluginFound {
     let served = entry.assigned.iter().find(|(_, at)| **at == index);
     let what = match served {
         Some((key, _)) if leader.dialect.configuration() == Configuration::OfProcess => key.clone(),
-        _ => "the same".to_owned(),
+        _ => "the same configuration".to_owned(),
     };
     PluginFound {
         why: format!(

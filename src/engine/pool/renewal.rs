@@ -127,11 +127,15 @@ impl Process {
 
     fn in_the_way(&self, due: &Due, programs: &Programs) -> Option<String> {
         if due.file.is_some() && programs.are_pinned() {
-            return Some("what is staged or deployed with it has ended".to_owned());
+            return Some("the running stage or deploy has ended".to_owned());
         }
         let open = self.lives()?.open.load(Ordering::SeqCst);
-        let things = if open == 1 { "is" } else { "are" };
-        (open > 0).then(|| format!("the {open} that {things} open in it are closed"))
+        let things = if open == 1 {
+            "resource is"
+        } else {
+            "resources are"
+        };
+        (open > 0).then(|| format!("{open} open ephemeral {things} closed"))
     }
 
     fn say(&self, renewing: &mut Renewing, what: Option<Renewal>) {
@@ -172,7 +176,7 @@ impl Process {
         renewing.not_before = Some(Instant::now() + pause);
         renewing.failed = due.file;
         let text = format!(
-            "the process that was to take the place of the one that serves did not come up, and that goes on; another is tried in {}: {failed}",
+            "the replacement process did not start, and the current process keeps serving; next attempt in {}: {failed}",
             in_words(pause)
         );
         self.plugin.note(LogLevel::Warn, text);
@@ -252,15 +256,13 @@ fn worn(process: &Process, launched: &Launched, limits: &RenewSettings) -> Optio
     }
     let calls = launched.calls.load(Ordering::Relaxed);
     if let Some(limit) = limits.calls.filter(|limit| calls >= *limit) {
-        return Some(format!(
-            "it has had {calls} calls, and {limit} is the limit"
-        ));
+        return Some(format!("it has served {calls} calls, the limit is {limit}"));
     }
     let pid = launched.connection.pid?;
     let taken = process.plugin.usage(pid)?.rss_bytes;
     let limit = limits.memory.filter(|limit| taken > *limit)?;
     Some(format!(
-        "it takes {} of memory, and {} is the limit",
+        "it uses {} of memory, the limit is {}",
         mebibytes(taken),
         mebibytes(limit)
     ))

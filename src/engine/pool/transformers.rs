@@ -52,7 +52,7 @@ impl Pool {
         match self.shared.settings.dialects.of(&found).transformers() {
             Some(life) => plugins.add(id, found, Start::Spawn(spec), life),
             None => {
-                let why = "its dialect has no transformers".to_owned();
+                let why = "its dialect does not support transformers".to_owned();
                 plugins.add_rejected(id, found, why)
             }
         }

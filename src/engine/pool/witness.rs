@@ -21,13 +21,13 @@ pub(super) fn blocked(error: PluginError, plugin: PluginId) -> ProviderError {
         PluginError::GaveUp { attempts, why, .. } => {
             of(&format!("was given up after {attempts} launches"), why)
         }
-        PluginError::Incompatible { why, .. } => of("cannot be used", why),
-        PluginError::Rejected { why, .. } => of("cannot be had", why),
-        PluginError::Disabled { .. } => of("is disabled", "enable it to use it".to_owned()),
-        PluginError::Stopped { .. } => of("was stopped", "start it to use it".to_owned()),
+        PluginError::Incompatible { why, .. } => of("is incompatible", why),
+        PluginError::Rejected { why, .. } => of("is not available", why),
+        PluginError::Disabled { .. } => of("is disabled", "enable it first".to_owned()),
+        PluginError::Stopped { .. } => of("was stopped", "start it first".to_owned()),
         PluginError::Gone { .. } => of(
-            "is gone",
-            "flightdeck is ending, or another version has taken its place".to_owned(),
+            "has ended",
+            "flightdeck is shutting down, or another version has replaced it".to_owned(),
         ),
     }
 }

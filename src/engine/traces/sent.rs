@@ -33,7 +33,7 @@ const AT_THE_END: Duration = Duration::from_secs(5);
 
 /// Error of traces that cannot be exported.
 #[derive(Debug, thiserror::Error)]
-#[error("traces cannot be sent to {to}: {why}")]
+#[error("cannot send traces to {to}: {why}")]
 pub struct TracesError {
     to: String,
     why: String,
@@ -133,7 +133,9 @@ impl Traces {
             .load(Ordering::Relaxed)
             .saturating_sub(taken.load(Ordering::Relaxed));
         if left > 0 {
-            told.failed(&format!("it was too slow, and {left} spans were left out"));
+            told.failed(&format!(
+                "the collector was too slow, {left} spans were dropped"
+            ));
         }
     }
 }
@@ -155,7 +157,7 @@ impl Told {
     fn failed(&self, why: &str) {
         // A collector that stays down would otherwise cause a notice per batch.
         if !self.failed.swap(true, Ordering::Relaxed) {
-            let text = format!("traces do not arrive at {}: {why}", self.to);
+            let text = format!("failed to send traces to {}: {why}", self.to);
             self.bus.emit(EventKind::Notice { text });
         }
     }
@@ -212,7 +214,7 @@ impl HttpClient for Over {
             }
             Ok(answer) => self
                 .told
-                .failed(&format!("it answered {}", answer.status())),
+                .failed(&format!("the collector answered {}", answer.status())),
             Err(error) => self.told.failed(&causes::told(&**error)),
         }
         answer

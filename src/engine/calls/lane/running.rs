@@ -231,7 +231,7 @@ impl Drop for Running {
         if !self.reported {
             self.report(
                 CallOutcome::Cancelled,
-                Some("its caller is gone".to_owned()),
+                Some("the caller no longer waits for the answer".to_owned()),
                 None,
             );
         }

@@ -80,7 +80,7 @@ impl Standing {
 impl Drop for Standing {
     fn drop(&mut self) {
         if !self.ended {
-            let gone = "the plugin does not wait for the answer any more";
+            let gone = "the plugin no longer waits for the answer";
             self.end(CallOutcome::Cancelled, Some(gone.to_owned()));
         }
     }

@@ -48,7 +48,7 @@ impl Ticket {
         let (outcome, error) = match self.stood.take() {
             Some(text) => (CallOutcome::Deadline, text),
             None => {
-                let text = "cancelled while it waited for its turn";
+                let text = "cancelled while waiting for a slot";
                 (CallOutcome::Cancelled, text.to_owned())
             }
         };

@@ -67,9 +67,7 @@ async fn a_call_is_made_again_until_it_is_answered_or_there_were_enough_attempts
         .expect("the last one")
         .expect_err("busy");
     assert!(
-        error
-            .to_string()
-            .contains("not now; so it did at each of 3 attempts"),
+        error.to_string().contains("not now; all 3 attempts failed"),
         "{error}"
     );
     assert_eq!(*lock(&told), [Some((2, 3)), Some((3, 3)), None]);

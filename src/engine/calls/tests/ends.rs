@@ -43,7 +43,7 @@ async fn deadlines_count_from_the_start_of_the_call_and_can_be_set() {
     for error in [first, second].map(|r| r.expect_err("too late")) {
         assert_eq!(
             error.to_string(),
-            "hashicorp/aws did not answer ReadResource within 50 ms; raise the deadline of this method, or look at the plugin's log"
+            "hashicorp/aws did not answer ReadResource within 50 ms; raise the deadline of this method, or check the plugin's log"
         );
         assert!(error.may_have_acted());
         assert_eq!(error.class(), FailureClass::Deadline);
@@ -138,7 +138,7 @@ async fn who_waits_in_a_line_that_stands_gives_up_and_in_one_that_moves_does_not
     assert_eq!(error.class(), FailureClass::Deadline);
     assert_eq!(
         error.to_string(),
-        "PlanResourceChange was not sent: all slots of hashicorp/aws are held and none became free within 3600 s (held longest: c (ApplyResourceChange), for 3600.0 s); end what holds them, or raise FLIGHTDECK_WAIT_S"
+        "PlanResourceChange was not sent: all slots of hashicorp/aws are held and none became free within 3600 s (held longest: c (ApplyResourceChange), for 3600.0 s); end the calls that hold them, or raise FLIGHTDECK_WAIT_S"
     );
     assert_eq!(bench.heard(), ["4 Deadline"]);
     assert!(!task3.is_finished(), "it keeps its slot");
