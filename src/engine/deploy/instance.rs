@@ -100,6 +100,7 @@ pub async fn apply(provider: &dyn Provider, asked: Applying<'_>, ctx: &CallConte
         private: asked.private.clone(),
         planned_identity: asked.identity.clone(),
     };
+    // A replacement sends two calls, so the action of a call is not that of its change.
     let action = match (asked.prior.is_null(), asked.planned.is_null()) {
         (_, true) => Action::Destroy,
         (true, _) => Action::Create,
@@ -187,7 +188,7 @@ fn faults(asked: &Applying<'_>, new: &Value, legacy: bool, who: &str) -> Vec<Pro
             "the result still contains unknown values after the apply",
         ));
     }
-    // Unknown values are reported above; the comparison goes on without them.
+    // Unknown values are reported above; the comparison treats them as null.
     let new = new.clone().unknown_as_null();
     match (asked.planned.is_null(), new.is_null()) {
         (true, true) => {}
@@ -215,9 +216,9 @@ fn faults(asked: &Applying<'_>, new: &Value, legacy: bool, who: &str) -> Vec<Pro
     faults
 }
 
-fn broken(who: &str, what: &str) -> ProviderDiagnostic {
+fn broken(who: &str, fault: &str) -> ProviderDiagnostic {
     ProviderDiagnostic::error(
         "Provider produced inconsistent result after apply",
-        format!("{who}: {what}. This is a bug in the provider; report it there."),
+        format!("{who}: {fault}. This is a bug in the provider; report it there."),
     )
 }

@@ -139,6 +139,8 @@ impl Doing<'_> {
     ) -> Result<(), Fault> {
         self.follow(ObjectPhase::Begun);
         let done = match (what, connection) {
+            // Invalid connection values fail here, after the intent, so that
+            // `on_failure = continue` can ignore them.
             (_, Some(Err(Unread::Faulty(diags) | Unread::Wrong(diags)))) => Err(Fault {
                 diags,
                 class: None,

@@ -108,6 +108,7 @@ impl DeployRecord {
             level: crate::engine::words::LogLevel::Info,
             stream: crate::engine::words::LogStream::Engine,
             module: None,
+            // Redacted here, because events are stored.
             text: self
                 .secrets()
                 .hide(&crate::engine::visible::uncoloured(text))

@@ -67,6 +67,7 @@ impl Waits {
             let before = line.named.len();
             line.named.retain(|named| *named != operation);
             line.rest.retain(|other| *other != operation);
+            // Replaced only together, because each change emits an event for every waiter.
             if line.named.len() < before && line.named.is_empty() && !line.rest.is_empty() {
                 line.name_more();
                 told.push(at);

@@ -38,6 +38,7 @@ pub(super) fn examine(dir: &Path, found: &mut Findings) {
             std::env::consts::ARCH
         ),
     );
+    // Lock owners and orphaned plugins are recognized by their start times in /proc.
     if ProcessIdentity::own().is_none() {
         found.error(area, "cannot read /proc, so processes cannot be identified");
         found.remedy("mount it with `mount -t proc proc /proc`");
@@ -60,6 +61,7 @@ fn space(dir: &Path, found: &mut Findings) {
     let area = Area::Machine;
     match rustix::fs::statvfs(dir) {
         Ok(disk) => {
+            // `f_bavail` excludes the blocks that are reserved for root.
             let free = disk.f_bavail.saturating_mul(disk.f_frsize);
             let text = format!("{} MB free on the disk of the workspace", free >> 20);
             if free < NO_SPACE {
@@ -92,6 +94,7 @@ fn space(dir: &Path, found: &mut Findings) {
 
 fn memory(found: &mut Findings) {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    // Unlike free memory, available memory includes caches that the kernel can drop.
     let available = text.lines().find_map(|line| {
         let rest = line.strip_prefix("MemAvailable:")?;
         rest.trim().strip_suffix(" kB")?.parse::<u64>().ok()

@@ -28,6 +28,7 @@ pub(super) fn examine(
         }
     }
     for (record, start) in &sought.records {
+        // The others are reported as missing, below.
         if start.is_ok() {
             let version = record.version.as_deref().unwrap_or("without a version");
             found.fine(

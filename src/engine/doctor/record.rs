@@ -101,7 +101,7 @@ fn rescued(path: &Path, found: &mut Findings) {
     }
 }
 
-/// Is the lock owner this process?
+/// Returns true if this process is the lock owner.
 fn is_own(holder: &LockHolder) -> bool {
     let own = this_process("");
     let who = |h: &LockHolder| (h.pid, h.start_time, h.boot_id.clone(), h.host.clone());

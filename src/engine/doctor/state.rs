@@ -22,6 +22,7 @@ pub(super) async fn examine(
 ) -> BTreeSet<String> {
     let area = Area::State;
     let (dir, named) = (settings.workspace.clone(), settings.named.clone());
+    // Parsing a large configuration takes time.
     let located = tokio::task::spawn_blocking(move || {
         home::of(&dir, &named, &StageRequest::default()).map_err(|lost| {
             let first = lost.diags.iter().find(|d| d.is_error());

@@ -87,6 +87,7 @@ pub(super) fn said_of_home(settings: &Settings, bus: &Bus) -> home::Whereabouts 
                 backend,
                 ..Absent::default()
             };
+            // The console then offers to initialize the backend.
             bus.emit(EventKind::Absent(lacks));
             unsaid.place = Place::Refused(why);
         }

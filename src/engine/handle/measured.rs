@@ -30,6 +30,7 @@ impl Engine {
             "metrics are served at http://{}/metrics{others}",
             served.address
         );
+        // Kept, because the server stops when it is dropped.
         *lock(&self.shared.served) = Some(served);
         bus.emit(EventKind::Notice { text });
         Ok(())

@@ -178,13 +178,13 @@ impl Pool {
 /// Returns the plugin's description for a mate.
 fn beside(entry: &Address, index: usize, leader: &Process) -> PluginFound {
     let served = entry.assigned.iter().find(|(_, at)| **at == index);
-    let what = match served {
+    let shared = match served {
         Some((key, _)) if leader.dialect.configuration() == Configuration::OfProcess => key.clone(),
         _ => "the same configuration".to_owned(),
     };
     PluginFound {
         why: format!(
-            "{}; this process serves {what} beside {}",
+            "{}; this process serves {shared} beside {}",
             entry.found.why,
             leader.id()
         ),

@@ -119,10 +119,10 @@ impl Work {
             operations: operations.clone(),
         }));
         if !stage.edits.is_empty() {
+            // From here on the copy is ahead of the backend until it is written there.
             store.edit_state(stage.edits.clone()).await?;
             state = Arc::new(store.state().await?);
         }
-        // From here on the copy is ahead of the backend until it is written there.
         self.settle_by_reading(stage, &state).await?;
         let earlier = Earlier {
             unknown: store.unknown_outcomes().await?,
@@ -152,6 +152,7 @@ impl Work {
             stops,
             &state.objects,
         );
+        // Cancelled after the walk, which ends the two writers beside it.
         let done = CancellationToken::new();
         let (went, kept_home, ()) = tokio::join!(
             async {
@@ -284,6 +285,7 @@ impl Work {
         });
         // Every rung includes the first one.
         switches.stop.cancel();
+        // The slow part of a rung runs in a task, so that the next rung is possible at once.
         let work = self.clone();
         match rung {
             CancelRung::StopStarting => {}

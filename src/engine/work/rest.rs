@@ -93,6 +93,8 @@ fn rest(
         target,
         // Exclusions of that stage do not concern unfinished operations.
         exclude: Vec::new(),
+        // With the new object in place, only the deposed one is left, and every stage plans its
+        // destroy.
         replace: left
             .iter()
             .filter(|o| wanted.contains(&o.address) && !has_new_object(o))
@@ -120,7 +122,7 @@ fn replaced(then: &StageRequest, stage: &StageRecord) -> Result<BTreeSet<String>
     Ok(then.replace.iter().cloned().chain(triggered).collect())
 }
 
-/// Is only the destruction of the old object left of a replacement?
+/// Returns true if only the destroy of the old object is left of a replacement.
 fn has_new_object(operation: &Operation) -> bool {
     operation.action == Action::ReplaceCreateFirst && operation.half_done
 }

@@ -146,7 +146,7 @@ impl Work {
     }
 }
 
-/// May this action make the plugin create objects through other plugins?
+/// Returns true if the action may make the plugin create objects through other plugins.
 fn asks_again(action: Action) -> bool {
     use Action::{Create, Replace, ReplaceCreateFirst, Update};
     matches!(action, Create | Update | Replace | ReplaceCreateFirst)
@@ -204,7 +204,7 @@ pub(in crate::engine) fn warning(unknown: &UnknownOutcome) -> Diagnostic {
     } else if unknown.is_provisioner() {
         let elsewhere = "the connection was lost before the command ended: the command may have continued on the remote host, and may still run";
         let here = matches!(&unknown.step, OperationStep::Provisioner { kind, .. } if kind == "local-exec");
-        let what = if here {
+        let ended = if here {
             "the command ended with flightdeck"
         } else {
             elsewhere
@@ -221,11 +221,11 @@ pub(in crate::engine) fn warning(unknown: &UnknownOutcome) -> Diagnostic {
                  remove it from the state, run `flightdeck state forget {name}`."
             )
         };
-        format!("{begun}: {what}. Its effects until then remain. {next}")
+        format!("{begun}: {ended}. Its effects until then remain. {next}")
     } else {
         format!(
             "{begun}: it may or may not have taken effect. The next stage reads the object, and the deploy of that \
-             stage settles it. To remove the object from the state instead, run `flightdeck state forget {name}`."
+             stage resolves it. To remove the object from the state instead, run `flightdeck state forget {name}`."
         )
     };
     Diagnostic {
@@ -282,12 +282,12 @@ pub(super) fn quoted(word: &str) -> String {
 fn link(begun: &str, name: &str) -> String {
     format!(
         "{begun}: the link may exist, completely or in part, or not at all. A deploy does not create it again before \
-         this is settled. Run `flightdeck state forget {name}` to discard the record; the next deploy then creates the \
+         this is resolved. Run `flightdeck state forget {name}` to discard the record; the next deploy then creates the \
          link, and its plugin finds existing parts."
     )
 }
 
-/// Is it a link between two resources? Links cannot be imported.
+/// Returns true for a link between two resources. Links cannot be imported.
 fn is_link(address: &str) -> bool {
     let parsed = address.parse::<AbsInstance>();
     parsed.is_ok_and(|address| *address.resource.kind == *LINK)

@@ -130,6 +130,7 @@ impl Work {
 
     pub(super) fn begin(&self) -> Switches {
         let switches = self.fresh();
+        // Until the command ends, launches use the executables that exist now.
         *lock(&self.pinned) = Some(self.pool.pin());
         *lock(&self.switches) = Some(switches.clone());
         switches

@@ -114,7 +114,7 @@ fn first(
     Ok((Some(said), Some((record, Some(told)))))
 }
 
-/// Has the text a state with content? True if it cannot be read.
+/// Returns true if the text is a state with content, or cannot be read.
 pub(super) fn is_used(text: &[u8]) -> bool {
     match statefile::StateFile::read(text) {
         Ok(None) => false,

@@ -307,6 +307,7 @@ pub(super) fn settings(backend: &Backend, diags: &mut Diagnostics) -> Option<Set
     let mut settings = Settings::new(&backend.kind)
         .map_err(|error| refuse(error, backend.span))
         .ok()?;
+    // Reports every invalid argument, not only the first.
     for (name, (value, span)) in &backend.arguments {
         if let Err(error) = settings.set(name, value) {
             refuse(error, *span);
@@ -315,8 +316,8 @@ pub(super) fn settings(backend: &Backend, diags: &mut Diagnostics) -> Option<Set
     Some(settings)
 }
 
-/// May a configuration file have a block about the state? A quick search that saves parsing a large
-/// configuration twice.
+/// Returns true if a configuration file may have a block about the state. A quick search that saves
+/// parsing a large configuration twice.
 fn may_say(dir: &Path) -> bool {
     let Ok(entries) = std::fs::read_dir(dir) else {
         return false;

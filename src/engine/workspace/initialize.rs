@@ -251,6 +251,7 @@ impl Moving<'_> {
     /// Migrates the states of all workspaces.
     async fn bring(&self, named: &str, yes: bool) -> Result<Vec<String>, InitError> {
         let (old, new) = (self.open(self.from)?, self.open(self.to)?);
+        // The default workspace has an empty name, and backends do not list it.
         let mut names = vec![String::new()];
         names.extend(old.workspaces().await?);
         let mut todo = Vec::new();
@@ -279,6 +280,7 @@ impl Moving<'_> {
         }
         let mut told = Vec::new();
         for (name, _, on_record) in todo {
+            // A held lock is awaited as long as `-lock-timeout` allows.
             let mut waits = self.locking.waits();
             loop {
                 let brought = self.bring_one(&name, on_record).await;
@@ -327,13 +329,13 @@ impl Moving<'_> {
         {
             emptied(self.dir, &file)?;
         }
-        let what = if name.is_empty() {
+        let subject = if name.is_empty() {
             "the state".to_owned()
         } else {
             format!("the state of the workspace {name}")
         };
         Ok(format!(
-            "migrated {what} from {} to {}",
+            "migrated {subject} from {} to {}",
             from.place(),
             to.place()
         ))

@@ -101,7 +101,7 @@ fn in_order(
     module.resources.values().filter_map(one).collect()
 }
 
-/// Does a resource depend on another, directly or through others of its module?
+/// Returns true if a resource depends on another, directly or through others of its module.
 fn depends_on(
     module: &Module,
     schemas: &HashMap<Arc<str>, Arc<ProviderSchema>>,

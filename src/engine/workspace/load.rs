@@ -105,6 +105,7 @@ pub fn load(
                 name.clone(),
                 (
                     v.value.clone(),
+                    // The place of a default is not a place where a value was given.
                     v.span.filter(|_| v.origin != config::Origin::Default),
                 ),
             )
@@ -194,7 +195,7 @@ pub fn snapshot(sources: &SourceMap, request: &StageRequest) -> Vec<(String, Str
     out
 }
 
-/// Has this file values of variables?
+/// Returns true if the file has values of variables.
 fn has_variables(name: &str, request: &StageRequest) -> bool {
     let named = |flag: &VariableFlag| match flag {
         VariableFlag::File(path) => path.display().to_string() == name,
@@ -257,6 +258,7 @@ pub fn pin(root: &Module, found: &HashMap<Arc<str>, Arc<str>>) -> Arc<Module> {
             .or_else(|| module.resources.values().next().map(|r| r.span));
         let entry = module
             .required_providers
+            // A provider that the module does not declare gets an implied entry.
             .entry(name)
             .or_insert_with(|| RequiredProvider {
                 source: actual.clone(),

@@ -23,6 +23,7 @@ async fn backend(
 ) -> Result<Arc<dyn Backend>, InitError> {
     // All workspaces of a directory share its backend.
     let found = home::of(dir, "", request).map_err(InitError::Configuration)?;
+    // A new backend is recorded at its first use.
     if let Some((record, _)) = found.record {
         Record::write(Some(&record), &home::data(dir))?;
     }
@@ -48,7 +49,7 @@ pub async fn list(dir: &Path, request: &StageRequest) -> Result<Vec<String>, Ini
     Ok(names)
 }
 
-/// Does a workspace exist?
+/// Returns true if a workspace exists.
 ///
 /// # Errors
 /// See [`list`].

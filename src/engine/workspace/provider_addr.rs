@@ -144,8 +144,8 @@ pub fn block_of<'a>(root: &'a Module, key: &ConfigKey) -> Option<&'a ProviderCon
         .find(|p| address_of(module, &p.name) == key.address && p.alias == key.alias)
 }
 
-/// Does the configuration have the block of a key, with its instance? The root has an implicit
-/// empty block for each provider.
+/// Returns true if the configuration has the block of a key, with its instance. The root has an
+/// implicit empty block for each provider.
 pub fn is_there(root: &Module, key: &ConfigKey) -> bool {
     match block_of(root, key) {
         Some(block) => match (&block.instances, &key.instance) {

@@ -71,12 +71,12 @@ fn invalid(traversal: &Traversal, detail: String) -> Diagnostic {
 /// The reference is malformed. Its target may still be missing.
 pub fn parse(t: &Traversal) -> Result<Ref, Diagnostic> {
     let first = t.steps.first();
-    let one = |what: &str| {
+    let one = |kind: &str| {
         attr(first).ok_or_else(|| {
             invalid(
                 t,
                 format!(
-                    "The {:?} object must be followed by a dot and the name of {what}.",
+                    "The {:?} object must be followed by a dot and the name of {kind}.",
                     &*t.root
                 ),
             )

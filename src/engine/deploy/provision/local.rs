@@ -11,6 +11,7 @@ pub(super) async fn run(what: &LocalExec, doing: &Doing<'_>) -> Result<(), Fault
     } else {
         format!("{:?}", what.command)
     };
+    // OpenTofu's default interpreter on Unix.
     let interpreter = if what.interpreter.is_empty() {
         vec!["/bin/sh".to_owned(), "-c".to_owned()]
     } else {

@@ -185,6 +185,7 @@ async fn contents(
         }
     }
     for (name, script) in &mut all {
+        // OpenTofu reads two bytes to look for a shebang, and fails on shorter scripts too.
         if script.len() < 2 {
             return Err(ScriptError::Empty(name.clone()));
         }

@@ -122,6 +122,7 @@ impl Ledger for Account {
         // The intent must be durable before the other plugin is called.
         if let Err(error) = self.recorder.store.intend(intent).await {
             let why = Unwritten::from(error);
+            // The call is not sent, so the request has failed and its outcome is not unknown.
             self.told(place, DeedEnd::Failed(why.to_string())).await;
             return Err(why);
         }
@@ -159,6 +160,7 @@ impl Ledger for Account {
     }
 
     fn objects(&self, provider: &str, kind: &str) -> Vec<Held> {
+        // A provider reference in the state may also have a module prefix and an alias.
         let of_it = format!("provider[\"{provider}\"]");
         let objects = lock(&self.objects);
         let mut all: Vec<Held> = objects

@@ -69,6 +69,7 @@ impl DeployRecord {
         {
             self.keep_changed().await;
         }
+        // `done` may have interrupted the wait for the next interval.
         self.keep_changed().await;
     }
 
@@ -176,6 +177,7 @@ impl DeployRecord {
             o.step = Reached::At(doing);
             o.waits_for.clear();
             o.attempt = o.attempt.max(1);
+            // The second half of a replacement keeps the start time of the first.
             o.began.get_or_insert_with(now_ms);
         });
     }
@@ -205,6 +207,7 @@ impl DeployRecord {
             (o.state, o.step) = match half {
                 Some(missing) => (OperationState::HalfReplaced, missing),
                 None => {
+                    // It was reported as started before its call could be sent.
                     o.began = None;
                     (OperationState::NotAttempted, Reached::NotAttempted)
                 }
@@ -236,6 +239,7 @@ impl DeployRecord {
 
     /// Marks all unfinished operations as not attempted.
     pub fn rest_not_attempted(&self) {
+        // Collected first, because `change` locks the operations too.
         let rest: Vec<String> = {
             let operations = lock(&self.operations);
             let unfinished = |o: &&Operation| {

@@ -120,6 +120,8 @@ impl DeployRecord {
             step: step.clone(),
             at: now_ms(),
             ok,
+            // After a failure the next destroy runs all provisioners again; after a cancellation it
+            // skips those that succeeded.
             starts_over: !ok
                 && !self.stopping.is_cancelled()
                 && (*step == OperationStep::Destroy || step.is_provisioner()),

@@ -175,6 +175,7 @@ impl Deploying {
                 .value(&change.address, schema)
                 .unwrap_or_else(|| Value::null(schema.implied_type().clone())),
             private: Bytes::from(object.private.clone()),
+            // A tainted object would be replaced, not updated.
             tainted: false,
             identity: change.before.identity.clone(),
         })
@@ -196,6 +197,7 @@ impl Deploying {
             config,
             prior,
             ignore: &ignore(&resource.lifecycle.ignore_changes),
+            // The approved change already decides on a replacement and its order.
             force: None,
             create_first: false,
         };

@@ -40,6 +40,7 @@ impl Deploying {
 
     /// Deposes the current object, so that its address is free for the new one.
     pub(super) async fn depose(&self, i: usize, change: &Change) -> Result<(), Box<Trouble>> {
+        // OpenTofu's format of deposed keys: eight hexadecimal digits.
         let key: String = uuid::Uuid::new_v4()
             .simple()
             .to_string()

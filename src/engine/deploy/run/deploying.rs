@@ -195,6 +195,7 @@ impl Deploying {
     /// Returns the operations that may start now.
     fn starts(&self) -> Starts {
         match () {
+            // Without the store no operation can be recorded, so urgent ones do not start either.
             () if self.stops.all.is_cancelled() || self.store_failed.load(Ordering::Relaxed) => {
                 Starts::None
             }

@@ -51,6 +51,7 @@ impl Deploying {
         self.begun(change, turn.as_ref(), begins);
         match self.destroy_object(i, change, turn, begins).await {
             Ok(()) => {
+                // After the first half of a plain replacement, the operation continues.
                 let done = second || matches!(change.action(), Action::Destroy | Action::Forget);
                 self.recorder
                     .ended(&id, done.then_some(OperationState::Done));
@@ -308,6 +309,7 @@ impl Deploying {
         let object = lock(&self.state).get(&change.address).map(object_digest);
         let address = change.address.to_string();
         let mut earlier = self.recorder.destroy_progress(&address);
+        // A `removed` block may be declared in an ancestor of the object's module.
         let within = ModuleInstance(change.address.module.0[..module.path.0.len()].to_vec());
         for (place, provisioner) in provisioners {
             let scope = ModuleScope {

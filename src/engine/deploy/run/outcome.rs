@@ -92,6 +92,7 @@ impl Deploying {
                 let tainted = applied.tainted || !provisioners.is_empty();
                 vec![self.put(subject, value, &applied, tainted)?]
             }
+            // Without a new object, the deposed one is the current object again.
             None => self.restored(i, change).into_iter().collect(),
         };
         self.recorder

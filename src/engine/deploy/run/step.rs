@@ -40,6 +40,7 @@ impl Deploying {
             let mut needs = Vec::new();
             for need in steps.graph.needs(step) {
                 match places[need] {
+                    // An operation is not displayed as waiting for its own first half.
                     Some(place) if places[step] != Some(place) => needs.push(need),
                     _ => needs.extend_from_slice(&before[need]),
                 }

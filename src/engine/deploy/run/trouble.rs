@@ -221,6 +221,7 @@ impl Deploying {
 
     /// Handles a failed write before a call: the call is not sent and nothing more starts.
     pub(super) fn store_trouble(&self, error: StoreError) -> Box<Trouble> {
+        // Reported once, because every operation that is about to start fails in the same way.
         if !self.store_failed.swap(true, Ordering::Relaxed) {
             self.walk.cells.beside(
                 AT_THE_END,
@@ -232,6 +233,7 @@ impl Deploying {
 
     /// Handles a failed write after a call: the outcome is unknown.
     pub(super) fn outcome_trouble(&self, error: StoreError) -> Box<Trouble> {
+        // Nothing more starts: the next intent could not be recorded either.
         self.store_failed.store(true, Ordering::Relaxed);
         Trouble::unsettled("Failed to record the outcome", error.to_string())
     }
@@ -248,6 +250,7 @@ impl Deploying {
             .map(|p| p.info().plugin.clone());
         let Some(failure) = trouble.failure(change, plugin.as_ref(), self.stops.all.is_cancelled())
         else {
+            // No call was sent, so there is no failure to record.
             self.recorder.not_begun(&id);
             return;
         };

@@ -161,7 +161,7 @@ impl Turns {
             None => line.free += 1,
             Some((step, grant)) => {
                 drop(line);
-                // The same here.
+                // Released before for the same reason.
                 drop(grant.send(self.turn(step, false)));
             }
         }
