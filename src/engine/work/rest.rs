@@ -263,7 +263,7 @@ mod tests {
             rest(now(), 4, &record(asked()), &done)
                 .unwrap_err()
                 .to_string()
-                .contains("nothing is left")
+                .contains("no unfinished changes")
         );
         let failed = [operation("x_y.a", OperationState::Failed)];
         let secret = record(StageRequest {
