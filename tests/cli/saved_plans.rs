@@ -325,7 +325,7 @@ fn a_saved_plan_travels_with_the_state_that_it_was_made_on_and_not_without_it() 
     let without = elsewhere(&w);
     let run = without.run(&["apply", "p"]).expect(1);
     assert!(
-        run.stderr.contains("there is none in terraform.tfstate"),
+        run.stderr.contains("terraform.tfstate has no state now"),
         "{run:?}"
     );
     let along = elsewhere(&w);
