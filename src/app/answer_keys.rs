@@ -13,11 +13,11 @@ pub fn trust(plugins: &[WorkspacePlugin]) -> Popup {
     let mut body = vec![
         line(
             Role::Plain,
-            "They came with the files of this workspace, as a clone brings them, and would run with all that you may do.",
+            "These plugins are files of this workspace, for example from a cloned repository. They run with all your permissions.",
         ),
         line(
             Role::Dim,
-            "A yes is remembered for these very files. No leaves them; whatever needs them asks again.",
+            "Your trust is stored for exactly these files. Esc declines; flightdeck asks again when a plugin is needed.",
         ),
     ];
     for plugin in plugins {
@@ -26,14 +26,11 @@ pub fn trust(plugins: &[WorkspacePlugin]) -> Popup {
         body.push(line(Role::Plain, format!("  {}", plugin.executable)));
         body.push(line(Role::Dim, format!("  {}", plugin.digest)));
         if plugin.changed {
-            body.push(line(
-                Role::Bad,
-                "  it is not what a yes was given for before",
-            ));
+            body.push(line(Role::Bad, "  changed since you trusted it"));
         }
     }
     Popup::Confirm(Box::new(Confirm {
-        title: "launch the workspace's own plugins?".to_owned(),
+        title: "Launch the plugins shipped in this workspace?".to_owned(),
         body,
         yes: false,
         // This popup opens without a key press, so a key meant for the screen must not confirm it.
@@ -76,7 +73,7 @@ pub(super) fn confirm(state: &mut State, mut c: Box<Confirm>, key: Key, effects:
             if entry.text().trim() == *want {
                 accept(state, *c, effects);
             } else {
-                state.complain(format!("not done: {want:?} was not typed"));
+                state.complain(format!("not confirmed: {want:?} was not typed"));
             }
             return;
         }
@@ -123,7 +120,7 @@ fn accept(state: &mut State, c: Confirm, effects: &mut Vec<Effect>) {
             // The deploy may have ended while the popup was open.
             state.quit = !state.deploying();
             state.leaving = true;
-            state.say("leaving when what runs has ended");
+            state.say("the console quits when the deploy has ended");
         }
         After::Quit => state.quit = true,
         After::Installing => {

@@ -64,7 +64,7 @@ pub(super) fn reopen(
     effects: &mut Vec<Effect>,
 ) {
     state.say(format!(
-        "opening the workspace {workspace}; the plugins of this one are stopped"
+        "opening workspace {workspace}; stopping the plugins of the current one"
     ));
     state.opening = Some(workspace.clone());
     effects.push(Effect::Open { workspace, create });
@@ -74,17 +74,14 @@ pub(super) fn reopen(
 fn make(name: &str) -> Popup {
     use super::doc::{Role, line};
     let body = vec![
-        line(
-            Role::Plain,
-            "It begins with no state: nothing of another workspace is in it.",
-        ),
+        line(Role::Plain, "The new workspace has an empty state."),
         line(
             Role::Dim,
-            "It is selected for every program that works in this directory, as `flightdeck workspace select` does.",
+            "It becomes the selected workspace of this directory for all programs, as with `flightdeck workspace select`.",
         ),
     ];
     Popup::Confirm(Box::new(Confirm {
-        title: format!("make the workspace {name}, and go on there?"),
+        title: format!("Create workspace {name} and switch to it?"),
         body,
         yes: false,
         typed: None,
@@ -110,7 +107,7 @@ pub(super) fn installing(state: &mut State, scroll: usize, key: Key, effects: &m
             alt: false,
         } if runs => {
             effects.push(Effect::Cancel(CancelRung::StopStarting));
-            state.say("installing ends at its next wait; what is whole stays");
+            state.say("stopping the installation; completed parts are kept");
         }
         Key {
             code: KeyCode::Char('q'),
@@ -162,7 +159,7 @@ pub(super) fn doctor(state: &mut State, selected: usize, key: Key, effects: &mut
         }
         (k, Some(finding)) if k == Key::char('F') => match finding.fix {
             Some(mend) => act(state, mend, effects),
-            None => state.complain("nothing can be done about this one from here"),
+            None => state.complain("this finding has no automatic fix"),
         },
         (k, Some(finding)) if k == Key::char('y') => {
             let text = finding.remedy.unwrap_or(finding.text);
@@ -186,10 +183,10 @@ fn act(state: &mut State, mend: Mend, effects: &mut Vec<Effect>) {
     };
     let body = vec![line(
         Role::Plain,
-        "It is asked to end, with all that it has started, and killed where it does not within 5 s.",
+        "flightdeck asks the process and all processes that it started to exit, and kills those that still run after 5 s.",
     )];
     state.frame.popup = Some(Popup::Confirm(Box::new(Confirm {
-        title: format!("end the process {}?", process.pid),
+        title: format!("End process {}?", process.pid),
         body,
         yes: false,
         typed: None,

@@ -83,7 +83,7 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
         EventKind::Lock { ours, .. } => {
             state.asks_lock = false;
             if locked && *ours {
-                state.say("whoever held the workspace has left: it is yours now, press again");
+                state.say("you hold the lock now: press the key again");
             }
         }
         EventKind::Install(InstallEvent::Ended(end)) => on_installed(state, end, effects),
@@ -138,13 +138,13 @@ fn on_installed(state: &mut State, end: &InstallEnd, effects: &mut Vec<Effect>) 
         InstallEnd::Done { .. } => {
             let workspace = state.named.clone();
             around_keys::reopen(state, workspace, false, effects);
-            state.say("everything is installed; the workspace is loaded again");
+            state.say("installation complete; reloading the workspace");
         }
         InstallEnd::Asks { .. } => {
             state.frame.popup = Some(Popup::Installing { scroll: 0 });
-            state.complain("init: there are states to bring over; say what becomes of them");
+            state.complain("init: the previous backend has a state; choose to copy or leave it");
         }
-        InstallEnd::Stopped => state.complain("installing was stopped"),
+        InstallEnd::Stopped => state.complain("installation stopped"),
         InstallEnd::Failed { text, .. } => {
             let first = text.lines().next().unwrap_or_default();
             state.complain(format!("init: {first}"));
@@ -186,9 +186,7 @@ fn withdraw(state: &mut State) {
         && c.stage.is_some()
     {
         state.frame.popup = None;
-        state.complain(
-            "the stage or its selection changed meanwhile: look again before you apply it",
-        );
+        state.complain("the stage or its selection has changed: review it before you apply it");
     }
 }
 
@@ -242,7 +240,7 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
             {
                 let doc = doc::diagnostics("", diagnostics.iter());
                 state.frame.popup = Some(Popup::Message {
-                    title: format!("{what}: not done"),
+                    title: format!("Cannot {what}"),
                     doc,
                     scroll: 0,
                 });
@@ -334,7 +332,7 @@ fn outdated(state: &mut State, stage: StageId, text: String) {
         "Nothing was applied. Press s on the Stage screen to stage again.",
     ));
     state.frame.popup = Some(Popup::Message {
-        title: format!("stage #{stage} is out of date"),
+        title: format!("Stage #{stage} is out of date"),
         doc: body,
         scroll: 0,
     });

@@ -12,7 +12,7 @@ pub use actions::{
     ask_install, can_install, can_stage, can_switch, forget, goto, moved, replay_to, seek, show,
     stage_again, untaint, writable,
 };
-pub use table::COMMANDS;
+pub use table::{COMMANDS, FORMER_NAMES};
 
 /// Contexts in which a command works.
 #[derive(Debug, Clone, Copy)]

@@ -374,7 +374,7 @@ async fn write(directory: &Path, stem: &str, extension: &str, text: String) -> O
             }
         }
     }
-    let why = format!("there are too many files named {stem}");
+    let why = format!("too many files named {stem}");
     Some(plainly("write", why))
 }
 

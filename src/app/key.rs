@@ -99,7 +99,7 @@ impl fmt::Display for Key {
 /// A key name that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "no such key: {0:?}; write a character, or ctrl-x, alt-x, enter, esc, tab, space, up, f1 and the like"
+    "unknown key {0:?}; use a character, or a name such as ctrl-x, alt-x, enter, esc, tab, space, up, f1"
 )]
 pub struct BadKey(pub String);
 

@@ -1,6 +1,6 @@
 //! Maps keys to commands: defaults from the table, overridden by settings.
 
-use super::command::{COMMANDS, Command};
+use super::command::{COMMANDS, Command, FORMER_NAMES};
 use super::key::Key;
 use super::state::Context;
 use std::collections::BTreeMap;
@@ -32,10 +32,11 @@ impl KeyMap {
     pub fn remapped(changes: &BTreeMap<String, Vec<String>>) -> (Self, Vec<String>) {
         let mut map = Self::default();
         let mut problems = Vec::new();
-        for (name, keys) in changes {
-            let Some(i) = COMMANDS.iter().position(|c| c.name == name) else {
+        let changes = current(changes);
+        for (name, keys) in &changes {
+            let Some(i) = COMMANDS.iter().position(|c| c.name == *name) else {
                 problems.push(format!(
-                    "keys: there is no command {name:?}; `?` lists them"
+                    "keys: unknown command {name:?}; `?` lists the commands"
                 ));
                 continue;
             };
@@ -99,6 +100,19 @@ impl KeyMap {
             .and_then(|i| self.keys[i].first());
         key.map_or_else(|| format!(":{name}"), ToString::to_string)
     }
+}
+
+/// Replaces former names of commands with the current ones. An entry with the current name
+/// overrides one with a former name.
+fn current(changes: &BTreeMap<String, Vec<String>>) -> BTreeMap<&str, &Vec<String>> {
+    let mut all: BTreeMap<&str, &Vec<String>> = BTreeMap::new();
+    for (former, name) in FORMER_NAMES {
+        all.extend(changes.get(*former).map(|keys| (*name, keys)));
+    }
+    let is_former = |name: &str| FORMER_NAMES.iter().any(|(former, _)| *former == name);
+    let rest = changes.iter().filter(|(name, _)| !is_former(name));
+    all.extend(rest.map(|(name, keys)| (name.as_str(), keys)));
+    all
 }
 
 fn overlap(a: &Command, b: &Command) -> bool {
@@ -207,5 +221,20 @@ mod tests {
             map.command(Key::char('a'), Context::Stage).map(|c| c.name),
             Some("why")
         );
+    }
+
+    #[test]
+    fn former_names_of_commands_are_accepted() {
+        for (former, name) in FORMER_NAMES {
+            assert!(COMMANDS.iter().all(|c| c.name != *former), "{former}");
+            let keys = |key: &str| vec![key.to_owned()];
+            let by_former = BTreeMap::from([((*former).to_owned(), keys("f5"))]);
+            let (map, problems) = KeyMap::remapped(&by_former);
+            assert_eq!(problems, Vec::<String>::new());
+            assert_eq!(map.first(name), "f5");
+            let mut both = by_former;
+            both.insert((*name).to_owned(), keys("f6"));
+            assert_eq!(KeyMap::remapped(&both).0.first(name), "f6");
+        }
     }
 }

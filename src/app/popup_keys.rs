@@ -114,7 +114,7 @@ fn import(
         state.frame.popup = Some(Popup::Import { address, entry });
         return;
     }
-    state.say(format!("taking in {address} as {id}"));
+    state.say(format!("importing {address} with id {id}"));
     effects.push(Effect::Import(ImportObject {
         address,
         id,
@@ -228,7 +228,7 @@ fn ladder(state: &mut State, selected: usize, key: Key, effects: &mut Vec<Effect
         )
     }));
     state.frame.popup = Some(Popup::Confirm(Box::new(Confirm {
-        title: "kill the plugins?".to_owned(),
+        title: "Kill the plugins?".to_owned(),
         body,
         yes: false,
         typed: None,

@@ -132,7 +132,7 @@ pub(super) fn calls(state: &State) -> Vec<Row> {
     }
     let recent = state.view.finished.len().min(RECENT);
     if recent > 0 {
-        rows.push(Row::heading(format!("finished (the last {recent})")));
+        rows.push(Row::heading(format!("finished (last {recent})")));
         // Indexes of finished calls continue after the open calls.
         let from = state.view.finished.len() - recent;
         rows.extend(
@@ -216,7 +216,7 @@ pub(super) fn stage(state: &State) -> Vec<Row> {
         .map(|(i, d)| Row::text(format!("drift of {}", d.address), after + i))
         .peekable();
     if drift.peek().is_some() {
-        rows.push(Row::heading("not as the state has it"));
+        rows.push(Row::heading("drift"));
         rows.extend(drift);
     }
     rows
@@ -351,7 +351,7 @@ pub(super) fn resources(state: &State) -> Vec<Row> {
         // Rows are sorted by module and type, so a change starts a new heading.
         if last.is_none_or(|l| l.0 != here.0) {
             rows.push(Row::heading(if here.0.is_empty() {
-                "the root module".to_owned()
+                "root module".to_owned()
             } else {
                 here.0.to_owned()
             }));

@@ -52,7 +52,7 @@ pub struct ConsoleOptions {
 /// Reasons why a fault of the demo fails.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
-    #[error("there is no such fault")]
+    #[error("unknown fault")]
     NoSuchFault,
     #[error(transparent)]
     Lab(#[from] providers::lab::LabError),
@@ -106,7 +106,7 @@ impl DemoHook {
             .iter()
             .map(|f| format!("{} {}", f.key, f.id))
             .collect();
-        format!("demo, B breaks: {}", all.join("  "))
+        format!("demo, B causes a fault: {}", all.join("  "))
     }
 }
 
@@ -233,7 +233,7 @@ async fn run_on<S: Surface>(
         // The old engine has ended and the new one could not be opened.
         if let Some(why) = state.broken.take() {
             return Err(io::Error::other(format!(
-                "the workspace could not be opened again: {why}"
+                "cannot reopen the workspace: {why}"
             )));
         }
         match runner.next() {

@@ -32,9 +32,9 @@ pub fn in_line(state: &State, call: &CallView) -> String {
         .and_then(|b| state.view.calls.get(&b))
         .and_then(|b| b.resource.as_deref());
     match (holder, &call.waits_for) {
-        (Some(holder), _) => format!("{since} in line behind {holder}"),
-        (None, Some(what)) => format!("{since} in line: {what}"),
-        (None, None) => format!("{since} in line"),
+        (Some(holder), _) => format!("{since} queued behind {holder}"),
+        (None, Some(what)) => format!("{since} queued: {what}"),
+        (None, None) => format!("{since} queued"),
     }
 }
 

@@ -209,7 +209,7 @@ impl State {
             names.push(self.named.clone());
         }
         if before.named != self.named {
-            self.say(format!("this is the workspace {}", self.named));
+            self.say(format!("switched to workspace {}", self.named));
             return;
         }
         // The same workspace was reopened after an installation: keeps its result on the screen.

@@ -53,7 +53,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             state.view = *view;
             if missed > 0 && state.now > 0 {
                 state.say(format!(
-                    "{missed} events came too fast to be shown one by one; this is how things stand"
+                    "{missed} events were skipped to catch up; the screen shows the current state"
                 ));
             }
         }
@@ -163,9 +163,9 @@ pub(super) fn selected(
     }
     if let Some((address, by)) = selection.along.first() {
         let word = if taken.contains(address) {
-            "taken"
+            "selected"
         } else {
-            "left"
+            "deselected"
         };
         let more = if selection.along.len() > 1 {
             format!(" and {} more", selection.along.len() - 1)

@@ -92,8 +92,11 @@ pub fn footer(state: &State, a: &Areas, brush: &mut Brush<'_>) -> Option<Positio
     brush.fill(area, brush.theme.bar());
     if let Some(p) = &state.frame.prompt {
         let (sign, word) = match p.kind {
-            PromptKind::Find => ("/", "enter keeps it, ↑↓ through the hits, esc drops it"),
-            PromptKind::Filter => ("filter: ", "enter keeps it, esc drops it"),
+            PromptKind::Find => (
+                "/",
+                "enter keeps the search, ↑↓ move between matches, esc cancels",
+            ),
+            PromptKind::Filter => ("filter: ", "enter keeps the filter, esc cancels"),
         };
         let mut x = area.x + 1;
         x += brush.text(x, area.y, area.width, Role::Key, sign);

@@ -43,7 +43,7 @@ fn after_kill_9_during_a_create_the_console_begins_with_what_is_unknown_and_sett
     c.wait("● ready", LONG).unwrap();
     control::set(&lab, control::Fault::new(control::Kind::Hang)).unwrap();
     c.keys("3s").unwrap();
-    c.wait("1 change · 1 taken", LONG).unwrap();
+    c.wait("1 change · 1 selected", LONG).unwrap();
     c.keys("ay").unwrap();
     c.wait("1 running", LONG).unwrap();
     let running = plugins(pid(&c));
@@ -61,28 +61,28 @@ fn after_kill_9_during_a_create_the_console_begins_with_what_is_unknown_and_sett
     c.wait("● ready", LONG).unwrap();
     // The Deploy screen shows the recorded deploy.
     c.keys("\x1b").unwrap();
-    c.wait_until(|s| !s.contains("it is not there…"), SOON)
+    c.wait_until(|s| !s.contains("discard the record…"), SOON)
         .unwrap();
     c.keys("4").unwrap();
     c.wait("deploy #1 · ! interrupted", SOON).unwrap();
     c.wait("may be there (U)", SOON).unwrap();
-    // The change with the unknown outcome is marked and cannot be applied.
+    // The change concerned is marked, and not applied.
     c.keys("3s").unwrap();
     c.wait("may be there already (U)", LONG).unwrap();
     c.keys("a").unwrap();
-    c.wait("nothing is created twice", SOON).unwrap();
+    c.wait("could create objects twice", SOON).unwrap();
     c.wait_until(|s| words(s).contains(&detail), SOON).unwrap();
     // The operator says that the object was never created, and the next deploy creates it.
     c.keys("X").unwrap();
-    c.wait("was lab_bucket.logs never made?", SOON).unwrap();
+    c.wait("Was lab_bucket.logs never created?", SOON).unwrap();
     c.keys("y").unwrap();
     c.wait_until(
-        |s| !s.contains("unknown outcome") && !s.contains("may be there"),
+        |s| !s.contains("unknown outcome") && !s.contains("may exist"),
         SOON,
     )
     .unwrap();
     c.keys("a").unwrap();
-    c.wait("apply stage #2?", SOON).unwrap();
+    c.wait("Apply stage #2?", SOON).unwrap();
     c.keys("y").unwrap();
     c.wait("✓ succeeded", LONG).unwrap();
     c.keys("q").unwrap();

@@ -16,9 +16,9 @@ fn to_dev(c: &mut Pty) {
     c.keys("\x17").unwrap();
     c.wait("● default", SOON).unwrap();
     c.keys("dev\r").unwrap();
-    c.wait("make the workspace dev", SOON).unwrap();
+    c.wait("Create workspace dev", SOON).unwrap();
     c.keys("y").unwrap();
-    c.wait("this is the workspace dev", LONG).unwrap();
+    c.wait("switched to workspace dev", LONG).unwrap();
     c.wait("workspace dev  ●", SOON).unwrap();
 }
 
@@ -30,10 +30,10 @@ fn workspaces_are_made_and_chosen_in_the_console_each_with_a_history_of_its_own(
     to_dev(&mut c);
     c.keys("3s").unwrap();
     c.wait("terraform_data.a", LONG).unwrap();
-    // Wait for the end of the stage: the address is visible earlier, when nothing can be deployed.
+    // It is named while it is staged, too, when nothing can be deployed.
     c.wait("1 of 1 taken", LONG).unwrap();
     c.keys("a").unwrap();
-    c.wait("apply stage #1?", SOON).unwrap();
+    c.wait("Apply stage #1?", SOON).unwrap();
     c.keys("y").unwrap();
     c.wait("✓ succeeded", LONG).unwrap();
     let there = |name: &str| w.path().join(name);
@@ -46,7 +46,7 @@ fn workspaces_are_made_and_chosen_in_the_console_each_with_a_history_of_its_own(
     c.keys("5\x17").unwrap();
     c.wait("● dev", SOON).unwrap();
     c.keys("\x1b[A\r").unwrap();
-    c.wait("this is the workspace default", LONG).unwrap();
+    c.wait("switched to workspace default", LONG).unwrap();
     c.wait("No deploy was made in this workspace yet.", LONG)
         .unwrap();
     assert_eq!(selected(), "default");
@@ -56,7 +56,7 @@ fn workspaces_are_made_and_chosen_in_the_console_each_with_a_history_of_its_own(
     c.keys("\x17").unwrap();
     c.wait("● default", SOON).unwrap();
     c.keys("dev\r").unwrap();
-    c.wait("this is the workspace dev", LONG).unwrap();
+    c.wait("switched to workspace dev", LONG).unwrap();
     c.wait("1 deploy", LONG).unwrap();
     c.keys("q").unwrap();
     let (code, screen) = c.end(LONG).unwrap();
@@ -118,9 +118,9 @@ fn metrics_and_traces_follow_to_another_workspace() {
     assert!(metrics(port).contains("flightdeck_build_info"));
     to_dev(&mut c);
     c.keys("3s").unwrap();
-    c.wait("1 of 1 taken", LONG).unwrap();
+    c.wait("1 of 1 selected", LONG).unwrap();
     c.keys("a").unwrap();
-    c.wait("apply stage #1?", SOON).unwrap();
+    c.wait("Apply stage #1?", SOON).unwrap();
     c.keys("y").unwrap();
     c.wait("✓ succeeded", LONG).unwrap();
     let text = metrics(port);
@@ -151,23 +151,25 @@ fn modules_that_are_missing_are_offered_installed_and_then_staged() {
         origin.path().display()
     ));
     let mut c = w.console();
-    c.wait("install what is missing?", LONG).unwrap();
+    c.wait("Install missing modules and providers?", LONG)
+        .unwrap();
     c.wait("1 module is not installed:", SOON).unwrap();
     // The repository does not exist yet.
     c.keys("y").unwrap();
-    c.wait("not all of it could be installed", LONG).unwrap();
+    c.wait("✗ installation failed", LONG).unwrap();
     c.keys("\x1b").unwrap();
-    // An escape followed at once by another key would be read as one sequence.
+    // A key that comes at once with it would be another one.
     c.wait_until(|screen| !screen.contains("not all of it"), SOON)
         .unwrap();
-    c.wait("calls modules that are not there: net.", SOON)
+    c.wait("calls modules that are not installed: net.", SOON)
         .unwrap();
     std::fs::write(origin.path().join("main.tf"), DATA).unwrap();
     git(origin.path(), &["init", "-q"]);
     git(origin.path(), &["add", "."]);
     git(origin.path(), &["commit", "-q", "-m", "first"]);
     c.keys("i").unwrap();
-    c.wait("install what is missing?", SOON).unwrap();
+    c.wait("Install missing modules and providers?", SOON)
+        .unwrap();
     c.keys("y").unwrap();
     c.wait("✓ installed: 1 module", LONG).unwrap();
     // Only a reopened console can read the configuration, and it does.
@@ -202,7 +204,7 @@ fn a_backend_that_was_changed_is_made_ready_and_the_state_brought_over_after_a_w
     run(&["deploy", "--auto-approve"]);
     std::fs::write(w.path().join("main.tf"), block("new.tfstate")).unwrap();
     let mut c = w.console();
-    c.wait("make the backend ready?", LONG).unwrap();
+    c.wait("Initialize the backend?", LONG).unwrap();
     c.keys("y").unwrap();
     c.wait("There is a state in old.tfstate", LONG).unwrap();
     assert!(!w.path().join("new.tfstate").exists());
@@ -247,7 +249,7 @@ fn what_is_wrong_is_mended_from_the_console() {
     let mode = std::fs::metadata(&tokens).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     c.keys("\x1b").unwrap();
-    c.wait_until(|screen| !screen.contains("nothing is wrong"), SOON)
+    c.wait_until(|screen| !screen.contains("no problems found"), SOON)
         .unwrap();
     c.keys("q").unwrap();
     assert_eq!(c.end(LONG).unwrap().0, 0);

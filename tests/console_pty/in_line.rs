@@ -29,11 +29,11 @@ fn operations_whose_calls_wait_for_the_only_slot_are_queued_and_not_running() {
     let mut c = Pty::start(command, 120, 40).unwrap();
     c.wait("● ready", LONG).unwrap();
     c.keys("3s").unwrap();
-    c.wait("3 changes · 3 taken", LONG).unwrap();
+    c.wait("3 changes · 3 selected", LONG).unwrap();
     c.keys("ay").unwrap();
     c.wait("1 running · 2 queued", LONG).unwrap();
     c.keys(">>>>").unwrap();
-    c.wait(" in line behind lab_bucket.logs[", SOON).unwrap();
+    c.wait(" queued behind lab_bucket.logs[", SOON).unwrap();
     c.wait("✓ succeeded", LONG).unwrap();
     c.keys("q").unwrap();
     assert_eq!(c.end(LONG).unwrap().0, 0);

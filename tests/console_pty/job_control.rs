@@ -68,12 +68,10 @@ impl Job {
             s.alternate_screen() && there(&s.contents())
         });
         self.c.keys("3").unwrap();
-        self.wait_until("a key is heard", |s| {
-            s.contents().contains("Nothing staged yet")
-        });
+        self.wait_until("a key is heard", |s| s.contents().contains("No stage yet"));
         self.c.keys("1").unwrap();
         self.wait_until("another key is heard", |s| {
-            s.contents().contains("LAST WORDS")
+            s.contents().contains("LAST OUTPUT")
         });
     }
 
@@ -195,7 +193,7 @@ fn in_a_container_whose_session_is_outside_of_it_the_console_works_and_ctrl_z_sa
     let mut c = Pty::start(command, 120, 40).unwrap();
     c.wait("● ready", LONG).unwrap();
     c.keys("\x1a").unwrap();
-    c.wait("no shell", SOON).unwrap();
+    c.wait("cannot suspend", SOON).unwrap();
     c.keys("q").unwrap();
     let (code, screen) = c.end(LONG).unwrap();
     assert_eq!(code, 0);
@@ -209,7 +207,8 @@ fn without_a_shell_to_go_to_ctrl_z_says_so_and_the_console_stays() {
     let mut c = w.console();
     c.wait("● ready", LONG).unwrap();
     c.keys("\x1a").unwrap();
-    c.wait("there is no shell to go to", SOON).unwrap();
+    c.wait("cannot suspend: flightdeck has no parent shell", SOON)
+        .unwrap();
     c.with_screen(|s| assert!(s.alternate_screen()));
     c.keys("q").unwrap();
     let (code, screen) = c.end(LONG).unwrap();

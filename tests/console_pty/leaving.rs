@@ -46,7 +46,7 @@ fn while_much_is_worked_out_at_once_keys_are_heard() {
     c.keys("5").unwrap();
     c.wait("No deploy was made", SOON).unwrap();
     c.keys("q").unwrap();
-    c.wait("leave all the same?", SOON).unwrap();
+    c.wait("cancel it and quit?", SOON).unwrap();
     c.keys("y").unwrap();
     let (code, screen) = c.end(LONG).unwrap();
     assert_eq!(code, 0, "{}", screen.contents());
@@ -65,9 +65,9 @@ fn a_request_to_end_while_a_change_hangs_asks_the_plugin_to_stop_and_records_the
     };
     control::set(&w.path().join("lab.json"), fault).unwrap();
     c.keys("3s").unwrap();
-    c.wait("1 change · 1 taken", LONG).unwrap();
+    c.wait("1 change · 1 selected", LONG).unwrap();
     c.keys("a").unwrap();
-    c.wait("apply stage #1?", SOON).unwrap();
+    c.wait("Apply stage #1?", SOON).unwrap();
     c.keys("y").unwrap();
     c.wait("1 running", LONG).unwrap();
     let (pid, running) = (pid(&c), plugins(pid(&c)));

@@ -68,7 +68,7 @@ fn it_follows_the_size_of_its_terminal_from_too_small_to_large_and_back() {
     c.wait("7 Logs", SOON).unwrap();
     c.wait("exec", SOON).unwrap();
     c.keys("3").unwrap();
-    c.wait("Nothing staged yet", SOON).unwrap();
+    c.wait("No stage yet", SOON).unwrap();
     c.resize(120, 40).unwrap();
     // Press a key together with the resize.
     c.keys("s").unwrap();

@@ -56,15 +56,15 @@ fn the_demo_is_staged_narrowed_deployed_fails_is_retried_and_remembered() {
     c.wait("[ ]", SOON).unwrap();
     c.wait("with lab_database.orders", SOON).unwrap();
     c.wait("18 changes · 5 taken", SOON).unwrap();
-    // Make the next change fail.
+    // The next change is refused.
     c.keys("B").unwrap();
-    c.wait("break something on purpose", SOON).unwrap();
+    c.wait("cause a fault in the demo", SOON).unwrap();
     c.keys("2").unwrap();
     c.wait("the next change is refused", SOON).unwrap();
     c.keys("a").unwrap();
     c.wait("apply stage #1?", SOON).unwrap();
     c.wait("13 changes left out", SOON).unwrap();
-    // `y` confirms; Enter alone would answer No.
+    // The question is answered No by itself: Yes must be chosen.
     c.keys("y").unwrap();
     c.wait("deploy #1", SOON).unwrap();
     c.wait("failed in", LONG).unwrap();
@@ -78,7 +78,7 @@ fn the_demo_is_staged_narrowed_deployed_fails_is_retried_and_remembered() {
     c.wait("stage #2 ·", LONG).unwrap();
     c.wait("staged in", LONG).unwrap();
     c.keys("a").unwrap();
-    c.wait("apply stage #2?", SOON).unwrap();
+    c.wait("Apply stage #2?", SOON).unwrap();
     c.keys("y").unwrap();
     c.wait("deploy #2", SOON).unwrap();
     c.wait("succeeded in", LONG).unwrap();
@@ -128,7 +128,7 @@ fn a_stage_of_outputs_alone_is_shown_and_applied_and_then_there_is_nothing_to_ch
     c.wait("✓ succeeded", LONG).unwrap();
     c.keys("3s").unwrap();
     c.wait("stage #2", LONG).unwrap();
-    c.wait("Nothing to change", LONG).unwrap();
+    c.wait("No changes.", LONG).unwrap();
     c.keys("q").unwrap();
     assert_eq!(c.end(LONG).unwrap().0, 0);
 }
@@ -204,7 +204,7 @@ fn a_panic_in_a_task_is_told_and_the_console_goes_on() {
     c.wait("lock: you", SOON).unwrap();
     let running = plugins(pid(&c));
     c.keys("B").unwrap();
-    c.wait("break something on purpose", SOON).unwrap();
+    c.wait("cause a fault in the demo", SOON).unwrap();
     c.keys("1").unwrap();
     c.wait("demo: task", SOON).unwrap();
     // The place of the panic is in the log, and not on the screen.

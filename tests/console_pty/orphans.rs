@@ -32,27 +32,26 @@ fn a_process_without_its_flightdeck_is_shown_with_its_evidence_and_ended_after_a
     let mut c = w.console();
     c.wait("✗ 1 orphan (O)", LONG).unwrap();
     c.keys("1").unwrap();
-    c.wait("without their flightdeck (1); O ends them", SOON)
-        .unwrap();
+    c.wait("orphaned processes (1); O ends them", SOON).unwrap();
     c.wait(&format!("bundled/lab: process {pid}, launched at"), SOON)
         .unwrap();
     c.keys("O").unwrap();
-    c.wait("end 1 orphan?", SOON).unwrap();
+    c.wait("End 1 orphan?", SOON).unwrap();
     c.wait(&format!("started {start_time} ticks after boot"), SOON)
         .unwrap();
     // Enter alone answers No.
     c.keys("\r").unwrap();
-    c.wait_until(|screen| !screen.contains("end 1 orphan?"), SOON)
+    c.wait_until(|screen| !screen.contains("End 1 orphan?"), SOON)
         .unwrap();
     assert!(is_there(pid));
     c.keys("O").unwrap();
-    c.wait("end 1 orphan?", SOON).unwrap();
+    c.wait("End 1 orphan?", SOON).unwrap();
     c.keys("y").unwrap();
     c.wait(&format!("process {pid} ended after SIGTERM"), SOON)
         .unwrap();
     c.wait_until(|screen| !screen.contains("orphan ("), SOON)
         .unwrap();
-    c.wait_until(|screen| !screen.contains("without their flightdeck"), SOON)
+    c.wait_until(|screen| !screen.contains("orphaned processes"), SOON)
         .unwrap();
     assert!(!is_there(pid));
     c.keys("q").unwrap();

@@ -34,14 +34,16 @@ fn a_plugin_of_the_workspace_is_launched_after_a_typed_yes_alone() {
         Pty::start(command, 120, 40).unwrap()
     };
     let mut c = console();
-    c.wait("launch the workspace's own plugins?", SOON).unwrap();
+    c.wait("Launch the plugins shipped in this workspace?", SOON)
+        .unwrap();
     c.wait("h1:", SOON).unwrap();
     c.keys("\u{1b}").unwrap();
-    c.wait_until(|screen| !screen.contains("own plugins?"), SOON)
+    c.wait_until(|screen| !screen.contains("Launch the plugins"), SOON)
         .unwrap();
     // A stage needs the plugin, and the console asks again.
     c.keys("3s").unwrap();
-    c.wait("launch the workspace's own plugins?", SOON).unwrap();
+    c.wait("Launch the plugins shipped in this workspace?", SOON)
+        .unwrap();
     assert!(!launched.exists(), "nobody has said yes");
     c.keys("trust\r").unwrap();
     c.keys("1").unwrap();

@@ -104,7 +104,7 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.keys("\x1b[D")?;
     // Stage.
     pty.keys("3s")?;
-    pty.wait("taken ·", LONG)?;
+    pty.wait("selected ·", LONG)?;
     pty.wait("lab_database.orders", SOON)?;
     pty.keys("/lab_database\r")?;
     pty.wait("storage_gb", SOON)?;
@@ -123,18 +123,18 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     album.shot(&pty, "palette")?;
     esc(&mut pty, "stage-destroy")?;
     pty.keys("a")?;
-    pty.wait("apply stage #", SOON)?;
+    pty.wait("Apply stage #", SOON)?;
     album.shot(&pty, "apply")?;
     pty.keys("y")?;
     // Deploy while the database is slow; one operation fails by design.
     pty.wait("running", SOON)?;
     pty.wait("creating", SOON)?;
     pty.keys("B")?;
-    pty.wait("break something on purpose", SOON)?;
+    pty.wait("cause a fault in the demo", SOON)?;
     album.shot(&pty, "demo-breaks")?;
     pty.keys("2")?;
     pty.wait_until(
-        |s| s.contains("is refused") && !s.contains("on purpose"),
+        |s| s.contains("is refused") && !s.contains("cause a fault"),
         SOON,
     )?;
     pty.wait("create failed", LONG)?;
@@ -160,7 +160,7 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.keys("t")?;
     pty.wait("staged in", LONG)?;
     pty.keys("a")?;
-    pty.wait("apply stage #", SOON)?;
+    pty.wait("Apply stage #", SOON)?;
     pty.keys("y")?;
     pty.wait("succeeded in", LONG)?;
     pty.keys("5")?;
@@ -178,7 +178,7 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     album.shot(&pty, "replay")?;
     esc(&mut pty, "event ")?;
     pty.keys("6")?;
-    pty.wait("the root module", SOON)?;
+    pty.wait("root module", SOON)?;
     pty.keys("/lab_database\r")?;
     pty.wait("attributes", SOON)?;
     album.shot(&pty, "state")?;
@@ -199,10 +199,10 @@ fn narrow(bin: &Path, album: &Album) -> Result<()> {
     pty.wait("exec", SOON)?;
     album.shot(&pty, "plugins")?;
     pty.keys("3s")?;
-    pty.wait("taken ·", LONG)?;
+    pty.wait("selected ·", LONG)?;
     album.shot(&pty, "stage")?;
     pty.keys("a")?;
-    pty.wait("apply stage #", SOON)?;
+    pty.wait("Apply stage #", SOON)?;
     pty.keys("y")?;
     pty.wait("creating", SOON)?;
     pty.wait("1 running", LONG)?;

@@ -45,13 +45,13 @@ pub fn choice(choice: &Choice) -> Line {
         Choice::Here(name) => vec![
             span(Role::Ok, " ● "),
             span(Role::Strong, name),
-            span(Role::Dim, "   this one"),
+            span(Role::Dim, "   current"),
         ],
         Choice::Other(name) => vec![span(Role::Plain, "   "), span(Role::Plain, name)],
         Choice::New(name) => vec![
             span(Role::Create, " + "),
             span(Role::Strong, name),
-            span(Role::Dim, "   a new one…"),
+            span(Role::Dim, "   create…"),
         ],
     }
 }
@@ -59,15 +59,15 @@ pub fn choice(choice: &Choice) -> Line {
 /// Returns the text shown for an empty list.
 pub fn no_choice(state: &State) -> &'static str {
     match state.loaded.workspaces {
-        None => "asking where the states are…",
-        Some(_) => "no workspace has this in its name",
+        None => "loading the workspaces…",
+        Some(_) => "no matching workspace",
     }
 }
 
 /// Renders the progress or result of an installation.
 pub fn installing(state: &State) -> Doc {
     let Some(install) = &state.view.install else {
-        return vec![line(Role::Busy, "beginning…")];
+        return vec![line(Role::Busy, "starting…")];
     };
     let mut doc = Doc::new();
     for step in &install.steps {
@@ -93,31 +93,31 @@ pub fn installing(state: &State) -> Doc {
                 push_text(&mut doc, Role::Warn, "", text);
             }
             let all = format!(
-                "✓ installed: {}, {}; the workspace is loaded again",
+                "✓ installed: {}, {}; reloading the workspace",
                 count(*modules, "module"),
                 count(*providers, "provider")
             );
             doc.push(line(Role::Ok, all));
         }
         Some(InstallEnd::Asks { from, to }) => {
-            let found = format!("There is a state in {from}, and the backend is {to} now.");
+            let found = format!("There is a state in {from}, but the backend is now {to}.");
             push_text(&mut doc, Role::Warn, "", &found);
             push_text(
                 &mut doc,
                 Role::Plain,
                 "",
-                "b brings it there, a copy; what is in the old place stays. l leaves it, and goes on with what is in the new place. Until one of them is chosen, nothing is changed.",
+                "b copies the state to the new backend; the old one stays as it is. l leaves the state and uses the new backend as it is. Nothing changes until you choose.",
             );
         }
         Some(InstallEnd::Stopped) => doc.push(line(
             Role::Warn,
-            "stopped; what was whole by then stays, the rest is fetched the next time",
+            "stopped; completed parts are kept, the rest is installed the next time",
         )),
         Some(InstallEnd::Failed {
             text,
             diagnostics: all,
         }) => {
-            doc.push(line(Role::Bad, "✗ not all of it could be installed"));
+            doc.push(line(Role::Bad, "✗ installation failed"));
             match all.is_empty() {
                 true => push_text(&mut doc, Role::Plain, "", text),
                 false => doc.extend(diagnostics("", all.iter())),
@@ -158,7 +158,7 @@ pub fn finding(finding: &Finding) -> Doc {
     let mut doc = Doc::new();
     push_text(&mut doc, Role::Plain, "", &finding.text);
     if let Some(remedy) = &finding.remedy {
-        push_text(&mut doc, Role::Strong, "to do: ", remedy);
+        push_text(&mut doc, Role::Strong, "remedy: ", remedy);
     }
     doc
 }
@@ -166,12 +166,12 @@ pub fn finding(finding: &Finding) -> Doc {
 /// Renders the counts of errors and warnings.
 pub fn findings_head(state: &State) -> Line {
     let Some(all) = &state.loaded.findings else {
-        return line(Role::Busy, "looking at everything…");
+        return line(Role::Busy, "checking…");
     };
     let of = |level: Level| all.iter().filter(|finding| finding.level == level).count();
     let (errors, warnings) = (of(Level::Error), of(Level::Warning));
     match (errors, warnings) {
-        (0, 0) => line(Role::Ok, "✓ nothing is wrong"),
+        (0, 0) => line(Role::Ok, "✓ no problems found"),
         (0, n) => line(Role::Warn, count(n, "warning")),
         (n, 0) => line(Role::Bad, count(n, "error")),
         (e, w) => line(

@@ -61,7 +61,7 @@ pub fn call(state: &State, c: &CallView) -> Doc {
             doc.push(vec![
                 span(Role::Dim, "  "),
                 span(Role::Key, "b"),
-                span(Role::Dim, " goes to the call that it waits for"),
+                span(Role::Dim, " goes to the blocking call"),
             ]);
         }
     }
@@ -77,13 +77,13 @@ fn holds(state: &State, c: &CallView, doc: &mut Doc) {
     if held.is_empty() {
         return;
     }
-    push_heading(doc, "holds, until it ends");
+    push_heading(doc, "locks held until the call ends");
     for l in held {
         let since = elapsed(state.now - l.since);
         let text = format!("lock on {:?} for {since}", l.name);
         push_text(doc, Role::Plain, "  ", &text);
         for waiter in &l.waiters {
-            push_text(doc, Role::Warn, "    waits for it: ", waiter);
+            push_text(doc, Role::Warn, "    waiting: ", waiter);
         }
     }
 }
@@ -100,7 +100,7 @@ fn behind(state: &State, c: &CallView, doc: &mut Doc) {
         push_heading(
             doc,
             format!(
-                "{} behind it",
+                "{} waiting for it",
                 crate::app::format::count(behind.len(), "call")
             ),
         );

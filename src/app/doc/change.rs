@@ -35,7 +35,7 @@ pub fn change(c: &ChangeView, left: Option<&Unknown>, whole: bool) -> Doc {
     if c.drifted {
         doc.push(line(
             Role::Warn,
-            "drift: the object in the world differs from the state",
+            "drift: the real object differs from the state",
         ));
     }
     doc.push(Line::new());
@@ -129,14 +129,14 @@ pub fn drift(d: &DriftView, mode: StageMode) -> Doc {
         doc.push(line(Role::Dim, format!("moved from {previous}")));
     }
     let what = match d.what {
-        DriftKind::Changed => "It was changed outside of deploys.",
-        DriftKind::Gone => "It is not there any more.",
-        DriftKind::Moved => "It is as it was.",
+        DriftKind::Changed => "It was changed outside of flightdeck.",
+        DriftKind::Gone => "It no longer exists.",
+        DriftKind::Moved => "The object itself is unchanged.",
     };
     let then = match mode {
-        StageMode::RefreshOnly => format!("Applying this accepts it: {}. A normal stage works out how to repair it.", d.what.accepted()),
-        StageMode::Normal => "Applying this repairs it as far as the configuration says otherwise. To accept it, refresh only.".to_owned(),
-        StageMode::Destroy => "Applying this goes by what is there.".to_owned(),
+        StageMode::RefreshOnly => format!("Applying this stage accepts the drift: {}. A normal stage plans its repair.", d.what.accepted()),
+        StageMode::Normal => "Applying this stage repairs the drift where the configuration requires it. To accept the drift, apply a refresh-only stage.".to_owned(),
+        StageMode::Destroy => "Applying this stage uses the real object.".to_owned(),
     };
     doc.push(line(Role::Plain, what));
     push_text(&mut doc, Role::Dim, "", &then);
@@ -328,7 +328,7 @@ pub fn why(c: &ChangeView, all: &[ChangeView]) -> Doc {
             ]);
         }
     }
-    push_heading(&mut doc, "it needs");
+    push_heading(&mut doc, "needs");
     list_or_none(&mut doc, c.needs.iter().map(String::as_str));
     push_heading(&mut doc, "needed by");
     list_or_none(

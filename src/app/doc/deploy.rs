@@ -87,7 +87,7 @@ pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
         "stage",
         format!("#{} ({})", d.stage, mode(d.mode)),
     );
-    push_pair(&mut doc, "began", date(d.began, state.utc_offset));
+    push_pair(&mut doc, "started", date(d.began, state.utc_offset));
     if let Some(e) = d.ended {
         push_pair(
             &mut doc,
@@ -121,7 +121,7 @@ pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
             format!(
                 "{:<13}{}",
                 "",
-                count(o.half_replaced as usize, "replacement") + " done by half"
+                count(o.half_replaced as usize, "replacement") + " incomplete"
             ),
         ));
     }
@@ -138,7 +138,7 @@ pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
     doc.push(Line::new());
     doc.push(vec![
         span(Role::Key, "enter"),
-        span(Role::Dim, " replays it"),
+        span(Role::Dim, " replays the deploy"),
     ]);
     doc
 }

@@ -118,7 +118,7 @@ fn named(state: &State) -> Option<Part> {
     let name = &state.named;
     if let Some(opening) = &state.opening {
         return Some(shrinks(
-            format!("  ◐ opening the workspace {opening}"),
+            format!("  ◐ opening workspace {opening}"),
             12,
             format!("  ◐ [{opening}]"),
         ));
@@ -205,7 +205,7 @@ fn work(state: &State, parts: &mut Vec<Part>) {
         let short = line(Role::Plain, format!("  stage #{} {taken}/{all}", s.stage));
         let long = line(
             Role::Plain,
-            format!("  stage #{}: {taken} of {all} taken", s.stage),
+            format!("  stage #{}: {taken} of {all} selected", s.stage),
         );
         parts.push(Part {
             line: long,

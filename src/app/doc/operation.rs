@@ -20,7 +20,7 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
     if op.attempt > 1 && op.retry.is_none() {
         doc.push(line(
             Role::Dim,
-            format!("a call of it took {} attempts", op.attempt),
+            format!("a call needed {} attempts", op.attempt),
         ));
     }
     needs(state, op, &mut doc);
@@ -95,10 +95,10 @@ fn state_of(state: &State, op: &Operation, now: UnixMs, doc: &mut Doc) {
         OperationState::Unknown => {
             doc.push(line(
                 Role::Warn,
-                "its outcome is unknown: the call was sent and no answer is on record",
+                "unknown outcome: the call was sent, but no answer is recorded",
             ));
             if let Some(how) = op.settled() {
-                doc.push(line(Role::Dim, format!("settled since: {how}")));
+                doc.push(line(Role::Dim, format!("resolved: {how}")));
             }
             if let Some(u) = state.view.unknown.iter().find(|u| unknown::is_of(u, op)) {
                 doc.extend(unknown::unknown(u));
@@ -106,10 +106,10 @@ fn state_of(state: &State, op: &Operation, now: UnixMs, doc: &mut Doc) {
         }
         OperationState::HalfReplaced => {
             doc.push(line(Role::Bad, op.step.to_string()));
-            doc.push(line(Role::Dim, "t stages what is left: the missing half"));
+            doc.push(line(Role::Dim, "t stages the missing half"));
         }
         OperationState::NotAttempted => {
-            doc.push(line(Role::Dim, "not attempted; t stages what is left"))
+            doc.push(line(Role::Dim, "not attempted; t stages the rest"))
         }
         OperationState::Waiting => doc.push(line(Role::Dim, "waiting")),
     }
@@ -118,8 +118,8 @@ fn state_of(state: &State, op: &Operation, now: UnixMs, doc: &mut Doc) {
 /// Lists the phases of a link, and side effects that its plugin requested from other plugins.
 fn beside(op: &Operation, doc: &mut Doc) {
     let (phases, others): (Vec<&Beside>, _) = op.beside.iter().partition(|b| b.deed.is_of_link());
-    deeds("its phases", &phases, doc);
-    deeds("beside it, and in no state", &others, doc);
+    deeds("phases", &phases, doc);
+    deeds("side effects (in no state)", &others, doc);
 }
 
 fn deeds(heading: &str, all: &[&Beside], doc: &mut Doc) {
@@ -144,7 +144,7 @@ fn timeline(state: &State, op: &Operation, doc: &mut Doc) {
     if let Some(b) = op.began {
         doc.push(line(
             Role::Plain,
-            format!("  {}  began", clock(b, state.utc_offset)),
+            format!("  {}  started", clock(b, state.utc_offset)),
         ));
         if let Some(t) = op.took_ms {
             let end = b + i64::try_from(t).unwrap_or(0);
@@ -159,7 +159,7 @@ fn timeline(state: &State, op: &Operation, doc: &mut Doc) {
             ));
         }
     } else {
-        doc.push(line(Role::Dim, "  not begun"));
+        doc.push(line(Role::Dim, "  not started"));
     }
     if let Some(u) = op.usual_ms {
         doc.push(line(Role::Dim, format!("  usual: {}", duration(u))));
@@ -170,7 +170,7 @@ fn timeline(state: &State, op: &Operation, doc: &mut Doc) {
     {
         doc.push(line(
             Role::Dim,
-            format!("  in line for slots: {}", duration(*ms)),
+            format!("  queued for slots: {}", duration(*ms)),
         ));
     }
 }
@@ -185,7 +185,7 @@ fn needs(state: &State, op: &Operation, doc: &mut Doc) {
     push_heading(
         doc,
         if op.state == OperationState::NotAttempted {
-            "it needed"
+            "needed"
         } else {
             "waits for"
         },
@@ -276,7 +276,7 @@ fn lines_of(state: &State, op: &Operation, now: UnixMs, doc: &mut Doc) {
     if lines.is_empty() {
         return;
     }
-    push_heading(doc, format!("{plugin} said meanwhile"));
+    push_heading(doc, format!("log of {plugin} during this operation"));
     // The newest lines are the ones that explain a failure.
     for e in lines.iter().rev().take(100).rev() {
         let time = clock(e.line.at, state.utc_offset);
@@ -331,7 +331,7 @@ pub(super) fn last_lines(
     }
     push_heading(
         doc,
-        format!("last lines of {}", who.map_or("the plugin", |p| &*p.0)),
+        format!("last output of {}", who.map_or("the plugin", |p| &*p.0)),
     );
     for (i, text) in lines.iter().enumerate() {
         let time = times.get(i).map_or_else(String::new, |at| {

@@ -17,7 +17,7 @@ fn leaving(state: &State, l: &Leaving) -> String {
     let pid = l.pid.map_or_else(String::new, |p| format!(", pid {p}"));
     let calls = usize::try_from(l.calls).unwrap_or(usize::MAX);
     let late = if l.overdue {
-        ", longer than it should; it is ended when they are over"
+        ", past its time limit; it ends after these calls"
     } else {
         ""
     };
@@ -32,7 +32,7 @@ fn leaving(state: &State, l: &Leaving) -> String {
 /// Describes an orphaned process in one line: its plugin and its identity.
 pub fn orphan(state: &State, o: &OrphanView) -> String {
     format!(
-        "{}: process {}, launched at {}, started {} ticks after boot; its parent is {}",
+        "{}: process {}, launched at {}, started {} ticks after boot, parent {}",
         o.plugin,
         o.pid,
         clock(o.launched, state.utc_offset),
@@ -51,7 +51,7 @@ pub fn processes(state: &State, p: &PluginView) -> Vec<String> {
     lines.extend(p.renewal.as_ref().map(Renewal::text));
     if let Some(Renewal::Failed { next, .. }) = &p.renewal {
         let left = elapsed((next - state.now).max(0));
-        lines.push(format!("tried again in {left}"));
+        lines.push(format!("next attempt in {left}"));
     }
     lines.extend(p.leaving.iter().map(|l| leaving(state, l)));
     lines
@@ -92,7 +92,7 @@ pub fn found(state: &State, p: &PluginView) -> Doc {
         push_pair(
             &mut doc,
             "version",
-            f.version.as_deref().unwrap_or("not known"),
+            f.version.as_deref().unwrap_or("unknown"),
         );
         push_pair(
             &mut doc,
@@ -102,10 +102,10 @@ pub fn found(state: &State, p: &PluginView) -> Doc {
         push_pair(
             &mut doc,
             "executable",
-            f.executable.as_deref().unwrap_or("none of its own"),
+            f.executable.as_deref().unwrap_or("none"),
         );
         push_pair(&mut doc, "found in", &f.source);
-        push_pair(&mut doc, "taken as", &f.why);
+        push_pair(&mut doc, "reason", &f.why);
     }
     // Newest first.
     for crash in p.crashes.iter().rev() {
@@ -148,15 +148,15 @@ pub fn attempts(state: &State, p: &PluginView) -> Doc {
             None if p.is_builtin() => {
                 doc.push(line(
                     Role::Dim,
-                    "part of flightdeck: it needs no process, and is never launched",
+                    "part of flightdeck: needs no process and is never launched",
                 ));
             }
             None => {
                 let when = match p.is_transformer() {
                     true => "with the console",
-                    false => "when it is needed",
+                    false => "when needed",
                 };
-                let text = format!("not launched yet: it is launched {when}, or with s");
+                let text = format!("not launched yet; launched {when}, or with s");
                 doc.push(line(Role::Dim, text));
             }
         }
@@ -240,7 +240,10 @@ fn timeline(state: &State, a: &LaunchAttempt) -> Line {
             ));
             // The operator need not wait for another launch.
             if !v.retryable {
-                l.push(span(Role::Dim, "  another launch cannot change it"));
+                l.push(span(
+                    Role::Dim,
+                    "  not retried: another launch would fail too",
+                ));
             }
         }
         _ => {
@@ -260,7 +263,7 @@ fn timeline(state: &State, a: &LaunchAttempt) -> Line {
         l.push(span(Role::Dim, format!("  pid {pid}")));
     }
     if a.beside {
-        l.push(span(Role::Dim, "  beside the one that served"));
+        l.push(span(Role::Dim, "  launched beside the serving process"));
     }
     l
 }
@@ -309,7 +312,7 @@ pub fn calls(state: &State, p: &PluginView) -> Doc {
         .filter(|c| c.plugin == p.id)
         .collect();
     if !running.is_empty() {
-        push_heading(&mut doc, "in call");
+        push_heading(&mut doc, "calls in progress");
         for c in running {
             let resource = c.resource.as_deref().unwrap_or("");
             let since = elapsed(state.now - c.started_at.unwrap_or(c.queued_at));
@@ -348,7 +351,7 @@ pub fn logs(state: &State, p: &PluginView) -> Doc {
         .collect();
     lines.reverse();
     if lines.is_empty() {
-        return vec![line(Role::Dim, "it has said nothing yet")];
+        return vec![line(Role::Dim, "no output yet")];
     }
     lines
         .into_iter()

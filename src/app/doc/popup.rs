@@ -51,11 +51,15 @@ pub fn help(state: &State) -> Doc {
         (
             Role::Destroy,
             "-/+",
-            "replace: destroy, then create (+/- the other way round)",
+            "replace: destroy, then create (+/-: create, then destroy)",
         ),
         (Role::Destroy, "-", "destroy"),
         (Role::Read, "<=", "read"),
-        (Role::Forget, "×", "forget: it stays in the world"),
+        (
+            Role::Forget,
+            "×",
+            "forget: remove from the state, keep the object",
+        ),
     ] {
         doc.push(vec![
             span(role, format!("  {sign:<16}")),
@@ -94,7 +98,7 @@ pub fn ladder(state: &State) -> Vec<Doc> {
         line(
             Role::Bad,
             format!(
-                "   {} may be left done by half: destroyed, not re-created",
+                "   {} may stay incomplete: destroyed, not re-created",
                 count(replacing, "replacement")
             ),
         )
@@ -131,7 +135,7 @@ pub fn ladder(state: &State) -> Vec<Doc> {
     ask.push(line(
         Role::Plain,
         format!(
-            "   asked: {}; each call still answers, and its outcome is recorded:",
+            "   asked: {}; running calls still answer, and their outcomes are recorded:",
             count(plugins.len(), "plugin")
         ),
     ));
@@ -144,7 +148,7 @@ pub fn ladder(state: &State) -> Vec<Doc> {
     kill.push(line(
         Role::Plain,
         format!(
-            "   killed: {}; with an unknown outcome, to be settled by reading back: {}",
+            "   killed: {}; unknown outcomes, resolved by reading the objects back: {}",
             processes(plugins.len()),
             count(calls.len(), "call")
         ),
@@ -157,25 +161,26 @@ pub fn ladder(state: &State) -> Vec<Doc> {
 
 /// Renders the first rung, which starts no further operations.
 fn softest(state: &State, waiting: usize, running: usize, replacing: usize) -> Doc {
-    let mut soft = vec![line(Role::Strong, "1  stop starting")];
+    let mut soft = vec![line(Role::Strong, "1  start no new operation")];
     if state.view.staging.is_some() {
         soft.push(line(
             Role::Plain,
-            "   the staging ends; staging changes nothing, so nothing is lost",
+            "   staging stops; it changes nothing, so nothing is lost",
         ));
     } else {
         soft.push(line(
             Role::Plain,
             format!(
-                "   {} not begun are not attempted; {running} running are waited for.",
-                count(waiting, "operation")
+                "   not attempted: {}; waiting for {}",
+                count(waiting, "operation"),
+                count(running, "running operation")
             ),
         ));
         if replacing > 0 {
             soft.push(line(
                 Role::Plain,
                 format!(
-                    "   {} begun and not ended: finished first, so that what was destroyed is made again.",
+                    "   {} in progress: completed first, so that destroyed objects are re-created",
                     count(replacing, "replacement")
                 ),
             ));

@@ -24,11 +24,11 @@ pub fn state_row(state: &State, r: &StateRow) -> Doc {
     match r.drift {
         Some(DriftKind::Gone) => doc.push(line(
             Role::Bad,
-            "gone: the last stage did not find it any more",
+            "deleted: the last stage did not find the object",
         )),
         Some(_) => doc.push(line(
             Role::Warn,
-            "drift: the object in the world differs from the state",
+            "drift: the real object differs from the state",
         )),
         None => {}
     }

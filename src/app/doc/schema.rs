@@ -8,7 +8,7 @@ use crate::engine::words::NO_TRANSFORMERS;
 /// Renders the upper levels of a schema for the pane; Enter opens the browser.
 pub fn schema_text(p: &PluginView, rows: Option<&[SchemaRow]>) -> Doc {
     if p.is_transformer() {
-        let text = format!("it has no schema: {NO_TRANSFORMERS}");
+        let text = format!("no schema: {NO_TRANSFORMERS}");
         return vec![line(Role::Dim, text)];
     }
     let Some(rows) = rows else {
@@ -19,7 +19,10 @@ pub fn schema_text(p: &PluginView, rows: Option<&[SchemaRow]>) -> Doc {
     };
     let mut doc = vec![vec![
         span(Role::Key, "enter"),
-        span(Role::Dim, " browses; there / finds and enter unfolds"),
+        span(
+            Role::Dim,
+            " opens the schema browser; there / finds and enter expands",
+        ),
     ]];
     doc.extend(rows.iter().filter(|r| r.depth <= 1).map(schema_line));
     doc

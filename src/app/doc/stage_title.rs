@@ -32,7 +32,7 @@ pub(in crate::app) fn stage(state: &State, l: &mut Line) {
         if let Some(s) = &state.view.stage {
             l.push(span(
                 Role::Dim,
-                format!(" · stage #{} is still there: s stages again", s.stage),
+                format!(" · stage #{} is still available: s stages again", s.stage),
             ));
         }
         return;
@@ -53,14 +53,14 @@ pub(in crate::app) fn stage(state: &State, l: &mut Line) {
     // Such a stage has drift and no changes to count.
     if s.mode == StageMode::RefreshOnly {
         if s.drift.is_empty() {
-            l.push(span(Role::Ok, " · as the state has it"));
+            l.push(span(Role::Ok, " · no drift"));
         }
         l.extend(said(state));
     } else {
         l.push(span(
             Role::Plain,
             format!(
-                " · {} · {} taken",
+                " · {} · {} selected",
                 count(all, "change"),
                 state.taken().count()
             ),
@@ -83,11 +83,12 @@ fn drifted(s: &StageSummary, l: &mut Line) {
     for (i, (what, n)) in found.iter().enumerate() {
         l.push(span(
             drift_role(*what),
-            format!("{}{n} {}", if i == 0 { " · " } else { ", " }, what.word()),
+            format!(
+                "{}{n} {}",
+                if i == 0 { " · drift: " } else { ", " },
+                what.word()
+            ),
         ));
-    }
-    if !found.is_empty() && s.mode != StageMode::RefreshOnly {
-        l.push(span(Role::Dim, " in the world"));
     }
 }
 
@@ -165,7 +166,7 @@ pub(in crate::app) fn deploy(state: &State, l: &mut Line) {
                 .map_or(0, |e| u64::try_from(e - s.began).unwrap_or(0));
             // The end of a killed run is unknown; only its last event has a time.
             let how = if s.outcome == DeployOutcome::Interrupted {
-                "last heard of after"
+                "last event after"
             } else {
                 "in"
             };
@@ -205,9 +206,9 @@ pub(in crate::app) fn deploy(state: &State, l: &mut Line) {
     }
     if let Some(r) = d.cancel {
         let word = match r {
-            crate::engine::words::CancelRung::StopStarting => "nothing new starts",
-            crate::engine::words::CancelRung::AskPlugins => "plugins were asked to stop",
-            crate::engine::words::CancelRung::KillPlugins => "plugins were killed",
+            crate::engine::words::CancelRung::StopStarting => "no new operations",
+            crate::engine::words::CancelRung::AskPlugins => "plugins asked to stop",
+            crate::engine::words::CancelRung::KillPlugins => "plugins killed",
         };
         l.push(span(Role::Warn, format!(" · cancelled: {word}")));
     }

@@ -117,7 +117,11 @@ pub(in crate::app) fn plugins(state: &State, l: &mut Line) {
     if let Some(p) = failed.find(|p| !p.is_transformer()) {
         l.push(span(
             Role::Bad,
-            format!(" · blocked: what needs {} is refused", p.id),
+            format!(
+                " · {} {}; its resources cannot be staged or applied",
+                p.id,
+                p.state.word()
+            ),
         ));
     }
 }
@@ -169,7 +173,10 @@ pub(in crate::app) fn calls(state: &State, l: &mut Line) {
             format!(" · longest: {what} ({}, {since})", c.method),
         ));
         if behind > 0 {
-            l.push(span(Role::Warn, format!(", {behind} behind it")));
+            l.push(span(
+                Role::Warn,
+                format!(", blocks {}", count(behind, "call")),
+            ));
         }
     }
 }

@@ -12,20 +12,20 @@ pub fn unknown_head(state: &State, refused: bool) -> Doc {
     if refused {
         return vec![line(
             Role::Bad,
-            "Not applied, for nothing is created twice: settle these first, or leave them out (x on their row).",
+            "Not applied, because it could create objects twice: resolve these first, or deselect them (x on their row).",
         )];
     }
     let how = if n == 1 {
-        "an operation was begun, and its end is"
+        "operation has"
     } else {
-        "operations were begun, and their ends are"
+        "operations have"
     };
     vec![vec![
         span(Role::Warn, format!("{n} ")),
         span(Role::Plain, how),
         span(
             Role::Plain,
-            " not on record: flightdeck or a plugin ended before the answer came.",
+            " no recorded outcome: flightdeck or a plugin exited before the answer arrived.",
         ),
     ]]
 }
@@ -63,21 +63,21 @@ pub fn unknown_keys(u: &Unknown) -> Line {
     };
     // Side effects are in no state: they can be neither staged nor imported.
     if u.step.beside().is_some() {
-        key("X", "it is seen to…");
+        key("X", "it is resolved…");
     } else if u.creation {
-        key("i", "take it in…");
-        key("X", "it is not there…");
+        key("i", "import it…");
+        key("X", "discard the record…");
     } else if u.destroy_time {
         key("s", "stage again");
-        key("T", "its work is done…");
-        key("X", "let go of the object…");
+        key("T", "it completed…");
+        key("X", "forget the object…");
     } else if u.provisioner {
         key("s", "stage: replace it");
-        key("T", "it is as it should be…");
-        key("X", "let go of it…");
+        key("T", "keep the object…");
+        key("X", "forget it…");
     } else {
         key("s", "stage: read it back");
-        key("X", "let go of it…");
+        key("X", "forget it…");
     }
     key("j k", "choose");
     key("esc", "later");
@@ -89,21 +89,21 @@ pub fn unknown_keys(u: &Unknown) -> Line {
 pub fn unknown_note(state: &State, u: &Unknown) -> Line {
     let (key, step, deploy) = (state.keys.first("unknown"), &u.step, u.deploy);
     let text = if let Some(deed) = u.step.beside() {
-        format!("? the {deed} beside it, in deploy #{deploy}, has no end on record ({key})")
+        format!("? its {deed} in deploy #{deploy} has no recorded outcome ({key})")
     } else if u.destroy_time {
         format!(
             "? its {step} in deploy #{deploy} has no recorded outcome: the next destroy runs it again ({key})"
         )
     } else if u.provisioner {
         format!(
-            "? its {step} in deploy #{deploy} has no end on record: replaced, and run again ({key})"
+            "? its {step} in deploy #{deploy} has no recorded outcome: object is replaced ({key})"
         )
     } else if u.creation {
         format!(
-            "? may be there already ({key}): its create in deploy #{deploy} has no end on record"
+            "? may exist already ({key}): its create in deploy #{deploy} has no recorded outcome"
         )
     } else {
-        format!("? its {step} in deploy #{deploy} has no end on record; read back here ({key})")
+        format!("? its {step} in deploy #{deploy} has no recorded outcome; read back here ({key})")
     };
     vec![span(Role::Bad, text)]
 }
@@ -118,13 +118,13 @@ pub fn is_of(u: &Unknown, op: &Operation) -> bool {
 /// settle it.
 pub fn unknown_of_operation(state: &State, op: &Operation) -> Span {
     if let Some(how) = op.settled() {
-        return span(Role::Dim, format!("settled: {how}"));
+        return span(Role::Dim, format!("resolved: {how}"));
     }
     let key = state.keys.first("unknown");
     match state.view.unknown.iter().find(|u| is_of(u, op)) {
         Some(u) if u.creation => span(
             Role::Warn,
-            format!("may be there ({key}): no answer is on record"),
+            format!("may exist ({key}): no recorded outcome"),
         ),
         Some(u) if u.destroy_time => span(
             Role::Warn,
@@ -135,13 +135,13 @@ pub fn unknown_of_operation(state: &State, op: &Operation) -> Span {
         ),
         Some(u) if u.provisioner => span(
             Role::Warn,
-            format!("tainted ({key}): its {} has no end on record", u.step),
+            format!("tainted ({key}): its {} has no recorded outcome", u.step),
         ),
         Some(_) => span(
             Role::Warn,
-            format!("stage again ({key}): it is read back; no answer is on record"),
+            format!("no recorded outcome ({key}): stage again to read it back"),
         ),
-        None => span(Role::Warn, "no answer is on record"),
+        None => span(Role::Warn, "no recorded outcome"),
     }
 }
 

@@ -35,7 +35,7 @@ fn not_configured(state: &State) -> Doc {
     doc.push(Line::new());
     doc.push(line(
         Role::Plain,
-        "Write what you want to deploy into a file main.tf in it, for example:",
+        "Create a file main.tf in this directory, for example:",
     ));
     doc.push(Line::new());
     for l in [
@@ -51,8 +51,8 @@ fn not_configured(state: &State) -> Doc {
         &mut doc,
         &[
             ("3", "for the Stage screen, and there"),
-            ("s", "to work out the changes"),
-            ("a", "to apply those that you take"),
+            ("s", "to plan the changes"),
+            ("a", "to apply the selected changes"),
         ],
     );
     doc.push(Line::new());
@@ -63,7 +63,7 @@ fn not_configured(state: &State) -> Doc {
     doc.push(Line::new());
     doc.push(line(
         Role::Dim,
-        "Or leave with q and start `flightdeck demo`: it needs nothing. ? shows every key.",
+        "Or quit with q and run `flightdeck demo`, which needs no setup. ? shows every key.",
     ));
     doc
 }
@@ -76,7 +76,7 @@ fn stage(state: &State, doc: &mut Doc) {
             Some(a) => {
                 doc.push(line(
                     Role::Plain,
-                    format!("No change is among the {}.", a.word()),
+                    format!("No change matches the filter: {}.", a.word()),
                 ));
                 doc.push(vec![
                     span(Role::Key, "esc"),
@@ -90,15 +90,15 @@ fn stage(state: &State, doc: &mut Doc) {
                     .as_ref()
                     .is_some_and(|s| s.mode == StageMode::RefreshOnly);
                 let said = if refreshed {
-                    "What was looked at is as the state has it."
+                    "No drift: the real objects match the state."
                 } else {
-                    "Nothing to change: the world is as the configuration has it."
+                    "No changes. Your infrastructure matches the configuration."
                 };
                 doc.push(line(Role::Ok, format!("✓ {said}")));
                 keys(
                     doc,
                     &[
-                        ("u", "shows what is unchanged"),
+                        ("u", "shows unchanged resources"),
                         ("s", "stages again"),
                         ("D", "stages the destruction of everything"),
                     ],
@@ -107,17 +107,20 @@ fn stage(state: &State, doc: &mut Doc) {
         }
         return;
     }
-    doc.push(line(Role::Heading, "Nothing staged yet"));
+    doc.push(line(Role::Heading, "No stage yet"));
     doc.push(line(
         Role::Plain,
-        "Staging reads the configuration, asks the plugins, and shows what would change. It changes nothing.",
+        "Staging reads the configuration, asks the plugins and shows the planned changes. It changes nothing.",
     ));
     keys(
         doc,
         &[
-            ("s", "works out the changes"),
-            ("F", "only compares the state with the world"),
-            ("D", "works out how to destroy everything"),
+            ("s", "plans the changes"),
+            (
+                "F",
+                "detects drift only: compares the state with the real objects",
+            ),
+            ("D", "plans the destruction of everything"),
         ],
     );
 }
@@ -126,8 +129,11 @@ fn stage(state: &State, doc: &mut Doc) {
 fn absent(state: &State, doc: &mut Doc) {
     let absent = &state.view.absent;
     let (head, what) = match absent.modules.is_empty() {
-        true => ("The backend is not ready", "makes it ready; asks first"),
-        false => ("Not everything is installed", "installs them; asks first"),
+        true => (
+            "The backend is not initialized",
+            "initializes it; asks first",
+        ),
+        false => ("Modules are not installed", "installs them; asks first"),
     };
     doc.push(line(Role::Heading, head));
     if let Some(why) = &absent.backend {
@@ -137,7 +143,7 @@ fn absent(state: &State, doc: &mut Doc) {
         let names = absent.modules.join(", ");
         doc.push(line(
             Role::Plain,
-            format!("The configuration calls modules that are not there: {names}."),
+            format!("The configuration calls modules that are not installed: {names}."),
         ));
     }
     keys(
@@ -155,14 +161,14 @@ fn deploy(state: &State, doc: &mut Doc) {
     if shown.is_some_and(|d| d.operations.is_empty()) {
         doc.push(line(
             Role::Plain,
-            "No resource had anything done: only outputs or addresses in the state were to change.",
+            "No resource operations: this deploy changes only outputs or addresses in the state.",
         ));
         return;
     }
     doc.push(line(
         Role::Heading,
         if shown.is_some() {
-            "No such operations"
+            "No matching operations"
         } else {
             "No deploy yet"
         },
@@ -172,7 +178,7 @@ fn deploy(state: &State, doc: &mut Doc) {
     } else {
         doc.push(line(
             Role::Plain,
-            "A deploy applies the changes that are taken on the Stage screen.",
+            "A deploy applies the changes that are selected on the Stage screen.",
         ));
         keys(
             doc,
@@ -193,7 +199,7 @@ pub fn empty(state: &State) -> Option<Doc> {
     // The filter is the nearest reason, whatever else is missing.
     if !list.filter.is_empty() {
         return Some(vec![
-            line(Role::Plain, format!("No row has {:?} in it.", list.filter)),
+            line(Role::Plain, format!("No row matches {:?}.", list.filter)),
             vec![
                 span(Role::Key, "esc"),
                 span(Role::Dim, " shows all rows again"),
@@ -211,36 +217,67 @@ pub fn empty(state: &State) -> Option<Doc> {
         Context::Plugins => {
             doc.push(line(Role::Heading, "No plugins yet"));
             doc.push(line(Role::Plain, "The configuration names no provider that runs as a plugin, or it has not been read yet."));
-            keys(&mut doc, &[("L", "reads the configuration and launches what it needs"), ("3", "goes to the Stage screen")]);
+            keys(
+                &mut doc,
+                &[
+                    ("L", "reads the configuration and launches its plugins"),
+                    ("3", "goes to the Stage screen"),
+                ],
+            );
         }
         Context::Schema if state.plugin().is_some_and(PluginView::is_transformer) => {
-            doc.push(line(Role::Dim, format!("It has no schema: {NO_TRANSFORMERS}.")));
+            doc.push(line(
+                Role::Dim,
+                format!("This plugin has no schema: {NO_TRANSFORMERS}."),
+            ));
         }
-        Context::Schema => doc.push(line(Role::Dim, "The schema is known once the plugin is ready.")),
-        Context::Calls => {
-            doc.push(line(Role::Plain, "No call is running or waiting. Calls appear here while plugins are loaded, staged or deployed."))
+        Context::Schema => doc.push(line(
+            Role::Dim,
+            "The schema is known once the plugin is ready.",
+        )),
+        Context::Calls => doc.push(line(
+            Role::Plain,
+            "No call is running or waiting. Calls appear here during loading, staging and deploys.",
+        )),
+        Context::Stage if state.view.staging.is_some() => {
+            doc.push(line(Role::Busy, "Planning the changes…"))
         }
-        Context::Stage if state.view.staging.is_some() => doc.push(line(Role::Busy, "Working out the changes…")),
         Context::Stage if state.view.stage_error.is_some() => {
-            return Some(diagnostics(state.view.stage_error.as_deref().unwrap_or(""), state.view.diagnostics.iter()));
+            return Some(diagnostics(
+                state.view.stage_error.as_deref().unwrap_or(""),
+                state.view.diagnostics.iter(),
+            ));
         }
         Context::Stage => stage(state, &mut doc),
         Context::Replay if state.loaded.replay.as_ref().is_some_and(|r| r.cursor == 0) => {
-            doc.push(line(Role::Heading, "Before the deploy began"));
+            doc.push(line(Role::Heading, "Before the start of the deploy"));
             keys(&mut doc, &[("]", "one event forward"), ("}", "to the end")]);
         }
         Context::Deploy | Context::Replay => deploy(state, &mut doc),
         Context::History if state.loaded.history.is_none() => doc.push(line(Role::Dim, "Loading…")),
-        Context::History => doc.push(line(Role::Plain, "No deploy was made in this workspace yet.")),
-        Context::Failures if state.loaded.failures.is_none() => doc.push(line(Role::Dim, "Loading…")),
+        Context::History => doc.push(line(
+            Role::Plain,
+            "No deploy was made in this workspace yet.",
+        )),
+        Context::Failures if state.loaded.failures.is_none() => {
+            doc.push(line(Role::Dim, "Loading…"))
+        }
         Context::Failures => doc.push(line(Role::Ok, "✓ No failure is on record.")),
-        Context::State if state.loaded.state_rows.is_none() => doc.push(line(Role::Dim, "Loading…")),
-        Context::State => doc.push(line(Role::Plain, "The state is empty: nothing was deployed from here yet.")),
+        Context::State if state.loaded.state_rows.is_none() => {
+            doc.push(line(Role::Dim, "Loading…"))
+        }
+        Context::State => doc.push(line(
+            Role::Plain,
+            "The state is empty: nothing was deployed from here yet.",
+        )),
         Context::Logs if state.log.lines().next().is_some() => {
             doc.push(line(Role::Plain, "No line has this level and source."));
-            keys(&mut doc, &[("v", "changes the level"), ("p", "changes the source")]);
+            keys(
+                &mut doc,
+                &[("v", "changes the level"), ("p", "changes the source")],
+            );
         }
-        Context::Logs => doc.push(line(Role::Plain, "No plugin has said anything yet.")),
+        Context::Logs => doc.push(line(Role::Plain, "No log lines yet.")),
         Context::Tracing => return None,
     }
     Some(doc)

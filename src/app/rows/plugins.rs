@@ -42,10 +42,7 @@ pub(in crate::app) fn plugins(state: &State) -> Vec<Row> {
     let orphans = &state.view.orphans;
     if !orphans.is_empty() {
         let key = state.keys.first("orphans");
-        let head = format!(
-            "without their flightdeck ({}); {key} ends them",
-            orphans.len()
-        );
+        let head = format!("orphaned processes ({}); {key} ends them", orphans.len());
         // Orphans are headings, because commands of a plugin do not apply to them.
         rows.push(Row::heading(head));
         let each = orphans.iter().map(|o| doc::orphan(state, o));

@@ -61,7 +61,7 @@ impl ActionFilter {
             Self::Create => "creates",
             Self::Update => "updates",
             Self::Replace => "replaces",
-            Self::Destroy => "what destroys",
+            Self::Destroy => "destroys",
         }
     }
 }

@@ -58,8 +58,8 @@ pub(super) fn workspaces(
     }
     let all = [
         ("↑↓", "choose"),
-        ("enter", "go on there, as `workspace select` does"),
-        ("esc", "stay"),
+        ("enter", "switch, as `workspace select` does"),
+        ("esc", "cancel"),
     ];
     keys(brush, inner, &all);
     cursor
@@ -91,10 +91,10 @@ pub(super) fn installing(
         true => keys(
             brush,
             inner,
-            &[("c", "stop it"), ("esc", "close; it goes on")],
+            &[("c", "stop"), ("esc", "close; it continues")],
         ),
         false if state.asks_what_to_bring() => {
-            let all = [("b", "bring it there"), ("l", "leave it"), ("esc", "close")];
+            let all = [("b", "copy it"), ("l", "leave it"), ("esc", "close")];
             keys(brush, inner, &all);
         }
         false => keys(brush, inner, &[("j k", "scroll"), ("esc", "close")]),
@@ -140,15 +140,15 @@ pub(super) fn doctor(
     };
     lines(brush, room, &detail);
     let mut all = vec![
-        ("r", "look again"),
-        ("y", "copy what to do"),
+        ("r", "check again"),
+        ("y", "copy the remedy"),
         ("esc", "close"),
     ];
     if !state.view.absent.is_empty() {
-        all.insert(0, ("i", "install what is missing…"));
+        all.insert(0, ("i", "install missing…"));
     }
     if at.is_some_and(|finding| finding.fix.is_some()) {
-        all.insert(0, ("F", "do that"));
+        all.insert(0, ("F", "apply the remedy"));
     }
     keys(brush, inner, &all);
 }

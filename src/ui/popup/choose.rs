@@ -45,9 +45,9 @@ pub(super) fn ladder(
         span(Role::Key, "1-3 j k"),
         span(Role::Dim, " choose  "),
         span(Role::Key, "enter"),
-        span(Role::Dim, " do it  "),
+        span(Role::Dim, " run this step  "),
         span(Role::Key, "esc"),
-        span(Role::Dim, " do nothing"),
+        span(Role::Dim, " close"),
     ];
     brush.line(
         inner.x,
@@ -63,7 +63,7 @@ pub(super) fn demo(state: &State, popup: &Popup, brush: &mut Brush<'_>, selected
         state,
         popup,
         brush,
-        "break something on purpose",
+        "cause a fault in the demo",
         state.faults.len() + 2,
         Role::Warn,
     );
@@ -86,7 +86,7 @@ pub(super) fn demo(state: &State, popup: &Popup, brush: &mut Brush<'_>, selected
         inner.bottom().saturating_sub(1),
         inner.width,
         Role::Dim,
-        "then deploy (or stage), and watch; esc closes this",
+        "then deploy or stage to see the effect; esc closes",
     );
 }
 
@@ -159,11 +159,11 @@ pub(super) fn import(
     cells: usize,
 ) -> Position {
     let words = [
-        doc::line(Role::Strong, format!("take {address} into the state")),
+        doc::line(Role::Strong, format!("Import {address} into the state")),
         Line::new(),
         doc::line(
             Role::Plain,
-            "Under which id does the target system have it? Its provider reads it; nothing is changed there.",
+            "Type the id of the object in the target system. Its provider reads the object and changes nothing.",
         ),
     ];
     let words = doc::wrap(&words.into(), cells);
@@ -172,9 +172,9 @@ pub(super) fn import(
     let y = inner.bottom().saturating_sub(1);
     let keys = vec![
         span(Role::Key, "enter"),
-        span(Role::Dim, " takes it in  "),
+        span(Role::Dim, " imports it  "),
         span(Role::Key, "esc"),
-        span(Role::Dim, " does nothing"),
+        span(Role::Dim, " cancels"),
     ];
     brush.line(inner.x, y, inner.width, &keys, false);
     let y = y.saturating_sub(2);

@@ -50,7 +50,7 @@ pub(super) fn confirm(
         let l = vec![
             span(Role::Plain, "type "),
             span(Role::Bad, want),
-            span(Role::Plain, " and enter, or esc: "),
+            span(Role::Plain, " and press enter, or esc: "),
         ];
         let x = inner.x + brush.line(inner.x, y, inner.width, &l, false);
         brush.text(
@@ -77,7 +77,10 @@ pub(super) fn confirm(
         answer(!c.yes, "No"),
         span(Role::Plain, "  "),
         answer(c.yes, "Yes"),
-        span(Role::Dim, "    y yes · n no · enter takes the marked one"),
+        span(
+            Role::Dim,
+            "    y yes · n no · enter chooses the marked answer",
+        ),
     ];
     brush.line(inner.x, y, inner.width, &l, false);
     None

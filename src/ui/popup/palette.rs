@@ -47,13 +47,7 @@ pub(super) fn palette(
     // Scrolls only as far as the selected row needs.
     let from = (selected + 1).saturating_sub(height);
     if found.is_empty() {
-        brush.text(
-            list.x,
-            list.y,
-            list.width,
-            Role::Dim,
-            "no command has these letters",
-        );
+        brush.text(list.x, list.y, list.width, Role::Dim, "no matching command");
     }
     for (i, c) in found.iter().enumerate().skip(from).take(height) {
         let y = list.y + u16::try_from(i - from).unwrap_or(0);

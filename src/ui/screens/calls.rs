@@ -88,7 +88,7 @@ fn holds(state: &State, c: &CallView) -> Line {
         (n, 0) => line(Role::Plain, format!("holds {} · ", count(n, "lock"))),
         (n, w) => line(
             Role::Warn,
-            format!("holds {}, {w} behind · ", count(n, "lock")),
+            format!("holds {}, {w} waiting · ", count(n, "lock")),
         ),
     }
 }
@@ -113,7 +113,7 @@ fn open(state: &State, c: &CallView) -> Vec<Line> {
                 last.push(span(role, bar(ms, u.p95_ms)));
                 last.push(span(
                     role,
-                    if ms > u.p95_ms { " past p95 " } else { " p95 " },
+                    if ms > u.p95_ms { " over p95 " } else { " p95 " },
                 ));
                 last.push(span(Role::Plain, duration(u.p95_ms)));
             }
@@ -169,7 +169,7 @@ pub fn charts(state: &State, area: Rect, brush: &mut Brush<'_>) {
                 samples: &VecDeque<u64>,
                 role: Role| {
         let now = samples.back().copied().unwrap_or(0);
-        let head = format!(" {name} {now:>3} ");
+        let head = format!(" {now:>3} {name} ");
         let used = brush.text(x, y, cells, Role::Dim, &head);
         brush.text(
             x + used,
@@ -186,7 +186,7 @@ pub fn charts(state: &State, area: Rect, brush: &mut Brush<'_>) {
             area.x,
             area.y,
             area.width,
-            "running   ",
+            "running",
             &s.running,
             Role::Busy,
         );
@@ -195,7 +195,7 @@ pub fn charts(state: &State, area: Rect, brush: &mut Brush<'_>) {
             area.x,
             area.y + 1,
             half,
-            "waiting   ",
+            "waiting",
             &s.waiting,
             Role::Warn,
         );
@@ -204,7 +204,7 @@ pub fn charts(state: &State, area: Rect, brush: &mut Brush<'_>) {
             area.x + half,
             area.y + 1,
             area.width - half,
-            "finished a second",
+            "calls/s",
             &s.finished,
             Role::Ok,
         );
@@ -223,7 +223,7 @@ pub fn charts(state: &State, area: Rect, brush: &mut Brush<'_>) {
             area.x + half,
             area.y,
             area.width - half,
-            "finished a second",
+            "calls/s",
             &s.finished,
             Role::Ok,
         );

@@ -143,7 +143,7 @@ fn note(state: &State, d: &DeployView, op: &Operation, now: UnixMs) -> Line {
             if op.attempt > 1 {
                 l.push(span(
                     Role::Dim,
-                    format!("a call of it took {} attempts", op.attempt),
+                    format!("a call needed {} attempts", op.attempt),
                 ));
             }
             if let Some(w) = op.warnings.first() {

@@ -54,7 +54,7 @@ pub const FAILURES: &[Column] = &[
     number("SEEN", 4, 0),
     column("LAST", Width::Fix(16), 1),
     column("CLASS", Width::Fix(14), 0),
-    column("WHAT FAILED", Width::Flex(26, 5), 0),
+    column("FAILURE", Width::Flex(26, 5), 0),
     column("WHERE", Width::Flex(12, 3), 2),
 ];
 

@@ -21,7 +21,7 @@ pub const COLUMNS: &[Column] = &[
     number("RSS", 6, 7),
     number("CALLS", 5, 3),
     number("P95", 7, 9),
-    column("LAST WORDS", Width::Flex(10, 4), 1),
+    column("LAST OUTPUT", Width::Flex(10, 4), 1),
 ];
 
 fn none() -> Line {

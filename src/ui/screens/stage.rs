@@ -76,7 +76,7 @@ fn output_cells(state: &State, row: &Row) -> Vec<Line> {
         line(Role::Plain, row.key.text().unwrap_or_default()),
         line(doc::action_role(o.action), o.action.word()),
         if o.stays(&state.view.left) {
-            line(Role::Warn, "stays: it rests on what is left")
+            line(Role::Warn, "unchanged: depends on a deselected change")
         } else {
             line(Role::Dim, text.lines().next().unwrap_or_default())
         },
@@ -95,7 +95,7 @@ fn drift_cells(d: &DriftView) -> Vec<Line> {
     let note = match (d.what, &d.previous_address) {
         (DriftKind::Changed, _) => changed.join(", "),
         (DriftKind::Moved, Some(from)) => format!("moved from {from}"),
-        _ => "it is not there any more".to_owned(),
+        _ => "no longer exists".to_owned(),
     };
     vec![
         Line::new(),
@@ -155,7 +155,10 @@ fn note(state: &State, c: &crate::engine::words::ChangeView, left: bool) -> Line
         .map(|a| a.path.as_str())
         .collect();
     if !forcing.is_empty() {
-        l.push(span(Role::Dim, format!("{} forces it", forcing.join(", "))));
+        l.push(span(
+            Role::Dim,
+            format!("{} forces replacement", forcing.join(", ")),
+        ));
     } else if let Some(p) = &c.previous_address {
         l.push(span(Role::Dim, format!("moved from {p}")));
     } else if c.action == Action::Update {

@@ -32,7 +32,7 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     } else if let Some(drift) = r.drift {
         (
             if drift == DriftKind::Gone {
-                "✗ gone"
+                "✗ deleted"
             } else {
                 "~ drift"
             },

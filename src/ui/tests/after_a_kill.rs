@@ -27,15 +27,15 @@ fn started(width: u16, height: u16) -> Console {
 fn what_is_unknown_is_put_before_the_operator_once_and_stays_on_every_screen() {
     for (width, height) in [(120, 40), (80, 24)] {
         let mut c = started(width, height);
-        c.shows("2 operations were begun, and their ends are not on record");
+        c.shows("2 operations have no recorded outcome");
         c.shows("? create aws_s3_bucket.logs   deploy #3");
         c.shows("state forget aws_s3_bucket.logs`");
-        c.shows("i take it in…  X it is not there…");
+        c.shows("i import it…  X discard the record…");
         c.press("j");
         c.shows("the update of aws_iam_role.app was begun");
         c.shows("s stage: read it back");
         c.press("esc");
-        c.hides("not on record");
+        c.hides("no recorded outcome");
         for screen in 1..=7 {
             c.press(&screen.to_string());
             assert!(
@@ -46,13 +46,13 @@ fn what_is_unknown_is_put_before_the_operator_once_and_stays_on_every_screen() {
         }
         // The same outcomes do not open the popup again.
         told(&mut c, vec![unknown("create", "aws_s3_bucket.logs", None)]);
-        c.hides("not on record");
+        c.hides("no recorded outcome");
         c.press("U");
-        c.shows("1 an operation was begun, and its end is not on record");
+        c.shows("1 operation has no recorded outcome");
         told(&mut c, vec![]);
         c.hides("unknown");
         c.press("U");
-        c.shows("nothing is unknown");
+        c.shows("no unknown outcomes");
     }
 }
 
@@ -60,7 +60,7 @@ fn what_is_unknown_is_put_before_the_operator_once_and_stays_on_every_screen() {
 fn an_unknown_creation_is_taken_in_under_the_id_that_is_typed() {
     let mut c = started(120, 40);
     c.press("i");
-    c.shows("take aws_s3_bucket.logs into the state");
+    c.shows("Import aws_s3_bucket.logs into the state");
     c.press("enter");
     assert_eq!(c.take_effects(), []);
     c.type_text("bkt-7");
@@ -90,7 +90,7 @@ fn an_unknown_creation_is_taken_in_under_the_id_that_is_typed() {
 fn what_is_unknown_is_let_go_of_after_a_question() {
     let mut c = started(120, 40);
     c.press("X");
-    c.shows("was aws_s3_bucket.logs never made?");
+    c.shows("Was aws_s3_bucket.logs never created?");
     c.press("enter");
     assert_eq!(c.take_effects(), []);
     c.press("U X y");
@@ -99,8 +99,8 @@ fn what_is_unknown_is_let_go_of_after_a_question() {
         [Effect::Forget(vec!["aws_s3_bucket.logs".to_owned()])]
     );
     c.press("U j X");
-    c.shows("let go of aws_iam_role.app?");
-    c.shows("stays where it is");
+    c.shows("Forget aws_iam_role.app?");
+    c.shows("not destroyed");
     c.press("y");
     assert_eq!(
         c.take_effects(),
@@ -115,9 +115,9 @@ fn a_provisioner_whose_end_is_unknown_is_run_again_or_taken_for_done() {
         &mut c,
         vec![unknown("create provisioner 1", "aws_iam_role.app", None)],
     );
-    c.shows("s stage: replace it  T it is as it should be…");
+    c.shows("s stage: replace it  T keep the object…");
     c.press("T");
-    c.shows("is aws_iam_role.app as it should be?");
+    c.shows("Did the provisioners of aws_iam_role.app complete?");
     c.press("enter");
     assert_eq!(c.take_effects(), []);
     c.press("U T y");
@@ -131,7 +131,7 @@ fn a_provisioner_whose_end_is_unknown_is_run_again_or_taken_for_done() {
 fn the_change_concerned_is_marked_and_not_applied_before_it_is_settled() {
     let mut c = Console::staged(120, 40);
     c.press("3 X");
-    c.shows("nothing that was to be created here is unknown");
+    c.shows("this change has no unknown creation");
     told(
         &mut c,
         vec![
@@ -142,7 +142,7 @@ fn the_change_concerned_is_marked_and_not_applied_before_it_is_settled() {
     c.press("esc >  > > > >");
     assert!(
         c.line("aws_s3_bucket.logs ")
-            .contains("? may be there already (U)"),
+            .contains("? may exist already (U)"),
         "{}",
         c.frame()
     );
@@ -153,12 +153,12 @@ fn the_change_concerned_is_marked_and_not_applied_before_it_is_settled() {
         c.frame()
     );
     c.press("a");
-    c.shows("Not applied, for nothing is created twice");
+    c.shows("Not applied, because it could create objects twice");
     c.shows("? create aws_s3_bucket.logs");
-    c.hides("apply stage #12?");
+    c.hides("Apply stage #12?");
     assert_eq!(c.take_effects(), []);
     c.press("esc g X");
-    c.shows("was aws_s3_bucket.logs never made?");
+    c.shows("Was aws_s3_bucket.logs never created?");
     c.press("n");
     // A deselected change does not prevent the deploy.
     c.event(EventKind::Selected {
@@ -167,7 +167,7 @@ fn the_change_concerned_is_marked_and_not_applied_before_it_is_settled() {
         left: vec!["aws_s3_bucket.logs".into()],
     });
     c.press("a");
-    c.shows("apply stage #12?");
+    c.shows("Apply stage #12?");
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn the_newest_deploy_on_record_is_on_the_deploy_screen() {
     c.press("> > > >");
     assert!(
         c.line("aws_s3_bucket.logs ")
-            .contains("no answer is on record"),
+            .contains("no recorded outcome"),
         "{}",
         c.frame()
     );

@@ -45,7 +45,7 @@ fn a_change_is_left_with_what_needs_it_and_the_row_says_so() {
             .contains("▼ with aws_s3_bucket.logs")
     );
     assert!(c.line("aws_instance.web ").contains("[ ]"));
-    c.shows("aws_db_instance.main and 1 more left along with aws_s3_bucket.logs");
+    c.shows("aws_db_instance.main and 1 more deselected along with aws_s3_bucket.logs");
     c.press("space");
     assert_eq!(
         c.take_effects(),
@@ -87,7 +87,7 @@ fn the_diff_shows_json_by_its_structure_and_hides_what_is_sensitive() {
     c.shows("forces replacement");
     c.shows("(known after apply)");
     c.press("w");
-    c.shows("it needs");
+    c.shows("needs");
     c.shows("aws_iam_role.app");
 }
 
@@ -95,7 +95,7 @@ fn the_diff_shows_json_by_its_structure_and_hides_what_is_sensitive() {
 fn applying_names_what_is_destroyed_and_defaults_to_no() {
     let mut c = Console::staged(120, 40);
     c.press("3 a");
-    c.shows("apply stage #12?");
+    c.shows("Apply stage #12?");
     c.shows("1 object destroyed:");
     c.shows("- aws_eip.old");
     c.shows("1 object replaced");
@@ -136,8 +136,8 @@ fn a_question_is_withdrawn_when_the_stage_changes_under_it() {
         taken: vec![],
         left: vec!["aws_eip.old".into()],
     });
-    c.hides("apply stage #12?");
-    c.shows("look again");
+    c.hides("Apply stage #12?");
+    c.shows("review it before");
     c.press("y");
     assert!(!c.effects.iter().any(|e| matches!(e, Effect::Deploy(_))));
 }
@@ -175,7 +175,7 @@ fn a_deploy_shows_what_runs_what_failed_and_what_waits() {
     c.shows("unexpected end of input");
     c.shows("MalformedPolicyDocument");
     c.press("enter");
-    c.shows("last lines of hashicorp/aws");
+    c.shows("last output of hashicorp/aws");
 }
 
 #[test]
@@ -259,13 +259,13 @@ fn a_deploy_that_ends_shows_what_failed_unless_the_operator_looks_elsewhere() {
 fn the_ladder_names_what_each_rung_hits_and_killing_is_asked_again() {
     let mut c = Console::deploying(120, 40);
     c.press("4 c");
-    c.shows("stop starting");
+    c.shows("start no new operation");
     c.shows("ApplyResourceChange aws_db_instance.main");
     c.press("enter");
     assert_eq!(c.take_effects(), [Effect::Cancel(CancelRung::StopStarting)]);
     c.press("c 3 enter");
     assert!(c.take_effects().is_empty());
-    c.shows("kill the plugins?");
+    c.shows("Kill the plugins?");
     c.press("enter");
     assert!(c.take_effects().is_empty());
     c.press("c 3 enter y");
@@ -276,7 +276,7 @@ fn the_ladder_names_what_each_rung_hits_and_killing_is_asked_again() {
 fn leaving_during_a_deploy_asks_and_waits_for_it() {
     let mut c = Console::deploying(120, 40);
     c.press("q");
-    c.shows("deploy #31 is running");
+    c.shows("Deploy #31 is running");
     c.press("enter");
     assert!(!c.state.quit);
     c.press("q y");
@@ -331,7 +331,7 @@ fn what_failed_is_staged_again_alone() {
 fn an_outdated_stage_is_reported_in_the_place_of_the_question() {
     let mut c = Console::staged(120, 40);
     c.press("3 a");
-    c.shows("apply stage #12?");
+    c.shows("Apply stage #12?");
     assert!(c.effects.contains(&Effect::CheckStage(12)));
     let outdated = |stage| Answer::Outdated {
         stage,
@@ -339,10 +339,10 @@ fn an_outdated_stage_is_reported_in_the_place_of_the_question() {
     };
     // An answer about another stage is ignored.
     c.answer(outdated(11));
-    c.shows("apply stage #12?");
+    c.shows("Apply stage #12?");
     c.answer(outdated(12));
-    c.hides("apply stage #12?");
-    c.shows("stage #12 is out of date");
+    c.hides("Apply stage #12?");
+    c.shows("Stage #12 is out of date");
     c.shows("acme/web has version 2.0.0");
     c.press("y");
     assert_eq!(c.take_effects(), []);

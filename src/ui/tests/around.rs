@@ -64,12 +64,12 @@ fn another_workspace_is_chosen_from_the_list_and_nothing_begins_until_it_is_open
     };
     assert_eq!(c.take_effects(), [prod]);
     assert!(
-        header(&mut c).contains("◐ opening the workspace prod"),
+        header(&mut c).contains("◐ opening workspace prod"),
         "{}",
         header(&mut c)
     );
     c.press("3 s");
-    c.shows("the workspace prod is being opened");
+    c.shows("workspace prod is being opened");
     c.press("ctrl-w");
     assert!(c.state.frame.popup.is_none());
     assert_eq!(c.take_effects(), []);
@@ -100,7 +100,7 @@ fn what_is_typed_hides_the_others_or_names_a_new_one_that_is_made_after_a_yes() 
     c.type_text("pro");
     let frame = c.frame();
     assert!(
-        frame.contains("   prod") && !frame.contains(" staging   this one"),
+        frame.contains("   prod") && !frame.contains(" staging   current"),
         "{frame}"
     );
     c.shows("+ pro");
@@ -113,7 +113,7 @@ fn what_is_typed_hides_the_others_or_names_a_new_one_that_is_made_after_a_yes() 
     let mut c = choosing(120, 40);
     c.type_text("pr-17");
     c.press("enter");
-    c.shows("make the workspace pr-17, and go on there?");
+    c.shows("Create workspace pr-17 and switch to it?");
     c.press("enter");
     assert_eq!(c.take_effects(), [], "the answer is No by itself");
     let mut c = choosing(120, 40);
@@ -130,14 +130,14 @@ fn what_is_typed_hides_the_others_or_names_a_new_one_that_is_made_after_a_yes() 
 fn a_workspace_is_not_left_while_something_runs_in_it() {
     let mut c = Console::deploying(120, 40);
     c.press("ctrl-w");
-    c.shows("a deploy is running here: choose another workspace when it has ended");
+    c.shows("a deploy is running: switch the workspace when it has ended");
     // Also if the deploy started while the list was open.
     let mut c = choosing(120, 40);
     for event in fixture::deploying() {
         c.event(event);
     }
     c.press("up enter");
-    c.shows("a deploy is running here");
+    c.shows("a deploy is running: switch");
     assert_eq!(c.take_effects(), []);
     assert!(c.state.opening.is_none());
 }
@@ -155,7 +155,7 @@ fn lacking(width: u16, height: u16) -> Console {
 #[test]
 fn what_is_missing_is_offered_once_and_installed_after_a_yes() {
     let mut c = lacking(120, 40);
-    c.shows("install what is missing?");
+    c.shows("Install missing modules and providers?");
     c.shows("2 providers are not installed:");
     insta::assert_snapshot!("missing-120x40", c.frame());
     c.press("enter");
@@ -178,9 +178,9 @@ fn what_is_missing_is_offered_once_and_installed_after_a_yes() {
         })));
     }
     c.shows("hashicorp/aws ▕██████░░░░░░▏ 345.0 MB of 690.0 MB");
-    c.shows("c stop it");
+    c.shows("c stop");
     c.press("esc 3 s");
-    c.shows("what is missing is being installed");
+    c.shows("an installation is running");
     assert_eq!(c.take_effects(), []);
     c.press("i");
     c.shows("345.0 MB of 690.0 MB");
@@ -209,7 +209,7 @@ fn after_an_installation_the_workspace_is_opened_anew_and_what_came_of_it_stays_
     next.state.go_on_from(c.state.clone());
     next.shows("✓ installed: 1 module, 2 providers");
     next.shows("the backend is s3 now");
-    next.shows("everything is installed");
+    next.shows("installation complete");
     next.press("esc");
     assert!(next.state.frame.popup.is_none());
 }
@@ -226,11 +226,11 @@ fn an_installation_that_fails_says_why_and_can_be_begun_again() {
             diagnostics: Vec::new(),
         },
     )));
-    c.shows("✗ not all of it could be installed");
+    c.shows("✗ installation failed");
     c.shows("the registry does not answer");
     assert_eq!(c.take_effects(), []);
     c.press("esc i");
-    c.shows("install what is missing?");
+    c.shows("Install missing modules and providers?");
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn modules_that_are_missing_are_named_where_the_plugins_would_be() {
         backend: None,
     }));
     c.press("esc 1");
-    c.shows("calls modules that are not there: network.");
+    c.shows("calls modules that are not installed: network.");
     c.shows("installs them; asks first");
 }
 
@@ -260,7 +260,7 @@ fn moved(w: u16, h: u16) -> Console {
 fn a_backend_that_was_changed_is_offered_to_be_made_ready_and_states_are_copied_after_a_word() {
     let mut c = moved(120, 40);
     c.shows("✗ not initialized (i)");
-    c.shows("the backend is not made ready:");
+    c.shows("The backend is not initialized:");
     c.press("y");
     assert_eq!(c.take_effects(), [Effect::Install(Bring::Ask)]);
     let asked = || {
@@ -272,7 +272,7 @@ fn a_backend_that_was_changed_is_offered_to_be_made_ready_and_states_are_copied_
     for (key, bring) in [("b", Bring::Copy), ("l", Bring::Leave)] {
         c.event(EventKind::Install(InstallEvent::Began));
         c.event(asked());
-        c.shows("There is a state in old.tfstate, and the backend is s3 now.");
+        c.shows("There is a state in old.tfstate, but the backend is now s3.");
         assert_eq!(c.take_effects(), []);
         c.press(key);
         assert_eq!(c.take_effects(), [Effect::Install(bring)]);
@@ -283,7 +283,7 @@ fn a_backend_that_was_changed_is_offered_to_be_made_ready_and_states_are_copied_
     c.press("esc b");
     assert_eq!(c.take_effects(), []);
     c.press("i");
-    c.shows("the backend is not made ready:");
+    c.shows("The backend is not initialized:");
 }
 
 #[test]
@@ -291,7 +291,7 @@ fn where_the_backend_is_not_ready_the_screen_says_what_to_do() {
     let mut c = moved(80, 24);
     c.press("esc 1");
     c.shows("The block of the backend was changed.");
-    c.shows("makes it ready; asks first");
+    c.shows("initializes it; asks first");
 }
 
 fn findings() -> Vec<Finding> {
@@ -333,14 +333,14 @@ fn what_is_wrong_stands_first_with_its_remedy_and_what_is_safe_is_done() {
     for (width, height) in [(120, 40), (80, 24)] {
         let mut c = Console::staged(width, height);
         c.press("H");
-        c.shows("looking at everything");
+        c.shows("checking…");
         c.answer(Answer::Findings(findings()));
         c.shows("1 error, 1 warning");
         insta::assert_snapshot!(format!("doctor-{width}x{height}"), c.frame());
         c.take_effects();
         // Ending a process needs a confirmation.
         c.press("F");
-        c.shows("end the process");
+        c.shows("End process");
         c.press("enter");
         assert_eq!(c.take_effects(), []);
         c.press("H");
@@ -356,9 +356,9 @@ fn what_is_wrong_stands_first_with_its_remedy_and_what_is_safe_is_done() {
         assert_eq!(c.take_effects(), [Effect::Examine]);
         c.shows("it is for its owner alone now");
         c.answer(Answer::Findings(findings()[..1].to_vec()));
-        c.shows("✓ nothing is wrong");
+        c.shows("✓ no problems found");
         c.press("F");
-        c.shows("nothing can be done about this one");
+        c.shows("this finding has no automatic fix");
         assert!(matches!(c.state.frame.popup, Some(Popup::Doctor { .. })));
     }
 }

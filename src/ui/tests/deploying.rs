@@ -43,7 +43,7 @@ fn what_stands_in_line_is_not_counted_as_running_and_its_clock_stands() {
     c.shows("1 running · 1 queued");
     let row = c.line("aws_eip.old ");
     assert!(
-        row.contains("queued") && row.contains("1m02s in line behind aws_db_instance.main"),
+        row.contains("queued") && row.contains("1m02s queued behind aws_db_instance.main"),
         "{row}"
     );
     assert!(
@@ -68,7 +68,7 @@ fn what_stands_in_line_is_not_counted_as_running_and_its_clock_stands() {
     let row = c.line("aws_eip.old ");
     assert!(row.contains(" 3 s ") && row.contains("usual"), "{row}");
     c.press("g j enter");
-    c.shows("in line for slots: 58 s");
+    c.shows("queued for slots: 58 s");
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_call_that_is_made_again_is_told_with_its_attempt_and_the_time_until_it() {
     c.event(EventKind::Operation(op));
     assert!(
         c.line("aws_instance.web ")
-            .contains("a call of it took 2 attempts"),
+            .contains("a call needed 2 attempts"),
         "{}",
         c.frame()
     );
@@ -229,14 +229,14 @@ fn a_lock_is_shown_with_whose_call_holds_it_for_how_long_and_who_waits() {
     let text = row(&mut c);
     assert!(text.contains("holds 1 lock ·"), "{text}");
     c.shows("lock on \"roles\" for 1m00s");
-    c.hides("waits for it");
+    c.hides("waiting: aws_eip.old");
     c.event(EventKind::ResourceLock(ResourceLock {
         waiters: vec!["aws_eip.old".into()],
         ..lock.clone()
     }));
     let text = row(&mut c);
-    assert!(text.contains("holds 1 lock, 1 behind"), "{text}");
-    c.shows("waits for it: aws_eip.old");
+    assert!(text.contains("holds 1 lock, 1 waiting"), "{text}");
+    c.shows("waiting: aws_eip.old");
     c.event(EventKind::ResourceLock(ResourceLock {
         held: false,
         ..lock
@@ -265,7 +265,7 @@ fn what_is_beside_an_operation_is_told_with_it_and_is_an_unknown_outcome_of_its_
     }];
     c.event(EventKind::Operation(op));
     c.press("4 G enter");
-    c.shows("beside it, and in no state");
+    c.shows("side effects (in no state)");
     c.shows("create of aws/iam/role \"reader\"");
     // It can be settled only while no deploy runs.
     let mut c = Console::staged(120, 40);
@@ -286,7 +286,7 @@ fn what_is_beside_an_operation_is_told_with_it_and_is_an_unknown_outcome_of_its_
     });
     c.press("U");
     c.shows("aws_eip.old (beside 17)");
-    c.shows("X it is seen to");
+    c.shows("X it is resolved");
     c.press("X");
-    c.shows("is it seen to, beside aws_eip.old?");
+    c.shows("Is this side effect of aws_eip.old resolved?");
 }

@@ -46,11 +46,8 @@ fn a_refresh_shows_what_is_gone_and_what_was_changed() {
     c.press("3");
     c.shows("1 deleted, 1 changed");
     assert!(c.line("!   aws_instance.a").contains("changed  size"));
-    assert!(
-        c.line("!   aws_instance.b")
-            .contains("it is not there any more")
-    );
-    c.hides("as the configuration has it");
+    assert!(c.line("!   aws_instance.b").contains("no longer exists"));
+    c.hides("matches the configuration");
     c.press("g");
     c.shows("It was changed outside of deploys.");
     c.shows("the state is");
@@ -85,20 +82,20 @@ fn a_normal_stage_shows_what_was_found_beside_what_would_change() {
     c.shows("1 deleted, 1 changed in the world");
     c.shows("not as the state has it");
     c.press("G");
-    c.shows("Applying this repairs it as far as the");
-    c.shows("To accept it,");
-    // Drift without changes must not be reported as "nothing to change".
+    c.shows("Applying this stage repairs the drift");
+    c.shows("To accept the");
+    // Drift without changes must not be reported as "no changes".
     c.event(EventKind::Staged(
         stage(StageMode::Normal, drifted()).into(),
     ));
     c.frame();
-    c.hides("as the configuration has it");
+    c.hides("matches the configuration");
     c.event(EventKind::Staged(
         stage(StageMode::RefreshOnly, vec![]).into(),
     ));
     c.frame();
-    c.shows("What was looked at is as the state has it.");
-    c.hides("as the configuration has it");
+    c.shows("No drift: the real objects match the state.");
+    c.hides("matches the configuration");
 }
 
 #[test]
@@ -109,5 +106,5 @@ fn the_state_says_what_the_last_stage_found() {
     c.press("6");
     c.answer(Answer::State(rows));
     c.shows("~ drift");
-    c.shows("✗ gone");
+    c.shows("✗ deleted");
 }

@@ -38,7 +38,7 @@ fn frames_of_every_screen_can_be_looked_at() {
         let mut c = Console::staged(w, h);
         c.press("3 a");
         c.dump(&format!("3-apply-{w}x{h}"));
-        c.shows("apply stage");
+        c.shows("Apply stage");
     }
 }
 
@@ -89,8 +89,8 @@ fn a_replacement_done_by_half_stands_first_in_red_and_the_ladder_says_what_may_b
     );
     c.event(EventKind::Operation(op.clone()));
     c.press("4 c");
-    c.shows("1 replacement begun and not ended: finished first");
-    c.shows("1 replacement may be left done by half: destroyed, not re-created");
+    c.shows("1 replacement in progress: completed first");
+    c.shows("1 replacement may stay incomplete: destroyed, not re-created");
     c.press("esc");
     (op.state, op.step) = (
         OperationState::HalfReplaced,

@@ -21,8 +21,8 @@ fn an_old_deploy_is_played_again_event_by_event() {
     assert!(c.line("aws_instance.web ").contains("not attempted"));
     c.press("{");
     c.hides("aws_iam_role.app");
-    c.shows("Before the deploy began");
-    c.hides("No such operations");
+    c.shows("Before the start of the deploy");
+    c.hides("No matching operations");
     c.press("] ]");
     assert!(c.line("aws_s3_bucket.logs ").contains("created"));
     assert!(c.line("aws_iam_role.app ").contains("waiting"));
@@ -53,7 +53,7 @@ fn the_state_is_a_tree_with_dependencies_both_ways() {
     let mut c = Console::staged(120, 40);
     c.press("6");
     c.answer(Answer::State(fixture::state_rows()));
-    c.shows("the root module");
+    c.shows("root module");
     c.shows("module.network");
     assert!(c.line("    aws_iam_role.app ").contains("✗ tainted"));
     c.press("G");
@@ -128,7 +128,7 @@ fn a_search_keeps_the_rows_and_esc_goes_back_to_where_it_began() {
 fn help_and_palette_come_from_the_same_table_as_the_keys() {
     let mut c = Console::staged(120, 40);
     c.press("3 ?");
-    c.shows("take or leave this change");
+    c.shows("select this change with its dependencies");
     c.shows("space");
     c.press("esc :");
     c.type_text("refonly");
@@ -227,7 +227,7 @@ fn a_workspace_held_by_another_is_read_only_and_says_who() {
     });
     c.shows("read-only, locked by bob (pid 99)");
     c.press("3 a");
-    c.shows("bob on ci holds the workspace");
+    c.shows("locked by bob on ci");
     c.press("space x * 0 I s D F");
     c.press("1 R S E L");
     // The lock owner may have exited: the lock is requested once at a time.
@@ -247,7 +247,7 @@ fn a_workspace_held_by_another_is_read_only_and_says_who() {
         ours: true,
     });
     c.hides("read-only");
-    c.shows("it is yours now");
+    c.shows("you hold the lock now");
     c.press("s");
     assert_eq!(c.take_effects(), [Effect::Stage(StageRequest::default())]);
 }
@@ -260,7 +260,7 @@ fn an_empty_workspace_is_greeted() {
     c.shows("main.tf");
     let mut c = Console::new(120, 40);
     c.press("3");
-    c.shows("Nothing staged yet");
+    c.shows("No stage yet");
 }
 
 #[test]

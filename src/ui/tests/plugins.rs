@@ -28,12 +28,12 @@ fn the_builtin_provider_waits_for_no_launch() {
         },
     }));
     c.press("1");
-    c.shows("it needs no process, and is never launched");
+    c.shows("needs no process and is never launched");
     c.hides("not launched yet");
     for key in ["s", "R", "S", "E"] {
         c.take_effects();
         c.press(key);
-        c.shows("it is part of flightdeck and has no process");
+        c.shows("this plugin is part of flightdeck and has no process");
         assert!(
             !c.take_effects()
                 .iter()
@@ -93,7 +93,7 @@ fn plugin_panes_turn_with_arrows_and_open_with_enter() {
         "how long one takes that goes well is not known"
     );
     c.press("right");
-    c.shows("it has said nothing yet");
+    c.shows("no output yet");
     c.press("left left left enter");
     c.hides("hashicorp/random");
     c.press("esc");
@@ -138,12 +138,9 @@ fn a_plugin_without_a_process_is_not_stopped() {
             PluginState::GaveUp {
                 why: "no handshake".into(),
             },
-            "it has no process that could be stopped",
+            "this plugin has no process",
         ),
-        (
-            PluginState::Stopped,
-            "it has no process that could be stopped",
-        ),
+        (PluginState::Stopped, "this plugin has no process"),
     ];
     for (state, words) in states {
         c.event(EventKind::Plugin(PluginEvent::State {
@@ -166,7 +163,7 @@ fn a_plugin_without_a_process_is_not_stopped() {
 fn stopping_a_plugin_in_use_names_the_calls_and_defaults_to_no() {
     let mut c = Console::deploying(120, 40);
     c.press("1 g j j S");
-    c.shows("stop hashicorp/aws?");
+    c.shows("Stop hashicorp/aws?");
     c.shows("ApplyResourceChange aws_db_instance.main");
     c.press("enter");
     assert!(!c.effects.iter().any(|e| matches!(e, Effect::Plugin(..))));
@@ -182,12 +179,12 @@ fn calls_name_who_waits_for_whom() {
     let mut c = Console::deploying(120, 40);
     c.press("2");
     c.shows("longest: aws_db_instance.main (ApplyResourceChange");
-    c.shows("1 behind it");
+    c.shows("blocks 1 call");
     assert!(
         c.line("PlanResourceChange")
             .contains("slot of hashicorp/aws, held by")
     );
-    assert!(c.line("1/1").contains("past p95"));
+    assert!(c.line("1/1").contains("over p95"));
     c.press("j b");
     assert_eq!(c.state.selected().and_then(|r| r.key.number()), Some(7));
 }
@@ -201,7 +198,7 @@ fn without_calls_the_charts_stay_and_words_stand_below_them() {
         let charts = c
             .frame()
             .lines()
-            .any(|l| l.trim_start().starts_with("waiting") && l.contains("finished a second"));
+            .any(|l| l.contains(" waiting ") && l.contains(" calls/s "));
         assert_eq!(charts, height > 12);
         c.shows("   No call is running or waiting.");
     }
@@ -225,7 +222,7 @@ fn a_transformer_is_a_plugin_that_nothing_can_use_and_nothing_is_blocked_by() {
             found,
         }));
         c.press("1");
-        c.shows("not launched yet: it is launched with the console, or with s");
+        c.shows("not launched yet; launched with the console, or with s");
         c.event(EventKind::Plugin(PluginEvent::State {
             plugin: plugin.clone(),
             state: PluginState::Ready {
@@ -236,9 +233,9 @@ fn a_transformer_is_a_plugin_that_nothing_can_use_and_nothing_is_blocked_by() {
         c.shows("transformer, \"fake-2024-11-20\" in blueprints; a configuration cannot use");
         c.take_effects();
         c.press("right");
-        c.shows("it has no schema: a configuration cannot use transformers");
+        c.shows("no schema: a configuration cannot use transformers");
         c.press("enter");
-        c.shows("It has no schema: a configuration cannot use transformers.");
+        c.shows("This plugin has no schema: a configuration cannot use transformers.");
         c.press("esc");
         assert_eq!(c.take_effects(), [], "no schema is asked for");
         c.press("left left");
@@ -252,6 +249,6 @@ fn a_transformer_is_a_plugin_that_nothing_can_use_and_nothing_is_blocked_by() {
         c.event(EventKind::Plugin(PluginEvent::State { plugin, state }));
         assert!(c.line(" bluelink/run ").contains("✗ gave up"));
         c.shows("no licence");
-        c.hides("blocked");
+        c.hides("cannot be staged");
     }
 }

@@ -81,7 +81,7 @@ fn a_replacement_is_seen_from_its_reason_to_the_end_of_the_old_process() {
                 leaving: late,
             },
         );
-        c.shows("1 call left, since 12 s, longer than it should");
+        c.shows("1 call left, since 12 s, past its time limit");
         tell(
             &mut c,
             PluginEvent::Left {
@@ -158,15 +158,15 @@ fn orphans_are_counted_everywhere_listed_below_the_plugins_and_ended_after_a_yes
         });
         c.shows("✗ 2 orphans (O)");
         c.press("1");
-        c.shows("without their flightdeck (2); O ends them");
+        c.shows("orphaned processes (2); O ends them");
         if height > 24 {
             c.shows("hashicorp/aws: process 4711, launched at");
         }
         c.take_effects();
         c.press("O");
-        c.shows("end 2 orphans?");
+        c.shows("End 2 orphans?");
         c.shows("8123456");
-        c.shows("no flightdeck is");
+        c.shows("recorded launch");
         c.press("enter");
         assert_eq!(c.take_effects(), [], "No is what enter says");
         c.press("O y");
@@ -175,6 +175,6 @@ fn orphans_are_counted_everywhere_listed_below_the_plugins_and_ended_after_a_yes
         c.shows("process 4711 was killed");
         c.event(EventKind::Orphans { orphans: vec![] });
         c.hides("orphan");
-        c.hides("without their flightdeck");
+        c.hides("orphaned processes");
     }
 }

@@ -80,7 +80,7 @@ fn at_80_by_24_each_screen_has_its_list_and_its_detail() {
     c.shows("aws_db_instance.main");
     c.shows("creating for");
     c.press("5");
-    c.shows("enter replays it");
+    c.shows("enter replays the deploy");
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn a_narrow_header_keeps_what_failed_what_runs_and_who_holds_the_workspace() {
     let mut c = full(120, 24);
     c.shows(" flightdeck  shop-prod  ● 2 plugins ready ◐ 1 starting ✗ 1 failed  calls 1/1 +1 waiting  ◐ deploy #31 1m02s");
     let mut c = Console::staged(80, 24);
-    c.shows("stage #12: 6 of 6 taken");
+    c.shows("stage #12 6/6");
     let (who, host, boot_id, reason) = ("bob".into(), "ci".into(), "b".into(), "deploy".into());
     let holder = crate::engine::words::LockHolder {
         who,

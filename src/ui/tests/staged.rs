@@ -35,7 +35,7 @@ fn warnings_of_a_stage_are_counted_in_its_title_and_opened_with_a_key_of_the_foo
             // A repeated diagnostic counts once.
             c.event(event);
         }
-        c.shows("6 taken · 2 warnings (d) · ");
+        c.shows("6 selected · 2 warnings (d) · ");
         c.shows(" d warnings ");
         c.press("d");
         c.shows("Check block assertion failed");
@@ -89,7 +89,7 @@ fn quiet(outputs: Vec<OutputView>, moved: bool) -> Console {
 #[test]
 fn outputs_that_change_are_rows_and_worth_a_deploy_by_themselves() {
     let mut c = quiet(outputs(), false);
-    c.hides("Nothing to change");
+    c.hides("No changes.");
     c.shows("· 2 outputs");
     assert!(
         c.line("output address   update").contains("\"10.0.0.2\""),
@@ -107,7 +107,7 @@ fn outputs_that_change_are_rows_and_worth_a_deploy_by_themselves() {
     c.press("space x");
     assert_eq!(c.take_effects(), []);
     c.press("a");
-    c.shows("apply stage #12?");
+    c.shows("Apply stage #12?");
     c.shows("2 outputs: address, password");
     c.press("y");
     assert!(matches!(c.take_effects()[..], [Effect::Deploy(_)]));
@@ -120,7 +120,7 @@ fn outputs_that_change_are_rows_and_worth_a_deploy_by_themselves() {
         host: "deck".into(),
         operations: vec![],
     }));
-    c.shows("No resource had anything done: only outputs or addresses");
+    c.shows("No resource operations: this deploy changes only outputs");
 }
 
 #[test]
@@ -134,11 +134,11 @@ fn objects_that_only_move_are_rows_and_worth_a_deploy_by_themselves() {
         c.frame()
     );
     c.press("a");
-    c.shows("1 object at another address in the state");
+    c.shows("1 object moved to another address in the state");
     let mut c = quiet(vec![], false);
-    c.shows("Nothing to change");
+    c.shows("No changes.");
     c.press("a");
-    c.shows("no change is taken");
+    c.shows("no change is selected");
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn a_plugin_that_comes_with_the_workspace_is_asked_for_before_it_is_launched() {
             plugins: vec![own(false)],
         });
         for words in [
-            "launch the workspace's own plugins?",
+            "Launch the plugins shipped in this workspace?",
             "registry.opentofu.org/acme/thing",
             "/clone/terraform.d/",
             "h1:abc=",
@@ -210,19 +210,19 @@ fn a_plugin_that_comes_with_the_workspace_is_asked_for_before_it_is_launched() {
         // Keys meant for the screen do not confirm, and "no" does not either.
         c.press("y enter");
         c.press("esc");
-        c.hides("own plugins?");
+        c.hides("Launch the plugins");
         assert_eq!(c.take_effects(), []);
         // The next search asks again, and recognises a changed file.
         c.event(EventKind::UntrustedPlugins {
             plugins: vec![own(true)],
         });
-        c.shows("it is not what a yes was given for before");
+        c.shows("changed since you trusted it");
         c.press("t r u s t enter");
         assert_eq!(c.take_effects(), [Effect::Trust(vec![own(true)])]);
-        c.hides("own plugins?");
+        c.hides("Launch the plugins");
         c.event(EventKind::UntrustedPlugins {
             plugins: Vec::new(),
         });
-        c.hides("own plugins?");
+        c.hides("Launch the plugins");
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn moves(s: &StageSummary) -> impl Iterator<Item = &ChangeView> {
 fn accepting(s: &StageSummary) -> Doc {
     let mut body = vec![line(
         Role::Warn,
-        "the state takes over what was found; nothing in the world is changed",
+        "The state is updated to match the real objects; no object is changed.",
     )];
     for what in [DriftKind::Gone, DriftKind::Changed, DriftKind::Moved] {
         let found: Vec<_> = s.drift.iter().filter(|d| d.what == what).collect();
@@ -87,7 +87,7 @@ fn said_of(state: &State, s: &StageSummary, taken: &[&ChangeView]) -> Doc {
     } else if s.mode != StageMode::Normal {
         body.push(line(
             Role::Warn,
-            format!("this stage was made as: {}", doc::mode(s.mode)),
+            format!("stage mode: {}", doc::mode(s.mode)),
         ));
     }
     aside(&mut body, state, s, taken);
@@ -95,7 +95,7 @@ fn said_of(state: &State, s: &StageSummary, taken: &[&ChangeView]) -> Doc {
         body.push(line(
             Role::Plain,
             format!(
-                "{} at another address in the state",
+                "{} moved to another address in the state",
                 count(moves(s).count(), "object")
             ),
         ));
@@ -129,7 +129,7 @@ fn aside(body: &mut Doc, state: &State, s: &StageSummary, taken: &[&ChangeView])
             .count();
         body.push(line(
             Role::Dim,
-            format!("{} left out", count(left, "change")),
+            format!("{} deselected", count(left, "change")),
         ));
     }
     let shown = on_screen(state);
@@ -140,7 +140,7 @@ fn aside(body: &mut Doc, state: &State, s: &StageSummary, taken: &[&ChangeView])
     if hidden > 0 {
         body.push(line(
             Role::Warn,
-            format!("{hidden} of them hidden by the filter"),
+            format!("{} hidden by the filter", count(hidden, "selected change")),
         ));
     }
 }
@@ -181,7 +181,7 @@ pub fn ask_apply(state: &mut State, effects: &mut Vec<Effect>) {
     named(&mut body, "destroyed", Role::Destroy, &destroys);
     named(
         &mut body,
-        "replaced (destroyed and created anew)",
+        "replaced (destroyed and re-created)",
         Role::Destroy,
         &replaces,
     );
@@ -191,7 +191,7 @@ pub fn ask_apply(state: &mut State, effects: &mut Vec<Effect>) {
     // Names exactly the confirmed changes, so that a later change of the selection adds none.
     let only =
         (!state.view.left.is_empty()).then(|| taken.iter().map(|c| c.address.clone()).collect());
-    let title = format!("apply stage #{stage}?");
+    let title = format!("Apply stage #{stage}?");
     // If the workspace has changed since staging, the answer replaces the popup below.
     effects.push(Effect::CheckStage(stage));
     state.frame.popup = Some(Popup::Confirm(Box::new(Confirm {

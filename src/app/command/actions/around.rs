@@ -13,19 +13,21 @@ use crate::engine::words::Bring;
 /// prevent it.
 pub fn can_switch(state: &State) -> Available {
     if let Some(name) = &state.opening {
-        return Err(format!("the workspace {name} is being opened").into());
+        return Err(format!("workspace {name} is being opened").into());
     }
     if state.deploying() {
         return Err(
-            "a deploy is running here: choose another workspace when it has ended (c ends it in steps)"
+            "a deploy is running: switch the workspace when it has ended (c cancels it in steps)"
                 .into(),
         );
     }
     if state.view.staging.is_some() {
-        return Err("a stage is being worked out here: choose another workspace when it has ended (c ends it)".into());
+        return Err(
+            "staging is running: switch the workspace when it has ended (c cancels it)".into(),
+        );
     }
     if state.installing() {
-        return Err("what is missing is being installed".into());
+        return Err("an installation is running".into());
     }
     Ok(())
 }
@@ -46,7 +48,7 @@ pub fn can_install(state: &State) -> Available {
         return Ok(());
     }
     if state.view.absent.is_empty() {
-        return Err("nothing is missing that could be installed".into());
+        return Err("nothing to install".into());
     }
     writable(state)?;
     can_stage(state)
@@ -66,13 +68,13 @@ fn install(state: &State) -> Popup {
     let absent = &state.view.absent;
     let mut body = Doc::new();
     if let Some(why) = &absent.backend {
-        body.push(line(Role::Warn, "the backend is not made ready:"));
+        body.push(line(Role::Warn, "The backend is not initialized:"));
         push_text(&mut body, Role::Plain, "  ", why);
         push_text(
             &mut body,
             Role::Dim,
             "",
-            "Where there are states to bring over, you are asked before any is copied.",
+            "If the previous backend has a state, flightdeck asks you before it copies the state.",
         );
     }
     for (names, word) in [(&absent.modules, "module"), (&absent.providers, "provider")] {
@@ -89,18 +91,18 @@ fn install(state: &State) -> Popup {
     if !absent.modules.is_empty() {
         body.push(line(
             Role::Dim,
-            "Which providers are missing is known once the modules are there; they come along.",
+            "flightdeck finds the missing providers after it has installed the modules, and installs them too.",
         ));
     }
     body.push(Line::new());
     let (title, yes) = match (&absent.backend, absent.len()) {
         (Some(_), 1) => (
-            "make the backend ready?",
-            "Yes records it in .terraform, as `flightdeck init` does, and fetches the modules and providers that are missing. Then the workspace is loaded again, which launches its plugins.",
+            "Initialize the backend?",
+            "Yes initializes the backend in .terraform, as `flightdeck init` does, and installs missing modules and providers. Then flightdeck reloads the workspace and launches its plugins.",
         ),
         _ => (
-            "install what is missing?",
-            "Yes fetches them as `flightdeck init` does: from the registries, mirrors and repositories that the configuration and your CLI configuration name, checked against the lock file, into .terraform; .terraform.lock.hcl is written where there is something new. Then the workspace is loaded again, which launches its plugins.",
+            "Install missing modules and providers?",
+            "Yes installs them into .terraform, as `flightdeck init` does: from the registries, mirrors and repositories of the configuration and of your CLI configuration, verified against the lock file. New versions are added to .terraform.lock.hcl. Then flightdeck reloads the workspace and launches its plugins.",
         ),
     };
     push_text(&mut body, Role::Plain, "", yes);

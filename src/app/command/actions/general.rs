@@ -18,14 +18,14 @@ pub fn has_row(state: &State) -> Available {
     if state.selected().is_some() {
         Ok(())
     } else {
-        Err("there is nothing under the cursor".into())
+        Err("no row under the cursor".into())
     }
 }
 
 /// Requires one of flightdeck's lists; tui-logger draws the engine's own log.
 pub fn has_list(state: &State) -> Available {
     if state.context() == Context::Tracing {
-        Err("the engine's own log has no such thing".into())
+        Err("not available in the engine's own log".into())
     } else {
         Ok(())
     }
@@ -34,9 +34,9 @@ pub fn has_list(state: &State) -> Available {
 /// Requires that list and detail are both visible.
 pub fn has_pane(state: &State) -> Available {
     if state.list().zoom {
-        Err("the detail has the whole screen: esc goes back".into())
+        Err("the detail fills the screen: esc closes it".into())
     } else if layout::areas(state).detail.height == 0 {
-        Err("there is no room for a second pane: enter opens the detail".into())
+        Err("the screen is too small for two panes: enter opens the detail".into())
     } else {
         Ok(())
     }
@@ -47,14 +47,14 @@ pub fn can_sort(state: &State) -> Available {
     if rows::sorts(state.context()).len() > 1 {
         Ok(())
     } else {
-        Err("there is one order only here".into())
+        Err("this list has only one sort order".into())
     }
 }
 
 /// Requires a search text.
 pub fn has_find(state: &State) -> Available {
     if state.list().find.is_empty() {
-        Err("nothing was looked for yet: press / first".into())
+        Err("no search yet, press /".into())
     } else {
         Ok(())
     }
@@ -63,7 +63,7 @@ pub fn has_find(state: &State) -> Available {
 /// Requires an incident: a crash, or a plugin that gave up.
 pub fn has_incident(state: &State) -> Available {
     if state.incidents().is_empty() {
-        Err("there was no incident".into())
+        Err("no incidents".into())
     } else {
         Ok(())
     }
@@ -72,7 +72,7 @@ pub fn has_incident(state: &State) -> Available {
 /// Requires an unknown outcome.
 pub fn has_unknown(state: &State) -> Available {
     if state.view.unknown.is_empty() {
-        Err("nothing is unknown".into())
+        Err("no unknown outcomes".into())
     } else {
         Ok(())
     }
@@ -99,7 +99,7 @@ pub fn show_unknown(state: &mut State, _: &mut Vec<Effect>) {
 /// Requires faults, which only the demo has.
 pub fn has_faults(state: &State) -> Available {
     if state.faults.is_empty() {
-        Err("only the demo breaks things on purpose".into())
+        Err("available in `flightdeck demo` only".into())
     } else {
         Ok(())
     }
@@ -117,9 +117,9 @@ pub fn reverse_sort(state: &mut State, _: &mut Vec<Effect>) {
     let list = state.list_mut();
     list.descending = !list.descending;
     let text = if list.descending {
-        "order turned round"
+        "sort order reversed"
     } else {
-        "order as it was"
+        "sort order restored"
     };
     state.say(text);
 }

@@ -80,7 +80,7 @@ fn leave(state: &mut State, _: &mut Vec<Effect>) {
         let mut body = vec![
             line(
                 Role::Plain,
-                "Nothing new is started then; what runs is waited for:",
+                "No new operation starts. flightdeck waits for the running ones:",
             ),
             Line::new(),
         ];
@@ -89,11 +89,11 @@ fn leave(state: &mut State, _: &mut Vec<Effect>) {
         body.push(vec![
             span(Role::Dim, "The cancel ladder ("),
             span(Role::Key, "c"),
-            span(Role::Dim, ") stops it in steps."),
+            span(Role::Dim, ") stops the deploy in steps."),
         ]);
         state.frame.popup = Some(Popup::Confirm(Box::new(Confirm {
             title: format!(
-                "deploy #{deploy} is running: stop starting, and leave when it has ended?"
+                "Deploy #{deploy} is running: start no new operation, and quit when it has ended?"
             ),
             body,
             yes: false,
@@ -105,13 +105,10 @@ fn leave(state: &mut State, _: &mut Vec<Effect>) {
         })));
     } else if let Some(s) = &state.view.staging {
         state.frame.popup = Some(Popup::Confirm(Box::new(Confirm {
-            title: format!(
-                "stage #{} is being worked out: leave all the same?",
-                s.stage
-            ),
+            title: format!("Stage #{} is being planned: cancel it and quit?", s.stage),
             body: vec![line(
                 Role::Plain,
-                "Staging changes nothing: it can be done again.",
+                "Staging changes nothing. You can stage again at any time.",
             )],
             yes: false,
             typed: None,
@@ -130,7 +127,7 @@ pub fn has_shell(state: &State) -> Available {
     if state.shell {
         Ok(())
     } else {
-        Err("there is no shell to go to: this terminal was opened for flightdeck alone".into())
+        Err("cannot suspend: flightdeck has no parent shell to resume it".into())
     }
 }
 
@@ -138,13 +135,13 @@ pub fn suspend(state: &mut State, effects: &mut Vec<Effect>) {
     let running = state.view.deploy.as_ref().filter(|d| d.summary.is_none());
     let what = running.map_or_else(String::new, |d| {
         format!(
-            "flightdeck: deploy #{} begins nothing while it is stopped; ",
+            "flightdeck: deploy #{} starts no operation while it is suspended; ",
             d.deploy
         )
     });
     effects.push(Effect::Suspend(if what.is_empty() {
         what
     } else {
-        what + "`bg` lets it go on, `fg` brings the console back"
+        what + "`bg` continues it, `fg` resumes the console"
     }));
 }

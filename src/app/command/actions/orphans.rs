@@ -10,7 +10,7 @@ use crate::app::state::*;
 /// Requires orphans and a writable workspace.
 pub fn has_orphans(state: &State) -> Available {
     if state.view.orphans.is_empty() {
-        return Err("no plugin process is left without its flightdeck".into());
+        return Err("no orphaned plugin processes".into());
     }
     writable(state)
 }
@@ -18,17 +18,17 @@ pub fn has_orphans(state: &State) -> Available {
 pub fn ask_end_orphans(state: &mut State, _: &mut Vec<Effect>) {
     let orphans = state.view.orphans.clone();
     let mut body = Vec::new();
-    let known = "They run, and the flightdeck that launched them is gone: number, time of start and boot are those on record, and no flightdeck is their parent.";
+    let known = "The flightdeck that launched these processes has exited. Process id, start time and boot match the recorded launch, and no flightdeck is their parent.";
     push_text(&mut body, Role::Plain, "", known);
     body.push(Line::new());
     for one in &orphans {
         push_text(&mut body, Role::Warn, "  ", &orphan(state, one));
     }
     body.push(Line::new());
-    let yes = "Yes asks each to end, with all that it has started, and kills what does not within 5 s. What it was doing has an unknown outcome.";
+    let yes = "Yes asks each process and all processes that it started to exit, and kills those that still run after 5 s. Calls in progress get an unknown outcome.";
     push_text(&mut body, Role::Plain, "", yes);
     state.frame.popup = Some(Popup::Confirm(Box::new(Confirm {
-        title: format!("end {}?", count(orphans.len(), "orphan")),
+        title: format!("End {}?", count(orphans.len(), "orphan")),
         body,
         yes: false,
         typed: None,

@@ -14,7 +14,7 @@ pub fn on_plugin(state: &State) -> Available {
     if state.plugin().is_some() {
         Ok(())
     } else {
-        Err("there is no plugin under the cursor".into())
+        Err("no plugin under the cursor".into())
     }
 }
 
@@ -22,7 +22,9 @@ pub fn on_plugin(state: &State) -> Available {
 pub fn on_program(state: &State) -> Available {
     on_plugin(state)?;
     match state.plugin() {
-        Some(p) if p.is_builtin() => Err("it is part of flightdeck and has no process".into()),
+        Some(p) if p.is_builtin() => {
+            Err("this plugin is part of flightdeck and has no process".into())
+        }
         _ => Ok(()),
     }
 }
@@ -40,7 +42,7 @@ pub fn on_process(state: &State) -> Available {
         | PluginState::Ready { .. }
         | PluginState::Draining
         | PluginState::Backoff { .. } => Ok(()),
-        _ => Err("it has no process that could be stopped".into()),
+        _ => Err("this plugin has no process".into()),
     }
 }
 
@@ -67,7 +69,7 @@ fn command_plugin(
     let mut body = vec![line(
         Role::Warn,
         format!(
-            "{} would be cut off; an apply among them ends with an unknown outcome:",
+            "{} would be interrupted; an interrupted apply has an unknown outcome:",
             count(hit.len(), "call")
         ),
     )];
@@ -91,15 +93,15 @@ fn command_plugin(
 }
 
 pub fn plugin_start(state: &mut State, effects: &mut Vec<Effect>) {
-    command_plugin(state, effects, PluginCommand::Start, "start");
+    command_plugin(state, effects, PluginCommand::Start, "Start");
 }
 
 pub fn plugin_restart(state: &mut State, effects: &mut Vec<Effect>) {
-    command_plugin(state, effects, PluginCommand::Restart, "restart");
+    command_plugin(state, effects, PluginCommand::Restart, "Restart");
 }
 
 pub fn plugin_stop(state: &mut State, effects: &mut Vec<Effect>) {
-    command_plugin(state, effects, PluginCommand::Stop, "stop");
+    command_plugin(state, effects, PluginCommand::Stop, "Stop");
 }
 
 pub fn plugin_toggle(state: &mut State, effects: &mut Vec<Effect>) {
@@ -107,9 +109,9 @@ pub fn plugin_toggle(state: &mut State, effects: &mut Vec<Effect>) {
         .plugin()
         .is_some_and(|p| p.state == PluginState::Disabled);
     let (command, word) = if disabled {
-        (PluginCommand::Enable, "enable")
+        (PluginCommand::Enable, "Enable")
     } else {
-        (PluginCommand::Disable, "disable")
+        (PluginCommand::Disable, "Disable")
     };
     command_plugin(state, effects, command, word);
 }
@@ -136,7 +138,7 @@ pub fn plugin_logs(state: &mut State, _: &mut Vec<Effect>) {
 
 pub fn operation_logs(state: &mut State, _: &mut Vec<Effect>) {
     let Some(plugin) = state.operation().and_then(|o| o.plugin.clone()) else {
-        state.complain("no plugin has worked on this one");
+        state.complain("no plugin was called for this operation");
         return;
     };
     logs_of(state, Some(plugin));
@@ -183,7 +185,7 @@ pub fn has_blocker(state: &State) -> Available {
     if blocker(state).is_some() {
         Ok(())
     } else {
-        Err("this call waits for no other".into())
+        Err("this call does not wait for another call".into())
     }
 }
 

@@ -9,11 +9,11 @@ use crate::engine::words::{Action, StageMode, StageSummary};
 /// Requires that no other process holds the workspace.
 pub fn writable(state: &State) -> Available {
     if let Some(name) = &state.opening {
-        return Err(format!("the workspace {name} is being opened").into());
+        return Err(format!("workspace {name} is being opened").into());
     }
     match state.locked_by() {
         Some(h) => Err(format!(
-            "read-only: {} on {} holds the workspace (pid {}, {})",
+            "read-only: locked by {} on {} (pid {}, {})",
             h.who, h.host, h.pid, h.reason
         )
         .into()),
@@ -26,7 +26,7 @@ pub fn has_stage(state: &State) -> Available {
     if state.view.stage.is_some() {
         Ok(())
     } else {
-        Err("nothing is staged: press s".into())
+        Err("no stage yet: press s".into())
     }
 }
 
@@ -34,8 +34,8 @@ pub fn has_stage(state: &State) -> Available {
 pub fn on_change(state: &State) -> Available {
     writable(state)?;
     match state.change() {
-        None => Err("there is no change under the cursor".into()),
-        Some(c) if c.action == Action::NoOp => Err("nothing would happen to this one".into()),
+        None => Err("no change under the cursor".into()),
+        Some(c) if c.action == Action::NoOp => Err("this resource has no change".into()),
         Some(_) => Ok(()),
     }
 }
@@ -47,10 +47,10 @@ pub fn can_stage(state: &State) -> Available {
         return Err("a deploy is running".into());
     }
     if state.view.staging.is_some() {
-        return Err("a stage is being worked out".into());
+        return Err("staging is running".into());
     }
     if state.installing() {
-        return Err("what is missing is being installed".into());
+        return Err("an installation is running".into());
     }
     Ok(())
 }
@@ -69,7 +69,7 @@ pub fn can_apply(state: &State) -> Available {
             outputs(s).next().is_some() || moves(s).next().is_some() || refreshed(s)
         });
     if state.taken().next().is_none() && !aside {
-        return Err("no change is taken".into());
+        return Err("no change is selected".into());
     }
     Ok(())
 }
@@ -96,7 +96,7 @@ pub fn has_diagnostics(state: &State) -> Available {
 pub fn can_retry(state: &State) -> Available {
     can_stage(state)?;
     if left_over(state) == 0 {
-        Err("nothing failed and nothing is left".into())
+        Err("no unfinished operations".into())
     } else {
         Ok(())
     }

@@ -70,10 +70,7 @@ pub fn seek(state: &mut State, forward: bool, from_next: bool) {
             }
             goto(state, i);
         }
-        None => state.complain(format!(
-            "nothing here has {:?} in it",
-            state.list().find.clone()
-        )),
+        None => state.complain(format!("no match for {:?}", state.list().find.clone())),
     }
 }
 
@@ -91,7 +88,7 @@ fn seek_in_detail(state: &mut State, needle: &str, forward: bool, from_next: boo
         .find(|i| contains(&crate::app::doc::plain(&lines[*i]), needle));
     match hit {
         Some(i) => state.list_mut().scroll = i,
-        None => state.complain("nothing here has that in it"),
+        None => state.complain("no match in the detail"),
     }
 }
 

@@ -37,7 +37,7 @@ pub fn leave_change(state: &mut State, effects: &mut Vec<Effect>) {
             vec![Select::Leave(c.address.clone())],
         ));
     } else {
-        state.say("it is left already");
+        state.say("already deselected");
     }
 }
 

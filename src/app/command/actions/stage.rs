@@ -20,13 +20,17 @@ pub fn show_why(state: &mut State, _: &mut Vec<Effect>) {
             Role::Warn,
             format!(
                 "{} along with {}",
-                if a.pulled_in { "taken" } else { "left" },
+                if a.pulled_in {
+                    "selected"
+                } else {
+                    "deselected"
+                },
                 a.by
             ),
         ));
     }
     state.frame.popup = Some(Popup::Message {
-        title: "why".to_owned(),
+        title: "Reason".to_owned(),
         doc,
         scroll: 0,
     });
@@ -35,7 +39,7 @@ pub fn show_why(state: &mut State, _: &mut Vec<Effect>) {
 pub fn show_diagnostics(state: &mut State, _: &mut Vec<Effect>) {
     let doc = doc::diagnostics("", state.view.diagnostics.iter());
     state.frame.popup = Some(Popup::Message {
-        title: "errors and warnings".to_owned(),
+        title: "Errors and warnings".to_owned(),
         doc,
         scroll: 0,
     });

@@ -16,7 +16,7 @@ pub fn on_unknown(state: &State) -> Available {
     if state.change().filter(unknown).is_some() {
         Ok(())
     } else {
-        Err("nothing that was to be created here is unknown".into())
+        Err("this change has no unknown creation".into())
     }
 }
 
@@ -34,12 +34,12 @@ pub fn ask_forget(state: &mut State, _: &mut Vec<Effect>) {
 pub fn untaint(u: &Unknown) -> Popup {
     let (title, yes) = match u.destroy_time {
         true => (
-            format!("has the {} of {} done its work?", u.step, u.address),
-            "Yes keeps it from running again: the next destroy of the object goes on without it.",
+            format!("Did the {} of {} complete?", u.step, u.address),
+            "If you answer Yes, the next destroy of the object does not run it again.",
         ),
         false => (
-            format!("is {} as it should be?", u.address),
-            "Yes takes the mark away that it is to be replaced: its provisioners do not run again.",
+            format!("Did the provisioners of {} complete?", u.address),
+            "Yes removes the taint: the object is not replaced, and its provisioners do not run again.",
         ),
     };
     Popup::Confirm(Box::new(Confirm {
@@ -48,7 +48,7 @@ pub fn untaint(u: &Unknown) -> Popup {
             line(
                 Role::Plain,
                 format!(
-                    "The {} of it was begun in deploy #{}, and its end is not on record.",
+                    "Its {} started in deploy #{}; no outcome is recorded.",
                     u.step, u.deploy
                 ),
             ),
@@ -65,8 +65,10 @@ pub fn untaint(u: &Unknown) -> Popup {
 
 fn where_to_look(deed: &Deed) -> &'static str {
     match deed.is_of_link() {
-        true => "It is a phase of a link: look at what it is about in the target system first.",
-        false => "It is in no state: look for it in the target system first, and see to it there.",
+        true => "It is a phase of a link: check the linked resources in the target system first.",
+        false => {
+            "It is in no state: find its object in the target system, and resolve it there first."
+        }
     }
 }
 
@@ -77,45 +79,51 @@ pub fn forget(u: &Unknown) -> Popup {
             line(
                 Role::Plain,
                 format!(
-                    "The {deed} was asked for in deploy #{}, and no answer is on record.",
+                    "The {deed} was requested in deploy #{}; no outcome is recorded.",
                     u.deploy
                 ),
             ),
             line(Role::Warn, where_to_look(deed)),
         ];
-        (format!("is it seen to, beside {}?", u.address), body)
+        (
+            format!("Is this side effect of {} resolved?", u.address),
+            body,
+        )
     } else if u.creation {
         let body = vec![
             line(
                 Role::Plain,
-                "An earlier deploy began to create it, and no answer is on record.",
+                "An earlier deploy started to create it; no outcome is recorded.",
             ),
             line(
                 Role::Warn,
-                "Look for it in the target system first: if it is there, the next deploy makes a second one.",
+                "Check the target system first: if the object exists, the next deploy creates a second one.",
             ),
             line(
                 Role::Dim,
-                "Where it is there, take it in instead: i in the list of what is unknown, or an import block.",
+                "If it exists, import it instead: press i in the list of unknown outcomes, or write an import block.",
             ),
         ];
-        (format!("was {} never made?", u.address), body)
+        (format!("Was {} never created?", u.address), body)
     } else {
         let body = vec![
             line(
                 Role::Plain,
                 format!(
-                    "The {} of it was begun in deploy #{}, and no answer is on record.",
+                    "Its {} started in deploy #{}; no outcome is recorded.",
                     u.step, u.deploy
                 ),
             ),
             line(
                 Role::Warn,
-                "The object goes out of the state, and stays where it is: nothing here looks after it any more.",
+                "The object is removed from the state but not destroyed: flightdeck no longer manages it.",
             ),
-            line(Role::Dim, "To keep it, stage instead: it is read back."),
+            line(
+                Role::Dim,
+                "To keep it, stage instead: staging reads the object back.",
+            ),
         ];
-        (format!("let go of {}?", u.name()), body)
+        (format!("Forget {}?", u.name()), body)
     };
     // Nothing was recorded for a create, so its address is the name.
     let name = if u.creation {

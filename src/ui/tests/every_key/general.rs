@@ -11,7 +11,7 @@ pub(super) fn stories() -> Vec<Story> {
             |c, b| {
                 let (gone, there) = match c.state.context() {
                     Plugins => ("hashicorp/random", "#5"),
-                    Failures => ("WHAT FAILED", "followed by"),
+                    Failures => ("FAILURE", "followed by"),
                     Deploy | Replay => ("RESOURCE", "timeline"),
                     Calls => ("TIME", "deadline"),
                     State => ("NEEDED", "attributes"),
@@ -39,7 +39,7 @@ pub(super) fn stories() -> Vec<Story> {
         }),
         story("quit", &[Calls, Deploy], |c, _| {
             assert!(!c.state.quit);
-            c.shows("deploy #31 is running");
+            c.shows("Deploy #31 is running");
         }),
         story("quit", &[Schema], |c, _| c.shows("hashicorp/random")),
         story("quit", &[Replay, Failures], |c, _| {
@@ -89,22 +89,22 @@ pub(super) fn stories() -> Vec<Story> {
             assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::Follow)])
         }),
         story("first", &[Tracing], |c, _| {
-            c.shows("the engine's own log has no such thing")
+            c.shows("not available in the engine's own log")
         }),
         story("pane", PANES, |c, b| {
             let frame = c.frame();
             assert!(heavy(&frame) > heavy(&b.frame) + 5, "{frame}");
         }),
         story("find", LISTS, |c, _| {
-            c.shows("enter keeps it, ↑↓ through the hits")
+            c.shows("enter keeps the search, ↑↓ move between matches")
         }),
         story("filter", LISTS, |c, _| {
             c.shows("filter: ");
             c.type_text("zzz");
-            c.shows("No row has \"zzz\" in it.");
+            c.shows("No row matches \"zzz\".");
         }),
-        story("find", &[Tracing], |c, _| c.shows("has no such thing")),
-        story("filter", &[Tracing], |c, _| c.shows("has no such thing")),
+        story("find", &[Tracing], |c, _| c.shows("not available in")),
+        story("filter", &[Tracing], |c, _| c.shows("not available in")),
         after("find-next", LISTS, find_common, |c, b| {
             c.shows("find: ");
             assert_ne!(b.cursor, cursor(c));
@@ -114,10 +114,10 @@ pub(super) fn stories() -> Vec<Story> {
             assert_ne!(b.cursor, cursor(c));
         }),
         story("find-next", &[Tracing], |c, _| {
-            c.shows("nothing was looked for yet")
+            c.shows("no search yet, press /")
         }),
         story("find-previous", &[Tracing], |c, _| {
-            c.shows("nothing was looked for yet")
+            c.shows("no search yet, press /")
         }),
         story("sort", SORTED, |c, b| {
             c.shows("sorted by ");
@@ -128,29 +128,29 @@ pub(super) fn stories() -> Vec<Story> {
             assert_ne!(rows(&b.frame), rows(&c.frame()), "{}", c.frame());
         }),
         story("sort-reverse", SORTED, |c, b| {
-            c.shows("order turned round");
+            c.shows("sort order reversed");
             // Only running calls are sorted, and this fixture has one.
             if c.state.context() != Calls {
                 assert_ne!(rows(&b.frame), rows(&c.frame()), "{}", c.frame());
             }
         }),
         story("sort", UNSORTED, |c, _| {
-            c.shows("there is one order only here")
+            c.shows("this list has only one sort order")
         }),
         story("sort-reverse", UNSORTED, |c, _| {
-            c.shows("there is one order only here")
+            c.shows("this list has only one sort order")
         }),
         story("copy", LISTS, |c, _| {
             c.shows("copied ");
             assert!(matches!(c.take_effects().as_slice(), [Effect::Copy(t)] if !t.is_empty()));
         }),
         story("copy", &[Tracing], |c, _| {
-            c.shows("there is nothing under the cursor")
+            c.shows("no row under the cursor")
         }),
         story("palette", &PLACES, |c, _| {
             c.shows("╭─ command ─");
             c.type_text("redr");
-            c.shows("draw the screen anew");
+            c.shows("redraw the screen");
         }),
         story("help", &PLACES, |c, b| {
             c.shows("╭─ keys ─");
@@ -228,27 +228,25 @@ pub(super) fn stories() -> Vec<Story> {
                 c.press("esc");
             },
             |c, b| {
-                assert!(!b.frame.contains("not on record"), "{}", b.frame);
+                assert!(!b.frame.contains("no recorded outcome"), "{}", b.frame);
                 c.shows("? create aws_eip.new");
             },
         ),
         story("workspaces", &[Calls, Deploy], |c, _| {
-            c.shows("a deploy is running here");
+            c.shows("a deploy is running: switch");
             assert_eq!(c.take_effects(), []);
         }),
         story("workspaces", IDLE, |c, _| {
             c.shows("╭─ workspaces of shop-prod ─");
             assert_eq!(c.take_effects(), [Effect::LoadWorkspaces]);
         }),
-        story("init", &PLACES, |c, _| {
-            c.shows("nothing is missing that could be installed")
-        }),
+        story("init", &PLACES, |c, _| c.shows("nothing to install")),
         story("doctor", &PLACES, |c, _| {
             c.shows("╭─ doctor ─");
             assert_eq!(c.take_effects(), [Effect::Examine]);
         }),
         story("orphans", &PLACES, |c, _| {
-            c.shows("no plugin process is left without its flightdeck")
+            c.shows("no orphaned plugin processes")
         }),
         story("redraw", &PLACES, |c, b| {
             assert_eq!(c.take_effects(), [Effect::Redraw]);
@@ -259,7 +257,7 @@ pub(super) fn stories() -> Vec<Story> {
                 panic!("it stays")
             };
             assert_eq!(
-                words.contains("deploy #31 begins nothing while it is stopped"),
+                words.contains("deploy #31 starts no operation while it is suspended"),
                 matches!(c.state.context(), Calls | Deploy)
             );
             assert_eq!(c.frame(), b.frame);

@@ -117,7 +117,7 @@ fn calls_and_deploy() -> Vec<Story> {
         ),
         story("cancel", &[Calls, Deploy], |c, _| {
             c.shows("cancel ladder");
-            c.shows("1  stop starting");
+            c.shows("1  start no new operation");
             c.shows("ApplyResourceChange aws_db_instance.main");
         }),
         after(
@@ -130,7 +130,7 @@ fn calls_and_deploy() -> Vec<Story> {
                     resources: 7,
                 }))
             },
-            |c, _| c.shows("the staging ends; staging changes nothing"),
+            |c, _| c.shows("staging stops; it changes nothing"),
         ),
         story("operations", &[Deploy, Replay], |c, b| {
             assert!(b.frame.contains("aws_s3_bucket.logs"));
@@ -222,7 +222,7 @@ fn history() -> Vec<Story> {
         }),
         story("failures", &[History], |c, _| {
             assert_eq!(c.take_effects(), [Effect::LoadFailures]);
-            c.shows("WHAT FAILED");
+            c.shows("FAILURE");
         }),
         story("failures", &[Failures], |c, _| {
             assert_eq!(c.take_effects(), [Effect::LoadHistory]);

@@ -10,7 +10,7 @@ use crate::ui::tests::{Console, fixture};
 pub(super) fn stage() -> Vec<Story> {
     const S: &[Context] = &[Stage];
     vec![
-        story("take", S, |c, _| {
+        story("select", S, |c, _| {
             let bucket = "aws_s3_bucket.logs".to_owned();
             assert_eq!(
                 c.take_effects(),
@@ -28,7 +28,7 @@ pub(super) fn stage() -> Vec<Story> {
                 [Effect::Select(12, vec![Select::Take(bucket)])]
             );
         }),
-        story("leave", S, |c, _| {
+        story("deselect", S, |c, _| {
             assert_eq!(
                 c.take_effects(),
                 [Effect::Select(
@@ -43,12 +43,12 @@ pub(super) fn stage() -> Vec<Story> {
             });
             c.press("x");
             assert!(c.take_effects().is_empty());
-            c.shows("it is left already");
+            c.shows("already deselected");
         }),
-        story("take-all", S, |c, _| {
+        story("select-all", S, |c, _| {
             assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::All])])
         }),
-        story("take-none", S, |c, _| {
+        story("deselect-all", S, |c, _| {
             assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::None])])
         }),
         story("invert", S, |c, _| {
@@ -68,13 +68,13 @@ pub(super) fn stage() -> Vec<Story> {
             S,
             |c| c.press("j j j"),
             |c, _| {
-                c.shows("╭─ why ─");
+                c.shows("╭─ Reason ─");
                 c.shows("forces replacement");
-                c.shows("it needs");
+                c.shows("  aws_iam_role.app");
             },
         ),
         story("apply", S, |c, _| {
-            c.shows("apply stage #12?");
+            c.shows("Apply stage #12?");
             c.shows("- aws_eip.old");
             assert!(c.take_effects().is_empty());
         }),
@@ -88,7 +88,7 @@ pub(super) fn stage() -> Vec<Story> {
                 c.press("esc");
             },
             |c, _| {
-                c.shows("was aws_s3_bucket.logs never made?");
+                c.shows("Was aws_s3_bucket.logs never created?");
                 assert!(c.take_effects().is_empty());
             },
         ),
@@ -125,7 +125,7 @@ pub(super) fn stage() -> Vec<Story> {
             only(c, "only replace", "aws_instance.web", "aws_eip.old")
         }),
         story("only-destroys", S, |c, _| {
-            only(c, "only what destroys", "aws_eip.old", "data.aws_ami.base")
+            only(c, "only destroys", "aws_eip.old", "data.aws_ami.base")
         }),
         story("unchanged", S, |c, b| {
             assert!(!b.frame.contains("aws_vpc.main"));
@@ -147,7 +147,7 @@ pub(super) fn stage() -> Vec<Story> {
                 }));
             },
             |c, _| {
-                c.shows("╭─ errors and warnings ─");
+                c.shows("╭─ Errors and warnings ─");
                 c.shows("a deprecated argument");
             },
         ),
