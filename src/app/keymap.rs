@@ -165,8 +165,8 @@ mod tests {
 
     /// Renders the table as the file of default keys.
     fn as_file() -> String {
-        let mut text = "# The keys of the console, as they are without a file of your own.\n\
-            # Copy what you want otherwise into ~/.config/flightdeck/keys.toml; help and footer follow.\n"
+        let mut text = "# Default keys of the console.\n\
+            # Copy the lines you want to change to ~/.config/flightdeck/keys.toml.\n"
             .to_owned();
         for c in COMMANDS {
             let keys: Vec<String> = c

@@ -68,7 +68,7 @@ fn after_kill_9_during_a_create_the_console_begins_with_what_is_unknown_and_sett
     c.wait("may be there (U)", SOON).unwrap();
     // The change concerned is marked, and not applied.
     c.keys("3s").unwrap();
-    c.wait("may be there already (U)", LONG).unwrap();
+    c.wait("may exist already (U)", LONG).unwrap();
     c.keys("a").unwrap();
     c.wait("could create objects twice", SOON).unwrap();
     c.wait_until(|s| words(s).contains(&detail), SOON).unwrap();

@@ -262,7 +262,7 @@ pub fn empty(state: &State) -> Option<Doc> {
         Context::Failures if state.loaded.failures.is_none() => {
             doc.push(line(Role::Dim, "Loading…"))
         }
-        Context::Failures => doc.push(line(Role::Ok, "✓ No failure is on record.")),
+        Context::Failures => doc.push(line(Role::Ok, "✓ No failures recorded.")),
         Context::State if state.loaded.state_rows.is_none() => {
             doc.push(line(Role::Dim, "Loading…"))
         }

@@ -241,7 +241,7 @@ fn history() -> Vec<Story> {
             c.answer(Answer::History(vec![]));
             c.answer(Answer::Failures(vec![]));
             c.shows(
-                "was made in this workspace yet.|No failure is on record."
+                "was made in this workspace yet.|No failures recorded."
                     .split('|')
                     .nth(usize::from(c.state.filters.failures))
                     .unwrap(),
