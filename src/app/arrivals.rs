@@ -105,6 +105,7 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
             state.complain(text);
             withdraw(state);
         }
+        // The confirmation lists the changes of the earlier selection.
         EventKind::Selected { .. } => withdraw(state),
         EventKind::DeployStarted(_) => {
             state.filters.deploy = DeployFilter::All;

@@ -86,6 +86,7 @@ fn on_mouse(state: &mut State, act: MouseAct, x: u16, y: u16, effects: &mut Vec<
             };
             state.frame.split = u16::try_from(percent).unwrap_or(50).clamp(25, 80);
         }
+        // Anywhere, because the pointer may have left the border.
         (MouseAct::Up, _) => state.frame.dragging = false,
         (MouseAct::WheelDown | MouseAct::WheelUp, hit) => {
             let by = if act == MouseAct::WheelDown { 3 } else { -3 };

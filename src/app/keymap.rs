@@ -107,6 +107,7 @@ impl KeyMap {
 fn current(changes: &BTreeMap<String, Vec<String>>) -> BTreeMap<&str, &Vec<String>> {
     let mut all: BTreeMap<&str, &Vec<String>> = BTreeMap::new();
     for (former, name) in FORMER_NAMES {
+        // Inserted first, so that the current name overrides it below.
         all.extend(changes.get(*former).map(|keys| (*name, keys)));
     }
     let is_former = |name: &str| FORMER_NAMES.iter().any(|(former, _)| *former == name);

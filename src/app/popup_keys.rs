@@ -57,6 +57,7 @@ fn unknown(state: &mut State, selected: usize, refused: bool, key: Key, effects:
         .step()
         .map_or(selected, |by| moved(selected, by, n))
         .min(n.saturating_sub(1));
+    // Stays open for the next outcome; `put_unknown_first` closes it after the last one.
     state.frame.popup = Some(Popup::Unknown { selected, refused });
     let Some(u) = state.view.unknown.get(selected).cloned() else {
         return;
@@ -66,6 +67,7 @@ fn unknown(state: &mut State, selected: usize, refused: bool, key: Key, effects:
             code: KeyCode::Char('i'),
             ctrl: false,
             alt: false,
+            // Only a creation has no object in the state; a staging reads the others back.
         } if u.creation => command::can_stage(state).map(|()| {
             let entry = super::entry::Entry::new(u.id.as_deref().unwrap_or_default());
             state.frame.popup = Some(Popup::Import {

@@ -21,6 +21,7 @@ pub fn rows(state: &State) -> (Vec<Row>, usize) {
     let (mut rows, pinned) = (of.rows)(state);
     let filter = state.list().filter.to_lowercase();
     if !filter.is_empty() {
+        // Headings are hidden: their rows may be gone.
         let keep = |r: &Row| !r.heading && contains(&(of.text)(state, r), &filter);
         // The filter may remove pinned rows, too.
         let kept_pinned = rows.iter().take(pinned).filter(|r| keep(r)).count();

@@ -17,6 +17,7 @@ pub fn queued<'a>(state: &'a State, op: &Operation) -> Option<&'a CallView> {
     if op.state != OperationState::Running || !live(state) {
         return None;
     }
+    // A call names a resource and no operation, so the address connects them.
     state
         .view
         .calls

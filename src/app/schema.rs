@@ -178,6 +178,7 @@ fn group<'a>(
             } else {
                 Vec::new()
             },
+            // Only Bluelink plugins have texts of types; other schemas describe the block.
             text: about.map_or_else(|| first_line(&s.block.description), in_one_line),
             folder: true,
         });
@@ -196,6 +197,7 @@ fn block(out: &mut Vec<SchemaRow>, path: &str, depth: usize, b: &Block) {
         if nested.min_items > 0 {
             kind.push_str(&format!(", at least {}", nested.min_items));
         }
+        // 0 means no limit.
         if nested.max_items > 0 {
             kind.push_str(&format!(", at most {}", nested.max_items));
         }

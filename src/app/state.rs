@@ -148,6 +148,7 @@ impl State {
                 findings: None,
             },
             frame: Frame {
+                // Replaced by the size of the terminal before the first frame.
                 size: (80, 24),
                 looks: Looks::default(),
                 rows: Vec::new(),
@@ -169,6 +170,7 @@ impl State {
                 failures: false,
             },
             screen: Screen::default(),
+            // Indexed by context, so that each keeps its own cursor and filter.
             lists: vec![ListState::default(); Context::COUNT],
             shell: true,
             faults: Vec::new(),

@@ -31,6 +31,7 @@ fn line(state: &State, row: &Row, wide: bool) -> Line {
     }
     let role = doc::level_role(e.line.level);
     l.push(span(role, format!("{:<5} ", e.line.level.word())));
+    // With one source, all lines have the same name.
     if state.log.source.is_none() {
         // The last part of an id is its most specific one.
         let name = e.line.plugin.0.rsplit('/').next().unwrap_or_default();

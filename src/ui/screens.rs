@@ -27,6 +27,7 @@ pub fn table(state: &State, a: &Areas, brush: &mut Brush<'_>) {
         Context::History => (history::COLUMNS, history::cells),
         Context::Failures => (history::FAILURES, history::failure_cells),
         Context::State => (state::COLUMNS, state::cells),
+        // Their lines are no tables; `log_view` draws them.
         Context::Logs | Context::Tracing => return,
     };
     let list = state.list();
@@ -37,6 +38,7 @@ pub fn table(state: &State, a: &Areas, brush: &mut Brush<'_>) {
         index: list.index,
         offset: list.offset,
         pinned: pinned(state, usize::from(a.list.height)),
+        // The focus may still be on a detail that the screen has no space for.
         has_keys: list.focus == Pane::List || a.detail.height == 0,
         indent: if state.context() == Context::State {
             4

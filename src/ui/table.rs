@@ -266,6 +266,7 @@ impl Table<'_> {
         if all <= height || height < 3 {
             return;
         }
+        // The mark moves over `height` lines, so its last position is `height - 1`.
         let room = height - 1;
         let at = (first * room / (all - height).max(1)).min(room);
         brush.text(

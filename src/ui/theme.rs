@@ -92,6 +92,7 @@ impl Theme {
             })
         };
         match role {
+            // Inherits the style that the area was filled with.
             Plain => Style::new(),
             Dim => fg(Color::Indexed(245), Color::Indexed(242), Color::White),
             Strong => Style::new().add_modifier(Modifier::BOLD),

@@ -118,6 +118,7 @@ pub fn installing(state: &State) -> Doc {
             diagnostics: all,
         }) => {
             doc.push(line(Role::Bad, "✗ installation failed"));
+            // Diagnostics are shown instead of the text, because they have places.
             match all.is_empty() {
                 true => push_text(&mut doc, Role::Plain, "", text),
                 false => doc.extend(diagnostics("", all.iter())),

@@ -331,6 +331,7 @@ pub fn why(c: &ChangeView, all: &[ChangeView]) -> Doc {
     push_heading(&mut doc, "needs");
     list_or_none(&mut doc, c.needs.iter().map(String::as_str));
     push_heading(&mut doc, "needed by");
+    // A change stores only its own dependencies, so all changes are searched for its dependents.
     list_or_none(
         &mut doc,
         all.iter()

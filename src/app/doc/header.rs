@@ -182,6 +182,7 @@ fn calls(state: &State, parts: &mut Vec<Part>) {
 
 /// Adds the running deploy or staging, or the current stage.
 fn work(state: &State, parts: &mut Vec<Part>) {
+    // The engine runs one deploy or staging at a time, so they share a place.
     if let Some(d) = state.view.deploy.as_ref().filter(|d| d.summary.is_none()) {
         let since = elapsed(state.now - d.began);
         parts.push(shrinks(

@@ -56,6 +56,7 @@ pub fn pause(op: &Operation, now: UnixMs) -> Option<(Role, String)> {
 fn state_of(state: &State, op: &Operation, now: UnixMs, doc: &mut Doc) {
     match op.state {
         OperationState::Running => {
+            // Without the time in the queue, which has its own line.
             let since = state
                 .shown_deploy()
                 .map_or(0, |(d, _)| running::worked_ms(state, d, op, now));
@@ -97,6 +98,7 @@ fn state_of(state: &State, op: &Operation, now: UnixMs, doc: &mut Doc) {
                 Role::Warn,
                 "unknown outcome: the call was sent, but no answer is recorded",
             ));
+            // The operation stays unknown in the record of its deploy after it was resolved.
             if let Some(how) = op.settled() {
                 doc.push(line(Role::Dim, format!("resolved: {how}")));
             }
@@ -147,6 +149,7 @@ fn timeline(state: &State, op: &Operation, doc: &mut Doc) {
             format!("  {}  started", clock(b, state.utc_offset)),
         ));
         if let Some(t) = op.took_ms {
+            // Computed, because an operation has a start and a duration only.
             let end = b + i64::try_from(t).unwrap_or(0);
             doc.push(line(
                 Role::Plain,

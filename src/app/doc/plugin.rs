@@ -346,6 +346,7 @@ pub fn logs(state: &State, p: &PluginView) -> Doc {
         .log
         .lines()
         .filter(|e| e.line.plugin == p.id)
+        // The limit must keep the newest lines.
         .rev()
         .take(LOG_LINES)
         .collect();

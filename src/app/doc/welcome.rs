@@ -73,6 +73,7 @@ fn stage(state: &State, doc: &mut Doc) {
     if state.view.stage.is_some() {
         let action = state.filters.action;
         match action {
+            // The stage has changes, but the filter hides all of them.
             Some(a) => {
                 doc.push(line(
                     Role::Plain,
@@ -158,6 +159,7 @@ fn absent(state: &State, doc: &mut Doc) {
 /// Explains an empty Deploy or Replay screen.
 fn deploy(state: &State, doc: &mut Doc) {
     let shown = state.shown_deploy().map(|(d, _)| d);
+    // Outputs and moved addresses need no operation, so an empty deploy is no mistake.
     if shown.is_some_and(|d| d.operations.is_empty()) {
         doc.push(line(
             Role::Plain,

@@ -50,6 +50,7 @@ pub(super) fn workspaces(
         brush.text(list.x, list.y, list.width, Role::Dim, words);
     }
     let height = usize::from(list.height).max(1);
+    // Scrolls only as far as the selected row needs.
     let from = (selected + 1).saturating_sub(height);
     for (i, one) in found.iter().enumerate().skip(from).take(height) {
         let y = list.y + u16::try_from(i - from).unwrap_or(0);

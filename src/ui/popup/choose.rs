@@ -33,6 +33,7 @@ pub(super) fn ladder(
     let mut y = inner.y;
     for (i, rung) in rungs.iter().enumerate() {
         for (n, l) in rung.iter().enumerate() {
+            // The last line has the keys.
             if y >= inner.bottom().saturating_sub(1) {
                 break;
             }

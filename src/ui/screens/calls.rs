@@ -209,6 +209,7 @@ pub fn charts(state: &State, area: Rect, brush: &mut Brush<'_>) {
             Role::Ok,
         );
     } else {
+        // With a single line, running calls have no chart: the title counts them.
         draw(
             brush,
             area.x,

@@ -61,6 +61,7 @@ fn tries(p: &PluginView) -> Line {
             },
             format!("{attempt}/{limit}"),
         ),
+        // In other states the number of the last launch still tells how many it took.
         _ => attempt.map_or_else(none, |a| {
             line(
                 if a.number > 1 {

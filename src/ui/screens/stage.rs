@@ -78,6 +78,7 @@ fn output_cells(state: &State, row: &Row) -> Vec<Line> {
         if o.stays(&state.view.left) {
             line(Role::Warn, "unchanged: depends on a deselected change")
         } else {
+            // A row has one line; the detail shows the complete value.
             line(Role::Dim, text.lines().next().unwrap_or_default())
         },
     ]

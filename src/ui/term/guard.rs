@@ -101,11 +101,11 @@ pub fn start_log(
     tui_logger::set_default_level(tui_logger::LevelFilter::Trace);
     tui_logger::set_buffer_depth(LOG_DEPTH);
     if tui_logger::init_logger(tui_logger::LevelFilter::Trace).is_ok() {
-        // A test has installed a logger; keep it.
         tracing_subscriber::registry()
             .with(also)
             .with(tui_logger::TuiTracingSubscriberLayer.with_filter(filter))
             .try_init()
+            // Fails if a test has installed a subscriber, which then stays.
             .ok();
     }
 }

@@ -186,6 +186,7 @@ impl Surface for Screen {
                 CopyToClipboard::to_clipboard_from(text)
             ),
             Effect::Mouse(on) => {
+                // Kept for the setup after a suspension.
                 self.mouse = on;
                 if on {
                     execute!(self.terminal.backend_mut(), EnableMouseCapture)
@@ -203,6 +204,7 @@ impl Surface for Screen {
                     TracingMove::Right => TuiWidgetEvent::RightKey,
                     TracingMove::PageUp => TuiWidgetEvent::PrevPageKey,
                     TracingMove::PageDown => TuiWidgetEvent::NextPageKey,
+                    // Escape ends the page mode of tui-logger, which then follows again.
                     TracingMove::Follow => TuiWidgetEvent::EscapeKey,
                     TracingMove::Targets => TuiWidgetEvent::HideKey,
                     TracingMove::Focus => TuiWidgetEvent::FocusKey,
@@ -219,6 +221,7 @@ impl Surface for Screen {
 /// Converts an event of crossterm; `None` for events that the console ignores.
 fn translate(event: Event) -> Option<Input> {
     match event {
+        // Terminals may report the release of a key, too, which must not act twice.
         Event::Key(k) if k.kind != event::KeyEventKind::Release => {
             let code = match k.code {
                 event::KeyCode::Char(c) => KeyCode::Char(c),

@@ -83,6 +83,7 @@ fn said_of(state: &State, s: &StageSummary, taken: &[&ChangeView]) -> Doc {
         l
     }];
     if s.mode == StageMode::RefreshOnly {
+        // Such a stage has drift to accept and no changes to count.
         body = accepting(s);
     } else if s.mode != StageMode::Normal {
         body.push(line(

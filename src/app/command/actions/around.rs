@@ -96,6 +96,7 @@ fn install(state: &State) -> Popup {
     }
     body.push(Line::new());
     let (title, yes) = match (&absent.backend, absent.len()) {
+        // 1 is the backend itself: no module and no provider is known to be missing.
         (Some(_), 1) => (
             "Initialize the backend?",
             "Yes initializes the backend in .terraform, as `flightdeck init` does, and installs missing modules and providers. Then flightdeck reloads the workspace and launches its plugins.",

@@ -99,6 +99,7 @@ fn leave(state: &mut State, _: &mut Vec<Effect>) {
             yes: false,
             typed: None,
             effects: vec![Effect::Cancel(CancelRung::StopStarting)],
+            // Waits for the end of the deploy, so that every outcome is recorded.
             after: After::Leave,
             stage: None,
             scroll: 0,
@@ -113,6 +114,7 @@ fn leave(state: &mut State, _: &mut Vec<Effect>) {
             yes: false,
             typed: None,
             effects: vec![Effect::Cancel(CancelRung::StopStarting)],
+            // A cancelled staging leaves nothing to record, so nothing is waited for.
             after: After::Quit,
             stage: None,
             scroll: 0,

@@ -41,6 +41,7 @@ pub fn on_process(state: &State) -> Available {
         | PluginState::Registering { .. }
         | PluginState::Ready { .. }
         | PluginState::Draining
+        // A stop prevents the next launch, which is already scheduled.
         | PluginState::Backoff { .. } => Ok(()),
         _ => Err("this plugin has no process".into()),
     }
