@@ -213,36 +213,22 @@ pub fn empty(state: &State) -> Option<Doc> {
     if !state.configured && !matches!(context, Context::Tracing) {
         return Some(not_configured(state));
     }
+    if let Some((role, text)) = sentence(state) {
+        return Some(vec![line(role, text)]);
+    }
     let mut doc = Doc::new();
     match context {
         Context::Plugins if state.cannot_be_read() => absent(state, &mut doc),
         Context::Plugins => {
             doc.push(line(Role::Heading, "No plugins yet"));
-            doc.push(line(Role::Plain, "The configuration names no provider that runs as a plugin, or it has not been read yet."));
-            keys(
-                &mut doc,
-                &[
-                    ("L", "reads the configuration and launches its plugins"),
-                    ("3", "goes to the Stage screen"),
-                ],
-            );
+            let why = "The configuration names no provider that runs as a plugin, or it has not been read yet.";
+            doc.push(line(Role::Plain, why));
+            let loads = "reads the configuration and launches its plugins";
+            keys(&mut doc, &[("L", loads), ("3", "goes to the Stage screen")]);
         }
-        Context::Schema if state.plugin().is_some_and(PluginView::is_transformer) => {
-            doc.push(line(
-                Role::Dim,
-                format!("This plugin has no schema: {NO_TRANSFORMERS}."),
-            ));
-        }
-        Context::Schema => doc.push(line(
-            Role::Dim,
-            "The schema is known once the plugin is ready.",
-        )),
-        Context::Calls => doc.push(line(
-            Role::Plain,
-            "No call is running or waiting. Calls appear here during loading, staging and deploys.",
-        )),
-        Context::Stage if state.view.staging.is_some() => {
-            doc.push(line(Role::Busy, "Planning the changes…"))
+        Context::Schema => {
+            let why = format!("This plugin has no schema: {NO_TRANSFORMERS}.");
+            doc.push(line(Role::Dim, why));
         }
         Context::Stage if state.view.stage_error.is_some() => {
             return Some(diagnostics(
@@ -256,31 +242,40 @@ pub fn empty(state: &State) -> Option<Doc> {
             keys(&mut doc, &[("]", "one event forward"), ("}", "to the end")]);
         }
         Context::Deploy | Context::Replay => deploy(state, &mut doc),
-        Context::History if state.loaded.history.is_none() => doc.push(line(Role::Dim, "Loading…")),
-        Context::History => doc.push(line(
-            Role::Plain,
-            "No deploy was made in this workspace yet.",
-        )),
-        Context::Failures if state.loaded.failures.is_none() => {
-            doc.push(line(Role::Dim, "Loading…"))
-        }
-        Context::Failures => doc.push(line(Role::Ok, "✓ No failures recorded.")),
-        Context::State if state.loaded.state_rows.is_none() => {
-            doc.push(line(Role::Dim, "Loading…"))
-        }
-        Context::State => doc.push(line(
-            Role::Plain,
-            "The state is empty: nothing was deployed from here yet.",
-        )),
-        Context::Logs if state.log.lines().next().is_some() => {
+        Context::Logs => {
             doc.push(line(Role::Plain, "No line has this level and source."));
-            keys(
-                &mut doc,
-                &[("v", "changes the level"), ("p", "changes the source")],
-            );
+            let all = [("v", "changes the level"), ("p", "changes the source")];
+            keys(&mut doc, &all);
         }
-        Context::Logs => doc.push(line(Role::Plain, "No log lines yet.")),
-        Context::Tracing => return None,
+        _ => return None,
     }
     Some(doc)
+}
+
+/// Returns the content of an empty list that is one sentence.
+fn sentence(state: &State) -> Option<(Role, &'static str)> {
+    const LOADING: (Role, &str) = (Role::Dim, "Loading…");
+    let loaded = &state.loaded;
+    Some(match state.context() {
+        // A transformer has a process, but never a schema.
+        Context::Schema if !state.plugin().is_some_and(PluginView::is_transformer) => {
+            (Role::Dim, "The schema is known once the plugin is ready.")
+        }
+        Context::Calls => (
+            Role::Plain,
+            "No call is running or waiting. Calls appear here during loading, staging and deploys.",
+        ),
+        Context::Stage if state.view.staging.is_some() => (Role::Busy, "Planning the changes…"),
+        Context::History if loaded.history.is_none() => LOADING,
+        Context::History => (Role::Plain, "No deploy was made in this workspace yet."),
+        Context::Failures if loaded.failures.is_none() => LOADING,
+        Context::Failures => (Role::Ok, "✓ No failures recorded."),
+        Context::State if loaded.state_rows.is_none() => LOADING,
+        Context::State => (
+            Role::Plain,
+            "The state is empty: nothing was deployed from here yet.",
+        ),
+        Context::Logs if state.log.lines().next().is_none() => (Role::Plain, "No log lines yet."),
+        _ => return None,
+    })
 }
