@@ -202,7 +202,7 @@ impl Key {
                 code: KeyCode::Char('g'),
                 ctrl: false,
                 ..
-                // Longer than any list; [`moved`] limits the step to the bounds.
+                // Longer than any list; `moved` limits the step to the bounds.
             } => -100_000,
             Self {
                 code: KeyCode::End, ..

@@ -58,7 +58,7 @@ fn the_demo_is_staged_narrowed_deployed_fails_is_retried_and_remembered() {
     c.wait("18 changes · 5 taken", SOON).unwrap();
     // The next change is refused.
     c.keys("B").unwrap();
-    c.wait("cause a fault in the demo", SOON).unwrap();
+    c.wait("Cause a fault in the demo", SOON).unwrap();
     c.keys("2").unwrap();
     c.wait("the next change is refused", SOON).unwrap();
     c.keys("a").unwrap();
@@ -204,7 +204,7 @@ fn a_panic_in_a_task_is_told_and_the_console_goes_on() {
     c.wait("lock: you", SOON).unwrap();
     let running = plugins(pid(&c));
     c.keys("B").unwrap();
-    c.wait("cause a fault in the demo", SOON).unwrap();
+    c.wait("Cause a fault in the demo", SOON).unwrap();
     c.keys("1").unwrap();
     c.wait("demo: task", SOON).unwrap();
     // The place of the panic is in the log, and not on the screen.

@@ -130,11 +130,11 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.wait("running", SOON)?;
     pty.wait("creating", SOON)?;
     pty.keys("B")?;
-    pty.wait("cause a fault in the demo", SOON)?;
+    pty.wait("Cause a fault in the demo", SOON)?;
     album.shot(&pty, "demo-breaks")?;
     pty.keys("2")?;
     pty.wait_until(
-        |s| s.contains("is refused") && !s.contains("cause a fault"),
+        |s| s.contains("is refused") && !s.contains("Cause a fault"),
         SOON,
     )?;
     pty.wait("create failed", LONG)?;
@@ -143,9 +143,9 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.wait_until(|s| s.contains("SLOT") && s.contains(" 6 s"), SOON)?;
     album.shot(&pty, "calls")?;
     pty.keys("c")?;
-    pty.wait("cancel ladder", SOON)?;
+    pty.wait("Cancel ladder", SOON)?;
     album.shot(&pty, "cancel")?;
-    esc(&mut pty, "cancel ladder")?;
+    esc(&mut pty, "Cancel ladder")?;
     pty.keys("4")?;
     pty.wait("failed in", LONG)?;
     pty.keys("g")?;

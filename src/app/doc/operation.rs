@@ -188,7 +188,7 @@ fn needs(state: &State, op: &Operation, doc: &mut Doc) {
     push_heading(
         doc,
         if op.state == OperationState::NotAttempted {
-            "needed"
+            "needs"
         } else {
             "waits for"
         },

@@ -17,7 +17,7 @@ fn leaving(state: &State, l: &Leaving) -> String {
     let pid = l.pid.map_or_else(String::new, |p| format!(", pid {p}"));
     let calls = usize::try_from(l.calls).unwrap_or(usize::MAX);
     let late = if l.overdue {
-        ", past its time limit; it ends after these calls"
+        ", overdue; the process ends after these calls"
     } else {
         ""
     };

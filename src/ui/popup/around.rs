@@ -30,7 +30,7 @@ pub(super) fn workspaces(
 ) -> Position {
     let found = doc::choices(state, &entry.text());
     let rows = found.len().clamp(1, 14);
-    let title = format!("workspaces of {}", state.workspace);
+    let title = format!("Workspaces of {}", state.workspace);
     let inner = open(state, popup, brush, &title, rows + 4, Role::Key);
     let used = brush.text(inner.x, inner.y, inner.width, Role::Key, "name: ");
     let room = inner.width.saturating_sub(used);
@@ -75,7 +75,14 @@ pub(super) fn installing(
     cells: usize,
 ) {
     let words = doc::wrap(&doc::installing(state), cells);
-    let inner = open(state, popup, brush, "init", words.len() + 2, Role::Key);
+    let inner = open(
+        state,
+        popup,
+        brush,
+        "Installation",
+        words.len() + 2,
+        Role::Key,
+    );
     let height = usize::from(inner.height.saturating_sub(2)).max(1);
     let last = words.len().saturating_sub(height);
     // Follows the newest line while it runs; afterwards the operator scrolls.
@@ -119,7 +126,7 @@ pub(super) fn doctor(
         .max(3);
     let shown = found.len().min(most);
     let total = 2 + shown + 1 + detail.len() + 2;
-    let inner = open(state, popup, brush, "doctor", total, Role::Key);
+    let inner = open(state, popup, brush, "Doctor", total, Role::Key);
     let head = doc::findings_head(state);
     brush.line(inner.x, inner.y, inner.width, &head, false);
     let from = (selected + 1).saturating_sub(shown);

@@ -26,7 +26,7 @@ pub(super) fn ladder(
         state,
         popup,
         brush,
-        "cancel ladder, from soft to hard",
+        "Cancel ladder, from soft to hard",
         total,
         Role::Warn,
     );
@@ -64,7 +64,7 @@ pub(super) fn demo(state: &State, popup: &Popup, brush: &mut Brush<'_>, selected
         state,
         popup,
         brush,
-        "cause a fault in the demo",
+        "Cause a fault in the demo",
         state.faults.len() + 2,
         Role::Warn,
     );
@@ -117,7 +117,7 @@ pub(super) fn unknown(
         state,
         popup,
         brush,
-        "unknown outcomes",
+        "Unknown outcomes",
         total,
         if refused { Role::Bad } else { Role::Warn },
     );

@@ -23,7 +23,7 @@ pub fn draw(state: &State, brush: &mut Brush<'_>) -> Option<Position> {
                 state,
                 popup,
                 brush,
-                "keys",
+                "Keys",
                 &doc::wrap(&doc::help(state), cells),
                 *scroll,
             );

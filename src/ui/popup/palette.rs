@@ -21,7 +21,7 @@ pub(super) fn palette(
         state,
         popup,
         brush,
-        "command",
+        "Command",
         found.len().clamp(1, 16) + 1,
         Role::Key,
     );

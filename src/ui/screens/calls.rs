@@ -17,7 +17,7 @@ pub const COLUMNS: &[Column] = &[
     column("METHOD", Width::Flex(14, 2), 2),
     column("RESOURCE", Width::Flex(14, 5), 0),
     number("TIME", 7, 0),
-    column("AGAINST USUAL · WAITS FOR · OUTCOME", Width::Flex(16, 5), 1),
+    column("VS. USUAL · WAITS FOR · OUTCOME", Width::Flex(16, 5), 1),
 ];
 
 /// Role of the running time: a warning past the 95th percentile, bad past the deadline.

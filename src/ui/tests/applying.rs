@@ -292,7 +292,7 @@ fn leaving_during_a_deploy_asks_and_waits_for_it() {
 fn control_c_never_kills_a_deploy() {
     let mut c = Console::deploying(120, 40);
     c.press("ctrl-c");
-    c.shows("cancel ladder");
+    c.shows("Cancel ladder");
     c.press("ctrl-c ctrl-c ctrl-c");
     assert!(!c.state.quit);
     assert!(c.take_effects().is_empty());

@@ -81,7 +81,7 @@ fn a_replacement_is_seen_from_its_reason_to_the_end_of_the_old_process() {
                 leaving: late,
             },
         );
-        c.shows("1 call left, since 12 s, past its time limit");
+        c.shows("1 call left, since 12 s, overdue");
         tell(
             &mut c,
             PluginEvent::Left {

@@ -47,7 +47,7 @@ pub(super) fn stories() -> Vec<Story> {
         }),
         story("quit", &[Tracing], |c, _| c.shows("following")),
         story("interrupt", &[Calls, Deploy], |c, _| {
-            c.shows("cancel ladder")
+            c.shows("Cancel ladder")
         }),
         story(
             "interrupt",
@@ -148,12 +148,12 @@ pub(super) fn stories() -> Vec<Story> {
             c.shows("no row under the cursor")
         }),
         story("palette", &PLACES, |c, _| {
-            c.shows("╭─ command ─");
+            c.shows("╭─ Command ─");
             c.type_text("redr");
             c.shows("redraw the screen");
         }),
         story("help", &PLACES, |c, b| {
-            c.shows("╭─ keys ─");
+            c.shows("╭─ Keys ─");
             c.shows(c.state.context().of().word);
             let key = c
                 .state
@@ -237,12 +237,12 @@ pub(super) fn stories() -> Vec<Story> {
             assert_eq!(c.take_effects(), []);
         }),
         story("workspaces", IDLE, |c, _| {
-            c.shows("╭─ workspaces of shop-prod ─");
+            c.shows("╭─ Workspaces of shop-prod ─");
             assert_eq!(c.take_effects(), [Effect::LoadWorkspaces]);
         }),
         story("init", &PLACES, |c, _| c.shows("nothing to install")),
         story("doctor", &PLACES, |c, _| {
-            c.shows("╭─ doctor ─");
+            c.shows("╭─ Doctor ─");
             assert_eq!(c.take_effects(), [Effect::Examine]);
         }),
         story("orphans", &PLACES, |c, _| {

@@ -116,7 +116,7 @@ fn calls_and_deploy() -> Vec<Story> {
             },
         ),
         story("cancel", &[Calls, Deploy], |c, _| {
-            c.shows("cancel ladder");
+            c.shows("Cancel ladder");
             c.shows("1  start no new operation");
             c.shows("ApplyResourceChange aws_db_instance.main");
         }),
