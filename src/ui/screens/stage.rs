@@ -156,10 +156,7 @@ fn note(state: &State, c: &crate::engine::words::ChangeView, left: bool) -> Line
         .map(|a| a.path.as_str())
         .collect();
     if !forcing.is_empty() {
-        l.push(span(
-            Role::Dim,
-            format!("{} forces replacement", forcing.join(", ")),
-        ));
+        l.push(span(Role::Dim, format!("forced by {}", forcing.join(", "))));
     } else if let Some(p) = &c.previous_address {
         l.push(span(Role::Dim, format!("moved from {p}")));
     } else if c.action == Action::Update {
