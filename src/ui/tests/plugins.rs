@@ -198,7 +198,7 @@ fn without_calls_the_charts_stay_and_words_stand_below_them() {
         let charts = c
             .frame()
             .lines()
-            .any(|l| l.contains(" waiting ") && l.contains(" calls/s "));
+            .any(|l| l.contains(" waiting ") && l.contains(" calls/s"));
         assert_eq!(charts, height > 12);
         c.shows("   No call is running or waiting.");
     }
