@@ -53,7 +53,7 @@ fn after_kill_9_during_a_create_the_console_begins_with_what_is_unknown_and_sett
     control::clear_all(&lab).unwrap();
 
     let mut c = w.console();
-    c.wait("unknown outcomes", LONG).unwrap();
+    c.wait("Unknown outcomes", LONG).unwrap();
     c.wait("? create lab_bucket.logs   deploy #1", SOON)
         .unwrap();
     let detail = told(&w);
