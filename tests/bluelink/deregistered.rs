@@ -29,7 +29,7 @@ fn deregistered_plugin_gets_no_further_call_and_its_successor_gets_the_queued_on
     bench.tell("troubles", "DeployResource deregister 1\n");
     let run = bench.deploy();
     assert_eq!(late_calls(&bench), Vec::<Value>::new());
-    assert!(logs(&bench).contains("it has deregistered: it is not called any more"));
+    assert!(logs(&bench).contains("the plugin has deregistered and receives no further calls"));
     // The running call ended with its answer, the others were made by the next process.
     assert_eq!(bench.calls("DeployResource").len(), 4, "{run:#?}");
     assert_eq!(bench.world().len(), 4, "{run:#?}");

@@ -221,7 +221,7 @@ fn what_a_plugin_does_not_answer_that_was_to_deploy_for_another_is_unknown_until
     std::fs::write(bench.other("troubles"), "Deployed crash 1\n").unwrap();
     let run = bench.deploy().expect(5);
     assert!(said(&run).contains("the host says: "), "{}", said(&run));
-    let told = "fake_box.a: beside it: create of other/box \"inner\", requested by bluelink/fake: unknown outcome: bluelink/other died";
+    let told = "fake_box.a: side effect: create of other/box \"inner\", requested by bluelink/fake: unknown outcome: bluelink/other crashed";
     assert!(said(&run).contains(told), "{}", said(&run));
     let operation = operation(&bench, "fake_box.a");
     assert_eq!(operation["state"], "failed", "its own end is known");

@@ -136,7 +136,7 @@ fn integers_and_floats_are_told_apart_on_the_way_out_and_not_on_the_way_in() {
         wrong
             .expect_err("no number")
             .to_string()
-            .starts_with("spec.size is no integer")
+            .starts_with("spec.size is not of type integer")
     );
 }
 
