@@ -47,11 +47,11 @@ pub(super) struct Args {
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) compact_warnings: bool,
 
-    /// Print warnings with the same summary once, with their number
+    /// Print warnings with the same summary once, and how many there are
     #[arg(long, value_name = "BOOL", default_missing_value = "true", num_args = 0..=1, require_equals = true, global = true, help_heading = EVERYWHERE)]
     pub(super) consolidate_warnings: Option<bool>,
 
-    /// Print errors with the same summary once, with their number
+    /// Print errors with the same summary once, and how many there are
     #[arg(long, value_name = "BOOL", default_missing_value = "true", num_args = 0..=1, require_equals = true, global = true, help_heading = EVERYWHERE)]
     pub(super) consolidate_errors: Option<bool>,
 
@@ -63,7 +63,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "BOOL", default_missing_value = "true", num_args = 0..=1, require_equals = true, global = true, help_heading = EVERYWHERE)]
     pub(super) input: Option<bool>,
 
-    /// Draw the console with ASCII characters only
+    /// Draw the interactive console with ASCII characters only
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) ascii: bool,
 
@@ -71,12 +71,11 @@ pub(super) struct Args {
     #[arg(long, value_name = "L", value_enum, global = true, help_heading = EVERYWHERE)]
     pub(super) log_level: Option<Level>,
 
-    /// Release the workspace lock of an owner whose liveness cannot be verified, after a
-    /// confirmation
+    /// Release the workspace lock, after a confirmation, if its owner cannot be checked from here
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) force_unlock: bool,
 
-    /// Trust plugins and commands shipped in this workspace (pinned by digest)
+    /// Trust plugins and commands shipped in this workspace until their contents change
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) trust_workspace_plugins: bool,
 

@@ -19,7 +19,7 @@ struct Declared {
     /// Value of a variable (repeatable)
     #[arg(long = "var", value_name = "NAME=VALUE", value_parser = variable)]
     vars: Vec<(String, String)>,
-    /// File with values of variables (repeatable); overrides earlier flags
+    /// File with values of variables (repeatable); overrides earlier --var and --var-file
     #[arg(long = "var-file", value_name = "FILE")]
     var_files: Vec<PathBuf>,
 }

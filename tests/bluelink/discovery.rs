@@ -24,7 +24,9 @@ fn the_newest_version_is_taken_unless_another_is_asked_for_and_the_rest_is_shown
         "transformer bluelink/run 1.0.0: launched; a configuration cannot use transformers"
             .to_owned(),
         format!("transformer bluelink/run 0.9.0: shadowed by 1.0.0 in {root}"),
-        format!("rejected: {root}/providers/bluelink/fake/plugin: it is 3 directories deep"),
+        format!(
+            "rejected: {root}/providers/bluelink/fake/plugin: the file is 3 directories below the plugin path"
+        ),
     ] {
         assert!(shown.contains(&line), "{line}\nis not in\n{shown}");
     }

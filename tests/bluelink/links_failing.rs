@@ -185,7 +185,10 @@ fn a_plugin_that_dies_in_a_phase_leaves_an_unknown_outcome_and_what_was_done_on_
         wanted.push("unknown");
         assert_eq!(ends(&bench), wanted, "{short}");
         let told = said(&bench.stage());
-        assert!(told.contains("The create of link.ab in deploy #1 has no recorded outcome"), "{told}");
+        assert!(
+            told.contains("The create of link.ab in deploy #1 has no recorded outcome"),
+            "{told}"
+        );
         assert!(
             !told.contains("state import"),
             "a link cannot be imported: {told}"
@@ -213,7 +216,10 @@ fn a_link_that_was_being_made_when_flightdeck_was_killed_is_unknown_and_says_how
         wanted.push("unknown");
         assert_eq!(ends(&bench), wanted, "{short}");
         let told = said(&bench.stage());
-        assert!(told.contains("The create of link.ab in deploy #1 has no recorded outcome"), "{told}");
+        assert!(
+            told.contains("The create of link.ab in deploy #1 has no recorded outcome"),
+            "{told}"
+        );
     }
 }
 

@@ -40,7 +40,7 @@ pub enum SchemaFlaw {
     #[error("a repeated block cannot have attributes of any type")]
     DynamicBlocks,
     /// The attribute is nested as a group, which only blocks can be.
-    #[error("only blocks can be nested as a group")]
+    #[error("nesting mode \"group\" is valid only for blocks")]
     Group,
     /// No number of blocks meets the limits.
     #[error("no number of blocks is at least {min} and at most {max}")]

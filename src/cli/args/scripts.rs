@@ -1,4 +1,4 @@
-//! Arguments of small Terraform-compatible commands.
+//! Arguments of commands that only print or check: `output`, `show`, `validate` and others.
 
 use crate::cli::values::ValueError;
 use crate::cli::variables::Variables;

@@ -1,5 +1,5 @@
-//! Links of a call's resource: the ends of a link, or the links that end at a resource. Set by the
-//! caller, for dialects with links.
+//! Links passed with a provider call: for a link, the two resources that it connects; for another
+//! resource, the links that end at it. Callers set them for dialects with links (Bluelink).
 
 use super::Held;
 use cty::Value;

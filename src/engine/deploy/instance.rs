@@ -219,6 +219,8 @@ fn faults(asked: &Applying<'_>, new: &Value, legacy: bool, who: &str) -> Vec<Pro
 fn broken(who: &str, fault: &str) -> ProviderDiagnostic {
     ProviderDiagnostic::error(
         "Provider produced inconsistent result after apply",
-        format!("{who}: {fault}. This is a bug in the provider; report it there."),
+        format!(
+            "{who}: {fault}. This is a bug in the provider; report it to the provider's developers."
+        ),
     )
 }

@@ -1,5 +1,6 @@
-//! Displayed needs of waiting operations: only some names at a time, replaced once these are done.
-//! Operations with equal needs share a line. Owned by the record of a deploy.
+//! Displayed dependencies of waiting operations. Each line names a few operations to wait for, and
+//! the next ones once these are done. Operations with equal dependencies share a line. Owned by
+//! the record of a deploy.
 
 use std::collections::HashMap;
 

@@ -40,7 +40,7 @@ pub(super) enum LinkError {
     #[error(transparent)]
     Unread(#[from] HashError),
     #[error(
-        "the hash of {}, {hash}, is not in the lock file for this version; to use another package, remove its block from the lock file", package.display()
+        "the hash of {}, {hash}, is not in the lock file for this version; if you trust this package, remove the provider's block from the lock file and run `flightdeck init`", package.display()
     )]
     Other { package: PathBuf, hash: String },
     #[error(transparent)]

@@ -248,7 +248,7 @@ fn replace_paths(
                 return Err(NoPlan::Refused(vec![ProviderDiagnostic::error(
                     "Provider produced invalid plan",
                     format!(
-                        "The provider requires a replacement for {path}, but the object has no such attribute. This is a bug in the provider; report it there."
+                        "The provider requires a replacement for {path}, but the object has no such attribute. This is a bug in the provider; report it to the provider's developers."
                     ),
                 )]));
             }

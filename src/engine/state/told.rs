@@ -38,10 +38,12 @@ pub(super) fn brought(place: &str, copy: &State, first: bool) -> String {
 pub(super) fn taken_over(place: &str, state: &State, known: &HomeRecord) -> String {
     let (serial, objects) = (state.serial, counted(state.objects.len()));
     if known.digest.is_empty() {
-        return format!("the state in {place} (serial {serial}, {objects}) is taken over");
+        return format!(
+            "flightdeck now records the state in {place} (serial {serial}, {objects}), which stays there"
+        );
     }
     format!(
-        "the state in {place} was changed by another program (serial {}, now {serial}, {objects}); it is taken over",
+        "the state in {place} was changed by another program (serial {}, now {serial}, {objects}); flightdeck's store now has the new state",
         known.serial
     )
 }

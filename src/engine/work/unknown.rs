@@ -211,7 +211,7 @@ pub(in crate::engine) fn warning(unknown: &UnknownOutcome) -> Diagnostic {
         };
         let next = if unknown.is_destroy_provisioner() {
             format!(
-                "The next destroy of the object runs it again, which resolves it. If it has already done its work, run \
+                "The next destroy of the object runs this provisioner again and records its outcome. If the provisioner has already done its work, run \
                  `flightdeck state untaint {name}`: the next destroy then skips it."
             )
         } else {

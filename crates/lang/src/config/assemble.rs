@@ -1,4 +1,5 @@
-//! Assembles the files of one directory into a module, through a draft of all declarations.
+//! Assembles the files of one directory into a module: collects all declarations first, then reads
+//! each with its overrides.
 
 use super::call::CallBlock;
 use super::draft::Draft;

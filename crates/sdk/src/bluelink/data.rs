@@ -215,7 +215,10 @@ fn config(schema: &Schema, filters: &[ResolvedDataSourceFilter]) -> Result<Value
     for attr in schema.block.attributes.iter().filter(|attr| attr.required) {
         if !said.contains_key(&attr.name) {
             let summary = format!("{} must be set", attr.name);
-            let why = format!("add a filter by {} with the operator {IS}", attr.name);
+            let why = format!(
+                "add a filter by the field {} with the operator {IS} to the data source",
+                attr.name
+            );
             return Err(Diagnostic::error(summary, why).at_attr(&attr.name).into());
         }
     }

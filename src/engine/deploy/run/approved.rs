@@ -33,7 +33,7 @@ impl Deploying {
         }
         let who = &subject.provider.info().address;
         let detail = format!(
-            "When expanding the plan for {} to include new values learned so far, {who} produced an invalid new value: {}. This is a bug in the provider; report it there.",
+            "When expanding the plan for {} to include new values learned so far, {who} produced an invalid new value: {}. This is a bug in the provider; report it to the provider's developers.",
             change.address,
             faults.join("; ")
         );

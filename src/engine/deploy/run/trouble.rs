@@ -73,7 +73,9 @@ impl Trouble {
     pub(super) fn unkept(why: &KeepError, acted: bool) -> Box<Self> {
         let (summary, detail) = (
             "Object cannot be stored in the state",
-            format!("{why}. This is a bug in the provider; report it there."),
+            format!(
+                "{why}. This is a bug in the provider; report it to the provider's developers."
+            ),
         );
         match acted {
             true => Self::unsettled(summary, format!("{detail} {WHAT_NOW}")),

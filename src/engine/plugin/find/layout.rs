@@ -148,7 +148,7 @@ pub(super) enum NoExecutable {
         package: PathBuf,
         source: std::io::Error,
     },
-    #[error("{} contains no file named {prefix}", package.display())]
+    #[error("{} contains no file whose name starts with {prefix}", package.display())]
     Nameless { package: PathBuf, prefix: String },
 }
 

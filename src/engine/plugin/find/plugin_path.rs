@@ -109,7 +109,7 @@ enum Misplaced {
     #[error("it is in neither `providers` nor `transformers` of the searched directory")]
     NoKind,
     #[error(
-        "it is {deep} directories deep; the expected path is {}s/[HOST/]NAMESPACE/NAME/VERSION", kind.word()
+        "the file is {deep} directories below the plugin path; the expected path is {}s/[HOST/]NAMESPACE/NAME/VERSION", kind.word()
     )]
     Depth { deep: usize, kind: PluginKind },
     #[error("{id} is not a plugin id: {source}")]

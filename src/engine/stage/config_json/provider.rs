@@ -1,5 +1,5 @@
 //! Table of provider configurations of all modules: blocks, requirements without a block, and
-//! configurations that callers pass, each resolved to the caller's own.
+//! configurations passed by a calling module, each replaced by the caller's.
 
 use super::{Configuration, put};
 use crate::engine::words::whole_provider;

@@ -316,7 +316,7 @@ impl Walk {
                 "unknown values"
             };
             let detail = format!(
-                "{key} opened {address} but returned {returned}. This is a bug in the provider; report it there."
+                "{key} opened {address} but returned {returned}. This is a bug in the provider; report it to the provider's developers."
             );
             cell.report(
                 Diagnostic::error("Provider produced invalid object", detail)

@@ -283,7 +283,9 @@ fn id(scope: &ModuleScope<'_>, expr: &Expr, diags: &mut Diagnostics) -> Option<S
 pub(super) enum NoIdentity {
     #[error("objects of type {0} have no identity; import them by id.")]
     NoSchema(String),
-    #[error("the identity of {0} is not an object.")]
+    #[error(
+        "the provider's schema of the identity of {0} is not an object, which is a bug in the provider."
+    )]
     SchemaIsNoObject(String),
     #[error("it must be an object.")]
     NoObject,

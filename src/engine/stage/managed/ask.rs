@@ -38,7 +38,7 @@ pub(super) async fn ask(
         return Err(NoPlan::Refused(vec![ProviderDiagnostic::error(
             "Provider produced invalid plan",
             format!(
-                "{} planned no object where one is configured. This is a bug in the provider; report it there.",
+                "{} planned no object where one is configured. This is a bug in the provider; report it to the provider's developers.",
                 provider.info().address
             ),
         )]));
@@ -73,7 +73,7 @@ pub(super) async fn ask(
 
 pub(super) fn invalid(provider: &dyn Provider, path: Path, text: &str) -> ProviderDiagnostic {
     let detail = format!(
-        "{} planned an invalid value for {path}: {text}. This is a bug in the provider; report it there.",
+        "{} planned an invalid value for {path}: {text}. This is a bug in the provider; report it to the provider's developers.",
         provider.info().address
     );
     ProviderDiagnostic::error("Provider produced invalid plan", detail).at(path)

@@ -53,7 +53,7 @@ pub async fn plan_destroy(
         return Err(NoPlan::Refused(vec![ProviderDiagnostic::error(
             "Provider produced invalid plan",
             format!(
-                "{} planned an object for a destroy. This is a bug in the provider; report it there.",
+                "{} planned a new object for a destroy, which must plan none. This is a bug in the provider; report it to the provider's developers.",
                 provider.info().address
             ),
         )]));

@@ -1,4 +1,4 @@
-//! Inputs to read and destroy an object, and the result of reading it.
+//! Objects about to be destroyed: the data needed to read and destroy one, and the result of reading it.
 
 use super::instance::Declared;
 use super::resource::Shared;

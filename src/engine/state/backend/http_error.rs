@@ -24,7 +24,9 @@ pub(super) enum HttpError {
     NoKey,
     #[error("client_private_key_pem requires client_certificate_pem")]
     NoCertificate,
-    #[error("the username and password cannot be sent in a header")]
+    #[error(
+        "the username or password contains a character that HTTP headers do not allow, such as a line break"
+    )]
     Login(#[source] InvalidHeaderValue),
     #[error("{0:?} in \"headers\" is not a valid header name")]
     HeaderName(String),

@@ -40,7 +40,7 @@ pub(super) enum WebError {
     NoCertificate,
     #[error("TLS cannot be set up: {0}")]
     Tls(#[from] TlsError),
-    #[error("the value of the header {what} cannot be sent")]
+    #[error("the value of the header {what} contains a character that HTTP headers do not allow")]
     Header {
         what: String,
         source: InvalidHeaderValue,

@@ -1,4 +1,4 @@
-//! JSON values with places, and their conversion to expressions.
+//! JSON values with their positions in the source, and their conversion to expressions.
 
 use std::sync::Arc;
 

@@ -276,7 +276,7 @@ impl Table {
         for waiter in path.iter().filter_map(|hop| hop.waiter) {
             let text = waiter.waits.borrow().text.clone();
             let text = format!(
-                "{text}; {} requested the lock on {:?} and was refused to prevent a deadlock",
+                "{text}; {} requested the lock on {:?} and was refused to prevent a deadlock; deploy again",
                 asker.name(),
                 name.1
             );
