@@ -347,6 +347,6 @@ fn list_or_none<'a>(doc: &mut Doc, items: impl Iterator<Item = &'a str>) {
         doc.push(line(Role::Plain, format!("  {i}")));
     }
     if doc.len() == before {
-        doc.push(line(Role::Dim, "  nothing in this stage"));
+        doc.push(line(Role::Dim, "  none in this stage"));
     }
 }

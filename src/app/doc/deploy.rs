@@ -178,7 +178,7 @@ pub fn failure_group(state: &State, g: &FailureGroup) -> Doc {
     push_pair(
         &mut doc,
         "followed by",
-        g.followed_by.as_deref().unwrap_or("nothing yet"),
+        g.followed_by.as_deref().unwrap_or("no later attempt"),
     );
     last_lines(
         state,

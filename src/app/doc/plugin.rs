@@ -129,7 +129,7 @@ pub fn found(state: &State, p: &PluginView) -> Doc {
 fn push_transformer(doc: &mut Doc, found: &PluginFound) {
     let name = found.transform.as_deref();
     push_pair(doc, "transform", name.unwrap_or("not known yet"));
-    push_pair(doc, "used by", format!("nothing: {NO_TRANSFORMERS}"));
+    push_pair(doc, "used by", format!("none: {NO_TRANSFORMERS}"));
 }
 
 /// Renders the timelines of all launch attempts, newest first.

@@ -79,7 +79,7 @@ pub fn state_row(state: &State, r: &StateRow) -> Doc {
 
 fn names(doc: &mut Doc, all: &[String]) {
     if all.is_empty() {
-        doc.push(line(Role::Dim, "  nothing"));
+        doc.push(line(Role::Dim, "  none"));
     }
     for a in all {
         doc.push(line(Role::Plain, format!("  {a}")));

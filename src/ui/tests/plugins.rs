@@ -239,7 +239,7 @@ fn a_transformer_is_a_plugin_that_nothing_can_use_and_nothing_is_blocked_by() {
         c.press("esc");
         assert_eq!(c.take_effects(), [], "no schema is asked for");
         c.press("left left");
-        c.shows("nothing: a configuration cannot use transformers");
+        c.shows("none: a configuration cannot use transformers");
         c.press("/");
         c.type_text("2024-11");
         c.press("enter");
