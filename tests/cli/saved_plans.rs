@@ -298,7 +298,7 @@ fn what_differs_where_a_saved_plan_is_applied_is_named() {
     let run = there.run(&["apply", "p"]).expect(1);
     assert!(
         run.stderr
-            .contains("workspace \"default\", and \"prod\" is selected"),
+            .contains("workspace \"default\", but \"prod\" is selected"),
         "{run:?}"
     );
     // A state that the plan was not made for.

@@ -250,7 +250,7 @@ fn files_that_are_no_state_are_not_written_over() {
     let w = Workspace::new(&[("main.tf", ONE), ("notes", "precious")]);
     for (flags, part) in [
         (&["-state=notes"][..], "cannot be read"),
-        (&["-state-out=notes"], "no state file"),
+        (&["-state-out=notes"], "is not a state file"),
         (&["-state-out=main.tf"], "not overwritten"),
         (&["-backup=main.tf"], "not overwritten"),
         (&["-backup=.flightdeck/x"], "not overwritten"),

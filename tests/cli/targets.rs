@@ -345,7 +345,7 @@ fn a_target_that_is_cut_off_from_what_it_needs_is_refused() {
         .expect(1);
     assert!(
         run.stderr.contains(
-            "terraform_data.b[\"y\"] needs terraform_data.a[\"y\"], which does not exist yet"
+            "terraform_data.b[\"y\"] depends on terraform_data.a[\"y\"], which does not exist yet"
         ),
         "{}",
         run.stderr

@@ -41,7 +41,7 @@ fn a_damaged_lock_file_does_not_hide_the_version() {
     let run = w.run(&["version", "--json"]).expect(0);
     let all: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(all["provider_selections"], json!({}));
-    assert!(run.stderr.contains("damaged"), "{run:?}");
+    assert!(run.stderr.contains("is invalid"), "{run:?}");
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn large() -> Vec<Case> {
     let around = |open: &str, inner: &str, close: &str| {
         format!("{}{inner}{}", open.repeat(N), close.repeat(N))
     };
-    let deep = "nested in each other at most 250 deep";
+    let deep = "can be nested at most 250 levels deep";
     let long = "x".repeat(1_000_000);
     let mut all: Vec<Case> = [
         ("parentheses", around("(", "1", ")"), 256),

@@ -189,7 +189,7 @@ fn a_registry_that_is_slow_or_wrong_or_away_has_words() {
         "/.well-known/terraform.json",
         Reply::json(&json!({ "providers.v1": "/p/" })),
     );
-    told(&server.host, "offers no registry of modules");
+    told(&server.host, "has no registry of modules");
     // Nobody listens there.
     let free = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()

@@ -193,7 +193,7 @@ fn a_lock_file_with_wrong_hashes_and_one_that_must_stay_have_words() {
     let fresh = Workspace::new(&[("main.tf", &lab(host, "1.0.0"))]);
     let refused = run(&fresh, &server, &["init", "--lockfile=readonly"]).expect(1);
     assert!(
-        refused.stderr.contains("readonly forbids it"),
+        refused.stderr.contains("readonly forbids changing it"),
         "{refused:#?}"
     );
     assert!(!fresh.path().join(LOCK).exists());
@@ -243,7 +243,7 @@ fn mirrors_directories_and_the_cache_are_asked_as_the_cli_configuration_says() {
     // The mirror excludes this provider, so no source is left.
     let excluding = network.replace("url =", "exclude = [\"far.example.com/*/*\"]\n    url =");
     let told = error(with(&excluding, &[], &["init", "--json"]));
-    assert!(told.contains("no place for it"), "{told}");
+    assert!(told.contains("has no source for it"), "{told}");
     // A directory, unpacked: a link. Packed: unpacked.
     let folder = w.path().join("dir");
     let inner = format!("far.example.com/acme/lab/1.0.0/{}", platform());

@@ -65,7 +65,7 @@ fn instances_that_a_provisioner_of_their_own_resource_names_are_waited_for() {
                 .starts_with("Cycle: terraform_data.a["),
         "{all:?}"
     );
-    assert!(detail.contains("called self"), "{detail}");
+    assert!(detail.contains("Use self"), "{detail}");
     // All instances refer to one of them, which takes a second.
     let named = CIRCLE.replace(
         "echo ${terraform_data.a[count.index].id}",

@@ -208,12 +208,12 @@ fn what_is_done_elsewhere_is_named_before_it_is_done_with_its_host() {
             Value::Null
         ]
     );
-    let copy = "a text as /tmp/(sensitive value)-(known after apply)";
+    let copy = "inline content as /tmp/(sensitive value)-(known after apply)";
     assert_eq!(parts(1), [Value::from(copy), host.into(), true.into()]);
     assert_eq!(parts(2), [Value::from("true"), Value::Null, Value::Null]);
     let text = w.run(&["stage"]).expect(0).stdout;
     assert!(
-        text.contains(&format!("copies to {host}: a text as")),
+        text.contains(&format!("copies to {host}: inline content as")),
         "{text}"
     );
 }

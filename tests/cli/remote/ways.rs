@@ -352,7 +352,7 @@ fn a_host_that_is_not_up_yet_is_waited_for() {
         .lines()
         .map_while(Result::ok);
     assert!(
-        lines.any(|line| line.contains("no connection yet") && line.contains("cannot be reached"))
+        lines.any(|line| line.contains("no connection yet") && line.contains("cannot connect to"))
     );
     s.listen();
     lines.for_each(drop);
@@ -364,5 +364,5 @@ fn a_host_that_is_not_up_yet_is_waited_for() {
 fn a_host_that_never_comes_up_is_a_transient_failure() {
     let Some(s) = silent() else { return };
     let connection = s.connection("    timeout = \"2s\"");
-    stays_out(&s, &connection, "transient", "cannot be reached");
+    stays_out(&s, &connection, "transient", "cannot connect to");
 }
