@@ -52,13 +52,12 @@ impl Memory {
         let recorder = access
             .can_write()
             .then(|| Recorder::start(store.clone(), bus.subscribe().1, tasks));
+        let mut state = StateOfRecord::of(&settings.workspace, &store, place, encryption);
+        if !settings.lock_state {
+            state = state.without_lock();
+        }
         Ok(Self {
-            state: match settings.lock_state {
-                true => StateOfRecord::of(&settings.workspace, &store, place, encryption),
-                false => {
-                    StateOfRecord::of(&settings.workspace, &store, place, encryption).without_lock()
-                }
-            },
+            state,
             shows_sensitive: settings.shows_sensitive,
             store,
             unread,

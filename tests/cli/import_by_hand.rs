@@ -141,7 +141,10 @@ fn an_import_that_cannot_be_is_refused_in_words() {
     let run = lab
         .run(&["state", "import", "lab_thing.a[0]", &id(&lab, "a-1")])
         .expect(0);
-    assert!(run.stderr.contains("lab_thing.a[1] is the same object"), "{run:#?}");
+    assert!(
+        run.stderr.contains("lab_thing.a[1] is the same object"),
+        "{run:#?}"
+    );
 }
 
 #[test]

@@ -14,7 +14,7 @@ const STATE: &str = r#"{"version":4,"terraform_version":"1.12.0","serial":1,"lin
 const PROVIDER: &str = "example.com/acme/lab/1.0.0";
 
 /// Paths that the commands of [`work`] write.
-const OF_WORK: [&str; 31] = [
+const OF_WORK: [&str; 23] = [
     "main.tf",
     "terraform.tfstate",
     ".terraform.tfstate.lock.info",
@@ -38,6 +38,10 @@ const OF_WORK: [&str; 31] = [
     ".flightdeck/workspaces/other/.flightdeck",
     ".flightdeck/workspaces/other/.flightdeck/flightdeck.db",
     ".flightdeck/workspaces/other/.flightdeck/lock",
+];
+
+/// Further paths that the commands of [`work_with_state_flags`] write.
+const OF_STATE_FLAGS: [&str; 8] = [
     ".flightdeck/states",
     "named.tfstate",
     ".named.tfstate.lock.info",
@@ -107,7 +111,15 @@ fn work(w: &Workspace) -> Vec<Run> {
         &["workspace", "select", "-or-create", "other"],
         &["deploy", "--auto-approve"],
         &["deploy", "--auto-approve", "--destroy"],
-        &["deploy", "--auto-approve", "--state=named.tfstate"],
+        &["fmt"],
+    ]
+    .map(|args| run(w, args))
+    .into()
+}
+
+fn work_with_state_flags(w: &Workspace) -> Vec<Run> {
+    [
+        &["deploy", "--auto-approve", "--state=named.tfstate"][..],
         &["taint", "--state=named.tfstate", "terraform_data.a"],
         &[
             "untaint",
@@ -117,7 +129,6 @@ fn work(w: &Workspace) -> Vec<Run> {
         ],
         &["deploy", "--auto-approve", "--state-out=out.tfstate"],
         &["deploy", "--auto-approve", "--state-out=out.tfstate"],
-        &["fmt"],
     ]
     .map(|args| run(w, args))
     .into()
@@ -277,6 +288,11 @@ fn nothing_is_written_outside_at_any_path_that_work_writes() {
 }
 
 #[test]
+fn commands_with_state_flags_write_nothing_outside_through_foreign_entries() {
+    attack_all(&OF_STATE_FLAGS, prepared_for_work, work_with_state_flags);
+}
+
+#[test]
 fn nothing_is_written_outside_at_any_path_that_init_writes() {
     let paths = of_init();
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
@@ -304,6 +320,11 @@ fn every_path_that_is_written_is_attacked() {
             prepared_for_work as fn() -> Workspace,
             work as fn(&Workspace) -> Vec<Run>,
             &OF_WORK[..],
+        ),
+        (
+            prepared_for_work,
+            work_with_state_flags,
+            &[&OF_WORK[..], &OF_STATE_FLAGS].concat(),
         ),
         (prepared_for_init, init, &of_init),
     ] {

@@ -127,7 +127,6 @@ pub fn ladder(state: &State) -> Vec<Doc> {
         .filter(|c| c.started_at.is_some())
         .map(|c| &*c.plugin.0)
         .collect();
-    plugins.dedup();
     plugins.sort_unstable();
     plugins.dedup();
     let soft = softest(state, waiting, running, replacing);

@@ -79,7 +79,11 @@ fn what_cannot_be_copied_says_why_in_the_words_of_the_other_machine() {
             "No such file or directory",
         ),
         ("source = \"src/one\"", s.path("folder"), "Is a directory"),
-        ("source = \"src/none\"", s.path("x"), "Cannot read the source"),
+        (
+            "source = \"src/none\"",
+            s.path("x"),
+            "Cannot read the source",
+        ),
     ] {
         let w = copy(&s, what, &to);
         let run = w.run(&["deploy", "--auto-approve"]).expect(5);
