@@ -170,7 +170,7 @@ impl Target<'_> {
                 Ok(meta) if meta.is_dir() => {}
                 Ok(_) => {
                     let why = format!(
-                        "a file has the parent \"{}\", which is not a directory",
+                        "\"{}\" is not a directory, but another entry is in it",
                         at.strip_prefix(self.root).unwrap_or(&at).display()
                     );
                     return Err(io::Error::other(why));

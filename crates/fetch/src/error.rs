@@ -16,7 +16,7 @@ pub enum FetchError {
     #[error("{host} did not answer within {} seconds", .limit.as_secs_f32())]
     Slow { host: String, limit: Duration },
     /// The connection broke during the answer.
-    #[error("the transfer from {} broke off after {got} bytes: {why}", redacted(.url))]
+    #[error("the download from {} was interrupted after {got} bytes: {why}; try again", redacted(.url))]
     Broken { url: String, got: u64, why: String },
     /// The server rejects the credentials.
     #[error("{host} denies access to {} (status {status}); {remedy}", redacted(.url))]
@@ -27,7 +27,7 @@ pub enum FetchError {
         remedy: String,
     },
     /// The server answers with an unexpected status.
-    #[error("{} returned the status {status}", redacted(.url))]
+    #[error("{} returned the HTTP status {status}", redacted(.url))]
     Status { url: String, status: u16 },
     /// The object does not exist.
     #[error("{} was not found", redacted(.0))]
@@ -36,7 +36,7 @@ pub enum FetchError {
     #[error("unexpected answer from {}: {}", redacted(.url), redacted(.why))]
     Answer { url: String, why: String },
     /// The host has no registry of this kind.
-    #[error("the host {host} has no registry of {what}")]
+    #[error("the host {host} has no registry of {what}; check the host name in the source address")]
     NoService { host: String, what: &'static str },
     /// The address is not valid.
     #[error("cannot fetch from \"{}\": {}", redacted(.url), redacted(.why))]
@@ -57,7 +57,7 @@ pub enum FetchError {
     #[error("the archive {name} cannot be unpacked: {why}")]
     Archive { name: String, why: String },
     /// The package must not be used.
-    #[error("the package {name} is not installed: {why}")]
+    #[error("cannot install the package {name}: {why}")]
     Package { name: String, why: String },
     /// git failed.
     #[error("git cannot fetch {}: {}", redacted(.url), redacted(.why))]

@@ -36,9 +36,9 @@ pub enum NetrcError {
 pub enum LineError {
     #[error("line {line}: `default` must be the last entry")]
     AfterDefault { line: usize },
-    #[error("line {line}: {word:?} does not belong to a machine")]
+    #[error("line {line}: {word:?} must follow a `machine` or `default` entry")]
     NoMachine { line: usize, word: String },
-    #[error("line {line}: a keyword is expected")]
+    #[error("line {line}: expected a keyword, such as `machine`, `login` or `password`")]
     NoKeyword { line: usize },
 }
 

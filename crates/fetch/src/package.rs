@@ -73,7 +73,7 @@ impl<'a> Packages<'a> {
                         return Err(FetchError::Address {
                             url: next,
                             why: format!(
-                                "{package} redirects to it, but a server may not name files of this machine"
+                                "{package} redirects to this address, but a server must not redirect to local files"
                             ),
                         });
                     }
@@ -82,7 +82,7 @@ impl<'a> Packages<'a> {
                         .map_err(|e| FetchError::Address {
                             url: next.clone(),
                             why: format!(
-                                "{package} redirects to it, but it is not a complete address: {e}"
+                                "{package} redirects to this address, which is not an absolute URL: {e}"
                             ),
                         })?;
                     // The token is only for the first server.
@@ -96,7 +96,7 @@ impl<'a> Packages<'a> {
         }
         Err(FetchError::Address {
             url: address,
-            why: format!("it is reached by more than {MAX_HOPS} redirects"),
+            why: format!("more than {MAX_HOPS} redirects led to this address"),
         })
     }
 
@@ -163,7 +163,7 @@ impl<'a> Packages<'a> {
         let found = header.or_else(|| from_page(&String::from_utf8_lossy(page)));
         found.map(Next::Elsewhere).ok_or_else(|| FetchError::Answer {
             url: url.to_string(),
-            why: "its name is not that of an archive, and it does not name one; if it is an archive, add ?archive=zip (or tar.gz, tar.bz2, tar.xz)".to_owned(),
+            why: "the URL has no archive suffix, and the answer names no other address (X-Terraform-Get); if the URL is an archive, add ?archive=zip (or tar.gz, tar.bz2, tar.xz) to it".to_owned(),
         })
     }
 
@@ -263,7 +263,7 @@ fn sniffed(file: &Path) -> Result<Kind, FetchError> {
         .map_err(FetchError::file(file))?;
     Kind::of_content(&head).ok_or_else(|| FetchError::Archive {
         name: file.display().to_string(),
-        why: "it is neither zip nor tar.gz, tar.bz2 or tar.xz".to_owned(),
+        why: "the file is none of zip, tar.gz, tar.bz2 and tar.xz".to_owned(),
     })
 }
 
@@ -277,7 +277,7 @@ async fn local(address: &str, to: &Path) -> Result<(), FetchError> {
     let wanted = Wanted::take(&mut url)?;
     let path = url
         .to_file_path()
-        .map_err(|()| wrong("it is not a path of this machine".to_owned()))?;
+        .map_err(|()| wrong("it is not a local path".to_owned()))?;
     if path.is_dir() {
         // Linked like in the reference engine, so that edits in the source directory take effect.
         return std::os::unix::fs::symlink(&path, to).map_err(FetchError::file(to));

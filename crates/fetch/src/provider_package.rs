@@ -184,7 +184,7 @@ impl ProviderPackage {
                     return Err(FetchError::Checksum {
                         what,
                         why: format!(
-                            "its hashes {zh} and {h1} match none of the hashes from its source"
+                            "its hashes {zh} and {h1} match none of the hashes that its mirror lists"
                         ),
                     });
                 }
@@ -246,12 +246,15 @@ impl ProviderPackage {
         };
         Checksum::parse(&format!("sha256:{sha256}"))?.check(archive, &what)?;
         let list = String::from_utf8_lossy(sums);
-        let listed = listed(&list, filename)
-            .ok_or_else(|| unfit(format!("the list of checksums has no entry for {filename}")))?;
+        let listed = listed(&list, filename).ok_or_else(|| {
+            unfit(format!(
+                "the registry's list of checksums has no entry for {filename}"
+            ))
+        })?;
         // The signature covers the list only, so the registry's checksum must match it.
         if listed != *sha256 {
             return Err(unfit(format!(
-                "the list of checksums has {listed} for it, but the registry has {sha256}"
+                "its checksum is {listed} in the registry's list of checksums, but {sha256} in the registry's answer"
             )));
         }
         let mut signer = None;

@@ -230,7 +230,7 @@ impl Services {
             return Err(FetchError::Answer {
                 url: url.to_string(),
                 why: format!(
-                    "its archive is at {at}, but an https mirror must name https addresses"
+                    "it places the archive at {at}, but a mirror with an https address must also use https for archives"
                 ),
             });
         }

@@ -66,7 +66,7 @@ pub enum LabError {
     },
     /// A line of the journal does not have the expected content.
     #[error(
-        "{} is damaged: line {line}, column {column}: {why}; repair it, or remove it with the changes in it",
+        "{} is damaged: line {line}, column {column}: {why}; repair the file, or remove it, which discards the changes in it",
         path.display()
     )]
     Damaged {
@@ -80,7 +80,7 @@ pub enum LabError {
         why: String,
     },
     /// Another program replaces the file faster than it can be read.
-    #[error("{} was replaced repeatedly for {waited_s} s; end the program that does so", path.display())]
+    #[error("{} was replaced repeatedly for {waited_s} s; end the program that replaces it", path.display())]
     Restless {
         /// Path of the file.
         path: PathBuf,

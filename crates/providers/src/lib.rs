@@ -116,7 +116,7 @@ pub fn main(name: &str) -> ExitCode {
     {
         Ok(runtime) => runtime,
         Err(error) => {
-            eprintln!("the process cannot be set up: {error}");
+            eprintln!("cannot start the plugin's runtime: {error}");
             return ExitCode::from(1);
         }
     };

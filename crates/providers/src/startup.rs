@@ -24,14 +24,14 @@ pub enum Refusal {
     StartedByHand(#[from] sdk::ServeError),
     /// Launch before the first successful one.
     #[error(
-        "[ERROR] slowstart: caches are cold (launch {launch}, which fails on purpose); it comes up at launch {WARM_AT}"
+        "[ERROR] slowstart: caches are cold: launch {launch} fails on purpose, launch {WARM_AT} succeeds"
     )]
     Cold {
         /// Number of this launch, from 1.
         launch: u32,
     },
     /// The launches cannot be counted.
-    #[error("[ERROR] slowstart: launches cannot be counted: {0}")]
+    #[error("[ERROR] slowstart: cannot count launches: {0}")]
     Uncounted(#[from] LabError),
     /// Output of a Go program after an assignment to a nil map.
     #[error(

@@ -136,7 +136,7 @@ fn what_is_not_what_it_should_be_is_not_installed() {
     let mut keyless = said("1.0.0", &key);
     keyless["signing_keys"] = json!({});
     server.answer(&download("1.0.0"), Reply::json(&keyless));
-    fails("none of the given keys");
+    fails("none of the keys that the registry lists");
     let mut old = said("1.0.0", &key);
     old["protocols"] = json!(["4.0"]);
     server.answer(&download("1.0.0"), Reply::json(&old));
@@ -147,7 +147,7 @@ fn what_is_not_what_it_should_be_is_not_installed() {
     server.answer(&archive("1.0.0"), Reply::status(404));
     fails("was not found");
     server.answer(&archive("1.0.0"), Reply::bytes(package("1.0.0")).cut(7));
-    fails("broke off after");
+    fails("was interrupted after");
     server.answer(&download("1.0.0"), Reply::status(404));
     fails("no package for");
     server.answer("/providers/acme/lab/versions", Reply::status(404));
@@ -237,7 +237,7 @@ fn mirrors_directories_and_the_cache_are_asked_as_the_cli_configuration_says() {
     server.answer("/packages/mirrored.zip", Reply::bytes(package("6.6.6")));
     let told = error(with(&network, &[], &["init", "--json"]));
     assert!(
-        told.contains("none of the hashes from its source"),
+        told.contains("none of the hashes that its mirror lists"),
         "{told}"
     );
     // The mirror excludes this provider, so no source is left.

@@ -3,7 +3,7 @@
 /// Reasons why a signature is invalid, worded to follow a colon.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
-    #[error("it was made with none of the given keys")]
+    #[error("it was made with none of the keys that the registry lists")]
     Unknown,
     #[error("the key {0} was revoked")]
     Revoked(String),
@@ -20,11 +20,13 @@ pub enum SignatureError {
     NotOpenPgp,
     #[error("one of its packets has no length")]
     NoLength,
-    #[error("it has a partial body length, which is not supported")]
+    #[error("one of its packets has a partial body length, which is not supported")]
     InParts,
-    #[error("it is a signature of version {0}; only version 4 is supported")]
+    #[error("its OpenPGP version is {0}, but only version 4 is supported")]
     SignatureVersion(u8),
-    #[error("a key is of version {0}; only version 4 is supported")]
+    #[error(
+        "one of the registry's keys has the OpenPGP version {0}, but only version 4 is supported"
+    )]
     KeyVersion(u8),
     /// Algorithm of the key, by OpenPGP number.
     #[error("the key {key} has the algorithm {kind}; only RSA and Ed25519 are supported")]
@@ -34,8 +36,8 @@ pub enum SignatureError {
     Digest(u8),
     #[error("the curve of the key {0} is not Ed25519")]
     Curve(String),
-    #[error("the key {0} is not a point of Ed25519")]
+    #[error("the key {0} is damaged: it is not a point on the curve Ed25519")]
     Point(String),
-    #[error("a key block has no key")]
+    #[error("one of the registry's key blocks has no key")]
     NoKey,
 }

@@ -29,16 +29,16 @@ pub enum AddrFault {
     #[error("unexpected {0:?}")]
     Unexpected(String),
     /// The text in brackets is neither an integer nor a quoted string.
-    #[error("a key must be a whole number or a quoted string")]
+    #[error("an instance key must be a whole number or a quoted string")]
     NoKey,
     /// A backslash before a character that is never escaped.
-    #[error("unknown escape sequence in a key")]
+    #[error("an instance key has an unknown escape sequence")]
     Escape,
     /// A key after a keyword.
-    #[error("{0:?} cannot have a key")]
+    #[error("{0:?} cannot have an instance key")]
     Keyed(String),
     /// A key after a resource type.
-    #[error("a resource type cannot have a key")]
+    #[error("a resource type cannot have an instance key; write the key after the resource name")]
     KeyedType,
     /// Text after the end of the address.
     #[error("unexpected text after the resource name")]

@@ -97,7 +97,7 @@ impl FromStr for ProviderSource {
         let namespace = ProviderSource::part(namespace)?;
         if &*namespace == "-" {
             return Err(ProviderSourceError(format!(
-                "\"{text}\" is a provider of the legacy namespace, which is not supported"
+                "\"{text}\" has the legacy namespace \"-\", which is not supported: replace it with the provider's namespace, such as \"hashicorp\""
             )));
         }
         let type_name = ProviderSource::part(type_name)?;

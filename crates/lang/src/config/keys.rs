@@ -268,7 +268,7 @@ impl Setup<'_> {
                 diags.error(
                     by,
                     "Circular reference detected",
-                    format!("key_provider.{kind}.{name} depends on itself, or has an error."),
+                    format!("key_provider.{kind}.{name} depends on itself, or its block has an error that is reported separately."),
                 );
             }
             return seen.is_some();

@@ -88,7 +88,9 @@ impl Setup<'_> {
                 format!("its passphrase must have at least {SHORTEST} bytes")
             }
             (None, Some(n)) if n < SHORTEST => {
-                format!("the key of its chain must have at least {SHORTEST} bytes")
+                format!(
+                    "the key from the key provider in chain must have at least {SHORTEST} bytes"
+                )
             }
             _ if bytes == Some(0) => "key_length must be larger than zero".to_owned(),
             _ if rounds.is_none_or(|n| n < ROUNDS) => {
@@ -105,7 +107,7 @@ impl Setup<'_> {
             }) =>
             {
                 format!(
-                    "iterations multiplied by the blocks of the key must be at most {MOST_ROUNDS}"
+                    "iterations multiplied by the number of hash blocks in key_length must be at most {MOST_ROUNDS}; reduce iterations or key_length"
                 )
             }
             _ if !matches!(&*hash, "sha256" | "sha512") => {

@@ -175,8 +175,8 @@ fn bounded((value, mut diags): Outcome, span: Span) -> Outcome {
     }
     if !diags.has_errors() {
         let detail = format!(
-            "The value has more than {MOST} parts. A part that occurs several times counts each \
-            time."
+            "The value has more than {MOST} elements on all levels together. An element that occurs \
+            several times counts each time. Use smaller collections."
         );
         diags.push(Diagnostic::error("Value too large", Said::plain(detail)).at(span));
     }

@@ -113,7 +113,7 @@ pub(super) fn name_attr() -> Attr {
                 Ok(())
             } else {
                 Err(format!(
-                    "{text:?}: 1 to 63 lower-case letters, digits, dots and hyphens"
+                    "{text:?} is not a valid name; use 1 to 63 lower-case letters, digits, dots and hyphens"
                 ))
             }
         })
@@ -222,7 +222,7 @@ fn bucket_made(object: &mut Object, made: &Made<'_>) -> Result<(), Diagnostic> {
     if let Some((id, _)) = made.cloud.find("lab_bucket", &name) {
         return Err(Diagnostic::error(
             format!("bucket {name} exists already"),
-            format!("it has the id {id}; import it, or choose another name"),
+            format!("the existing bucket has the id {id}; import it, or choose another name"),
         )
         .at_attr("name"));
     }

@@ -447,7 +447,7 @@ fn a_damaged_journal_is_refused_with_its_path_and_line() {
                 "{error}"
             );
             assert!(
-                error.contains("repair it, or remove it") && !error.contains("at line"),
+                error.contains("repair the file, or remove it") && !error.contains("at line"),
                 "{error}"
             );
             let error = file

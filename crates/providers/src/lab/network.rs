@@ -17,7 +17,9 @@ impl Cidr {
             .parse()
             .ok()
             .filter(|bits| (8..=29).contains(bits))
-            .ok_or_else(|| format!("{text:?}: the prefix must be from /8 to /29"))?;
+            .ok_or_else(|| {
+                format!("{text:?} is not a valid network: the prefix must be from /8 to /29")
+            })?;
         let cidr = Cidr {
             base: base.into(),
             bits,

@@ -44,8 +44,8 @@ impl Settings {
         // The path decides which lab is read, so a plan is impossible without it.
         if config.is_unknown("file") {
             return Err(Diagnostic::error(
-                "the lab's file is not known yet",
-                "its name must not depend on objects that do not exist yet",
+                "the path of the lab file is unknown",
+                "set \"file\" to a value that does not depend on objects to be created",
             )
             .at_attr("file"));
         }

@@ -347,11 +347,11 @@ impl Resource for LabResource {
             }
             Some(stored) => Err(Failure::new(
                 format!("{id} is a {}", stored.kind),
-                format!("it cannot be imported as {}", self.kind.name),
+                format!("the object cannot be imported as {}", self.kind.name),
             )),
             None => Err(Failure::new(
-                format!("there is no {id} in the lab"),
-                "look for the id in the lab's file",
+                format!("there is no object {id} in the lab"),
+                "look up the id in the lab's file",
             )),
         }
     }

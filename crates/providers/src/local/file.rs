@@ -142,7 +142,10 @@ fn look(state: State) -> Result<Option<State>, Failure> {
     if found.len() > LIMIT {
         return Err(Failure::new(
             format!("{path} is too large"),
-            format!("it has {} bytes; at most {LIMIT} are stored", found.len()),
+            format!(
+                "the file has {} bytes, but the state can contain at most {LIMIT} bytes of it",
+                found.len()
+            ),
         ));
     }
     let content = fs::read(&path).map_err(failed("read", &path))?;

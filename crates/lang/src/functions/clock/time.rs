@@ -30,7 +30,7 @@ pub(crate) struct NoTimestamp(#[source] Fault);
 /// Unexpected text in a timestamp.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Fault {
-    #[error("only plain digits and signs are allowed")]
+    #[error("only ASCII characters are allowed")]
     OddSigns,
     #[error("end of string before {0}")]
     EndBefore(&'static str),

@@ -12,7 +12,7 @@ const DEPTH: usize = 64;
 pub(crate) enum GlobError {
     #[error("syntax error in pattern")]
     Syntax,
-    #[error("pattern has too many alternatives")]
+    #[error("the alternatives in braces expand to more than 1024 patterns")]
     TooMany,
     #[error("the search was cancelled")]
     GivenUp,
