@@ -315,7 +315,7 @@ pub(super) const FAILING: &[Row] = &[
     Row {
         fake: "long-path",
         words: &[
-            "has 121 bytes and the system takes at most 107",
+            "has 121 bytes, but the system's limit is 107",
             OTHER_RELEASE,
         ],
         ..LINE
@@ -334,7 +334,7 @@ pub(super) const FAILING: &[Row] = &[
         fake: "protocol-4",
         verdict: "protocol_version",
         words: &[
-            "protocol 4; supported are 5 and 6",
+            "protocol version 4, but flightdeck supports only 5 and 6",
             "install a release of the provider that supports one of them",
         ],
         ..WRONG
@@ -424,7 +424,7 @@ pub(super) const FAILING: &[Row] = &[
         verdict: "certificate",
         phases: SHOOK,
         words: &[
-            "presented a certificate other than the announced one",
+            "presented a certificate other than the one that it announced",
             OTHER_RELEASE,
         ],
         ..ROW
@@ -468,14 +468,14 @@ pub(super) const FAILING: &[Row] = &[
         fake: "without-alpn",
         verdict: "tls",
         phases: SHOOK,
-        words: &["does not speak HTTP/2 over TLS", OTHER_RELEASE],
+        words: &["does not support HTTP/2 over TLS", OTHER_RELEASE],
         ..ROW
     },
     Row {
         fake: "other-alpn",
         verdict: "tls",
         phases: SHOOK,
-        words: &["does not speak HTTP/2 over TLS", OTHER_RELEASE],
+        words: &["does not support HTTP/2 over TLS", OTHER_RELEASE],
         ..ROW
     },
     Row {

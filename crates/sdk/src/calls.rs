@@ -197,7 +197,7 @@ pub(crate) async fn settled(item: &dyn Resource, cx: &Context, state: State) -> 
             // Checked before the pause, which would otherwise exceed the limit.
             Ok(false) if Instant::now() + pause > until => {
                 let why = format!(
-                    "it was created, but not stable within {} s",
+                    "the object exists, but was not stable within {} s",
                     SETTLES.as_secs()
                 );
                 break Failure::new(format!("{} did not become stable", item.name()), why);
@@ -289,7 +289,7 @@ pub(crate) async fn upgrade(
                 request.type_name
             ),
             format!(
-                "it was written with schema version {}, but this provider supports {version}; use the newer provider",
+                "the state was written with schema version {}, but this provider supports only version {version}; use the provider version that wrote it, or a newer one",
                 request.version
             ),
         ));
@@ -299,7 +299,7 @@ pub(crate) async fn upgrade(
     if raw.json.is_empty() {
         return Err(Failure::new(
             "the format of the state is not supported",
-            "it is not JSON; it was written by a version before 0.12",
+            "the state is not JSON, because a version before 0.12 wrote it",
         ));
     }
     let mut json: serde_json::Value = serde_json::from_slice(&raw.json).map_err(|error| {

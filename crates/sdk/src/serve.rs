@@ -52,26 +52,26 @@ pub enum ServeError {
         source: io::Error,
     },
     /// The path exceeds the kernel's limit.
-    #[error("the socket's path is too long ({} bytes, at most {}): {}; set {} to a shorter folder", path.as_os_str().len(), env::SUN_PATH_LIMIT - 1, path.display(), env::UNIX_SOCKET_DIR)]
+    #[error("the socket's path is too long ({} bytes, at most {}): {}; set the environment variable {} to a shorter directory path", path.as_os_str().len(), env::SUN_PATH_LIMIT - 1, path.display(), env::UNIX_SOCKET_DIR)]
     PathTooLong {
         /// The path.
         path: PathBuf,
     },
     /// The certificate cannot be generated.
-    #[error("no certificate for the connection with the host: {0}")]
+    #[error("the connection with the plugin host has no usable certificate: {0}")]
     Certificate(#[from] wire::CertificateError),
     /// The host's certificate is unusable.
-    #[error("the connection with the host cannot be encrypted: {0}")]
+    #[error("the connection with the plugin host cannot be encrypted: {0}")]
     Tls(#[from] wire::TlsError),
     /// The handshake line cannot be printed.
-    #[error("the handshake line cannot be printed: {0}")]
+    #[error("cannot write the handshake line to stdout: {0}")]
     Announce(#[source] io::Error),
     /// The port of a Bluelink host is invalid.
-    #[error("{name} is {0:?}, which is not a port; the program that starts this plugin sets it", name = env::HOST_PORTS[0])]
+    #[error("the environment variable {name} is {0:?}, which is not a port; the plugin host that starts this plugin must set it", name = env::HOST_PORTS[0])]
     HostPort(String),
     /// The Bluelink host cannot be reached.
     #[error(
-        "cannot reach the host that accepts registrations at port {port} of this machine: {reason}"
+        "cannot reach the registration server of the plugin host at port {port} of this machine: {reason}"
     )]
     Host {
         /// Port of its registration server.
@@ -80,19 +80,19 @@ pub enum ServeError {
         reason: String,
     },
     /// The Bluelink host refused the registration.
-    #[error("the host refused the registration: {0}")]
+    #[error("the plugin host refused the registration: {0}")]
     Refused(String),
     /// No local port can be bound.
-    #[error("cannot listen on a port of this machine: {0}")]
+    #[error("the plugin cannot listen on a port of this machine: {0}")]
     Listen(#[source] io::Error),
     /// The schema is invalid.
     #[error("the provider's schema is not valid: {0}")]
     Schema(#[from] SchemaError),
     /// The server failed.
-    #[error("the server failed: {0}")]
+    #[error("the plugin's gRPC server failed: {0}")]
     Server(#[from] tonic::transport::Error),
     /// The runtime or its signal handlers cannot be set up.
-    #[error("the process cannot be set up: {0}")]
+    #[error("cannot start the plugin's runtime: {0}")]
     Setup(#[source] io::Error),
 }
 

@@ -82,7 +82,7 @@ impl Health for Healthy {
             }));
         }
         Err(Status::not_found(format!(
-            "no service named {service:?} here; ask for {HEALTH_SERVICE:?}"
+            "the plugin has no service {service:?}; use {HEALTH_SERVICE:?}"
         )))
     }
 

@@ -34,16 +34,16 @@ pub enum SchemaFlaw {
     #[error("a write-only attribute cannot be computed")]
     ComputedWriteOnly,
     /// The objects of a collection must have one type.
-    #[error("a collection of objects cannot have attributes of any type")]
+    #[error("a collection of objects cannot have attributes of the type \"any\"")]
     DynamicObjects,
     /// Repeated blocks must have one type.
-    #[error("a repeated block cannot have attributes of any type")]
+    #[error("a repeated block cannot have attributes of the type \"any\"")]
     DynamicBlocks,
     /// The attribute is nested as a group, which only blocks can be.
     #[error("nesting mode \"group\" is valid only for blocks")]
     Group,
     /// No number of blocks meets the limits.
-    #[error("no number of blocks is at least {min} and at most {max}")]
+    #[error("the minimum number of blocks ({min}) is greater than the maximum ({max})")]
     Limits {
         /// Least number.
         min: i64,

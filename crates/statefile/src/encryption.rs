@@ -26,12 +26,12 @@ pub enum EncryptionError {
     Plain,
     #[error("it is encrypted with the key {0}, which is not in the configuration")]
     NoKey(String),
-    #[error("it was encrypted with another passphrase or key")]
+    #[error("it was encrypted with a passphrase or key other than the configured one")]
     WrongKey,
-    #[error("its envelope is damaged: {0}")]
+    #[error("its encrypted form is damaged: {0}")]
     Envelope(String),
     #[error(
-        "serial or lineage outside of the encrypted text differ from those inside: it was tampered with"
+        "its unencrypted serial or lineage differs from the encrypted one, so it was tampered with; restore it from a backup"
     )]
     Tampered,
     #[error(
@@ -157,7 +157,7 @@ impl Encryption {
         if envelope.encryption_version != VERSION {
             let version = envelope.encryption_version;
             return Err(EncryptionError::Envelope(format!(
-                "it has version {version:?}, but only {VERSION} is supported"
+                "its encryption format has version {version:?}, but only {VERSION} is supported"
             )));
         }
         let mut why = None;

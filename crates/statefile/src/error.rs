@@ -23,7 +23,9 @@ pub enum ReadError {
         writer: Option<String>,
     },
     /// The file is encrypted.
-    #[error("it is encrypted, but the configuration has no encryption block for it")]
+    #[error(
+        "it is encrypted, but the configuration has no encryption block for it; add the encryption block with which it was written"
+    )]
     Encrypted,
     /// A field has the wrong type.
     #[error("{at}: {source}")]
@@ -48,7 +50,7 @@ pub enum ReadError {
     Twice(String),
     /// The instances of one resource have keys of different kinds.
     #[error(
-        "the instances of {0} have both numbers and names as keys, but may have only one of them"
+        "the instances of {0} have number keys and string keys, but all keys must be of one kind"
     )]
     Keys(String),
 }

@@ -267,7 +267,7 @@ fn what_cannot_be_used_says_why_and_where() {
         ),
         (
             one(r#"{"index_key":"k"},{"index_key":0}"#),
-            "numbers and names as keys",
+            "number keys and string keys",
         ),
         (
             top(r#","resources":[{"mode":"managed","type":"a","name":"b","instances":[{}]}]"#),

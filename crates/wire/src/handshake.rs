@@ -81,7 +81,7 @@ pub enum AddressError {
     #[error("the path of the unix socket is empty")]
     Empty,
     #[error(
-        "the path of the unix socket has {length} bytes and the system takes at most 107: {path}"
+        "the path of the unix socket has {length} bytes, but the system's limit is 107: {path}"
     )]
     TooLong { path: Shown, length: usize },
     #[error("`{0}` is not an address of the form HOST:PORT")]
@@ -162,15 +162,17 @@ pub enum HandshakeError {
         "the plugin speaks net/rpc, the protocol from before gRPC, which is not supported: {0}"
     )]
     NetRpc(Shown),
-    #[error("the plugin speaks `{kind}` where `grpc` is needed: {line}")]
+    #[error("the plugin uses the protocol `{kind}`, but only `grpc` is supported: {line}")]
     Kind { line: Shown, kind: Shown },
     #[error("the certificate in the handshake is not base64 without padding ({reason}): {line}")]
     Certificate { line: Shown, reason: String },
-    #[error("the seventh field of the handshake is neither true nor false: {0}")]
+    #[error("the seventh field of the handshake, for multiplexing, is neither true nor false: {0}")]
     Multiplex(Shown),
-    #[error("the plugin multiplexes its connection, which was not requested: {0}")]
+    #[error(
+        "the handshake enables multiplexing (seventh field), which flightdeck did not request: {0}"
+    )]
     Multiplexed(Shown),
-    #[error("the plugin offers protocol {found}; supported are {}", join(.offered))]
+    #[error("the plugin offers protocol version {found}, but flightdeck supports only {}", join(.offered))]
     Protocol { found: u32, offered: Vec<u32> },
 }
 

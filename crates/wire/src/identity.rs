@@ -21,9 +21,9 @@ const LIFETIME: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 pub enum CertificateError {
     #[error("cannot create a certificate for the connection to the plugin: {0}")]
     Generate(#[from] rcgen::Error),
-    #[error("the other side's certificate is not a PEM certificate: {0}")]
+    #[error("the peer's certificate is not a PEM certificate: {0}")]
     Pem(#[from] rustls::pki_types::pem::Error),
-    #[error("the other side's certificate cannot be read: {0}")]
+    #[error("the peer's certificate cannot be read: {0}")]
     Der(#[source] rustls::Error),
 }
 

@@ -27,9 +27,9 @@ pub enum TlsError {
     Certificate(#[from] CertificateError),
     #[error("TLS cannot be set up: {0}")]
     Setup(#[from] rustls::Error),
-    #[error("the other side presented a certificate other than the announced one")]
+    #[error("the peer presented a certificate other than the one that it announced")]
     WrongCertificate,
-    #[error("the other side does not speak HTTP/2 over TLS (no `h2` in its ALPN)")]
+    #[error("the peer does not support HTTP/2 over TLS (no `h2` in its ALPN)")]
     NoAlpn,
     #[error("the TLS handshake failed: {0}")]
     Handshake(#[source] io::Error),

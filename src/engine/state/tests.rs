@@ -377,7 +377,7 @@ async fn an_encrypted_state_is_read_and_written_as_such_and_by_nobody_without_th
     assert!(
         said.unwrap_err()
             .to_string()
-            .contains("another passphrase or key")
+            .contains("a passphrase or key other than the configured one")
     );
     let said = with(plain()).read().await.unwrap_err().to_string();
     assert!(said.contains("it is encrypted"), "{said}");

@@ -194,9 +194,12 @@ fn config(schema: &Schema, filters: &[ResolvedDataSourceFilter]) -> Result<Value
         let name = filter.field.as_ref().map(decode_scalar);
         let name = name.as_ref().and_then(Value::as_str).unwrap_or_default();
         let at = |summary: String, why: String| Diagnostic::error(summary, why).at_attr(name);
-        let known = ty
-            .attribute(name)
-            .ok_or_else(|| at(format!("{name} is not a field to filter by"), String::new()))?;
+        let known = ty.attribute(name).ok_or_else(|| {
+            at(
+                format!("{name} is not a filter field of the data source"),
+                "use one of its arguments".to_owned(),
+            )
+        })?;
         // Other operators search for several objects; a data source here reads one.
         if filter.operator != IS {
             let why = format!("use {IS}, not {:?}", filter.operator);
@@ -336,7 +339,7 @@ mod tests {
             (vec![], "family must be set"),
             (
                 vec![filter("colour", IS, &["red"])],
-                "colour is not a field to filter by",
+                "colour is not a filter field of the data source",
             ),
             (
                 vec![filter("family", "!=", &["x"])],

@@ -126,7 +126,8 @@ impl Kind {
             | Err(Failure {
                 diagnostics: why, ..
             }) => {
-                let what = format!("the partly created object ({id}) still exists");
+                let what =
+                    format!("the partly created object ({id}) was not removed and still exists");
                 let why: Vec<String> = why.0.iter().map(sentence).collect();
                 failure.diagnostics.error(what, why.join("; "));
             }

@@ -223,7 +223,7 @@ async fn what_was_half_made_is_removed_or_named() {
     let said = reasons(&failure);
     assert_eq!(
         said,
-        "half done; the partly created object (new) still exists: it is stuck"
+        "half done; the partly created object (new) was not removed and still exists: it is stuck"
     );
 }
 

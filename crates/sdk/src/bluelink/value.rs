@@ -12,7 +12,7 @@ pub(super) enum Unfit {
     /// Error inside a member: an attribute, a key, or `[0]`.
     #[error("{at}: {source}")]
     Member { at: String, source: Box<Unfit> },
-    #[error("its elements are of several types")]
+    #[error("its elements have different types, but must all have the same type")]
     Several,
     /// The friendly name of the required type.
     #[error("{0} is required")]
@@ -20,7 +20,7 @@ pub(super) enum Unfit {
     #[error(transparent)]
     Convert(#[from] ConvertError),
     /// Number of values found.
-    #[error("one value is required, but there are {0}")]
+    #[error("exactly one value is required, but the filter has {0}")]
     NotOne(usize),
     #[error("not valid JSON: {0}")]
     NoJson(#[from] serde_json::Error),

@@ -127,7 +127,7 @@ fn protocol_versions_are_negotiated() {
         .to_string();
     assert_eq!(
         refused,
-        "the plugin offers protocol 4; supported are 5 and 6"
+        "the plugin offers protocol version 4, but flightdeck supports only 5 and 6"
     );
     assert_eq!(four.expect_protocol(&[4]), Ok(()));
 }
