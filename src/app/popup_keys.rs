@@ -138,7 +138,7 @@ fn palette(
             // one.
             Some(c) if c.is_drastic() && !chosen && entry.text().trim() != c.name => {
                 state.complain(format!(
-                    "not done: type {:?} in full, or choose it with the arrow keys",
+                    "the command did not run: type {:?} in full, or select it with the arrow keys",
                     c.name
                 ));
                 state.frame.popup = Some(Popup::Palette {

@@ -28,7 +28,7 @@ pub(super) async fn confirm(
     match answer(&question, signals, out).await? {
         Some(line) => Ok(line == "yes"),
         None => Err(CliError::Refused(format!(
-            "cannot prompt: stdin has no answer; {instead}"
+            "cannot prompt: stdin ended without an answer; {instead}"
         ))),
     }
 }

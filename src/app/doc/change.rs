@@ -134,7 +134,7 @@ pub fn drift(d: &DriftView, mode: StageMode) -> Doc {
         DriftKind::Moved => "The object itself is unchanged.",
     };
     let then = match mode {
-        StageMode::RefreshOnly => format!("Applying this stage accepts the drift: {}. A normal stage plans its repair.", d.what.accepted()),
+        StageMode::RefreshOnly => format!("Applying this stage accepts the drift: {}. A normal stage plans a repair instead.", d.what.accepted()),
         StageMode::Normal => "Applying this stage repairs the drift where the configuration requires it. To accept the drift, apply a refresh-only stage.".to_owned(),
         StageMode::Destroy => "Applying this stage uses the real object.".to_owned(),
     };

@@ -156,7 +156,7 @@ pub fn attempts(state: &State, p: &PluginView) -> Doc {
                     true => "with the console",
                     false => "when needed",
                 };
-                let text = format!("not launched yet; launched {when}, or with s");
+                let text = format!("not launched yet: starts {when}, or press s");
                 doc.push(line(Role::Dim, text));
             }
         }

@@ -21,7 +21,8 @@ pub(super) async fn run(args: GraphArgs, out: &mut Output) -> Ended {
         (GraphKind::Apply, None) => DrawnGraph::NoChanges,
         (_, Some(_)) => {
             return Err(CliError::Refused(
-                "a file that `plan --out` wrote has only the graph of its deploy; use --type=apply, or omit --type".to_owned(),
+                "a plan file contains only the apply graph; use --type=apply, or omit --type"
+                    .to_owned(),
             ));
         }
         (GraphKind::Plan | GraphKind::PlanRefreshOnly, None) => DrawnGraph::Plan,

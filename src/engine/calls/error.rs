@@ -23,7 +23,7 @@ pub enum ProviderError {
     #[error("{plugin} was stopped during {method}")]
     Ended { plugin: PluginId, method: Method },
     /// The connection failed without a recorded crash.
-    #[error("{plugin} cannot be reached for {method}: {why}")]
+    #[error("the connection to {plugin} failed during {method}: {why}")]
     Unavailable {
         plugin: PluginId,
         method: Method,
@@ -96,7 +96,7 @@ pub enum ProviderError {
         why: String,
     },
     /// The plugin did not become ready in time; it still may.
-    #[error("{plugin} was not ready after {} (now: {state})", seconds(*after))]
+    #[error("{plugin} did not become ready within {} (state: {state}); check the plugin's log", seconds(*after))]
     NotReady {
         plugin: PluginId,
         after: Duration,

@@ -32,9 +32,11 @@ impl From<&StateObject> for Held {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Unwritten {
     /// The operation `asks` for more than `most` things.
-    #[error("{asks} has reached the limit of {most} side effects")]
+    #[error(
+        "the operation {asks} has reached the limit of {most} side effects, so this one is not executed"
+    )]
     TooMany { asks: String, most: usize },
-    #[error("not executed, because its intent cannot be recorded: {0}")]
+    #[error("the side effect was not executed, because the store cannot record it first: {0}")]
     Store(#[from] StoreError),
 }
 

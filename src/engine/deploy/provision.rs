@@ -113,7 +113,7 @@ pub async fn run(
                 .map(|d| d.detail.as_str())
                 .unwrap_or_default();
             doing.say(&format!(
-                "the provisioner failed and is ignored, because on_failure = continue. {why}"
+                "the provisioner failed; the deploy continues, because on_failure = continue. {why}"
             ));
             Ok(())
         }

@@ -48,7 +48,7 @@ pub(super) fn examine(dir: &Path, found: &mut Findings) {
     temp(&std::env::temp_dir(), found);
     let files = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     if let Some(most) = files.current.filter(|most| *most < FEW_FILES) {
-        found.warning(area, format!("the limit of open files is {most}"));
+        found.warning(area, format!("the limit of open files is only {most}"));
         found.remedy("raise the limit with `ulimit -n 4096`");
     }
     for name in ["credentials.tfrc.json", "terraform.rc"] {
@@ -88,7 +88,7 @@ fn space(dir: &Path, found: &mut Findings) {
             format!("the workspace is on {name}, where other machines may not see file locks"),
         );
         found
-            .remedy("use it from one machine at a time, or keep the state in a backend with locks");
+            .remedy("use the workspace from one machine at a time, or keep the state in a backend with locks");
     }
 }
 

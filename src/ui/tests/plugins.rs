@@ -222,7 +222,7 @@ fn a_transformer_is_a_plugin_that_nothing_can_use_and_nothing_is_blocked_by() {
             found,
         }));
         c.press("1");
-        c.shows("not launched yet; launched with the console, or with s");
+        c.shows("not launched yet: starts with the console, or press s");
         c.event(EventKind::Plugin(PluginEvent::State {
             plugin: plugin.clone(),
             state: PluginState::Ready {

@@ -139,7 +139,7 @@ pub fn plugin_logs(state: &mut State, _: &mut Vec<Effect>) {
 
 pub fn operation_logs(state: &mut State, _: &mut Vec<Effect>) {
     let Some(plugin) = state.operation().and_then(|o| o.plugin.clone()) else {
-        state.complain("no plugin was called for this operation");
+        state.complain("this operation called no plugin, so there are no plugin logs of it");
         return;
     };
     logs_of(state, Some(plugin));

@@ -48,7 +48,7 @@ pub fn untaint(u: &Unknown) -> Popup {
             line(
                 Role::Plain,
                 format!(
-                    "Its {} started in deploy #{}; no outcome is recorded.",
+                    "The {} started in deploy #{}, but no outcome is recorded.",
                     u.step, u.deploy
                 ),
             ),
@@ -65,9 +65,11 @@ pub fn untaint(u: &Unknown) -> Popup {
 
 fn where_to_look(deed: &Deed) -> &'static str {
     match deed.is_of_link() {
-        true => "It is a phase of a link: check the linked resources in the target system first.",
+        true => {
+            "The side effect is a phase of a link: check the linked resources in the target system first."
+        }
         false => {
-            "It is in no state: find its object in the target system, and resolve it there first."
+            "No state contains the object: find it in the target system, and complete or undo the change there first."
         }
     }
 }
@@ -79,7 +81,7 @@ pub fn forget(u: &Unknown) -> Popup {
             line(
                 Role::Plain,
                 format!(
-                    "The {deed} was requested in deploy #{}; no outcome is recorded.",
+                    "The {deed} was requested in deploy #{}, but no outcome is recorded.",
                     u.deploy
                 ),
             ),
@@ -93,7 +95,7 @@ pub fn forget(u: &Unknown) -> Popup {
         let body = vec![
             line(
                 Role::Plain,
-                "An earlier deploy started to create it; no outcome is recorded.",
+                "An earlier deploy started to create the object, but no outcome is recorded.",
             ),
             line(
                 Role::Warn,
@@ -110,7 +112,7 @@ pub fn forget(u: &Unknown) -> Popup {
             line(
                 Role::Plain,
                 format!(
-                    "Its {} started in deploy #{}; no outcome is recorded.",
+                    "The {} started in deploy #{}, but no outcome is recorded.",
                     u.step, u.deploy
                 ),
             ),

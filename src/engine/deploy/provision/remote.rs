@@ -141,7 +141,7 @@ async fn remove(path: &str, windows: bool, remote: &mut Remote<'_>, doing: &Doin
     let removed = tokio::time::timeout(REMOVE, remote.run(&command, &output, &none)).await;
     if !matches!(removed, Ok(Ok(Ended::Status(0)))) {
         doing.say(&format!(
-            "failed to remove the script {path}, which stays on the remote host"
+            "failed to remove the script {path} from the remote host; remove it manually"
         ));
     }
 }

@@ -36,7 +36,7 @@ impl DeployRecord {
     /// Reports that a command is skipped, and the deploy with its outcome.
     pub fn skipped(&self, address: &str, earlier: &DestroyStep) {
         let text = format!(
-            "the {} of {address} does not run again: it succeeded in deploy #{} at {}, before that destroy was interrupted",
+            "the {} of {address} does not run again: it succeeded in deploy #{} at {}, before the destroy in that deploy was interrupted",
             earlier.step,
             earlier.deploy,
             moment(earlier.ended),

@@ -21,7 +21,7 @@ impl Deploying {
             .schema(&change.provider.address, &change.address.resource)
         else {
             return Err(Trouble::text(
-                "The provider no longer supports the resource type.",
+                "The installed version of the provider does not support the resource type. Stage again to see the details.",
             ));
         };
         let value = if change.action() == Action::NoOp {

@@ -90,7 +90,7 @@ impl Deploying {
             schemas.and_then(|s| s.resources.get(change.address.resource.kind.as_ref()))
         else {
             return Err(Trouble::text(
-                "The provider no longer supports the resource type.",
+                "The installed version of the provider does not support the resource type. Stage again to see the details.",
             ));
         };
         let ending = Ending {

@@ -55,7 +55,7 @@ impl Deploying {
             .walk
             .around
             .schema(&change.provider.address, &change.address.resource)
-            .ok_or_else(|| Trouble::text(format!("The provider no longer supports the {kind}.")))?;
+            .ok_or_else(|| Trouble::text(format!("The installed version of the provider does not support the {kind}. Stage again to see the details.")))?;
         Ok(Subject {
             change,
             module,
