@@ -12,9 +12,14 @@ pub(crate) fn redirects() -> Policy {
     Policy::custom(|attempt| {
         let was_secure = attempt.previous().iter().any(|url| url.scheme() == "https");
         if attempt.previous().len() > MAX_REDIRECTS {
-            attempt.error(format!("it redirected more than {MAX_REDIRECTS} times"))
+            attempt.error(format!(
+                "the server redirected more than {MAX_REDIRECTS} times"
+            ))
         } else if was_secure && attempt.url().scheme() != "https" {
-            let why = format!("it redirected from https to {}", attempt.url());
+            let why = format!(
+                "the server redirected from https to {}, which is not encrypted",
+                attempt.url()
+            );
             attempt.error(redacted(&why))
         } else {
             attempt.follow()

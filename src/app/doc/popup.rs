@@ -134,7 +134,7 @@ pub fn ladder(state: &State) -> Vec<Doc> {
     ask.push(line(
         Role::Plain,
         format!(
-            "   asked: {}; running calls still answer, and their outcomes are recorded:",
+            "   asked to stop: {}; running calls can finish, and their outcomes are recorded:",
             count(plugins.len(), "plugin")
         ),
     ));
@@ -147,7 +147,7 @@ pub fn ladder(state: &State) -> Vec<Doc> {
     kill.push(line(
         Role::Plain,
         format!(
-            "   killed: {}; unknown outcomes, resolved by reading the objects back: {}",
+            "   killed: {}; unknown outcomes, until the next stage reads the objects back: {}",
             processes(plugins.len()),
             count(calls.len(), "call")
         ),

@@ -63,13 +63,13 @@ pub fn unknown_keys(u: &Unknown) -> Line {
     };
     // Side effects are in no state: they can be neither staged nor imported.
     if u.step.beside().is_some() {
-        key("X", "it is resolved…");
+        key("X", "mark as resolved…");
     } else if u.creation {
         key("i", "import it…");
         key("X", "discard the record…");
     } else if u.destroy_time {
         key("s", "stage again");
-        key("T", "it completed…");
+        key("T", "mark as completed…");
         key("X", "forget the object…");
     } else if u.provisioner {
         key("s", "stage: replace it");

@@ -30,7 +30,7 @@ pub enum ProviderError {
         why: String,
     },
     /// No answer before the deadline. The outcome of the call is unknown.
-    #[error("{plugin} did not answer {method} within {}; raise the deadline of this method, or check the plugin's log", seconds(*after))]
+    #[error("{plugin} did not answer {method} within {}; check the plugin's log, and its connection to the target system", seconds(*after))]
     Deadline {
         plugin: PluginId,
         method: Method,
@@ -62,7 +62,7 @@ pub enum ProviderError {
         what: String,
     },
     /// A value cannot be encoded for this provider.
-    #[error("cannot encode a value for {method} of {plugin}: {what}")]
+    #[error("cannot encode the request for {method} of {plugin}: {what}")]
     Unencodable {
         plugin: PluginId,
         method: Method,

@@ -286,7 +286,7 @@ fn what_is_beside_an_operation_is_told_with_it_and_is_an_unknown_outcome_of_its_
     });
     c.press("U");
     c.shows("aws_eip.old (beside 17)");
-    c.shows("X it is resolved");
+    c.shows("X mark as resolved");
     c.press("X");
     c.shows("Is this side effect of aws_eip.old resolved?");
 }

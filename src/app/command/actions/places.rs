@@ -70,7 +70,7 @@ fn command_plugin(
     let mut body = vec![line(
         Role::Warn,
         format!(
-            "{} would be interrupted; an interrupted apply has an unknown outcome:",
+            "This interrupts {}. The outcome of an interrupted apply is unknown:",
             count(hit.len(), "call")
         ),
     )];
