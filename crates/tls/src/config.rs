@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Errors of configuring a client.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    #[error("the PEM text is not valid: {0}")]
+    #[error("the PEM text of a certificate or key is not valid: {0}")]
     Pem(#[from] pem::Error),
     #[error(transparent)]
     Tls(#[from] rustls::Error),

@@ -158,7 +158,7 @@ pub(super) fn enter(dir: &Path) -> Result<(), CliError> {
 }
 
 fn terminal() -> Result<(), CliError> {
-    const OTHERS: &str = "`flightdeck --help` lists the commands that work without one";
+    const OTHERS: &str = "`flightdeck --help` lists the commands that work without a terminal";
     // Checked before the engine starts, which takes the lock.
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         return Err(CliError::Refused(format!(
