@@ -34,7 +34,7 @@ pub(super) const ROW: Row = Row {
 };
 
 /// Remedy for an unknown outcome.
-pub(super) const LOOK: &str = "look whether the object is there before the next stage";
+pub(super) const LOOK: &str = "Before the next stage, check the object in the target system";
 
 pub(super) const PANIC: &str =
     "panic: runtime error: invalid memory address or nil pointer dereference";

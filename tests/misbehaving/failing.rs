@@ -147,7 +147,7 @@ pub(super) const FAILING: &[Row] = &[
         fake: "exit-0",
         code: Some(0),
         words: &[
-            "ended before its handshake: exit code 0; it said nothing",
+            "ended before its handshake: exit code 0; no output",
             NO_PLUGIN,
         ],
         ..ROW
@@ -155,7 +155,7 @@ pub(super) const FAILING: &[Row] = &[
     Row {
         fake: "exit-1-mute",
         code: Some(1),
-        words: &["exit code 1; it said nothing", NO_PLUGIN],
+        words: &["exit code 1; no output", NO_PLUGIN],
         ..ROW
     },
     Row {

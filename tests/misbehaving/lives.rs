@@ -42,7 +42,7 @@ fn a_plugin_that_is_killed_from_outside_says_so_and_speaks_of_memory() {
     says(
         failure["summary"].as_str().unwrap(),
         &[
-            "died during ApplyResourceChange",
+            "crashed during ApplyResourceChange",
             "killed by SIGKILL (9), sent from outside flightdeck",
             "memory",
         ],
@@ -98,7 +98,7 @@ fn a_plugin_that_is_killed_for_memory_says_so() {
     says(
         text,
         &[
-            "died during ApplyResourceChange",
+            "crashed during ApplyResourceChange",
             "killed by SIGKILL (9): its control group ran out of memory; raise the memory limit",
         ],
     );

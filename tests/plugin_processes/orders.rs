@@ -81,7 +81,7 @@ async fn a_plugin_that_dies_over_and_over_is_given_up() {
         assert_eq!(incident.exit.signal, Some(11));
     }
     let error = plugin.ready().await.expect_err("given up");
-    assert!(error.to_string().contains("died 2 times"), "{error}");
+    assert!(error.to_string().contains("crashed 2 times"), "{error}");
     plugin.restart().await.expect("an operator may try again");
     bench.plugins.shutdown().await;
 }

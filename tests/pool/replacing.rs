@@ -106,7 +106,7 @@ async fn calls_without_end_survive_one_replacement_after_the_other() {
         said.extend(bench.notes(&all));
     }
     assert!(said[0].contains("replaces"), "{said:?}");
-    assert!(said[0].contains("calls, and 10 is the limit"), "{said:?}");
+    assert!(said[0].contains("calls, the limit is 10"), "{said:?}");
     assert_eq!(bench.plugin(&id).crashes.len(), 0);
     bench.pool.shutdown().await;
     assert_eq!(bench.all_pids(), Vec::<u32>::new());
@@ -177,7 +177,7 @@ async fn what_was_approved_is_what_runs_until_it_has_ended() {
     let text = bench.plugin(&id).renewal.expect("held").text();
     assert_eq!(
         text,
-        "will be replaced once what is staged or deployed with it has ended: its file has changed"
+        "will be replaced once the running stage or deploy has ended: its file has changed"
     );
     assert_eq!(bench.plugin(&id).pid, old);
     drop(pinned);
