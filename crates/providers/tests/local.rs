@@ -113,7 +113,7 @@ async fn what_the_machine_refuses_is_said() {
     assert!(
         said(&failed.diagnostics)[0]
             .0
-            .starts_with("cannot make the folder"),
+            .starts_with("cannot create the directory"),
         "{failed:?}"
     );
     let config = host.config(
