@@ -1,4 +1,4 @@
-//! Constructors of values: leaves, and containers with members of one type.
+//! Constructors of values: values without parts, and collections whose elements have one type.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Text of the dependency lock file, byte for byte as the reference tool writes it.
+//! Text of the dependency lock file, byte for byte as OpenTofu writes it.
 
 use semver::Version;
 use std::collections::BTreeSet;

@@ -1,4 +1,5 @@
-//! Provider packages: fetched, verified, and only then moved to their place.
+//! Fetches provider packages into directories: an archive is downloaded or read, verified,
+//! unpacked, and only then moved to its directory.
 
 use crate::archive::{self, Kind};
 use crate::checksum::{Checksum, sha256};

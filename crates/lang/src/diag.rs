@@ -1,5 +1,5 @@
-//! Diagnostics of all stages of the language: problem, place and remedy. Summaries and details are
-//! full sentences for operators; places are spans of the `SourceMap`.
+//! Diagnostics of all stages of the language: problem, source position and remedy. Summaries and
+//! details are full sentences for operators; positions are spans of the `SourceMap`.
 
 use crate::source::{Range, SourceMap, Span};
 

@@ -1,5 +1,5 @@
-//! Evaluator: expressions to values, with a place for every error. It keeps no state between calls;
-//! a `Scope` resolves names, except those bound by the expression itself.
+//! Evaluator: expressions to values, with a source position for every error. It keeps no state
+//! between calls; a `Scope` resolves names, except those bound by the expression itself.
 
 mod access;
 mod binary;

@@ -1,5 +1,5 @@
-//! Formats native syntax like the reference engine's `fmt`: indentation, spaces within a line, and
-//! aligned columns. Meaning, comments and blank lines stay.
+//! Formats native syntax like OpenTofu's `fmt`: indentation, spaces within a line, and aligned
+//! columns. Meaning, comments and blank lines stay.
 
 mod columns;
 mod rewrite;

@@ -1,4 +1,4 @@
-//! The Terraform language: parsing with places, typed configuration model, evaluation and
+//! The Terraform language: parsing with source positions, typed configuration model, evaluation and
 //! functions. Depends on `cty`, and on nothing of providers or front ends.
 
 pub mod addr;

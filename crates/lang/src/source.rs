@@ -1,5 +1,5 @@
-//! Source texts and places in them: byte spans, and the lines and columns shown to operators. The
-//! `SourceMap` owns all texts; it only grows, and clones share it.
+//! Source texts and positions in them: byte spans, and the lines and columns shown to operators.
+//! The `SourceMap` owns all texts; it only grows, and clones share it.
 
 use std::sync::{Arc, RwLock};
 

@@ -1,5 +1,5 @@
-//! Encoding of values: wire values as msgpack or JSON by the type of a schema, states and author
-//! data as JSON.
+//! Encodings of values: msgpack or JSON on the wire, by the type of a schema; JSON for stored
+//! states and for data of the provider's own code.
 
 use cty::{Type, Value};
 use proto::tfplugin6 as pb;

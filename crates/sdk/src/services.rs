@@ -1,5 +1,5 @@
 //! Auxiliary services of every plugin process: shutdown, standard streams, health, broker. Their
-//! streams stay open until the process ends; the end token is their only state.
+//! streams stay open until the process ends; their only state is the token that ends it.
 
 use std::pin::Pin;
 

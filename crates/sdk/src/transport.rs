@@ -1,5 +1,5 @@
 //! Connections of the host: accepts them on the Unix socket, with TLS if the host requested it.
-//! Owns the accept loop, which ends with its token.
+//! Owns the accept loop, which ends when its cancellation token is cancelled.
 
 use std::io;
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! Form of `sensitive_attributes`: a list of paths, each a list of steps.
+//! Checks the form of `sensitive_attributes`: a list of paths, each a list of steps.
 
 use crate::error::ReadError;
 use serde_json::Value;

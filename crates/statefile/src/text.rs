@@ -1,5 +1,5 @@
-//! The two formats of a JSON document: compact, and indented by two spaces. Both use the escapes of
-//! Go's encoder, which wrote the files that ours are compared with.
+//! The two formats of a JSON document: compact, and indented by two spaces. Strings are escaped as
+//! by Go's encoder, because the output must equal that of OpenTofu byte for byte.
 
 /// Formats JSON text on one line, without a newline at the end.
 ///

@@ -1,4 +1,5 @@
-//! Parts of a schema. Plain data, owned by its creator.
+//! Data model of schemas: blocks, nested blocks and attributes. Plain data; `types` and `values`
+//! derive types and values from it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};

@@ -1,4 +1,5 @@
-//! Values by schema: empty values, and the paths of sensitive and write-only attributes.
+//! Values derived from a schema: the value with nothing set, and the paths of a value's sensitive
+//! and write-only attributes.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Schemas from recorded vectors.
+//! Parses the schemas in recorded test vectors.
 
 use crate::Type;
 

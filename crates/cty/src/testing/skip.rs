@@ -1,4 +1,4 @@
-//! Reports skipped tests past the test harness.
+//! Reports a skipped test on stderr, past the output capture of the test harness.
 
 use std::io::Write as _;
 

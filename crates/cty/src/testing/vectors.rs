@@ -1,4 +1,5 @@
-//! Recorded vectors: their location, and parsers for their values and types.
+//! Test vectors recorded from OpenTofu and go-cty: finds the files, and parses their values, types
+//! and paths.
 
 use super::go::{Go, Reader, parse, take_value};
 use crate::{Marks, Path, Type, Value};

@@ -1,4 +1,4 @@
-//! Parses addresses from traversals, with the places of errors.
+//! Parses addresses from traversals of the syntax tree; errors have source positions.
 
 use std::sync::Arc;
 

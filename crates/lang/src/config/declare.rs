@@ -1,4 +1,5 @@
-//! Adds blocks of normal files to the draft and reports duplicate names.
+//! Adds the blocks of normal files to a module's `Draft` and reports duplicate names. `overrides`
+//! adds the blocks of override files.
 
 use std::collections::btree_map::Entry;
 use std::sync::Arc;

@@ -1,4 +1,6 @@
-//! Declarations of one directory before they are read: one slot for each name, with its overrides.
+//! Draft of a module: all blocks of one directory by kind and name, before they are parsed. Each
+//! name has one slot with its block and the override blocks that change it. `assemble` fills the
+//! draft and parses the module from it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

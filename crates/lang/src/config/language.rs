@@ -1,4 +1,5 @@
-//! Version constraints of a module on the language.
+//! Checks that a module accepts this version of the language: `language` blocks and
+//! `required_version`.
 
 use super::files::ConfigFile;
 use super::parts::list;

@@ -1,5 +1,5 @@
-//! Declarations with override blocks: each block is parsed alone, for errors at its own place, then
-//! all are merged.
+//! Parses a declaration that override files change: first each of its blocks alone, so that errors
+//! name the block's own source position, then all of them merged.
 
 use super::draft::Slot;
 use super::link::LINK;

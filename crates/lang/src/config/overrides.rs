@@ -1,4 +1,5 @@
-//! Applies the blocks of override files to the declarations of normal files.
+//! Adds the blocks of override files to a module's `Draft`: each one changes a declaration of a
+//! normal file.
 
 use std::sync::Arc;
 

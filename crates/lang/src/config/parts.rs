@@ -1,5 +1,5 @@
-//! Shared parts of several block types: names, conditions, `depends_on`, provider references,
-//! repetition.
+//! Parsers and checks shared by several block types: names, conditions, `depends_on`, provider
+//! references, `count` and `for_each`.
 
 use super::model::{Condition, ProviderRef};
 use crate::addr::{ProviderSource, Reference, Resource, Subject};

@@ -1,4 +1,4 @@
-//! `terraform` blocks.
+//! Parses `terraform` blocks: required providers, backends, encryption, `provider_meta`.
 
 use std::sync::Arc;
 

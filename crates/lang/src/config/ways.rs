@@ -1,4 +1,5 @@
-//! Encryption methods and keys, evaluated from an `encryption` block.
+//! Evaluated `encryption` blocks: each encryption target (`state`, `plan`, …) with its methods and
+//! keys. Plain data, created by [`super::keys`].
 
 use std::sync::Arc;
 

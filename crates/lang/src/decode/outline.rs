@@ -1,5 +1,5 @@
-//! Body read by its schema: written members, and default values of all others. An outline does not
-//! depend on a scope, so a resource's body is read once and decoded for each instance.
+//! Body parsed by its schema, independent of a scope: the members that the body sets, and default
+//! values of all others. A resource's body is parsed once and decoded for each instance.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

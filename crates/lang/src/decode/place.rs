@@ -1,4 +1,4 @@
-//! Maps paths of a decoded value to places in its body.
+//! Maps the path of a part of a decoded value to its source position in the body.
 
 use cty::{Path, PathStep};
 

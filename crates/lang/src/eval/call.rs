@@ -1,5 +1,6 @@
-//! Evaluates function calls: lookup, number of arguments, conversion, and places of errors. `try`,
-//! `can` and `convert` take expressions instead of values, so they are evaluated here.
+//! Evaluates function calls: lookup, number of arguments, conversion, and source positions of
+//! errors. `try`, `can` and `convert` take expressions instead of values, so they are evaluated
+//! here.
 
 use std::sync::Arc;
 

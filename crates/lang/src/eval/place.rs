@@ -1,4 +1,4 @@
-//! Places for errors about an expression, and suggestions for misspelt names.
+//! Source positions for errors about an expression, and suggestions for misspelt names.
 
 use crate::source::Span;
 use crate::syntax::{Expr, ExprKind, TemplateOrigin};

@@ -1,4 +1,4 @@
-//! Compares expressions regardless of their places.
+//! Compares expressions regardless of their source positions.
 
 use std::mem::discriminant;
 

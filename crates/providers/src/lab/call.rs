@@ -1,4 +1,4 @@
-//! Call about an object of the lab, with its latency and faults.
+//! One call to a resource of the lab: simulates its latency, progress messages and faults.
 
 use std::time::Duration;
 

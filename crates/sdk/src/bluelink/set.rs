@@ -1,5 +1,5 @@
-//! Values set by the provider, by the host's field paths: `spec.id`, `spec.subnet[0].id`,
-//! `spec["odd.name"]`.
+//! Collects the values of an object that the provider has set, by the field paths of the host:
+//! `spec.id`, `spec.subnet[0].id`, `spec["odd.name"]`.
 
 use std::collections::HashMap;
 

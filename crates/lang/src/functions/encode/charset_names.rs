@@ -1,5 +1,5 @@
-//! Names of character sets in the reference language with their IANA aliases, and tables of old
-//! code pages that `encoding_rs` lacks.
+//! Names of character sets that OpenTofu accepts, with their IANA aliases, and tables of old code
+//! pages that `encoding_rs` lacks.
 
 use super::charsets::Charset::{self, *};
 

@@ -1,4 +1,4 @@
-//! CSV (RFC 4180) as strict as the reference language: bare quotes are errors, empty lines are
+//! CSV (RFC 4180) as strict as Go's `encoding/csv`: bare quotes are errors, empty lines are
 //! skipped.
 
 /// Errors in a line, counted from 1.

@@ -1,4 +1,5 @@
-//! External inputs of functions: the object read and a digest of it, to detect later changes.
+//! External inputs: files, patterns and provider functions that an expression has read, each with a
+//! digest of the result. A stage records them, and its deploy detects changes by the digests.
 
 use super::glob;
 use super::paths;

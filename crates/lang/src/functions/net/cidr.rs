@@ -1,6 +1,5 @@
 //! Address ranges ("10.0.0.0/8"): parsing, hosts, subnets and containment, in 128-bit arithmetic
-//! for both families. Numbers with leading zeros in IPv4 addresses are decimal, as in the reference
-//! language.
+//! for both families. Numbers with leading zeros in IPv4 addresses are decimal, as in OpenTofu.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 

@@ -1,5 +1,5 @@
-//! Letter case of single code points, and word boundaries, as in the reference language: a letter
-//! whose uppercase has several letters stays unchanged.
+//! Letter case of single code points, and word boundaries, as in Go's `unicode` and `strings`: a
+//! letter whose uppercase has several letters stays unchanged.
 
 /// Uppercase of a code point, or itself.
 pub(crate) fn upper(c: char) -> char {

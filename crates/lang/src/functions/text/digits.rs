@@ -1,5 +1,4 @@
-//! Decimal text of exact binary numbers in `%e`, `%f` and `%g` form, as the reference language's
-//! formatter prints it.
+//! Decimal text of exact binary numbers in `%e`, `%f` and `%g` form, as Go's `fmt` prints it.
 
 use dashu_int::UBig;
 

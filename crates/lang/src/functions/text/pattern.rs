@@ -1,5 +1,5 @@
-//! Converts patterns of the reference language (RE2 syntax) for the `regex` crate: `\d \s \w \b`
-//! match ASCII, `\Q…\E` is literal, and other braces and brackets in classes are literal too.
+//! Converts patterns in RE2 syntax (Go's `regexp`) for the `regex` crate: `\d \s \w \b` match
+//! ASCII, `\Q…\E` is literal, and other braces and brackets in classes are literal too.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! JSON parser that keeps places and reports detailed errors.
+//! JSON parser that keeps source positions and reports detailed errors.
 
 use std::sync::Arc;
 

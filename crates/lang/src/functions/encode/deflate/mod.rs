@@ -1,4 +1,4 @@
-//! Gzip compressor with exactly the output of the reference engine.
+//! Gzip compressor with exactly the output of OpenTofu's.
 //!
 //! Compressed text is a value that states and plans store and compare. Other bytes would show a
 //! change that does not exist; in `user_data`, they would replace the instance. The format leaves
