@@ -1,4 +1,5 @@
-//! Properties of each context of the console, one table row per context.
+//! Table with the properties of each [`Context`] (a screen, or a view opened on it): sort orders,
+//! and the functions that return its rows, their texts and their details.
 
 mod detail;
 mod text;

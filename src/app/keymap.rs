@@ -1,4 +1,4 @@
-//! Maps keys to commands: defaults from the table, overridden by settings.
+//! Maps keys to commands: defaults from the table of commands, overridden by the settings.
 
 use super::command::{COMMANDS, Command, FORMER_NAMES};
 use super::key::Key;

@@ -1,4 +1,4 @@
-//! Rows of each context in their order, with their search text and detail.
+//! Rows of each context (screen or view): filtered, and sorted as the operator chose.
 
 mod plugins;
 

@@ -1,5 +1,5 @@
-//! Activity of running operations: in a call or queued for a slot, and their working time without
-//! the time in the queue.
+//! Tells whether a running operation is in a call or queued for a slot, and computes its working
+//! time, which excludes the time in the queue.
 
 use super::format::elapsed;
 use super::state::{Screen, State};

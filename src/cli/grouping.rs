@@ -1,4 +1,5 @@
-//! Groups diagnostics for people: consolidated and compact forms, as the flags ask.
+//! Groups diagnostics with the same summary for text output, as `-consolidate-warnings`,
+//! `-consolidate-errors` and `-compact-warnings` request.
 
 use super::diagnostics;
 use super::safe::safe;

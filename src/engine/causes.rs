@@ -1,4 +1,4 @@
-//! Error messages with their causes, because libraries keep the reason in the cause.
+//! Formats an error with all its causes, because libraries keep the reason in the cause.
 
 use std::error::Error;
 

@@ -1,4 +1,4 @@
-//! Parallel work on independent items.
+//! Maps independent items on several threads, and drops large values on another thread.
 
 /// Fewer items are processed on the caller's thread.
 const FEW: usize = 500;

@@ -1,5 +1,6 @@
-//! Graph of steps with a parallel walk: a step runs when its needs have succeeded; a failure stops
-//! only its dependents. Owned by one stage or deploy; independent of the steps' tasks.
+//! Graph of steps with a parallel walk: a step runs when all steps it needs have succeeded; a
+//! failure stops only its dependents. Owned by one stage or deploy; independent of the steps'
+//! tasks.
 
 mod releases;
 mod urgency;
@@ -15,7 +16,7 @@ use std::collections::{BTreeSet, BinaryHeap};
 /// Index of a step, in the order of adding.
 pub type Step = usize;
 
-/// Steps with their needs.
+/// Steps, and for each one the steps that it needs (its direct dependencies).
 #[derive(Debug, Default, Clone)]
 pub struct Graph {
     needs: Vec<BTreeSet<Step>>,

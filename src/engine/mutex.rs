@@ -1,4 +1,4 @@
-//! Locks within this process.
+//! Locks a mutex and ignores poisoning.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

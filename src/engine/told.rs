@@ -1,5 +1,5 @@
-//! Converts the language's diagnostics to events: adds places and source lines, redacts and limits
-//! them.
+//! Converts the language's diagnostics to events: adds file, line and source text, redacts secrets,
+//! and limits number and size.
 
 use super::secrets::Secrets;
 use super::words::{Diagnostic, Further, Lines, Severity, Snippet, SourcePosition, SourceRange};

@@ -1,4 +1,4 @@
-//! Details of rows, by context.
+//! Contents of the detail pane for a row, one function for each context (screen or view).
 
 use crate::app::doc::{self, Doc};
 use crate::app::list::Row;

@@ -1,4 +1,4 @@
-//! Searchable text of rows, by context.
+//! Text of a row that searches and filters look at, one function for each context (screen or view).
 
 use crate::app::list::Row;
 use crate::app::rows::{CallRow, call_row};

@@ -1,5 +1,5 @@
-//! Rows of the Plugins screen: plugins, each with the changes of its processes, and orphaned
-//! processes.
+//! Rows of the Plugins screen: each plugin with its idle, starting and draining processes below it,
+//! then the orphaned processes.
 
 use super::sorted;
 use crate::app::doc;

@@ -1,4 +1,5 @@
-//! Installation state of the workspace.
+//! Queries on the installation of the workspace: missing modules, an uninitialized backend, a
+//! running installation.
 
 use super::State;
 use crate::engine::words::InstallEnd;

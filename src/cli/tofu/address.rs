@@ -1,4 +1,4 @@
-//! Parts of a resource instance's address, as OpenTofu's JSON lines have them.
+//! Parts of a resource instance's address (module, type, name, key) in OpenTofu's JSON lines.
 
 use lang::addr::{AbsInstance, InstanceKey, ModuleInstance};
 use serde_json::{Value, json};

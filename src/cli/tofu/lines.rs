@@ -1,5 +1,6 @@
 //! OpenTofu's JSON lines (`plan -json` and related commands, version 1.2): progress of each object,
-//! planned changes, sums, diagnostics and outputs. Owns the start times of objects being applied.
+//! planned changes, change summary, diagnostics and outputs. Owns the start times of objects being
+//! applied.
 
 use super::address::Resource;
 use super::diagnostic::Shown;

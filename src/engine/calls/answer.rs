@@ -1,4 +1,5 @@
-//! Diagnostics of answers, common to all methods.
+//! Errors and warnings in a provider's answer, and the trait [`Answer`] that returns them for every
+//! method.
 
 use super::Method;
 use crate::engine::secrets::Secrets;

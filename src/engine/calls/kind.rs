@@ -1,11 +1,12 @@
-//! Kinds of calls with comparable latencies.
+//! Kind of a call: method, resource type and action. Latencies are measured for each kind, because
+//! only calls of one kind are comparable.
 
 use super::context::CallContext;
 use super::method::Method;
 use crate::engine::words::{Action, CallStat};
 use std::sync::Arc;
 
-/// Kind of calls with comparable latencies.
+/// Kind of a call; calls of one kind have comparable latencies.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kind {
     pub method: Method,

@@ -1,5 +1,6 @@
-//! Lane of one plugin process: slots, line of waiting calls and latency measurements. Each part has
-//! a lock of its own that is never held across an await.
+//! Lane: admission of calls to one plugin process. It has the slots (permits for concurrent calls),
+//! the line (queue of waiting calls) and the latency measurements. Each of these has a lock of its
+//! own that is never held across an await.
 
 mod line;
 mod running;

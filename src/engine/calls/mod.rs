@@ -1,6 +1,7 @@
-//! Calls to plugins. Every call gets a number, waits for one of its plugin's slots, runs with a
-//! deadline and a cancellation token, and is reported and measured. This module owns the numbering,
-//! the deadlines and one [`Lane`] for each plugin process; a lane owns its slots and measurements.
+//! Calls to plugins. Every call gets a number, waits for a slot of its plugin's process, runs with
+//! a deadline and a cancellation token, and is reported and measured. This module owns the
+//! numbering, the deadlines and one [`Lane`] for each process, which owns its slots, queue and
+//! measurements.
 
 mod answer;
 mod attempts;

@@ -1,4 +1,5 @@
-//! Registry of lanes, with the call numbers and settings that all lanes share.
+//! Registry of lanes (one for each plugin process), with the call numbers and settings that all
+//! lanes share.
 
 use super::deadlines::Deadlines;
 use super::kind::Kind;

@@ -1,5 +1,5 @@
-//! Classifies failures that a provider reports, by the place and text of its diagnostics, because
-//! there is no other sign. Pure.
+//! Classifies failures that a provider reports: by the class that its dialect transmits, otherwise
+//! by the text and attribute paths of its diagnostics. Pure.
 
 use crate::engine::calls::ProviderDiagnostic;
 use crate::engine::words::{FailureClass, Severity};

@@ -1,6 +1,6 @@
-//! Displayed dependencies of waiting operations. Each line names a few operations to wait for, and
-//! the next ones once these are done. Operations with equal dependencies share a line. Owned by
-//! the record of a deploy.
+//! Dependencies of waiting operations, for display. Each line names a few unfinished operations to
+//! wait for, and the next ones once these are done. Operations with equal dependencies share a
+//! line. Owned by the record of a deploy.
 
 use std::collections::HashMap;
 

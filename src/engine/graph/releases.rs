@@ -1,10 +1,11 @@
-//! Tracks steps that no unfinished step needs any more.
+//! Tracks ended steps that no unfinished step depends on any more, so that the owner of a walk can
+//! release what they hold open.
 
 use super::{Graph, Step};
 use std::collections::HashSet;
 
-/// Steps that no unfinished step needs: they have ended, and all their dependents too. A held step
-/// keeps its own needs until it is let go.
+/// Steps that no unfinished step needs: they have ended, and all their dependents too. The steps
+/// that a held step needs count as needed until it is let go.
 #[derive(Debug)]
 pub struct Releases {
     /// Number of unreleased direct dependents per step.

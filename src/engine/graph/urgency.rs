@@ -1,4 +1,5 @@
-//! Urgent steps, added while a walk runs.
+//! Set of urgent steps of a running walk: they start before all others, because they complete an
+//! operation that has started.
 
 use super::{Graph, Step};
 use crate::engine::mutex::lock;

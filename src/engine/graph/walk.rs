@@ -1,4 +1,5 @@
-//! Walk over a graph: each step is a task that starts when its needs have succeeded, with a limit.
+//! Parallel walk over a graph: runs each step as a task once its dependencies have succeeded, with
+//! a limit of concurrent tasks.
 
 use super::urgency::Urgency;
 use super::{Graph, Step};

@@ -1,4 +1,5 @@
-//! Commands around a workspace: installation, and the other workspaces of its directory.
+//! Engine methods for the workspace as a whole: installation, and switching between the workspaces
+//! of its directory.
 
 use super::Engine;
 use crate::engine::bus::Bus;

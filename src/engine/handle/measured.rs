@@ -1,4 +1,5 @@
-//! Metrics endpoint of an engine.
+//! Engine methods for the metrics endpoint: binds its address, or takes over that of a former
+//! engine.
 
 use super::{Engine, Shared};
 use crate::engine::error::EngineError;

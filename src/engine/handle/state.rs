@@ -1,4 +1,4 @@
-//! Commands that read the state or change it manually.
+//! Engine methods that read the state or change it manually.
 
 use super::Engine;
 use crate::engine::error::EngineError;

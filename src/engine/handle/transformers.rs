@@ -1,4 +1,4 @@
-//! Transformer plugins of an engine.
+//! Engine methods that launch transformer plugins.
 
 use super::Engine;
 use crate::engine::error::EngineError;

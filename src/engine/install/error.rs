@@ -1,4 +1,5 @@
-//! Errors of writing files during an installation.
+//! Errors of an installation: files that cannot be written, named providers that the configuration
+//! does not need, and unreadable states.
 
 use crate::engine::error::EngineError;
 use crate::engine::state::HomeError;

@@ -1,4 +1,5 @@
-//! File operations of an installation: locks shared with other tools, links, copies.
+//! File operations of an installation: directory locks that other tools respect, links to packages,
+//! and copies of them.
 
 use crate::engine::plugin::find::HashError;
 use fsroot::Below;

@@ -1,4 +1,4 @@
-//! HTTP server for the metrics: one path, few connections at a time, each with a timeout.
+//! HTTP server for the metrics: one path, a limited number of connections, each with a timeout.
 
 use super::Measures;
 use crate::engine::bus::Bus;

@@ -1,4 +1,5 @@
-//! Ends orphaned plugin processes: lists their identity and asks for a confirmation.
+//! Command that ends orphaned plugin processes (those whose flightdeck has ended): lists them and
+//! asks for a confirmation.
 
 use super::writable;
 use crate::app::command::Available;

@@ -1,4 +1,4 @@
-//! Availability of the commands of the Stage and Deploy screens.
+//! Checks whether a command of the Stage or Deploy screen is available now.
 
 use super::apply::{moves, outputs};
 use super::stage::left_over;

@@ -1,4 +1,5 @@
-//! Commands that settle unknown outcomes.
+//! Commands that settle unknown outcomes, which are operations of earlier deploys without a
+//! recorded outcome.
 
 use super::ready::can_stage;
 use crate::app::command::Available;

@@ -1,6 +1,7 @@
-//! Line of calls: grants slots in order of arrival, and reports to waiting calls which call they
-//! wait for. The slots of one process are a bank. Processes of the same configuration share a line;
-//! a replaced process keeps the held slots of its bank, while new calls get slots of the new bank.
+//! Line: queue of calls that wait for a slot. It grants slots in order of arrival, and tells each
+//! waiting call which call blocks it. Processes of one configuration share a line; the slots of one
+//! process are a bank. When a process is replaced, running calls keep the slots of its bank and new
+//! calls get slots of the new bank.
 
 use super::Lane;
 use super::ticket::Ticket;
@@ -20,6 +21,7 @@ const TOLD_AGAIN: usize = 64;
 /// Minimum wait before a call is reported as waiting; shorter waits are too short to read.
 pub(in crate::engine::calls) const UNTOLD: Duration = Duration::from_millis(10);
 
+/// Waiting calls, and the slots of all processes that share this line.
 #[derive(Default)]
 pub(super) struct Line {
     banks: Vec<Bank>,

@@ -1,5 +1,5 @@
-//! Requests of plugins to the host, reported beside the calls to the plugin. They take no slot and
-//! do not count as latency of the plugin. The end is reported exactly once.
+//! Reports requests of a plugin to its host as calls, in addition to the calls to the plugin. They
+//! take no slot and do not count as latency of the plugin. The end is reported exactly once.
 
 use super::Lane;
 use crate::engine::words::*;

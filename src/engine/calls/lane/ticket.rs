@@ -1,4 +1,4 @@
-//! Place of a waiting call in the line, released on drop.
+//! Position of a waiting call in the line; dropping it leaves the line.
 
 use super::Lane;
 use super::line::{Granted, SlotGuard};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-/// Place in the line. If dropped without a slot, the call is reported as finished.
+/// Position in the line. If dropped without a slot, the call is reported as finished.
 pub(super) struct Ticket {
     pub(super) lane: Arc<Lane>,
     pub(super) call: CallId,

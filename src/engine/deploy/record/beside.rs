@@ -1,6 +1,6 @@
-//! Calls that the plugin of an operation requests from other plugins: recorded with an intent
-//! before and an outcome after, like the operation, and shown with it. Their objects are in no
-//! state.
+//! Records the calls that an operation's plugin requests from other plugins: an intent before and
+//! an outcome after each, as for the operation, and shown with it. The state does not contain the
+//! objects of these calls.
 
 use super::DeployRecord;
 use crate::engine::calls::{Held, Ledger, Unwritten};

@@ -1,4 +1,5 @@
-//! Progress of destroys that earlier deploys started: their successful commands are not run again.
+//! Progress of destroys that earlier deploys started: destroy-time provisioners that succeeded are
+//! not run again.
 
 use super::DeployRecord;
 use crate::engine::store::model::{DestroyStep, DestroyStepOf, StateObject};

@@ -1,5 +1,5 @@
-//! Preparation of an object before its operation: imports it into the state, or deposes it for
-//! create_before_destroy.
+//! State edits before an operation: adds an imported object, or deposes the current one for
+//! `create_before_destroy`.
 
 use super::deploying::Deploying;
 use super::outcome::Kept;

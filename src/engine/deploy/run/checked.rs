@@ -1,4 +1,4 @@
-//! Check results of a deploy, which the state stores.
+//! Evaluates conditions during a deploy, and collects the check results that the state stores.
 
 use super::deploying::Deploying;
 use crate::engine::graph::Step;

@@ -1,4 +1,4 @@
-//! State of a deploy and its walk, and the rules for starting operations.
+//! State shared by all steps of one running deploy, and the rules for starting operations.
 
 use super::turns::{Turn, Turns};
 use crate::engine::cores;

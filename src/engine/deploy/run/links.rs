@@ -1,5 +1,5 @@
-//! Link data in provider calls of a deploy: the current objects at the ends, with their values at
-//! the time of the stage.
+//! Data about links in provider calls of a deploy: the current objects at both ends of the link,
+//! with their values at the time of the stage.
 
 use super::deploying::Deploying;
 use crate::engine::calls::{Held, LinkEnd, Linked};

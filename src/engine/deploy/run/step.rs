@@ -1,5 +1,5 @@
-//! Runs one step of a deploy: takes a turn, does the task, and prioritizes the second half of a
-//! replacement.
+//! Runs one step of a deploy: waits for its turn (see `turns`), runs its task, and prioritizes the
+//! second half of a replacement.
 
 use super::deploying::Deploying;
 use super::trouble::Trouble;

@@ -1,6 +1,6 @@
-//! Turns of operations: a bounded number at a time, in order, urgent steps first. While one writes
-//! its intent another may plan ahead; with fast plugins it may write its intent ahead too. Owned by
-//! one deploy.
+//! Limits the concurrent operations of a deploy: each one needs a turn (permit), granted in order,
+//! urgent steps first. While one operation writes its intent to disk, another may already plan; if
+//! calls are fast, it may also write its intent. Owned by one deploy.
 
 use crate::engine::graph::{Step, Urgency};
 use crate::engine::mutex::lock;
