@@ -1,6 +1,6 @@
-//! Tracks whether all output of a process has been read. Pipes are read concurrently with calls, so
-//! a log line may arrive after the answer that it explains. Owned by the readers; the logs wait on
-//! it.
+//! Tracks whether the output of a process has been read completely. Pipes are read concurrently
+//! with calls, so a log line may arrive after the answer that it explains. Owned by the readers;
+//! the plugin's log waits on it.
 
 use rustix::io::ioctl_fionread;
 use std::io;

@@ -1,6 +1,6 @@
-//! Interface between the supervisor and the dialects: environment of a child process, arrival,
-//! readiness check and end. Implemented by the dialects (`engine/provider/`) and passed in with
-//! each plugin; the supervisor knows no dialect.
+//! Interface between the supervisor and the dialects: preparation of a process, the way in which it
+//! announces itself (arrival), readiness check, and end. Implemented by the dialects
+//! (`engine/provider/`) and passed in with each plugin; the supervisor knows no dialect.
 
 use super::failure::StartFailure;
 use super::newborn::Newborn;

@@ -1,5 +1,5 @@
-//! Launched process that is not ready yet, with its attempt record and log, as its dialect uses it.
-//! Lives for one launch; the launch owns the process.
+//! Process during its launch, before it is ready, in the form that the launch code of a dialect
+//! uses: with its attempt record and log. Lives for one launch; the launch owns the process.
 
 use super::board::AttemptRecord;
 use super::failure::{Exit, StartFailure, Suspicion};

@@ -1,4 +1,5 @@
-//! Receiver of the supervisors' events.
+//! Trait [`PluginObserver`], through which supervisors emit their events. The event bus implements
+//! it.
 
 use crate::engine::bus::{Bus, EventSink};
 use crate::engine::secrets::Secrets;

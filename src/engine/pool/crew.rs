@@ -1,6 +1,6 @@
 //! Additional processes for one provider configuration. If all slots are taken and a call waits,
-//! another process is launched, gets the same configuration, and shares the line. The first process
-//! is the leader; it holds the list of the others (mates).
+//! another process is launched, gets the same configuration, and takes calls from the same line
+//! (queue). The first process is the leader; it holds the list of the others (mates).
 
 use super::handle::{Address, Pool};
 use super::process::Process;

@@ -1,5 +1,6 @@
-//! Provider handle that follows its process across launches: each call goes through the lane to the
-//! current launch. Calls interrupted by a crash fail; later calls go to the new process.
+//! Provider handle that stays valid when its process is launched again: each call goes to the
+//! current launch, through the slots of its lane. Calls interrupted by a crash fail; later calls go
+//! to the new process.
 
 use super::launched::Hold;
 use super::process::Process;

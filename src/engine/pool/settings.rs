@@ -1,4 +1,4 @@
-//! Settings of a pool.
+//! Settings of a pool of provider processes: slots, maintenance interval, time limits.
 
 use crate::engine::provider::dialect::Dialects;
 use crate::engine::settings::ServiceSettings;

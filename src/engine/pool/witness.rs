@@ -1,4 +1,5 @@
-//! Converts a supervisor's knowledge of an unavailable process into errors of calls.
+//! Converts the reason why a process is unavailable, as its supervisor recorded it, into the error
+//! of a call.
 
 use crate::engine::calls::ProviderError;
 use crate::engine::plugin::{Connection, Plugin, PluginError};

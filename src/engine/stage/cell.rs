@@ -1,6 +1,6 @@
-//! Results of nodes as values. The evaluation of a node reads published cells and returns one new
-//! cell, which only [`Cells::absorb`] publishes. Diagnostics come out in graph order, not in the
-//! order of evaluation.
+//! Cells: results of graph nodes. The evaluation of a node reads published cells and returns one
+//! new [`Cell`], which only [`Cells::absorb`] publishes. Diagnostics come out in graph order, not
+//! in the order of evaluation.
 
 use super::change::{Change, Drift};
 use super::checked::{self, At, Checked};

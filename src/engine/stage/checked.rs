@@ -1,4 +1,5 @@
-//! Status of each instance of a checked object, beside the status of the object as a whole.
+//! Check status of each instance of an object with conditions, in addition to the status of the
+//! object as a whole.
 
 use super::checks_json::apart;
 use super::conditions::{HIDDEN_MESSAGE, NO_MESSAGE, Status, declared};

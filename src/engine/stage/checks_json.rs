@@ -1,4 +1,4 @@
-//! Checked objects in the representations of plans and states.
+//! Encodes check results for the JSON representations of plans and states.
 
 use lang::addr::{AbsInstance, InstanceKey};
 use serde::Deserialize;

@@ -1,6 +1,6 @@
-//! Selects the instance of a provider configuration with `for_each` that serves an object: from the
-//! configuration, or from the state if the configuration no longer declares the object. Same rules
-//! as OpenTofu.
+//! Selects the instance of a provider configuration with `for_each` that manages an object: from
+//! the configuration, or from the state if the configuration no longer declares the object. Same
+//! rules as OpenTofu.
 
 use super::cell::Cell;
 use super::scope::{ModuleScope, Surroundings};

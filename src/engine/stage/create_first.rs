@@ -1,4 +1,4 @@
-//! Set of resources whose replacement is created before the old object is destroyed.
+//! Computes the resources whose replacement is created before the old object is destroyed.
 
 use super::nodes::{Node, Nodes};
 use super::prior::PriorState;

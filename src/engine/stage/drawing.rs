@@ -1,5 +1,5 @@
 //! Graphs in DOT format, with OpenTofu's node names: of a plan, a deploy or a destroy. Each node
-//! has edges to its needs, without those implied by longer paths. Pure.
+//! has edges to its dependencies, without those implied by longer paths. Pure.
 
 mod idle;
 

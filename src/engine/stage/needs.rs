@@ -1,6 +1,7 @@
-//! Direct needs of resource instances: by instance if the expression names one (`a["x"]`,
-//! `a[each.key]`, `module.app["billing"].id`), otherwise by resource. Managed resources end the
-//! search; callers follow theirs. Filled in walk order, so that each search descends only one step.
+//! Direct dependencies (needs) of resource instances: on one instance if the expression names it
+//! (`a["x"]`, `a[each.key]`, `module.app["billing"].id`), otherwise on the whole resource. The
+//! search ends at managed resources, whose own needs are not included. Nodes are added in walk
+//! order, so that each search descends only one step.
 
 mod instances;
 mod references;

@@ -1,5 +1,5 @@
-//! Renamed addresses, applied to references of other objects: dependencies, needs and ends of
-//! links. Pure.
+//! Addresses that moved, old to new, and their replacement in other objects: in dependencies and in
+//! the ends of links. Pure.
 
 use super::links;
 use super::needs::Needs;

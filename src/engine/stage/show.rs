@@ -1,5 +1,5 @@
-//! Summary of a stage for display: rows of changes with reasons and needs. Pure; all values pass
-//! through [`super::diff`], which masks sensitive parts.
+//! Summary of a stage for display: rows of changes with their reasons and dependencies. Pure; all
+//! values pass through [`super::diff`], which masks sensitive parts.
 
 use super::change::{Change, Drift, Importing, OutputChange, Stage};
 use super::managed::Reason;

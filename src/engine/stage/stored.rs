@@ -1,4 +1,5 @@
-//! Values of nodes outside of the stage, from the state.
+//! Results of nodes that a stage with targets or excludes does not evaluate: resources have the
+//! value of the state, other nodes none.
 
 use super::cell::Cell;
 use super::nodes::Node;

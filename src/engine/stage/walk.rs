@@ -1,6 +1,6 @@
 //! Common part of validate, plan and apply walks: nodes without a resource's provider (variables,
-//! locals, outputs, calls) and provider configurations. Owns values and cells of one walk; a node
-//! reads published ones and is evaluated to a [`Cell`].
+//! locals, outputs, calls) and provider configurations. Owns the values of one walk and the results
+//! of its nodes; a node reads published results and is evaluated to a [`Cell`].
 
 mod decode;
 mod follow;

@@ -1,4 +1,5 @@
-//! Comparison of the state in the backend with the store's record of it.
+//! Compares the state in the backend with the store's record of it: the digest of the text last
+//! seen there, and the store's copy.
 
 use super::HomeError;
 use super::compare::same;

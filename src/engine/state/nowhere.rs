@@ -1,4 +1,5 @@
-//! State manager for an unusable configuration: it answers every request with the same error.
+//! State manager for an unusable configuration: it answers every request with the error of that
+//! configuration.
 
 use super::{Home, HomeError, Spelling};
 use async_trait::async_trait;

@@ -1,5 +1,5 @@
-//! Lock info of this process, and the check whether the process of a lock has ended. A lock on a
-//! server does not end with its process.
+//! Lock info that this process writes into a state lock, and the check whether the process that a
+//! lock info names has ended. A lock on a server does not end with its process.
 
 use crate::engine::holder::{ByNumber, Judge as _, this_process};
 use crate::engine::words::LockHolder;

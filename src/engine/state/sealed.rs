@@ -1,4 +1,4 @@
-//! Text form of a state, with encryption.
+//! Converts a state to and from its text in the backend: serialization and encryption.
 
 use super::look::{digest, parsed};
 use super::record::StateOfRecord;

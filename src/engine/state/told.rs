@@ -1,4 +1,5 @@
-//! Messages about reconciliation: written, taken over, or refused.
+//! Texts of messages and errors about the reconciliation of the backend's state with the store's
+//! copy.
 
 use super::HomeError;
 use super::compare::differ;

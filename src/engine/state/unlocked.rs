@@ -1,4 +1,4 @@
-//! Backend without locks, for `-lock=false`.
+//! Wraps a backend for `-lock=false`: its states are read and written without locks.
 
 use super::backend::Backend;
 use super::{Home, HomeError, Spelling};

@@ -1,5 +1,5 @@
-//! Calls that an operation's plugin requests from other plugins, beside its own object, and locks
-//! that plugins take meanwhile.
+//! Calls that an operation's plugin requests from other plugins, about objects that are in no
+//! state; phases of links; and resource locks of plugins.
 
 use super::{Action, CallId, PluginId, UnixMs};
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,5 @@
-//! Steps of work on one object, for programs that follow them. Emitted only if
-//! [`crate::engine::settings::Settings::follow`] is set; they are neither shown to operators nor
-//! stored.
+//! Event for each step of work on one object, for programs that follow a run. Emitted only if
+//! [`crate::engine::settings::Settings::follow`] is set; neither shown to operators nor stored.
 
 use super::Action;
 use serde::{Deserialize, Serialize};

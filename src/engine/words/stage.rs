@@ -1,4 +1,4 @@
-//! Stages for display.
+//! Stage for display: mode, progress, changes and outputs, with sensitive values masked.
 
 use super::{Action, CommandView, Counts, DriftKind, DriftView, StageId, UnixMs};
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! Steps of an operation and its progress, with the words that store and programs use. Unknown
-//! words of other versions are kept as they are.
+//! Steps of an operation and its progress, with their texts in the store and for programs. Unknown
+//! texts of other versions are kept as they are.
 
 use super::{Action, Deed};
 use serde::{Deserialize, Serialize};

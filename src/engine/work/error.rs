@@ -1,4 +1,4 @@
-//! Errors of starting operations on demand.
+//! Errors common to all commands of the engine: reasons why work is refused or fails.
 
 use crate::engine::error::EngineError;
 use crate::engine::words::{NO_TRANSFORMERS, PluginId};

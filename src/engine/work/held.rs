@@ -1,4 +1,5 @@
-//! Names of objects and unknown outcomes to forget, and their matches. Pure.
+//! Parses the names that an operator passes to `forget`, and matches them with objects of the state
+//! and unknown outcomes. Pure.
 
 use crate::engine::error::{EngineError, NotThere};
 use crate::engine::store::model::{StateObject, UnknownOutcome};

@@ -1,5 +1,5 @@
-//! Stored stages: restored with everything they depend on, if they are not stale; selections and
-//! plan files.
+//! Stored stages: loads them with their inputs, refuses stale ones, and changes their selection.
+//! Also encodes and decodes plan files, and decodes state files.
 
 use super::reading::providers_in;
 use super::same::Purpose;

@@ -1,4 +1,4 @@
-//! Workspace lock during a command.
+//! Takes and releases the workspace lock for commands.
 
 use super::error::WorkError;
 use super::verb::Work;

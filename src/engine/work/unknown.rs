@@ -1,5 +1,5 @@
-//! Unknown outcomes: reported whenever the workspace is worked on, settled by reading the object
-//! back, and a reason to refuse a second creation.
+//! Unknown outcomes: reported when a command takes the workspace lock, settled by reading the
+//! object back, and a reason to refuse a second creation.
 
 use super::verb::Work;
 use crate::engine::error::EngineError;

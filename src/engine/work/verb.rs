@@ -1,4 +1,5 @@
-//! Common parts of all commands: one at a time, reports, cancellation.
+//! Shared by all commands of the engine: one runs at a time, with its diagnostics and its
+//! cancellation tokens.
 
 use crate::engine::bus::Bus;
 use crate::engine::cores;

@@ -1,5 +1,5 @@
-//! Contributions of plugins to links: the provider configuration of a block without one, and the
-//! order of two linked resources. Pure.
+//! Completes `link` blocks by the schemas of plugins: the provider configuration of a block without
+//! one, and the creation order of two linked resources. Pure.
 
 use super::provider_addr;
 use super::refs::{self, Ref};

@@ -1,4 +1,6 @@
-//! Loads a workspace: configuration, values of variables, digests, and checks of the whole.
+//! Loads a workspace: configuration, variable values, their source positions, and the digest of the
+//! files. Refuses unsupported backends, and warns if the store has in plain text what is encrypted
+//! elsewhere.
 
 use super::provider_addr;
 use crate::engine::state::backend::Settings;

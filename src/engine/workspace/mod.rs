@@ -1,4 +1,6 @@
-//! The workspace on disk: configuration, backend, references. Reads files; evaluates nothing.
+//! The workspace on disk: configuration, selected workspace, backend and its metadata, references
+//! in expressions. `init` and the workspace commands write here; all else reads. Launches no
+//! plugin.
 
 mod agreed;
 mod encrypted;

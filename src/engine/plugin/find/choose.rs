@@ -1,4 +1,4 @@
-//! Chooses among the packages found: the newest one whose files match the lock file.
+//! Chooses among the packages that a search found: the newest one whose files match the lock file.
 
 use super::found::{Found, Origin};
 use super::hash::HashError;
@@ -26,8 +26,8 @@ enum Unverified {
 }
 
 impl Search<'_> {
-    /// Breaks with the newest package. A package whose files do not match the lock file ends the
-    /// search, because modified files are no reason to look for the provider elsewhere.
+    /// Returns the newest package as `Break`. A package whose files do not match the lock file ends
+    /// the search, because modified files are no reason to look for the provider elsewhere.
     pub(super) fn choose(
         &mut self,
         mut packages: Vec<(Origin, Package)>,

@@ -1,5 +1,5 @@
-//! Request and result of a provider search: the provider with its place and the reason of the
-//! choice, or all places searched.
+//! Request and result of a provider search. The result is the provider with its location and the
+//! reason of the choice, or the list of all places searched.
 
 use super::address::ProviderAddress;
 use super::hash::HashCache;

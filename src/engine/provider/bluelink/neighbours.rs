@@ -1,6 +1,6 @@
-//! Plugins in use and the calls between them through the host: functions here, changes of resources
-//! in [`super::gate`]. Such a call takes no slot of the called plugin, because the caller may hold
-//! one; the board of calls shows who asked. Owns the list of these plugins.
+//! Plugins in use, and the calls between them through the host: functions here, changes of
+//! resources in [`super::gate`]. Such a call takes no slot of the called plugin, because the caller
+//! may hold one; the reported call names its caller. Owns the list of these plugins.
 
 use super::function::CALL;
 use super::gate::Gate;
@@ -247,7 +247,7 @@ where
 }
 
 /// Makes a call that is shown, measured and limited like any other. `next` is the attempt after a
-/// transient failure. `begun` runs once the call is on the board.
+/// transient failure. `begun` runs once the call is reported.
 pub(super) async fn heard<A>(
     (lane, wire): (&Arc<Lane>, &Wire),
     (method, path, could_not): (Method, &'static str, &str),
@@ -261,7 +261,7 @@ where
 {
     let mut answered = None;
     let call = async {
-        // The lane has put the call on the board by now.
+        // The lane has reported the call by now.
         begun();
         let mut said = Checked::default();
         match wire.ask::<A>(method, path, request).await {
@@ -272,7 +272,7 @@ where
                 let refused = wire.refused(method, Fault::Said(wrong.clone()));
                 said.diagnostics.push(wrong.diagnostic(could_not));
                 answered = Some(Err(Fault::Said(wrong)));
-                // Only an error makes the board announce a next attempt, so a transient answer
+                // Only an error makes the lane announce a next attempt, so a transient answer
                 // becomes one.
                 if again {
                     return Err(refused);

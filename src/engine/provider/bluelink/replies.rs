@@ -1,4 +1,4 @@
-//! Splits each answer into its result and its error, which share one message. Plain data.
+//! Splits each response message of the protocol into its result and its error. Plain data.
 
 use proto::bluelink::providerserverv1 as pb;
 use proto::bluelink::sharedtypesv1::{self as shared, ErrorResponse};

@@ -1,4 +1,5 @@
-//! Conversion of a plan's answer. Also an entry point of the fuzzer.
+//! Converts a provider's answer to a plan request from the wire to the model. Also an entry point
+//! of the fuzzer.
 
 use super::convert::{self, Side, diagnostics, has_errors};
 use crate::engine::calls::{Method, ProviderError};

@@ -1,4 +1,5 @@
-//! Resolves names to resource instances and module instances.
+//! Resolves references to resources and modules to the addresses of their instances, as
+//! dependencies.
 
 use super::references::{Named, Place};
 use super::{Needing, Needs};

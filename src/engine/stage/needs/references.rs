@@ -1,4 +1,5 @@
-//! References of an expression, followed through locals, variables, outputs and data sources.
+//! Finds the references of an expression, and follows them through locals, variables, outputs and
+//! data sources.
 
 use super::instances::key_of;
 use super::{Needing, Needs};

@@ -1,4 +1,4 @@
-//! Objects about to be destroyed: the data needed to read and destroy one, and the result of reading it.
+//! Input to read and destroy an object that the plan may remove, and the result of reading it.
 
 use super::instance::Declared;
 use super::resource::Shared;

@@ -1,4 +1,5 @@
-//! Objects that are undeclared or deposed: read, then destroyed or forgotten.
+//! Plans the removal of objects that are undeclared or deposed: reads them, then plans to destroy
+//! or forget them.
 
 use super::PlanWalk;
 use super::going::{Going, Gone, Looked};

@@ -1,5 +1,6 @@
-//! Link data in provider calls. A link's provider receives the objects at both ends with their
-//! staged values; the provider of another resource receives the links that write into it.
+//! Data about links in provider calls of a plan. A link's provider receives the objects at both
+//! ends with their staged values; the provider of another resource receives the links that write
+//! into it.
 
 use super::walk::PlanWalk;
 use crate::engine::calls::{CallContext, Held, LinkEnd, Linked};

@@ -1,5 +1,6 @@
 //! Plan walk over resources: providers read, validate and plan each instance; undeclared objects
-//! are found here too. Instances run on all cores, each filling a part of its resource's cell.
+//! are found here too. Instances run on all cores, and each adds its part to the result (`Cell`) of
+//! its resource.
 
 mod checks;
 mod data;

@@ -1,4 +1,5 @@
-//! `removed` blocks and repetition values of undeclared instances.
+//! Finds the `removed` block that matches an instance, and derives `count` and `each` of an
+//! undeclared instance from its key.
 
 use crate::engine::stage::values::Repetition;
 use cty::Value;

@@ -1,4 +1,4 @@
-//! Plan walk, node by node.
+//! State of the plan walk, and the evaluation of one node according to its kind.
 
 use super::links::ByEnd;
 use super::wishes::Wishes;

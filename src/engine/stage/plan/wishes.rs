@@ -1,4 +1,4 @@
-//! Options of the plan walk.
+//! Plan options: mode, refresh, forced replacements, limits from targets and excludes, parallelism.
 
 use crate::engine::graph::Step;
 use crate::engine::stage::narrow::Narrow;

@@ -1,4 +1,4 @@
-//! References in a resource, or in the part of it that steps lead to.
+//! References in a resource, or only in the part of it that an attribute path names.
 
 use super::{Following, Referred, reference};
 use crate::engine::stage::nodes::schema_of;

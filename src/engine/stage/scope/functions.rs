@@ -1,4 +1,4 @@
-//! Provider functions by the names that a module gives the providers.
+//! Resolves calls of provider functions, by the local names that a module gives its providers.
 
 use super::{ModuleScope, Phase};
 use crate::engine::provider::functions::unregistered;

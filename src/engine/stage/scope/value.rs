@@ -1,4 +1,4 @@
-//! Values of references, from the evaluated part of the walk.
+//! Resolves references to values, from the nodes that the walk has evaluated.
 
 use super::{ModuleScope, Phase};
 use crate::engine::stage::values::Expansion;

@@ -1,5 +1,6 @@
-//! Dependency closure of a selection: edges between changes, and between changes and groups of
-//! them.
+//! Dependency graph between the changes of a stage, from which the dependency closure of a
+//! selection is computed. Changes depend on each other through shared points, so that the instances
+//! of two resources need no edge for each pair.
 
 use super::{ChangeRef, acts, applies, needed};
 use crate::engine::words::Action;

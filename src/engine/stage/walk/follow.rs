@@ -1,4 +1,5 @@
-//! Reports the steps of work on an object, with the attribute that identifies it to operators.
+//! Emits an event for each step of work on an object, for programs that follow a run. The event has
+//! the attribute that identifies the object to operators.
 
 use super::Walk;
 use crate::engine::bus::follow;

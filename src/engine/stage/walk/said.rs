@@ -1,4 +1,5 @@
-//! Converts provider diagnostics and failures to diagnostics of the stage.
+//! Converts provider diagnostics and failed calls to diagnostics of the stage with a source
+//! position.
 
 use crate::engine::calls::{ProviderDiagnostic, ProviderError};
 use cty::{Mark, Value};

@@ -1,5 +1,5 @@
-//! Manual changes of the state, each with a record of its author, in one transaction with the
-//! outcomes that it settles.
+//! Manual changes of the state. One transaction has the edits, a record of their author, and the
+//! settlement of unknown outcomes.
 
 use super::deploys::{keep_settled, settle_intents};
 use super::file::Sqlite;

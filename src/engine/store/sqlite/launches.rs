@@ -1,4 +1,4 @@
-//! Plugins: their locations, launch attempts, and call latencies.
+//! Records of plugins: their locations, launch attempts, and call latencies.
 
 use super::fault::Job;
 use super::file::Sqlite;

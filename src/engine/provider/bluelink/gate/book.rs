@@ -1,5 +1,6 @@
-//! Running calls that may send requests to the host. A call is registered before it is sent, and
-//! ends after the work requested on its behalf. Owns the book and the locks.
+//! Registry (book) of the running calls during which a plugin may send requests to its host. A call
+//! is registered before it is sent, and ends after the work requested on its behalf. The gate owns
+//! the book and the resource locks.
 
 use super::locks::Table;
 use crate::engine::calls::{CallContext, Lane, Ledger, current};
@@ -26,7 +27,7 @@ pub(in super::super) struct Gate {
     pub(in super::super) settings: Arc<BluelinkSettings>,
 }
 
-/// Running calls and locks.
+/// Running calls that may send requests, and the resource locks.
 #[derive(Default)]
 pub(super) struct Book {
     last: u64,
@@ -52,7 +53,7 @@ pub(in super::super) struct Asking {
     pub(super) lane: Arc<Lane>,
     /// Address of the operation, followed by the requests that led to this call.
     pub(super) chain: Vec<String>,
-    /// Call on the board.
+    /// The same call in the events.
     call: OnceLock<CallId>,
     pub(super) ledger: Arc<dyn Ledger>,
     /// Cancels waits.
@@ -76,7 +77,7 @@ impl Asking {
         self.call.get().copied()
     }
 
-    /// Links this entry with the current call on the board.
+    /// Links this entry with the current call in the events.
     pub(super) fn is_current(&self) {
         if let Some(call) = current() {
             self.call.get_or_init(|| call);

@@ -1,5 +1,5 @@
-//! Waits for resource locks. A wait is shown on the board of calls with its blocker, and ends with
-//! the lock, a timeout, or the end of its call. A wait that would deadlock is refused at once.
+//! Waits for resource locks. A wait is reported as a call with its blocker, and ends with the lock,
+//! a timeout, or the end of its call. A wait that would deadlock is refused at once.
 
 use super::book::{Asking, Gate};
 use super::locks::{Asked, Asker, Name, Place};

@@ -17,7 +17,7 @@ pub(super) struct Asker {
     /// Description of the call.
     pub(super) text: String,
     pub(super) plugin: PluginId,
-    /// Call on the board.
+    /// The same call in the events.
     pub(super) call: Option<CallId>,
     /// Part of the call that locks, such as a link; empty if the plugin does not say.
     pub(super) by: String,

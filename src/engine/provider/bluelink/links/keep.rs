@@ -1,5 +1,5 @@
-//! Private data of a link: its id, names, mapped fields and deployed intermediaries; in a plan also
-//! the staged changes. Pure.
+//! Private data that the engine stores with a link: its id, names, mapped fields and deployed
+//! intermediary resources; in a plan also the staged changes. Pure.
 
 use super::record::{Made, Record};
 use super::sides::{Side, name_of};

@@ -1,5 +1,6 @@
-//! One of the three calls for a link: recorded before and after, under the lock of its resource,
-//! shown as a separate call, repeated by the provider's retry policy. The lock ends with the phase.
+//! One phase of the deploy of a link, which is one of three calls (`from`, `to`, intermediaries):
+//! recorded before and after, made under the lock of its resource, shown as a separate call, and
+//! repeated by the provider's retry policy. The lock ends with the phase.
 
 use super::apply::{Doing, words};
 use super::record::Made;

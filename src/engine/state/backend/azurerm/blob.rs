@@ -1,4 +1,4 @@
-//! One state in a container, and its lease.
+//! State manager of one state in a container: its blob, and the blob's lease as the lock.
 
 use super::super::web::Answer;
 use super::container::{Container, Headers, refusal};

@@ -1,4 +1,4 @@
-//! Container: requests for its blobs, and the meaning of refusals.
+//! Container: requests for its blobs, and the conversion of error responses.
 
 use super::super::s3::element;
 use super::super::web::{Answer, Ask, Attempts, MAX_STATE, Web};

@@ -1,4 +1,4 @@
-//! One state in a bucket, and its lock object.
+//! State manager of one state in a bucket: its object, and a second object as the lock.
 
 use super::bucket::Bucket;
 use super::error::GcsError;

@@ -1,4 +1,4 @@
-//! Bucket: requests for its objects, and the meaning of refusals.
+//! Bucket: requests for its objects, and the conversion of error responses.
 
 use super::super::web::Answer;
 use super::config::Config;
