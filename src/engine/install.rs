@@ -315,7 +315,7 @@ fn helper(places: &Places, name: &str) -> PathBuf {
         .unwrap_or_else(|| Path::new(&program).to_owned())
 }
 
-/// Returns a diagnostic without a place in the configuration.
+/// Returns a diagnostic without a source position in the configuration.
 fn plain(severity: Severity, summary: &str, detail: String) -> Diagnostic {
     Diagnostic {
         severity,

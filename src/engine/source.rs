@@ -97,7 +97,7 @@ pub fn transformers(settings: &Settings) -> Vec<find::FoundTransformer> {
 /// launched. Blocking.
 ///
 /// # Errors
-/// The places cannot be gathered.
+/// The locations cannot be gathered.
 pub fn installed(
     settings: &Settings,
     cache: &HashCache,

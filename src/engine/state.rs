@@ -42,7 +42,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Layout of a state's text in its place.
+/// Layout of a state's text in its location.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spelling {
     /// Indented, for people.
@@ -55,16 +55,16 @@ pub enum Spelling {
 /// parse it.
 #[async_trait]
 pub trait Home: Send + Sync + 'static {
-    /// Name of the place, for an operator. Different places have different names.
+    /// Name of the location, for an operator. Different locations have different names.
     fn place(&self) -> String;
 
-    /// Layout in which the place stores a text.
+    /// Layout in which the location stores a text.
     fn spelling(&self) -> Spelling;
 
     /// Takes the lock. Does nothing if this state manager already has it.
     ///
     /// # Errors
-    /// Another lock owner has it, or the place cannot be reached.
+    /// Another lock owner has it, or the location cannot be reached.
     async fn lock(&self, info: LockInfo) -> Result<(), HomeError>;
 
     /// Releases the lock. Does nothing if this state manager does not have it.
@@ -102,7 +102,7 @@ pub trait Home: Send + Sync + 'static {
     /// Replaces the text. Needs the lock.
     ///
     /// # Errors
-    /// The write failed; the place may have a partial text.
+    /// The write failed; the location may have a partial text.
     async fn write(&self, text: String) -> Result<(), HomeError>;
 
     /// Removes another owner's lock.
@@ -118,7 +118,7 @@ pub trait Home: Send + Sync + 'static {
     async fn delete(&self) -> Result<(), HomeError>;
 }
 
-/// Place of a state, from the configuration and flags.
+/// Location of a state, from the configuration and flags.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// File, relative to the workspace directory.

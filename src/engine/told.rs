@@ -25,7 +25,7 @@ const WHOLE: usize = 4_000;
 /// Maximum number of further addresses of one cause.
 const NAMED: usize = 100;
 
-/// Converts one diagnostic, with its place and redacted.
+/// Converts one diagnostic, with its source position and redacted.
 pub fn tell(d: &lang::diag::Diagnostic, sources: &SourceMap, secrets: &Secrets) -> Diagnostic {
     let range = d.range(sources).map(|r| SourceRange {
         filename: r.filename,
@@ -59,7 +59,7 @@ fn shortened(mut text: String, limit: usize) -> String {
     text
 }
 
-/// Source line of a place; only the surrounding part of a long line.
+/// Source line of a diagnostic; only the surrounding part of a long line.
 fn snippet(d: &lang::diag::Diagnostic, sources: &SourceMap, secrets: &Secrets) -> Option<Snippet> {
     let span = d.subject?;
     let file = sources.get(span.file)?;
@@ -119,7 +119,7 @@ fn snippet(d: &lang::diag::Diagnostic, sources: &SourceMap, secrets: &Secrets) -
     })
 }
 
-/// All lines of a place and its context, if there are several and not too many.
+/// All lines of a diagnostic and its context, if there are several and not too many.
 fn all_lines(d: &lang::diag::Diagnostic, file: &SourceFile, secrets: &Secrets) -> Option<Lines> {
     let span = d.subject?;
     let around = d.context.map_or(span, |context| span.to(context));
@@ -204,8 +204,9 @@ pub fn tell_all<'a>(
     out
 }
 
-/// Merges diagnostics with equal text and place, across instances and module calls: keeps the first
-/// and the addresses of the others. Diagnostics without a place are never merged.
+/// Merges diagnostics with equal text and source position, across instances and module calls: keeps
+/// the first and the addresses of the others. Diagnostics without a source position are never
+/// merged.
 fn causes<'a>(
     diags: impl IntoIterator<Item = &'a lang::diag::Diagnostic>,
     sources: &SourceMap,

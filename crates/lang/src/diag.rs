@@ -131,9 +131,9 @@ pub struct Diagnostic {
     pub summary: String,
     /// Reason and remedy.
     pub detail: String,
-    /// The exact place.
+    /// The exact source position.
     pub subject: Option<Span>,
-    /// Larger place around the subject, for context.
+    /// Larger source range around the subject, for context.
     pub context: Option<Span>,
     /// The object it is about, as an address.
     pub address: Option<String>,
@@ -142,7 +142,7 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// An error without a place.
+    /// An error without a source position.
     pub fn error(summary: impl Into<String>, detail: impl Into<Said>) -> Self {
         let detail = detail.into();
         Diagnostic {
@@ -157,7 +157,7 @@ impl Diagnostic {
         }
     }
 
-    /// A warning without a place.
+    /// A warning without a source position.
     pub fn warning(summary: impl Into<String>, detail: impl Into<Said>) -> Self {
         Diagnostic {
             severity: Severity::Warning,
@@ -165,14 +165,14 @@ impl Diagnostic {
         }
     }
 
-    /// Sets the place.
+    /// Sets the source position.
     #[must_use]
     pub fn at(mut self, span: Span) -> Self {
         self.subject = Some(span);
         self
     }
 
-    /// Sets the larger place.
+    /// Sets the larger source range.
     #[must_use]
     pub fn within(mut self, span: Span) -> Self {
         self.context = Some(span);
@@ -263,12 +263,12 @@ impl Diagnostics {
         self.0.push(diagnostic);
     }
 
-    /// Adds an error at a place.
+    /// Adds an error at a source position.
     pub fn error(&mut self, span: Span, summary: impl Into<String>, detail: impl Into<Said>) {
         self.push(Diagnostic::error(summary, detail).at(span));
     }
 
-    /// Adds a warning at a place.
+    /// Adds a warning at a source position.
     pub fn warning(&mut self, span: Span, summary: impl Into<String>, detail: impl Into<Said>) {
         self.push(Diagnostic::warning(summary, detail).at(span));
     }

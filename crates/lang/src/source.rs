@@ -65,7 +65,7 @@ impl Span {
     }
 }
 
-/// Place shown to operators.
+/// Source position shown to operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// From 1.

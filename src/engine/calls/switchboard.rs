@@ -60,7 +60,7 @@ impl Calls {
     }
 
     /// Returns the lane of a plugin, creating it with this many slots (at least one). It outlives
-    /// the plugin's process, so that waiting calls keep their place during a relaunch.
+    /// the plugin's process, so that waiting calls keep their position during a relaunch.
     pub fn lane(&self, plugin: &PluginId, slots: u32) -> Arc<Lane> {
         let mut lanes = lock(&self.lanes);
         // A lane of a former mate shares its leader's line, so it is not reused.

@@ -17,8 +17,8 @@ impl Engine {
     ///
     /// # Errors
     /// A download failed, the configuration is wrong, cancellation. [`EngineError::StatesToBring`]
-    /// if the backend changed, there are states at the old place, and `bring` does not decide about
-    /// them.
+    /// if the backend changed, there are states at the old location, and `bring` does not decide
+    /// about them.
     pub async fn install(&self, bring: Bring) -> Result<(), EngineError> {
         Box::pin(self.shared.work.install(bring)).await
     }

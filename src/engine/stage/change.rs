@@ -358,7 +358,7 @@ pub struct Digests {
 pub struct StateOrigin {
     /// Name of the workspace; empty for the default one.
     pub workspace: String,
-    /// Place of the state, for display; a file's path is relative to the workspace's directory.
+    /// Location of the state, for display; a file's path is relative to the workspace's directory.
     pub place: String,
     pub lineage: String,
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Place where a condition was evaluated.
+/// Module and instance in which a condition was evaluated.
 #[derive(Debug, Clone)]
 pub struct At {
     pub module: ModuleInstance,
@@ -21,7 +21,7 @@ pub struct At {
 }
 
 impl At {
-    /// Place in a module instance without a resource.
+    /// Creates it for a module instance without a resource.
     pub fn module(module: &ModuleInstance) -> Self {
         Self {
             module: module.clone(),
@@ -29,7 +29,7 @@ impl At {
         }
     }
 
-    /// Place of a scope: its module instance, with the key of the repeated resource if any.
+    /// Creates it for a scope: its module instance, with the key of the repeated resource if any.
     pub fn of(scope: &ModuleScope<'_>) -> Self {
         let repeated = &scope.repetition;
         let number = |v: &cty::Value| v.as_number().and_then(|n| n.to_u64());

@@ -31,7 +31,7 @@ pub struct Wanted {
     pub id: String,
     /// As evaluated, not yet of the provider's type.
     pub identity: Option<Value>,
-    /// Place of the block, or of the resource for the command.
+    /// Source position of the block, or of the resource for the command.
     pub span: Span,
 }
 

@@ -20,13 +20,14 @@ const OF_PROVIDERS: &str = "provider::";
 
 const DEPRECATED: &str = "Value derived from a deprecated source";
 
-/// Findings by place: a place is evaluated in several instances but reported once.
+/// Findings by source position. Code that several instances evaluate is reported once.
 #[derive(Default)]
 pub struct Names {
     schemas: HashMap<Arc<str>, Arc<ProviderSchema>>,
     found: BTreeMap<Span, Diagnostic>,
     unregistered: BTreeMap<Span, Arc<str>>,
-    /// Deprecations by providers, by message with all places: each message is reported once.
+    /// Deprecations by providers, by message with all source positions: each message is reported
+    /// once.
     outdated: BTreeMap<String, BTreeSet<Span>>,
 }
 
@@ -129,8 +130,9 @@ impl Names {
         self.unregistered.insert(span, address);
     }
 
-    /// Returns the places of functions that the schemas lack, with the provider's address: a
-    /// provider may offer them once it is configured. Includes calls that select no instance.
+    /// Returns the source positions of functions that the schemas lack, with the provider's
+    /// address: a provider may offer them once it is configured. Includes calls that select no
+    /// instance.
     pub fn unregistered(&self) -> &BTreeMap<Span, Arc<str>> {
         &self.unregistered
     }

@@ -74,7 +74,8 @@ pub struct Nodes {
     /// By resource: instances of itself that its provisioners refer to; `None` means all.
     siblings: BTreeMap<Step, BTreeSet<Option<InstanceKey>>>,
     names: Names,
-    /// Calls of provider functions that are not connected yet: step, module, name and place.
+    /// Calls of provider functions that are not connected yet: step, module, name and source
+    /// position.
     calls: Vec<(Step, ModulePath, Arc<str>, Span)>,
     /// Cache of transitive dependencies, by direct needs.
     dependencies: Mutex<HashMap<Vec<Step>, Arc<BTreeSet<String>>>>,
@@ -122,7 +123,8 @@ impl Nodes {
         self.names.said()
     }
 
-    /// Returns the places of functions that the schemas lack, with the provider's address.
+    /// Returns the source positions of functions that the schemas lack, with the provider's
+    /// address.
     pub fn unregistered_functions(&self) -> &BTreeMap<Span, Arc<str>> {
         self.names.unregistered()
     }

@@ -31,7 +31,7 @@ pub struct Following<'a> {
     pub schemas: &'a HashMap<Arc<str>, Arc<ProviderSchema>>,
 }
 
-/// Reference with its place: a module, or a resource in it for `count` and `each`.
+/// Reference with its source position: a module, or a resource in it for `count` and `each`.
 #[derive(Clone)]
 struct Referred {
     module: ModuleInstance,

@@ -53,7 +53,7 @@ pub struct Surroundings {
     pub phase: Phase,
     pub schemas: HashMap<Arc<str>, Arc<ProviderSchema>>,
     pub functions: Functions,
-    /// Places of functions that their providers' schemas lack; set by the walk.
+    /// Source positions of functions that their providers' schemas lack; set by the walk.
     pub unregistered: BTreeSet<Span>,
     pub values: Values,
     /// Time of the plan, RFC 3339.

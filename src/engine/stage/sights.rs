@@ -14,12 +14,12 @@ pub type Seen = BTreeMap<Look, Sight>;
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Sight {
     pub digest: String,
-    /// True if the place must not be shown.
+    /// True if the path must not be shown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub secret: bool,
 }
 
-/// Changed external input. The message does not name a sensitive place.
+/// Changed external input. The message does not name a sensitive path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Changed {
     #[error(

@@ -55,7 +55,7 @@ pub struct Basis {
     pub written: BTreeMap<Arc<str>, Value>,
     pub overridden: Overridden,
     pub digests: Digests,
-    /// Place of `state`.
+    /// Location of `state`.
     pub origin: StateOrigin,
     pub providers: Arc<dyn Providers>,
     pub cancel: CancellationToken,

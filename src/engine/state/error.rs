@@ -68,7 +68,7 @@ pub enum HomeError {
         "the state in {place} no longer exists, but the store has a copy with {objects} objects. Run `flightdeck state use record` to write the copy back, or `flightdeck state use home` to start with an empty state; the copy is then saved in a file"
     )]
     Gone { place: String, objects: usize },
-    /// The configuration names another place than before.
+    /// The configuration names another location than before.
     #[error(
         "the state was in {from}, but the configuration now names {to}. Run `flightdeck state use record` to write the copy in the store there, or `flightdeck state use home` to continue with the state there; the other one is saved in a file"
     )]
@@ -158,7 +158,7 @@ impl HomeError {
         backend::may_be_done(&**source)
     }
 
-    /// The reason without the place.
+    /// The reason without the location.
     pub(super) fn reason(&self) -> String {
         match self {
             Self::Remote { source, .. } => source.to_string(),

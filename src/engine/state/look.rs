@@ -32,7 +32,7 @@ pub(super) enum Look {
 pub(super) struct AtHome<'k> {
     pub(super) text: Vec<u8>,
     known: &'k HomeRecord,
-    /// `None` if the record is of another place.
+    /// `None` if the record is of another location.
     digest: Option<String>,
 }
 

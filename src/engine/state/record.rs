@@ -59,7 +59,7 @@ impl StateOfRecord {
         self
     }
 
-    /// Sets the place of the state, unless it is open.
+    /// Sets the location of the state, unless it is open.
     pub fn lives_at(&self, place: Place, encryption: Encryption) {
         let mut now = lock(&self.now);
         // The place must not change under a held lock.
@@ -80,12 +80,12 @@ impl StateOfRecord {
         lock(&self.now).encryption.clone()
     }
 
-    /// Place of the state, for an operator.
+    /// Location of the state, for an operator.
     pub fn place(&self) -> String {
         self.home().place()
     }
 
-    /// Place of the state, independent of the current directory: a file is relative to the
+    /// Location of the state, independent of the current directory: a file is relative to the
     /// workspace.
     pub fn place_anywhere(&self) -> String {
         let now = lock(&self.now);

@@ -37,11 +37,11 @@ impl StateOfRecord {
         HomeError::with_unlocked(settled, home.unlock().await)
     }
 
-    /// Migrates the state to another place that has no state or an equal one. The old place is
-    /// unchanged.
+    /// Migrates the state to another location that has no state or an equal one. The old location
+    /// is unchanged.
     ///
     /// # Errors
-    /// Another owner has a lock, the new place has another state, or something cannot be read or
+    /// Another owner has a lock, the new location has another state, or something cannot be read or
     /// written.
     pub async fn bring_over(&self, place: Place, info: LockInfo) -> Result<(), HomeError> {
         self.open(info.clone(), &Patience::none()).await?;

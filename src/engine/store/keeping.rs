@@ -32,10 +32,10 @@ pub trait States: Send + Sync {
     /// [`StoreError::Occupied`] if an object would be moved onto another; then nothing is changed.
     async fn edit_state(&self, edits: Vec<StateEdit>) -> Result<i64, StoreError>;
 
-    /// Record of the state's place in the backend; the default if it was never written.
+    /// Record of the state's location in the backend; the default if it was never written.
     async fn home(&self) -> Result<HomeRecord, StoreError>;
 
-    /// Replaces the record of the state's place.
+    /// Replaces the record of the state's location.
     async fn put_home(&self, home: HomeRecord) -> Result<(), StoreError>;
 
     /// Replaces the copy with the backend's state, in one transaction.

@@ -76,10 +76,10 @@ pub struct State {
     pub rest: String,
 }
 
-/// Record of the state's place in the backend: the version last seen, and unfinished writes.
+/// Record of the state's location in the backend: the version last seen, and unfinished writes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HomeRecord {
-    /// Name of the place; empty if the state was never written.
+    /// Name of the location; empty if the state was never written.
     pub place: String,
     /// Digest of the text last seen there; empty if there was none. Digests of unconfirmed writes
     /// follow it, separated by spaces.

@@ -1,4 +1,4 @@
-//! Errors and warnings with their places in configuration files.
+//! Errors and warnings with their source positions in configuration files.
 
 use serde::{Deserialize, Serialize};
 

@@ -99,7 +99,7 @@ impl Work {
     }
 }
 
-/// Name of the module call that an error refers to, or its place.
+/// Name of the module call that an error refers to, or its source position.
 fn called(sources: &SourceMap, span: lang::source::Span) -> String {
     let text = sources.source_line(span);
     let name = text

@@ -128,7 +128,7 @@ impl Work {
         Ok(unset.map(named).collect())
     }
 
-    /// Identity and place of the state in use.
+    /// Identity and location of the state in use.
     pub(super) fn origin(&self, state: &State) -> StateOrigin {
         StateOrigin {
             workspace: self.settings.named.clone(),

@@ -113,7 +113,7 @@ pub struct Unlocated {
     pub refused: Option<Disagreement>,
 }
 
-/// Applies the flags that name state files to a local place.
+/// Applies the flags that name state files to a local location.
 pub fn with_files(dir: &Path, place: Place, files: &StateFiles) -> Place {
     let default = match place {
         _ if *files == StateFiles::default() => return place,

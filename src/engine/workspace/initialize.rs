@@ -24,9 +24,9 @@ use std::sync::Arc;
 pub struct InitBackend {
     /// `-backend-config=…` in order: `NAME=TEXT`, or a file with arguments.
     pub config: Vec<String>,
-    /// Use the new place and ignore the old one.
+    /// Use the new location and ignore the old one.
     pub reconfigure: bool,
-    /// Migrate the states to the new place.
+    /// Migrate the states to the new location.
     pub migrate: bool,
     /// Skip all confirmations.
     pub force_copy: bool,
@@ -74,7 +74,7 @@ impl std::fmt::Debug for InitError {
 /// Initializes the backend of a directory.
 ///
 /// # Errors
-/// The options are invalid, a place cannot be reached, or a confirmation is needed.
+/// The options are invalid, a location cannot be reached, or a confirmation is needed.
 pub async fn init_backend(
     dir: &Path,
     named: &str,
@@ -237,7 +237,7 @@ struct Moving<'a> {
     dir: &'a Path,
     from: &'a Settings,
     to: &'a Settings,
-    /// The old place was the default: its files are emptied.
+    /// The old location was the default: its files are emptied.
     implicit: bool,
     encryption: Option<Encryption>,
     locking: Locking,
@@ -342,7 +342,7 @@ impl Moving<'_> {
     }
 }
 
-/// Copies a state to a place with no state or an equal one.
+/// Copies a state to a location with no state or an equal one.
 async fn copy(
     from: &dyn crate::engine::state::Home,
     to: &dyn crate::engine::state::Home,
@@ -364,7 +364,7 @@ async fn copy(
     HomeError::with_unlocked(copied.await, to.unlock().await)
 }
 
-/// Empties the file of a default place after a copy to `.backup`.
+/// Empties the file of a default location after a copy to `.backup`.
 fn emptied(dir: &Path, file: &Path) -> Result<(), HomeError> {
     let mut backup = file.as_os_str().to_owned();
     backup.push(".backup");

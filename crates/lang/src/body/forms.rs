@@ -69,7 +69,7 @@ impl Body {
         })
     }
 
-    /// Empty body at a place.
+    /// Empty body at a source position.
     pub fn empty(span: Span) -> Body {
         Body(Kind::Empty(span))
     }
@@ -120,7 +120,7 @@ impl Body {
         self.take(schema, &mut Diagnostics::new()).1
     }
 
-    /// Place of errors about items missing from the body.
+    /// Source position of errors about items missing from the body.
     pub fn missing_span(&self) -> Span {
         match &self.0 {
             // Same places as in HCL, since diagnostics are compared with those of the reference.

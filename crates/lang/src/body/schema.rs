@@ -61,7 +61,7 @@ pub struct Block {
     pub labels: Vec<Label>,
     /// Content of the block.
     pub body: Body,
-    /// Place of errors about the whole block: its header, or the opening brace in JSON.
+    /// Source position of errors about the whole block: its header, or the opening brace in JSON.
     pub def_span: Span,
 }
 
@@ -72,7 +72,7 @@ pub struct Content {
     pub attributes: IndexMap<Arc<str>, Attribute>,
     /// Blocks in source order.
     pub blocks: Vec<Block>,
-    /// The place of an error about something that is missing.
+    /// The source position of an error about something that is missing.
     pub missing: Span,
 }
 

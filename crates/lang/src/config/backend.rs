@@ -21,7 +21,7 @@ use crate::source::{SourceMap, Span};
 pub struct Backend {
     /// Its type; `cloud` for a cloud block.
     pub kind: Arc<str>,
-    /// Its place.
+    /// Its source position.
     pub span: Span,
     /// Arguments that are written in the block.
     pub arguments: BTreeMap<Arc<str>, (Value, Span)>,

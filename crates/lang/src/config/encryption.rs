@@ -41,7 +41,7 @@ pub(super) struct Declared {
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     pub(super) method: Option<Expr>,
-    /// Place for errors about a missing method.
+    /// Source position for errors about a missing method.
     pub(super) missing: Span,
     pub(super) enforced: bool,
     pub(super) fallback: Option<Box<Target>>,

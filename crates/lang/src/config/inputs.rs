@@ -107,7 +107,7 @@ pub struct InputValue {
     pub given: Value,
     /// Source of the value.
     pub origin: Origin,
-    /// Its place, for values of files.
+    /// Its source position, for values of files.
     pub span: Option<Span>,
 }
 

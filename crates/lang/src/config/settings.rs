@@ -16,10 +16,10 @@ use crate::syntax::json::NodeKind;
 #[derive(Default)]
 pub(super) struct Settings {
     pub(super) required: Vec<(Named<RequiredProvider>, Span)>,
-    /// Type (or `cloud`), place and body.
+    /// Type (or `cloud`), source position and body.
     pub(super) backends: Vec<(Arc<str>, Span, Option<Body>)>,
     pub(super) encryptions: Vec<super::Encryption>,
-    /// Blocks with the places of their headers.
+    /// Blocks with the source positions of their headers.
     pub(super) metas: Vec<(ProviderMeta, Span)>,
 }
 

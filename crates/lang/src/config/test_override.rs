@@ -54,7 +54,7 @@ pub(super) fn override_block(block: &Block, diags: &mut Diagnostics) -> Option<O
     })
 }
 
-/// Target of an override, a resource or module without keys: its text and place.
+/// Target of an override, a resource or module without keys: its text and source position.
 fn target(
     attribute: &Attribute,
     of_module: bool,

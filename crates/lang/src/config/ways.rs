@@ -15,7 +15,7 @@ pub const REMOTE: &str = "remote_state_data_source.";
 pub struct Encrypted {
     /// Target name: `state`, `plan`, …
     pub what: Arc<str>,
-    /// Place of its block.
+    /// Source position of its block.
     pub span: Span,
     /// The method that writes, followed by the fallback methods for reading.
     pub methods: Vec<Method>,

@@ -16,7 +16,7 @@ struct Item {
     value: Value,
     key: Option<Arc<str>>,
     def_span: Span,
-    /// Place of errors about the whole block.
+    /// Source position of errors about the whole block.
     body_span: Span,
 }
 

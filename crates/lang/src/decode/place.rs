@@ -6,8 +6,9 @@ use crate::body::{Body, BodySchema};
 use crate::source::Span;
 use crate::syntax::{Expr, ExprKind};
 
-/// Place of the value at `path`: the expression of an argument, a part of its constructor, or a
-/// block's body. Returns the innermost body found if the path leads into blocks made by `dynamic`.
+/// Source position of the value at `path`: the expression of an argument, a part of its
+/// constructor, or a block's body. Returns the innermost body found if the path leads into blocks
+/// made by `dynamic`.
 pub fn place_of(body: &Body, path: &Path) -> Span {
     follow(body, path.steps())
 }
@@ -54,7 +55,7 @@ fn follow(body: &Body, steps: &[PathStep]) -> Span {
     body.missing_span()
 }
 
-/// Place of a part of a constructor.
+/// Source position of a part of a constructor.
 fn within(expr: &Expr, steps: &[PathStep]) -> Span {
     let Some((step, rest)) = steps.split_first() else {
         return expr.span;

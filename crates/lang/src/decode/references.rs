@@ -82,7 +82,7 @@ pub fn lookups(body: &Body, schema: &Block) -> Vec<Lookup> {
     found
 }
 
-/// The names of all functions that the body calls, with places.
+/// The names of all functions that the body calls, with source positions.
 pub fn function_calls(body: &Body, schema: &Block) -> Vec<(Arc<str>, Span)> {
     let mut found = Vec::new();
     each_expression(

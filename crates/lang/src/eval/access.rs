@@ -34,7 +34,7 @@ pub(crate) fn follow(
 /// Evaluates `value.name`: an attribute of an object or an element of a map.
 ///
 /// # Errors
-/// A diagnostic without a place.
+/// A diagnostic without a source position.
 pub fn attribute(value: &Value, name: &str) -> Result<Value, Diagnostic> {
     if value.is_null() {
         let detail = "This value is null, so it does not have any attributes.";
@@ -80,7 +80,7 @@ pub fn attribute(value: &Value, name: &str) -> Result<Value, Diagnostic> {
 /// Evaluates `collection[key]`.
 ///
 /// # Errors
-/// A diagnostic without a place.
+/// A diagnostic without a source position.
 pub fn index(collection: &Value, key: &Value) -> Result<Value, Diagnostic> {
     let refuse = |detail: String| Err(Diagnostic::error(INVALID, Said::plain(detail)));
     if collection.is_null() {

@@ -3,8 +3,8 @@
 use crate::source::Span;
 use crate::syntax::{Expr, ExprKind, TemplateOrigin};
 
-/// Most specific part of an expression for an error place: the name of a call, the brackets of an
-/// index, the text after the opening quote.
+/// Most specific part of an expression for an error position: the name of a call, the brackets of
+/// an index, the text after the opening quote.
 pub fn start_of(expr: &Expr) -> Span {
     match &expr.kind {
         ExprKind::Template {

@@ -17,7 +17,8 @@ pub trait Scope {
     /// number of steps used after the root; the evaluator applies the others.
     ///
     /// # Errors
-    /// The reference is invalid. The diagnostics have places, and the expression is unknown.
+    /// The reference is invalid. The diagnostics have source positions, and the expression is
+    /// unknown.
     fn resolve(&self, traversal: &Traversal) -> Result<(Value, usize), Diagnostics>;
 
     /// Function that is not built in (`provider::…`).
@@ -41,7 +42,7 @@ pub trait Scope {
     }
 
     /// Reason to stop evaluation now, if any. Called before each call and each iteration. The
-    /// evaluator sets the place.
+    /// evaluator sets the source position.
     fn cut(&self) -> Option<Diagnostic> {
         None
     }
@@ -69,7 +70,7 @@ pub trait Scope {
         None
     }
 
-    /// Texts that error places refer to, for messages that name such places.
+    /// Texts that source positions of errors refer to, for messages that name these positions.
     fn sources(&self) -> SourceMap {
         SourceMap::new()
     }

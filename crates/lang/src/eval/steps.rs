@@ -45,7 +45,7 @@ impl Steps {
         self.left.get() == 0
     }
 
-    /// Error if no steps are left. The evaluator sets its place.
+    /// Error if no steps are left. The evaluator sets its source position.
     pub(crate) fn fault(&self) -> Option<Diagnostic> {
         self.are_over()
             .then(|| Diagnostic::error("Evaluation limit exceeded", Said::plain(self.words())))

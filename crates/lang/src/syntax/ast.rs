@@ -11,12 +11,12 @@ use crate::source::Span;
 /// Maximum nesting of expressions; the parser rejects deeper ones.
 pub const MAX_DEPTH: usize = 250;
 
-/// Expression with its place.
+/// Expression with its source position.
 #[derive(Clone, Debug)]
 pub struct Expr {
     /// Kind with its parts.
     pub kind: ExprKind,
-    /// Place in the source.
+    /// Its source position.
     pub span: Span,
 }
 

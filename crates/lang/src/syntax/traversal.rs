@@ -62,7 +62,7 @@ pub(crate) fn parse_traversal_at(text: &str, file: FileId, base: u32) -> Option<
     }
 }
 
-/// Same for a quoted string at `span`; places count from its opening quote.
+/// Same for a quoted string at `span`; source positions count from its opening quote.
 pub(crate) fn parse_traversal_text(text: &str, span: Span) -> Option<Traversal> {
     parse_traversal_at(text, span.file, span.start + 1)
 }

@@ -306,7 +306,7 @@ impl Lane {
         })
     }
 
-    /// Takes a free slot, or a place in the line.
+    /// Takes a free slot, or a position in the line.
     fn slot_or_place(
         self: &Arc<Self>,
         call: CallId,

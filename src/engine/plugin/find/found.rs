@@ -1,5 +1,5 @@
 //! Request and result of a provider search. The result is the provider with its location and the
-//! reason of the choice, or the list of all places searched.
+//! reason of the choice, or the list of all locations searched.
 
 use super::address::ProviderAddress;
 use super::hash::HashCache;
@@ -23,7 +23,7 @@ pub struct Want {
     pub implied: bool,
 }
 
-/// The kind of place where a provider was found.
+/// The kind of location where a provider was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     Reattach,
@@ -54,7 +54,7 @@ impl fmt::Display for Origin {
 }
 
 impl Origin {
-    /// Returns the dialect that the place implies for all its plugins.
+    /// Returns the dialect that the location implies for all its plugins.
     pub(super) fn dialect(&self) -> Option<String> {
         matches!(self, Self::PluginPath(_)).then(|| "bluelink".to_owned())
     }
@@ -135,13 +135,13 @@ impl Found {
     }
 }
 
-/// Result of a search without a usable provider: every place, with its contents.
+/// Result of a search without a usable provider: every location, with its contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotFound {
     /// Boxed to keep the error small, because most searches succeed.
     pub address: Box<ProviderAddress>,
     pub constraints: String,
-    /// Places with their findings, in the order of the search.
+    /// Locations with their findings, in the order of the search.
     pub looked: Vec<(String, String)>,
     /// Path of the provider's package below a searched directory; `None` if it cannot be installed
     /// there.

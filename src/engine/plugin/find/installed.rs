@@ -7,12 +7,12 @@ use crate::engine::words::PluginKind;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Maximum number of directories to read below one place.
+/// Maximum number of directories to read below one location.
 const DIRECTORIES: usize = 20_000;
 /// Depth of `HOST/NAMESPACE/TYPE`.
 const DEPTH: usize = 3;
 
-/// Returns every address that has a package, a process or a plugin at a searched place.
+/// Returns every address that has a package, a process or a plugin at a searched location.
 #[must_use]
 pub fn installed(places: &Places) -> BTreeSet<ProviderAddress> {
     let mut all: BTreeSet<ProviderAddress> = places.reattach.keys().cloned().collect();

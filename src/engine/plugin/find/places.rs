@@ -1,4 +1,4 @@
-//! Places to search for providers, gathered once per workspace from the environment and the CLI
+//! Locations to search for providers, gathered once per workspace from the environment and the CLI
 //! configuration.
 
 use super::address::{DEFAULT_HOSTS, ProviderAddress};
@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Environment to gather the places from; a value, so that tests can supply their own.
+/// Environment to gather the locations from; a value, so that tests can supply their own.
 #[derive(Debug, Clone, Default)]
 pub struct Surroundings {
     pub variables: HashMap<String, OsString>,
@@ -78,7 +78,7 @@ impl Surroundings {
     }
 }
 
-/// Error of places that cannot be gathered.
+/// Error of locations that cannot be gathered.
 #[derive(Debug, Error)]
 pub enum PlacesError {
     #[error("TF_REATTACH_PROVIDERS is invalid: {0}")]
@@ -196,7 +196,7 @@ impl Pattern {
     }
 }
 
-/// All places that may have a provider of a workspace.
+/// All locations that may have a provider of a workspace.
 #[derive(Debug, Clone, Default)]
 pub struct Places {
     pub reattach: BTreeMap<ProviderAddress, Reattach>,
@@ -228,7 +228,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// Gathers the places for a workspace.
+    /// Gathers the locations for a workspace.
     ///
     /// # Errors
     /// `TF_REATTACH_PROVIDERS` or the CLI configuration cannot be parsed.

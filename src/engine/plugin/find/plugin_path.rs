@@ -86,7 +86,7 @@ pub fn missing_plugin_roots(around: &Surroundings) -> Vec<(&'static str, PathBuf
     set.flat_map(named).collect()
 }
 
-/// Executable at a valid place for a plugin.
+/// Executable at a valid location for a plugin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Discovered {
     pub kind: PluginKind,
@@ -99,7 +99,7 @@ pub struct Discovered {
     pub root: PathBuf,
 }
 
-/// Reason why the place of a file is not that of a plugin.
+/// Reason why the location of a file is not that of a plugin.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum Misplaced {
     #[error(

@@ -1,4 +1,4 @@
-//! Searches all places for one provider, in order, and chooses the newest usable version.
+//! Searches all locations for one provider, in order, and chooses the newest usable version.
 
 use super::address::{BUILTIN_HOST, BUNDLED_HOST, ProviderAddress};
 use super::found::{Found, NotFound, Origin, Want};
@@ -17,7 +17,7 @@ use std::path::Path;
 /// it (cached in `cache`). Blocks, so call it from a blocking thread.
 ///
 /// # Errors
-/// No usable package is found; the error lists all places with their contents.
+/// No usable package is found; the error lists all locations with their contents.
 pub fn find(
     want: &Want,
     lock: &LockFile,
@@ -63,7 +63,7 @@ impl Search<'_> {
         }
     }
 
-    /// Searches each place in order. Breaks with the result: a provider, or `None` if the search
+    /// Searches each location in order. Breaks with the result: a provider, or `None` if the search
     /// ended without a usable one.
     fn run(&mut self) -> ControlFlow<Option<Found>> {
         match self.want.address.host.as_deref() {
@@ -308,7 +308,7 @@ impl Search<'_> {
             .unwrap_or_else(|| address.clone())
     }
 
-    /// Returns the usable packages in one place; notes the others.
+    /// Returns the usable packages in one location; notes the others.
     fn look(
         &mut self,
         origin: &Origin,

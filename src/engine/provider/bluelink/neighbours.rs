@@ -61,7 +61,7 @@ impl Neighbours {
         }
     }
 
-    /// Reserves a place for one call.
+    /// Reserves one of the concurrent calls between plugins.
     // Refused instead of queued: a queue could deadlock, because callers hold places too.
     pub(super) fn place(&self) -> Result<OwnedSemaphorePermit, ErrorResponse> {
         let place = self.places.clone().try_acquire_owned();

@@ -73,7 +73,7 @@ impl<'a, 's> Arguments<'a, 's> {
         self.secrets.is_none()
     }
 
-    /// Returns the place of an argument's value.
+    /// Returns the source position of an argument's value.
     pub(super) fn place(&self, name: &str) -> Option<Span> {
         self.content.attribute(name).map(|a| a.expr.span)
     }

@@ -92,7 +92,7 @@ pub struct ModuleCall {
     pub name: Arc<str>,
     /// Module source, as written.
     pub source: String,
-    /// The place of the source.
+    /// Source position of the module's source.
     pub source_span: Span,
     /// Version constraint as written; empty if not given.
     pub version: String,
@@ -121,7 +121,7 @@ pub struct ModuleCall {
 pub struct Argument {
     /// Its expression.
     pub expr: Expr,
-    /// The name's place.
+    /// The name's source position.
     pub name_span: Span,
     /// The whole attribute.
     pub span: Span,

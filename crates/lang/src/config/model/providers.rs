@@ -23,7 +23,7 @@ pub struct RequiredProvider {
     pub versions: Vec<(Arc<str>, Span)>,
     /// `configuration_aliases`: the aliases that a caller must pass.
     pub aliases: Vec<(Arc<str>, Span)>,
-    /// Its place.
+    /// Its source position.
     pub span: Span,
 }
 
@@ -66,6 +66,6 @@ pub struct ProviderRef {
     pub alias: Option<Arc<str>>,
     /// Instance key.
     pub key: Option<Arc<Expr>>,
-    /// Its place.
+    /// Its source position.
     pub span: Span,
 }

@@ -13,9 +13,9 @@ pub struct Moved {
     pub from: Target,
     /// New address, relative to the module.
     pub to: Target,
-    /// Place of `from`.
+    /// Source position of `from`.
     pub from_span: Span,
-    /// Place of `to`.
+    /// Source position of `to`.
     pub to_span: Span,
     /// The block's header.
     pub span: Span,
@@ -26,7 +26,7 @@ pub struct Moved {
 pub struct Removed {
     /// Object that is no longer declared, relative to the module.
     pub from: Target,
-    /// Place of `from`.
+    /// Source position of `from`.
     pub from_span: Span,
     /// `lifecycle { destroy }`; false (forget) where it is not given.
     pub destroy: bool,

@@ -49,7 +49,7 @@ pub struct Variable {
     pub typed: bool,
     /// The default, converted to the type; `None` for a required variable.
     pub default: Option<Value>,
-    /// The default's place.
+    /// The default's source position.
     pub default_span: Option<Span>,
     /// Description.
     pub description: String,

@@ -8,7 +8,7 @@ use crate::diag::Diagnostics;
 use crate::source::Span;
 use crate::syntax::ast::{Expr, ExprKind, ObjectItem, TemplateOrigin};
 
-/// JSON value with its place.
+/// JSON value with its source position.
 #[derive(Clone, Debug)]
 pub struct Node {
     /// Kind with its content.
@@ -48,7 +48,8 @@ pub struct Property {
 }
 
 impl Node {
-    /// Place for errors at the start of the value: its opening bracket, or all of a scalar.
+    /// Source position for errors at the start of the value: its opening bracket, or all of a
+    /// scalar.
     pub fn start_span(&self) -> Span {
         match &self.kind {
             NodeKind::Object(_) | NodeKind::Array(_) => Span {
@@ -112,7 +113,8 @@ impl Node {
     }
 }
 
-/// Parses a string as a template. Places count from the opening quote, so they shift after escapes.
+/// Parses a string as a template. Source positions count from the opening quote, so they shift
+/// after escapes.
 fn string_expr(text: &str, span: Span, diags: &mut Diagnostics) -> Expr {
     // Without a sequence the text is literal, because JSON already resolved the escapes.
     if !text.contains("${") && !text.contains("%{") {

@@ -13,7 +13,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use tokio::time::sleep;
 
-/// Place in a queue; left when dropped.
+/// Position in a queue; left when dropped.
 struct InLine<'g> {
     gate: &'g Gate,
     name: Name,

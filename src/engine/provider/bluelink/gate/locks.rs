@@ -41,7 +41,7 @@ pub(super) struct Waits {
     pub(super) blocker: Option<CallId>,
 }
 
-/// Place in the queue for a lock.
+/// Position in the queue for a lock.
 pub(super) struct Place {
     pub(super) ticket: u64,
     pub(super) granted: oneshot::Receiver<()>,
