@@ -23,7 +23,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Adds a step without needs.
+    /// Adds a step without dependencies.
     pub fn add(&mut self) -> Step {
         self.needs.push(BTreeSet::new());
         self.needs.len() - 1
@@ -39,7 +39,7 @@ impl Graph {
         self.needs[step].remove(&needed);
     }
 
-    /// Returns the needs of a step.
+    /// Returns the direct dependencies of a step.
     pub fn needs(&self, step: Step) -> impl Iterator<Item = Step> + '_ {
         self.needs[step].iter().copied()
     }

@@ -1,4 +1,5 @@
-//! Header, tabs, rules, note and footer.
+//! Draws everything around the current screen: header, tabs, separator lines, permanent note and
+//! footer.
 
 use super::paint::Brush;
 use crate::app::command::COMMANDS;

@@ -1,4 +1,5 @@
-//! Helpers for values of a schema: objects of nested blocks, and missing blocks.
+//! Helpers for values of a schema: the objects in nested blocks, and empty collections in place of
+//! missing blocks.
 
 use cty::{Path, Value};
 

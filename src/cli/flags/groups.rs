@@ -1,4 +1,4 @@
-//! Groups of flags that several commands have, and reasons that several flags share.
+//! Groups of flags that several commands share, and shared reasons why flags are not supported.
 
 use super::table::{Flag, Here};
 

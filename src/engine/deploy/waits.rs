@@ -8,7 +8,7 @@ use std::collections::HashMap;
 pub const REMEMBERED: usize = 64;
 const NAMED: usize = 8;
 
-/// Waits by index of the operation in the deploy.
+/// Lines of all waiting operations, by index of the operation in the deploy.
 #[derive(Default)]
 pub struct Waits {
     lines: Vec<Line>,
@@ -16,7 +16,7 @@ pub struct Waits {
     within: HashMap<usize, Vec<usize>>,
 }
 
-/// Needs and the operations that wait for them.
+/// Operations that wait, and the dependencies that they all wait for.
 pub struct Line {
     pub waiting: Vec<usize>,
     /// Displayed and not done.

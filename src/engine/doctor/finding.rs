@@ -1,4 +1,5 @@
-//! Findings: text, remedy and fix.
+//! Findings of the doctor: each has a subject, a level, a text, a remedy, and a fix if that is
+//! safe.
 
 use crate::engine::process::ProcessIdentity;
 use serde::Serialize;

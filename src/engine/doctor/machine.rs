@@ -1,4 +1,5 @@
-//! Checks of the machine.
+//! Checks of the machine: disk space, file system, file descriptors, memory, socket directory,
+//! readable tokens.
 
 use super::finding::{Area, Findings};
 use crate::engine::process::ProcessIdentity;

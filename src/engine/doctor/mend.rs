@@ -1,4 +1,5 @@
-//! Fixes of findings.
+//! Applies the fixes of findings: restricts a file, removes stale lock info, ends an orphaned
+//! process.
 
 use super::finding::Mend;
 use crate::engine::process::ProcessIdentity;

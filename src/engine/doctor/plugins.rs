@@ -1,4 +1,4 @@
-//! Checks of plugins: location, missing ones, result of the last launch. Launches none.
+//! Checks of plugins without launching any: location, missing ones, result of the last launch.
 
 use super::finding::{Area, Findings};
 use super::workspace::counted;

@@ -1,4 +1,4 @@
-//! Checks of the store: readable, lock owner, unknown outcomes.
+//! Checks of the store: readable, lock owner, unknown outcomes, unused rescue file, permissions.
 
 use super::finding::{Area, Findings};
 use super::workspace::counted;

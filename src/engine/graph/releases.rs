@@ -27,7 +27,7 @@ impl Releases {
         }
     }
 
-    /// Holds a running step: it keeps its needs after its end.
+    /// Holds a running step: the steps it needs count as needed after its end.
     pub fn hold(&mut self, step: Step) {
         self.held.insert(step);
     }

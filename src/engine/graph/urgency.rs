@@ -20,7 +20,7 @@ struct Hurried {
 }
 
 impl Urgency {
-    /// Makes `step` and all its needs urgent.
+    /// Makes `step` and all its dependencies urgent.
     pub fn hurry(&self, graph: &Graph, step: Step) {
         let mut inner = lock(&self.inner);
         let mut queue = vec![step];

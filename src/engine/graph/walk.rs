@@ -129,7 +129,7 @@ where
     done.into_values().collect()
 }
 
-/// Steps that wait for needs, and steps that are ready.
+/// Steps that wait for dependencies, and steps that are ready.
 struct Line {
     pub(super) dependents: Vec<Vec<Step>>,
     /// Number of unfinished needs per step.

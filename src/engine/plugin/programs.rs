@@ -1,5 +1,5 @@
-//! Pins of executables: while a stage or deploy runs, no process is replaced by one with other
-//! contents.
+//! Pins of executables: while a stage or deploy runs, plugins are launched only with the file
+//! contents that it has approved.
 
 use crate::engine::mutex::lock;
 use std::collections::HashMap;

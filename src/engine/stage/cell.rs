@@ -34,7 +34,7 @@ pub struct Ready {
     pub functions: Signatures,
 }
 
-/// Result of one node.
+/// Result of the evaluation of one node.
 #[derive(Default)]
 pub struct Cell {
     /// Dependents are not evaluated.
@@ -139,7 +139,7 @@ pub struct Cells {
     beside: Mutex<BTreeMap<Step, Diagnostics>>,
 }
 
-/// Merged cells of a walk.
+/// Published results of a walk, merged from the cells of its nodes.
 #[derive(Default)]
 pub struct Gathered {
     pub changes: Vec<(Step, Change)>,

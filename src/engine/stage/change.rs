@@ -81,7 +81,7 @@ impl Object {
     }
 }
 
-/// Parts of an object's state record beside its values.
+/// Parts of an object's state record other than its values.
 #[derive(Debug, Clone)]
 pub struct Recorded {
     /// Dependencies, like those of a change.

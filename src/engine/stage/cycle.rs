@@ -1,4 +1,4 @@
-//! Diagnostics for cycles of a configuration.
+//! Formats the diagnostics for dependency cycles of a configuration.
 
 use super::nodes::{Node, Nodes};
 use crate::engine::graph::Step;

@@ -197,7 +197,7 @@ pub fn kept_identity(
     ))
 }
 
-/// Parts of a state record beside the value.
+/// Parts of a state record other than the value.
 #[derive(Debug, Clone)]
 pub struct Around<'a> {
     pub address: &'a AbsInstance,
@@ -267,8 +267,8 @@ fn sensitive_paths(schema: &Schema, value: &Value, config_marks: &[(Path, Marks)
     all
 }
 
-/// Returns the recorded data of an object beside its values. Its needs count as not recorded if it
-/// has dependencies but no needs.
+/// Returns the recorded data of an object other than its values. Its needs count as not recorded if
+/// it has dependencies but no needs.
 pub fn recorded(object: &StateObject) -> Recorded {
     // States of other tools record dependencies, but no needs.
     let has_needs = !object.needs.is_empty() || object.dependencies.is_empty();

@@ -1,4 +1,4 @@
-//! Changes of root outputs.
+//! Computes the changes of root outputs.
 
 use super::change::OutputChange;
 use super::nodes::Node;

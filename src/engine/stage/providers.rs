@@ -151,8 +151,8 @@ impl Walk {
         }
     }
 
-    /// Fetches the functions that a configured provider has beside its schema, if the configuration
-    /// calls any; `None` after errors.
+    /// Fetches the functions that a configured provider has besides its schema, if the
+    /// configuration calls any; `None` after errors.
     async fn functions_of(
         &self,
         key: &ConfigKey,

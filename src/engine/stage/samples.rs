@@ -1,4 +1,4 @@
-//! Hand-made stages for tests.
+//! Builders of changes and stages for tests.
 
 use super::change::{Act, Change, Details, Digests, Object, Recorded, Stage};
 use super::conditions::Statuses;

@@ -10,8 +10,8 @@ use crate::engine::graph::Step;
 use cty::Value;
 use lang::addr::{InstanceKey, Mode};
 
-/// Returns the cell of a node outside of the stage: resources have the value of the state, other
-/// nodes none.
+/// Returns the result of a node that the stage does not evaluate: resources have the value of the
+/// state, other nodes none.
 pub(super) fn keep_as_stored(walk: &Walk, prior: &PriorState, step: Step) -> Cell {
     let mut cell = Cell::default();
     let Node::Resource(address) = &walk.nodes.nodes[step] else {

@@ -1,4 +1,5 @@
-//! Waits for a lock that another owner has.
+//! Options of backend locks (`-lock`, `-lock-timeout`), and the wait for a lock that another owner
+//! has.
 
 use super::ours::is_gone;
 use super::{Home, HomeError};

@@ -1,4 +1,4 @@
-//! Deploy as folded from events.
+//! View of the running or replayed deploy, and the fold of its events.
 
 use super::{View, push};
 use crate::engine::words::*;

@@ -1,4 +1,4 @@
-//! Stage in progress, and the fold of stage events.
+//! View of a stage that is being computed, and the fold of stage events.
 
 use super::View;
 use crate::engine::words::*;

@@ -1,4 +1,5 @@
-//! Answers of the engine: plain data for display.
+//! Answers of the engine to requests: selections, recorded plugins, state rows and history. Plain
+//! data for display; sensitive values are masked.
 
 use super::{
     Action, DeployId, DeploySummary, DriftKind, Event, FailureClass, Latency, Later, LaunchAttempt,

@@ -1,4 +1,5 @@
-//! Deploys and the cancel ladder.
+//! Deploys as reported and listed, and the cancel ladder: the rungs by which running work is ended,
+//! from soft to hard ([`CancelRung`]).
 
 use super::{Counts, DeployId, Operation, OperationCounts, StageId, StageMode, UnixMs};
 use serde::{Deserialize, Serialize};

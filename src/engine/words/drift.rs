@@ -1,4 +1,4 @@
-//! Drift: differences between objects and the state.
+//! Drift: differences between the real objects and the state, in the form for display.
 
 use super::AttributeChange;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Failures and unknown outcomes.
+//! Failures of operations, and unknown outcomes of earlier deploys.
 
 use super::{DeployId, MethodName, OperationStep, PluginId, UnixMs};
 use serde::{Deserialize, Serialize};
@@ -80,7 +80,7 @@ pub struct Unknown {
     pub detail: String,
 }
 
-/// Returns the name of a requested call beside an object, by the number of its intent.
+/// Returns the name of a call that an operation requested, by the number of its intent.
 pub fn beside_name(address: &str, intent: i64) -> String {
     format!("{address} (beside {intent})")
 }

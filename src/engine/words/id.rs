@@ -11,8 +11,8 @@ pub type DeployId = i64;
 /// Number of a call in this engine, from 1.
 pub type CallId = u64;
 
-/// Id of a plugin process slot: the process of one provider configuration, across its launches.
-/// Stable for the life of the engine. Shown as `hashicorp/aws`, or `hashicorp/aws#2` for a second
+/// Id of the plugin process that serves one provider configuration, across its launches. Stable
+/// for the life of the engine. Shown as `hashicorp/aws`, or `hashicorp/aws#2` for a second
 /// configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -1,4 +1,4 @@
-//! Plugin processes whose flightdeck has ended.
+//! Orphaned plugin process: its flightdeck has ended without ending it.
 
 use super::{PluginId, UnixMs};
 use serde::{Deserialize, Serialize};

@@ -44,7 +44,7 @@ impl OperationStep {
         matches!(self, Self::Provisioner { .. })
     }
 
-    /// Returns the requested call beside the operation's object. Its object is in no state, so it
+    /// Returns the requested call, if the step is one. Its object is in no state, so it
     /// cannot be read back.
     pub fn beside(&self) -> Option<&Deed> {
         match self {

@@ -1,4 +1,4 @@
-//! Graphs in DOT: of a configuration, or of a stage in a file.
+//! Renders graphs in DOT, of a configuration or of a stage in a file.
 
 use super::reading::nodes;
 use super::same::Purpose;

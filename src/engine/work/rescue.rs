@@ -1,4 +1,4 @@
-//! Rescue of a deploy that lost its store.
+//! Writes a rescue file when a deploy has lost its store, and reports an unused one.
 
 use super::verb::Work;
 use crate::engine::store::{rescue_instructions, waiting_rescue};

@@ -1,4 +1,4 @@
-//! Rules of convertibility between types, and the most exact type of a converted value that is null
+//! Rules of convertibility between types, and the most exact result type for values that are null
 //! or unknown.
 
 use std::sync::Arc;

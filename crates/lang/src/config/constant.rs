@@ -1,4 +1,5 @@
-//! Constant values: no references, no function calls. JSON strings are used literally.
+//! Evaluates constant expressions: no references, no function calls. JSON strings are used
+//! literally.
 
 use std::collections::BTreeMap;
 

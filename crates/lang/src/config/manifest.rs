@@ -1,5 +1,5 @@
-//! Installed modules: `modules.json`, which other tools read and write too, and the lookup of a
-//! call's directory in it.
+//! Manifest of installed modules (`modules.json`), which other tools read and write too, and the
+//! lookup of a call's directory in it.
 
 mod error;
 

@@ -1,5 +1,5 @@
-//! Names allowed in a body by its schema, and arguments that may be written as blocks: lists and
-//! sets of objects in legacy-style schemas, where no other reading is possible.
+//! Names that a body may use by its schema, and arguments that it may write as blocks: lists and
+//! sets of objects in legacy-style schemas, where the schema allows no other interpretation.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Checks the steps after an object's name against the object's schema.
+//! Checks the steps of a reference after the object's name against the object's schema.
 
 use cty::Value;
 use cty::schema::{Block, NestedBlock, Nesting};

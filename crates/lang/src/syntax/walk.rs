@@ -1,5 +1,5 @@
-//! Static queries on expressions: references, and readings as keyword, reference, list, map or
-//! call.
+//! Static queries on expressions: their references, and their interpretation as keyword, reference,
+//! list, map or call without evaluation.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Conversion of schemas to Bluelink's definitions, from which a host plans by itself.
+//! Converts schemas to Bluelink's definitions of resource types, by which a host plans.
 
 use cty::Type;
 use proto::bluelink::schema::MappingNode;

@@ -196,7 +196,7 @@ impl Deploying {
         kept.map_err(|e| self.store_trouble(e))
     }
 
-    /// Returns the record data of a current object beside its values.
+    /// Returns the record data of a current object other than its values.
     fn around<'c>(&self, change: &'c Change, identity: Option<&Value>) -> Around<'c> {
         Around {
             address: &change.address,

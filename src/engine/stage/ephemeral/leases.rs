@@ -1,6 +1,6 @@
 //! Open ephemeral resources of one walk. A lease is renewed when the provider requests it, and
 //! closed once no unfinished step needs it, even after failures. Owned by the walk and polled
-//! beside it.
+//! concurrently with it.
 
 use crate::engine::calls::{Answer, CallContext, Checked, ProviderError};
 use crate::engine::graph::{Graph, Releases, Step};
@@ -99,8 +99,8 @@ impl Leases {
         inner.close(due);
     }
 
-    /// Runs the work of a walk and, beside it, renews and closes leases. Returns once the work is
-    /// done and all leases are closed.
+    /// Runs the work of a walk and, concurrently, renews and closes leases. Returns once the work
+    /// is done and all leases are closed.
     pub async fn beside<F: Future>(&self, walk: &Walk, graph: &Graph, work: F) -> F::Output {
         lock(&self.inner).releases = Some(Releases::new(graph));
         let mut kept = FuturesUnordered::new();

@@ -1,4 +1,5 @@
-//! Stage in a file, to be shown and deployed later.
+//! Stage file: a stage record and its plan representation in one file, for a later `show` or
+//! `deploy`.
 
 use super::error::{BackError, KeepError};
 use crate::engine::store::model::{Packed, StageRecord};

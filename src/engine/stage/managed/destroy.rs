@@ -1,4 +1,4 @@
-//! Plan of a destroy.
+//! Plans the destroy of an instance; asks the provider only if it declares that it plans destroys.
 
 use super::ask::warnings;
 use super::{NoPlan, Planned, Prior};

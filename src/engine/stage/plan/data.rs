@@ -1,4 +1,4 @@
-//! Data sources: read while planning if possible, otherwise by the deploy.
+//! Plans data sources: reads them now if possible, otherwise defers them to the deploy.
 
 use super::PlanWalk;
 use super::gone::forget_data;

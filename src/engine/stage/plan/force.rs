@@ -1,4 +1,4 @@
-//! Forced replacement, by request or trigger, and `prevent_destroy`.
+//! Forced replacement, by request or by `replace_triggered_by`; and `prevent_destroy`.
 
 use super::PlanWalk;
 use super::instance::Declared;

@@ -23,14 +23,14 @@ pub struct PlanWalk {
     pub create_first: HashSet<ConfigResource>,
     /// Links of the state by their ends.
     pub by_end: ByEnd,
-    /// Cache of direct needs.
+    /// Cache of direct dependencies.
     pub needs: needs::Known,
     /// Called after each instance with its address.
     pub progress: Box<dyn Fn(&dyn Display) + Send + Sync>,
 }
 
 impl PlanWalk {
-    /// Returns the computation of needs.
+    /// Returns the lookup of direct dependencies.
     pub fn needing(&self) -> needs::Needing<'_> {
         needs::Needing {
             around: &self.walk.around,

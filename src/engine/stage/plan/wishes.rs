@@ -5,7 +5,7 @@ use crate::engine::stage::narrow::Narrow;
 use crate::engine::words::StageMode;
 use lang::addr::AbsInstance;
 
-/// Options of the plan walk beside the configuration.
+/// Options of a plan, in addition to the configuration.
 pub struct Wishes {
     pub mode: StageMode,
     pub refresh: bool,

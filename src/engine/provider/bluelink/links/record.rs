@@ -1,5 +1,5 @@
-//! Data of a link: results of its three phases, and its intermediary resources. Attributes for the
-//! engine, a state for the plugin. Pure.
+//! Data of a link: results of its three phases, and its intermediary resources. Converted to
+//! attributes for the engine and to the link's state for the plugin. Pure.
 
 use super::keep::Kept;
 use super::schema::{IDS, MADE, SECRETS, UNFINISHED};

@@ -1,4 +1,4 @@
-//! States of all workspaces in a container.
+//! Backend with the states of all workspaces in a container.
 
 use super::super::error::ArgumentError;
 use super::super::values::Values;

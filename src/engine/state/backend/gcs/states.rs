@@ -1,4 +1,4 @@
-//! States of all workspaces in a bucket.
+//! Backend with the states of all workspaces in a bucket.
 
 use super::super::error::ArgumentError;
 use super::super::values::Values;

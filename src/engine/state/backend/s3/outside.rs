@@ -1,4 +1,4 @@
-//! HTTP and file access of the signing library.
+//! Adapters that let the AWS signing library use this program's HTTP client and read files.
 
 use super::super::web::{Ask, Web};
 use reqsign_core::{Error, Result};
