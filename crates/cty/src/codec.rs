@@ -4,7 +4,7 @@
 use crate::types_json::MAX_DEPTH;
 use crate::{Path, PathStep, Type, Value, json, msgpack};
 
-/// Failure to encode or decode a value, with its place.
+/// Failure to encode or decode a value, with the path to the failing part.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CodecError {
     /// Path to the failing part.

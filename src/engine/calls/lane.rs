@@ -27,7 +27,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// Slots, line and measurements of one plugin process.
+/// Slots, line (queue) and measurements of one plugin process.
 pub struct Lane {
     shared: Arc<Shared>,
     plugin: PluginId,

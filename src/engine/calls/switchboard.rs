@@ -24,7 +24,7 @@ pub(super) struct Shared {
     pub(super) retries: RwLock<RetrySettings>,
 }
 
-/// Registry of lanes. Cheap to clone.
+/// Registry of the lanes of all plugin processes. Cheap to clone.
 #[derive(Clone)]
 pub struct Calls {
     pub(super) shared: Arc<Shared>,

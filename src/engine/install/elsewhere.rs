@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// Options of both commands.
+/// Options of `providers lock` and `providers mirror`.
 #[derive(Debug, Clone, Default)]
 pub struct Elsewhere {
     /// Directory of the configuration.
@@ -50,7 +50,7 @@ pub enum From {
     Mirror(String),
 }
 
-/// Result of both commands.
+/// Result of `providers lock` or `providers mirror`.
 #[derive(Debug, Default)]
 pub struct Written {
     /// Number of processed providers.
@@ -61,7 +61,7 @@ pub struct Written {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Inputs of both commands.
+/// Common inputs of `providers lock` and `providers mirror`.
 pub(super) struct Ground {
     needs: Needs,
     pub(super) before: LockFile,

@@ -13,7 +13,7 @@ const BUNDLED: &str = "flightdeck.internal";
 /// Terraform's registry; the default one replaces it.
 const OTHER: &str = "registry.terraform.io";
 
-/// Requirements of one provider.
+/// Version constraints on one provider.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Need {
     pub(super) constraints: Constraints,

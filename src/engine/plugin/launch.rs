@@ -62,7 +62,7 @@ pub(super) struct Running {
     pub(super) logs: Arc<Logs>,
 }
 
-/// The process behind a connection.
+/// Process behind a connection: launched here, or started by others.
 pub(super) enum Body {
     Own {
         process: Box<Process>,

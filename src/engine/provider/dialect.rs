@@ -55,7 +55,7 @@ pub trait Dialect: Send + Sync + 'static {
     async fn adapter(&self, reached: Reached) -> Result<Arc<dyn Provider>, ProviderError>;
 }
 
-/// Scope of a provider's configuration.
+/// Way in which a dialect passes a provider's configuration to its processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Configuration {
     /// A process is configured once; another configuration needs another process.

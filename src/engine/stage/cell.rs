@@ -129,7 +129,7 @@ fn say(all: &mut Diagnostics, more: Diagnostics) {
     }
 }
 
-/// Cells of one walk, by step.
+/// Published results of one walk, by step.
 #[derive(Default)]
 pub struct Cells {
     absorbed: Mutex<BTreeMap<Step, Arc<Cell>>>,

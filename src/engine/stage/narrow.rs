@@ -16,7 +16,7 @@ use lang::config::Module;
 use lang::diag::{Diagnostic, Diagnostics};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// Limits of a stage.
+/// Limits of a stage, from targets and excludes.
 pub struct Narrow {
     targets: Vec<Target>,
     excludes: Vec<Target>,

@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex};
 /// Addresses of resource instances, or of resources if the instance is not known.
 pub type Needs = BTreeSet<String>;
 
-/// Cache of one walk.
+/// Dependencies found so far in one walk.
 #[derive(Default)]
 pub struct Known {
     named: Mutex<HashMap<(ModuleInstance, Named), Arc<Needs>>>,
@@ -29,7 +29,7 @@ pub struct Known {
     lookups: Mutex<HashMap<(Vec<Arc<str>>, Name), Arc<Vec<Lookup>>>>,
 }
 
-/// Computes needs from the evaluated part of a walk.
+/// Computes direct dependencies from the evaluated part of a walk.
 pub struct Needing<'w> {
     pub around: &'w Surroundings,
     pub known: &'w Known,

@@ -26,7 +26,7 @@ pub struct ChangeRef {
     pub needed: Needed,
 }
 
-/// Recorded needs of an object.
+/// Recorded dependencies of an object.
 #[derive(Debug, Clone)]
 pub enum Needed {
     Itself(Needs),

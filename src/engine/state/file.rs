@@ -28,7 +28,7 @@ pub struct FilePlace {
     pub backup: FileBackup,
 }
 
-/// Place of the backup that is written before the first change.
+/// Path of the backup that is written before the first change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileBackup {
     /// `NAME.backup` in the same directory.
@@ -365,7 +365,7 @@ impl Inner {
     }
 }
 
-/// Lock of a state file, seen from outside.
+/// Lock of a state file, as found without taking it.
 pub enum LeftLock {
     /// No lock.
     Nobody,

@@ -11,7 +11,7 @@ use statefile::encryption::EncryptionError;
 use statefile::{ReadError, StateFile};
 use std::sync::Arc;
 
-/// Result of the comparison.
+/// Result of the comparison of the backend's state with the store's record.
 pub(super) enum Look {
     /// The state as last seen.
     Unchanged,

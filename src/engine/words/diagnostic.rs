@@ -23,7 +23,7 @@ pub struct Diagnostic {
     /// Source lines of the range, for display. `--json` does not promise it, but may contain it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snippet: Option<Snippet>,
-    /// Further places of the same cause: other instances, or other calls of the same module.
+    /// Further occurrences of the same cause: other instances, or other calls of the same module.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub further: Option<Further>,
     /// Number of the intent, for an unknown outcome. The diagnostic ends when it is settled.
@@ -31,17 +31,17 @@ pub struct Diagnostic {
     pub intent: Option<i64>,
 }
 
-/// Further places of one cause.
+/// Further occurrences of one cause.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Further {
-    /// Number of places.
+    /// Number of further occurrences.
     pub count: usize,
-    /// Addresses of the first places, if known.
+    /// Addresses of the first ones, if known.
     pub addresses: Vec<String>,
 }
 
 impl Further {
-    /// Returns the number of places and the first addresses as a sentence.
+    /// Returns their number and the first addresses as a sentence.
     pub fn text(&self) -> String {
         const SHOWN: usize = 3;
         let places = match self.count {

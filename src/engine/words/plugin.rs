@@ -79,7 +79,7 @@ pub struct PluginFound {
     pub about: Option<PluginAbout>,
 }
 
-/// States of a plugin. See `ARCHITECTURE.md`.
+/// States of a plugin. See `docs/design/plugins.md`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum PluginState {

@@ -25,7 +25,7 @@ pub struct UnsetVariable {
     pub is_secret: bool,
 }
 
-/// Stage request.
+/// Request to compute a stage, with its plan options.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageRequest {
     pub mode: StageMode,
@@ -105,7 +105,7 @@ pub fn stage_name(text: &str) -> Result<&str, BadStageName> {
     }
 }
 
-/// Deploy request.
+/// Request to deploy a stage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeployRequest {
     pub stage: StageId,

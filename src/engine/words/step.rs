@@ -28,7 +28,7 @@ pub enum OperationStep {
     },
 }
 
-/// Unknown word for a step.
+/// Error for a text that names no step.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a step of an operation")]
 pub struct NoStep(String);

@@ -6,7 +6,7 @@ use crate::engine::store::model::{StateObject, UnknownOutcome};
 use lang::addr::{AbsInstance, Target};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Name of something in the state.
+/// Name of objects of the state, or of an unknown outcome.
 pub(super) enum Named {
     /// A module, resource or instance.
     Whole(Target),

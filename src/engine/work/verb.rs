@@ -52,7 +52,7 @@ pub(super) struct Switches {
     pub(super) kill: CancellationToken,
 }
 
-/// Operations on demand, for one workspace.
+/// Runs the commands of the engine on one workspace, one at a time.
 pub struct Work {
     pub(super) settings: Settings,
     pub(super) bus: Bus,

@@ -16,7 +16,7 @@ use crate::diag::{Diagnostic, Diagnostics};
 use crate::eval::Scope;
 use crate::syntax::Traversal;
 
-/// Body read by a schema, which each call passes again.
+/// Body parsed by a schema. The outline does not keep the schema, so each call passes it again.
 pub struct Outline {
     body: Body,
     /// Arguments that are lists of objects may be written as blocks.

@@ -26,7 +26,7 @@ pub(super) struct Kind {
     pub(super) secret: &'static [&'static str],
 }
 
-/// Context of a new or changed object.
+/// Context for the computed values of a new or changed object.
 pub(super) struct Made<'a> {
     /// Contents of the lab.
     pub(super) cloud: &'a Cloud,

@@ -19,7 +19,7 @@ const MOST: usize = 256;
 /// Objects of the state during a deploy.
 pub type Objects = Arc<Mutex<HashMap<AbsInstance, StateObject>>>;
 
-/// Recorded requests of one operation.
+/// Records the calls that one operation's plugin requests from other plugins.
 pub struct Account {
     recorder: Arc<DeployRecord>,
     /// Id of the operation.

@@ -195,7 +195,7 @@ impl Deploying {
     }
 }
 
-/// Decides whether an unstaged output follows the changes.
+/// Decides whether an output outside of the stage gets its new value.
 struct Follows {
     changed: HashSet<ConfigResource>,
     left: HashSet<ConfigResource>,

@@ -18,7 +18,7 @@ const ON_RECORD: Duration = Duration::from_millis(8);
 /// Limit of operations ahead per turn.
 const AHEAD: usize = 4;
 
-/// Turns of a deploy, with their waiters.
+/// Turns (permits) of a deploy, and the operations that wait for one.
 pub struct Turns {
     /// If 1, no operation goes ahead.
     at_a_time: usize,
@@ -43,7 +43,7 @@ struct Line {
 type Grant = oneshot::Sender<Turn>;
 type Waiting = VecDeque<(Step, Grant)>;
 
-/// Turn of one operation; dropping it passes it on.
+/// Turn (permit) of one operation; dropping it passes it to the next one.
 pub struct Turn {
     turns: Arc<Turns>,
     step: Step,

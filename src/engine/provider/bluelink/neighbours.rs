@@ -23,7 +23,7 @@ const AT_A_TIME: usize = 256;
 /// Maximum depth of nested calls.
 pub(super) const DEEP: usize = 64;
 
-/// Plugin in use.
+/// Plugin that other plugins can call through the host.
 pub(super) struct Neighbour {
     /// `bluelink/aws`.
     pub(super) id: String,
@@ -38,7 +38,7 @@ pub(super) struct Neighbour {
     pub(super) functions: BTreeMap<String, FunctionDefinition>,
 }
 
-/// All plugins in use.
+/// All plugins in use, for the calls between them.
 pub(super) struct Neighbours {
     up: Mutex<BTreeMap<PluginId, Arc<Neighbour>>>,
     places: Arc<Semaphore>,

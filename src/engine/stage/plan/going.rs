@@ -25,7 +25,7 @@ pub(super) struct Going<'a> {
     pub(super) span: Option<lang::source::Span>,
 }
 
-/// The same for one object, with its provider.
+/// Input to read and destroy one object, with its provider.
 pub(super) struct Gone<'a> {
     pub(super) going: Going<'a>,
     pub(super) key: ConfigKey,

@@ -39,7 +39,7 @@ impl<T> Given<T> {
     }
 }
 
-/// Body being read.
+/// Body of a provisioner or connection that is being evaluated.
 pub(super) struct Arguments<'a, 's> {
     scope: &'a ModuleScope<'s>,
     secrets: Option<&'a Secrets>,

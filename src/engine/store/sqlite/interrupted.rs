@@ -10,7 +10,7 @@ use crate::engine::words::*;
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::HashMap;
 
-/// State of an interrupted deploy.
+/// Operations of an interrupted deploy, derived from its intents and outcomes.
 pub(super) struct Left {
     pub(super) operations: Vec<Operation>,
     pub(super) counts: OperationCounts,

@@ -19,7 +19,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 /// Context variable with the number of the call. Plugins return the context with their requests.
 pub(in super::super) const CALL: &str = "flightdeck.call";
 
-/// Entry point for requests to one host.
+/// Entry point for the requests of plugins to their host.
 pub(in super::super) struct Gate {
     pub(super) book: Mutex<Book>,
     /// Addresses of resources by the names that plugins know from links.

@@ -22,7 +22,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep};
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-/// Prepared request.
+/// Prepared request of a plugin to deploy or destroy an object.
 struct Doing {
     gate: Arc<Gate>,
     asking: Arc<Asking>,

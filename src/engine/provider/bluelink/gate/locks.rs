@@ -75,7 +75,7 @@ struct Waiter {
     waits: watch::Sender<Waits>,
 }
 
-/// All locks.
+/// All resource locks, with their holders and queues.
 #[derive(Default)]
 pub(super) struct Table {
     last: u64,

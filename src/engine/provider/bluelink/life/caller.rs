@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_stream::{Stream, StreamExt as _};
 use tonic::transport::server::{Connected, TcpIncoming};
 
-/// Connection to the service.
+/// Connection to the registration service.
 pub(super) struct Caller {
     stream: TcpStream,
     verified: Verified,

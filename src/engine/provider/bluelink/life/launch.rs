@@ -131,7 +131,7 @@ fn ids(address: &str) -> Vec<String> {
     }
 }
 
-/// One launch.
+/// One launch, from its registration service to the connection to the plugin.
 struct Registration {
     kind: PluginKind,
     listener: TcpListener,

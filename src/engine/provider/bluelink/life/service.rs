@@ -39,7 +39,7 @@ pub(super) enum CallBack {
     Socket(String),
 }
 
-/// Service of one launch.
+/// Registration service of one launch.
 pub(super) struct Door {
     /// Kind of the installed plugin, which must match the registration.
     pub(super) kind: PluginKind,

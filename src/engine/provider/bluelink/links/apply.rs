@@ -54,7 +54,7 @@ pub(super) struct Doing<'a> {
     pub(super) ctx: &'a CallContext,
 }
 
-/// Reason for an early end.
+/// Reason why a link is not completed.
 enum Stopped {
     Said(ProviderDiagnostic),
     Call(ProviderError),

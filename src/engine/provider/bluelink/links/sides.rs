@@ -23,7 +23,7 @@ use proto::bluelink::sharedtypesv1::*;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Resource at one end.
+/// Resource at one end of a link.
 pub(super) struct Side {
     /// Address with other characters replaced.
     pub(super) name: String,
