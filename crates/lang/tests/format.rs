@@ -1,4 +1,4 @@
-//! Formatting rules one by one (the expected texts are those of the reference engine's `fmt`), and
+//! Formatting rules one by one (the expected texts are those of OpenTofu's `fmt`), and
 //! unchanged meaning after formatting.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]

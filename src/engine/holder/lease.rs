@@ -1,7 +1,7 @@
 //! File locks (`flock`) on the workspace's directory and on a file of the store. The system
 //! releases them when the process ends, and they are visible in every namespace of the machine. The
-//! lock on the directory still protects a workspace whose store was removed. The lock record beside
-//! them names the owner.
+//! lock on the directory still protects a workspace whose store was removed. The store's lock
+//! record names the owner.
 
 use super::{ByNumber, Judge};
 use crate::engine::words::LockHolder;

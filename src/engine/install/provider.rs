@@ -1,4 +1,5 @@
-//! Installation of one provider: selects a version, downloads, verifies and places its package.
+//! Installation of one provider: selects a version, downloads and verifies its package, and moves
+//! or links it to its directory.
 
 use super::place::{LinkError, linked, lock};
 use super::requirements::Need;

@@ -1,4 +1,5 @@
-//! Operations on all processes: functions, plugins that failed for good, stop and kill.
+//! Methods of the pool that concern all its processes: functions, plugins that failed for good,
+//! stop and kill.
 
 use super::follow::Follow;
 use super::handle::Pool;

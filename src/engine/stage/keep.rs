@@ -1,5 +1,5 @@
-//! Encoding of stages for the store. Values are msgpack with their marks beside them; each type is
-//! stored once. Ephemeral values are never stored: a configured object that contains one is
+//! Encoding of stages for the store. Values are msgpack with a separate list of their marks; each
+//! type is stored once. Ephemeral values are never stored: a configured object that contains one is
 //! evaluated again when the stage is deployed.
 
 mod error;

@@ -1,5 +1,5 @@
-//! Operations on demand: load, stage, select, deploy, cancel. Runs one at a time. Owns the newest
-//! stage and the switches that end running work.
+//! Commands of the engine: load, stage, select, deploy, cancel and others. Runs one at a time. Owns
+//! the newest stage and the tokens that cancel running work.
 
 mod by_hand;
 mod deploying;

@@ -1,4 +1,4 @@
-//! `fault` block of a resource or provider configuration, and the latency attributes beside it.
+//! `fault` block of a resource or provider configuration, and the attributes for latency.
 
 use sdk::schema::{Attr, Block, Nested, Nesting};
 use sdk::{Diagnostic, Object};

@@ -1,5 +1,5 @@
-//! Ephemeral resource `lab_session`: a token during a run. A log beside the lab's file has one line
-//! for each open, renewal and close: `opened NAME`.
+//! Ephemeral resource `lab_session`: a token during a run. A log in the directory of the lab file
+//! has one line for each open, renewal and close: `opened NAME`.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;

@@ -1,5 +1,5 @@
-//! JSON file shared by several processes and the operator. A change holds the lock beside the file
-//! and replaces the file atomically, so readers and killed writers never leave or see a partial
+//! JSON file shared by several processes and the operator. A change holds the lock (a file next to
+//! it) and replaces the file atomically, so readers and killed writers never leave or see a partial
 //! file. Keeps nothing in memory between calls.
 
 use std::fs::{self, File, OpenOptions};

@@ -1,5 +1,5 @@
-//! Key derivation (PBKDF2) from a passphrase or from another key, with the parameters that are
-//! stored beside a file.
+//! Key derivation (PBKDF2) from a passphrase or from another key. Its parameters are stored in the
+//! envelope of the encrypted file, so that the key can be derived again.
 
 use super::EncryptionError;
 use aws_lc_rs::{pbkdf2, rand};
@@ -58,7 +58,7 @@ pub enum Hash {
     Sha512,
 }
 
-/// Derivation parameters, stored beside a file so that its key can be derived again.
+/// Derivation parameters, stored in a file's envelope so that its key can be derived again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Derivation {
     #[serde(with = "base64_text")]

@@ -1,6 +1,6 @@
 //! Provenance of plugins: distinguishes plugins shipped in the workspace, such as in a clone, from
-//! those in places of the user. It follows the contents: a package that `init` installed from the
-//! workspace still counts as shipped in `.terraform/providers`.
+//! those in directories of the user. It follows the contents: a package that `init` installed from
+//! the workspace still counts as shipped in `.terraform/providers`.
 
 use super::found::{Found, Origin};
 use super::git_index::is_in_git;

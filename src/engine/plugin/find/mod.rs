@@ -1,6 +1,7 @@
 //! Searches the executable of a provider: reattached processes, development overrides, the
 //! workspace's own installation, the mirrors and caches of the CLI configuration, and the plugin
-//! path. Reads files and launches nothing; its only state is the cache of package hashes.
+//! path. Launches nothing. Its only state is the cache of package hashes; it writes that cache and,
+//! for `init`, the list of packages installed from the workspace.
 
 mod address;
 mod brought;

@@ -1,4 +1,4 @@
-//! Expected values come from the reference engine or its compressor.
+//! Expected values come from OpenTofu or its compressor.
 
 use std::io::Read;
 
