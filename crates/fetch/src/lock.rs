@@ -87,7 +87,7 @@ pub fn constraints<'t>(texts: impl IntoIterator<Item = &'t str>) -> Option<Strin
             }
         }
     }
-    // By version, then by operator, as the reference tool sorts them.
+    // By version, then by operator, as OpenTofu sorts them.
     all.sort();
     let spelled = all.iter().map(|(version, operator)| {
         let sign = match operator {

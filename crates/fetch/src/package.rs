@@ -279,7 +279,7 @@ async fn local(address: &str, to: &Path) -> Result<(), FetchError> {
         .to_file_path()
         .map_err(|()| wrong("it is not a local path".to_owned()))?;
     if path.is_dir() {
-        // Linked like in the reference engine, so that edits in the source directory take effect.
+        // Linked like in OpenTofu, so that edits in the source directory take effect.
         return std::os::unix::fs::symlink(&path, to).map_err(FetchError::file(to));
     }
     if !path.is_file() {

@@ -278,7 +278,7 @@ impl Diagnostics {
         self.0.extend(other.0);
     }
 
-    /// Joins all in one text, as the reference engine does.
+    /// Joins all in one text, as OpenTofu does.
     pub fn as_one(&self) -> String {
         let one = |d: &Diagnostic| match d.detail.is_empty() {
             true => d.summary.clone(),

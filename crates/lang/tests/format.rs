@@ -100,7 +100,7 @@ fn line_ends_and_the_end_of_the_file_stay_as_they_are() {
 fn labels_stand_in_quotes() {
     becomes("resource a b {\n}\n", "resource \"a\" \"b\" {\n}\n");
     becomes("a \"\\u0041\\n\" \"\" {\n}\n", "a \"A\\n\" \"\" {\n}\n");
-    // The reference engine drops such a label, and also a comment before one.
+    // OpenTofu drops such a label, and also a comment before one.
     becomes("a   \"$${x}\" {\n}\n", "a \"$${x}\" {\n}\n");
     becomes("a /* why */ \"b\" {\n}\n", "a /* why */ \"b\" {\n}\n");
 }

@@ -1,5 +1,5 @@
-//! Expressions, templates and functions against rows recorded from the reference language's own
-//! tests.
+//! Expressions, templates and functions against rows recorded from the tests of OpenTofu and
+//! HCL.
 #![allow(clippy::unwrap_used)]
 
 mod common;

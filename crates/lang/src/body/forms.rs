@@ -85,8 +85,8 @@ impl Body {
     }
 
     /// Merges the override of a block whose arguments are declared elsewhere: a provider or a
-    /// called module. Arguments unknown to the declaration give warnings only, because the
-    /// reference engine ignores them in override files.
+    /// called module. Arguments unknown to the declaration give warnings only, because OpenTofu
+    /// ignores them in override files.
     pub fn overridden(base: Body, over: Body) -> Body {
         Body(Kind::Merged {
             base: Box::new(base),

@@ -60,7 +60,7 @@ impl Body {
                 // again.
                 diags.append(reported);
             }
-            // The reference engine ignores these items silently. A warning helps more and rejects
+            // OpenTofu ignores these items silently. A warning helps more and rejects
             // no valid configuration.
             Kind::Merged {
                 base,

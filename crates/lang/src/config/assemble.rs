@@ -89,7 +89,7 @@ fn take_settings(
         }
     }
     super::encryption::take(module, own.encryptions, is_override, diags);
-    // The reference engine ignores `provider_meta` blocks of override files.
+    // OpenTofu ignores `provider_meta` blocks of override files.
     for (meta, span) in own.metas.into_iter().filter(|_| !is_override) {
         if module.provider_metas.iter().any(|m| m.name == meta.name) {
             let detail = format!(

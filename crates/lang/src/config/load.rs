@@ -223,7 +223,7 @@ impl Loader<'_> {
             // All sources are evaluated before any child loads, so that their errors come first.
             placed.push((block, source));
         }
-        // Like the reference engine, errors of the root module hide those of the modules it calls.
+        // Like OpenTofu, errors of the root module hide those of the modules it calls.
         let wrong = self.dirs.len() == 1 && diags.has_errors();
         for (mut block, source) in placed {
             if let Some((source, version)) = source.filter(|_| !wrong) {
@@ -319,7 +319,7 @@ impl Loader<'_> {
         } else {
             shown.clone()
         };
-        // The reference engine ignores cloud blocks of child modules silently.
+        // OpenTofu ignores cloud blocks of child modules silently.
         if let Some((kind, span)) = module.backend.take().filter(|(kind, _)| &**kind != "cloud") {
             let detail =
                 format!("A {kind} backend is valid only in the root module. This one is ignored.");

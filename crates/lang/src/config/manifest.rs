@@ -97,7 +97,7 @@ impl Manifest {
     /// The file cannot be read or parsed.
     pub fn read(folder: &Path) -> Result<Self, ManifestError> {
         match fsroot::read_regular(folder.join(MANIFEST)) {
-            // An empty file counts as an empty manifest, as in the reference engine.
+            // An empty file counts as an empty manifest, as in OpenTofu.
             Ok(bytes) if bytes.is_empty() => Ok(Self::default()),
             Ok(bytes) => Self::parse(&bytes),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),

@@ -34,7 +34,7 @@ pub(super) fn terraform(block: &Block, settings: &mut Settings, diags: &mut Diag
         .block("encryption", &[]);
     let (content, found) = block.body.content(&schema);
     diags.append(found);
-    // Editions and experiments belong to the reference engine; flightdeck has neither.
+    // Editions and experiments belong to OpenTofu; flightdeck has neither.
     for inner in &content.blocks {
         match &*inner.type_name {
             "backend" => settings.backends.push((

@@ -11,7 +11,7 @@ use crate::syntax::ast::ObjectItem;
 use crate::syntax::{Expr, ExprKind};
 
 /// Warns about attributes in a variable's value that its type does not have. JSON is skipped, as in
-/// the reference engine.
+/// OpenTofu.
 pub(super) fn warn(variable: &str, attribute: &Attribute, ty: &Type, diags: &mut Diagnostics) {
     if attribute.json.is_none() {
         Search { variable, diags }.value(&attribute.expr, ty, "");

@@ -21,7 +21,8 @@ use self::charsets::Charset;
 use super::call::{CallError, Function, Param, text};
 use super::collect::maps::quoting;
 
-/// Decoder settings of the reference language: padding is required, spare bits may be non-zero.
+/// Decoder settings of OpenTofu (Go's standard encoding): padding is required, spare bits may be
+/// non-zero.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),

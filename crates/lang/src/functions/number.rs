@@ -121,8 +121,8 @@ pub(super) fn pow() -> Function {
     .not_null()
 }
 
-/// `x` to the power of `y`, by repeated squaring of the fraction. Gives the same last digits as the
-/// reference language, where the platform's function may differ.
+/// `x` to the power of `y`, by repeated squaring of the fraction. Gives the same last digits as
+/// Go's `math.Pow`, where the platform's function may differ.
 fn power(x: f64, y: f64) -> f64 {
     if y == 0.0 || x == 1.0 {
         return 1.0;

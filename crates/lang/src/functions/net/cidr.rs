@@ -24,7 +24,7 @@ impl Address {
     pub(crate) fn parse(text: &str) -> Option<Address> {
         if text.contains(':') {
             let address: Ipv6Addr = text.parse().ok()?;
-            // Mapped addresses count as IPv4, as in the reference language.
+            // Mapped addresses count as IPv4, as in OpenTofu.
             return Some(match address.to_ipv4_mapped() {
                 Some(v4) => Address {
                     bits: u128::from(u32::from(v4)),

@@ -6,7 +6,7 @@ use super::{block, pieces};
 /// Header: deflate, no name, no time, no effort hint, unknown system.
 const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
 
-/// Compresses `bytes` to a gzip file, byte for byte like the reference engine.
+/// Compresses `bytes` to a gzip file, byte for byte like OpenTofu.
 pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut out = Bits::after(HEAD.to_vec());
     pieces::each_part(bytes, |pieces, part| block::put(pieces, part, &mut out));
