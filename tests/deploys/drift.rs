@@ -137,7 +137,7 @@ fn a_normal_stage_shows_the_same_and_repairs_it() {
     let lab = drifted(THREE);
     let run = lab.workspace.run(&["stage"]).expect(0);
     assert!(
-        run.stdout.contains("! lab_thing.gone  gone") && run.stdout.contains("+ lab_thing.gone"),
+        run.stdout.contains("! lab_thing.gone  deleted") && run.stdout.contains("+ lab_thing.gone"),
         "{}",
         run.stdout
     );

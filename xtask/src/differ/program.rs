@@ -181,7 +181,7 @@ impl Programs {
             within,
         )?;
         if init.code != Some(0) {
-            // An error in the configuration is an answer. A missing provider prevents the comparison.
+            // A configuration error is an answer. A missing provider prevents the comparison.
             let places = places(lines(&init.stdout).filter_map(|l| l.get("diagnostic").cloned()));
             return Ok(Some(
                 match places
