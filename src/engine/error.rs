@@ -38,7 +38,9 @@ pub enum EngineError {
     #[error(transparent)]
     Home(HomeError),
     /// The record of a stage cannot be parsed.
-    #[error("stage #{stage} cannot be read: {source}")]
+    #[error(
+        "the stored stage #{stage} cannot be decoded: {source}; run `flightdeck stage` to create a new stage"
+    )]
     Unreadable {
         stage: StageId,
         source: Arc<serde_json::Error>,
@@ -47,7 +49,7 @@ pub enum EngineError {
     #[error(transparent)]
     Record(#[from] KeepError),
     /// A manual change was not recorded.
-    #[error("{what} was not stored")]
+    #[error("{what} was not written to the state; run the command again")]
     Unkept { what: &'static str },
     /// Trust decisions cannot be read or saved.
     #[error(transparent)]
@@ -81,7 +83,7 @@ pub enum EngineError {
     },
     /// There are states to migrate, and no confirmation.
     #[error(
-        "{from} has a state, but the backend is now {to}; use -migrate-state with -force-copy to copy the state there, or -reconfigure to leave it"
+        "{from} has a state, but the backend is now {to}; use -migrate-state with -force-copy to copy the state to {to}, or -reconfigure to leave it in {from}"
     )]
     StatesToBring { from: String, to: String },
     /// An operator cancelled it.

@@ -100,7 +100,7 @@ impl Memory {
         let taken = self.store.acquire_lock(this_process(reason)).await?;
         Ok(taken.taken_over.map(|h| {
             format!(
-                "the lock of {} (pid {} on {}, {}) was taken over, because that process no longer runs",
+                "replaced the stale workspace lock of {} (pid {} on {}, {}), because that process no longer runs",
                 h.who, h.pid, h.host, h.reason
             )
         }))

@@ -211,7 +211,7 @@ fn a_plugin_that_dies_in_use_is_launched_again_as_often_as_is_set() {
     assert_eq!(given_up["state"], "gave_up");
     let why = given_up["why"].as_str().unwrap();
     assert!(
-        why.starts_with("crashed once and is not relaunched automatically"),
+        why.starts_with("the plugin crashed once and is not relaunched automatically"),
         "{why}"
     );
 }
@@ -268,7 +268,8 @@ fn a_registration_is_waited_for_as_long_as_either_variable_says() {
         bench.tell("faults", "late\n");
         let run = bench.run(&["stage"]).expect(3);
         assert!(
-            run.stderr.contains("no registration within 700 ms"),
+            run.stderr
+                .contains("did not complete its registration within 700 ms"),
             "{run:#?}"
         );
     }

@@ -109,7 +109,7 @@ fn s2_11_what_nobody_has_or_several_have_or_has_no_end_is_refused_to_the_plugin_
         ),
         (
             "provider::fake::endless(\"x\")",
-            "too many nested function calls: 64 up to \"endless\"",
+            "more than 64 levels deep; the last call is of \"endless\"",
         ),
     ];
     for (call, words) in table {
@@ -144,7 +144,7 @@ fn what_a_function_says_is_wrong_and_what_no_configuration_can_call_is_said_at_i
         ("measure(\"x\")", "list of number required"),
         (
             "partly(\"x\")",
-            "it returned the function double, but configurations have no function values",
+            "the function returned another function, double, but configurations cannot use functions as values",
         ),
         ("mapper(\"x\")", "has no function"),
         ("own(\"x\")", "has no function"),

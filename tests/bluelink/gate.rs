@@ -171,7 +171,7 @@ fn what_nobody_deploys_and_what_has_no_end_is_refused_to_the_plugin_in_words() {
     let run = bench.deploy().expect(5);
     let nobody = "no plugin in use has a resource type \"third/box\"";
     assert_eq!(answers(&bench)[0], nobody);
-    let endless = "too many nested deploys between plugins: 64 up to \"fake/box\"";
+    let endless = "more than 64 levels deep; the last request is for \"fake/box\"";
     assert!(said(&run).contains(endless), "{}", said(&run));
     let operation = operation(&bench, "fake_box.a");
     let beside = operation["beside"].as_array().unwrap();

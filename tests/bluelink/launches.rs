@@ -62,27 +62,27 @@ fn what_is_wrong_with_a_registration_is_said_and_told_to_the_plugin_too() {
         (
             "wrong-id",
             "registered_as_another",
-            "installed as bluelink/fake, but it registered as somebody/else",
+            "the plugin is installed as bluelink/fake, but it registered as somebody/else",
         ),
         (
             "wrong-protocol",
             "protocol_version",
-            "it uses protocol version 2.0, 1.7, but flightdeck supports 1.0",
+            "the plugin uses protocol version 2.0, 1.7, but flightdeck supports 1.0",
         ),
         (
             "wrong-pid",
             "foreign",
-            "it registered with process ID 1, but process",
+            "the plugin registered with process ID 1, but flightdeck launched process",
         ),
         (
             "transformer",
             "plugin_type",
-            "installed as a provider, but it registered as a transformer; move it to the right directory",
+            "the plugin is installed as a provider, but it registered as a transformer; move it to the right directory",
         ),
         (
             "wrong-namespace",
             "namespace",
-            "its namespace is other, but bluelink/fake must use fake",
+            "the namespace of the plugin is other, but bluelink/fake must use fake",
         ),
     ];
     for (fault, kind, words) in table {
@@ -117,12 +117,12 @@ fn plugin_of_another_program_and_one_that_serves_no_provider_are_launched_once()
         (
             "other-program",
             "other_program",
-            "it is not a Bluelink plugin: it refused the magic cookie",
+            "the file is not a Bluelink plugin: it refused the magic cookie",
         ),
         (
             "serves-another",
             "not_a_provider",
-            "it registered as a provider but does not serve one: the request for its namespace failed",
+            "the plugin registered as a provider but does not serve one: the request for its namespace failed",
         ),
     ];
     for (fault, kind, words) in table {
@@ -175,7 +175,7 @@ fn s2_08_one_that_registers_too_late_or_cannot_be_called_is_launched_again() {
         late["verdict"]["text"]
             .as_str()
             .unwrap()
-            .starts_with("no registration within 1.5 s")
+            .starts_with("the plugin did not complete its registration within 1.5 s")
     );
     assert_eq!(
         (deaf["verdict"]["kind"].as_str(), phases(deaf)),
@@ -197,7 +197,7 @@ fn s2_08_one_that_registers_after_its_time_is_refused_in_words_and_is_late_and_n
     assert_eq!(late["verdict"]["kind"], "late");
     assert_eq!(late["verdict"]["retryable"], true);
     let text = late["verdict"]["text"].as_str().unwrap();
-    assert!(text.starts_with("it registered "), "{text}");
+    assert!(text.starts_with("the plugin registered "), "{text}");
     assert!(
         text.contains(" too late: the limit is 4 s after its launch"),
         "{text}"
@@ -205,7 +205,7 @@ fn s2_08_one_that_registers_after_its_time_is_refused_in_words_and_is_late_and_n
     assert_eq!(phases(late), ["exec"], "it was not registered");
     let lines = late["last_lines"].to_string();
     assert!(
-        lines.contains("failed to register: it registered "),
+        lines.contains("failed to register: the plugin registered "),
         "and it was told: {lines}"
     );
     let pid = late["pid"].as_u64().unwrap();
@@ -228,7 +228,7 @@ fn what_registers_twice_or_in_the_place_of_another_is_refused_and_the_launch_goe
     assert_eq!(attempts(&plugin).len(), 1);
     let said = logs(&bench);
     let refused = format!(
-        "it does not come from the launched process {}",
+        "that does not come from the launched process {}",
         attempts(&plugin)[0]["pid"]
     );
     assert!(
@@ -275,7 +275,7 @@ fn registration_of_another_process_is_one_notice_and_a_warning_in_the_log() {
     let bench = Bench::new("resource \"fake_box\" \"a\" {\n  name = \"a\"\n}\n");
     bench.tell("faults", "foreigner\n");
     let run = bench.run(&["stage"]).expect(0);
-    let refused = "it does not come from the launched process";
+    let refused = "does not come from the launched process";
     let said = format!("{}{}", run.stdout, run.stderr);
     let notes = said.lines().filter(|line| line.contains("note: "));
     // The refused process makes many calls, but one notice is enough.

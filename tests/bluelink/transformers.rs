@@ -119,25 +119,25 @@ fn the_wrong_kind_and_a_missing_name_are_refused_in_words_and_other_tries_are_ma
             "faults",
             "provider\n",
             ("incompatible", "plugin_type", 1),
-            "installed as a transformer, but it registered as a provider; move it to the right directory, or install a transformer there",
+            "the plugin is installed as a transformer, but it registered as a provider; move it to the right directory, or install a transformer in its place",
         ),
         (
             "faults",
             "wrong-id\n",
             ("incompatible", "registered_as_another", 1),
-            "installed as bluelink/run, but it registered as somebody/else",
+            "the plugin is installed as bluelink/run, but it registered as somebody/else",
         ),
         (
             "transform",
             "",
             ("gave_up", "transform_name", 5),
-            "it refused the request for its transform name: an empty answer",
+            "the plugin refused the request for its transform name: an empty answer",
         ),
         (
             "troubles",
             "GetTransformName unexpected 9\n",
             ("gave_up", "transform_name", 5),
-            "it refused the request for its transform name: the cloud is on fire",
+            "the plugin refused the request for its transform name: the cloud is on fire",
         ),
     ];
     for (name, text, (state, kind, launches), words) in table {

@@ -144,7 +144,7 @@ fn after_a_kill_the_next_command_takes_the_lock_over_and_brings_home_what_was_kn
     deploy.wait().unwrap();
     assert!(server.lock().is_some(), "the lock is there still");
     let run = w.run(&["stage"]);
-    assert!(run.stderr.contains("its process has ended"), "{run:?}");
+    assert!(run.stderr.contains("removed the stale lock"), "{run:?}");
     assert!(text(&server).contains("\"name\":\"a\""), "{run:?}");
     assert_eq!(server.lock(), None);
 }

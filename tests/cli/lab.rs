@@ -349,7 +349,7 @@ fn a_killed_deploy_is_interrupted_its_plugin_gone_and_its_lock_free() {
     let record = lab.run(&["history", "--json"]).expect(0).result()["history"][0].clone();
     assert_eq!(record["outcome"], "interrupted");
     let run = lab.run(&["stage"]).expect(0);
-    assert!((run.stdout + &run.stderr).contains("taken over"));
+    assert!((run.stdout + &run.stderr).contains("replaced the stale workspace lock"));
     let record = lab.run(&["history", "1", "--json"]).expect(0).result()["history"][0].clone();
     assert_eq!(
         (

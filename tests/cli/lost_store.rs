@@ -256,5 +256,5 @@ fn a_holder_that_was_killed_is_gone_in_the_eyes_of_another_pid_namespace_too() {
         return;
     };
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("taken over"), "{said}");
+    assert!(said.contains("replaced the stale workspace lock"), "{said}");
 }

@@ -38,7 +38,7 @@ const OTHER_RELEASE: &str = "this is a bug in the plugin: install another releas
 const NO_PLUGIN: &str = "the file may not be a plugin; install the provider's package again";
 
 const OTHER_PROGRAM: &[&str] = &[
-    "it is not a Terraform provider: it refused the magic cookie, so it belongs to another program",
+    "the file is not a Terraform provider: it refused the magic cookie, so it belongs to another program",
     "install the provider's package again; if a script starts it, make the script pass on its environment",
 ];
 
@@ -254,7 +254,7 @@ pub(super) const FAILING: &[Row] = &[
         verdict: "timed_out",
         phases: SAID,
         words: &[
-            "no handshake within 15 s; last output: warming up; raise FLIGHTDECK_LAUNCH_DEADLINE_MS if the plugin needs longer",
+            "the plugin did not complete its handshake within 15 s; last output: warming up; raise FLIGHTDECK_LAUNCH_DEADLINE_MS if the plugin needs longer",
         ],
         ..ROW
     },
@@ -372,7 +372,7 @@ pub(super) const FAILING: &[Row] = &[
         verdict: "connect",
         phases: SHOOK,
         words: &[
-            "no connection to the plugin at /nonexistent/fake.sock: No such file",
+            "cannot connect to the plugin at /nonexistent/fake.sock: No such file",
             OTHER_RELEASE,
         ],
         ..ROW
@@ -382,7 +382,7 @@ pub(super) const FAILING: &[Row] = &[
         verdict: "connect",
         phases: SHOOK,
         words: &[
-            "no connection to the plugin at 127.0.0.1:",
+            "cannot connect to the plugin at 127.0.0.1:",
             "Connection refused",
             OTHER_RELEASE,
         ],

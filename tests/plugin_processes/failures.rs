@@ -162,7 +162,7 @@ async fn s0_07_a_deadline_is_on_record() {
         &bench,
         shell("exec sleep 600", bench.folder.path()),
         "timed_out",
-        &["no handshake within 150 ms"],
+        &["did not complete its handshake within 150 ms"],
         true,
     )
     .await;

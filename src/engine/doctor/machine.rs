@@ -140,7 +140,10 @@ fn credentials(name: &str, found: &mut Findings) {
     if let Ok(meta) = std::fs::metadata(&path)
         && meta.permissions().mode() & 0o077 != 0
     {
-        let text = format!("{} has tokens, and other users can read it", path.display());
+        let text = format!(
+            "{} contains tokens, and other users on this machine can read it",
+            path.display()
+        );
         found.open_to_others(Area::Machine, text, path);
     }
 }

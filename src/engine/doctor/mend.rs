@@ -21,7 +21,9 @@ pub enum MendError {
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error("process {0} has ended, or another process has its pid")]
+    #[error(
+        "process {0} has already ended, or its pid now belongs to another process; nothing was killed"
+    )]
     Gone(u32),
     #[error("cannot end process {pid}: {source}")]
     Process { pid: u32, source: rustix::io::Errno },

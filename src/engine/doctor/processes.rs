@@ -51,7 +51,7 @@ fn of_plugin(row: &PluginRow, found: &mut Findings) -> usize {
         found.warning(
             Area::Processes,
             format!(
-                "orphaned plugin: {} still runs as process {pid}, and the flightdeck that launched it has ended. Pid and start time match the recorded launch, the parent is {parent}",
+                "orphaned plugin: {} still runs as process {pid}, and the flightdeck process that launched it has ended. Pid and start time match the recorded launch; the parent process is {parent}",
                 row.id
             ),
         );

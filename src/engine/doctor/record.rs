@@ -56,7 +56,7 @@ pub(super) async fn examine(settings: &Settings, found: &mut Findings) -> Option
                 ),
             );
             found.remedy(
-                "wait until it ends; if that machine is permanently gone, use --force-unlock",
+                "wait until that process ends; if its machine is permanently gone, use --force-unlock",
             );
         }
         Ok(None) => {}
@@ -90,12 +90,12 @@ fn rescued(path: &Path, found: &mut Findings) {
         found.warning(
             Area::Record,
             format!(
-                "unused rescue file {}: it has the state of a deploy that lost its store",
+                "unused rescue file {}: it has the state of a deploy that could no longer write to its store",
                 rescue.display()
             ),
         );
         found.remedy(format!(
-            "run {} to replace the store with it, or move it away",
+            "run {} to replace the store with the rescue file, or move the rescue file away",
             rescue_instructions(path, &rescue)
         ));
     }

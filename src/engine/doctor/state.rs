@@ -184,7 +184,7 @@ fn locked(dir: &Path, file: &Path, found: &mut Findings) {
                 ),
             );
             found.remedy(format!(
-                "remove it with `rm {}`; it blocks nothing",
+                "remove the file with `rm {}`; it does not block any command",
                 path.display()
             ));
             found.fix(Mend::Remove { path });

@@ -11,9 +11,11 @@ pub enum NotThere {
     #[error("{} is not a directory", one_line(&.0.to_string_lossy()))]
     Directory(PathBuf),
     /// It existed when it was selected.
-    #[error("workspace {0:?} no longer exists")]
+    #[error(
+        "the workspace {0:?} no longer exists; run `flightdeck workspace list` to list the workspaces"
+    )]
     Workspace(String),
-    #[error("there is no plugin {}", one_line(&.0.0))]
+    #[error("there is no plugin {}; run `flightdeck plugins` to list the plugins", one_line(&.0.0))]
     Plugin(PluginId),
     #[error("there is no deploy {0}; run `flightdeck history` to list the deploys")]
     Deploy(DeployId),

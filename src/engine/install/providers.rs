@@ -55,7 +55,7 @@ pub(super) async fn providers(
     if !there.is_empty() {
         let names: Vec<String> = there.keys().map(ProviderAddress::short).collect();
         let detail = format!(
-            "They are used from the plugin path, so nothing is installed for them: {}.",
+            "These providers are used from the plugin path, so nothing is installed for them: {}.",
             names.join(", ")
         );
         let summary = "Providers are on the plugin path";

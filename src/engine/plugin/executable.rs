@@ -67,7 +67,7 @@ pub(super) fn check(path: &Path) -> Result<(), StartFailure> {
         }
         Err(e) => {
             return Err(unusable(&format!(
-                "{e}; check the permissions of the directories above it"
+                "{e}; check the permissions of its parent directories"
             )));
         }
     };

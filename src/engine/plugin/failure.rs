@@ -111,7 +111,7 @@ pub enum StartFailure {
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error("no {awaited} within {}{}; raise FLIGHTDECK_LAUNCH_DEADLINE_MS if the plugin needs longer", seconds(*after), words(.last_line))]
+    #[error("the plugin did not complete its {awaited} within {}{}; raise FLIGHTDECK_LAUNCH_DEADLINE_MS if the plugin needs longer", seconds(*after), words(.last_line))]
     TimedOut {
         awaited: &'static str,
         after: std::time::Duration,
@@ -131,11 +131,11 @@ pub enum StartFailure {
     },
     #[error("{0}")]
     Dialect(Unfit),
-    #[error("no connection to the plugin at {address}: {reason}")]
+    #[error("cannot connect to the plugin at {address}: {reason}")]
     Connect { address: String, reason: String },
     #[error("failed to read the plugin's schema: {0}")]
     Schema(String),
-    #[error("stopped before the plugin was ready")]
+    #[error("the launch was stopped before the plugin was ready")]
     Stopped,
 }
 

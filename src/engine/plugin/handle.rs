@@ -39,7 +39,9 @@ pub enum PluginError {
     Disabled { plugin: PluginId },
     #[error("the plugin {plugin} was stopped before it was ready")]
     Stopped { plugin: PluginId },
-    #[error("the plugin {plugin} is no longer supervised")]
+    #[error(
+        "flightdeck no longer runs the plugin {plugin}: flightdeck is shutting down, or another version has replaced the plugin"
+    )]
     Gone { plugin: PluginId },
 }
 
@@ -52,7 +54,7 @@ pub(in crate::engine) enum NotReplaced {
     UnderWay,
     #[error("the plugin was stopped during the replacement")]
     Stopped,
-    #[error("the plugin is no longer supervised")]
+    #[error("flightdeck no longer runs the plugin")]
     Gone,
     #[error(transparent)]
     Launch(#[from] StartFailure),

@@ -91,7 +91,7 @@ impl<'a> Patience<'a> {
                     taken = true;
                     home.force_unlock(&holder.id).await?;
                     (self.tell)(format!(
-                        "the lock of {} ({}, since {}) on the state in {} was taken over: its process has ended",
+                        "removed the stale lock of {} ({}, since {}) on the state in {}, because the process that acquired it has ended",
                         holder.who,
                         holder.operation,
                         holder.created,

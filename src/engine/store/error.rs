@@ -80,7 +80,7 @@ pub enum StoreError {
     )]
     Vanished { path: PathBuf, why: &'static str },
     #[error(
-        "{} has no records, but {} has the state of the last deploy, which lost its store; put it in place ({}), or move it away to start without a state",
+        "the store {} has no records, but the rescue file {} has the state of the last deploy, which could no longer write to its store; replace the store with the rescue file ({}), or move the rescue file away to start without a state",
         path.display(), rescue.display(), super::rescue_instructions(path, rescue)
     )]
     Rescued { path: PathBuf, rescue: PathBuf },

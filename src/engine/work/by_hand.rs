@@ -171,9 +171,9 @@ impl Work {
                 vec![change],
             )
             .await?;
-        self.changed(kept)
-            .pop()
-            .ok_or_else(|| EngineError::Unkept { what: "the import" })
+        self.changed(kept).pop().ok_or_else(|| EngineError::Unkept {
+            what: "the imported object",
+        })
     }
 
     /// Warns if the object is already in the state under another address: both would change it, and

@@ -13,7 +13,7 @@ impl Work {
             let file = waiting_rescue(&store)?;
             let how = rescue_instructions(&store, &file);
             Some(format!(
-                "unused rescue file {}: it has the state of a deploy that lost its store. Run {how} to replace the store with it, or move it away",
+                "unused rescue file {}: it has the state of a deploy that could no longer write to its store. Run {how} to replace the store with the rescue file, or move the rescue file away",
                 file.display()
             ))
         });

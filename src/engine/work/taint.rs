@@ -75,8 +75,8 @@ impl Work {
             done: true,
         };
         let kept = store.change_by_hand(edits, settling, vec![change]).await?;
-        self.changed(kept)
-            .pop()
-            .ok_or_else(|| EngineError::Unkept { what: "the mark" })
+        self.changed(kept).pop().ok_or_else(|| EngineError::Unkept {
+            what: "the taint mark",
+        })
     }
 }

@@ -60,7 +60,7 @@ pub enum InitError {
     /// There are states to migrate and there is no confirmation: ask, and call again with
     /// `force_copy`.
     #[error(
-        "{from} has a state, but the backend is now {to}; use -migrate-state with -force-copy to copy the state there, or -reconfigure to leave it"
+        "{from} has a state, but the backend is now {to}; use -migrate-state with -force-copy to copy the state to {to}, or -reconfigure to leave it in {from}"
     )]
     Ask { from: String, to: String },
 }

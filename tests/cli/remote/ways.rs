@@ -82,7 +82,7 @@ fn a_wrong_key_is_tried_until_the_time_is_over_and_counts_as_denied() {
     // An unusable key is refused without a connection attempt.
     keygen(&["-t", "ed25519", "-N", "secret", "-f"], &s.path("locked"));
     stays_out(&s, &key("locked"), "bad_input", "protected by a password");
-    stays_out(&s, &key("config"), "bad_input", "it contains no key");
+    stays_out(&s, &key("config"), "bad_input", "the text contains no key");
     stays_out(
         &s,
         &s.connection_with("    agent = false\n    timeout = \"1s\""),
@@ -130,7 +130,7 @@ fn the_host_s_key_is_checked_where_it_is_given() {
         &s,
         &given("other.pub"),
         "bad_input",
-        "differs from the configured one",
+        "differs from the configured host key",
     );
     stays_out(
         &s,
@@ -179,7 +179,7 @@ fn a_host_whose_key_an_authority_signed_is_known_by_the_authority() {
         &s,
         &given("other.pub"),
         "bad_input",
-        "differs from the configured one",
+        "differs from the configured host key",
     );
 }
 
@@ -283,7 +283,7 @@ fn a_bastion_leads_to_the_host_and_is_proven_to_by_itself() {
             s.path("other.pub")
         ))),
         "bad_input",
-        "differs from the configured one",
+        "differs from the configured host key",
     );
     stays_out(
         &s,

@@ -103,10 +103,12 @@ pub struct Discovered {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum Misplaced {
     #[error(
-        "it is in the layout of the deploy engine's own installer, but no manifest.json beside the directory defines the kind of {id}"
+        "the file is where the installer of the Bluelink deploy engine puts plugins, but no manifest.json beside its directory says if {id} is a provider or a transformer"
     )]
     NotInManifest { id: String },
-    #[error("it is in neither `providers` nor `transformers` of the searched directory")]
+    #[error(
+        "the file is in neither the `providers` nor the `transformers` directory of the plugin path"
+    )]
     NoKind,
     #[error(
         "the file is {deep} directories below the plugin path; the expected path is {}s/[HOST/]NAMESPACE/NAME/VERSION", kind.word()

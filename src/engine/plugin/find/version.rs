@@ -18,7 +18,7 @@ pub enum ConstraintError {
         "`{0}` is not a version constraint: expected an operator (=, !=, >, >=, <, <=, ~>) and a version"
     )]
     Term(String),
-    #[error("`{0}` is not a version (in a version constraint)")]
+    #[error("the version constraint contains `{0}`, which is not a version")]
     Version(String),
 }
 

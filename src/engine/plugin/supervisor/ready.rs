@@ -123,8 +123,9 @@ impl Supervisor {
                 1 => "once".to_owned(),
                 times => format!("{times} times within {} s", window.as_secs()),
             };
-            let why =
-                format!("crashed {times} and is not relaunched automatically; last crash: {why}");
+            let why = format!(
+                "the plugin crashed {times} and is not relaunched automatically; last crash: {why}"
+            );
             return self.fail(PluginState::GaveUp { why });
         }
         Next::Relaunch {

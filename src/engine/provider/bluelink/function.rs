@@ -90,7 +90,7 @@ impl BluelinkProvider {
         if let Some(function) = result.function_info.filter(|f| !f.function_name.is_empty()) {
             let name = function.function_name;
             let text = format!(
-                "it returned the function {name}, but configurations have no function values"
+                "the function returned another function, {name}, but configurations cannot use functions as values"
             );
             return Ok(wrong(None, text));
         }

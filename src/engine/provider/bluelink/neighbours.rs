@@ -67,7 +67,7 @@ impl Neighbours {
         let place = self.places.clone().try_acquire_owned();
         place.map_err(|_| {
             refused(format!(
-                "{AT_A_TIME} calls between plugins are already running"
+                "{AT_A_TIME} calls between plugins are already running, which is the limit"
             ))
         })
     }
@@ -160,7 +160,7 @@ impl Neighbours {
         // The chain comes from the plugin, so a wrong one must not lead to endless recursion.
         if chain.len() >= DEEP {
             return Err(refused(format!(
-                "too many nested function calls: {} up to {function:?}",
+                "plugins call functions of each other more than {} levels deep; the last call is of {function:?}",
                 chain.len()
             )));
         }

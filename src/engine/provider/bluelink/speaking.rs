@@ -324,7 +324,7 @@ fn provider_schema(said: &Said, functions: &BTreeMap<String, Callable>) -> Provi
     let doubles = said.doubles.iter().map(|kind| {
         let summary = format!("Unusable resource type {kind}");
         let detail = format!(
-            "Its name in configurations, {}, is already the name of another type.",
+            "The name of this resource type in configurations, {}, is already the name of another type.",
             type_name(kind)
         );
         ProviderDiagnostic {

@@ -5,7 +5,7 @@ use cty::{CodecError, ConvertError};
 /// Mismatch of a value and its schema.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unfit {
-    #[error("{at} is not {wanted}, as its schema requires")]
+    #[error("{at} must be {wanted} according to its schema")]
     Kind { at: String, wanted: &'static str },
     #[error("{at} is not of type {kind}: {source}")]
     Scalar {

@@ -159,7 +159,9 @@ impl Wire {
             return Err(Fault::Call(ProviderError::Blocked {
                 plugin: self.plugin.clone(),
                 state: "has deregistered".to_owned(),
-                why: format!("{method} was not sent; run the command again to relaunch the plugin"),
+                why: format!(
+                    "the call {method} was not sent; run the command again to relaunch the plugin"
+                ),
             }));
         }
         let answer: A = match grpc::send(&self.grpc, path, request).await {

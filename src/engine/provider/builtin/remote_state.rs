@@ -251,7 +251,7 @@ pub enum StateFileError {
     Encrypted(#[from] CipherError),
     #[error("it is encrypted, but no decryption is configured")]
     Sealed,
-    #[error("the task that reads it ended early")]
+    #[error("an internal task of flightdeck failed: {0}")]
     Task(#[from] tokio::task::JoinError),
     #[error("it has state version {0}, but only version 4 is supported")]
     Version(u64),

@@ -23,13 +23,15 @@ pub(in crate::engine) enum SshError {
     Bastion(String, String, String),
     #[error("{0} is not an ssh server: {1}")]
     NotSsh(String, String),
-    #[error("the host key of {0} is {1}, which differs from the configured one")]
+    #[error(
+        "the host key of {0} is {1}, which differs from the configured host key; if the key of the server was changed on purpose, update the configuration"
+    )]
     HostKey(String, String),
     #[error("{0} rejected the login as {1}; {2}")]
     Denied(String, String, String),
-    #[error("no connection within {time}: {last}", time = shown(*.0), last = last(.1.as_deref()))]
+    #[error("no connection was established within {time}; last attempt: {last}", time = shown(*.0), last = last(.1.as_deref()))]
     Timeout(Duration, Option<Box<SshError>>),
-    #[error("the deploy ended before the connection was established: {last}", last = last(.0.as_deref()))]
+    #[error("the deploy ended before the connection was established; last attempt: {last}", last = last(.0.as_deref()))]
     Interrupted(Option<Box<SshError>>),
     #[error("the connection to {0} was lost: {1}")]
     Lost(String, String),
@@ -45,7 +47,7 @@ pub(in crate::engine) enum SshError {
     Local(PathBuf, std::io::Error),
     #[error("{path} was truncated while it was copied", path = .0.display())]
     Shrunk(PathBuf),
-    #[error("scp is not installed on {0}, but copying files requires it")]
+    #[error("scp is not installed on {0}, but copying files requires it; install scp there")]
     NoScp(String),
     #[error("scp on {0} failed: {1}")]
     Scp(String, String),

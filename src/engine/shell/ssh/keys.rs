@@ -47,7 +47,7 @@ impl Keys {
 pub(in crate::engine) enum KeyError {
     #[error("the key is protected by a password, which is not supported; decrypt it first")]
     Locked,
-    #[error("it contains no key")]
+    #[error("the text contains no key")]
     None,
     #[error(transparent)]
     Unread(#[from] russh::keys::Error),

@@ -77,13 +77,16 @@ fn s2_02_s2_04_s2_05_what_lies_as_plugins_lie_is_one_and_of_the_rest_it_is_said_
         found.map(|(_, why)| why.as_str()).unwrap_or_default()
     };
     assert_eq!(seen.rejected.len(), 6, "{:#?}", seen.rejected);
-    assert!(rejected("providers/bluelink/plugin").starts_with("it is 2 directories deep"));
+    assert!(
+        rejected("providers/bluelink/plugin")
+            .starts_with("the file is 2 directories below the plugin path")
+    );
     assert!(
         rejected("e/plugin").is_empty()
             && rejected("c/d/e").starts_with("more than 5 directories deep")
     );
     assert!(rejected("plugin.exe").contains("must be named exactly `plugin`"));
-    assert!(rejected("things/bluelink/aws/1.0.0/plugin").contains("neither `providers`"));
+    assert!(rejected("things/bluelink/aws/1.0.0/plugin").contains("neither the `providers`"));
     assert!(rejected("linked").contains("not followed"));
     assert!(rejected("unknown/2.0.0/plugin").contains("manifest.json"));
     let newest = seen.of(PluginKind::Provider, |d| d.id == "bluelink/aws");

@@ -134,7 +134,9 @@ impl Neighbours {
         // Plugins could request each other without end.
         if asking.chain.len() >= DEEP {
             let n = asking.chain.len();
-            let what = format!("too many nested deploys between plugins: {n} up to {kind:?}");
+            let what = format!(
+                "plugins request deploys of each other more than {n} levels deep; the last request is for {kind:?}"
+            );
             return Err(refused(what));
         }
         let own = type_name(kind);
@@ -220,7 +222,7 @@ async fn ended<T: Send + 'static>(
     let done = asking.work.spawn(deed).await;
     done.unwrap_or_else(|error| {
         Err(refused(format!(
-            "the operation ended without an answer: {error}"
+            "an internal task of flightdeck failed, so the outcome of the operation is unknown: {error}"
         )))
     })
 }

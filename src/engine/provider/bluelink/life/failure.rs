@@ -9,53 +9,53 @@ use wire::env::is_cookie_refusal;
 /// Reason why a running process cannot be used.
 #[derive(Debug, Clone, Error)]
 pub(super) enum BluelinkFailure {
-    #[error("cannot listen on a local port for its registration: {0}")]
+    #[error("cannot listen on a local port for the registration of the plugin: {0}")]
     NoPort(String),
     #[error(
-        "installed as {installed}, but it registered as {calls}; move it to the directory of that name, or install the plugin that belongs there"
+        "the plugin is installed as {installed}, but it registered as {calls}; move it to the directory of {calls}, or install {installed} there"
     )]
     OtherId { installed: String, calls: String },
     #[error(
-        "installed as a {}, but it registered as a {registers}; move it to the right directory, or install a {} there", installed.word(), installed.word()
+        "the plugin is installed as a {}, but it registered as a {registers}; move it to the right directory, or install a {} in its place", installed.word(), installed.word()
     )]
     OtherKind {
         installed: PluginKind,
         registers: &'static str,
     },
     #[error(
-        "it uses protocol version {offered}, but flightdeck supports 1.0; install another release of it"
+        "the plugin uses protocol version {offered}, but flightdeck supports 1.0; install another release of the plugin"
     )]
     Protocol { offered: String },
     #[error(
-        "it registered with process ID {said}, but process {launched} was launched; the launched process must register itself"
+        "the plugin registered with process ID {said}, but flightdeck launched process {launched}; the launched process must register itself"
     )]
     OtherPid { said: String, launched: u32 },
     #[error(
         "the launched process {pid} does not listen at {address}, the address in its registration; another process may listen there, so flightdeck does not connect; {ITS_ERROR}"
     )]
     OtherListener { address: String, pid: u32 },
-    #[error("it deregistered before its launch was complete; {ITS_ERROR}")]
+    #[error("the plugin deregistered before its launch was complete; {ITS_ERROR}")]
     Deregistered,
-    #[error("it registered without a port or a socket; {ITS_ERROR}")]
+    #[error("the plugin registered without a port or a socket; {ITS_ERROR}")]
     NoAddress,
-    #[error("it registered {} too late: the limit is {} after its launch; raise FLIGHTDECK_LAUNCH_DEADLINE_MS if the plugin needs longer", seconds(*.by), seconds(*.after))]
+    #[error("the plugin registered {} too late: the limit is {} after its launch; raise FLIGHTDECK_LAUNCH_DEADLINE_MS if the plugin needs longer", seconds(*.by), seconds(*.after))]
     Late { by: Duration, after: Duration },
-    #[error("it did not report its name within {}: {last}; raise FLIGHTDECK_CONNECT_DEADLINE_MS if the plugin needs longer", seconds(*.after))]
+    #[error("the plugin did not report its name within {}: {last}; raise FLIGHTDECK_CONNECT_DEADLINE_MS if the plugin needs longer", seconds(*.after))]
     Unready {
         kind: PluginKind,
         after: Duration,
         last: String,
     },
     #[error(
-        "it is not a Bluelink plugin: it refused the magic cookie, so it belongs to another program; {REINSTALL}"
+        "the file is not a Bluelink plugin: it refused the magic cookie, so it belongs to another program; {REINSTALL}"
     )]
     OtherProgram,
-    #[error("it registered as a {} but does not serve one: the request for its {} failed: {why}; {ITS_ERROR}", .kind.word(), name_of(*.kind))]
+    #[error("the plugin registered as a {} but does not serve one: the request for its {} failed: {why}; {ITS_ERROR}", .kind.word(), name_of(*.kind))]
     NotServed { kind: PluginKind, why: String },
-    #[error("it refused the request for its {}: {why}; {ITS_ERROR}", name_of(*.kind))]
+    #[error("the plugin refused the request for its {}: {why}; {ITS_ERROR}", name_of(*.kind))]
     NoName { kind: PluginKind, why: String },
     #[error(
-        "its namespace is {says}, but {id} must use {expected} to keep its types unambiguous; {ITS_ERROR}"
+        "the namespace of the plugin is {says}, but {id} must use {expected} to keep its types unambiguous; {ITS_ERROR}"
     )]
     OtherNamespace {
         id: String,

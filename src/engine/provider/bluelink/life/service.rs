@@ -176,7 +176,7 @@ impl Door {
             return Ok(());
         }
         let text = format!(
-            "refused a call: it does not come from the launched process {}",
+            "refused a call that does not come from the launched process {}",
             self.pid
         );
         self.report_foreign(&text);

@@ -15,10 +15,12 @@ pub enum TfFailure {
     )]
     SilentOutput,
     #[error(
-        "it is not a Terraform provider: it refused the magic cookie, so it belongs to another program; {REINSTALL}; if a script starts it, make the script pass on its environment"
+        "the file is not a Terraform provider: it refused the magic cookie, so it belongs to another program; {REINSTALL}; if a script starts it, make the script pass on its environment"
     )]
     OtherProgram,
-    #[error("it is not a Terraform provider: the request for its schema returned {0}; {REINSTALL}")]
+    #[error(
+        "the plugin is not a Terraform provider: the request for its schema returned {0}; {REINSTALL}"
+    )]
     NotAProvider(String),
     #[error("{0}; the file may not be a plugin; {REINSTALL}")]
     UnrecognisedLine(HandshakeError),

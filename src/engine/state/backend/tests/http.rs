@@ -162,7 +162,7 @@ async fn a_lock_of_a_flightdeck_that_was_killed_here_is_taken_over_and_that_is_s
     patience.lock(&home, info("ours")).await.unwrap();
     assert!(server.lock().unwrap().contains("\"ID\":\"ours\""));
     let told = told.into_inner().unwrap();
-    assert!(told[0].contains("its process has ended"), "{told:?}");
+    assert!(told[0].contains("removed the stale lock"), "{told:?}");
     assert_eq!(server.methods(), ["LOCK", "UNLOCK", "LOCK"]);
 }
 
