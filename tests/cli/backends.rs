@@ -91,7 +91,7 @@ fn what_a_server_does_not_take_is_on_record_and_is_there_after_the_next_command(
     let run = w.run(&["deploy", "--auto-approve"]).expect(5);
     assert!(
         run.stderr
-            .contains("denies access to these credentials (code 403)"),
+            .contains("denies access with these credentials (code 403)"),
         "{run:?}"
     );
     assert!(run.stderr.contains("The store has all results"), "{run:?}");
@@ -123,7 +123,7 @@ fn outputs_of_another_state_are_read_from_its_backend() {
     let run = w.run(&["stage"]).expect(1);
     assert!(
         run.stderr
-            .contains("denies access to these credentials (code 403)"),
+            .contains("denies access with these credentials (code 403)"),
         "{run:?}"
     );
 }

@@ -44,7 +44,7 @@ fn refused(w: &Workspace, says: &str) {
         let run = run(w, args);
         assert_eq!(run.code, Some(1), "{args:?}: {run:#?}");
         assert!(
-            run.stderr.contains("is refused") && run.stderr.contains(says),
+            run.stderr.contains("flightdeck does not use") && run.stderr.contains(says),
             "{args:?}: nothing says {says:?}: {run:#?}"
         );
         assert!(run.stderr.contains(".flightdeck"), "{args:?}: {run:#?}");
@@ -199,7 +199,7 @@ fn a_database_with_anything_in_it_that_our_layouts_do_not_make_is_refused() {
         (
             "a view for a table",
             format!("ALTER TABLE meta RENAME TO old; CREATE VIEW meta AS {endless}"),
-            "was not created by flightdeck",
+            "which flightdeck did not create",
         ),
         (
             "an endless trigger",

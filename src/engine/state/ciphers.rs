@@ -8,7 +8,7 @@ use statefile::encryption::{Encryption, EncryptionError, Method, is_sealed};
 pub enum CipherError {
     #[error(transparent)]
     Encryption(#[from] EncryptionError),
-    #[error("its encryption {0} is not supported; use pbkdf2 and aes_gcm")]
+    #[error("encryption {0} is not supported; use pbkdf2 and aes_gcm")]
     Unknown(#[source] UnknownMethod),
 }
 

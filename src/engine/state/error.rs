@@ -80,7 +80,7 @@ pub enum HomeError {
     )]
     OtherLineage { pushed: String, there: String },
     #[error(
-        "the pushed state has the serial {pushed}, but the current state has the serial {there}, so it has changed since. Nothing was changed; use --force to push it anyway"
+        "the pushed state has the serial {pushed}, but the current state has the serial {there}, so the current state is newer. Nothing was changed; use --force to push it anyway"
     )]
     Older { pushed: i64, there: i64 },
     /// A request to the backend failed.
@@ -106,13 +106,13 @@ pub enum HomeError {
         "the state was not written to {place}: the command was stopped before the server answered"
     )]
     Stopped { place: String },
-    #[error("{place} already has another state{}; nothing was copied there", apart(.differ.as_deref()))]
+    #[error("{place} already has another state{}, so the state was not copied there", apart(.differ.as_deref()))]
     Taken {
         place: String,
         /// Summary of the differences.
         differ: Option<String>,
     },
-    #[error("{} cannot be emptied: {source}", path.display())]
+    #[error("the state file {} cannot be emptied: {source}", path.display())]
     NotEmptied {
         path: PathBuf,
         source: Arc<std::io::Error>,
@@ -131,7 +131,7 @@ pub enum HomeError {
     )]
     Record { path: PathBuf, why: String },
     /// A task on another thread failed.
-    #[error("an operation on the state failed: {0}")]
+    #[error("an internal task that uses the state failed: {0}")]
     Task(Arc<tokio::task::JoinError>),
 }
 
@@ -199,7 +199,7 @@ impl HomeError {
 /// Reasons why a lock cannot be removed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum UnlockError {
-    #[error("it is not locked")]
+    #[error("the state is not locked")]
     NotLocked,
     #[error("the lock has the id {id}, not {asked:?}")]
     OtherId { id: String, asked: String },
@@ -214,7 +214,7 @@ fn apart(differ: Option<&str>) -> String {
 
 fn stays_locked(id: Option<&str>) -> String {
     id.map_or_else(String::new, |id| {
-        format!(". It stays locked; run `flightdeck force-unlock {id}` to remove the lock")
+        format!(". The state stays locked; run `flightdeck force-unlock {id}` to remove the lock")
     })
 }
 

@@ -335,7 +335,7 @@ impl Inner {
     fn write(&self, text: &str) -> Result<(), HomeError> {
         let mut held = lock(&self.held);
         let Some(held) = &mut *held else {
-            let unlocked = std::io::Error::other("it is not locked");
+            let unlocked = std::io::Error::other("the state is not locked");
             return Err(HomeError::io("write", &self.path)(unlocked));
         };
         // The lock protects the old file only; a write would go to a file that nobody reads.

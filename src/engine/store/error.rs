@@ -36,7 +36,7 @@ pub enum Alien {
     #[error("it has other names (hard links), which would change with it")]
     HardLinks,
     /// Unexpected trigger or view, described.
-    #[error("{0} in it was not created by flightdeck")]
+    #[error("it contains {0}, which flightdeck did not create")]
     Object(String),
 }
 
@@ -70,12 +70,12 @@ pub enum StoreError {
         path: PathBuf,
         source: Arc<rusqlite::Error>,
     },
-    #[error("a record for {} is larger than a gigabyte; split the configuration", path.display())]
+    #[error("a record for the store {} is larger than a gigabyte; split the configuration into smaller ones", path.display())]
     TooBig { path: PathBuf },
     #[error("{} has been locked by another program for more than {waited_s} s; wait for it to end, or find it with `fuser {}`", path.display(), path.display())]
     Busy { path: PathBuf, waited_s: u64 },
     #[error(
-        "{} is no longer the store that was opened: {why}. Operations that cannot be recorded are not started",
+        "the store {} was lost while it was open: {why}. No further operations are started, because flightdeck cannot record them",
         path.display()
     )]
     Vanished { path: PathBuf, why: &'static str },
@@ -95,11 +95,11 @@ pub enum StoreError {
         theirs: i64,
         ours: i64,
     },
-    #[error("{} is refused: {source}; it was not changed: check where it comes from, and move it away", path.display())]
+    #[error("flightdeck does not use {}: {source}; it was not changed: check where it comes from, and move it away", path.display())]
     Foreign { path: PathBuf, source: Alien },
     /// Users by number.
     #[error(
-        "{} is refused: it belongs to the user id {owner}, but flightdeck runs as the user id {me}; it was not changed: run flightdeck as its owner, or change the owner with `chown -R`",
+        "flightdeck does not use {}: it belongs to the user id {owner}, but flightdeck runs as the user id {me}; it was not changed: run flightdeck as its owner, or change the owner with `chown -R`",
         path.display()
     )]
     NotYours { path: PathBuf, owner: u32, me: u32 },
@@ -108,7 +108,7 @@ pub enum StoreError {
     #[error("the workspace is locked by {} on {} (pid {}) since {}: {}", .0.who, .0.host, .0.pid, when(.0.since), .0.reason)]
     Held(Box<LockHolder>),
     #[error(
-        "this flightdeck no longer has the workspace lock; another one took it over, or it was released"
+        "this flightdeck process no longer has the workspace lock: another flightdeck process has acquired it, or the lock was released; run the command again when no other flightdeck uses the workspace"
     )]
     LockLost,
     #[error("the store is open read-only, so {what} cannot be written")]

@@ -16,7 +16,7 @@ pub(super) enum ArgumentError {
         /// Environment variable that may replace the argument.
         variable: Option<String>,
     },
-    #[error("the environment variable for {0:?} must be true or false")]
+    #[error("the environment variable that sets {0:?} must be true or false")]
     NoFlag(String),
     #[error("{name:?} must be a whole number, not {text:?}")]
     NoNumber {
@@ -24,7 +24,7 @@ pub(super) enum ArgumentError {
         text: String,
         source: ParseIntError,
     },
-    #[error("{0:?} and {1:?} cannot be used together")]
+    #[error("the arguments {0:?} and {1:?} cannot be used together")]
     Exclusive(&'static str, &'static str),
     #[error("the endpoint {text:?} is not a valid address: {source}")]
     Endpoint { text: String, source: BadUrl },

@@ -32,22 +32,28 @@ pub(super) enum HttpError {
     HeaderName(String),
     #[error("the value of the header {0:?} must be ASCII")]
     HeaderValue(String),
-    #[error("the header {0:?} cannot be set in the configuration")]
+    #[error(
+        "the header {0:?} cannot be set in the configuration, because flightdeck sets it for each request"
+    )]
     ReservedHeader(String),
-    #[error("the header \"Authorization\" and a username cannot be used together")]
+    #[error("\"headers\" sets \"Authorization\", which cannot be used together with a username")]
     TwoLogins,
-    #[error("the header {0:?} cannot be sent")]
+    #[error(
+        "the name or value of the header {0:?} contains a character that HTTP headers do not allow"
+    )]
     Unsendable(String),
     #[error(
         "the server requires credentials (code 401); set username and password, or TF_HTTP_USERNAME and TF_HTTP_PASSWORD"
     )]
     WhoAsks,
-    #[error("the server denies access to these credentials (code 403)")]
+    #[error("the server denies access with these credentials (code 403)")]
     Forbidden,
-    #[error("the server does not have this address (code 404)")]
+    #[error(
+        "the server does not serve this address (code 404); check the addresses in the backend block"
+    )]
     NoSuchAddress,
     #[error("the server answered with the unexpected code {0}")]
     Code(u16),
-    #[error("the configuration has no unlock_address")]
+    #[error("the backend block has no unlock_address")]
     NoUnlockAddress,
 }

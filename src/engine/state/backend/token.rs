@@ -17,7 +17,7 @@ const LONGEST: u64 = 86_400;
 pub(super) enum TokenError {
     #[error("{to:?} is not a valid address: {source}")]
     Address { to: String, source: BadUrl },
-    #[error("no token was issued: {why} (code {status})")]
+    #[error("the token server issued no token: {why} (code {status})")]
     NotGiven { why: String, status: u16 },
     #[error(transparent)]
     Web(#[from] WebError),

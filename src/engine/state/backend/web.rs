@@ -30,13 +30,13 @@ pub(super) enum WebError {
     /// it may have secrets.
     #[error("{}", words(.0))]
     Http(#[source] reqwest::Error),
-    #[error("the answer is larger than {0} bytes")]
+    #[error("the answer of the server is larger than {0} bytes")]
     TooLarge(usize),
-    #[error("the list has more than {MAX_PAGES} pages")]
+    #[error("the list of workspaces has more than {MAX_PAGES} pages")]
     TooManyPages,
     #[error(transparent)]
     Redirect(#[from] RedirectError),
-    #[error("the text of the CA has no certificate")]
+    #[error("the configured CA certificates contain no certificate in PEM format")]
     NoCertificate,
     #[error("TLS cannot be set up: {0}")]
     Tls(#[from] TlsError),
@@ -50,7 +50,7 @@ pub(super) enum WebError {
     #[error("{source}, after {}", attempts(*.made))]
     After { source: Box<WebError>, made: u64 },
     /// Unreachable: the loop over attempts has no end.
-    #[error("no attempt was made")]
+    #[error("no request was sent")]
     NoAttempt,
     /// The thread that builds the client failed.
     #[error(transparent)]

@@ -51,7 +51,7 @@ pub(in super::super) enum AzureError {
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error("no OIDC token was issued (code {0})")]
+    #[error("the server of oidc_request_url issued no OIDC token (code {0})")]
     NoOidcToken(u16),
     #[error("the metadata service of this machine does not answer: it may not be an Azure machine")]
     SilentMachine(#[source] tokio::time::error::Elapsed),

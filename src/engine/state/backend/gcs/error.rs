@@ -39,16 +39,18 @@ pub(in super::super) enum GcsError {
     #[error("no credentials")]
     Nobody,
     #[error(
-        "no Google credentials found in the backend block, in GOOGLE_CREDENTIALS, in gcloud's files or from the machine's metadata service"
+        "no Google credentials found in the backend block, in GOOGLE_CREDENTIALS, in gcloud's files or from the machine's metadata service; run `gcloud auth application-default login`, or set GOOGLE_CREDENTIALS"
     )]
     NoCredentials,
-    #[error("the private_key of the credentials is not a private key")]
+    #[error("the private_key of the credentials cannot be parsed")]
     NoPrivateKey(#[source] pem::Error),
     #[error("the private_key of the credentials is not an RSA key")]
     NoRsaKey(#[source] KeyRejected),
-    #[error("the private_key of the credentials cannot sign")]
+    #[error("signing the token request with the private_key of the credentials failed")]
     DoesNotSign(#[source] Unspecified),
-    #[error("the token cannot be sent in a header")]
+    #[error(
+        "the access token contains a character that HTTP headers do not allow, such as a line break"
+    )]
     TokenFitsNoHeader(#[source] InvalidHeaderValue),
     #[error("cannot impersonate {name}: {why} (code {status})")]
     ActingAs {
@@ -56,7 +58,7 @@ pub(in super::super) enum GcsError {
         why: String,
         status: u16,
     },
-    #[error("the credentials are not accepted: {0} (code 401)")]
+    #[error("the server does not accept the credentials: {0} (code 401)")]
     NotAccepted(String),
     #[error("access denied: {0} (code 403)")]
     Forbidden(String),
@@ -64,8 +66,8 @@ pub(in super::super) enum GcsError {
     NoBucket(String),
     #[error("the server answered with code {status}: {message}")]
     Refused { status: u16, message: String },
-    #[error("{0:?} is not the id of a lock, which is a number")]
+    #[error("the lock id {0:?} is invalid: lock ids of the gcs backend are numbers")]
     NoLockId(String),
-    #[error("other programs keep taking and releasing the lock")]
+    #[error("other programs acquired and released the lock during every attempt; try again later")]
     Contended,
 }

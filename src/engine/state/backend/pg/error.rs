@@ -20,27 +20,31 @@ pub(in super::super) enum PgError {
     /// The text is not shown, because it may have the password.
     #[error("\"conn_str\" is not a valid database URL")]
     Address(#[source] BadUrl),
-    #[error("{text:?} is not a port")]
+    #[error("the port {text:?} (of \"conn_str\" or PGPORT) is not a number from 0 to 65535")]
     Port { text: String, source: ParseIntError },
-    #[error("connect_timeout is not a number")]
+    #[error("connect_timeout (of \"conn_str\" or PGCONNECT_TIMEOUT) is not a number")]
     Timeout(#[source] ParseIntError),
-    #[error("sslmode is {0:?}, but must be disable, require, verify-ca or verify-full")]
+    #[error(
+        "sslmode (of \"conn_str\" or PGSSLMODE) is {0:?}, but must be disable, require, verify-ca or verify-full"
+    )]
     Mode(String),
-    #[error("{file} cannot be read: {source}")]
+    #[error("the certificate or key file {file} cannot be read: {source}")]
     Unreadable { file: String, source: pem::Error },
-    #[error("no trusted certificates: {0}")]
+    #[error("no trusted CA certificates are available: {0}")]
     NoTrust(#[source] rustls::Error),
     #[error(transparent)]
     Tls(#[from] TlsError),
     #[error("{}", words(.0))]
     Database(#[from] tokio_postgres::Error),
-    #[error("no answer within {0} s")]
+    #[error("the database did not answer within {0} s")]
     NoAnswer(u64),
-    #[error("the connection was lost, and the lock with it; another client may have the lock now")]
+    #[error(
+        "the connection to the database was lost, and the lock with it; another client may have the lock now"
+    )]
     Lost,
-    #[error("the lock has the id {id}, the process id of a database session, not {asked:?}")]
+    #[error("the lock has the id {id} (the process id of a database session), not {asked:?}")]
     OtherSession { id: String, asked: String },
-    #[error("the database session {0} could not be ended")]
+    #[error("the database session {0}, which has the lock, could not be ended")]
     NotEnded(i32),
 }
 

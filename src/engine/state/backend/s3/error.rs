@@ -31,7 +31,7 @@ pub(in super::super) enum S3Error {
     },
     #[error("{0} has no \"role_arn\"")]
     NoRole(&'static str),
-    #[error("the duration {0:?} is not valid; write 1h or 15m")]
+    #[error("the duration {0:?} is invalid; use a value such as 1h or 15m")]
     Duration(String),
     #[error("\"sse_customer_key\" must be 32 bytes in base64")]
     CustomerKey,
@@ -40,9 +40,11 @@ pub(in super::super) enum S3Error {
     Request(#[from] http::Error),
     #[error("{}", causes::told(.0))]
     Signing(#[from] reqsign_core::Error),
-    #[error("these credentials belong to the account {0}, which the backend block does not allow")]
+    #[error(
+        "these credentials belong to the account {0}, which is excluded by allowed_account_ids or forbidden_account_ids in the backend block"
+    )]
     Account(String),
-    #[error("the table {name}: {source}")]
+    #[error("the DynamoDB table {name} cannot be used: {source}")]
     Table { name: String, source: Box<S3Error> },
     #[error("the S3 bucket {0} does not exist")]
     NoBucket(String),
@@ -53,17 +55,17 @@ pub(in super::super) enum S3Error {
     #[error(transparent)]
     Refused(#[from] Refusal),
     #[error(
-        "there are no locks, because the configuration has neither use_lockfile nor dynamodb_table"
+        "states are not locked, because the backend block has neither use_lockfile nor dynamodb_table"
     )]
     NoLocks,
     #[error(
-        "state data in S3 does not have the expected content: its MD5 is {actual}, but the item {item} in the table has {expected}. If the state is correct, set the item to its MD5"
+        "state data in S3 does not have the expected content: its MD5 is {actual}, but the item {item} in the DynamoDB table has {expected}. If the state is correct, set the digest in that item to {actual}"
     )]
     Digest {
         actual: String,
         item: String,
         expected: String,
     },
-    #[error("the state was written, but its digest was not written to the table: {0}")]
+    #[error("the state was written, but its digest was not written to the DynamoDB table: {0}")]
     DigestNotKept(#[source] Box<S3Error>),
 }

@@ -97,7 +97,7 @@ async fn a_state_is_a_blob_and_its_lock_a_lease_with_its_holder_beside_it() {
     assert!(refused.contains("force-unlock"), "{refused}");
     other.lock(info(&id(2))).await.unwrap();
     other.unlock().await.unwrap();
-    assert!(words(other.force_unlock(&id(2)).await).contains("it is not locked"));
+    assert!(words(other.force_unlock(&id(2)).await).contains("the state is not locked"));
 }
 
 #[tokio::test]

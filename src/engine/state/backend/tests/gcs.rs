@@ -81,17 +81,20 @@ async fn a_state_is_an_object_and_its_locks_id_a_generation() {
     ours.write("{}\n".into()).await.unwrap();
     assert_eq!(other.read().await.unwrap(), b"{}\n");
     let refused = words(other.force_unlock("abc").await);
-    assert!(refused.contains("which is a number"), "{refused}");
+    assert!(
+        refused.contains("lock ids of the gcs backend are numbers"),
+        "{refused}"
+    );
     let refused = words(other.force_unlock("2").await);
     assert!(refused.contains("has the id"), "{refused}");
     other.force_unlock(&id).await.unwrap();
     let refused = words(ours.unlock().await);
-    assert!(refused.contains("it is not locked"), "{refused}");
+    assert!(refused.contains("the state is not locked"), "{refused}");
     // A command that ended before it knew the generation uses the id inside the lock.
     ours.lock(info("1")).await.unwrap();
     other.force_unlock("1").await.unwrap();
     let refused = words(ours.unlock().await);
-    assert!(refused.contains("it is not locked"), "{refused}");
+    assert!(refused.contains("the state is not locked"), "{refused}");
     ours.lock(info("1")).await.unwrap();
     ours.unlock().await.unwrap();
     ours.delete().await.unwrap();

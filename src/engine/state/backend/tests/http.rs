@@ -121,7 +121,7 @@ async fn what_fails_for_a_moment_is_asked_again_and_what_is_forbidden_is_said_at
     assert!(words.contains("code 500, after 3 attempts"), "{words}");
     for (code, part) in [
         (401, "set username and password"),
-        (403, "denies access to these credentials (code 403)"),
+        (403, "denies access with these credentials (code 403)"),
         (501, "code 501"),
         (418, "code 418"),
     ] {

@@ -80,7 +80,7 @@ async fn a_state_is_a_row_and_its_lock_is_of_the_session() {
     ours.delete().await.unwrap();
     assert!(ours.read().await.unwrap().is_empty());
     ours.unlock().await.unwrap();
-    assert!(words(ours.force_unlock("1").await).contains("it is not locked"));
+    assert!(words(ours.force_unlock("1").await).contains("the state is not locked"));
 }
 
 #[tokio::test]
