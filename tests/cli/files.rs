@@ -133,7 +133,7 @@ output "o" {{ value = {read} }}
         for error in &errors {
             let text = error.to_string();
             assert!(
-                text.contains("changed since it was staged: f.txt") && !text.contains("bug"),
+                text.contains("f.txt changed since the stage was planned") && !text.contains("bug"),
                 "{text}"
             );
         }
@@ -240,7 +240,7 @@ resource "terraform_data" "reads" {{
     let run = w.run(&["deploy", "--auto-approve"]).expect(5);
     assert!(
         run.stderr
-            .contains("changed since it was staged: written.txt"),
+            .contains("written.txt changed since the stage was planned"),
         "{}",
         run.stderr
     );
@@ -280,7 +280,7 @@ resource "terraform_data" "second" {
     silent(&run);
     assert!(
         run.stderr
-            .contains("changed since it was staged: a file whose name is sensitive"),
+            .contains("a file whose name is sensitive changed since the stage was planned"),
         "{}",
         run.stderr
     );

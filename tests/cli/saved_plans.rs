@@ -286,7 +286,7 @@ fn what_differs_where_a_saved_plan_is_applied_is_named() {
     let run = there.run(&["apply", "p"]).expect(1);
     assert!(
         run.stderr
-            .contains("configuration has changed since (main.tf)"),
+            .contains("configuration has changed since the stage was planned (main.tf)"),
         "{run:?}"
     );
     let there = elsewhere(&w);

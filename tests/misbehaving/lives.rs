@@ -184,7 +184,7 @@ fn a_function_that_answers_otherwise_than_when_it_was_staged_is_found_out() {
     says(
         operation["failure"]["detail"].as_str().unwrap(),
         &[
-            "changed since it was staged",
+            "changed since the stage was planned",
             "::ticket",
             "the provider returns another result now",
         ],

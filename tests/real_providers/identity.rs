@@ -201,7 +201,7 @@ fn an_object_is_imported_by_its_id_or_by_its_identity() {
             "region = \"here\"",
             "the required attribute \"name\" is missing",
         ),
-        ("name = [\"d\"]", "its attribute \"name\""),
+        ("name = [\"d\"]", "the attribute \"name\" is invalid"),
         ("name = null", "the required attribute \"name\" is missing"),
     ] {
         let text = by_identity.replace("name = \"d\"\n  }", &format!("{wrong}\n  }}"));

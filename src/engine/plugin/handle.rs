@@ -35,7 +35,7 @@ pub enum PluginError {
     Incompatible { plugin: PluginId, why: String },
     #[error("the plugin {plugin} is not available: {why}")]
     Rejected { plugin: PluginId, why: String },
-    #[error("the plugin {plugin} is disabled; enable it first")]
+    #[error("the plugin {plugin} is disabled; enable it on the Plugins screen of the console")]
     Disabled { plugin: PluginId },
     #[error("the plugin {plugin} was stopped before it was ready")]
     Stopped { plugin: PluginId },

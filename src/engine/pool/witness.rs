@@ -24,8 +24,14 @@ pub(super) fn blocked(error: PluginError, plugin: PluginId) -> ProviderError {
         }
         PluginError::Incompatible { why, .. } => of("is incompatible", why),
         PluginError::Rejected { why, .. } => of("is not available", why),
-        PluginError::Disabled { .. } => of("is disabled", "enable it first".to_owned()),
-        PluginError::Stopped { .. } => of("was stopped", "start it first".to_owned()),
+        PluginError::Disabled { .. } => of(
+            "is disabled",
+            "enable it on the Plugins screen of the console".to_owned(),
+        ),
+        PluginError::Stopped { .. } => of(
+            "was stopped",
+            "start it on the Plugins screen of the console".to_owned(),
+        ),
         PluginError::Gone { .. } => of(
             "has ended",
             "flightdeck is shutting down, or another version has replaced it".to_owned(),

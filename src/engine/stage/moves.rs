@@ -76,7 +76,7 @@ fn explicit(path: &ModulePath, moved: &Moved, state: &mut PriorState, diags: &mu
         }
         if !state.rename(&from, &to) {
             let detail = format!(
-                "{from} cannot move to {to}, because the state already has an object there. It keeps its address."
+                "{from} cannot move to {to}, because the state already has an object at {to}. The object at {from} keeps its address."
             );
             diags.push(
                 Diagnostic::warning("Unresolved resource instance address changes", detail)

@@ -196,7 +196,7 @@ impl eval::Scope for ModuleScope<'_> {
         // Checked during evaluation, because one expression can allocate without limit.
         if room::is_over() {
             let detail = format!(
-                "The memory limit of {} was exceeded during this evaluation. Set {} to another limit.",
+                "The memory limit of {} was exceeded during this evaluation. Set {} to a higher limit.",
                 room::words(),
                 room::VARIABLE
             );

@@ -23,11 +23,13 @@ pub struct Sight {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Changed {
     #[error(
-        "changed {since}: {what}; stage again, and if a resource of this configuration writes it, refer to that resource instead"
+        "{what} changed {since}; stage again. If a resource of this configuration writes it, refer to that resource instead"
     )]
     Place { since: Since, what: String },
     /// Answer of a provider function.
-    #[error("changed {since}: {what}; the provider returns another result now")]
+    #[error(
+        "the result of the function {what} changed {since}: the provider returns another result now"
+    )]
     Answer { since: Since, what: String },
 }
 
@@ -43,8 +45,8 @@ pub enum Since {
 impl std::fmt::Display for Since {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Stage => "since it was staged",
-            Self::Look => "while it was staged",
+            Self::Stage => "since the stage was planned",
+            Self::Look => "while the stage was planned",
         })
     }
 }

@@ -134,7 +134,7 @@ impl Traces {
             .saturating_sub(taken.load(Ordering::Relaxed));
         if left > 0 {
             told.failed(&format!(
-                "the collector was too slow, {left} spans were dropped"
+                "{left} spans were dropped, because the collector was too slow"
             ));
         }
     }

@@ -117,7 +117,7 @@ impl WorkspacePlugin {
             "you have not trusted it"
         };
         format!(
-            "the provider {} is shipped in the workspace, and {asked}\n  executable: {}\n  digest: {}\nIt would run with all your \
+            "the provider {} is shipped in the workspace, and {asked}\n  executable: {}\n  digest: {}\nThe provider would run with all your \
              permissions. If you trust it, run flightdeck once with --trust-workspace-plugins; the decision applies to exactly these \
              files. Otherwise remove it, or install the provider with `flightdeck init`.",
             self.address, self.executable, self.digest

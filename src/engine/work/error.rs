@@ -10,7 +10,7 @@ pub(super) enum WorkError {
     #[error("the configuration is invalid")]
     Configuration,
     /// The diagnostics were already emitted.
-    #[error("no stage was created")]
+    #[error("no stage was created; see the errors above")]
     NothingStaged,
     #[error("the workspace is open read-only")]
     ReadOnly,

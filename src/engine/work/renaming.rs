@@ -13,13 +13,13 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, thiserror::Error)]
 enum RenameError {
     #[error(
-        "cannot change {address}: it has an unknown outcome ({outcome}); run `flightdeck stage` to see how to resolve it"
+        "cannot change {address}: an operation on it has an unknown outcome ({outcome}); run `flightdeck stage` to see how to settle that outcome"
     )]
     Unknown { address: String, outcome: String },
     #[error("invalid provider address {0:?}; use NAMESPACE/NAME or HOST/NAMESPACE/NAME")]
     NoProvider(String),
     /// The old address is of the kind `what`, the new one of another.
-    #[error("cannot move {from} to {to}: the first address is {what}, the second is not")]
+    #[error("cannot move {from} to {to}: {from} is {what}, but {to} is not")]
     OtherKind {
         from: Target,
         what: &'static str,

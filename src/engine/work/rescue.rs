@@ -32,7 +32,7 @@ impl Work {
             severity: Severity::Warning,
             summary: "State read without flightdeck's store".to_owned(),
             detail: format!(
-                "{error}. The state was read from {place} only; outcomes that only the store has are missing."
+                "{error}. The state was read from {place} only; results that only the store has are missing."
             ),
             address: None,
             range: None,

@@ -163,24 +163,24 @@ fn difference(
     // A state that was never written has a random lineage, which must not be compared.
     match () {
         () if then.workspace != now.workspace => Some(format!(
-            "it was planned for workspace {:?}, but {:?} is selected",
+            "the stage was planned for workspace {:?}, but workspace {:?} is selected",
             name(then),
             name(now)
         )),
         () if then.place != now.place => Some(format!(
-            "it was planned on the state in {}, but the state is in {} now",
+            "the stage was planned on the state in {}, but the state is in {} now",
             then.place, now.place
         )),
         () if serial_then != 0 && serial == 0 => Some(format!(
-            "it was planned on a state with serial {serial_then}, but {} has no state now",
+            "the stage was planned on a state with serial {serial_then}, but {} has no state now",
             now.place
         )),
         () if serial_then != 0 && then.lineage != now.lineage => Some(format!(
-            "the state in {} is a different one (lineage {} then, {} now)",
+            "the state in {} is not the one that the stage was planned on (lineage {} then, {} now)",
             now.place, then.lineage, now.lineage
         )),
         () if serial != serial_then => Some(format!(
-            "the state has changed since (serial {serial_then} then, {serial} now)"
+            "the state has changed since the stage was planned (serial {serial_then} then, {serial} now)"
         )),
         () => None,
     }
@@ -199,7 +199,10 @@ fn moved(then: &[(String, String)], now: &[(String, String)]) -> String {
             _ => name.to_owned(),
         })
         .collect();
-    format!("the configuration has changed since ({})", some(&changed))
+    format!(
+        "the configuration has changed since the stage was planned ({})",
+        some(&changed)
+    )
 }
 
 #[cfg(test)]

@@ -258,7 +258,7 @@ fn not_locked(place: &str) -> Diagnostic {
         severity: Severity::Warning,
         summary: "State is not locked".to_owned(),
         detail: format!(
-            "With -lock=false, flightdeck does not lock the state in {place}, so another program may change it meanwhile. The workspace lock is still taken."
+            "With -lock=false, flightdeck does not lock the state in {place}, so another program may change the state at the same time. flightdeck still acquires the workspace lock."
         ),
         address: None,
         range: None,

@@ -192,8 +192,7 @@ pub(in crate::engine) fn warning(unknown: &UnknownOutcome) -> Diagnostic {
             .object_id()
             .map_or_else(|| "ID".to_owned(), |id| quoted(&id));
         format!(
-            "{begun}: the object may or may not exist. A deploy does not create it again before this is resolved. Look \
-             for the object in the target system. If it exists, run `flightdeck state import {name} {id}` to import \
+            "{begun}: the object may or may not exist. A deploy does not create it again before you import the object or discard the record. Look for the object in the target system. If it exists, run `flightdeck state import {name} {id}` to import \
              it{}; if not, run `flightdeck state forget {name}` to discard the record.",
             if id == "ID" {
                 " under its id there"
@@ -212,20 +211,18 @@ pub(in crate::engine) fn warning(unknown: &UnknownOutcome) -> Diagnostic {
         let next = if unknown.is_destroy_provisioner() {
             format!(
                 "The next destroy of the object runs this provisioner again and records its outcome. If the provisioner has already done its work, run \
-                 `flightdeck state untaint {name}`: the next destroy then skips it."
+                 `flightdeck state untaint {name}`: the next destroy then does not run the provisioner."
             )
         } else {
             format!(
-                "An object whose provisioners did not all run is tainted: the next deploy replaces it and runs them \
-                 again, which resolves it. To keep the object as it is, run `flightdeck state untaint {name}`; to \
+                "An object whose provisioners did not all run is tainted: the next deploy replaces the object and runs the provisioners again, which settles the unknown outcome. To keep the object as it is, run `flightdeck state untaint {name}`; to \
                  remove it from the state, run `flightdeck state forget {name}`."
             )
         };
-        format!("{begun}: {ended}. Its effects until then remain. {next}")
+        format!("{begun}: {ended}. The effects of the command until then remain. {next}")
     } else {
         format!(
-            "{begun}: it may or may not have taken effect. The next stage reads the object, and the deploy of that \
-             stage resolves it. To remove the object from the state instead, run `flightdeck state forget {name}`."
+            "{begun}: it may or may not have taken effect. The next stage reads the object, and the deploy of that stage settles the unknown outcome. To remove the object from the state instead, run `flightdeck state forget {name}`."
         )
     };
     Diagnostic {
@@ -249,21 +246,20 @@ fn beside(unknown: &UnknownOutcome, deed: &Deed) -> String {
         .map_or_else(String::new, |id| format!(" (id {id})"));
     let name = quoted(&beside_name(&unknown.address, unknown.id));
     let again = match deed.is_creation() {
-        true => " A deploy does not repeat the operation before this is resolved.",
+        true => " A deploy does not repeat the operation before you discard the record.",
         false => "",
     };
     if deed.is_of_link() {
         return format!(
             "Deploy #{} was applying {}: the {deed} by {asked_by} has no recorded outcome, so it may or may not have \
-             taken effect.{again} Check it in the target system, then run `flightdeck state forget {name}` to discard \
+             taken effect.{again} Check the target system for its effects, then run `flightdeck state forget {name}` to discard \
              the record.",
             unknown.deploy, unknown.address
         );
     }
     format!(
         "For {} in deploy #{}, {asked_by} requested the {deed}{id}, which has no recorded outcome: it may or may not \
-         have taken effect. No state contains the object, so flightdeck cannot read it.{again} Check it in the target \
-         system and correct it there, then run `flightdeck state forget {name}` to discard the record.",
+         have taken effect. No state contains the object, so flightdeck cannot read it.{again} Look for the object in the target system and correct it there, then run `flightdeck state forget {name}` to discard the record.",
         unknown.address, unknown.deploy
     )
 }
@@ -281,8 +277,7 @@ pub(super) fn quoted(word: &str) -> String {
 /// Advice for a link that may have been created.
 fn link(begun: &str, name: &str) -> String {
     format!(
-        "{begun}: the link may exist, completely or in part, or not at all. A deploy does not create it again before \
-         this is resolved. Run `flightdeck state forget {name}` to discard the record; the next deploy then creates the \
+        "{begun}: the link may exist, completely or in part, or not at all. A deploy does not create it again before you discard the record. Run `flightdeck state forget {name}` to discard the record; the next deploy then creates the \
          link, and its plugin finds existing parts."
     )
 }

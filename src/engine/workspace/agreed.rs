@@ -40,7 +40,7 @@ pub enum Disagreement {
         source: Box<HomeError>,
     },
     #[error(
-        "This directory is not initialized for the backend {kind:?}, and its local state has no location."
+        "This directory is not initialized for the backend {kind:?}, and flightdeck cannot determine where its local state is. Run `flightdeck init`."
     )]
     NoPlace { kind: String },
     /// `file` has a state with objects.

@@ -287,7 +287,7 @@ pub(super) enum NoIdentity {
         "the provider's schema of the identity of {0} is not an object, which is a bug in the provider."
     )]
     SchemaIsNoObject(String),
-    #[error("it must be an object.")]
+    #[error("the identity must be an object.")]
     NoObject,
     #[error("the identity of {kind} has no attribute {name:?}; it has: {names}.")]
     Unknown {
@@ -295,7 +295,7 @@ pub(super) enum NoIdentity {
         name: String,
         names: String,
     },
-    #[error("its attribute {name:?}: {source}.")]
+    #[error("the attribute {name:?} is invalid: {source}.")]
     Attribute {
         name: String,
         source: cty::ConvertError,

@@ -15,12 +15,14 @@ pub enum KeepError {
     /// A value of the resource, output or variable `of` cannot be encoded.
     #[error("failed to encode {of}: {source}")]
     Value { of: String, source: CodecError },
-    #[error("stage {stage} cannot be decoded: {source}; stage again")]
+    #[error(
+        "stage #{stage} cannot be decoded: {source}; run `flightdeck stage` to create a new stage"
+    )]
     Back { stage: i64, source: BackError },
-    #[error("not a file written by `flightdeck plan --out`")]
+    #[error("the file is not a plan file: it was not written by `flightdeck plan --out`")]
     NoStageFile,
     #[error(
-        "the file was written by {} version of flightdeck (its layout is {found}; this version reads {known}); \
+        "the file was written by {} version of flightdeck (the layout of the file is {found}; this version reads {known}); \
          plan again with this version, or use the version that wrote the file",
         age(*found, *known)
     )]
@@ -50,7 +52,7 @@ pub enum BackError {
     #[error(transparent)]
     Json(Arc<serde_json::Error>),
     #[error(
-        "it was made by {} version of flightdeck (its layout is {found}; this version reads {known})",
+        "{} version of flightdeck made the stage (the layout of the stage is {found}; this version reads {known})",
         age(*found, *known)
     )]
     Layout { found: u32, known: u32 },

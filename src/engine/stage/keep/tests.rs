@@ -338,8 +338,8 @@ fn what_cannot_be_read_is_refused_in_words() {
         .unwrap_err()
         .to_string()
     };
-    assert!(broken("\"layout\":4", "\"layout\":99").contains("layout is 99"));
-    assert!(broken("thing_x.a[0]", "thing_x.a[").contains("stage again"));
+    assert!(broken("\"layout\":4", "\"layout\":99").contains("layout of the stage is 99"));
+    assert!(broken("thing_x.a[0]", "thing_x.a[").contains("run `flightdeck stage`"));
     let text = restore(
         &StageRecord {
             detail: Packed::try_from("{").unwrap(),
@@ -349,7 +349,7 @@ fn what_cannot_be_read_is_refused_in_words() {
     )
     .unwrap_err()
     .to_string();
-    assert!(text.contains("stage 7"));
+    assert!(text.contains("stage #7"));
     // Schema that the values do not fit.
     let other = || {
         Schema::new(

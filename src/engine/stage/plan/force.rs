@@ -130,7 +130,7 @@ impl PlanWalk {
         // With targets, a resource outside of them has no change; this is not an error.
         if changes.is_empty() && self.wishes.narrow.is_none() {
             let detail = format!(
-                "The plan has no change of {abs} that could trigger a replacement: it has no such instance, or it is a data source that is read while planning, or the resource itself."
+                "The plan has no change of {abs} that could trigger a replacement: {abs} has no such instance, is a data source that is read while planning, or is the resource itself."
             );
             cell.report(
                 Diagnostic::error("No change found for a replacement trigger", detail)
