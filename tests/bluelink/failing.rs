@@ -117,15 +117,24 @@ fn a_destroy_that_the_plugin_did_not_carry_out_has_failed() {
 #[test]
 fn what_the_schema_does_not_allow_is_refused_before_anything_is_asked() {
     let table = [
-        ("name = \"Bad!\"", "it must match the pattern ^[a-z0-9-]+$"),
-        ("name = \"a\"\n  size = 0", "it must be at least 1"),
-        ("name = \"a\"\n  size = 101", "it must be at most 100"),
-        ("name = \"a\"\n  size = 1.5", "it must be a whole number"),
+        (
+            "name = \"Bad!\"",
+            "the value must match the pattern ^[a-z0-9-]+$",
+        ),
+        ("name = \"a\"\n  size = 0", "the value must be at least 1"),
+        (
+            "name = \"a\"\n  size = 101",
+            "the value must be at most 100",
+        ),
+        (
+            "name = \"a\"\n  size = 1.5",
+            "the value must be a whole number",
+        ),
         (
             "name = \"a\"\n  colour = \"blue\"",
             "\"blue\" is not one of the allowed values: \"red\", \"green\"",
         ),
-        ("name = \"\"", "it must have at least 1 characters"),
+        ("name = \"\"", "the value must have at least 1 characters"),
         (
             "name = \"a\"\n  id = \"b\"",
             "the plugin sets this field; remove it from the configuration",
@@ -251,7 +260,8 @@ fn launches_together_take_no_longer_than_either_variable_says() {
         assert!((1..=3).contains(&attempts.len()), "{family}: {plugin:#}");
         let words = format!("was given up after {} launches", attempts.len());
         assert!(run.stdout.contains(&words), "{words}: {run:#?}");
-        let words = "the limit for all launches together is 900 ms (FLIGHTDECK_LAUNCH_TOTAL_MS)";
+        let words =
+            "the time limit for all launches together is 900 ms (FLIGHTDECK_LAUNCH_TOTAL_MS)";
         assert!(run.stdout.contains(words), "{run:#?}");
     }
 }

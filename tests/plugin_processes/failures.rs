@@ -192,7 +192,7 @@ async fn launches_end_when_the_time_for_all_of_them_is_over() {
     };
     assert_eq!(told as usize, attempts.len());
     assert!(
-        why.contains("the limit for all launches together is 400 ms"),
+        why.contains("the time limit for all launches together is 400 ms"),
         "{why}"
     );
     let within = attempts.iter().all(|a| a.deadline_ms <= 150);

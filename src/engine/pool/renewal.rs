@@ -176,7 +176,7 @@ impl Process {
         renewing.not_before = Some(Instant::now() + pause);
         renewing.failed = due.file;
         let text = format!(
-            "the replacement process did not start, and the current process keeps serving; next attempt in {}: {failed}",
+            "the replacement process failed to start: {failed}; the current process continues to serve, and the next attempt is in {}",
             in_words(pause)
         );
         self.plugin.note(LogLevel::Warn, text);

@@ -19,7 +19,7 @@ pub enum SchemaError {
         at: String,
         source: prost::DecodeError,
     },
-    #[error("the type of {at}: {source}")]
+    #[error("the type of {at} is invalid: {source}")]
     Type { at: String, source: TypeJsonError },
     #[error("{at} has the unknown nesting mode {mode}")]
     Nesting { at: String, mode: i32 },

@@ -127,7 +127,7 @@ async fn a_state_that_another_program_left_is_taken_over_and_comes_back_byte_for
     assert_eq!(w.addresses().await.len(), 2, "before anything is locked");
     let told = w.open().await;
     assert!(
-        told[0].contains("flightdeck now records the state in"),
+        told[0].contains("flightdeck now has a copy of the state in"),
         "{told:?}"
     );
     w.state.close().await.unwrap();

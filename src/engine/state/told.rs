@@ -40,7 +40,7 @@ pub(super) fn taken_over(place: &str, state: &State, known: &HomeRecord) -> Stri
     let (serial, objects) = (state.serial, counted(state.objects.len()));
     if known.digest.is_empty() {
         return format!(
-            "flightdeck now records the state in {place} (serial {serial}, {objects}), which stays there"
+            "flightdeck now has a copy of the state in {place} (serial {serial}, {objects}) in its store; the state stays in {place}"
         );
     }
     format!(

@@ -30,14 +30,14 @@ pub enum Version4Error {
         on: String,
         source: Box<AddrError>,
     },
-    #[error("it was written by version {0:?}, which is not a valid version")]
+    #[error("its terraform_version is {0:?}, which is not a valid version")]
     Writer(String),
-    #[error("the type of output {name:?}: {source}")]
+    #[error("the type of output {name:?} is invalid: {source}")]
     OutputType {
         name: String,
         source: cty::TypeJsonError,
     },
-    #[error("output {name:?}: {source}")]
+    #[error("the value of output {name:?} is invalid: {source}")]
     OutputValue {
         name: String,
         source: cty::CodecError,

@@ -36,7 +36,7 @@ impl Renewal {
                     n => format!(" ({n} tries)"),
                 };
                 format!(
-                    "still serving, because its replacement ({why}) failed to start{times}: {failed}"
+                    "to be replaced ({why}), but the replacement failed to start{times}: {failed}"
                 )
             }
         }

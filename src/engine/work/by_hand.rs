@@ -198,7 +198,7 @@ impl Work {
                 severity: Severity::Warning,
                 summary: "Object is in the state twice".to_owned(),
                 detail: format!(
-                    "{other} is the same object, with the id {id}. Each of the two would undo the changes of the other. Remove one of them from the state with `flightdeck state forget`."
+                    "The object with the id {id} is also in the state as {other}. A deploy of one of the two would undo the changes of the other. Remove one of them from the state with `flightdeck state forget`."
                 ),
                 address: Some(object.address.clone()),
                 range: None,

@@ -108,7 +108,7 @@ fn one_whose_successor_did_not_come_up_says_why_and_when_it_is_tried_again() {
     tell(&mut c, PluginEvent::Renewal { plugin, renewal });
     let row = c.line("hashicorp/aws ");
     assert!(row.contains("● ready"), "{row}");
-    c.shows("└ still serving, because its replacement (its file has changed) failed to start (2 tries): exit code 3");
+    c.shows("└ to be replaced (its file has changed), but the replacement failed to start (2 tries): exit code 3");
     c.shows("└ tried again in 30 s");
     let plugin = aws();
     tell(
@@ -118,7 +118,7 @@ fn one_whose_successor_did_not_come_up_says_why_and_when_it_is_tried_again() {
             renewal: None,
         },
     );
-    c.hides("its replacement");
+    c.hides("the replacement failed");
 }
 
 #[test]

@@ -71,7 +71,7 @@ impl Supervisor {
             }
             if let Some(total) = time.is_over_after(backoff_after(&self.settings.launch, number)) {
                 let why = format!(
-                    "{why}; the limit for all launches together is {} (FLIGHTDECK_LAUNCH_TOTAL_MS)",
+                    "{why}; there is no further launch, because the time limit for all launches together is {} (FLIGHTDECK_LAUNCH_TOTAL_MS)",
                     seconds(total)
                 );
                 // The error then states the launches made, not the configured limit.

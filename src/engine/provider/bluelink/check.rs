@@ -93,13 +93,13 @@ fn bounds(node: &Node, config: &Value) -> Option<String> {
         decode_scalar(scalar.as_ref()?).as_number().cloned()
     };
     if let Some(least) = bound(&node.minimum).filter(|b| number.compare(b) == Ordering::Less) {
-        return Some(format!("it must be at least {}", least.to_text()));
+        return Some(format!("the value must be at least {}", least.to_text()));
     }
     if let Some(most) = bound(&node.maximum).filter(|b| number.compare(b) == Ordering::Greater) {
-        return Some(format!("it must be at most {}", most.to_text()));
+        return Some(format!("the value must be at most {}", most.to_text()));
     }
     (node.r#type == "integer" && !number.is_integer())
-        .then(|| "it must be a whole number".to_owned())
+        .then(|| "the value must be a whole number".to_owned())
 }
 
 fn length(node: &Node, config: &Value) -> Option<String> {
@@ -112,10 +112,10 @@ fn length(node: &Node, config: &Value) -> Option<String> {
     };
     let limit = |limit: i32| usize::try_from(limit).ok().filter(|limit| *limit > 0);
     if let Some(least) = limit(node.min_length).filter(|least| length < *least) {
-        return Some(format!("it must have at least {least} {of}"));
+        return Some(format!("the value must have at least {least} {of}"));
     }
     let most = limit(node.max_length).filter(|most| length > *most)?;
-    Some(format!("it must have at most {most} {of}"))
+    Some(format!("the value must have at most {most} {of}"))
 }
 
 /// Checks a text against the pattern of its field. An invalid pattern is ignored.
@@ -123,7 +123,7 @@ fn pattern(node: &Node, config: &Value) -> Option<String> {
     let text = config.as_str().filter(|_| !node.pattern.is_empty())?;
     // The pattern comes from the plugin, so the user could not correct an error in it.
     let pattern = regex::Regex::new(&node.pattern).ok()?;
-    (!pattern.is_match(text)).then(|| format!("it must match the pattern {}", node.pattern))
+    (!pattern.is_match(text)).then(|| format!("the value must match the pattern {}", node.pattern))
 }
 
 /// Converts a diagnostic of the plugin; `None` for informational ones.

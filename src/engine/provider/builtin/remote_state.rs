@@ -257,12 +257,12 @@ pub enum StateFileError {
     Version(u64),
     #[error("it has no state version")]
     Unversioned,
-    #[error("the type of output {name:?}: {source}")]
+    #[error("the type of output {name:?} is invalid: {source}")]
     Type {
         name: String,
         source: cty::TypeJsonError,
     },
-    #[error("output {name:?}: {source}")]
+    #[error("the value of output {name:?} is invalid: {source}")]
     Value {
         name: String,
         source: cty::CodecError,

@@ -66,7 +66,7 @@ pub enum BackError {
     Value(#[from] CodecError),
     #[error(transparent)]
     Path(#[from] PathJsonError),
-    #[error("{text:?}: {source}")]
+    #[error("the address {text:?} is invalid: {source}")]
     Address { text: String, source: AddrError },
     #[error("{0:?} is not a provider configuration")]
     Provider(String),

@@ -52,7 +52,7 @@ pub(super) enum HttpError {
         "the server does not serve this address (code 404); check the addresses in the backend block"
     )]
     NoSuchAddress,
-    #[error("the server answered with the unexpected code {0}")]
+    #[error("the server answered with the unexpected HTTP status code {0}")]
     Code(u16),
     #[error("the backend block has no unlock_address")]
     NoUnlockAddress,

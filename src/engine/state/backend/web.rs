@@ -45,7 +45,7 @@ pub(super) enum WebError {
         what: String,
         source: InvalidHeaderValue,
     },
-    #[error("the server answered with code {status}, after {}", attempts(*.made))]
+    #[error("the server answered with the HTTP status code {status}, after {}", attempts(*.made))]
     Code { status: u16, made: u64 },
     #[error("{source}, after {}", attempts(*.made))]
     After { source: Box<WebError>, made: u64 },

@@ -280,7 +280,7 @@ impl Service for Door {
             "deregistered".to_owned()
         } else {
             format!(
-                "process {} is not registered at this host",
+                "process {} is not registered with flightdeck",
                 said.instance_id
             )
         };

@@ -63,7 +63,7 @@ pub(in super::super) enum AzureError {
     ProgramRefuses(String),
     #[error("the key of the storage account cannot be requested: {why} (code {status})")]
     KeyNotGiven { why: String, status: u16 },
-    #[error("the container {0} does not exist")]
+    #[error("the container {0} does not exist; create the container, or correct container_name")]
     NoContainer(String),
     #[error("access denied: {0}")]
     Forbidden(Refusal),

@@ -62,9 +62,9 @@ pub(in super::super) enum GcsError {
     NotAccepted(String),
     #[error("access denied: {0} (code 403)")]
     Forbidden(String),
-    #[error("the bucket {0} does not exist (code 404)")]
+    #[error("the bucket {0} does not exist (code 404); create the bucket, or correct \"bucket\"")]
     NoBucket(String),
-    #[error("the server answered with code {status}: {message}")]
+    #[error("the server answered with the HTTP status code {status}: {message}")]
     Refused { status: u16, message: String },
     #[error("the lock id {0:?} is invalid: lock ids of the gcs backend are numbers")]
     NoLockId(String),

@@ -32,7 +32,11 @@ impl std::error::Error for Refusal {}
 impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (self.code.as_str(), self.message.as_str()) {
-            ("", _) => write!(f, "the server answered with code {}", self.status),
+            ("", _) => write!(
+                f,
+                "the server answered with the HTTP status code {}",
+                self.status
+            ),
             (code, "") => write!(f, "{code} (code {})", self.status),
             (code, message) => write!(f, "{code}: {message} (code {})", self.status),
         }
