@@ -7,7 +7,7 @@ use crate::engine::words::WorkspacePlugin;
 /// Reason why a provider is not launched.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum NotLaunched {
-    #[error("it is part of the engine")]
+    #[error("the provider is part of flightdeck")]
     Bundled,
     /// The workspace ships it and it is not trusted.
     #[error("{}", .0.why())]

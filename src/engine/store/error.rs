@@ -33,7 +33,7 @@ pub enum Alien {
     /// Kind of file in the place of a directory or plain file.
     #[error("it is {0}")]
     Is(&'static str),
-    #[error("it has other names (hard links), which would change with it")]
+    #[error("it has other names (hard links), and a write would change those files too")]
     HardLinks,
     /// Unexpected trigger or view, described.
     #[error("it contains {0}, which flightdeck did not create")]

@@ -12,7 +12,7 @@ pub(super) enum WorkError {
     /// The diagnostics were already emitted.
     #[error("no stage was created; see the errors above")]
     NothingStaged,
-    #[error("the workspace is open read-only")]
+    #[error("the workspace is open read-only, so this command cannot change it")]
     ReadOnly,
     /// The plugin is a transformer.
     #[error("{plugin} has no schema: {}", NO_TRANSFORMERS)]

@@ -78,7 +78,7 @@ impl Spec {
 
     fn warn(&mut self, path: &str, why: &str) {
         let detail =
-            format!("The value is discarded; this is a bug in the plugin. The path is {path}.");
+            format!("The value at the path {path} is discarded; this is a bug in the plugin.");
         self.warnings.push(ProviderDiagnostic {
             severity: Severity::Warning,
             ..ProviderDiagnostic::error(format!("The plugin set {path}, {why}"), detail)

@@ -20,7 +20,7 @@ pub enum RedirectError {
     },
     /// Clients repeat a write with this code as a read.
     #[error(
-        "the server redirects to {to} with code {status}, which turns a write into a read; nothing was written. Set that address in the configuration"
+        "the server redirects to {to} with code {status}, which turns a write into a read, so nothing was written. Set that address in the configuration"
     )]
     Write { to: String, status: u16 },
     #[error("the server redirects to an invalid address: {source}")]

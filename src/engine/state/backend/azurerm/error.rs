@@ -20,7 +20,7 @@ pub(in super::super) enum AzureError {
     /// An address built by this module.
     #[error("{0}")]
     Url(#[source] BadUrl),
-    #[error("{text:?}: {source}")]
+    #[error("the endpoint {text:?} is not a valid address: {source}")]
     Endpoint { text: String, source: BadUrl },
     #[error("\"customer_provided_key\" is not valid base64")]
     CustomerKey(#[source] base64::DecodeError),
