@@ -533,7 +533,7 @@ pub(super) const FAILING: &[Row] = &[
         retried: false,
         phases: CONNECTED,
         words: &[
-            "it is not a Terraform provider",
+            "the plugin is not a Terraform provider",
             "the request for its schema returned Unimplemented: unknown method GetProviderSchema",
             "install the provider's package again",
         ],
@@ -545,7 +545,7 @@ pub(super) const FAILING: &[Row] = &[
         retried: false,
         phases: CONNECTED,
         words: &[
-            "it is not a Terraform provider",
+            "the plugin is not a Terraform provider",
             "the request for its schema returned Unimplemented: unknown service tfplugin6.Provider",
             "install the provider's package again",
         ],

@@ -74,7 +74,7 @@ fn counted<'c>(all: impl Iterator<Item = &'c CommandView>) -> String {
             words(elsewhere, "command")
         )),
         (here, elsewhere) => Some(format!(
-            "runs {} on this machine and {elsewhere} on other machines",
+            "runs {} on this machine and {elsewhere} on others",
             words(here, "command")
         )),
     };
