@@ -17,9 +17,9 @@ use flightdeck::app::run::{Surface, event_loop};
 use flightdeck::app::{State, update};
 use flightdeck::engine::bus::{Bus, Listener};
 use flightdeck::engine::calls::{CallContext, Calls, Checked, Deadlines, Lane, Method};
+use flightdeck::engine::model::*;
 use flightdeck::engine::plugin::{PluginSettings, Plugins, SpawnSpec, Start};
 use flightdeck::engine::provider::tfplugin::TfLife;
-use flightdeck::engine::words::*;
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
@@ -91,7 +91,8 @@ async fn ten_thousand_wait() {
     for n in 0..WAITING {
         let (lane, over) = (lane.clone(), over.clone());
         tasks.spawn(async move {
-            let ctx = CallContext::of(format!("aws_security_group_rule.allow[{n}]"), &over);
+            let ctx =
+                CallContext::for_resource(format!("aws_security_group_rule.allow[{n}]"), &over);
             while !over.is_cancelled() {
                 let answer = async {
                     tokio::time::sleep(Duration::from_millis(20)).await;
@@ -162,7 +163,7 @@ async fn a_flood_of_lines() {
 struct Heard(AtomicU64);
 
 impl Listener for Heard {
-    fn hear(&self, event: &Event) {
+    fn on_event(&self, event: &Event) {
         // Dropped lines were read too; an event reports their number.
         let lines = match &event.kind {
             EventKind::Plugin(PluginEvent::Log { .. }) => 1,
@@ -283,7 +284,7 @@ impl Surface for Nowhere {
         Some(Ok(Input::Key(Key::char(key))))
     }
 
-    fn act(&mut self, _: Effect) -> std::io::Result<()> {
+    fn trigger(&mut self, _: Effect) -> std::io::Result<()> {
         Ok(())
     }
 }

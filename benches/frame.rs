@@ -4,8 +4,8 @@
 use divan::{Bencher, black_box};
 use flightdeck::app::key::{Input, Key};
 use flightdeck::app::msg::{Answer, Msg};
-use flightdeck::app::{State, settle, update};
-use flightdeck::engine::words::*;
+use flightdeck::app::{State, refresh_lists, update};
+use flightdeck::engine::model::*;
 use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -266,7 +266,7 @@ fn settle_and_draw(bencher: Bencher<'_, '_>, screen: &str) {
     let mut state = console(screen);
     let tracing = TuiWidgetState::new();
     bencher.bench_local(|| {
-        settle(&mut state);
+        refresh_lists(&mut state);
         let mut buffer = Buffer::empty(Rect {
             x: 0,
             y: 0,
@@ -287,7 +287,7 @@ fn key_to_frame(bencher: Bencher<'_, '_>, screen: &str) {
     bencher.bench_local(|| {
         down = !down;
         press(&mut state, if down { 'j' } else { 'k' });
-        settle(&mut state);
+        refresh_lists(&mut state);
         let mut buffer = Buffer::empty(Rect {
             x: 0,
             y: 0,
@@ -321,7 +321,7 @@ fn terminal(bencher: Bencher<'_, '_>, screen: &str) {
             &mut state,
             Msg::Input(Input::Key(Key::ctrl(if down { 'd' } else { 'u' }))),
         );
-        settle(&mut state);
+        refresh_lists(&mut state);
         terminal
             .draw(|frame| {
                 flightdeck::ui::draw(&state, &tracing, frame.buffer_mut());

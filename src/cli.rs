@@ -4,24 +4,24 @@
 mod args;
 mod commands;
 mod confirmation;
+mod console_shutdown;
 mod container_init;
 mod diagnostics;
 mod environment;
 mod environment_args;
+mod escape;
 mod exit;
-mod farewell;
 mod flags;
 mod grouping;
 mod installing;
 mod json_into;
-mod live;
+mod live_line;
 mod log;
 mod options;
 mod output;
 mod progress;
-mod reveal;
-mod safe;
 mod schema;
+mod sensitive_values;
 mod session;
 mod show;
 mod signals;
@@ -29,12 +29,12 @@ mod spelling;
 mod suggest;
 mod time;
 mod tofu;
-mod unset;
 mod usage;
 mod values;
+mod variable_prompts;
 mod variables;
 
-use crate::engine::plugin::marked;
+use crate::engine::plugin::descendants;
 use crate::engine::shell::guard;
 use crate::engine::state;
 use output::Output;
@@ -53,16 +53,16 @@ pub fn main() -> ExitCode {
         return code;
     }
     // Registers the helper roles of this executable with the engine.
-    guard::offer();
-    marked::offer();
-    let (args, shared) = match arguments(spelling::ours(words)) {
+    guard::register();
+    descendants::register();
+    let (args, shared) = match arguments(spelling::normalize(words)) {
         Ok(parsed) => parsed,
         Err(code) => return code,
     };
     // SAFETY: no thread has been started yet.
     #[allow(unsafe_code)]
     let supervised = unsafe {
-        environment::withdraw_variables();
+        environment::move_out_variables();
         // After the removal, so that process 1 does not show the variables either.
         container_init::supervise()
     };
@@ -82,7 +82,7 @@ pub fn main() -> ExitCode {
     // Made absolute before `-C`, because `TF_LOG_PATH` is relative to the original directory.
     let log_path = log::absolute_path();
     if let Some(dir) = &args.chdir
-        && let Err(error) = commands::go_to(dir)
+        && let Err(error) = commands::change_directory(dir)
     {
         return ExitCode::from(exit::report(Err(error), "flightdeck", &mut out));
     }
@@ -94,21 +94,21 @@ pub fn main() -> ExitCode {
     {
         Ok(runtime) => runtime,
         Err(e) => {
-            out.problem(&format!("cannot start the async runtime: {e}"));
+            out.error_line(&format!("cannot start the async runtime: {e}"));
             return ExitCode::from(exit::ERROR);
         }
     };
-    if let Err(e) = runtime.block_on(async { signals::files_may_be_too_large() }) {
+    if let Err(e) = runtime.block_on(async { signals::ignore_file_size_signal() }) {
         tracing::debug!(error = %e, "a file that grows beyond its limit will end this process");
     }
     let name = args.command.as_ref().map_or("console", args::Command::name);
     let worked = runtime.block_on(runtime.spawn(async move {
         // Boxed, because the future of all commands together is large.
         let ended = Box::pin(commands::run(args, &mut out)).await;
-        commands::trust::tell_commands(&mut out);
+        commands::trust::report_commands(&mut out);
         // A cancelled command may have left state locks.
-        for left in state::give_back_all(UNLOCKING).await {
-            out.problem(&left.to_string());
+        for left in state::release_all(UNLOCKING).await {
+            out.error_line(&left.to_string());
         }
         (ended, out)
     }));
@@ -133,7 +133,7 @@ fn configured(
     out.concise = args.concise;
     out.live &= !args.concise;
     let variable = std::env::var("TF_INPUT").ok();
-    out.has_input = unset::is_input_on(args.input, variable.as_deref());
+    out.has_input = variable_prompts::is_input_on(args.input, variable.as_deref());
     out.grouping = grouping::Grouping {
         compact_warnings: args.compact_warnings,
         consolidate_warnings: args.consolidate_warnings.unwrap_or_default(),
@@ -151,12 +151,12 @@ fn arguments(words: Vec<std::ffi::OsString>) -> Result<(args::Args, flags::Share
     let completed = match environment_args::complete(words.clone(), |name| std::env::var_os(name)) {
         Ok(completed) => completed,
         Err(error) => {
-            let error = safe::safe(&error.to_string()).into_owned();
+            let error = escape::safe(&error.to_string()).into_owned();
             let error = flags::command().error(clap::error::ErrorKind::ValueValidation, error);
             return Err(usage::refuse(error, &words, &[]));
         }
     };
-    let words = flags::spelled(completed.words);
+    let words = flags::normalize_booleans(completed.words);
     let parsed = flags::parse(&words);
     parsed.map_err(|error| usage::refuse(error, &words, &completed.variables))
 }
@@ -183,8 +183,8 @@ fn output(args: &args::Args, shared: flags::SharedFlags) -> Result<Output, ExitC
 /// plugins.
 fn helper(words: &[std::ffi::OsString]) -> Option<ExitCode> {
     match words {
-        [_, word, rest @ ..] if word == guard::WORD => Some(guard::main(rest)),
-        [_, word, rest @ ..] if word == marked::WORD => Some(marked::main(rest)),
+        [_, word, rest @ ..] if word == guard::ARGUMENT => Some(guard::main(rest)),
+        [_, word, rest @ ..] if word == descendants::ARGUMENT => Some(descendants::main(rest)),
         [program] => providers::installed_as(program).map(providers::main),
         _ => None,
     }

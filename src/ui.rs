@@ -13,7 +13,7 @@ mod tests;
 mod theme;
 
 use crate::app::doc::{self, Doc, Role};
-use crate::app::layout::{Areas, areas, detail_has_keys, side_by_side, too_small};
+use crate::app::layout::{Areas, areas, detail_has_keys, is_side_by_side, too_small};
 use crate::app::state::{Context, State};
 use crate::app::text::width;
 use paint::{Brush, border_symbol};
@@ -28,7 +28,7 @@ pub fn draw(
     tracing: &tui_logger::TuiWidgetState,
     buffer: &mut Buffer,
 ) -> Option<Position> {
-    let theme = Theme::of(state.frame.looks);
+    let theme = Theme::of(state.frame.appearance);
     let mut brush = Brush {
         buffer,
         theme: &theme,
@@ -41,9 +41,9 @@ pub fn draw(
     }
     // The state may already have another size than the buffer.
     .intersection(brush.buffer.area);
-    brush.fill(whole, theme.ground());
+    brush.fill(whole, theme.base_style());
     let cursor = if too_small(state) {
-        small(state, &mut brush, whole);
+        draw_too_small(state, &mut brush, whole);
         None
     } else {
         let a = areas(state);
@@ -53,11 +53,11 @@ pub fn draw(
         popup::draw(state, &mut brush).or(prompt)
     };
     // Last, because it rewrites all cells.
-    theme::finish(state.frame.looks, brush.buffer);
+    theme::finish(state.frame.appearance, brush.buffer);
     cursor
 }
 
-fn small(state: &State, brush: &mut Brush<'_>, whole: Rect) {
+fn draw_too_small(state: &State, brush: &mut Brush<'_>, whole: Rect) {
     let text = format!(
         "flightdeck needs 40×12, this is {}×{}",
         state.frame.size.0, state.frame.size.1
@@ -155,7 +155,7 @@ fn empty(area: Rect, words: &Doc, more: &str, brush: &mut Brush<'_>) {
 fn border(state: &State, a: &Areas, brush: &mut Brush<'_>) {
     let has_keys = detail_has_keys(state);
     let role = if has_keys { Role::Key } else { Role::Dim };
-    if side_by_side(state) {
+    if is_side_by_side(state) {
         for y in a.border.top()..a.border.bottom() {
             brush.text(a.border.x, y, 1, role, border_symbol(has_keys, true));
         }

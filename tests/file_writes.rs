@@ -22,12 +22,12 @@ const LISTED: &[(&str, &str)] = &[
     ),
     ("src/cli/commands/files.rs", NAMED),
     (
-        "src/engine/doctor/mend.rs",
+        "src/engine/doctor/fix.rs",
         "a path that the finding checked, or one of the operator's",
     ),
-    ("src/engine/holder/lease.rs", CHECKED),
+    ("src/engine/lock_owner/lease.rs", CHECKED),
     (
-        "src/engine/install/place.rs",
+        "src/engine/install/files.rs",
         "copies into a directory that it creates itself",
     ),
     (
@@ -39,7 +39,7 @@ const LISTED: &[(&str, &str)] = &[
     ("src/engine/store/sqlite/file/connections.rs", CHECKED),
     ("src/engine/store/sqlite/file/schema.rs", CHECKED),
     ("src/engine/store/sqlite/guard.rs", CHECKED),
-    ("src/engine/store/sqlite/shadow.rs", NEW),
+    ("src/engine/store/sqlite/running_deploy.rs", NEW),
     ("src/engine/trust_file.rs", OPERATOR),
 ];
 

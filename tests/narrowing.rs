@@ -4,10 +4,10 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use flightdeck::engine::Engine;
-use flightdeck::engine::settings::{Access, Settings};
-use flightdeck::engine::words::{
+use flightdeck::engine::model::{
     DeployOutcome, DeployRequest, Select, StageId, StageMode, StageRequest, VariableFlag,
 };
+use flightdeck::engine::settings::{Access, Settings};
 use std::collections::BTreeSet;
 use tempfile::TempDir;
 
@@ -164,7 +164,7 @@ fn set(all: &[&str]) -> BTreeSet<String> {
 const OF_Z: &[&str] = &["a[z]", "b[z]", "chained[z]", "counted[1]", "all"];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn leaving_an_instance_leaves_what_needs_that_one() {
+async fn deselecting_an_instance_deselects_its_dependents() {
     let bench = Bench::new().await;
     let stage = bench.stage(StageMode::Normal, "one").await;
     assert_eq!(
@@ -190,7 +190,7 @@ async fn leaving_an_instance_leaves_what_needs_that_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn leaving_one_instance_of_a_module_leaves_the_others() {
+async fn deselecting_one_module_instance_keeps_the_others() {
     let bench = Bench::new().await;
     let stage = bench.stage(StageMode::Normal, "one").await;
     let (_, left) = bench
@@ -219,7 +219,7 @@ async fn leaving_one_instance_of_a_module_leaves_the_others() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn replacing_an_instance_takes_along_what_was_made_of_that_one() {
+async fn replacing_an_instance_selects_its_dependents_only() {
     let bench = Bench::new().await;
     bench
         .deploy(bench.stage(StageMode::Normal, "one").await)
@@ -250,7 +250,7 @@ async fn replacing_an_instance_takes_along_what_was_made_of_that_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_destroy_that_is_narrowed_takes_dependents_and_nothing_else() {
+async fn narrowed_destroy_selects_dependents_only() {
     let bench = Bench::new().await;
     bench
         .deploy(bench.stage(StageMode::Normal, "one").await)

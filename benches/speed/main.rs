@@ -11,17 +11,17 @@
 //! The interop provider is a real one that uses the official framework: run `tests/interop/build
 //! DIR`, then set `FLIGHTDECK_TEST_GO_BIN=DIR`. Without it only the bundled lab is measured.
 
-mod bare;
-mod floor;
-mod place;
+mod lower_bound;
+mod minimal_client;
 mod shape;
+mod workspace;
 
-use floor::Floor;
-use place::{Place, Plugin, Run, Subject, middle};
+use lower_bound::Floor;
 use shape::Kind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
+use workspace::{BenchWorkspace, Plugin, Run, Subject, middle};
 
 const FLIGHTDECK: &str = env!("CARGO_BIN_EXE_flightdeck");
 
@@ -206,7 +206,7 @@ fn measure(
     };
     clear(bare);
     clear(plugin);
-    let ours = Place::new(subject, plugin, n).map_err(|e| e.to_string())?;
+    let ours = BenchWorkspace::new(subject, plugin, n).map_err(|e| e.to_string())?;
     let mut figures = Figures::default();
     // Each lower bound is measured immediately before the run to compare, because the machine's
     // speed varies.
@@ -233,7 +233,7 @@ fn measure(
     if let Some(program) =
         std::env::var_os("FLIGHTDECK_BENCH_AGAINST").filter(|_| plugin.args.is_empty())
     {
-        let theirs = Place::new(subject, plugin, n).map_err(|e| e.to_string())?;
+        let theirs = BenchWorkspace::new(subject, plugin, n).map_err(|e| e.to_string())?;
         let program = Path::new(&program);
         theirs.run(program, &["init", "-input=false"], plugin)?;
         let all: [&[&str]; 5] = [

@@ -9,8 +9,8 @@ use super::state::{Context, State};
 use std::borrow::Cow;
 
 pub use actions::{
-    ask_install, can_install, can_stage, can_switch, forget, goto, moved, replay_to, seek, show,
-    stage_again, untaint, writable,
+    ask_install, can_install, can_stage, can_switch, forget, goto, move_cursor, move_to_match,
+    replay_to, show, stage_again, untaint, writable,
 };
 pub use table::{COMMANDS, FORMER_NAMES};
 
@@ -66,7 +66,7 @@ pub fn run(command: &Command, state: &mut State, effects: &mut Vec<Effect>) {
     match (command.when)(state) {
         Ok(()) => (command.run)(state, effects),
         Err(why) => {
-            state.complain(format!("{}: {why}", command.name));
+            state.show_error(format!("{}: {why}", command.name));
             // One request at a time, because every refused key comes here.
             if state.locked_by().is_some() && !std::mem::replace(&mut state.asks_lock, true) {
                 effects.push(Effect::HoldLock);

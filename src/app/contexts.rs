@@ -10,10 +10,10 @@ use super::rows;
 use super::state::{Context, State};
 
 /// Properties of a context.
-pub struct OfContext {
+pub struct ContextInfo {
     pub context: Context,
     /// Title in the help.
-    pub word: &'static str,
+    pub title: &'static str,
     /// Its rows have a detail.
     pub has_detail: bool,
     /// Its list has column headings.
@@ -28,16 +28,16 @@ pub struct OfContext {
     pub text: fn(&State, &Row) -> String,
     pub detail: fn(&State, &Row) -> Doc,
     /// Appends the subject to the title of the screen.
-    pub about: fn(&State, &mut Line),
+    pub write_subject: fn(&State, &mut Line),
 }
 
 const NATURAL: &[&str] = &["natural order"];
 
 /// Rows in the order of [`Context`].
-static CONTEXTS: [OfContext; Context::COUNT] = [
-    OfContext {
+static CONTEXTS: [ContextInfo; Context::COUNT] = [
+    ContextInfo {
         context: Context::Plugins,
-        word: "Plugins",
+        title: "Plugins",
         has_detail: true,
         has_columns: true,
         side_by_side: false,
@@ -45,23 +45,23 @@ static CONTEXTS: [OfContext; Context::COUNT] = [
         rows: |s| (rows::plugins(s), 0),
         text: text::plugins,
         detail: detail::plugins,
-        about: about::plugins,
+        write_subject: about::plugins,
     },
-    OfContext {
+    ContextInfo {
         context: Context::Schema,
-        word: "Schema browser",
+        title: "Schema browser",
         has_detail: false,
         has_columns: false,
         side_by_side: false,
         sorts: NATURAL,
         rows: |s| (rows::schema(s), 0),
         text: text::schema,
-        detail: detail::nothing,
-        about: about::plugins,
+        detail: detail::empty_detail,
+        write_subject: about::plugins,
     },
-    OfContext {
+    ContextInfo {
         context: Context::Calls,
-        word: "Calls",
+        title: "Calls",
         has_detail: true,
         has_columns: true,
         side_by_side: false,
@@ -69,11 +69,11 @@ static CONTEXTS: [OfContext; Context::COUNT] = [
         rows: |s| (rows::calls(s), 0),
         text: text::calls,
         detail: detail::calls,
-        about: about::calls,
+        write_subject: about::calls,
     },
-    OfContext {
+    ContextInfo {
         context: Context::Stage,
-        word: "Stage",
+        title: "Stage",
         has_detail: true,
         has_columns: true,
         side_by_side: true,
@@ -81,11 +81,11 @@ static CONTEXTS: [OfContext; Context::COUNT] = [
         rows: |s| (rows::stage(s), 0),
         text: text::stage,
         detail: detail::stage,
-        about: stage_title::stage,
+        write_subject: stage_title::stage,
     },
-    OfContext {
+    ContextInfo {
         context: Context::Deploy,
-        word: "Deploy",
+        title: "Deploy",
         has_detail: true,
         has_columns: true,
         side_by_side: true,
@@ -93,11 +93,11 @@ static CONTEXTS: [OfContext; Context::COUNT] = [
         rows: rows::deploy,
         text: text::deploy,
         detail: detail::deploy,
-        about: stage_title::deploy,
+        write_subject: stage_title::deploy,
     },
-    OfContext {
+    ContextInfo {
         context: Context::History,
-        word: "History",
+        title: "History",
         has_detail: true,
         has_columns: true,
         side_by_side: true,
@@ -105,11 +105,11 @@ static CONTEXTS: [OfContext; Context::COUNT] = [
         rows: |s| (rows::history(s), 0),
         text: text::history,
         detail: detail::history,
-        about: about::history,
+        write_subject: about::history,
     },
-    OfContext {
+    ContextInfo {
         context: Context::Replay,
-        word: "Replay of a deploy",
+        title: "Replay of a deploy",
         has_detail: true,
         has_columns: true,
         side_by_side: true,
@@ -117,11 +117,11 @@ static CONTEXTS: [OfContext; Context::COUNT] = [
         rows: rows::deploy,
         text: text::deploy,
         detail: detail::deploy,
-        about: stage_title::deploy,
+        write_subject: stage_title::deploy,
     },
-    OfContext {
+    ContextInfo {
         context: Context::Failures,
-        word: "Failures",
+        title: "Failures",
         has_detail: true,
         has_columns: true,
         side_by_side: true,
@@ -129,11 +129,11 @@ static CONTEXTS: [OfContext; Context::COUNT] = [
         rows: |s| (rows::failures(s), 0),
         text: text::failures,
         detail: detail::failures,
-        about: about::failures,
+        write_subject: about::failures,
     },
-    OfContext {
+    ContextInfo {
         context: Context::State,
-        word: "State",
+        title: "State",
         has_detail: true,
         has_columns: true,
         side_by_side: true,
@@ -141,11 +141,11 @@ static CONTEXTS: [OfContext; Context::COUNT] = [
         rows: |s| (rows::resources(s), 0),
         text: text::resources,
         detail: detail::resources,
-        about: about::resources,
+        write_subject: about::resources,
     },
-    OfContext {
+    ContextInfo {
         context: Context::Logs,
-        word: "Logs",
+        title: "Logs",
         has_detail: true,
         has_columns: false,
         side_by_side: false,
@@ -153,25 +153,25 @@ static CONTEXTS: [OfContext; Context::COUNT] = [
         rows: |s| (rows::logs(s), 0),
         text: text::logs,
         detail: detail::logs,
-        about: about::logs,
+        write_subject: about::logs,
     },
-    OfContext {
+    ContextInfo {
         context: Context::Tracing,
-        word: "The engine's own log",
+        title: "The engine's own log",
         has_detail: false,
         has_columns: false,
         side_by_side: true,
         sorts: NATURAL,
         rows: |_| (Vec::new(), 0),
-        text: text::nothing,
-        detail: detail::nothing,
-        about: about::tracing,
+        text: text::empty_text,
+        detail: detail::empty_detail,
+        write_subject: about::tracing,
     },
 ];
 
 impl Context {
     /// Returns the properties of the context.
-    pub fn of(self) -> &'static OfContext {
+    pub fn of(self) -> &'static ContextInfo {
         &CONTEXTS[self as usize]
     }
 }
@@ -181,9 +181,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_context_has_its_own_row() {
+    fn context_rows_are_in_the_order_of_the_enum() {
         for (n, row) in CONTEXTS.iter().enumerate() {
-            assert_eq!((row.context as usize, row.context.of().word), (n, row.word));
+            assert_eq!(
+                (row.context as usize, row.context.of().title),
+                (n, row.title)
+            );
             assert!(!row.sorts.is_empty());
         }
     }

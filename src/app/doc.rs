@@ -1,7 +1,6 @@
 //! Styled text without colours: contents of detail panes, titles and popups. `ui` maps each
 //! [`Role`] to a colour. All text in a [`Doc`] is escaped for the terminal when it is added.
 
-mod around;
 mod call;
 mod change;
 mod deploy;
@@ -16,19 +15,16 @@ pub(in crate::app) mod stage_title;
 pub(in crate::app) mod title;
 mod unknown;
 mod welcome;
+mod workspaces;
 
-pub use around::{
-    Choice, absent_badge, choice, choices, finding, finding_line, findings, findings_head,
-    installing, no_choice,
-};
 pub use call::{call, finished, outcome};
-pub use change::{change, drift, drift_role, output, why};
+pub use change::{change, drift, drift_role, explain, output};
 pub use deploy::{counts, deploy_summary, failure_group, mode, outcome_role};
 pub use diagnostic::{diagnostic, diagnostics};
 pub use header::{header, status};
 pub use operation::{operation, pause};
 pub use plugin::{attempts, calls, found, level_role, logs, orphan, processes};
-pub use popup::{RUNGS, help, ladder};
+pub use popup::{RUNGS, cancel_rungs, help};
 pub use resource::{log_line, state_row};
 pub use schema::{schema_line, schema_text};
 pub use title::{detail_title, title};
@@ -36,7 +32,11 @@ pub use unknown::{
     unknown, unknown_badge, unknown_head, unknown_keys, unknown_line, unknown_note,
     unknown_of_operation,
 };
-pub use welcome::{empty, note};
+pub use welcome::{empty, notes};
+pub use workspaces::{
+    Choice, absent_badge, choice, choices, empty_list_text, finding, finding_line, findings,
+    findings_head, installing,
+};
 
 use super::text::{clean, width};
 use unicode_segmentation::UnicodeSegmentation;
@@ -128,7 +128,7 @@ pub fn fit_line(mut line: Line, cells: usize) -> Line {
             continue;
         }
         // Two blanks make the text longer than its space, so that it is cut and gets its `…`.
-        s.text = super::text::fit(&format!("{}  ", s.text), left + 1).into_owned();
+        s.text = super::text::truncate_end(&format!("{}  ", s.text), left + 1).into_owned();
         line.truncate(i + 1);
         break;
     }
@@ -149,8 +149,8 @@ pub fn plain_text(doc: &Doc) -> String {
 }
 
 /// Role of an action.
-pub fn action_role(action: crate::engine::words::Action) -> Role {
-    use crate::engine::words::Action::*;
+pub fn action_role(action: crate::engine::model::Action) -> Role {
+    use crate::engine::model::Action::*;
     match action {
         NoOp => Role::Dim,
         Read => Role::Read,
@@ -162,8 +162,8 @@ pub fn action_role(action: crate::engine::words::Action) -> Role {
 }
 
 /// Symbol of an action with its colours: in a replace, `-` is red and `+` green.
-pub fn action_sign(action: crate::engine::words::Action) -> Line {
-    use crate::engine::words::Action::*;
+pub fn action_sign(action: crate::engine::model::Action) -> Line {
+    use crate::engine::model::Action::*;
     match action {
         Replace => vec![
             span(Role::Destroy, "-"),
@@ -227,7 +227,7 @@ fn continuation(l: &Line, cells: usize) -> Line {
 }
 
 /// Splits text into blanks and words, alternating.
-fn words(text: &str) -> impl Iterator<Item = &str> {
+fn split_words(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let blank = rest.chars().next()?.is_whitespace();
@@ -247,10 +247,10 @@ fn wrap_line(l: &Line, cells: usize, out: &mut Doc) {
     let near = line(Role::Plain, " ".repeat(indent.min(4)));
     let (mut current, mut used, mut fresh) = (Line::new(), 0, true);
     for s in l {
-        for word in words(&s.text) {
+        for word in split_words(&s.text) {
             let w = width(word);
             if used + w <= cells {
-                put(&mut current, s.role, word);
+                push_span(&mut current, s.role, word);
                 used += w;
                 fresh = false;
                 continue;
@@ -273,7 +273,7 @@ fn wrap_line(l: &Line, cells: usize, out: &mut Doc) {
                     out.push(std::mem::replace(&mut current, begin.clone()));
                     used = indent;
                 }
-                put(&mut current, s.role, g);
+                push_span(&mut current, s.role, g);
                 used += width(g);
                 fresh = false;
             }
@@ -284,7 +284,7 @@ fn wrap_line(l: &Line, cells: usize, out: &mut Doc) {
     }
 }
 
-fn put(l: &mut Line, role: Role, text: &str) {
+fn push_span(l: &mut Line, role: Role, text: &str) {
     match l.last_mut() {
         Some(last) if last.role == role => last.text.push_str(text),
         _ => l.push(Span {
@@ -299,7 +299,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_lines_break_at_blanks_and_keep_their_indent() {
+    fn long_lines_wrap_at_spaces_and_keep_their_indent() {
         let doc = vec![line(Role::Plain, "  the quick brown fox jumps")];
         let wrapped: Vec<String> = wrap(&doc, 14).iter().map(plain).collect();
         assert_eq!(wrapped, ["  the quick ", "  brown fox ", "  jumps"]);
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn every_wrapped_line_fits() {
+    fn wrapped_lines_fit_the_width() {
         let doc = vec![vec![
             span(Role::Bad, "漢字 error: "),
             span(

@@ -4,8 +4,8 @@
 use super::msg::{Answer, Effect, Msg};
 use super::run::DemoHook;
 use super::schema;
+use crate::engine::model::{LogQuery, OrphanView, Select, Selection, StageId};
 use crate::engine::process::ProcessIdentity;
-use crate::engine::words::{LogQuery, OrphanView, Select, Selection, StageId};
 use crate::engine::{Engine, EngineError, doctor};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,7 +24,7 @@ pub struct Runner {
     engine: Engine,
     messages: mpsc::Sender<Msg>,
     tasks: TaskTracker,
-    selects: mpsc::Sender<(StageId, Vec<Select>)>,
+    select_queue: mpsc::Sender<(StageId, Vec<Select>)>,
     demo: Option<DemoHook>,
     directory: PathBuf,
     next: Next,
@@ -57,7 +57,7 @@ impl Runner {
             engine,
             messages,
             tasks,
-            selects,
+            select_queue: selects,
             demo,
             directory,
             next: Next::default(),
@@ -69,9 +69,9 @@ impl Runner {
         tracing::info!(?effect, "asked");
         if let Effect::Select(stage, selects) = effect {
             // Refused instead of awaited, because this runs in the event loop.
-            if self.selects.try_send((stage, selects)).is_err() {
+            if self.select_queue.try_send((stage, selects)).is_err() {
                 let why = "too many changes of the selection at once";
-                self.answer_later(async move { Some(plainly("select", why)) });
+                self.spawn_effect(async move { Some(plain_failure("select", why)) });
             }
             return;
         }
@@ -80,16 +80,16 @@ impl Runner {
             self.engine.cancel(rung);
             return;
         }
-        let around = Around {
+        let around = EffectContext {
             engine: self.engine.clone(),
             directory: self.directory.clone(),
             demo: self.demo.clone(),
             next: self.next.clone(),
         };
-        self.answer_later(Box::pin(answer(around, effect)));
+        self.spawn_effect(Box::pin(run_effect(around, effect)));
     }
 
-    fn answer_later(&self, work: impl Future<Output = Option<Answer>> + Send + 'static) {
+    fn spawn_effect(&self, work: impl Future<Output = Option<Answer>> + Send + 'static) {
         let messages = self.messages.clone();
         self.tasks.spawn(async move {
             if let Some(answer) = work.await {
@@ -116,7 +116,7 @@ fn failed(what: &str, e: &EngineError) -> Option<Answer> {
 }
 
 /// Creates a failure that has only a text.
-fn plainly(what: &str, why: impl std::fmt::Display) -> Answer {
+fn plain_failure(what: &str, why: impl std::fmt::Display) -> Answer {
     Answer::Failed {
         what: what.to_owned(),
         text: why.to_string(),
@@ -133,7 +133,7 @@ async fn end_orphans(engine: Engine, orphans: Vec<OrphanView>) -> Answer {
             start_time: one.start_time,
             boot_id: one.boot_id,
         };
-        match doctor::mend(&doctor::Mend::Stop { process }).await {
+        match doctor::mend(&doctor::Fix::Stop { process }).await {
             Ok(text) => done.push(text),
             Err(error) => failed.push(error.to_string()),
         }
@@ -144,10 +144,10 @@ async fn end_orphans(engine: Engine, orphans: Vec<OrphanView>) -> Answer {
         return Answer::EndedOrphans(done.join("; "));
     }
     let all: Vec<String> = failed.into_iter().chain(done).collect();
-    plainly("orphans", all.join("; "))
+    plain_failure("orphans", all.join("; "))
 }
 
-fn told<T>(
+fn convert_result<T>(
     what: &str,
     result: Result<T, EngineError>,
     answer: impl FnOnce(T) -> Option<Answer>,
@@ -161,7 +161,7 @@ fn told<T>(
 }
 
 /// Context of an effect.
-struct Around {
+struct EffectContext {
     engine: Engine,
     directory: PathBuf,
     demo: Option<DemoHook>,
@@ -172,8 +172,8 @@ struct Around {
 /// configuration do not concern them.
 async fn load_plugins(engine: &Engine) -> Option<Answer> {
     let transformers = engine.launch_transformers().await;
-    told("plugins", Box::pin(engine.load_plugins()).await, |()| None)
-        .or_else(|| told("transformers", transformers, |()| None))
+    convert_result("plugins", Box::pin(engine.load_plugins()).await, |()| None)
+        .or_else(|| convert_result("transformers", transformers, |()| None))
 }
 
 /// Reports the differences between a stage and the workspace, if any. The deploy reports other
@@ -189,16 +189,16 @@ async fn check_stage(engine: &Engine, stage: StageId) -> Option<Answer> {
     }
 }
 
-async fn answer(around: Around, effect: Effect) -> Option<Answer> {
-    let Around {
+async fn run_effect(around: EffectContext, effect: Effect) -> Option<Answer> {
+    let EffectContext {
         engine,
         directory,
         demo,
         next,
     } = around;
     match effect {
-        Effect::HoldLock => told("lock", engine.hold_lock().await, |()| None),
-        Effect::FindInstalled => told("plugins", engine.find_installed().await, |all| {
+        Effect::HoldLock => convert_result("lock", engine.hold_workspace_lock().await, |()| None),
+        Effect::FindInstalled => convert_result("plugins", engine.find_installed().await, |all| {
             let text = format!(
                 "{} installed providers are listed; s launches one",
                 all.len()
@@ -206,48 +206,62 @@ async fn answer(around: Around, effect: Effect) -> Option<Answer> {
             Some(Answer::Done(text))
         }),
         Effect::LoadPlugins => load_plugins(&engine).await,
-        Effect::Stage(request) => told("stage", Box::pin(engine.stage(request)).await, |_| None),
+        Effect::Stage(request) => {
+            convert_result("stage", Box::pin(engine.stage(request)).await, |_| None)
+        }
         Effect::CheckStage(stage) => check_stage(&engine, stage).await,
-        Effect::Deploy(request) => told("deploy", Box::pin(engine.deploy(request)).await, |_| None),
-        Effect::Forget(addresses) => told("forget", engine.forget(addresses, false).await, |all| {
-            let all: Vec<String> = all
-                .iter()
-                .map(|c| format!("{}: {}", c.address, c.what.word()))
-                .collect();
-            Some(Answer::Done(all.join(", ")))
-        }),
-        Effect::Import(object) => told("import", Box::pin(engine.import(object)).await, |c| {
-            Some(Answer::Done(format!(
-                "{}: {}; stage again",
-                c.address,
-                c.what.word()
-            )))
-        }),
-        Effect::Untaint(address) => told("untaint", engine.taint(address, false).await, |c| {
-            Some(Answer::Done(format!(
-                "{}: {}; stage again",
-                c.address,
-                c.what.word()
-            )))
-        }),
+        Effect::Deploy(request) => {
+            convert_result("deploy", Box::pin(engine.deploy(request)).await, |_| None)
+        }
+        Effect::Forget(addresses) => {
+            convert_result("forget", engine.forget(addresses, false).await, |all| {
+                let all: Vec<String> = all
+                    .iter()
+                    .map(|c| format!("{}: {}", c.address, c.what.label()))
+                    .collect();
+                Some(Answer::Done(all.join(", ")))
+            })
+        }
+        Effect::Import(object) => {
+            convert_result("import", Box::pin(engine.import(object)).await, |c| {
+                Some(Answer::Done(format!(
+                    "{}: {}; stage again",
+                    c.address,
+                    c.what.label()
+                )))
+            })
+        }
+        Effect::Untaint(address) => {
+            convert_result("untaint", engine.taint(address, false).await, |c| {
+                Some(Answer::Done(format!(
+                    "{}: {}; stage again",
+                    c.address,
+                    c.what.label()
+                )))
+            })
+        }
         Effect::Trust(plugins) => match engine.trust_plugins(plugins).await {
             // Launches the plugins that waited for the decision.
             Ok(()) => load_plugins(&engine).await,
             Err(e) => failed("trust", &e),
         },
         Effect::Plugin(plugin, command) => {
-            told("plugin", engine.plugin(&plugin, command).await, |()| None)
+            convert_result("plugin", engine.plugin(&plugin, command).await, |()| None)
         }
-        Effect::LoadHistory => told("history", engine.history(DEPLOYS).await, |all| {
+        Effect::LoadHistory => convert_result("history", engine.history(DEPLOYS).await, |all| {
             Some(Answer::History(all))
         }),
-        Effect::LoadRecord(deploy) => told("replay", engine.deploy_record(deploy).await, |r| {
-            Some(Answer::Record(Box::new(r)))
-        }),
-        Effect::LoadLast(deploy) => told("deploy", engine.deploy_record(deploy).await, |r| {
-            Some(Answer::Last(Box::new(r)))
-        }),
-        Effect::LoadFailures => told("failures", engine.failures(None).await, |all| {
+        Effect::LoadRecord(deploy) => {
+            convert_result("replay", engine.deploy_record(deploy).await, |r| {
+                Some(Answer::Record(Box::new(r)))
+            })
+        }
+        Effect::LoadLast(deploy) => {
+            convert_result("deploy", engine.deploy_record(deploy).await, |r| {
+                Some(Answer::Last(Box::new(r)))
+            })
+        }
+        Effect::LoadFailures => convert_result("failures", engine.failures(None).await, |all| {
             Some(Answer::Failures(all))
         }),
         Effect::LoadLogs => {
@@ -255,28 +269,30 @@ async fn answer(around: Around, effect: Effect) -> Option<Answer> {
                 limit: LOG_LINES,
                 ..LogQuery::default()
             };
-            told("logs", engine.logs(query).await, |rows| {
+            convert_result("logs", engine.logs(query).await, |rows| {
                 Some(Answer::Logs(rows))
             })
         }
-        Effect::LoadState => told("state", engine.state_rows().await, |rows| {
+        Effect::LoadState => convert_result("state", engine.state_rows().await, |rows| {
             Some(Answer::State(rows))
         }),
-        Effect::LoadSchema(plugin) => told("schema", engine.documented(&plugin).await, |s| {
-            Some(Answer::Schema(plugin.clone(), schema::flatten(&s)))
-        }),
-        Effect::LoadWorkspaces => told("workspace", engine.workspaces().await, |all| {
+        Effect::LoadSchema(plugin) => {
+            convert_result("schema", engine.documented(&plugin).await, |s| {
+                Some(Answer::Schema(plugin.clone(), schema::flatten(&s)))
+            })
+        }
+        Effect::LoadWorkspaces => convert_result("workspace", engine.workspaces().await, |all| {
             Some(Answer::Workspaces(all))
         }),
         Effect::Install(bring) => match engine.install(bring).await {
             // Events ask the operator about these states.
-            Err(EngineError::StatesToBring { .. }) => None,
-            done => told("init", done, |()| None),
+            Err(EngineError::StatesToMigrate { .. }) => None,
+            done => convert_result("init", done, |()| None),
         },
-        Effect::Examine => Some(Answer::Findings(doctor::examine(engine.settings()).await)),
-        Effect::Mend(what) => Some(match doctor::mend(&what).await {
+        Effect::RunDoctor => Some(Answer::Findings(doctor::examine(engine.settings()).await)),
+        Effect::ApplyFix(what) => Some(match doctor::mend(&what).await {
             Ok(text) => Answer::Mended(text),
-            Err(e) => plainly("doctor", e),
+            Err(e) => plain_failure("doctor", e),
         }),
         Effect::EndOrphans(orphans) => Some(end_orphans(engine, orphans).await),
         Effect::Open { workspace, create } => open(engine, next, &workspace, create).await,
@@ -304,8 +320,8 @@ async fn answer(around: Around, effect: Effect) -> Option<Answer> {
             let done = tokio::task::spawn_blocking(move || (hook.act)(&fault)).await;
             Some(match done {
                 Ok(Ok(text)) => Answer::Done(text),
-                Ok(Err(why)) => plainly("demo", why),
-                Err(e) => plainly("demo", e),
+                Ok(Err(why)) => plain_failure("demo", why),
+                Err(e) => plain_failure("demo", e),
             })
         }
         // Handled by the event loop, or by [`Runner::run`] itself.
@@ -336,7 +352,7 @@ async fn open(engine: Engine, next: Next, workspace: &str, create: bool) -> Opti
     if workspace != engine.workspace_name() {
         engine.shutdown().await;
     }
-    other.go_on_serving(metrics).await;
+    other.resume_metrics_server(metrics).await;
     Some(Answer::Opened)
 }
 
@@ -370,12 +386,12 @@ async fn write(directory: &Path, stem: &str, extension: &str, text: String) -> O
             }
             Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(e) => {
-                return Some(plainly(&format!("write {name}"), e));
+                return Some(plain_failure(&format!("write {name}"), e));
             }
         }
     }
     let why = format!("too many files named {stem}");
-    Some(plainly("write", why))
+    Some(plain_failure("write", why))
 }
 
 async fn select_in_order(
@@ -394,7 +410,7 @@ async fn select_in_order(
                 Err(_) => break,
             }
         }
-        let answer = told("select", last, |mut selection| {
+        let answer = convert_result("select", last, |mut selection| {
             selection.along = along;
             Some(Answer::Selected { stage, selection })
         });

@@ -10,12 +10,12 @@ pub struct Entry {
 }
 
 /// Maximum length in characters; longer input is cut.
-const LONGEST: usize = 500;
+const MAX_LENGTH: usize = 500;
 
 impl Entry {
     /// Creates an input with a text, and the cursor at its end.
     pub fn new(text: &str) -> Self {
-        let chars: Vec<char> = text.chars().take(LONGEST).collect();
+        let chars: Vec<char> = text.chars().take(MAX_LENGTH).collect();
         Self {
             cursor: chars.len(),
             chars,
@@ -40,7 +40,7 @@ impl Entry {
     /// Inserts text at the cursor, without control characters and line breaks.
     pub fn insert(&mut self, text: &str) {
         for c in text.chars().filter(|c| !c.is_control()) {
-            if self.chars.len() < LONGEST {
+            if self.chars.len() < MAX_LENGTH {
                 self.chars.insert(self.cursor, c);
                 self.cursor += 1;
             }
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_edited_in_the_middle() {
+    fn entry_edits_at_the_cursor() {
         let mut e = Entry::new("aws_eip.old");
         for _ in 0..3 {
             e.key(Key::plain(KeyCode::Left));

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_read_well_at_every_size() {
+    fn durations_are_formatted_at_every_scale() {
         let all = [7, 812, 4_200, 42_000, 62_000, 7_500_000, 280_000_000].map(duration);
         assert_eq!(
             all,
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_are_those_of_the_calendar() {
+    fn dates_and_times_are_formatted_with_the_utc_offset() {
         assert_eq!(date(1_795_269_731_000, 0), "2026-11-21 14:02");
         assert_eq!(date(1_795_269_731_000, 3600), "2026-11-21 15:02");
         assert_eq!(date(951_782_400_000, 0), "2000-02-29 00:00");

@@ -25,7 +25,7 @@ fn on_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
     } else if layout::too_small(state) {
         if matches!(key, k if k == Key::char('q') || k == Key::ctrl('c')) {
             // A running deploy is not left without the confirmation that cannot be shown here.
-            state.quit = !state.deploying();
+            state.quit = !state.is_deploying();
         }
     } else if let Some(c) = state.keys.command(key, state.context()) {
         command::run(c, state, effects);
@@ -77,7 +77,7 @@ fn on_mouse(state: &mut State, act: MouseAct, x: u16, y: u16, effects: &mut Vec<
         }
         (MouseAct::Down, Hit::Border) => state.frame.dragging = true,
         (MouseAct::Drag, _) if state.frame.dragging => {
-            let percent = if layout::side_by_side(state) {
+            let percent = if layout::is_side_by_side(state) {
                 u32::from(x) * 100 / u32::from(state.frame.size.0.max(1))
             } else {
                 let top = layout::areas(state).columns.y;
@@ -94,7 +94,7 @@ fn on_mouse(state: &mut State, act: MouseAct, x: u16, y: u16, effects: &mut Vec<
                 let scroll = state.list().scroll.saturating_add_signed(by);
                 state.list_mut().scroll = scroll;
             } else {
-                command::moved(state, effects, by);
+                command::move_cursor(state, effects, by);
             }
         }
         _ => {}

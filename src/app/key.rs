@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_reads_back_as_it_is_written() {
+    fn keys_round_trip_through_text() {
         for text in [
             "a",
             "R",

@@ -131,7 +131,7 @@ mod tests {
     use crate::app::command::Scope;
 
     #[test]
-    fn every_key_of_the_table_can_be_read() {
+    fn default_keys_are_all_parseable() {
         for c in COMMANDS {
             for k in c.keys.split_whitespace() {
                 assert!(k.parse::<Key>().is_ok(), "{}: {k}", c.name);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_unique_and_no_two_commands_of_one_place_share_a_key() {
+    fn command_names_are_unique_and_keys_do_not_conflict() {
         let special_over_common = ["open"];
         for (i, a) in COMMANDS.iter().enumerate() {
             for b in &COMMANDS[i + 1..] {
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_of_default_keys_is_the_table() {
+    fn default_keys_file_matches_the_command_table() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/keys.toml");
         if std::env::var_os("UPDATE_KEYS").is_some() {
             std::fs::write(path, as_file()).unwrap();
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_can_be_given_to_another_command() {
+    fn key_can_be_remapped_to_another_command() {
         let changes = BTreeMap::from([
             ("stage".to_owned(), vec!["ctrl-s".to_owned()]),
             ("nonsense".to_owned(), vec![]),

@@ -6,7 +6,7 @@ use super::state::{Context, Popup, State};
 use ratatui::layout::Rect;
 
 /// Minimum size; smaller screens show one line that reports it.
-pub const SMALLEST: (u16, u16) = (40, 12);
+pub const MIN_SIZE: (u16, u16) = (40, 12);
 
 /// Areas of the screen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -51,19 +51,19 @@ fn top(area: &mut Rect, rows: u16) -> Rect {
 }
 
 /// Cuts rows off the bottom.
-fn bottom(area: &mut Rect, rows: u16) -> Rect {
+fn cut_bottom(area: &mut Rect, rows: u16) -> Rect {
     let rows = rows.min(area.height);
     area.height -= rows;
     rect(area.x, area.y + area.height, area.width, rows)
 }
 
-/// Returns true if the screen is smaller than [`SMALLEST`].
+/// Returns true if the screen is smaller than [`MIN_SIZE`].
 pub fn too_small(state: &State) -> bool {
-    state.frame.size.0 < SMALLEST.0 || state.frame.size.1 < SMALLEST.1
+    state.frame.size.0 < MIN_SIZE.0 || state.frame.size.1 < MIN_SIZE.1
 }
 
 /// Returns true if list and detail are side by side.
-pub fn side_by_side(state: &State) -> bool {
+pub fn is_side_by_side(state: &State) -> bool {
     state.frame.size.0 >= 100 && state.context().of().side_by_side
 }
 
@@ -80,12 +80,12 @@ pub fn areas(state: &State) -> Areas {
     a.header = top(&mut rest, 1);
     a.tabs = top(&mut rest, 1);
     a.rule = top(&mut rest, u16::from(roomy));
-    a.footer = bottom(&mut rest, 1);
-    a.foot_rule = bottom(&mut rest, u16::from(roomy));
+    a.footer = cut_bottom(&mut rest, 1);
+    a.foot_rule = cut_bottom(&mut rest, u16::from(roomy));
     if !state.frame.notes.is_empty() && roomy {
-        a.note = bottom(
+        a.note = cut_bottom(
             &mut rest,
-            u16::try_from(super::doc::note(state).len())
+            u16::try_from(super::doc::notes(state).len())
                 .unwrap_or(1)
                 .min(3),
         );
@@ -103,7 +103,7 @@ pub fn areas(state: &State) -> Areas {
     }
     // On a smaller screen, neither pane would be usable; log lines need the full width.
     let room_for_detail = context.of().has_detail && context != Context::Logs && w >= 60 && h >= 20;
-    if room_for_detail && side_by_side(state) {
+    if room_for_detail && is_side_by_side(state) {
         let right = (u32::from(rest.width) * u32::from(100 - state.frame.split) / 100) as u16;
         // Both panes keep a usable width, whatever the split is.
         let right = right.clamp(20, rest.width.saturating_sub(30).max(20));
@@ -126,8 +126,8 @@ pub fn areas(state: &State) -> Areas {
         let below = below.max(rest.height.saturating_sub(few));
         // The list keeps its headings and some rows.
         let most = rest.height.saturating_sub(5);
-        a.detail = inset(bottom(&mut rest, below.clamp(4, most.max(4))));
-        a.border = bottom(&mut rest, 1);
+        a.detail = inset(cut_bottom(&mut rest, below.clamp(4, most.max(4))));
+        a.border = cut_bottom(&mut rest, 1);
     }
     if context.of().has_columns {
         a.columns = top(&mut rest, 1);
@@ -235,7 +235,7 @@ pub fn tabs(state: &State) -> Vec<(super::state::Screen, u16, String)> {
     let mut out = Vec::new();
     for (i, s) in Screen::ALL.into_iter().enumerate() {
         let label = if wide || s == state.screen {
-            format!(" {} {} ", i + 1, s.word())
+            format!(" {} {} ", i + 1, s.label())
         } else {
             format!(" {} ", i + 1)
         };

@@ -98,7 +98,7 @@ pub struct ListState {
 
 impl ListState {
     /// Finds the cursor's row again after the rows have changed, and scrolls it into view.
-    pub fn settle(&mut self, rows: &[Row], height: usize, pinned: usize) {
+    pub fn restore_cursor(&mut self, rows: &[Row], height: usize, pinned: usize) {
         if rows.is_empty() {
             // Keeps the key, because the rows may return with the next load.
             (self.index, self.offset) = (0, 0);
@@ -115,7 +115,7 @@ impl ListState {
                 rows.iter().position(|r| r.key == *key && !r.heading)
             }
         });
-        self.place(rows, found.unwrap_or(self.index.min(rows.len() - 1)));
+        self.move_to(rows, found.unwrap_or(self.index.min(rows.len() - 1)));
         let height = height.saturating_sub(pinned).max(1);
         let (rest, at) = (rows.len() - pinned, self.index.saturating_sub(pinned));
         // Pinned rows are always visible, so the offset only has to be valid.
@@ -137,7 +137,7 @@ impl ListState {
     }
 
     /// Moves the cursor to a row, or to the nearest one that is no heading.
-    pub fn place(&mut self, rows: &[Row], index: usize) {
+    pub fn move_to(&mut self, rows: &[Row], index: usize) {
         let Some(last) = rows.len().checked_sub(1) else {
             return;
         };
@@ -170,7 +170,7 @@ impl ListState {
                 None => break,
             }
         }
-        self.place(rows, index);
+        self.move_to(rows, index);
     }
 
     /// Returns the row under the cursor.
@@ -198,31 +198,31 @@ mod tests {
     }
 
     #[test]
-    fn the_cursor_follows_its_row_when_rows_are_put_before_it() {
+    fn cursor_follows_its_row_when_rows_are_inserted_before_it() {
         let mut list = ListState::default();
-        list.settle(&rows(&["a", "b", "c"]), 10, 0);
+        list.restore_cursor(&rows(&["a", "b", "c"]), 10, 0);
         list.step(&rows(&["a", "b", "c"]), 1);
-        list.settle(&rows(&["x", "y", "a", "b", "c"]), 10, 0);
+        list.restore_cursor(&rows(&["x", "y", "a", "b", "c"]), 10, 0);
         assert_eq!(list.index, 3);
         assert_eq!(list.key, Some(RowKey::Text("b".into())));
     }
 
     #[test]
-    fn a_row_that_is_gone_leaves_the_cursor_at_its_place() {
+    fn cursor_keeps_its_position_when_its_row_is_removed() {
         let mut list = ListState {
             index: 2,
             key: Some(RowKey::Text("c".into())),
             ..ListState::default()
         };
-        list.settle(&rows(&["a", "b"]), 10, 0);
+        list.restore_cursor(&rows(&["a", "b"]), 10, 0);
         assert_eq!(list.key, Some(RowKey::Text("b".into())));
     }
 
     #[test]
-    fn headings_are_stepped_over() {
+    fn cursor_skips_headings() {
         let all = rows(&["#1", "a", "#2", "b"]);
         let mut list = ListState::default();
-        list.settle(&all, 10, 0);
+        list.restore_cursor(&all, 10, 0);
         assert_eq!(list.index, 1);
         list.step(&all, 1);
         assert_eq!(list.index, 3);
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cursor_stays_on_the_screen() {
+    fn cursor_stays_within_the_visible_rows() {
         let names: Vec<String> = (0..100).map(|i| i.to_string()).collect();
         let all: Vec<Row> = names
             .iter()
@@ -240,13 +240,13 @@ mod tests {
             .map(|(i, n)| Row::text(n.as_str(), i))
             .collect();
         let mut list = ListState::default();
-        list.place(&all, 50);
-        list.settle(&all, 10, 0);
+        list.move_to(&all, 50);
+        list.restore_cursor(&all, 10, 0);
         assert_eq!(list.offset, 41);
         list.step(&all, -20);
-        list.settle(&all, 10, 0);
+        list.restore_cursor(&all, 10, 0);
         assert_eq!(list.offset, 30);
-        list.settle(&all[..3], 10, 0);
+        list.restore_cursor(&all[..3], 10, 0);
         assert_eq!((list.index, list.offset), (2, 0));
     }
 }

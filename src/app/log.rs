@@ -1,11 +1,11 @@
 //! Log lines in memory: bounded and numbered, in order of arrival. Owned by
 //! [`State`](crate::app::State).
 
-use crate::engine::words::{LogLevel, LogLine};
+use crate::engine::model::{LogLevel, LogLine};
 use std::collections::{BTreeSet, VecDeque};
 
 /// Maximum number of lines in memory; the store has the older ones.
-pub const HELD: usize = 20_000;
+pub const MAX_LINES: usize = 20_000;
 
 /// A line with its number, which identifies it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct LogEntry {
 pub struct Log {
     entries: VecDeque<LogEntry>,
     next: u64,
-    /// Number of lines removed because of [`HELD`].
+    /// Number of lines removed because of [`MAX_LINES`].
     pub dropped: u64,
     pub follow: bool,
     /// Minimum level to show.
@@ -54,7 +54,7 @@ impl Default for Log {
 impl Log {
     /// Adds a line that just arrived, and removes the oldest one if the log is full.
     pub fn push(&mut self, line: LogLine) {
-        if self.entries.len() == HELD
+        if self.entries.len() == MAX_LINES
             && let Some(old) = self.entries.pop_front()
         {
             self.dropped += 1;
@@ -73,7 +73,7 @@ impl Log {
         let mut n = self.entries.front().map_or(self.next, |e| e.n);
         for line in older.into_iter().rev().filter(|l| l.at < first_live) {
             // Live lines have precedence over older ones.
-            if self.entries.len() == HELD || n == 0 {
+            if self.entries.len() == MAX_LINES || n == 0 {
                 break;
             }
             n -= 1;
@@ -92,7 +92,7 @@ impl Log {
     }
 
     /// Returns true if level and source of a line are shown.
-    pub fn shows(&self, e: &LogEntry) -> bool {
+    pub fn is_shown(&self, e: &LogEntry) -> bool {
         e.line.level >= self.level && self.source.as_ref().is_none_or(|s| *e.line.plugin.0 == **s)
     }
 
@@ -105,7 +105,7 @@ impl Log {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::words::{LogStream, PluginId};
+    use crate::engine::model::{LogStream, PluginId};
 
     fn said(at: i64, text: &str) -> LogLine {
         LogLine {
@@ -120,17 +120,17 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_counted() {
+    fn dropped_log_lines_are_counted() {
         let mut log = Log::default();
-        for i in 0..HELD + 5 {
+        for i in 0..MAX_LINES + 5 {
             log.push(said(i64::try_from(i).unwrap(), "x"));
         }
         assert_eq!(log.dropped, 5);
-        assert_eq!(log.lines().count(), HELD);
+        assert_eq!(log.lines().count(), MAX_LINES);
     }
 
     #[test]
-    fn remembered_lines_come_before_live_ones_and_none_twice() {
+    fn stored_log_lines_precede_live_ones_without_duplicates() {
         let mut log = Log::default();
         log.push(said(10, "live"));
         log.prepend(vec![said(1, "a"), said(2, "b"), said(10, "live")]);

@@ -2,10 +2,8 @@
 //! ([`Effect`]). `update` is pure; [`run`](crate::app::run::run) feeds it with messages and runs
 //! its effects. `ui` draws the state.
 
-mod answer_keys;
-mod around_keys;
-mod arrivals;
 pub mod command;
+mod confirm_keys;
 pub mod contexts;
 pub mod doc;
 pub mod effects;
@@ -17,6 +15,7 @@ pub mod keymap;
 pub mod layout;
 pub mod list;
 pub mod log;
+mod message_handlers;
 pub mod msg;
 mod popup_keys;
 mod prompt_keys;
@@ -28,8 +27,9 @@ pub mod schema;
 pub mod state;
 pub mod text;
 mod update;
+mod workspace_popup_keys;
 
 pub use msg::{Answer, Effect, Msg};
 pub use run::{ConsoleOptions, DemoHook, run};
 pub use state::State;
-pub use update::{settle, start, update};
+pub use update::{refresh_lists, start, update};

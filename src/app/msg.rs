@@ -2,9 +2,9 @@
 
 use super::key::Input;
 use super::schema::SchemaRow;
-use crate::engine::doctor::{Finding, Mend};
+use crate::engine::doctor::{Finding, Fix};
+use crate::engine::model::*;
 use crate::engine::view::View;
-use crate::engine::words::*;
 use std::sync::Arc;
 
 /// Message to the console.
@@ -100,11 +100,11 @@ pub enum Effect {
         create: bool,
     },
     /// Installs the modules and providers that the configuration needs.
-    Install(Bring),
+    Install(StateMigration),
     /// Checks machine and workspace.
-    Examine,
+    RunDoctor,
     /// Applies a safe fix of a finding.
-    Mend(Mend),
+    ApplyFix(Fix),
     /// Ends orphaned plugin processes.
     EndOrphans(Vec<OrphanView>),
     /// Writes a deploy's record as JSON to the workspace directory.

@@ -1,12 +1,12 @@
 //! Keys of popups: lists, palette, cancel ladder.
 
-use super::answer_keys::{confirm, demo};
+use super::confirm_keys::{demo, handle_confirm_key};
 use super::key::{ENTER, ESC, Key, KeyCode, moved};
 use super::msg::Effect;
 use super::state::*;
-use super::{around_keys, command, doc};
-use crate::engine::words::CancelRung;
-use crate::engine::words::ImportObject;
+use super::{command, doc, workspace_popup_keys};
+use crate::engine::model::CancelRung;
+use crate::engine::model::ImportObject;
 
 /// Handles a key while a popup is open.
 pub fn popup(state: &mut State, popup: Popup, key: Key, effects: &mut Vec<Effect>) {
@@ -34,15 +34,17 @@ pub fn popup(state: &mut State, popup: Popup, key: Key, effects: &mut Vec<Effect
             selected,
             chosen,
         } => palette(state, entry, (selected, chosen), key, effects),
-        Popup::Ladder { selected } => ladder(state, selected, key, effects),
+        Popup::Ladder { selected } => handle_ladder_key(state, selected, key, effects),
         Popup::Demo { selected } => demo(state, selected, key, effects),
-        Popup::Confirm(c) => confirm(state, c, key, effects),
+        Popup::Confirm(c) => handle_confirm_key(state, c, key, effects),
         Popup::Unknown { selected, refused } => unknown(state, selected, refused, key, effects),
         Popup::Workspaces { entry, selected } => {
-            around_keys::workspaces(state, entry, selected, key, effects)
+            workspace_popup_keys::workspaces(state, entry, selected, key, effects)
         }
-        Popup::Installing { scroll } => around_keys::installing(state, scroll, key, effects),
-        Popup::Doctor { selected } => around_keys::doctor(state, selected, key, effects),
+        Popup::Installing { scroll } => {
+            workspace_popup_keys::installing(state, scroll, key, effects)
+        }
+        Popup::Doctor { selected } => workspace_popup_keys::doctor(state, selected, key, effects),
         Popup::Import { address, entry } => import(state, address, entry, key, effects),
     }
 }
@@ -57,7 +59,7 @@ fn unknown(state: &mut State, selected: usize, refused: bool, key: Key, effects:
         .step()
         .map_or(selected, |by| moved(selected, by, n))
         .min(n.saturating_sub(1));
-    // Stays open for the next outcome; `put_unknown_first` closes it after the last one.
+    // Stays open for the next outcome; `open_unknown_once` closes it after the last one.
     state.frame.popup = Some(Popup::Unknown { selected, refused });
     let Some(u) = state.view.unknown.get(selected).cloned() else {
         return;
@@ -98,7 +100,7 @@ fn unknown(state: &mut State, selected: usize, refused: bool, key: Key, effects:
         _ => Ok(()),
     };
     if let Err(why) = done {
-        state.complain(why);
+        state.show_error(why);
     }
 }
 
@@ -116,7 +118,7 @@ fn import(
         state.frame.popup = Some(Popup::Import { address, entry });
         return;
     }
-    state.say(format!("importing {address} with id {id}"));
+    state.show_message(format!("importing {address} with id {id}"));
     effects.push(Effect::Import(ImportObject {
         address,
         id,
@@ -137,7 +139,7 @@ fn palette(
             // A few letters are not enough for a drastic command: the best match may be another
             // one.
             Some(c) if c.is_drastic() && !chosen && entry.text().trim() != c.name => {
-                state.complain(format!(
+                state.show_error(format!(
                     "the command did not run: type {:?} in full, or select it with the arrow keys",
                     c.name
                 ));
@@ -177,7 +179,7 @@ fn palette(
     });
 }
 
-fn ladder(state: &mut State, selected: usize, key: Key, effects: &mut Vec<Effect>) {
+fn handle_ladder_key(state: &mut State, selected: usize, key: Key, effects: &mut Vec<Effect>) {
     if key == Key::char('q') {
         return;
     }
@@ -196,7 +198,7 @@ fn ladder(state: &mut State, selected: usize, key: Key, effects: &mut Vec<Effect
         return;
     }
     if let Err(why) = command::writable(state) {
-        state.complain(why);
+        state.show_error(why);
         return;
     }
     let rung = doc::RUNGS[selected];

@@ -10,7 +10,7 @@ pub fn prompt(state: &mut State, mut p: Prompt, key: Key) {
     match key {
         ESC => {
             let list = state.list_mut();
-            list.key = p.before;
+            list.key = p.row_before;
             *text_of(list, p.kind) = p.text_before;
             return;
         }
@@ -25,7 +25,7 @@ pub fn prompt(state: &mut State, mut p: Prompt, key: Key) {
             ..
         } => {
             // Moves between matches without closing the prompt.
-            command::seek(state, key.code == KeyCode::Down, true);
+            command::move_to_match(state, key.code == KeyCode::Down, true);
             state.frame.prompt = Some(p);
             return;
         }
@@ -42,16 +42,16 @@ pub fn prompt(state: &mut State, mut p: Prompt, key: Key) {
 pub fn typed(state: &mut State, p: Prompt) {
     let text = p.entry.text();
     *text_of(state.list_mut(), p.kind) = text;
-    let (kind, before): (PromptKind, Option<RowKey>) = (p.kind, p.before.clone());
+    let (kind, before): (PromptKind, Option<RowKey>) = (p.kind, p.row_before.clone());
     state.frame.prompt = Some(p);
     if kind == PromptKind::Find {
         // Each search starts from the original row, so that a longer text does not skip matches.
         if let Some(b) = before {
             state.list_mut().key = Some(b);
         }
-        super::settle(state);
+        super::refresh_lists(state);
         let toast = state.frame.toast.clone();
-        command::seek(state, true, false);
+        command::move_to_match(state, true, false);
         // The prompt itself shows that nothing matches yet.
         state.frame.toast = toast;
     }

@@ -1,11 +1,11 @@
 //! Replay of a deploy: folds its events up to a cursor, with the code that folds live events.
 
 use super::state::Replay;
+use crate::engine::model::{DeployRecord, DeployStarted, EventKind};
 use crate::engine::view::{DeployView, View};
-use crate::engine::words::{DeployRecord, DeployStarted, EventKind};
 
 /// Returns true for events that the replay stops at: those visible on the Deploy screen.
-fn shows(kind: &EventKind) -> bool {
+fn is_visible(kind: &EventKind) -> bool {
     matches!(
         kind,
         EventKind::DeployStarted(_)
@@ -66,7 +66,7 @@ impl Replay {
     pub fn next(&self) -> usize {
         let all = &self.record.events;
         (self.cursor..all.len())
-            .find(|i| shows(&all[*i].kind))
+            .find(|i| is_visible(&all[*i].kind))
             .map_or(all.len(), |i| i + 1)
     }
 
@@ -76,7 +76,7 @@ impl Replay {
         // Excludes the event that the cursor is behind.
         (0..self.cursor.saturating_sub(1))
             .rev()
-            .find(|i| shows(&all[*i].kind))
+            .find(|i| is_visible(&all[*i].kind))
             .map_or(0, |i| i + 1)
     }
 }

@@ -6,13 +6,13 @@ use super::doc::Doc;
 use super::list::Row;
 use super::state::{Context, DeployFilter, State};
 use super::text::contains;
-use crate::engine::words::{Action, DeploySummary, DriftView, OperationState, OutputView};
+use crate::engine::model::{Action, DeploySummary, DriftView, OperationState, OutputView};
 use std::cmp::Ordering;
 
 pub(super) use plugins::plugins;
 
 /// Maximum number of finished calls on the Calls screen.
-const RECENT: usize = 50;
+const MAX_FINISHED_CALLS: usize = 50;
 
 /// Returns the rows of the current context, and the number of leading rows that do not scroll.
 pub fn rows(state: &State) -> (Vec<Row>, usize) {
@@ -69,7 +69,7 @@ pub(super) fn history(state: &State) -> Vec<Row> {
         if by == 1 {
             took(a).cmp(&took(b))
         } else {
-            a.outcome.word().cmp(b.outcome.word())
+            a.outcome.label().cmp(b.outcome.label())
         }
     })
 }
@@ -98,7 +98,7 @@ pub(super) fn schema(state: &State) -> Vec<Row> {
 /// Returns true if the children of a schema row are visible. Groups are open by default, types and
 /// blocks closed.
 pub fn is_open(state: &State, r: &super::schema::SchemaRow) -> bool {
-    state.filters.unfolded.contains(&r.path) != (r.depth == 0)
+    state.filters.toggled.contains(&r.path) != (r.depth == 0)
 }
 
 pub(super) fn calls(state: &State) -> Vec<Row> {
@@ -131,7 +131,7 @@ pub(super) fn calls(state: &State) -> Vec<Row> {
         rows.push(Row::heading(format!("waiting ({})", waiting.len())));
         rows.extend(waiting);
     }
-    let recent = state.view.finished.len().min(RECENT);
+    let recent = state.view.finished.len().min(MAX_FINISHED_CALLS);
     if recent > 0 {
         rows.push(Row::heading(format!("finished (last {recent})")));
         // Indexes of finished calls continue after the open calls.
@@ -153,7 +153,7 @@ pub(super) fn calls(state: &State) -> Vec<Row> {
 /// Call in a row of the Calls screen.
 pub enum CallRow<'a> {
     Open(&'a crate::engine::view::CallView),
-    Finished(&'a crate::engine::words::CallFinished),
+    Finished(&'a crate::engine::model::CallFinished),
 }
 
 /// Returns the call of a row.
@@ -180,8 +180,8 @@ pub(super) fn stage(state: &State) -> Vec<Row> {
         .iter()
         .enumerate()
         .filter(|(_, c)| {
-            (state.filters.unchanged || c.does_something())
-                && state.filters.action.is_none_or(|f| f.shows(c.action))
+            (state.filters.unchanged || c.has_effect())
+                && state.filters.action.is_none_or(|f| f.includes(c.action))
         })
         .map(|(i, c)| Row::text(c.address.as_str(), i))
         .collect();
@@ -316,7 +316,7 @@ pub(super) fn logs(state: &State) -> Vec<Row> {
         .log
         .lines()
         .enumerate()
-        .filter(|(_, e)| state.log.shows(e));
+        .filter(|(_, e)| state.log.is_shown(e));
     shown.map(|(i, e)| Row::number(e.n, i)).collect()
 }
 

@@ -6,11 +6,11 @@ use super::effects::Runner;
 use super::key::Input;
 use super::keymap::KeyMap;
 use super::msg::{Effect, Msg};
-use super::state::{Fault, Looks, State};
-use super::{settle, start, update};
+use super::state::{Appearance, Fault, State};
+use super::{refresh_lists, start, update};
 use crate::engine::Engine;
 use crate::engine::bus::{Subscription, Update};
-use crate::engine::words::{EventKind, PluginEvent, now_ms};
+use crate::engine::model::{EventKind, PluginEvent, now_ms};
 use futures_util::FutureExt;
 use std::collections::BTreeMap;
 use std::future::pending;
@@ -30,14 +30,14 @@ const FRAME: Duration = Duration::from_millis(33);
 /// the wheel is not drawn key by key.
 const KEY_FRAME: Duration = Duration::from_millis(8);
 /// Capacity of the queue of answers.
-const ANSWERS: usize = 256;
+const ANSWER_QUEUE: usize = 256;
 /// Time limit for running tasks after the engine has ended.
-const GOODBYE: Duration = Duration::from_secs(15);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Options of a console.
 #[derive(Debug, Clone, Default)]
 pub struct ConsoleOptions {
-    pub looks: Looks,
+    pub appearance: Appearance,
     pub mouse: bool,
     /// Keys by command name; override the defaults.
     pub keys: BTreeMap<String, Vec<String>>,
@@ -77,14 +77,14 @@ impl std::fmt::Debug for DemoHook {
 impl DemoHook {
     /// Creates the faults of the bundled lab in the demo's workspace.
     pub fn of_lab(workspace: PathBuf) -> Self {
-        let faults = providers::demo::breakages();
+        let faults = providers::demo::demo_faults();
         let act = move |id: &str| {
             let lab = providers::demo::lab_file(&workspace);
-            let fault = providers::demo::breakages()
+            let fault = providers::demo::demo_faults()
                 .iter()
                 .find(|b| b.title == id)
                 .ok_or(DemoError::NoSuchFault)?;
-            Ok(fault.act(&lab)?)
+            Ok(fault.trigger(&lab)?)
         };
         Self {
             faults: faults
@@ -92,7 +92,7 @@ impl DemoHook {
                 .map(|b| Fault {
                     key: b.key,
                     id: b.title.to_owned(),
-                    doc: b.what.to_owned(),
+                    doc: b.effect.to_owned(),
                 })
                 .collect(),
             act: Arc::new(act),
@@ -120,17 +120,17 @@ pub trait Surface {
     /// Returns the next input; `None` at its end. Cancel-safe.
     async fn input(&mut self) -> Option<io::Result<Input>>;
     /// Runs an effect of the terminal.
-    fn act(&mut self, effect: Effect) -> io::Result<()>;
+    fn trigger(&mut self, effect: Effect) -> io::Result<()>;
 }
 
 /// Source of events.
 #[expect(async_fn_in_trait, reason = "used by this loop alone, on one thread")]
-pub trait Feed {
+pub trait EventSource {
     /// Returns the next events; `None` after the engine's end. Cancel-safe.
     async fn next(&mut self) -> Option<Update>;
 }
 
-impl Feed for Subscription {
+impl EventSource for Subscription {
     async fn next(&mut self) -> Option<Update> {
         self.recv().await
     }
@@ -164,7 +164,7 @@ pub async fn run_with<S: Surface>(
 ) -> color_eyre::Result<()> {
     let cancel = CancellationToken::new();
     let tasks = TaskTracker::new();
-    tasks.spawn(until_told(told, cancel.clone()));
+    tasks.spawn(cancel_on_signal(told, cancel.clone()));
     // Unwind-safe: only the engine's handle is used after a panic.
     let now = Mutex::new(engine);
     let ended = AssertUnwindSafe(run_on(take, &now, options, &cancel, &tasks))
@@ -176,7 +176,7 @@ pub async fn run_with<S: Surface>(
     // Ends the task that waits for a signal.
     cancel.cancel();
     tasks.close();
-    timeout(GOODBYE, tasks.wait()).await.ok();
+    timeout(SHUTDOWN_TIMEOUT, tasks.wait()).await.ok();
     match ended {
         Ok(ended) => Ok(ended?),
         // Only now, because the panic ends the process: plugins are stopped and the lock is
@@ -207,12 +207,12 @@ async fn run_on<S: Surface>(
         let said: Vec<&str> = state.view.notices.iter().map(|(_, t)| t.as_str()).collect();
         if !said.is_empty() {
             let said = said.join("; ");
-            state.say(said);
+            state.show_message(said);
         }
         if let Some(before) = before.take() {
-            state.go_on_from(before);
+            state.take_over_view(before);
         }
-        let (answers, mut inbox) = mpsc::channel(ANSWERS);
+        let (answers, mut inbox) = mpsc::channel(ANSWER_QUEUE);
         let directory = engine.settings().workspace.clone();
         let runner = Runner::new(
             engine,
@@ -231,7 +231,7 @@ async fn run_on<S: Surface>(
         )
         .await?;
         // The old engine has ended and the new one could not be opened.
-        if let Some(why) = state.broken.take() {
+        if let Some(why) = state.engine_failure.take() {
             return Err(io::Error::other(format!(
                 "cannot reopen the workspace: {why}"
             )));
@@ -255,11 +255,11 @@ fn first_state(engine: &Engine, options: &ConsoleOptions) -> State {
         .file_name()
         .map_or_else(|| "/".to_owned(), |n| n.to_string_lossy().into_owned());
     let mut state = State::new(&name, &absolute.to_string_lossy());
-    state.named = engine.workspace_name().to_owned();
+    state.workspace_name = engine.workspace_name().to_owned();
     state.now = now_ms();
     state.utc_offset = jiff::Zoned::now().offset().seconds();
     state.configured = has_configuration(&absolute);
-    state.frame.looks = options.looks;
+    state.frame.appearance = options.appearance;
     state.frame.mouse = options.mouse;
     // Read once, because `update` must not depend on the environment.
     state.shell = crate::ui::term::has_shell();
@@ -276,7 +276,7 @@ fn first_state(engine: &Engine, options: &ConsoleOptions) -> State {
     let (keys, problems) = KeyMap::remapped(&options.keys);
     state.keys = keys;
     if !problems.is_empty() {
-        state.complain(problems.join("; "));
+        state.show_error(problems.join("; "));
     }
     state
 }
@@ -297,7 +297,7 @@ fn has_configuration(directory: &std::path::Path) -> bool {
 
 /// Cancels the loop when a signal asks for the end, so that the terminal is restored and plugins
 /// are stopped.
-async fn until_told(told: impl Future<Output = ()>, cancel: CancellationToken) {
+async fn cancel_on_signal(told: impl Future<Output = ()>, cancel: CancellationToken) {
     tokio::select! {
         () = told => cancel.cancel(),
         () = cancel.cancelled() => {}
@@ -318,7 +318,7 @@ enum Woken {
 ///
 /// # Errors
 /// The terminal cannot be drawn to or read from.
-pub async fn event_loop<S: Surface, F: Feed>(
+pub async fn event_loop<S: Surface, F: EventSource>(
     surface: &mut S,
     state: &mut State,
     feed: &mut F,
@@ -333,7 +333,7 @@ pub async fn event_loop<S: Surface, F: Feed>(
     let mut last_frame: Option<Instant> = None;
     let mut feeding = true;
     start(state).into_iter().for_each(&mut engine);
-    while !state.quit && !state.opened {
+    while !state.quit && !state.other_opened {
         let due = frame;
         // Cancellation and keys first. A due frame precedes events, which could delay it forever
         // under load.
@@ -350,7 +350,7 @@ pub async fn event_loop<S: Surface, F: Feed>(
         let (msg, pause) = match woken {
             Woken::Frame => {
                 // Rows must match the state that is drawn.
-                settle(state);
+                refresh_lists(state);
                 surface.draw(state)?;
                 (frame, last_frame) = (None, Some(Instant::now()));
                 continue;
@@ -383,7 +383,7 @@ pub async fn event_loop<S: Surface, F: Feed>(
                 | Effect::Mouse(_)
                 | Effect::Suspend(_)
                 | Effect::Redraw
-                | Effect::Tracing(_) => surface.act(effect)?,
+                | Effect::Tracing(_) => surface.trigger(effect)?,
                 other => engine(other),
             }
         }

@@ -3,13 +3,13 @@
 
 use super::format::elapsed;
 use super::state::{Screen, State};
+use crate::engine::model::{Operation, OperationState, UnixMs};
 use crate::engine::view::{CallView, DeployView};
-use crate::engine::words::{Operation, OperationState, UnixMs};
 use std::collections::HashSet;
 
 /// Returns true if the shown deploy is running. Current calls do not belong to a replayed deploy.
 fn live(state: &State) -> bool {
-    state.deploying() && !(state.screen == Screen::History && state.loaded.replay.is_some())
+    state.is_deploying() && !(state.screen == Screen::History && state.loaded.replay.is_some())
 }
 
 /// Returns the queued call of a running operation.

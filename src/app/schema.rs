@@ -272,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_about_a_type_are_rows_before_its_attributes() {
+    fn type_documentation_rows_precede_the_attributes() {
         let text = TypeText {
             label: "Box".into(),
             summary: "Holds things.".into(),

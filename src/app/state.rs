@@ -1,8 +1,8 @@
 //! State of the console. Plain data: `update` changes it, `ui` draws it, tests compare it.
 
-mod around;
 mod filters;
 mod frame;
+mod installation;
 mod loaded;
 
 pub use filters::*;
@@ -13,8 +13,8 @@ use super::doc::Doc;
 use super::keymap::KeyMap;
 use super::list::{ListState, Row};
 use super::log::Log;
+use crate::engine::model::{Absent, Action, ChangeView, Operation, PluginId, UnixMs, Unknown};
 use crate::engine::view::{DeployView, View};
-use crate::engine::words::{Absent, Action, ChangeView, Operation, PluginId, UnixMs, Unknown};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Screens, in the order of their keys.
@@ -42,7 +42,7 @@ impl Screen {
     ];
 
     /// Label of its tab.
-    pub fn word(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::Plugins => "Plugins",
             Self::Calls => "Calls",
@@ -86,7 +86,7 @@ pub struct State {
     pub workspace: String,
     pub directory: String,
     /// Name of the workspace, as `workspace list` shows it.
-    pub named: String,
+    pub workspace_name: String,
     /// The directory contains configuration files.
     pub configured: bool,
     pub keys: KeyMap,
@@ -100,11 +100,11 @@ pub struct State {
     pub shell: bool,
     pub faults: Vec<Fault>,
     pub samples: Samples,
-    pub along: BTreeMap<String, Along>,
+    pub implied: BTreeMap<String, ImpliedSelection>,
     /// The popup of unknown outcomes was shown.
-    pub told_unknown: bool,
+    pub unknown_shown: bool,
     /// Missing modules and providers that were already offered for installation.
-    pub told_absent: Absent,
+    pub offered_absent: Absent,
     /// Workspace plugins need a trust decision.
     pub asks_trust: bool,
     pub log: Log,
@@ -115,13 +115,13 @@ pub struct State {
     /// The lock of another process was requested again.
     pub asks_lock: bool,
     /// Workspace that is being opened instead of this one.
-    pub opening: Option<String>,
+    pub opening_workspace: Option<String>,
     /// The other workspace is open; the loop continues with it.
-    pub opened: bool,
+    pub other_opened: bool,
     /// Reason why no engine is available any more.
-    pub broken: Option<String>,
+    pub engine_failure: Option<String>,
     /// Quit as soon as the running deploy has ended.
-    pub leaving: bool,
+    pub quits_after_deploy: bool,
     pub quit: bool,
 }
 
@@ -133,7 +133,7 @@ impl State {
             utc_offset: 0,
             workspace: workspace.to_owned(),
             directory: directory.to_owned(),
-            named: "default".to_owned(),
+            workspace_name: "default".to_owned(),
             configured: true,
             keys: KeyMap::default(),
             view: View::default(),
@@ -150,7 +150,7 @@ impl State {
             frame: Frame {
                 // Replaced by the size of the terminal before the first frame.
                 size: (80, 24),
-                looks: Looks::default(),
+                appearance: Appearance::default(),
                 rows: Vec::new(),
                 pinned: 0,
                 popup: None,
@@ -163,7 +163,7 @@ impl State {
             },
             filters: Filters {
                 plugin_tab: PluginTab::default(),
-                unfolded: BTreeSet::new(),
+                toggled: BTreeSet::new(),
                 unchanged: false,
                 action: None,
                 deploy: DeployFilter::default(),
@@ -175,43 +175,43 @@ impl State {
             shell: true,
             faults: Vec::new(),
             samples: Samples::default(),
-            along: BTreeMap::new(),
-            told_unknown: false,
-            told_absent: Absent::default(),
+            implied: BTreeMap::new(),
+            unknown_shown: false,
+            offered_absent: Absent::default(),
             asks_trust: false,
             log: Log::default(),
             parallelism: 10,
             typed_from: 5,
             asks_lock: false,
-            opening: None,
-            opened: false,
-            broken: None,
-            leaving: false,
+            opening_workspace: None,
+            other_opened: false,
+            engine_failure: None,
+            quits_after_deploy: false,
             quit: false,
         }
     }
 
     /// Takes over the view of an earlier engine's console, such as screen and appearance, but no
     /// data.
-    pub fn go_on_from(&mut self, before: Self) {
+    pub fn take_over_view(&mut self, before: Self) {
         let Frame {
-            looks,
+            appearance: looks,
             split,
             mouse,
             popup,
             ..
         } = before.frame;
-        (self.frame.looks, self.frame.split, self.frame.mouse) = (looks, split, mouse);
-        (self.screen, self.told_absent) = (before.screen, before.told_absent);
+        (self.frame.appearance, self.frame.split, self.frame.mouse) = (looks, split, mouse);
+        (self.screen, self.offered_absent) = (before.screen, before.offered_absent);
         // Shows at once that the directory has several workspaces, if that was known.
         self.loaded.workspaces = before.loaded.workspaces;
         if let Some(names) = &mut self.loaded.workspaces
-            && !names.contains(&self.named)
+            && !names.contains(&self.workspace_name)
         {
-            names.push(self.named.clone());
+            names.push(self.workspace_name.clone());
         }
-        if before.named != self.named {
-            self.say(format!("switched to workspace {}", self.named));
+        if before.workspace_name != self.workspace_name {
+            self.show_message(format!("switched to workspace {}", self.workspace_name));
             return;
         }
         // The same workspace was reopened after an installation: keeps its result on the screen.
@@ -303,7 +303,7 @@ impl State {
     }
 
     /// Returns true if a deploy is running.
-    pub fn deploying(&self) -> bool {
+    pub fn is_deploying(&self) -> bool {
         self.view
             .deploy
             .as_ref()
@@ -317,14 +317,14 @@ impl State {
     }
 
     /// Selected changes that may create an object a second time.
-    pub fn created_twice(&self) -> impl Iterator<Item = &ChangeView> {
-        self.taken().filter(|c| {
+    pub fn possible_duplicates(&self) -> impl Iterator<Item = &ChangeView> {
+        self.selected_changes().filter(|c| {
             c.action == Action::Create && self.unknown_of(&c.address).is_some_and(|u| u.creation)
         })
     }
 
     /// Lock owner, if it is another process.
-    pub fn locked_by(&self) -> Option<&crate::engine::words::LockHolder> {
+    pub fn locked_by(&self) -> Option<&crate::engine::model::LockHolder> {
         if self.view.lock_is_ours {
             None
         } else {
@@ -333,7 +333,7 @@ impl State {
     }
 
     /// Selected changes of the stage.
-    pub fn taken(&self) -> impl Iterator<Item = &ChangeView> {
+    pub fn selected_changes(&self) -> impl Iterator<Item = &ChangeView> {
         self.view
             .stage
             .iter()
@@ -342,7 +342,7 @@ impl State {
     }
 
     /// Shows a message in the footer.
-    pub fn say(&mut self, text: impl Into<String>) {
+    pub fn show_message(&mut self, text: impl Into<String>) {
         self.frame.toast = Some(Toast {
             at: self.now,
             weight: Weight::Good,
@@ -351,7 +351,7 @@ impl State {
     }
 
     /// Shows a failure in the footer.
-    pub fn complain(&mut self, text: impl Into<String>) {
+    pub fn show_error(&mut self, text: impl Into<String>) {
         self.frame.toast = Some(Toast {
             at: self.now,
             weight: Weight::Bad,

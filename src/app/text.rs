@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 /// breaks a space.
 pub fn clean(text: &str) -> Cow<'_, str> {
     // Most texts need no escapes and are not copied.
-    if !text.contains(visible::deceives) {
+    if !text.contains(visible::needs_escape) {
         return Cow::Borrowed(text);
     }
     let text = visible::lines(text);
@@ -25,7 +25,7 @@ pub fn width(text: &str) -> usize {
 }
 
 /// Cuts a text to a width, and marks the cut with `…`.
-pub fn fit(text: &str, cells: usize) -> Cow<'_, str> {
+pub fn truncate_end(text: &str, cells: usize) -> Cow<'_, str> {
     if width(text) <= cells {
         return Cow::Borrowed(text);
     }
@@ -49,7 +49,7 @@ pub fn fit(text: &str, cells: usize) -> Cow<'_, str> {
 
 /// Cuts the start of a text, and marks the cut with `…`. The end of an address is its most specific
 /// part.
-pub fn fit_end(text: &str, cells: usize) -> Cow<'_, str> {
+pub fn truncate_start(text: &str, cells: usize) -> Cow<'_, str> {
     if width(text) <= cells {
         return Cow::Borrowed(text);
     }
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_would_obey_or_nobody_would_see_is_shown() {
+    fn control_and_invisible_characters_are_escaped() {
         assert_eq!(clean("plain é 漢"), "plain é 漢");
         assert_eq!(clean("\u{1b}[31mred"), "\\u{1b}[31mred");
         assert_eq!(clean("a\tb\r\nc\u{8}"), "a    b c\\u{8}");
@@ -99,19 +99,19 @@ mod tests {
     }
 
     #[test]
-    fn cutting_counts_cells_not_bytes() {
-        assert_eq!(fit("hello", 5), "hello");
-        assert_eq!(fit("hello", 4), "hel…");
-        assert_eq!(fit("漢字漢字", 5), "漢字…");
-        assert_eq!(fit("hello", 0), "");
-        assert_eq!(fit_end("hello", 5), "hello");
-        assert_eq!(fit_end("hello", 3), "…lo");
-        assert_eq!(fit_end("漢字漢字", 5), "…漢字");
-        assert_eq!(fit_end("hello", 0), "");
+    fn truncation_counts_cells_not_bytes() {
+        assert_eq!(truncate_end("hello", 5), "hello");
+        assert_eq!(truncate_end("hello", 4), "hel…");
+        assert_eq!(truncate_end("漢字漢字", 5), "漢字…");
+        assert_eq!(truncate_end("hello", 0), "");
+        assert_eq!(truncate_start("hello", 5), "hello");
+        assert_eq!(truncate_start("hello", 3), "…lo");
+        assert_eq!(truncate_start("漢字漢字", 5), "…漢字");
+        assert_eq!(truncate_start("hello", 0), "");
     }
 
     #[test]
-    fn searching_ignores_case() {
+    fn search_ignores_case() {
         assert!(contains("Hello World", "lo wo"));
         assert!(contains("ÄRGER", "ärg"));
         assert!(!contains("abc", "abcd"));

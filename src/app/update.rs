@@ -1,18 +1,18 @@
 //! State transitions of the console: applies a message and returns the requested effects. Uses no
 //! clock, terminal or engine.
 
-use super::arrivals::{
-    ask_for_schema, ask_for_trust, offer_install, on_answer, on_event, push_sample,
-    put_unknown_first,
-};
 use super::doc::wrap;
 use super::input::on_input;
 use super::list::Pane;
+use super::message_handlers::{
+    ask_for_schema, ask_for_trust, offer_install, on_answer, on_event, open_unknown_once,
+    push_sample,
+};
 use super::msg::{Effect, Msg};
 use super::state::*;
 use super::{layout, rows};
-use crate::engine::words::UnixMs;
-use crate::engine::words::*;
+use crate::engine::model::UnixMs;
+use crate::engine::model::*;
 
 /// Display time of a footer message, in milliseconds.
 const TOAST: UnixMs = 12_000;
@@ -35,10 +35,10 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
         Msg::Input(input) => {
             // Events may have changed the rows since the last frame, but the key must act on
             // current ones.
-            settle(state);
+            refresh_lists(state);
             on_input(state, input, &mut effects);
             ask_for_schema(state, &mut effects);
-            settle(state);
+            refresh_lists(state);
         }
         Msg::Tick(now) => tick(state, now),
         Msg::Events(events) => {
@@ -52,21 +52,21 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             let missed = view.seq.saturating_sub(state.view.seq);
             state.view = *view;
             if missed > 0 && state.now > 0 {
-                state.say(format!(
+                state.show_message(format!(
                     "{missed} events were skipped to catch up; the screen shows the current state"
                 ));
             }
         }
         Msg::Answer(answer) => on_answer(state, answer, &mut effects),
         // Expected: this engine ends because another one is being opened.
-        Msg::EngineGone if state.opening.is_some() => {}
+        Msg::EngineGone if state.opening_workspace.is_some() => {}
         Msg::EngineGone => {
-            state.complain("the engine has ended");
+            state.show_error("the engine has ended");
             state.quit = true;
         }
         Msg::Terminate => {
             // The console ends at once; the deploy is ended in steps after it.
-            if state.deploying() {
+            if state.is_deploying() {
                 effects.push(Effect::Cancel(CancelRung::StopStarting));
             }
             state.quit = true;
@@ -74,14 +74,14 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
     }
     // Popups open after the message, so that a pending key is never applied to them.
     ask_for_trust(state);
-    put_unknown_first(state);
+    open_unknown_once(state);
     offer_install(state);
     effects
 }
 
 /// Updates rows, cursor and scrolling from the state. Called before keys are handled and before a
 /// frame is drawn.
-pub fn settle(state: &mut State) {
+pub fn refresh_lists(state: &mut State) {
     let (rows, pinned) = rows::rows(state);
     (state.frame.rows, state.frame.pinned) = (rows, pinned);
     let height = layout::list_height(state).max(1);
@@ -90,15 +90,15 @@ pub fn settle(state: &mut State) {
     let rows = std::mem::take(&mut state.frame.rows);
     let follow =
         state.context() == Context::Logs && state.log.follow && state.frame.prompt.is_none();
-    let live = state.context() == Context::Deploy && state.deploying();
+    let live = state.context() == Context::Deploy && state.is_deploying();
     let list = state.list_mut();
     if follow && !list.zoom {
-        list.place(&rows, usize::MAX);
+        list.move_to(&rows, usize::MAX);
     } else if live && !list.moved && !list.zoom && list.focus == Pane::List {
         // Shows the running operations until the operator moves the cursor.
-        list.place(&rows, 0);
+        list.move_to(&rows, 0);
     }
-    list.settle(&rows, height, pinned);
+    list.restore_cursor(&rows, height, pinned);
     state.frame.rows = rows;
     // Wrapping the detail is costly, so only a scrolled one is measured.
     if state.list().scroll > 0 {
@@ -141,7 +141,7 @@ fn tick(state: &mut State, now: UnixMs) {
 pub(super) fn selected(
     state: &mut State,
     stage: StageId,
-    selection: crate::engine::words::Selection,
+    selection: crate::engine::model::Selection,
 ) {
     if state.view.stage.as_ref().is_none_or(|s| s.stage != stage) {
         return;
@@ -149,15 +149,15 @@ pub(super) fn selected(
     let taken: std::collections::BTreeSet<&String> = selection.taken.iter().collect();
     // A note is valid only while the change is still on the same side of the selection.
     state
-        .along
-        .retain(|address, a| taken.contains(address) == a.pulled_in);
+        .implied
+        .retain(|address, a| taken.contains(address) == a.selected);
     for (address, by) in &selection.along {
         let pulled_in = taken.contains(address);
-        state.along.insert(
+        state.implied.insert(
             address.clone(),
-            Along {
-                pulled_in,
-                by: by.clone(),
+            ImpliedSelection {
+                selected: pulled_in,
+                cause: by.clone(),
             },
         );
     }
@@ -172,6 +172,6 @@ pub(super) fn selected(
         } else {
             String::new()
         };
-        state.say(format!("{address}{more} {word} along with {by}"));
+        state.show_message(format!("{address}{more} {word} along with {by}"));
     }
 }

@@ -8,7 +8,7 @@ pub(super) use scripts::{
 };
 pub(super) use state::{StateCommand, UseState};
 
-use crate::engine::words::Endpoint;
+use crate::engine::model::Endpoint;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
@@ -387,12 +387,12 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn the_table_is_consistent() {
+    fn argument_definitions_are_consistent() {
         Args::command().debug_assert();
     }
 
     #[test]
-    fn each_command_has_a_help_line_of_its_own() {
+    fn subcommands_have_distinct_help_lines() {
         let mut open = vec![crate::cli::flags::command()];
         while let Some(command) = open.pop() {
             let mut lines: Vec<String> = command
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn refresh_is_on_unless_it_is_said_to_be_off() {
+    fn refresh_is_on_by_default() {
         let refresh = |words: &[&str]| match Args::try_parse_from(words).unwrap().command {
             Some(Command::Stage(args)) => args.choice.refresh,
             other => panic!("{other:?}"),
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn global_flags_stand_before_and_after_the_command() {
+    fn global_flags_are_accepted_before_and_after_the_command() {
         for words in [
             ["flightdeck", "-C", "x", "stage"],
             ["flightdeck", "stage", "-C", "x"],

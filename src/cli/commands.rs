@@ -28,16 +28,16 @@ mod version;
 mod workspace;
 
 use super::args::{Args, Command};
-use super::exit::{CliError, Ended};
+use super::exit::{CliError, CommandResult};
 use super::json_into::JsonInto;
 use super::options::PluginSubcommand;
 use super::output::Output;
-use crate::cli::safe::safe_path;
+use crate::cli::escape::safe_path;
 use crate::engine::trusted_commands;
 use std::path::Path;
 
 /// Runs the command of the arguments, or the console.
-pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
+pub(super) async fn run(args: Args, out: &mut Output) -> CommandResult {
     // Paths are checked first, so that a command does no work whose output is then refused.
     prepared(out)?;
     if let (Some(_), Some(command)) = (args.metrics, &args.command)
@@ -126,7 +126,7 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
             ..
         } => {
             logs::run(
-                logs::Wanted {
+                logs::LogFilter {
                     plugin,
                     follow,
                     level,
@@ -141,21 +141,21 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
         Command::Plugin(PluginSubcommand::Serve { name }) => Err(CliError::Refused(format!(
             "the plugin {name} must be served in its own process"
         ))),
-        Command::Plugin(PluginSubcommand::New { .. }) => Err(not_yet(
+        Command::Plugin(PluginSubcommand::New { .. }) => Err(not_implemented(
             "plugin new",
             "see the bundled providers for an example",
         )),
-        Command::Plugin(PluginSubcommand::Check { .. }) => Err(not_yet(
+        Command::Plugin(PluginSubcommand::Check { .. }) => Err(not_implemented(
             "plugin check",
             "use the plugin in a workspace through dev_overrides and run `flightdeck plugins`",
         )),
-        Command::Plugin(PluginSubcommand::Conform { .. }) => Err(not_yet(
+        Command::Plugin(PluginSubcommand::Conform { .. }) => Err(not_implemented(
             "plugin conform",
             "stage and deploy a configuration that uses the plugin",
         )),
         Command::Version { json } => version::run(json, out),
         Command::Completions { shell } => program::completions(shell, out),
-        Command::Man => program::man(out),
+        Command::Man => program::print_man_page(out),
     }
 }
 
@@ -173,19 +173,19 @@ fn prepared(out: &mut Output) -> Result<(), CliError> {
             "--json and --json-into cannot be combined; remove one of them".to_owned(),
         ));
     }
-    out.into = Some(JsonInto::create(path)?);
+    out.json_file = Some(JsonInto::create(path)?);
     Ok(())
 }
 
 /// Returns the error of a command that is declared but not implemented.
-pub(super) fn not_yet(name: &str, instead: &str) -> CliError {
+pub(super) fn not_implemented(name: &str, instead: &str) -> CliError {
     CliError::Refused(format!(
         "`{name}` is not supported in this version; {instead}"
     ))
 }
 
 /// Makes `dir` the current directory, so that all paths of the command line are relative to it.
-pub(super) fn go_to(dir: &Path) -> Result<(), CliError> {
+pub(super) fn change_directory(dir: &Path) -> Result<(), CliError> {
     std::env::set_current_dir(dir).map_err(|e| {
         CliError::Refused(format!(
             "cannot change to the directory {}: {e}; name an existing directory",

@@ -3,9 +3,9 @@
 //! stdin may be a pipe (`echo yes | flightdeck apply`), as with tofu. An input that ends without a
 //! line is an error: a script without an answer must not look like one that declined.
 
+use super::escape::{safe, safe_lines};
 use super::exit::CliError;
 use super::output::{Ink, Output, paint};
-use super::safe::{safe, safe_lines};
 use super::signals::Signals;
 
 /// Asks `question`; returns true only for `yes`. `instead` is the remedy if no answer can be read.
@@ -25,7 +25,7 @@ pub(super) async fn confirm(
     }
     // A line break in a name that the question quotes must not start a line of its own.
     let question = format!("{} Only \"yes\" is accepted: ", safe(question));
-    match answer(&question, signals, out).await? {
+    match prompt_line(&question, signals, out).await? {
         Some(line) => Ok(line == "yes"),
         None => Err(CliError::Refused(format!(
             "cannot prompt: stdin ended without an answer; {instead}"
@@ -37,7 +37,7 @@ pub(super) async fn confirm(
 ///
 /// # Errors
 /// A signal arrived.
-pub(super) async fn answer(
+pub(super) async fn prompt_line(
     question: &str,
     signals: &mut Signals,
     out: &Output,

@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn signals_reach_the_child_once() {
+    fn signals_already_delivered_to_the_child_are_not_forwarded() {
         /// `si_code` of `kill`, `sigqueue` and the kernel.
         const USER: i32 = 0;
         const QUEUE: i32 = -1;

@@ -1,14 +1,14 @@
 //! Renders diagnostics: as text with the source line and its position, and as JSON lines, which are
 //! part of the command line's stable output.
 
+use super::escape::{safe, safe_lines};
 use super::output::{Ink, paint};
-use super::safe::{safe, safe_lines};
-use crate::engine::words::{Diagnostic, Severity, Snippet, SourceRange};
+use crate::engine::model::{Diagnostic, Severity, Snippet, SourceRange};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
 /// Maximum width of a source line; longer ones are cut around the marked part.
-const WIDEST: usize = 160;
+const MAX_WIDTH: usize = 160;
 
 /// Returns the JSON object of a diagnostic.
 pub(super) fn json(d: &Diagnostic) -> Value {
@@ -48,7 +48,7 @@ pub(super) fn text(d: &Diagnostic, color: bool) -> String {
         paint(color, Ink::Bold, &safe(&d.summary))
     );
     if let Some(range) = &d.range {
-        place(&mut out, d, range, ink, color);
+        write_snippet(&mut out, d, range, ink, color);
     } else if let Some(address) = &d.address {
         out.push_str(&format!(
             "\n  {} {}",
@@ -66,7 +66,7 @@ pub(super) fn text(d: &Diagnostic, color: bool) -> String {
     out
 }
 
-fn place(out: &mut String, d: &Diagnostic, range: &SourceRange, ink: Ink, color: bool) {
+fn write_snippet(out: &mut String, d: &Diagnostic, range: &SourceRange, ink: Ink, color: bool) {
     let blue = |text: &str| paint(color, Ink::Blue, text);
     let digits = range.start.line.to_string();
     let gutter = " ".repeat(digits.len());
@@ -84,8 +84,8 @@ fn place(out: &mut String, d: &Diagnostic, range: &SourceRange, ink: Ink, color:
     let Some(snippet) = d.snippet.as_ref() else {
         return;
     };
-    let (before, marked) = cut(snippet);
-    let shown = format!("{before}{marked}{}", rest(snippet));
+    let (before, marked) = truncate_snippet(snippet);
+    let shown = format!("{before}{marked}{}", text_after_mark(snippet));
     // Width in cells and not in characters, because wide characters take two.
     let under = " ".repeat(before.width());
     // An empty range is still marked by one caret.
@@ -100,7 +100,7 @@ fn place(out: &mut String, d: &Diagnostic, range: &SourceRange, ink: Ink, color:
 }
 
 /// Escapes text and replaces tabs with four blanks, so that carets align with any tab width.
-fn flat(text: &str) -> String {
+fn escape_and_expand_tabs(text: &str) -> String {
     safe(&text.replace('\t', "    ")).into_owned()
 }
 
@@ -118,35 +118,35 @@ fn bounds(snippet: &Snippet) -> (usize, usize) {
     (start, fit(snippet.mark.1).max(start))
 }
 
-/// Returns the text before the mark and the marked text, both cut to half of [`WIDEST`].
-fn cut(snippet: &Snippet) -> (String, String) {
+/// Returns the text before the mark and the marked text, both cut to half of [`MAX_WIDTH`].
+fn truncate_snippet(snippet: &Snippet) -> (String, String) {
     let (start, end) = bounds(snippet);
-    let mut before = flat(&snippet.text[..start]);
-    if before.width() > WIDEST / 2 {
-        let tail: Vec<char> = before.chars().rev().take(WIDEST / 2).collect();
+    let mut before = escape_and_expand_tabs(&snippet.text[..start]);
+    if before.width() > MAX_WIDTH / 2 {
+        let tail: Vec<char> = before.chars().rev().take(MAX_WIDTH / 2).collect();
         before = format!("…{}", tail.into_iter().rev().collect::<String>());
     }
     (
         before,
-        flat(&snippet.text[start..end])
+        escape_and_expand_tabs(&snippet.text[start..end])
             .chars()
-            .take(WIDEST / 2)
+            .take(MAX_WIDTH / 2)
             .collect(),
     )
 }
 
-fn rest(snippet: &Snippet) -> String {
+fn text_after_mark(snippet: &Snippet) -> String {
     let (_, end) = bounds(snippet);
-    flat(&snippet.text[end..])
+    escape_and_expand_tabs(&snippet.text[end..])
         .chars()
-        .take(WIDEST / 2)
+        .take(MAX_WIDTH / 2)
         .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::words::SourcePosition;
+    use crate::engine::model::SourcePosition;
 
     fn diagnostic(line: &str, mark: (u32, u32)) -> Diagnostic {
         let at = |byte: u32| SourcePosition {
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_is_shown_with_its_mark_under_it() {
+    fn diagnostic_underlines_the_source_range() {
         let shown = text(&diagnostic("  x = a.b.z", (6, 11)), false);
         assert_eq!(
             shown,
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn wide_characters_tabs_and_escapes_keep_the_mark_in_its_place() {
+    fn wide_characters_tabs_and_escapes_keep_the_underline_aligned() {
         let shown = text(&diagnostic("\tä = \"日本\x1b[31m\" + 1", (7, 13)), false);
         let lines: Vec<&str> = shown.lines().collect();
         assert_eq!(lines[3], "12 |     ä = \"日本\\u{1b}[31m\" + 1");
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_outside_of_its_line_is_harmless() {
+    fn source_range_outside_its_line_does_not_panic() {
         for mark in [(0, 0), (2, 1), (90, 95), (1, 2)] {
             assert!(text(&diagnostic("é", mark), true).contains("main.tf"));
         }
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn the_json_line_has_every_key_of_the_contract() {
+    fn json_diagnostic_has_every_documented_key() {
         let mut bare = diagnostic("x", (0, 1));
         assert_eq!(
             json(&bare)["range"]["start"],

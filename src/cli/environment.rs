@@ -20,7 +20,7 @@ fn is_withdrawn(entry: &[u8]) -> bool {
 /// # Safety
 /// No other thread runs, because it could read the environment at the same time.
 #[allow(unsafe_code)]
-pub(super) unsafe fn withdraw_variables() {
+pub(super) unsafe fn move_out_variables() {
     let all: Vec<_> = std::env::vars_os()
         .filter(|(name, _)| is_withdrawn(name.as_encoded_bytes()))
         .collect();

@@ -11,7 +11,7 @@ const VARIABLE: &str = "TF_CLI_ARGS";
 
 /// Commands with two names, flightdeck's and Terraform's. Each reads the variables of both, so that
 /// the choice of the name loses no flag of a pipeline.
-const SAME: [(&str, &str); 6] = [
+const COMMAND_ALIASES: [(&str, &str); 6] = [
     ("stage", "plan"),
     ("deploy", "apply"),
     ("state forget", "state rm"),
@@ -79,7 +79,7 @@ pub(super) fn complete(
             why,
         })?;
         // The command line has its new spelling already; the added words need it, too.
-        let added = spelling::ours(added.into_iter().map(OsString::from).collect());
+        let added = spelling::normalize(added.into_iter().map(OsString::from).collect());
         completed.words.splice(at..at, added);
         completed.variables.push(variable);
     }
@@ -89,11 +89,13 @@ pub(super) fn complete(
 /// Variables that apply to a command, the general one first.
 fn variables(command: &str) -> Vec<String> {
     let mut all = vec![VARIABLE.to_owned()];
-    let same = SAME.iter().find_map(|(ours, theirs)| match command {
-        c if c == *ours => Some(*theirs),
-        c if c == *theirs => Some(*ours),
-        _ => None,
-    });
+    let same = COMMAND_ALIASES
+        .iter()
+        .find_map(|(ours, theirs)| match command {
+            c if c == *ours => Some(*theirs),
+            c if c == *theirs => Some(*ours),
+            _ => None,
+        });
     let names = [Some(command).filter(|name| !name.is_empty()), same];
     all.extend(
         names
@@ -132,7 +134,7 @@ fn command_of(words: &[OsString]) -> Found {
         }
         // A single dash is an operand that means standard input.
         if word.len() > 1 && word.starts_with('-') {
-            at += usize::from(takes_next(command, &word));
+            at += usize::from(takes_value(command, &word));
             continue;
         }
         match command.find_subcommand(&*word) {
@@ -151,7 +153,7 @@ fn command_of(words: &[OsString]) -> Found {
 }
 
 /// Returns true if the flag's value is the next word.
-fn takes_next(command: &Command, flag: &str) -> bool {
+fn takes_value(command: &Command, flag: &str) -> bool {
     let arg = match flag.strip_prefix("--") {
         Some(name) => command.get_arguments().find(|arg| {
             arg.get_long_and_visible_aliases()
@@ -227,7 +229,7 @@ mod tests {
 
     fn completed(words: &[&str], environment: &[(&str, &str)]) -> Vec<String> {
         let words = [&["flightdeck"], words].concat();
-        let words = spelling::ours(words.into_iter().map(OsString::from).collect());
+        let words = spelling::normalize(words.into_iter().map(OsString::from).collect());
         let completed = complete(words, |name| {
             let found = environment.iter().find(|(n, _)| *n == name);
             found.map(|(_, value)| value.into())
@@ -237,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn environment_arguments_stand_between_the_command_and_the_operators_own() {
+    fn environment_arguments_precede_the_operators_own() {
         let all = [
             ("TF_CLI_ARGS", "-general"),
             ("TF_CLI_ARGS_plan", "-var x=plan"),
@@ -308,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_split_as_the_reference_splits_them() {
+    fn environment_arguments_are_split_like_the_reference() {
         let table: [(&str, &[&str]); 12] = [
             ("-foo bar", &["-foo", "bar"]),
             ("  -foo\t\n bar\r ", &["-foo", "bar"]),
@@ -341,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_cannot_be_read_is_named() {
+    fn malformed_environment_variable_is_named() {
         let error = complete(vec!["flightdeck".into(), "plan".into()], |name| {
             (name == "TF_CLI_ARGS_plan").then(|| "-var 'x=1".into())
         });

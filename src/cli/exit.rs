@@ -4,7 +4,7 @@
 use super::json_into::JsonInto;
 use super::output::Output;
 use crate::engine::error::EngineError;
-use crate::engine::words::{Diagnostic, Severity};
+use crate::engine::model::{Diagnostic, Severity};
 use serde_json::{Map, Value, json};
 
 pub(super) const OK: u8 = 0;
@@ -31,7 +31,7 @@ pub(super) enum CliError {
     Unforeseen(#[from] color_eyre::Report),
     /// Already reported in full; only the exit code remains.
     #[error("exit code {0}")]
-    Said(u8),
+    AlreadyReported(u8),
 }
 
 impl CliError {
@@ -40,13 +40,13 @@ impl CliError {
             Self::Engine(e) => e.exit_code(),
             Self::Refused(_) | Self::Unforeseen(_) => ERROR,
             Self::Cancelled => CANCELLED,
-            Self::Said(code) => *code,
+            Self::AlreadyReported(code) => *code,
         }
     }
 }
 
 /// Result of a command: its exit code. The command has printed its output.
-pub(super) type Ended = Result<u8, CliError>;
+pub(super) type CommandResult = Result<u8, CliError>;
 
 /// Returns the fields of a failed command's result line.
 pub(super) fn failed(code: u8) -> Map<String, Value> {
@@ -57,13 +57,13 @@ pub(super) fn failed(code: u8) -> Map<String, Value> {
 }
 
 /// Reports the result of a command, and returns the exit code of the process.
-pub(super) fn report(ended: Ended, command: &str, out: &mut Output) -> u8 {
-    let code = said(ended, command, out);
+pub(super) fn report(ended: CommandResult, command: &str, out: &mut Output) -> u8 {
+    let code = report_error(ended, command, out);
     // Both outputs are checked: an incomplete file counts like an incomplete stdout.
-    let into = out.into.take().and_then(JsonInto::end);
-    match out.broken().or(into) {
+    let into = out.json_file.take().and_then(JsonInto::finish);
+    match out.take_write_error().or(into) {
         Some(text) => {
-            out.problem(&text);
+            out.error_line(&text);
             // An incomplete output must not end with an exit code of success.
             if matches!(code, OK | CHANGES) {
                 ERROR
@@ -75,24 +75,24 @@ pub(super) fn report(ended: Ended, command: &str, out: &mut Output) -> u8 {
     }
 }
 
-fn said(ended: Ended, command: &str, out: &mut Output) -> u8 {
+fn report_error(ended: CommandResult, command: &str, out: &mut Output) -> u8 {
     let error = match ended {
         Ok(code) => return code,
         Err(error) => error,
     };
     let code = error.exit_code();
     match &error {
-        CliError::Said(_) => {}
+        CliError::AlreadyReported(_) => {}
         // Already reported as a diagnostic with its position.
         CliError::Engine(EngineError::Plugin(trouble))
             if out.has_error_with(&trouble.to_string()) => {}
         CliError::Engine(e) if !e.diagnostics().is_empty() => {
             e.diagnostics().iter().for_each(|d| out.diagnostic(d))
         }
-        other if out.json => out.diagnostic(&plain(&other.to_string())),
+        other if out.json => out.diagnostic(&plain_diagnostic(&other.to_string())),
         other => {
-            out.problem(&other.to_string());
-            out.program_diagnostic(&plain(&other.to_string()));
+            out.error_line(&other.to_string());
+            out.program_diagnostic(&plain_diagnostic(&other.to_string()));
         }
     }
     // The result line is the last one, so diagnostics precede it.
@@ -103,7 +103,7 @@ fn said(ended: Ended, command: &str, out: &mut Output) -> u8 {
 
 /// Converts a text to a diagnostic without a position: the first line is the summary, the rest the
 /// detail.
-pub(super) fn plain(text: &str) -> Diagnostic {
+pub(super) fn plain_diagnostic(text: &str) -> Diagnostic {
     let (summary, detail) = text.split_once('\n').unwrap_or((text, ""));
     Diagnostic {
         severity: Severity::Error,

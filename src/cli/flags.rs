@@ -7,6 +7,6 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub(super) use booleans::spelled;
+pub(super) use booleans::normalize_booleans;
 pub(super) use shared::{SharedFlags, built, command, parse};
 pub(super) use table::{reference_names, refusal};

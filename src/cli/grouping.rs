@@ -2,8 +2,8 @@
 //! `-consolidate-errors` and `-compact-warnings` request.
 
 use super::diagnostics;
-use super::safe::safe;
-use crate::engine::words::{Diagnostic, Severity};
+use super::escape::safe;
+use crate::engine::model::{Diagnostic, Severity};
 
 /// Options for the display of diagnostics.
 #[derive(Debug, Clone, Copy, Default)]
@@ -92,7 +92,7 @@ fn compact(groups: &[Group]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::words::{SourcePosition, SourceRange};
+    use crate::engine::model::{SourcePosition, SourceRange};
 
     fn at(severity: Severity, summary: &str, line: u32) -> Diagnostic {
         let at = SourcePosition {
@@ -130,12 +130,12 @@ mod tests {
     }
 
     #[test]
-    fn each_diagnostic_is_shown_without_flags() {
+    fn diagnostics_are_not_grouped_by_default() {
         assert_eq!(Grouping::default().texts(four(), false).len(), 4);
     }
 
     #[test]
-    fn consolidated_diagnostics_show_the_first_of_each_summary_and_the_number_of_the_others() {
+    fn consolidation_shows_the_first_of_each_summary_and_a_count() {
         let grouping = Grouping {
             consolidate_warnings: true,
             ..Grouping::default()
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn diagnostics_without_a_place_are_not_consolidated() {
+    fn diagnostics_without_a_range_are_not_consolidated() {
         let grouping = Grouping {
             consolidate_warnings: true,
             ..Grouping::default()
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn compact_warnings_are_shown_in_full_beside_an_error() {
+    fn compact_warnings_are_shown_in_full_when_there_is_an_error() {
         let grouping = Grouping {
             compact_warnings: true,
             consolidate_warnings: true,

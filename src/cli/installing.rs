@@ -1,29 +1,29 @@
 //! Progress of downloads and installations: a line for each step, and progress bars on a terminal.
 //! Owns these lines; the engine reports the steps.
 
+use super::escape::safe;
 use super::exit::CliError;
-use super::live::LiveLine;
+use super::live_line::LiveLine;
 use super::output::Output;
-use super::safe::safe;
 use super::signals::Signals;
 use crate::engine::error::EngineError;
 use crate::engine::install::{Step, Tell};
-use crate::engine::words::bar;
+use crate::engine::model::bar;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 /// Time for cleanup after the first signal.
-const LAST_WORDS: Duration = Duration::from_secs(10);
+const KILL_GRACE: Duration = Duration::from_secs(10);
 /// Interval of redraws.
 const TICK: Duration = Duration::from_millis(100);
 /// Minimum interval of JSON lines about one download.
-const EVERY: Duration = Duration::from_secs(1);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Reported steps that are not shown yet.
 #[derive(Default)]
-struct Told {
+struct PendingSteps {
     steps: Vec<Step>,
     /// Progress of each download: bytes received and, if known, the total.
     bytes: BTreeMap<String, (u64, Option<u64>)>,
@@ -31,14 +31,14 @@ struct Told {
 
 /// Runs an installation and shows its progress. The first signal cancels it at its next wait, the
 /// second at once.
-pub(super) async fn shown<T, F>(
+pub(super) async fn run_with_progress<T, F>(
     out: &mut Output,
     work: impl FnOnce(Tell, CancellationToken) -> F,
 ) -> Result<T, CliError>
 where
     F: Future<Output = Result<T, EngineError>>,
 {
-    let told = Arc::new(Mutex::new(Told::default()));
+    let told = Arc::new(Mutex::new(PendingSteps::default()));
     let hears = told.clone();
     let tell: Tell = Arc::new(move |step| {
         // The engine reports from its own tasks; the display reads at the next tick.
@@ -50,7 +50,7 @@ where
     });
     let mut signals = Signals::listen()?;
     let stop = CancellationToken::new();
-    let mut shown = Shown::new(out);
+    let mut shown = ShownSteps::new(out);
     let mut work = std::pin::pin!(work(tell, stop.clone()));
     let mut ticks = tokio::time::interval(TICK);
     let mut until: Option<tokio::time::Instant> = None;
@@ -63,7 +63,7 @@ where
                     break Err(EngineError::Cancelled);
                 }
                 stop.cancel();
-                until = Some(tokio::time::Instant::now() + LAST_WORDS);
+                until = Some(tokio::time::Instant::now() + KILL_GRACE);
             }
             () = tokio::time::sleep_until(deadline), if until.is_some() => break Err(EngineError::Cancelled),
             answer = &mut work => break answer,
@@ -76,13 +76,13 @@ where
 }
 
 /// Lines on the screen.
-struct Shown {
+struct ShownSteps {
     live: Option<LiveLine>,
     /// Bytes and time of the last JSON line about each download.
     last: BTreeMap<String, (u64, Instant)>,
 }
 
-impl Shown {
+impl ShownSteps {
     fn new(out: &Output) -> Self {
         Self {
             live: out.live.then(LiveLine::default),
@@ -96,13 +96,13 @@ impl Shown {
         }
     }
 
-    fn show(&mut self, told: &Mutex<Told>, out: &mut Output) {
+    fn show(&mut self, told: &Mutex<PendingSteps>, out: &mut Output) {
         let (steps, bytes) = {
             let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
             let steps = std::mem::take(&mut told.steps);
             // A finished download must lose its bar in the same redraw that prints its step.
             for step in &steps {
-                if let Some(over) = step.over() {
+                if let Some(over) = step.ended_download() {
                     told.bytes.remove(over);
                 }
             }
@@ -114,11 +114,11 @@ impl Shown {
         for step in &steps {
             json_line(step, out);
             if !out.json && !out.concise {
-                out.note(&safe(&step.text()));
+                out.stderr_line(&safe(&step.text()));
             }
         }
         if out.has_program() {
-            self.for_programs(&bytes, out);
+            self.emit_json_progress(&bytes, out);
         }
         if out.json {
             return;
@@ -135,11 +135,15 @@ impl Shown {
         }
     }
 
-    fn for_programs(&mut self, bytes: &BTreeMap<String, (u64, Option<u64>)>, out: &mut Output) {
+    fn emit_json_progress(
+        &mut self,
+        bytes: &BTreeMap<String, (u64, Option<u64>)>,
+        out: &mut Output,
+    ) {
         for (what, (done, total)) in bytes {
             let last = self.last.get(what);
             // Unchanged downloads and frequent reports would flood the JSON output.
-            if last.is_some_and(|(was, at)| was == done || at.elapsed() < EVERY) {
+            if last.is_some_and(|(was, at)| was == done || at.elapsed() < PROGRESS_INTERVAL) {
                 continue;
             }
             self.last.insert(what.clone(), (*done, Instant::now()));

@@ -1,8 +1,8 @@
 //! Implements `--json-into FILE`: JSON lines in a file, in addition to the text on stdout.
 
 use super::commands::files::{PrivateFile, create_private};
+use super::escape::safe_path;
 use super::exit::CliError;
-use super::safe::safe_path;
 use std::path::{Path, PathBuf};
 
 /// File of `--json-into`.
@@ -11,7 +11,7 @@ pub(super) struct JsonInto {
     path: PathBuf,
     file: PrivateFile,
     /// First write error. The command continues without the file.
-    broken: Option<std::io::Error>,
+    write_error: Option<std::io::Error>,
 }
 
 impl JsonInto {
@@ -23,21 +23,21 @@ impl JsonInto {
         Ok(Self {
             file: create_private(path)?,
             path: path.to_owned(),
-            broken: None,
+            write_error: None,
         })
     }
 
     pub(super) fn line(&mut self, text: &str) {
         // After an error no further line is written: the file would have a gap.
-        if self.broken.is_none() {
+        if self.write_error.is_none() {
             let text = crate::engine::visible::json(text);
-            self.broken = self.file.write(format!("{text}\n").as_bytes()).err();
+            self.write_error = self.file.write(format!("{text}\n").as_bytes()).err();
         }
     }
 
     /// Closes the file and returns its first write error as a message.
-    pub(super) fn end(mut self) -> Option<String> {
-        let error = self.broken.take().or_else(|| self.file.sync().err())?;
+    pub(super) fn finish(mut self) -> Option<String> {
+        let error = self.write_error.take().or_else(|| self.file.sync().err())?;
         Some(format!(
             "failed to write {}: {error}; changes that the command made are not undone, and the store has their record",
             safe_path(&self.path)

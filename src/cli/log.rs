@@ -25,16 +25,16 @@ type BoxedLayer = Box<dyn tracing_subscriber::Layer<Registry> + Send + Sync>;
 /// Starts the log of a command, or of the console, where log lines must not disturb the screen.
 /// `path` is the absolute value of `TF_LOG_PATH`.
 pub(super) fn start(args: &Args, has_console: bool, path: Option<&Path>, out: &mut Output) {
-    let (levels, warnings) = Levels::of(|name| std::env::var_os(name));
+    let (levels, warnings) = Levels::from_environment(|name| std::env::var_os(name));
     for warning in warnings {
-        out.note(&warning);
+        out.stderr_line(&warning);
     }
     // The file is not created while the log is off.
-    let file = match path.filter(|_| levels.is_on()).map(file::open) {
+    let file = match path.filter(|_| levels.is_enabled()).map(file::open) {
         None => None,
         Some(Ok(file)) => Some(file),
         Some(Err(error)) => {
-            out.note(&not_opened(&error));
+            out.stderr_line(&not_opened(&error));
             None
         }
     };
@@ -48,10 +48,10 @@ pub(super) fn start(args: &Args, has_console: bool, path: Option<&Path>, out: &m
         (None, true) => Some(layer(&levels, Box::new(std::io::stderr()))),
         (None, false) => None,
     };
-    let asked = asked.filter(|_| levels.is_on());
+    let asked = asked.filter(|_| levels.is_enabled());
     // The console shows its log itself: a line on stderr would disturb the screen.
     if has_console {
-        return crate::ui::term::start_log(args.log_level.map_or("info", |l| l.word()), asked);
+        return crate::ui::term::start_log(args.log_level.map_or("info", |l| l.label()), asked);
     }
     // The `TF_LOG` log contains flightdeck's own errors already.
     let own = (!(on_stderr && levels.core.is_some()))
@@ -71,7 +71,7 @@ fn not_opened(error: &CliError) -> String {
 /// Layer for flightdeck's own lines on stderr. `RUST_LOG` overrides the filter.
 fn stderr(level: Level, color: bool) -> BoxedLayer {
     let filter = EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| EnvFilter::new(format!("off,flightdeck={}", level.word())));
+        .unwrap_or_else(|_| EnvFilter::new(format!("off,flightdeck={}", level.label())));
     tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(color)

@@ -255,7 +255,7 @@ pub(super) struct DestroyArgs {
 
 impl Choice {
     /// Returns the first of these flags that was given; a stored stage accepts none.
-    pub(super) fn given(&self) -> Option<&'static str> {
+    pub(super) fn given_flag(&self) -> Option<&'static str> {
         let flags = [
             (!self.target.is_empty(), "--target"),
             (!self.exclude.is_empty(), "--exclude"),

@@ -1,14 +1,14 @@
 //! Output of commands: text lines, or JSON lines for programs; each diagnostic once. Owns stdout.
 
 use super::diagnostics;
-use super::exit::plain;
+use super::exit::plain_diagnostic;
 use super::flags::SharedFlags;
 use super::grouping::Grouping;
 use super::json_into::JsonInto;
 use super::signals;
 use super::tofu::{Form, Lines};
 use super::values::Level;
-use crate::engine::words::{Diagnostic, Endpoint, Event, EventKind, PluginEvent, Severity};
+use crate::engine::model::{Diagnostic, Endpoint, Event, EventKind, PluginEvent, Severity};
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -22,7 +22,7 @@ const SHOWN: usize = 10_000;
 /// Maximum number of diagnostics that are recognised when they are repeated.
 const KNOWN: usize = 1_000_000;
 /// Buffer size, in bytes, for lines that are written together.
-const HELD: usize = 64 * 1024;
+const LINE_BUFFER: usize = 64 * 1024;
 
 /// Output of a command, with the settings that decide about its form.
 #[derive(Debug)]
@@ -50,21 +50,21 @@ pub(super) struct Output {
     pub(super) concise: bool,
     pub(super) grouping: Grouping,
     /// File for additional JSON lines while stdout has text.
-    pub(super) into: Option<JsonInto>,
-    said: Vec<Diagnostic>,
+    pub(super) json_file: Option<JsonInto>,
+    reported: Vec<Diagnostic>,
     /// Diagnostics held back until the events end.
-    waiting: Vec<Diagnostic>,
+    held_diagnostics: Vec<Diagnostic>,
     /// Hashes of the reported diagnostics, also of those beyond [`SHOWN`].
     known: HashSet<u64>,
     /// Number of diagnostics beyond [`SHOWN`] that no notice has reported yet.
     not_shown: usize,
     /// Buffer of lines that are written together.
-    held: Option<String>,
+    line_buffer: Option<String>,
     /// The reader has closed stdout. The command continues: a deploy must not fail because of a
     /// closed pipe.
     closed: bool,
     /// Write error of stdout other than a closed pipe.
-    broken: Option<std::io::Error>,
+    write_error: Option<std::io::Error>,
 }
 
 /// Colours for people, by meaning.
@@ -100,7 +100,7 @@ pub(super) fn paint(on: bool, ink: Ink, text: &str) -> String {
 }
 
 /// Time that a pipe may stay full after a signal before its reader counts as gone.
-const UNREAD: Duration = Duration::from_secs(1);
+const STALLED_PIPE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Number of bytes that a writable pipe accepts without blocking.
 const PIPE_BUF: usize = 4096;
 
@@ -120,9 +120,9 @@ fn to_stdout(bytes: &[u8]) -> std::io::Result<()> {
             let fd = std::io::stdout();
             let mut waits = [PollFd::new(&fd, PollFlags::OUT)];
             match poll(&mut waits, Some(&looks)) {
-                Ok(0) if signals::asked() => {
+                Ok(0) if signals::was_signalled() => {
                     let since = *unread.get_or_insert_with(Instant::now);
-                    if since.elapsed() >= UNREAD {
+                    if since.elapsed() >= STALLED_PIPE_TIMEOUT {
                         return Err(std::io::Error::other(
                             "the pipe is full, and its reader does not read",
                         ));
@@ -160,14 +160,14 @@ impl Output {
             has_input: true,
             concise: false,
             grouping: Grouping::default(),
-            into: None,
-            said: Vec::new(),
-            waiting: Vec::new(),
+            json_file: None,
+            reported: Vec::new(),
+            held_diagnostics: Vec::new(),
             known: HashSet::new(),
             not_shown: 0,
-            held: None,
+            line_buffer: None,
             closed: false,
-            broken: None,
+            write_error: None,
         }
     }
 
@@ -179,10 +179,10 @@ impl Output {
             text.into()
         };
         let text = &*shown;
-        if let Some(held) = &mut self.held {
+        if let Some(held) = &mut self.line_buffer {
             held.push_str(text);
             held.push('\n');
-            if held.len() >= HELD {
+            if held.len() >= LINE_BUFFER {
                 let full = std::mem::take(held);
                 self.write(full.as_bytes());
             }
@@ -192,10 +192,10 @@ impl Output {
     }
 
     /// Writes all lines of the closure with as few system calls as possible.
-    pub(super) fn together(&mut self, lines: impl FnOnce(&mut Self)) {
-        self.held = Some(String::new());
+    pub(super) fn batch(&mut self, lines: impl FnOnce(&mut Self)) {
+        self.line_buffer = Some(String::new());
         lines(self);
-        if let Some(held) = self.held.take() {
+        if let Some(held) = self.line_buffer.take() {
             self.write(held.as_bytes());
         }
     }
@@ -209,7 +209,7 @@ impl Output {
             // Later writes are skipped, whatever the error: the output would have a gap.
             self.closed = true;
             // A closed pipe is no error: the reader, such as `head`, needs no more.
-            self.broken = Some(error).filter(|e| e.kind() != std::io::ErrorKind::BrokenPipe);
+            self.write_error = Some(error).filter(|e| e.kind() != std::io::ErrorKind::BrokenPipe);
         }
     }
 
@@ -231,14 +231,14 @@ impl Output {
     pub(super) fn program_line(&mut self, text: &str) {
         if self.json {
             self.line(text);
-        } else if let Some(into) = &mut self.into {
+        } else if let Some(into) = &mut self.json_file {
             into.line(text);
         }
     }
 
     /// Returns true if JSON lines are written to stdout or to a file.
     pub(super) fn has_program(&self) -> bool {
-        self.json || self.into.is_some()
+        self.json || self.json_file.is_some()
     }
 
     /// Returns true if OpenTofu's JSON lines were requested.
@@ -255,8 +255,8 @@ impl Output {
     }
 
     /// Takes the write error of stdout, as a message.
-    pub(super) fn broken(&mut self) -> Option<String> {
-        let error = self.broken.take()?;
+    pub(super) fn take_write_error(&mut self) -> Option<String> {
+        let error = self.write_error.take()?;
         Some(format!(
             "failed to write output: {error}; changes that the command made are not undone, and the store has their record"
         ))
@@ -268,14 +268,14 @@ impl Output {
     }
 
     /// Writes one line to stderr.
-    pub(super) fn note(&self, text: &str) {
+    pub(super) fn stderr_line(&self, text: &str) {
         // An error of stderr has no place to be reported.
         drop(writeln!(std::io::stderr().lock(), "{text}"));
     }
 
     /// Writes an error without a position to stderr.
-    pub(super) fn problem(&self, text: &str) {
-        self.note(&diagnostics::problem(text, self.err_color));
+    pub(super) fn error_line(&self, text: &str) {
+        self.stderr_line(&diagnostics::problem(text, self.err_color));
     }
 
     pub(super) fn paint(&self, ink: Ink, text: &str) -> String {
@@ -289,7 +289,7 @@ impl Output {
             EventKind::Diagnostic(d) => self.diagnostic(d),
             _ if self.form.is_some() => self.formed(|form| form.event(event)),
             EventKind::Plugin(PluginEvent::Log { line })
-                if !self.log_level.unwrap_or(Level::Warn).shows(line.level) => {}
+                if !self.log_level.unwrap_or(Level::Warn).includes(line.level) => {}
             // A summary of a sequence of calls: each of them has its own event.
             EventKind::CallFinished(call) if call.covers => {}
             _ if self.has_program() => match serde_json::to_string(event) {
@@ -307,9 +307,9 @@ impl Output {
         if self.known.len() < KNOWN && !self.known.insert(fingerprint(diagnostic)) {
             return;
         }
-        if self.said.len() < SHOWN {
-            self.said.push(diagnostic.clone());
-            self.waiting.push(diagnostic.clone());
+        if self.reported.len() < SHOWN {
+            self.reported.push(diagnostic.clone());
+            self.held_diagnostics.push(diagnostic.clone());
         } else {
             self.not_shown += 1;
         }
@@ -327,13 +327,13 @@ impl Output {
             detail: format!(
                 "A command shows at most {SHOWN} diagnostics. Fix those that are shown, and run the command again."
             ),
-            ..plain(&count)
+            ..plain_diagnostic(&count)
         })
     }
 
     /// Holds a diagnostic back even if it is a duplicate.
     pub(super) fn diagnostic_again(&mut self, diagnostic: &Diagnostic) {
-        self.waiting.push(diagnostic.clone());
+        self.held_diagnostics.push(diagnostic.clone());
     }
 
     /// Returns true if an error of this resource is reported or held back.
@@ -344,19 +344,19 @@ impl Output {
                     .as_ref()
                     .is_some_and(|f| f.addresses.iter().any(|a| a == address))
         };
-        self.said
+        self.reported
             .iter()
             .any(|d| about(d) && (d.summary == summary || summary.contains(&d.summary)))
     }
 
     /// Returns true if an error with this detail is reported or held back.
     pub(super) fn has_error_with(&self, detail: &str) -> bool {
-        self.said.iter().any(|d| d.detail.contains(detail))
+        self.reported.iter().any(|d| d.detail.contains(detail))
     }
 
     /// Writes the diagnostics that are held back.
     pub(super) fn flush_diagnostics(&mut self) {
-        let mut all = std::mem::take(&mut self.waiting);
+        let mut all = std::mem::take(&mut self.held_diagnostics);
         // Last, where an operator looks first after a long output.
         all.extend(self.take_not_shown());
         for diagnostic in &all {
@@ -364,7 +364,7 @@ impl Output {
         }
         if !self.json {
             for text in self.grouping.texts(all, self.err_color) {
-                self.note(&text);
+                self.stderr_line(&text);
             }
         }
     }
@@ -410,12 +410,14 @@ mod tests {
     #[test]
     fn diagnostics_beyond_the_limit_are_counted_once() {
         let mut out = Output::new(true, false);
-        let all: Vec<Diagnostic> = (0..SHOWN + 3).map(|n| plain(&n.to_string())).collect();
+        let all: Vec<Diagnostic> = (0..SHOWN + 3)
+            .map(|n| plain_diagnostic(&n.to_string()))
+            .collect();
         // Twice, as a failed command reports events and then its error.
         for diagnostic in all.iter().chain(&all) {
             out.diagnostic(diagnostic);
         }
-        assert_eq!(out.waiting, all[..SHOWN]);
+        assert_eq!(out.held_diagnostics, all[..SHOWN]);
         let notice = out.take_not_shown().unwrap();
         assert_eq!(notice.summary, "3 more diagnostics are not shown");
         assert_eq!(notice.severity, Severity::Warning);

@@ -1,15 +1,15 @@
 //! Progress of a command on a terminal: a line for each operation, and one live line below them.
 //! With `--json` nothing is drawn.
 
-use super::live::LiveLine;
+use super::escape::{safe, safe_lines};
+use super::live_line::LiveLine;
 use super::output::{Ink, Output, paint};
-use super::safe::{safe, safe_lines};
 use super::time::duration;
-use crate::engine::view::View;
-use crate::engine::words::{
-    Action, CallId, CallStarted, Event, EventKind, Look, Operation, OperationState, PluginEvent,
-    PluginId, PluginState, Reached, now_ms,
+use crate::engine::model::{
+    Action, CallId, CallStarted, Event, EventKind, LookupRequest, Operation, OperationProgress,
+    OperationState, PluginEvent, PluginId, PluginState, now_ms,
 };
+use crate::engine::view::View;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,23 +17,23 @@ use std::time::{Duration, Instant};
 /// Running operation.
 struct Running {
     address: String,
-    step: Reached,
+    step: OperationProgress,
     since: Instant,
-    look: Option<Look>,
+    look: Option<LookupRequest>,
 }
 
 /// State of the progress display.
 pub(super) struct Progress {
     live: Option<LiveLine>,
     /// Last reported state and step of each operation.
-    operations: BTreeMap<u32, (OperationState, Reached)>,
+    operations: BTreeMap<u32, (OperationState, OperationProgress)>,
     running: BTreeMap<u32, Running>,
     /// Calls that wait for a slot, with their resource.
     in_line: BTreeMap<CallId, Arc<str>>,
     /// Plugins that are draining, with the start time.
     stopping: BTreeMap<PluginId, Instant>,
     /// Plugins that crashed after they were ready, until their next launch.
-    fallen: BTreeSet<PluginId>,
+    crashed: BTreeSet<PluginId>,
     done: usize,
     total: usize,
     what: String,
@@ -47,7 +47,7 @@ impl Progress {
             running: BTreeMap::new(),
             in_line: BTreeMap::new(),
             stopping: BTreeMap::new(),
-            fallen: BTreeSet::new(),
+            crashed: BTreeSet::new(),
             done: 0,
             total: 0,
             what: String::new(),
@@ -55,7 +55,7 @@ impl Progress {
     }
 
     /// Creates the display of a deploy that is already running.
-    pub(super) fn joining(out: &Output, view: &View) -> Self {
+    pub(super) fn for_running_deploy(out: &Output, view: &View) -> Self {
         let mut progress = Self::new(out);
         let Some(deploy) = view.deploy.as_ref().filter(|d| d.summary.is_none()) else {
             return progress;
@@ -94,13 +94,13 @@ impl Progress {
     }
 
     /// Prints a line on stderr, above the live line.
-    pub(super) fn say(&self, out: &Output, text: &str) {
+    pub(super) fn print_line(&self, out: &Output, text: &str) {
         if !out.json {
-            self.above(|| out.note(text));
+            self.print_above(|| out.stderr_line(text));
         }
     }
 
-    fn above(&self, print: impl FnOnce()) {
+    fn print_above(&self, print: impl FnOnce()) {
         // The line is printed over the live line, which the next tick draws again below.
         if let Some(live) = &self.live {
             live.clear();
@@ -110,16 +110,16 @@ impl Progress {
 
     /// Redraws the live line.
     pub(super) fn tick(&self) {
-        self.draw(&self.words());
+        self.draw(&self.live_text());
     }
 
     /// Redraws the live line with `next` appended, or prints a line if there is no live line.
     pub(super) fn show(&self, out: &Output, next: &str) {
-        let text = self.words() + next;
+        let text = self.live_text() + next;
         if self.live.is_some() {
             self.draw(&text)
         } else {
-            self.say(out, &text)
+            self.print_line(out, &text)
         }
     }
 
@@ -130,7 +130,7 @@ impl Progress {
     }
 
     /// Returns the text of the live line: the oldest running operation and its time.
-    fn words(&self) -> String {
+    fn live_text(&self) -> String {
         let ago = |since: Instant| {
             duration(u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX))
         };
@@ -209,26 +209,28 @@ impl Progress {
                 let resource = call.resource.clone();
                 self.in_line.extend(resource.map(|r| (call.call, r)));
             }
-            EventKind::CallStarted(call) => self.out_of_line(call),
+            EventKind::CallStarted(call) => self.exclude_queue_time(call),
             EventKind::CallFinished(call) => {
                 self.in_line.remove(&call.call);
                 if let Some(again) = &call.again {
                     let whose = call.resource.as_deref().unwrap_or(&call.plugin.0);
                     let error = safe_lines(call.error.as_deref().unwrap_or_default()).into_owned();
-                    self.say(
+                    self.print_line(
                         out,
                         &format!("{}: {error}; {}", safe(whose), again.text(event.at)),
                     );
                 }
             }
-            EventKind::Notice { text } => self.say(out, &format!("note: {}", safe_lines(text))),
-            EventKind::Cancel { text, .. } => self.say(out, &safe_lines(text)),
+            EventKind::Notice { text } => {
+                self.print_line(out, &format!("note: {}", safe_lines(text)))
+            }
+            EventKind::Cancel { text, .. } => self.print_line(out, &safe_lines(text)),
             _ => {}
         }
     }
 
     /// Excludes the time in the queue from the running time of the operation.
-    fn out_of_line(&mut self, call: &CallStarted) {
+    fn exclude_queue_time(&mut self, call: &CallStarted) {
         self.in_line.remove(&call.call);
         let its = |r: &&mut Running| call.resource.as_deref() == Some(r.address.as_str());
         if call.queued_ms > 0
@@ -262,8 +264,8 @@ impl Progress {
                     limit,
                     why,
                     ..
-                } if !self.fallen.remove(plugin) => {
-                    self.say(
+                } if !self.crashed.remove(plugin) => {
+                    self.print_line(
                         out,
                         &format!(
                             "{plugin}: launch {attempt} of {limit} failed: {}",
@@ -273,10 +275,10 @@ impl Progress {
                 }
                 // The plugin was ready before: its crash is reported, and no launch has failed.
                 PluginState::Backoff { .. } => {
-                    self.say(out, &format!("{plugin}: restarting after a pause"));
+                    self.print_line(out, &format!("{plugin}: restarting after a pause"));
                 }
                 PluginState::Crashed { .. } => {
-                    self.fallen.insert(plugin.clone());
+                    self.crashed.insert(plugin.clone());
                 }
                 _ => {}
             },
@@ -284,10 +286,10 @@ impl Progress {
                 plugin, leaving, ..
             } => {
                 let why = safe(&leaving.why);
-                self.say(out, &format!("{plugin}: process replaced: {why}"));
+                self.print_line(out, &format!("{plugin}: process replaced: {why}"));
             }
             PluginEvent::Crash { plugin, text, .. } => {
-                self.say(
+                self.print_line(
                     out,
                     &format!(
                         "{} {plugin}: {}",
@@ -297,14 +299,16 @@ impl Progress {
                 );
             }
             PluginEvent::Log { line }
-                if out.log_level.is_some_and(|level| level.shows(line.level)) =>
+                if out
+                    .log_level
+                    .is_some_and(|level| level.includes(line.level)) =>
             {
-                self.say(
+                self.print_line(
                     out,
                     &format!(
                         "[{}] {} {}",
                         line.plugin,
-                        line.level.word(),
+                        line.level.label(),
                         safe_lines(&line.text)
                     ),
                 );
@@ -315,7 +319,7 @@ impl Progress {
 
     /// Shows the polls of an operation that waits for a stable object: one line when the wait
     /// begins, later polls in the live line only.
-    fn stabilising(&mut self, out: &mut Output, operation: &Operation) {
+    fn show_polls(&mut self, out: &mut Output, operation: &Operation) {
         let Some(running) = self.running.get_mut(&operation.index) else {
             return;
         };
@@ -323,12 +327,12 @@ impl Progress {
         running.look = operation.stabilising;
         if let (true, Some(look)) = (begins, operation.stabilising) {
             let address = safe(&operation.address).into_owned();
-            self.above(|| out.line(&format!("{address}: {}", look.text(now_ms()))));
+            self.print_above(|| out.line(&format!("{address}: {}", look.text(now_ms()))));
         }
     }
 
     fn operation(&mut self, out: &mut Output, operation: &Operation) {
-        self.stabilising(out, operation);
+        self.show_polls(out, operation);
         let now = (operation.state, operation.step.clone());
         // Retries and warnings are events, too; only a new state or step gets a line.
         if self.operations.get(&operation.index) == Some(&now) {
@@ -356,20 +360,20 @@ impl Progress {
                     .took_ms
                     .map_or_else(String::new, |ms| format!(" in {}", duration(ms)));
                 (
-                    format!("{address}: {}{took}", operation.action.done_word()),
+                    format!("{address}: {}{took}", operation.action.past_tense()),
                     Some(ink_of(operation.action)),
                 )
             }
             OperationState::Failed => {
                 let why = operation.failure.as_ref().map_or_else(String::new, |f| {
-                    format!(": {} ({})", safe(&f.summary), f.class.word())
+                    format!(": {} ({})", safe(&f.summary), f.class.label())
                 });
                 (format!("{address}: failed{why}"), Some(Ink::Red))
             }
             OperationState::Unknown => (format!("{address}: unknown outcome"), Some(Ink::Magenta)),
             OperationState::HalfReplaced => {
                 let why = operation.failure.as_ref().map_or_else(String::new, |f| {
-                    format!(": {} ({})", safe(&f.summary), f.class.word())
+                    format!(": {} ({})", safe(&f.summary), f.class.label())
                 });
                 (
                     format!("{address}: {}{why}", operation.step),
@@ -391,7 +395,7 @@ impl Progress {
             return;
         }
         let text = ink.map_or_else(|| text.clone(), |ink| out.paint(ink, &text));
-        self.above(|| out.line(&text));
+        self.print_above(|| out.line(&text));
     }
 }
 

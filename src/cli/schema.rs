@@ -1,7 +1,7 @@
 //! Provider schemas as text and as JSON.
 
+use super::escape::safe;
 use super::output::{Ink, Output};
-use super::safe::safe;
 use crate::engine::provider::{ProviderSchema, Schemas, TypeText, TypeTexts};
 use cty::schema::{Attribute, Block, Nesting, Schema};
 use serde_json::{Map, Value, json};
@@ -19,11 +19,11 @@ pub(super) fn counts(schema: &ProviderSchema) -> Value {
 }
 
 /// Returns the complete schema as JSON.
-pub(super) fn whole(schema: &ProviderSchema) -> Value {
+pub(super) fn schema_json(schema: &ProviderSchema) -> Value {
     let all = |schemas: &Schemas, texts: &TypeTexts| {
         schemas
             .iter()
-            .map(|(name, s)| (name.clone(), with_text(one(s), texts.get(name))))
+            .map(|(name, s)| (name.clone(), with_text(block_json(s), texts.get(name))))
             .collect::<Map<_, _>>()
     };
     let functions: Map<String, Value> = schema
@@ -38,7 +38,7 @@ pub(super) fn whole(schema: &ProviderSchema) -> Value {
         })
         .collect();
     json!({
-        "provider": one(&schema.provider),
+        "provider": block_json(&schema.provider),
         "resources": all(&schema.resources, &schema.resource_texts),
         "data_sources": all(&schema.data_sources, &schema.data_texts),
         "ephemeral": all(&schema.ephemeral, &TypeTexts::new()),
@@ -46,7 +46,7 @@ pub(super) fn whole(schema: &ProviderSchema) -> Value {
     })
 }
 
-fn one(schema: &Schema) -> Value {
+fn block_json(schema: &Schema) -> Value {
     json!({ "version": schema.version, "block": block(&schema.block) })
 }
 
@@ -257,7 +257,7 @@ mod tests {
     use cty::Type;
 
     #[test]
-    fn the_schema_for_programs_says_what_an_attribute_is() {
+    fn json_schema_includes_attribute_properties() {
         let mut block = Block::default();
         block
             .attributes
@@ -266,7 +266,7 @@ mod tests {
             resources: [("x_y".to_owned(), Schema::new(2, block))].into(),
             ..ProviderSchema::default()
         };
-        let json = whole(&schema);
+        let json = schema_json(&schema);
         assert_eq!(json["resources"]["x_y"]["version"], 2);
         assert_eq!(
             json["resources"]["x_y"]["block"]["attributes"]["name"],

@@ -9,20 +9,20 @@ use super::signals::Signals;
 use crate::engine::bus::{Subscription, Update};
 use crate::engine::error::EngineError;
 use crate::engine::handle::Engine;
-use crate::engine::room;
+use crate::engine::memory_limit;
+use crate::engine::model::CancelRung;
 use crate::engine::settings::{Access, ServiceSettings, Settings};
-use crate::engine::words::CancelRung;
-use crate::engine::workspace::home;
+use crate::engine::workspace::state_location;
 use futures_util::FutureExt;
 use std::future::Future;
 use std::time::Duration;
 use tokio::time::Instant;
 
 /// Time limit for recording unknown outcomes after the second signal killed the plugins.
-const LAST_WORDS: Duration = Duration::from_secs(10);
+const KILL_GRACE: Duration = Duration::from_secs(10);
 /// Interval in which events are collected and printed together, so that a high rate of events does
 /// not cause one wakeup each.
-const TOGETHER: Duration = Duration::from_millis(20);
+const BATCH_DELAY: Duration = Duration::from_millis(20);
 /// Time limit for stopping all plugins.
 const SHUTDOWN: Duration = Duration::from_secs(20);
 
@@ -32,7 +32,7 @@ pub(super) struct Session {
     events: Subscription,
     signals: Signals,
     /// Number of received signals.
-    asked: u32,
+    signals_received: u32,
     /// Ask plugins to stop as soon as the replacements that have started are complete.
     ask_later: bool,
 }
@@ -86,11 +86,12 @@ pub(super) fn settings(
         ))
     })?;
     let mut settings = Settings::new(here);
-    settings.named = home::selected(&settings.workspace, |name| std::env::var_os(name))
-        .map_err(|e| CliError::Refused(e.to_string()))?;
+    settings.workspace_name =
+        state_location::selected(&settings.workspace, |name| std::env::var_os(name))
+            .map_err(|e| CliError::Refused(e.to_string()))?;
     if let Some(seconds) = number("FLIGHTDECK_STATE_EVERY_S")? {
         // At least one second, because 0 would write the state without a pause.
-        settings.home_every = Duration::from_secs(u64::max(seconds, 1));
+        settings.backend_write_interval = Duration::from_secs(u64::max(seconds, 1));
     }
     reason.clone_into(&mut settings.reason);
     settings.access = access;
@@ -105,8 +106,12 @@ pub(super) fn settings(
     settings.digest_cache =
         cache_dir().map(|dir| dir.join("flightdeck").join("plugin-digests.json"));
     settings.trusted_plugins = data_dir().map(|dir| dir.join("flightdeck").join("trusted-plugins"));
-    if let Some(text) = std::env::var(room::VARIABLE).ok().filter(|v| !v.is_empty()) {
-        settings.memory = Some(room::parse(&text).map_err(|e| CliError::Refused(e.to_string()))?);
+    if let Some(text) = std::env::var(memory_limit::VARIABLE)
+        .ok()
+        .filter(|v| !v.is_empty())
+    {
+        settings.memory =
+            Some(memory_limit::parse(&text).map_err(|e| CliError::Refused(e.to_string()))?);
     }
     if let Some(slots) = number::<u32>("FLIGHTDECK_SLOTS")? {
         settings.slots = slots.clamp(1, 1_000);
@@ -128,9 +133,9 @@ fn serving(service: &mut ServiceSettings) -> Result<(), CliError> {
         let seconds = number::<u64>(name)?.filter(|seconds| *seconds > 0);
         Ok(seconds.map(Duration::from_secs))
     };
-    service.idle = seconds("FLIGHTDECK_IDLE_S")?;
+    service.idle_timeout = seconds("FLIGHTDECK_IDLE_S")?;
     if let Some(wait) = seconds("FLIGHTDECK_WAIT_S")? {
-        service.wait = wait;
+        service.wait_timeout = wait;
     }
     service.renew.age = seconds("FLIGHTDECK_RENEW_AFTER_S")?;
     service.renew.calls = number::<u64>("FLIGHTDECK_RENEW_AFTER_CALLS")?.filter(|n| *n > 0);
@@ -141,7 +146,7 @@ fn serving(service: &mut ServiceSettings) -> Result<(), CliError> {
         .ok()
         .filter(|v| !v.is_empty())
     {
-        let bytes = room::bytes(&text).ok_or_else(|| {
+        let bytes = memory_limit::bytes(&text).ok_or_else(|| {
             CliError::Refused(format!(
                 "FLIGHTDECK_RENEW_ABOVE needs a number of bytes, optionally with the suffix k, M or G, not {text:?}"
             ))
@@ -188,7 +193,7 @@ fn launching(settings: &mut Settings) -> Result<(), CliError> {
 }
 
 /// Starts an engine for one request, and shuts it down after the answer.
-pub(super) async fn answered<T, F>(
+pub(super) async fn run_request<T, F>(
     settings: Settings,
     out: &mut Output,
     question: impl FnOnce(Engine) -> F,
@@ -200,7 +205,7 @@ where
     let mut progress = Progress::new(out);
     let question = question(session.engine.clone());
     let answer = session.wait(out, &mut progress, question).await;
-    session.end(out).await;
+    session.finish(out).await;
     answer
 }
 
@@ -213,25 +218,25 @@ impl Session {
         settings.shows_sensitive = out.flags.show_sensitive && !out.json;
         let engine = Engine::start(settings).await?;
         // From here on, the signal thread cancels this engine if the command does not react.
-        signals.tell(&engine);
+        signals.register_engine(&engine);
         // Subscribed before the first reports below, so that none is lost.
         let (_, events) = engine.subscribe();
         if let Some(address) = out.metrics {
             engine.serve_metrics(address).await?;
         }
-        engine.tell_unread_store();
-        engine.tell_orphans().await;
+        engine.warn_unread_store();
+        engine.report_orphans().await;
         Ok(Self {
             engine,
             events,
             signals,
-            asked: 0,
+            signals_received: 0,
             ask_later: false,
         })
     }
 
     /// Waits for an answer and prints events. The first signal asks the engine to stop. The second
-    /// kills the plugins and waits up to [`LAST_WORDS`] for their records. The third returns at
+    /// kills the plugins and waits up to [`KILL_GRACE`] for their records. The third returns at
     /// once.
     pub(super) async fn wait<T>(
         &mut self,
@@ -249,8 +254,8 @@ impl Session {
             // Signals come first, then the answer, so that a flood of events delays neither.
             tokio::select! { biased;
                 () = self.signals.next() => {
-                    self.asked += 1;
-                    match self.asked {
+                    self.signals_received += 1;
+                    match self.signals_received {
                         // Nothing to cancel: the engine reads the state or derives a key.
                         1 if !self.engine.cancel(CancelRung::StopStarting) => {
                             break Err(CliError::Cancelled);
@@ -261,28 +266,28 @@ impl Session {
                             let begun = self.engine.replacing();
                             self.ask_later = begun > 0;
                             if self.ask_later {
-                                progress.say(out, &format!("stopping: no new operations start, and started replacements ({begun}) are completed; interrupt again to kill the plugins"));
+                                progress.print_line(out, &format!("stopping: no new operations start, and started replacements ({begun}) are completed; interrupt again to kill the plugins"));
                             } else {
-                                progress.say(out, "stopping: no new operations start, and the plugins are asked to stop; interrupt again to kill them");
+                                progress.print_line(out, "stopping: no new operations start, and the plugins are asked to stop; interrupt again to kill them");
                                 self.engine.cancel(CancelRung::AskPlugins);
                             }
                         }
                         2 => {
                             self.ask_later = false;
-                            progress.say(out, "killing the plugins: the outcome of running operations will be unknown");
+                            progress.print_line(out, "killing the plugins: the outcome of running operations will be unknown");
                             self.engine.cancel(CancelRung::KillPlugins);
                             // Killed plugins still need a moment to be recorded as unknown
                             // outcomes.
-                            until = Some(Instant::now() + LAST_WORDS);
+                            until = Some(Instant::now() + KILL_GRACE);
                         }
                         _ => break Err(CliError::Cancelled),
                     }
                 }
                 () = tokio::time::sleep_until(deadline), if until.is_some() => break Err(CliError::Cancelled),
                 answer = &mut question => break answer.map_err(CliError::Engine),
-                update = self.events.recv_together(TOGETHER), if !over => {
+                update = self.events.recv_together(BATCH_DELAY), if !over => {
                     match update {
-                        Some(update) => hear(update, out, progress),
+                        Some(update) => print_update(update, out, progress),
                         None => over = true,
                     }
                     // Checked after events, because an event reports the end of the last
@@ -301,19 +306,19 @@ impl Session {
         // Unconstrained: tokio's budget must not make a full channel look empty.
         while let Some(Some(update)) = tokio::task::unconstrained(self.events.recv()).now_or_never()
         {
-            hear(update, out, progress);
+            print_update(update, out, progress);
         }
         progress.clear();
         answer
     }
 
     /// Returns true after the first signal.
-    pub(super) fn interrupted(&self) -> bool {
-        self.asked > 0
+    pub(super) fn was_interrupted(&self) -> bool {
+        self.signals_received > 0
     }
 
     /// Waits for a future outside of the engine until a signal arrives.
-    pub(super) async fn ask<T>(
+    pub(super) async fn wait_outside_engine<T>(
         &mut self,
         question: impl Future<Output = T>,
     ) -> Result<T, CliError> {
@@ -334,7 +339,7 @@ impl Session {
     }
 
     /// Stops all plugins, releases the lock and prints the events until then.
-    pub(super) async fn end(mut self, out: &mut Output) {
+    pub(super) async fn finish(mut self, out: &mut Output) {
         let mut progress = Progress::new(out);
         let engine = self.engine.clone();
         let stop = async {
@@ -354,10 +359,10 @@ impl Session {
 }
 
 /// Prints an update of the engine's events.
-pub(super) fn hear(update: Update, out: &mut Output, progress: &mut Progress) {
+pub(super) fn print_update(update: Update, out: &mut Output, progress: &mut Progress) {
     match update {
         Update::Events(events) if out.json => {
-            out.together(|out| events.iter().for_each(|event| out.event(event)));
+            out.batch(|out| events.iter().for_each(|event| out.event(event)));
         }
         Update::Events(events) => {
             for event in events {
@@ -371,10 +376,10 @@ pub(super) fn hear(update: Update, out: &mut Output, progress: &mut Progress) {
             let text =
                 "events arrived faster than they were printed; some are missing in this output"
                     .to_owned();
-            out.event(&crate::engine::words::Event {
+            out.event(&crate::engine::model::Event {
                 seq: view.seq,
-                at: crate::engine::words::now_ms(),
-                kind: crate::engine::words::EventKind::Notice { text },
+                at: crate::engine::model::now_ms(),
+                kind: crate::engine::model::EventKind::Notice { text },
             });
             view.diagnostics.iter().for_each(|d| out.diagnostic(d));
         }

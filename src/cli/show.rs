@@ -1,10 +1,10 @@
 //! Text of stages, deploys and their counts.
 
+use super::escape::{safe, safe_lines};
 use super::output::{Ink, Output};
 use super::progress::ink_of;
-use super::safe::{safe, safe_lines};
-use super::time::{duration, moment};
-use crate::engine::words::{
+use super::time::{duration, format_local};
+use crate::engine::model::{
     Action, AttributeChange, ChangeView, Counts, DeployOutcome, DeploySummary, DriftKind,
     DriftView, OutputView, StageMode, StageSummary, StateChange, StateChangeKind,
 };
@@ -12,18 +12,21 @@ use std::collections::HashSet;
 
 /// Prints a stage: its changes, outputs, drift and counts.
 pub(super) fn stage(out: &mut Output, summary: &StageSummary) {
-    out.together(|out| stage_lines(out, summary));
+    out.batch(|out| stage_lines(out, summary));
 }
 
 fn stage_lines(out: &mut Output, summary: &StageSummary) {
-    summary.drift.iter().for_each(|found| one_drift(out, found));
+    summary
+        .drift
+        .iter()
+        .for_each(|found| print_drift(out, found));
     // A set, because a stage may have thousands of changes.
     let left: HashSet<&str> = summary.left.iter().map(String::as_str).collect();
-    for change in summary.changes.iter().filter(|c| c.does_something()) {
-        one_change(out, change, left.contains(change.address.as_str()));
+    for change in summary.changes.iter().filter(|c| c.has_effect()) {
+        print_change(out, change, left.contains(change.address.as_str()));
     }
     for output in summary.outputs.iter().filter(|o| o.action != Action::NoOp) {
-        one_output(out, output, output.stays(&summary.left));
+        print_output(out, output, output.is_unchanged_without(&summary.left));
     }
     let outputs = summary
         .outputs
@@ -38,9 +41,13 @@ fn stage_lines(out: &mut Output, summary: &StageSummary) {
     // A refresh-only stage counts drift instead of changes.
     let said = match (summary.counts.changes() + summary.counts.read, outputs) {
         _ if summary.mode == StageMode::RefreshOnly => refreshed(summary, outputs),
-        (_, 0) => counts(&summary.counts) + &left,
-        (0, n) => format!("no resource changes, {}", outputs_said(n)),
-        (_, n) => format!("{}{left}, {}", counts(&summary.counts), outputs_said(n)),
+        (_, 0) => counts_text(&summary.counts) + &left,
+        (0, n) => format!("no resource changes, {}", outputs_text(n)),
+        (_, n) => format!(
+            "{}{left}, {}",
+            counts_text(&summary.counts),
+            outputs_text(n)
+        ),
     };
     let text = format!(
         "Stage #{}: {said} ({})",
@@ -52,7 +59,7 @@ fn stage_lines(out: &mut Output, summary: &StageSummary) {
 }
 
 /// Prints one drifted object. The change that corrects it is listed with the other changes.
-fn one_drift(out: &mut Output, found: &DriftView) {
+fn print_drift(out: &mut Output, found: &DriftView) {
     let mut line = out.paint(Ink::Cyan, &format!("  ! {}", safe(&found.address)));
     if let Some(from) = &found.previous_address {
         line.push_str(&format!(" (was {})", safe(from)));
@@ -72,7 +79,7 @@ fn one_drift(out: &mut Output, found: &DriftView) {
     changed.for_each(|a| {
         out.line(&format!(
             "      {}",
-            indented(&one_attribute(a, Action::Update))
+            indented(&attribute_line(a, Action::Update))
         ))
     });
 }
@@ -94,7 +101,7 @@ fn refreshed(summary: &StageSummary, outputs: usize) -> String {
         said.push("no drift".to_owned());
     }
     if outputs > 0 {
-        said.push(outputs_said(outputs));
+        said.push(outputs_text(outputs));
     }
     let todo = if summary.drift.is_empty() && outputs == 0 {
         String::new()
@@ -107,7 +114,7 @@ fn refreshed(summary: &StageSummary, outputs: usize) -> String {
     said.join(", ") + &todo
 }
 
-fn outputs_said(n: usize) -> String {
+fn outputs_text(n: usize) -> String {
     if n == 1 {
         "1 output to change".to_owned()
     } else {
@@ -115,7 +122,7 @@ fn outputs_said(n: usize) -> String {
     }
 }
 
-fn one_change(out: &mut Output, change: &ChangeView, left: bool) {
+fn print_change(out: &mut Output, change: &ChangeView, left: bool) {
     let head = format!("{:>3} {}", change.action.sign(), safe(&change.address));
     let mut line = out.paint(ink_of(change.action), &head);
     if let Some(from) = &change.previous_address {
@@ -134,7 +141,7 @@ fn one_change(out: &mut Output, change: &ChangeView, left: bool) {
         .iter()
         .filter(|a| a.changed || a.forces_replacement)
     {
-        let text = one_attribute(attribute, change.action);
+        let text = attribute_line(attribute, change.action);
         let mut line = format!("      {}", indented(&text));
         if attribute.forces_replacement {
             line.push_str(&out.paint(Ink::Magenta, "  forces replacement"));
@@ -144,14 +151,14 @@ fn one_change(out: &mut Output, change: &ChangeView, left: bool) {
     for command in &change.commands {
         let line = format!(
             "      {} {}",
-            out.paint(Ink::Yellow, &format!("{}:", command.lead())),
+            out.paint(Ink::Yellow, &format!("{}:", command.kind_and_machine())),
             indented(&command.text())
         );
         out.line(&line);
     }
 }
 
-fn one_attribute(attribute: &AttributeChange, action: Action) -> String {
+fn attribute_line(attribute: &AttributeChange, action: Action) -> String {
     let value = |side: &Option<String>| match side {
         // Also for null: the absence of a value may be sensitive.
         _ if attribute.sensitive => "(sensitive)".to_owned(),
@@ -177,7 +184,7 @@ fn indented(text: &str) -> String {
     safe_lines(text).replace('\n', "\n      ")
 }
 
-fn one_output(out: &mut Output, output: &OutputView, left: bool) {
+fn print_output(out: &mut Output, output: &OutputView, left: bool) {
     let side = |side: &Option<String>| match side {
         _ if output.sensitive => "(sensitive)".to_owned(),
         Some(text) => indented(text),
@@ -201,7 +208,7 @@ fn one_output(out: &mut Output, output: &OutputView, left: bool) {
 }
 
 /// Returns the counts that are not zero as text.
-pub(super) fn counts(c: &Counts) -> String {
+pub(super) fn counts_text(c: &Counts) -> String {
     let named = [
         (c.import, "to import"),
         (c.create, "to create"),
@@ -224,7 +231,7 @@ pub(super) fn counts(c: &Counts) -> String {
 }
 
 /// Prints the outcome of a deploy in one line.
-pub(super) fn deploy_ended(out: &mut Output, summary: &DeploySummary) {
+pub(super) fn print_deploy_outcome(out: &mut Output, summary: &DeploySummary) {
     let ink = if summary.outcome == DeployOutcome::Succeeded {
         Ink::Green
     } else {
@@ -233,7 +240,7 @@ pub(super) fn deploy_ended(out: &mut Output, summary: &DeploySummary) {
     let line = format!(
         "Deploy #{} {}: {}",
         summary.deploy,
-        summary.outcome.word(),
+        summary.outcome.label(),
         summary.operations.text()
     );
     let line = out.paint(ink, &line);
@@ -277,8 +284,8 @@ pub(super) fn deploy_line(d: &DeploySummary) -> String {
     format!(
         "#{:<4} {}  {:<11} {:>9}  {:<20} stage #{} by {} on {}",
         d.deploy,
-        moment(d.began),
-        d.outcome.word(),
+        format_local(d.began),
+        d.outcome.label(),
         took,
         d.operations.text(),
         d.stage,

@@ -2,11 +2,11 @@
 //! receives them, so that busy runtime threads cannot delay them. The third signal ends the process
 //! in any case. Repetitions within [`REPEATED`] count once.
 
+use super::escape::safe;
 use super::exit::{self, CliError};
-use super::safe::safe;
 use crate::engine::Engine;
+use crate::engine::model::CancelRung;
 use crate::engine::state;
-use crate::engine::words::CancelRung;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,9 +16,9 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 /// Time that a command has to act on a signal before the signal thread does.
-const REACTION: Duration = Duration::from_secs(1);
+const REACTION_TIME: Duration = Duration::from_secs(1);
 /// Maximum number of signals with a running [`follow`]; further ones have no effect.
-const FOLLOWED: usize = 16;
+const MAX_ESCALATED: usize = 16;
 
 /// Interval in which a second signal of the same kind counts as a repetition. One Ctrl-C reaches
 /// the process from the terminal and, with a wrapper that forwards signals, from the wrapper too.
@@ -35,7 +35,7 @@ struct Listener {
     engine: Engine,
     runtime: Handle,
     /// Number of signals before this listener was set.
-    before: u32,
+    earlier_signals: u32,
 }
 
 fn listener() -> std::sync::MutexGuard<'static, Option<Listener>> {
@@ -44,22 +44,22 @@ fn listener() -> std::sync::MutexGuard<'static, Option<Listener>> {
 
 /// Turns SIGXFSZ (`ulimit -f`) from the end of the process into a write error. Child processes have
 /// the default action.
-pub(super) fn files_may_be_too_large() -> std::io::Result<()> {
+pub(super) fn ignore_file_size_signal() -> std::io::Result<()> {
     // tokio keeps the handler after the stream is dropped.
     signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).map(drop)
 }
 
 /// Returns true after the first signal.
-pub(super) fn asked() -> bool {
+pub(super) fn was_signalled() -> bool {
     HEARD.get().is_some_and(|heard| *heard.borrow() > 0)
 }
 
 /// Signals that ask a command to end.
 pub(super) struct Signals {
-    heard: watch::Receiver<u32>,
-    taken: u32,
+    signal_count: watch::Receiver<u32>,
+    handled: u32,
     /// This one has set the listener, and clears it on drop.
-    tells: bool,
+    owns_listener: bool,
 }
 
 impl Signals {
@@ -74,31 +74,36 @@ impl Signals {
         let heard = sender.subscribe();
         let taken = *heard.borrow();
         Ok(Self {
-            heard,
-            taken,
-            tells: false,
+            signal_count: heard,
+            handled: taken,
+            owns_listener: false,
         })
     }
 
     /// Registers the engine that the signal thread cancels if the command does not react.
-    pub(super) fn tell(&mut self, engine: &Engine) {
-        self.tells = true;
+    pub(super) fn register_engine(&mut self, engine: &Engine) {
+        self.owns_listener = true;
         *listener() = Some(Listener {
             engine: engine.clone(),
             runtime: Handle::current(),
-            before: self.taken,
+            earlier_signals: self.handled,
         });
     }
 
     /// Waits for the next signal.
     pub(super) async fn next(&mut self) {
-        let taken = self.taken;
+        let taken = self.handled;
         // The sender lives in a static, so an error here means that no further signal can come.
-        if self.heard.wait_for(|heard| *heard > taken).await.is_err() {
+        if self
+            .signal_count
+            .wait_for(|heard| *heard > taken)
+            .await
+            .is_err()
+        {
             std::future::pending::<()>().await;
         }
-        self.taken += 1;
-        SEEN.fetch_max(self.taken, Ordering::Relaxed);
+        self.handled += 1;
+        SEEN.fetch_max(self.handled, Ordering::Relaxed);
     }
 }
 
@@ -113,7 +118,7 @@ pub(super) async fn interruptible<T>(work: impl Future<Output = T>) -> Result<T,
 
 impl Drop for Signals {
     fn drop(&mut self) {
-        if self.tells {
+        if self.owns_listener {
             *listener() = None;
         }
     }
@@ -157,8 +162,8 @@ fn start() -> Result<(), CliError> {
             let heard = HEARD.get_or_init(|| watch::Sender::new(0));
             heard.send_modify(|n| *n += 1);
             let number = *heard.borrow();
-            if followed.len() < FOLLOWED {
-                followed.spawn(follow(number));
+            if followed.len() < MAX_ESCALATED {
+                followed.spawn(escalate(number));
             }
         }
     };
@@ -179,21 +184,21 @@ fn is_repeated(counted: &mut Option<Instant>, now: Instant) -> bool {
     repeated
 }
 
-/// Acts on a signal that the command has not acted on within [`REACTION`].
+/// Acts on a signal that the command has not acted on within [`REACTION_TIME`].
 #[allow(
     clippy::disallowed_methods,
     reason = "the return to main may be blocked; plugins end with the thread that started them"
 )]
-async fn follow(number: u32) {
-    tokio::time::sleep(REACTION).await;
+async fn escalate(number: u32) {
+    tokio::time::sleep(REACTION_TIME).await;
     // Cloned, so that the lock is free while the engine is cancelled.
     let told = listener().clone();
-    let rung = number - told.as_ref().map_or(0, |t| t.before.min(number));
+    let rung = number - told.as_ref().map_or(0, |t| t.earlier_signals.min(number));
     if rung >= 3 {
         // The command itself ends at the third signal. If it hangs, the process ends here.
-        tokio::time::sleep(REACTION).await;
+        tokio::time::sleep(REACTION_TIME).await;
         eprintln!("error: ended at the third signal; the next start reports unfinished operations");
-        for left in state::left_behind() {
+        for left in state::left_behind_errors() {
             eprintln!("error: {}", safe(&left.to_string()));
         }
         std::process::exit(i32::from(exit::CANCELLED));
@@ -221,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn signals_of_one_kind_within_half_a_second_of_a_counted_one_count_once() {
+    fn repeated_signals_within_half_a_second_count_once() {
         let (began, mut counted) = (Instant::now(), None);
         for (ms, repeated) in [
             (0, false),

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 
 /// Maps `-var-file=x` to `--var-file=x` and `-chdir=DIR` to `-C DIR`. Only names of long flags are
 /// mapped, and nothing after `--`.
-pub(super) fn ours(words: Vec<OsString>) -> Vec<OsString> {
+pub(super) fn normalize(words: Vec<OsString>) -> Vec<OsString> {
     let known = long_flags();
     let mut out = Vec::with_capacity(words.len());
     let mut over = false;
@@ -42,7 +42,7 @@ pub(super) fn ours(words: Vec<OsString>) -> Vec<OsString> {
 }
 
 fn long_flags() -> BTreeSet<String> {
-    fn gather(command: &clap::Command, all: &mut BTreeSet<String>) {
+    fn collect_long_flags(command: &clap::Command, all: &mut BTreeSet<String>) {
         for arg in command.get_arguments() {
             all.extend(arg.get_long().map(str::to_owned));
             all.extend(
@@ -52,10 +52,12 @@ fn long_flags() -> BTreeSet<String> {
                     .map(|a| (*a).to_owned()),
             );
         }
-        command.get_subcommands().for_each(|c| gather(c, all));
+        command
+            .get_subcommands()
+            .for_each(|c| collect_long_flags(c, all));
     }
     let mut all = BTreeSet::new();
-    gather(flags::built(), &mut all);
+    collect_long_flags(flags::built(), &mut all);
     // Refused flags count as known, so that the error gives the reason.
     all.extend(flags::reference_names().map(str::to_owned));
     all.remove("chdir");
@@ -72,12 +74,12 @@ mod tests {
 
     fn respelt(words: &[&str]) -> Vec<String> {
         let words = words.iter().map(OsString::from).collect();
-        let ours = ours(words).into_iter();
+        let ours = normalize(words).into_iter();
         ours.map(|w| w.into_string().expect("text")).collect()
     }
 
     #[test]
-    fn long_flags_may_have_one_dash_and_values_stay_as_they_are() {
+    fn single_dash_flags_are_accepted_and_values_stay_unchanged() {
         assert_eq!(
             respelt(&[
                 "flightdeck",

@@ -1,10 +1,13 @@
 //! Suggestions for misspelled words.
 
 /// Returns the nearest known word with an edit distance of at most two.
-pub(super) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(super) fn nearest_word<'a>(
+    word: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
     let scored = known
         .into_iter()
-        .map(|candidate| (distance(word, candidate), candidate));
+        .map(|candidate| (edit_distance(word, candidate), candidate));
     scored
         // A word of one or two letters is within two edits of any other.
         .filter(|(d, c)| *d <= 2 && *d < c.chars().count())
@@ -13,7 +16,7 @@ pub(super) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
 }
 
 /// Edit distance of two words. A transposition of neighbours counts as one edit.
-fn distance(a: &str, b: &str) -> usize {
+fn edit_distance(a: &str, b: &str) -> usize {
     // Cut, because an argument may be very long and the table is quadratic.
     let (a, b): (Vec<char>, Vec<char>) =
         (a.chars().take(64).collect(), b.chars().take(64).collect());
@@ -39,14 +42,14 @@ fn distance(a: &str, b: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::nearest_word;
 
     #[test]
-    fn a_slip_finds_its_word_and_a_stranger_does_not() {
+    fn nearest_suggests_typos_but_not_unrelated_words() {
         let known = ["stage", "deploy", "state", "man"];
-        assert_eq!(nearest("stgae", known), Some("stage"));
-        assert_eq!(nearest("delpoy", known), Some("deploy"));
-        assert_eq!(nearest("kubernetes", known), None);
-        assert_eq!(nearest("xy", known), None);
+        assert_eq!(nearest_word("stgae", known), Some("stage"));
+        assert_eq!(nearest_word("delpoy", known), Some("deploy"));
+        assert_eq!(nearest_word("kubernetes", known), None);
+        assert_eq!(nearest_word("xy", known), None);
     }
 }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 /// Formats a time in the local time zone: `2026-11-21 10:15:02`.
-pub(super) fn moment(ms: i64) -> String {
+pub(super) fn format_local(ms: i64) -> String {
     match Timestamp::from_millisecond(ms) {
         Ok(time) => time
             .to_zoned(jiff::tz::TimeZone::system())
@@ -47,7 +47,7 @@ mod tests {
     use super::duration;
 
     #[test]
-    fn durations_read_like_speech() {
+    fn durations_are_formatted_with_units() {
         for (ms, text) in [
             (0, "0 ms"),
             (999, "999 ms"),

@@ -7,7 +7,7 @@ mod lines;
 mod output_type;
 mod plan;
 
-use crate::engine::words::{Diagnostic, Event, Severity};
+use crate::engine::model::{Diagnostic, Event, Severity};
 pub(super) use lines::Lines;
 use serde_json::{Value, json};
 
@@ -57,7 +57,7 @@ impl Form {
     pub(super) fn result(&mut self) -> Vec<String> {
         match self {
             Self::Document(all) => vec![document(all)],
-            Self::Lines(lines) => lines.written(Vec::new()),
+            Self::Lines(lines) => lines.format_lines(Vec::new()),
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use super::args;
 use super::environment_args;
+use super::escape::safe;
 use super::exit;
 use super::flags;
 use super::output::Output;
-use super::safe::safe;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
@@ -36,11 +36,11 @@ pub(super) fn refuse(error: clap::Error, words: &[OsString], variables: &[String
     if let Err(e) = printed
         && e.kind() != std::io::ErrorKind::BrokenPipe
     {
-        Output::new(true, false).problem(&format!("failed to write output: {e}"));
+        Output::new(true, false).error_line(&format!("failed to write output: {e}"));
         code = exit::ERROR;
     }
     if is_error && !variables.is_empty() {
-        Output::new(true, false).note(&format!(
+        Output::new(true, false).stderr_line(&format!(
             "environment variables added arguments: {}",
             variables.join(", ")
         ));

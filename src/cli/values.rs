@@ -2,7 +2,7 @@
 //! starts.
 
 use super::exit::CliError;
-use crate::engine::words::{BadStageName, LogLevel};
+use crate::engine::model::{BadStageName, LogLevel};
 
 /// Reasons why the value of a flag is invalid.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -81,7 +81,7 @@ pub(super) fn listened(text: &str) -> Result<std::net::SocketAddr, ValueError> {
 }
 
 impl Level {
-    pub(super) fn word(self) -> &'static str {
+    pub(super) fn label(self) -> &'static str {
         match self {
             Self::Trace => "trace",
             Self::Debug => "debug",
@@ -93,7 +93,7 @@ impl Level {
     }
 
     /// Returns true if a log line of that level is shown.
-    pub(super) fn shows(self, line: LogLevel) -> bool {
+    pub(super) fn includes(self, line: LogLevel) -> bool {
         let lowest = match self {
             Self::Trace => LogLevel::Trace,
             Self::Debug => LogLevel::Debug,
@@ -119,7 +119,7 @@ impl Level {
 
 /// Parses `--out NAME`.
 pub(super) fn stage_name(text: &str) -> Result<String, BadStageName> {
-    crate::engine::words::stage_name(text).map(str::to_owned)
+    crate::engine::model::stage_name(text).map(str::to_owned)
 }
 
 /// Parses `--lock-timeout 30s`.
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_variable_keeps_everything_after_the_first_equals_sign() {
+    fn variable_value_keeps_everything_after_the_first_equals_sign() {
         assert_eq!(variable("a=b=c").ok(), Some(("a".into(), "b=c".into())));
         assert_eq!(variable("a=").ok(), Some(("a".into(), String::new())));
         assert_eq!(variable("a= b").ok(), Some(("a".into(), " b".into())));
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_with_a_space_beside_its_name_is_refused() {
+    fn variable_with_a_space_beside_its_name_is_rejected() {
         for text in ["a = x", "a =x", " a=x", "a\t=x"] {
             assert!(
                 matches!(variable(text), Err(ValueError::SpacedName)),
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn since_takes_a_time_a_date_and_a_duration() {
+    fn since_accepts_a_timestamp_a_date_or_a_duration() {
         assert_eq!(since("2026-11-21T08:00:00Z").ok(), Some(1_795_248_000_000));
         let then = since("2h").unwrap();
         let ago = jiff::Timestamp::now().as_millisecond() - then;

@@ -2,7 +2,7 @@
 //! overrides an earlier one of either kind.
 
 use super::values::variable;
-use crate::engine::words::{StageRequest, VariableFlag};
+use crate::engine::model::{StageRequest, VariableFlag};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use std::path::PathBuf;
 
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn variable_flags_keep_the_order_of_the_command_line() {
+    fn variable_flags_keep_the_command_line_order() {
         let words = [
             "flightdeck",
             "--var",

@@ -2,9 +2,9 @@
 //! subscribers. Owned by the engine; every reporting layer has a clone. Never blocks: a subscriber
 //! that falls behind gets a new snapshot.
 
+use super::model::{Event, EventKind, ObjectStep, now_ms};
 use super::secrets::Secrets;
 use super::view::View;
-use super::words::{Event, EventKind, ObjectStep, now_ms};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -32,7 +32,7 @@ pub trait EventSink: Send + Sync + 'static {
 }
 
 /// Emits a step of an object, if the sink wants it.
-pub fn follow(sink: &dyn EventSink, step: impl FnOnce() -> ObjectStep) {
+pub fn emit_step(sink: &dyn EventSink, step: impl FnOnce() -> ObjectStep) {
     if sink.is_followed() {
         sink.emit(EventKind::Object(step()));
     }
@@ -48,14 +48,14 @@ impl EventSink for Bus {
     }
 
     fn is_followed(&self) -> bool {
-        self.followed
+        self.object_steps
     }
 }
 
 /// Observer that hears every event in order, such as a counter. Must not block or call back.
 pub trait Listener: Send + Sync + 'static {
     /// Receives one event.
-    fn hear(&self, event: &Event);
+    fn on_event(&self, event: &Event);
 }
 
 /// Delivers events to listeners and subscribers. Cheap to clone.
@@ -63,7 +63,7 @@ pub trait Listener: Send + Sync + 'static {
 pub struct Bus {
     inner: Arc<Mutex<Inner>>,
     secrets: Secrets,
-    followed: bool,
+    object_steps: bool,
 }
 
 #[derive(Default)]
@@ -71,7 +71,7 @@ struct Inner {
     view: View,
     listeners: Vec<Arc<dyn Listener>>,
     subscribers: Vec<Subscriber>,
-    missed: u64,
+    missed_events: u64,
 }
 
 struct Subscriber {
@@ -82,9 +82,9 @@ struct Subscriber {
 
 impl Bus {
     /// Creates a bus with or without events for each step of an object.
-    pub fn followed(followed: bool) -> Self {
+    pub fn with_object_steps(followed: bool) -> Self {
         Self {
-            followed,
+            object_steps: followed,
             ..Self::default()
         }
     }
@@ -107,7 +107,7 @@ impl Bus {
         });
         // Folded in before the delivery, so that a snapshot includes the event.
         inner.view.apply(&event);
-        inner.listeners.iter().for_each(|l| l.hear(&event));
+        inner.listeners.iter().for_each(|l| l.on_event(&event));
         inner
             .subscribers
             .retain(|s| match s.events.try_send(event.clone()) {
@@ -115,7 +115,7 @@ impl Bus {
                 // Never waits: a slow subscriber gets a snapshot later.
                 Err(mpsc::error::TrySendError::Full(_)) => {
                     s.lagged.store(true, std::sync::atomic::Ordering::Relaxed);
-                    inner.missed += 1;
+                    inner.missed_events += 1;
                     true
                 }
                 // The subscriber was dropped.
@@ -129,8 +129,8 @@ impl Bus {
     }
 
     /// Number of events not delivered to subscribers that fell behind.
-    pub fn missed(&self) -> u64 {
-        self.lock().missed
+    pub fn missed_events(&self) -> u64 {
+        self.lock().missed_events
     }
 
     /// Returns the current view, and a subscription to all later events without a gap.
@@ -194,7 +194,7 @@ impl Subscription {
         if self.batch.is_empty() && self.receiver.recv_many(&mut self.batch, BATCH).await == 0 {
             return None;
         }
-        Some(self.hand_out())
+        Some(self.take_update())
     }
 
     /// Like [`Self::recv`], but also returns all events within this time after the first. So a
@@ -211,15 +211,15 @@ impl Subscription {
         {
             self.batch.push(event);
         }
-        Some(self.hand_out())
+        Some(self.take_update())
     }
 
     /// Number of the last emitted event.
-    pub fn said(&self) -> u64 {
+    pub fn last_event_number(&self) -> u64 {
         self.bus.with_view(|view| view.seq)
     }
 
-    fn hand_out(&mut self) -> Update {
+    fn take_update(&mut self) -> Update {
         self.due = None;
         let batch = std::mem::take(&mut self.batch);
         // Events were lost, so the queue alone is incomplete.
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_gets_every_event_after_its_snapshot() {
+    async fn subscriber_gets_every_event_after_its_snapshot() {
         let bus = Bus::default();
         bus.emit(notice(0));
         let (view, mut events) = bus.subscribe();
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_that_falls_behind_starts_again_from_a_snapshot() {
+    async fn lagging_subscriber_restarts_from_a_snapshot() {
         let bus = Bus::default();
         let (_, mut events) = bus.subscribe();
         for n in 0..CAPACITY + 10 {
@@ -281,7 +281,7 @@ mod tests {
 
     /// As many events as a large deploy emits at its start or when it is not attempted.
     #[tokio::test(start_paused = true)]
-    async fn a_reader_that_gathers_loses_nothing_of_fifty_thousand_events_at_once() {
+    async fn batching_subscriber_receives_fifty_thousand_events_without_loss() {
         let bus = Bus::default();
         let (_, mut events) = bus.subscribe();
         (0..50_000).for_each(|n| bus.emit(notice(n)));
@@ -289,11 +289,11 @@ mod tests {
         let Some(Update::Events(all)) = events.recv_together(within).await else {
             panic!("expected events")
         };
-        assert_eq!((all.len(), bus.missed()), (50_000, 0));
+        assert_eq!((all.len(), bus.missed_events()), (50_000, 0));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_reader_that_gathers_is_woken_once_and_loses_nothing_where_it_gives_up_waiting() {
+    async fn batching_subscriber_wakes_once_and_keeps_events_when_cancelled() {
         let bus = Bus::default();
         let (_, mut events) = bus.subscribe();
         let within = Duration::from_millis(20);

@@ -4,11 +4,11 @@ use std::error::Error;
 
 /// Message of an error with its causes.
 pub fn told(error: &dyn Error) -> String {
-    after(error.to_string(), error)
+    append_causes(error.to_string(), error)
 }
 
 /// Appends the causes of an error to a text; skips causes that the text already contains.
-pub fn after(mut text: String, error: &dyn Error) -> String {
+pub fn append_causes(mut text: String, error: &dyn Error) -> String {
     let mut next = error.source();
     while let Some(cause) = next {
         let of_cause = cause.to_string();

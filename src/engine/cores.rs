@@ -1,16 +1,16 @@
 //! Maps independent items on several threads, and drops large values on another thread.
 
 /// Fewer items are processed on the caller's thread.
-const FEW: usize = 500;
+const MIN_PARALLEL_ITEMS: usize = 500;
 
 /// Maximum number of threads; more do not help, because memory is the bottleneck.
-const MOST: usize = 8;
+const MAX_THREADS: usize = 8;
 
 /// Maps `items` in parallel and keeps their order. Blocks the caller; panics propagate.
 pub fn each<T: Send, R: Send>(mut items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST));
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get().min(MAX_THREADS));
     // For a few items, starting threads takes longer than the work.
-    if cores == 1 || items.len() < FEW {
+    if cores == 1 || items.len() < MIN_PARALLEL_ITEMS {
         return items.into_iter().map(work).collect();
     }
     let size = items.len().div_ceil(cores);
@@ -44,8 +44,14 @@ pub fn free(large: impl Send + 'static) {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_order_is_that_of_the_items_however_many_there_are() {
-        for n in [0, 1, super::FEW - 1, super::FEW, 4 * super::FEW + 3] {
+    fn parallel_results_keep_the_item_order() {
+        for n in [
+            0,
+            1,
+            super::MIN_PARALLEL_ITEMS - 1,
+            super::MIN_PARALLEL_ITEMS,
+            4 * super::MIN_PARALLEL_ITEMS + 3,
+        ] {
             let doubled = super::each((0..n).collect(), |item: usize| 2 * item);
             assert_eq!(doubled, (0..n).map(|item| 2 * item).collect::<Vec<_>>());
         }

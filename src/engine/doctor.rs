@@ -2,18 +2,18 @@
 //! Launches and locks nothing, and changes only what it is asked to fix.
 
 mod finding;
+mod fix;
 mod machine;
-mod mend;
 mod plugins;
 mod processes;
-mod record;
 mod state;
+mod store;
 #[cfg(test)]
 mod tests;
 mod workspace;
 
-pub use finding::{Area, Finding, Level, Mend};
-pub use mend::{MendError, mend};
+pub use finding::{Area, Finding, Fix, Level};
+pub use fix::{MendError, mend};
 
 use crate::engine::settings::Settings;
 use finding::Findings;
@@ -38,7 +38,7 @@ pub async fn examine(settings: &Settings) -> Vec<Finding> {
             None
         }
     };
-    let store = record::examine(settings, &mut found).await;
+    let store = store::examine(settings, &mut found).await;
     let in_state = state::examine(settings, store.as_ref(), &mut found).await;
     if let Some(root) = root {
         let settings = settings.clone();
@@ -53,7 +53,7 @@ pub async fn examine(settings: &Settings) -> Vec<Finding> {
         }
     }
     if let Some(store) = &store {
-        plugins::last_launches(store, &mut found).await;
+        plugins::check_last_launches(store, &mut found).await;
     }
     processes::examine(settings, &mut found).await;
     found.into_vec()

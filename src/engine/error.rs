@@ -2,17 +2,17 @@
 
 mod not_there;
 
-pub use not_there::NotThere;
+pub use not_there::NotFound;
 
 use super::calls::ProviderError;
+use super::model::{BadStageName, Diagnostic, LockHolder, Severity, StageId, moment};
 use super::plugin::PluginError;
-use super::stage::keep::KeepError;
+use super::stage::encoding::StageCodecError;
 use super::stage::select::SelectError;
-use super::state::{Cause, HomeError};
+use super::state::{Cause, StateError};
 use super::store::StoreError;
 use super::trust::TrustError;
 use super::trusted_commands::CommandError;
-use super::words::{BadStageName, Diagnostic, LockHolder, Severity, StageId, moment};
 use lang::addr::AddrError;
 use std::sync::Arc;
 
@@ -30,13 +30,13 @@ pub enum EngineError {
     Locked(Box<LockHolder>),
     /// A needed plugin did not register or cannot be used.
     #[error(transparent)]
-    Plugin(#[from] PluginTrouble),
+    Plugin(#[from] PluginProblem),
     /// The store cannot be read or written.
     #[error(transparent)]
     Store(StoreError),
     /// The state cannot be locked, read or written in its backend.
     #[error(transparent)]
-    Home(HomeError),
+    State(StateError),
     /// The record of a stage cannot be parsed.
     #[error(
         "the stored stage #{stage} cannot be decoded: {source}; run `flightdeck stage` to create a new stage"
@@ -47,10 +47,10 @@ pub enum EngineError {
     },
     /// The record of a stage cannot be created or does not match the configuration.
     #[error(transparent)]
-    Record(#[from] KeepError),
+    Record(#[from] StageCodecError),
     /// A manual change was not recorded.
     #[error("{what} was not written to the state; run the command again")]
-    Unkept { what: &'static str },
+    NotRecorded { what: &'static str },
     /// Trust decisions cannot be read or saved.
     #[error(transparent)]
     Trust(#[from] TrustError),
@@ -73,10 +73,10 @@ pub enum EngineError {
     Select(#[from] SelectError),
     /// There is no such stage, deploy, plugin or resource.
     #[error(transparent)]
-    NotFound(#[from] NotThere),
+    NotFound(#[from] NotFound),
     /// The request was refused, with the refusing layer's error.
     #[error("{}", told(.why, .source))]
-    Because {
+    Refused {
         /// Failed action, if the source does not name it.
         why: Option<&'static str>,
         source: Cause,
@@ -85,7 +85,7 @@ pub enum EngineError {
     #[error(
         "{from} has a state, but the backend is now {to}; use -migrate-state with -force-copy to copy the state to {to}, or -reconfigure to leave it in {from}"
     )]
-    StatesToBring { from: String, to: String },
+    StatesToMigrate { from: String, to: String },
     /// An operator cancelled it.
     #[error("cancelled")]
     Cancelled,
@@ -93,7 +93,7 @@ pub enum EngineError {
 
 /// Problems with a plugin.
 #[derive(Debug, Clone, thiserror::Error)]
-pub enum PluginTrouble {
+pub enum PluginProblem {
     /// Not found or not trusted, described.
     #[error("{0}")]
     Missing(String),
@@ -111,17 +111,17 @@ impl From<StoreError> for EngineError {
     fn from(e: StoreError) -> Self {
         match e {
             // A lock held elsewhere has its own exit code.
-            StoreError::Held(holder) => Self::Locked(holder),
+            StoreError::Locked(holder) => Self::Locked(holder),
             other => Self::Store(other),
         }
     }
 }
 
-impl From<HomeError> for EngineError {
-    fn from(e: HomeError) -> Self {
+impl From<StateError> for EngineError {
+    fn from(e: StateError) -> Self {
         match e {
-            HomeError::Store(e) => e.into(),
-            other => Self::Home(other),
+            StateError::Store(e) => e.into(),
+            other => Self::State(other),
         }
     }
 }
@@ -157,18 +157,18 @@ impl EngineError {
     }
 
     /// Error of another layer.
-    pub(super) fn because(source: impl std::error::Error + Send + Sync + 'static) -> Self {
-        Self::Because {
+    pub(super) fn refused(source: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Refused {
             why: None,
             source: Arc::new(source),
         }
     }
 
     /// Error of another layer, with the failed action.
-    pub(super) fn unable<E: std::error::Error + Send + Sync + 'static>(
+    pub(super) fn failed_to<E: std::error::Error + Send + Sync + 'static>(
         why: &'static str,
     ) -> impl FnOnce(E) -> Self {
-        move |source| Self::Because {
+        move |source| Self::Refused {
             why: Some(why),
             source: Arc::new(source),
         }
@@ -186,7 +186,7 @@ impl EngineError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Plugin(_) => 3,
-            Self::Locked(_) | Self::Home(HomeError::Locked { .. }) => 4,
+            Self::Locked(_) | Self::State(StateError::Locked { .. }) => 4,
             Self::Cancelled => 130,
             // The same code as for a plugin without trust.
             other if CommandError::is_cause_of(other) => 3,

@@ -1,10 +1,10 @@
 //! `fmt`: finds configuration files, formats them and writes the result. The format itself belongs
 //! to `lang`.
 
+use super::diagnostics;
+use super::model::{Diagnostic, Severity};
 use super::secrets::Secrets;
-use super::told;
-use super::words::{Diagnostic, Severity};
-use fsroot::Below;
+use fsroot::RootedPath;
 use lang::source::SourceMap;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Formatted file types. Test files have the same syntax.
 const EXTENSIONS: [&str; 5] = [".tf", ".tofu", ".tfvars", ".tftest.hcl", ".tofutest.hcl"];
 /// Maximum depth of nested directories.
-const DEEPEST: usize = 100;
+const MAX_DEPTH: usize = 100;
 
 /// Reasons why a file cannot be formatted.
 pub type Problems = Vec<Diagnostic>;
@@ -28,7 +28,7 @@ pub struct Unformatted {
 ///
 /// # Errors
 /// The text cannot be parsed.
-pub fn lay_out(name: &str, text: String) -> Result<Option<Unformatted>, Problems> {
+pub fn format_text(name: &str, text: String) -> Result<Option<Unformatted>, Problems> {
     let sources = SourceMap::default();
     let file = sources.add(name, text.as_str());
     match lang::format::format(&text, file) {
@@ -37,7 +37,11 @@ pub fn lay_out(name: &str, text: String) -> Result<Option<Unformatted>, Problems
             before: text,
             after,
         })),
-        Err(diags) => Err(told::tell_all(diags.iter(), &sources, &Secrets::default())),
+        Err(diags) => Err(diagnostics::convert_all(
+            diags.iter(),
+            &sources,
+            &Secrets::default(),
+        )),
     }
 }
 
@@ -45,11 +49,11 @@ pub fn lay_out(name: &str, text: String) -> Result<Option<Unformatted>, Problems
 ///
 /// # Errors
 /// The file cannot be read or parsed.
-pub fn look_at(path: &Path) -> Result<Option<Unformatted>, Problems> {
+pub fn format_file(path: &Path) -> Result<Option<Unformatted>, Problems> {
     let bytes = fsroot::read_regular(path).map_err(|e| problem("Failed to read file", path, &e))?;
     let text = String::from_utf8(bytes)
         .map_err(|e| problem("Invalid character encoding", path, &e.utf8_error()))?;
-    lay_out(&path.display().to_string(), text)
+    format_text(&path.display().to_string(), text)
 }
 
 /// Files of a path: the file itself, or those of a directory, sorted by name.
@@ -87,11 +91,11 @@ fn below(
     out: &mut Vec<PathBuf>,
 ) -> Result<(), Problems> {
     let why = |e: std::io::Error| problem("Invalid path", dir, &e);
-    if depth > DEEPEST {
+    if depth > MAX_DEPTH {
         return Err(problem(
             "Invalid path",
             dir,
-            &format!("directories are nested more than {DEEPEST} levels deep"),
+            &format!("directories are nested more than {MAX_DEPTH} levels deep"),
         ));
     }
     let mut entries = std::fs::read_dir(dir)
@@ -141,7 +145,7 @@ pub fn write(path: &Path, found_in: Option<&Path>, text: &str) -> Result<(), Pro
         // A replaced file would otherwise get the permissions of a new one.
         let mode = std::fs::metadata(&real)?.permissions().mode() & 0o7777;
         let (folder, name) = (real.parent(), real.file_name().unwrap_or_default());
-        Below::trusted(folder.unwrap_or(Path::new("/")), name).replace(text.as_bytes(), mode)
+        RootedPath::trusted(folder.unwrap_or(Path::new("/")), name).replace(text.as_bytes(), mode)
     };
     replace().map_err(|e| problem("Writing formatted file failed", path, &e))
 }

@@ -8,7 +8,7 @@ mod walk;
 
 pub use releases::Releases;
 pub use urgency::Urgency;
-pub use walk::{Ended, Starts, side_by_side};
+pub use walk::{Starts, StepEnd, side_by_side};
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -30,12 +30,12 @@ impl Graph {
     }
 
     /// Makes `step` wait for `needed`. A step that needs itself is a cycle.
-    pub fn need(&mut self, step: Step, needed: Step) {
+    pub fn add_need(&mut self, step: Step, needed: Step) {
         self.needs[step].insert(needed);
     }
 
     /// Removes a need of `step`.
-    pub fn unneed(&mut self, step: Step, needed: Step) {
+    pub fn remove_need(&mut self, step: Step, needed: Step) {
         self.needs[step].remove(&needed);
     }
 
@@ -72,16 +72,16 @@ impl Graph {
 
     /// Returns all steps that these need, including themselves.
     pub fn closure(&self, from: impl IntoIterator<Item = Step>) -> BTreeSet<Step> {
-        reach(from, |step| self.needs[step].iter().copied())
+        reachable(from, |step| self.needs[step].iter().copied())
     }
 
     /// Like [`Graph::closure`], but does not follow the needs of steps for which `end` is true.
-    pub fn closure_until(
+    pub fn closure_up_to(
         &self,
         from: impl IntoIterator<Item = Step>,
         end: impl Fn(Step) -> bool,
     ) -> BTreeSet<Step> {
-        reach(from, |step| {
+        reachable(from, |step| {
             self.needs[step]
                 .iter()
                 .copied()
@@ -94,7 +94,7 @@ impl Graph {
     /// Returns all steps that need these, including themselves.
     pub fn dependents_closure(&self, from: impl IntoIterator<Item = Step>) -> BTreeSet<Step> {
         let dependents = self.dependents();
-        reach(from, |step| dependents[step].iter().copied())
+        reachable(from, |step| dependents[step].iter().copied())
     }
 
     /// Returns all cycles, each as the sorted steps of a strongly connected component.
@@ -110,10 +110,10 @@ impl Graph {
         let dependents = self.dependents();
         let mut out = Vec::new();
         while let Some(&step) = left.iter().next() {
-            let down = reach([step], |s| {
+            let down = reachable([step], |s| {
                 self.needs[s].iter().copied().filter(|n| left.contains(n))
             });
-            let up = reach([step], |s| {
+            let up = reachable([step], |s| {
                 dependents[s].iter().copied().filter(|n| left.contains(n))
             });
             let both: Vec<Step> = down.intersection(&up).copied().collect();
@@ -153,7 +153,7 @@ impl Graph {
     }
 }
 
-fn reach<I: Iterator<Item = Step>>(
+fn reachable<I: Iterator<Item = Step>>(
     from: impl IntoIterator<Item = Step>,
     next: impl Fn(Step) -> I,
 ) -> BTreeSet<Step> {

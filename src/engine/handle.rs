@@ -1,27 +1,27 @@
 //! Handle to the engine, held by the front ends. Its methods are the commands of the product.
 
-mod around;
 mod event_log;
-mod measured;
+mod metrics;
 mod state;
 mod transformers;
+mod workspaces;
 
 use super::bus::{Bus, Subscription};
 use super::calls::{Calls, Deadlines};
-use super::error::{EngineError, NotThere};
-use super::memory::Memory;
+use super::error::{EngineError, NotFound};
 use super::metrics::Served;
+use super::model::*;
 use super::mutex::lock;
+pub use super::operations::Evaluator;
+use super::operations::{Operations, StateInFile};
 use super::pool::{Pool, PoolSettings};
 use super::provider::ProviderSchema;
 use super::provider::dialect::Dialects;
 use super::settings::Settings;
-use super::stage::keep::StageFile;
+use super::stage::encoding::StageFile;
 use super::traces::Traces;
 use super::view::View;
-use super::words::*;
-pub use super::work::Evaluator;
-use super::work::{StateInFile, Work};
+use super::workspace_store::WorkspaceStore;
 use std::sync::{Arc, Mutex};
 use tokio_util::task::TaskTracker;
 
@@ -34,10 +34,10 @@ pub struct Engine {
 struct Shared {
     settings: Settings,
     bus: Bus,
-    memory: Arc<Memory>,
+    memory: Arc<WorkspaceStore>,
     tasks: TaskTracker,
-    work: Arc<Work>,
-    served: Mutex<Option<Served>>,
+    operations: Arc<Operations>,
+    metrics_server: Mutex<Option<Served>>,
     traces: Mutex<Option<Traces>>,
 }
 
@@ -47,37 +47,43 @@ impl Engine {
     /// # Errors
     /// The store cannot be opened, or the workspace is not a directory.
     pub async fn start(settings: Settings) -> Result<Self, EngineError> {
-        Self::speaking(Dialects::of_workspace(&settings), settings).await
+        Self::start_with_dialects(Dialects::of_workspace(&settings), settings).await
     }
 
     /// Like [`Engine::start`], with additional dialects.
     ///
     /// # Errors
     /// See [`Engine::start`].
-    pub async fn speaking(dialects: Dialects, settings: Settings) -> Result<Self, EngineError> {
+    pub async fn start_with_dialects(
+        dialects: Dialects,
+        settings: Settings,
+    ) -> Result<Self, EngineError> {
         if !settings.workspace.is_dir() {
-            return Err(NotThere::Directory(settings.workspace).into());
+            return Err(NotFound::Directory(settings.workspace).into());
         }
         // Before anything is evaluated, because evaluation relies on the measurement.
-        super::room::watch(settings.memory);
-        let (bus, tasks) = (Bus::followed(settings.follow), TaskTracker::new());
+        super::memory_limit::start_measuring(settings.memory);
+        let (bus, tasks) = (
+            Bus::with_object_steps(settings.object_steps),
+            TaskTracker::new(),
+        );
         // Before the store is opened, so that its events are logged.
         event_log::start(&bus);
         let traces = settings.traces.as_ref();
         let traces = traces.map(|to| Traces::start(to, &bus)).transpose();
-        let traces = traces.map_err(EngineError::because)?;
-        let found = around::said_of_home(&settings, &bus);
+        let traces = traces.map_err(EngineError::refused)?;
+        let found = workspaces::configured_state_location(&settings, &bus);
         let place = (found.place, found.encryption);
-        let memory = Memory::open(&settings, place, &bus, &tasks).await?;
+        let memory = WorkspaceStore::open(&settings, place, &bus, &tasks).await?;
         memory.encrypts_plans(found.plans);
         let memory = Arc::new(memory);
         // Latencies of earlier runs give usual durations from the start.
         let history = memory.store().latencies().await?;
         let mut deadlines = Deadlines::default();
-        deadlines.set_line(settings.service.wait);
+        deadlines.set_line(settings.service.wait_timeout);
         let calls = Calls::new(Arc::new(bus.clone()), deadlines, history);
         calls.set_retries(settings.retry.clone());
-        let plugins = super::source::plugins(&settings, &bus);
+        let plugins = super::provider_resolution::plugins(&settings, &bus);
         let pool_settings = PoolSettings {
             slots: settings.slots,
             service: settings.service.clone(),
@@ -85,15 +91,15 @@ impl Engine {
             ..PoolSettings::new(&settings.workspace)
         };
         let pool = Pool::new(pool_settings, plugins, calls, Arc::new(bus.clone()));
-        pool.decrypts(found.others);
-        let work = Arc::new(Work::new(
+        pool.decrypts(found.remote_states);
+        let work = Arc::new(Operations::new(
             settings.clone(),
             bus.clone(),
             memory.clone(),
             pool,
         ));
         // Shows a foreign lock from the start.
-        if let Some(holder) = memory.store().holder().await? {
+        if let Some(holder) = memory.store().lock_owner().await? {
             let ours = false;
             bus.emit(EventKind::Lock {
                 holder: Some(holder),
@@ -107,8 +113,8 @@ impl Engine {
                 bus,
                 memory,
                 tasks,
-                work,
-                served: Mutex::default(),
+                operations: work,
+                metrics_server: Mutex::default(),
                 traces: Mutex::new(traces),
             }),
         })
@@ -135,21 +141,21 @@ impl Engine {
 
     /// Reports an unused rescue file, and plugin processes of this workspace whose flightdeck has
     /// ended. A read-only engine reports no processes. The list is updated until it is empty.
-    pub async fn tell_orphans(&self) {
-        self.shared.work.tell_rescue_file().await;
-        self.shared.work.tell_orphans().await;
-        let work = self.shared.work.clone();
-        self.shared.tasks.spawn(work.follow_orphans());
+    pub async fn report_orphans(&self) {
+        self.shared.operations.report_rescue_file().await;
+        self.shared.operations.report_orphans().await;
+        let work = self.shared.operations.clone();
+        self.shared.tasks.spawn(work.poll_orphans());
     }
 
     /// Warns if the state is read without the store, which this user may not open.
-    pub fn tell_unread_store(&self) {
-        self.shared.work.tell_unread_store();
+    pub fn warn_unread_store(&self) {
+        self.shared.operations.warn_unread_store();
     }
 
     /// Updates the list of such processes after some were ended.
     pub async fn look_for_orphans(&self) {
-        self.shared.work.look_for_orphans().await;
+        self.shared.operations.look_for_orphans().await;
     }
 
     /// Takes the workspace lock until [`shutdown`](Self::shutdown), for the console. If another
@@ -157,8 +163,8 @@ impl Engine {
     ///
     /// # Errors
     /// [`EngineError::Locked`] if another process has the lock.
-    pub async fn hold_lock(&self) -> Result<(), EngineError> {
-        self.shared.work.lock().await
+    pub async fn hold_workspace_lock(&self) -> Result<(), EngineError> {
+        self.shared.operations.lock().await
     }
 
     /// Launches the plugins that the configuration and the state need, and fetches their schemas.
@@ -167,7 +173,7 @@ impl Engine {
     /// # Errors
     /// Errors of the configuration; with `strict`, a plugin that did not register.
     pub async fn load_plugins(&self) -> Result<(), EngineError> {
-        self.shared.work.load_plugins().await
+        self.shared.operations.load_plugins().await
     }
 
     /// Providers that the configuration and the state need. Launches none.
@@ -178,7 +184,7 @@ impl Engine {
         &self,
         request: StageRequest,
     ) -> Result<RequiredProviders, EngineError> {
-        self.shared.work.required_providers(request).await
+        self.shared.operations.required_providers(request).await
     }
 
     /// Evaluator of expressions over the present configuration, variables and state. Diagnostics
@@ -187,7 +193,7 @@ impl Engine {
     /// # Errors
     /// The configuration cannot be read, or a plugin did not register.
     pub async fn evaluator(&self, request: StageRequest) -> Result<Evaluator, EngineError> {
-        Box::pin(self.shared.work.evaluator(request)).await
+        Box::pin(self.shared.operations.evaluator(request)).await
     }
 
     /// Variables without a value: for a request, or for deploying a stage with the request's flags.
@@ -199,19 +205,19 @@ impl Engine {
         request: StageRequest,
         stage: Option<StageId>,
     ) -> Result<Vec<UnsetVariable>, EngineError> {
-        self.shared.work.unset_variables(request, stage).await
+        self.shared.operations.unset_variables(request, stage).await
     }
 
     /// Renders a graph in DOT.
     ///
     /// # Errors
     /// Errors of the configuration, a plugin that did not register, a stale stage.
-    pub async fn draw(
+    pub async fn render_graph(
         &self,
         what: DrawnGraph,
         request: StageRequest,
     ) -> Result<String, EngineError> {
-        Box::pin(self.shared.work.draw(what, request)).await
+        Box::pin(self.shared.operations.render_graph(what, request)).await
     }
 
     /// Validates the configuration for any values of variables and any state. Diagnostics are
@@ -220,7 +226,7 @@ impl Engine {
     /// # Errors
     /// Errors of the configuration, a plugin that did not register, cancellation.
     pub async fn validate(&self, request: StageRequest) -> Result<(), EngineError> {
-        Box::pin(self.shared.work.validate(request)).await
+        Box::pin(self.shared.operations.validate(request)).await
     }
 
     /// Workspace plugins without trust; they are not launched.
@@ -228,7 +234,7 @@ impl Engine {
     /// # Errors
     /// Errors of the configuration, a failed search.
     pub async fn untrusted_plugins(&self) -> Result<Vec<WorkspacePlugin>, EngineError> {
-        self.shared.work.untrusted().await
+        self.shared.operations.untrusted_plugins().await
     }
 
     /// Trusts plugins by their digests, in the user's data directory.
@@ -236,13 +242,13 @@ impl Engine {
     /// # Errors
     /// The decision cannot be saved.
     pub async fn trust_plugins(&self, plugins: Vec<WorkspacePlugin>) -> Result<(), EngineError> {
-        self.shared.work.give_trust(plugins).await
+        self.shared.operations.give_trust(plugins).await
     }
 
     /// Declares that the next stage or deploy is the last. Plugins stop as soon as it does not need
     /// them, while it stores its results. Nothing can be launched afterwards.
-    pub fn nothing_follows(&self) {
-        self.shared.work.nothing_follows();
+    pub fn declare_last_command(&self) {
+        self.shared.operations.declare_last_command();
     }
 
     /// Computes a stage.
@@ -251,15 +257,18 @@ impl Engine {
     /// Errors of the configuration and of plans, a plugin that did not register, a held lock,
     /// cancellation.
     pub async fn stage(&self, request: StageRequest) -> Result<Arc<StageSummary>, EngineError> {
-        Box::pin(self.shared.work.stage(request)).await
+        Box::pin(self.shared.operations.stage(request)).await
     }
 
     /// A stored stage; the newest for `None`.
     ///
     /// # Errors
     /// It does not exist, or cannot be read.
-    pub async fn staged(&self, stage: Option<StageId>) -> Result<Arc<StageSummary>, EngineError> {
-        self.shared.work.staged(stage).await
+    pub async fn stored_stage(
+        &self,
+        stage: Option<StageId>,
+    ) -> Result<Arc<StageSummary>, EngineError> {
+        self.shared.operations.stage_summary(stage).await
     }
 
     /// Stage in OpenTofu's JSON plan format.
@@ -267,12 +276,12 @@ impl Engine {
     /// # Errors
     /// There is no such stage, or it is not readable any more.
     pub async fn plan_json(&self, stage: StageId) -> Result<serde_json::Value, EngineError> {
-        Box::pin(self.shared.work.plan_json(stage)).await
+        Box::pin(self.shared.operations.plan_json(stage)).await
     }
 
     /// Partial plan of the newest failed staging, if a client follows each step; returned once.
     pub fn errored_plan(&self) -> Option<serde_json::Value> {
-        self.shared.work.errored_plan()
+        self.shared.operations.errored_plan()
     }
 
     /// Stage as a plan file, which has sensitive values.
@@ -280,7 +289,7 @@ impl Engine {
     /// # Errors
     /// There is no such stage, or it is not readable any more.
     pub async fn stage_file(&self, stage: StageId) -> Result<String, EngineError> {
-        Box::pin(self.shared.work.stage_file(stage)).await
+        Box::pin(self.shared.operations.stage_file(stage)).await
     }
 
     /// Reads a plan file, decrypted by the configuration's methods.
@@ -288,7 +297,7 @@ impl Engine {
     /// # Errors
     /// The text is not a plan file, or is encrypted in another way.
     pub async fn stage_in_file(&self, text: String) -> Result<StageFile, EngineError> {
-        self.shared.work.opened(text).await
+        self.shared.operations.read_plan_file(text).await
     }
 
     /// Reads a state file; `name` is used in errors.
@@ -300,15 +309,15 @@ impl Engine {
         name: &str,
         text: String,
     ) -> Result<StateInFile, EngineError> {
-        self.shared.work.state_in_file(name, text).await
+        self.shared.operations.state_in_file(name, text).await
     }
 
     /// Adds the stage of a plan file to the store; returns its number for a deploy.
     ///
     /// # Errors
     /// The text is not a plan file, or it cannot be stored.
-    pub async fn take_in_stage(&self, text: String) -> Result<StageId, EngineError> {
-        self.shared.work.take_in_stage(text).await
+    pub async fn import_stage(&self, text: String) -> Result<StageId, EngineError> {
+        self.shared.operations.import_stage(text).await
     }
 
     /// Changes the selection of a stage; the result is closed under dependency.
@@ -316,7 +325,7 @@ impl Engine {
     /// # Errors
     /// There is no such stage or change.
     pub async fn select(&self, stage: StageId, select: Select) -> Result<Selection, EngineError> {
-        Box::pin(self.shared.work.select(stage, select)).await
+        Box::pin(self.shared.operations.select(stage, select)).await
     }
 
     /// Compares a stage with the present configuration, state, plugins and files. Launches nothing.
@@ -324,7 +333,7 @@ impl Engine {
     /// # Errors
     /// The stage is stale, or the comparison failed.
     pub async fn check_stage(&self, stage: StageId) -> Result<(), EngineError> {
-        Box::pin(self.shared.work.check_stage(stage)).await
+        Box::pin(self.shared.operations.check_stage(stage)).await
     }
 
     /// Deploys a stage's selection. Returns when the deploy has ended; failures of operations are
@@ -333,13 +342,13 @@ impl Engine {
     /// # Errors
     /// The stage is stale, the workspace is locked, or the store cannot be written.
     pub async fn deploy(&self, request: DeployRequest) -> Result<DeploySummary, EngineError> {
-        Box::pin(self.shared.work.deploy(request)).await
+        Box::pin(self.shared.operations.deploy(request)).await
     }
 
     /// Goes to a rung of the cancel ladder of the running deploy or stage. Returns true if running
     /// work reacts to it; other work, such as reading the state, may be dropped.
     pub fn cancel(&self, rung: CancelRung) -> bool {
-        self.shared.work.cancel(rung, &self.shared.tasks)
+        self.shared.operations.cancel(rung, &self.shared.tasks)
     }
 
     /// Number of replacements in progress in the running deploy.
@@ -362,7 +371,7 @@ impl Engine {
         plugin: &PluginId,
         command: PluginCommand,
     ) -> Result<(), EngineError> {
-        self.shared.work.plugin(plugin, command).await
+        self.shared.operations.plugin(plugin, command).await
     }
 
     /// Schema of a plugin.
@@ -370,7 +379,7 @@ impl Engine {
     /// # Errors
     /// There is no such plugin, or it did not start.
     pub async fn schema(&self, plugin: &PluginId) -> Result<Arc<ProviderSchema>, EngineError> {
-        self.shared.work.schema(plugin).await
+        self.shared.operations.schema(plugin).await
     }
 
     /// Like [`schema`](Self::schema), with the plugin's documentation of its types: labels,
@@ -379,7 +388,7 @@ impl Engine {
     /// # Errors
     /// See [`schema`](Self::schema).
     pub async fn documented(&self, plugin: &PluginId) -> Result<Arc<ProviderSchema>, EngineError> {
-        self.shared.work.documented(plugin).await
+        self.shared.operations.documented(plugin).await
     }
 
     /// Lists every installed provider, needed or not, and launches none. Each is reported as an
@@ -388,7 +397,7 @@ impl Engine {
     /// # Errors
     /// The installation directories cannot be determined.
     pub async fn find_installed(&self) -> Result<Vec<PluginId>, EngineError> {
-        Box::pin(self.shared.work.find_installed()).await
+        Box::pin(self.shared.operations.find_installed()).await
     }
 
     /// Deploys, newest first.
@@ -420,19 +429,19 @@ impl Engine {
             .unknown_outcomes()
             .await?
             .iter()
-            .map(super::work::unknown_outcome)
+            .map(super::operations::unknown_outcome)
             .collect())
     }
 
     /// Stops every plugin, finishes all writes and releases the lock. A running deploy starts
     /// nothing more and is waited for.
     pub async fn shutdown(&self) {
-        self.shared.work.shutdown().await;
+        self.shared.operations.shutdown().await;
         // Metrics stay available until here, so that the end is visible in them.
-        drop(lock(&self.shared.served).take());
+        drop(lock(&self.shared.metrics_server).take());
         let traces = lock(&self.shared.traces).take();
         if let Some(traces) = traces {
-            traces.end().await;
+            traces.flush().await;
         }
         self.shared.tasks.close();
     }

@@ -2,11 +2,11 @@
 //! neither the store nor the state lock; writes files only.
 
 mod choose;
-mod elsewhere;
 mod error;
+mod files;
+mod lock_and_mirror;
 mod mirror;
 mod modules;
-mod place;
 mod plugin_dirs;
 mod provider;
 mod providers;
@@ -14,24 +14,24 @@ mod requirements;
 mod sources;
 mod step;
 
-pub use elsewhere::{Elsewhere, From, Written, lock, mirror};
+pub use lock_and_mirror::{From, LockAndMirrorRequest, Written, lock, mirror};
 pub use step::{Step, Tell};
 
+use super::diagnostics;
 use super::error::EngineError;
-use super::plugin::find::{Places, PlacesError, Surroundings};
+use super::model::{Diagnostic, Severity, StageRequest};
+use super::plugin::find::{Environment, Places, PlacesError};
 use super::secrets::Secrets;
-use super::told;
-use super::words::{Diagnostic, Severity, StageRequest};
 use super::workspace::initialize::{InitBackend, InitError, init_backend};
-use super::workspace::{home, load};
-use error::UnseenError;
+use super::workspace::{load, state_location};
+use error::StateProvidersError;
 use fetch::{Credentials, FetchError, Helper, Http, Limits, Netrc, Services};
 use lang::config::{self, Module};
 use lang::diag::Diagnostics;
 use lang::source::SourceMap;
 use modules::Installer;
 use statefile::StateFile;
-use statefile::encryption::is_sealed;
+use statefile::encryption::is_encrypted;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub struct Request {
     /// Directory of the configuration.
     pub dir: PathBuf,
     /// The selected workspace; empty for the default one.
-    pub named: String,
+    pub workspace: String,
     /// Values of variables; module sources may depend on them.
     pub values: StageRequest,
     /// Take newer versions than those installed and locked.
@@ -79,7 +79,7 @@ pub struct Installed {
     /// Number of providers, without the built-in ones.
     pub providers: usize,
     /// Messages about the backend.
-    pub told: Vec<String>,
+    pub messages: Vec<String>,
     /// Warnings.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -95,35 +95,36 @@ pub async fn install(
 ) -> Result<Installed, EngineError> {
     // A link there could lead the download out of the workspace.
     for folder in ["providers", "modules"] {
-        let place = home::data(&request.dir).join(folder);
+        let place = state_location::data(&request.dir).join(folder);
         place
             .check_dirs()
-            .map_err(EngineError::unable("cannot install into the workspace"))?;
+            .map_err(EngineError::failed_to("cannot install into the workspace"))?;
     }
     plugin_dirs::record(&request)?;
     // The backend comes first, because the state there names further providers.
-    let initialized = init_backend(&request.dir, &request.named, &request.backend).await;
-    let words = initialized.map_err(unprepared)?.told;
+    let initialized = init_backend(&request.dir, &request.workspace, &request.backend).await;
+    let words = initialized.map_err(convert_init_error)?.messages;
     let runtime = tokio::runtime::Handle::current();
     let (told, stopped) = (tell.clone(), stop.clone());
     let read = tokio::task::spawn_blocking(move || {
-        let around = Surroundings::of_process();
-        let mut places = Places::gather(&request.dir, &around).map_err(refused)?;
-        plugin_dirs::alone(&request, &mut places);
-        let services = services(&places, &around).map_err(EngineError::because)?;
+        let around = Environment::from_process();
+        let mut places = Places::gather(&request.dir, &around).map_err(convert_places_error)?;
+        plugin_dirs::restrict_to(&request, &mut places);
+        let services = services(&places, &around).map_err(EngineError::refused)?;
         let (root, mut installed) = modules(&request, &services, told, stopped, &runtime)?;
         let warned = places.warnings.iter();
         let warned = warned.map(|w| plain(Severity::Warning, "CLI configuration", w.clone()));
         installed.diagnostics.extend(warned);
         // Objects whose configuration was removed still need their providers.
-        let in_state = in_state(&request, &mut installed.diagnostics, &runtime);
-        let (needs, wrong) = requirements::needs(&root, &in_state);
+        let in_state = providers_in_state(&request, &mut installed.diagnostics, &runtime);
+        let (needs, wrong) = requirements::requirements(&root, &in_state);
         match wrong.is_empty() {
             true => Ok((request, needs, places, around, services, installed)),
             false => {
-                let told = wrong.into_iter();
-                let told = told.map(|w| plain(Severity::Error, "Invalid provider requirement", w));
-                Err(EngineError::Diagnostics(told.collect()))
+                let wrong = wrong.into_iter();
+                let errors =
+                    wrong.map(|w| plain(Severity::Error, "Invalid provider requirement", w));
+                Err(EngineError::Diagnostics(errors.collect()))
             }
         }
     });
@@ -136,7 +137,7 @@ pub async fn install(
     let (count, warnings) = providers::providers(&request, needs, all, tell, stop).await?;
     installed.providers = count;
     installed.diagnostics.extend(warnings);
-    installed.told = words;
+    installed.messages = words;
     Ok(installed)
 }
 
@@ -144,16 +145,16 @@ pub async fn install(
 ///
 /// # Errors
 /// A download failed, or the configuration is wrong.
-pub async fn get(
+pub async fn install_modules(
     request: Request,
     tell: Tell,
     stop: CancellationToken,
 ) -> Result<Installed, EngineError> {
     let runtime = tokio::runtime::Handle::current();
     let read = tokio::task::spawn_blocking(move || {
-        let around = Surroundings::of_process();
-        let places = Places::gather(&request.dir, &around).map_err(refused)?;
-        let services = services(&places, &around).map_err(EngineError::because)?;
+        let around = Environment::from_process();
+        let places = Places::gather(&request.dir, &around).map_err(convert_places_error)?;
+        let services = services(&places, &around).map_err(EngineError::refused)?;
         let (_, mut installed) = modules(&request, &services, tell, stop, &runtime)?;
         let warned = places.warnings.iter();
         let warned = warned.map(|w| plain(Severity::Warning, "CLI configuration", w.clone()));
@@ -167,21 +168,21 @@ pub async fn get(
 }
 
 /// Converts an error of the backend's initialization.
-pub fn unprepared(error: InitError) -> EngineError {
+pub fn convert_init_error(error: InitError) -> EngineError {
     match error {
         InitError::Configuration(why) => EngineError::Diagnostics(all(&why.diags, &why.sources)),
-        InitError::Home(error) => error.into(),
-        InitError::Ask { from, to } => EngineError::StatesToBring { from, to },
-        other => EngineError::because(other),
+        InitError::State(error) => error.into(),
+        InitError::ConfirmationNeeded { from, to } => EngineError::StatesToMigrate { from, to },
+        other => EngineError::refused(other),
     }
 }
 
-fn refused(error: PlacesError) -> EngineError {
-    EngineError::because(error)
+fn convert_places_error(error: PlacesError) -> EngineError {
+    EngineError::refused(error)
 }
 
 /// Returns the provider configurations in the state, if it can be read.
-fn in_state(
+fn providers_in_state(
     request: &Request,
     warnings: &mut Vec<Diagnostic>,
     runtime: &tokio::runtime::Handle,
@@ -190,7 +191,7 @@ fn in_state(
         let detail = format!("{why} Providers that only the state needs are not installed.");
         plain(Severity::Warning, "Cannot read the state", detail)
     };
-    let place = match home::of(&request.dir, &request.named, &request.values) {
+    let place = match state_location::locate(&request.dir, &request.workspace, &request.values) {
         Ok(place) => place,
         // The configuration's providers are installed even without the state.
         Err(why) => {
@@ -199,9 +200,9 @@ fn in_state(
             return BTreeSet::new();
         }
     };
-    let read = || -> Result<Option<StateFile>, UnseenError> {
+    let read = || -> Result<Option<StateFile>, StateProvidersError> {
         let text = runtime.block_on(place.place.text(&request.dir))?;
-        let text = match is_sealed(&text) {
+        let text = match is_encrypted(&text) {
             true => place.encryption.open(&text)?.into_owned(),
             false => text,
         };
@@ -231,7 +232,7 @@ fn modules(
     // Variables may have no values during an installation.
     let inputs = config::Inputs {
         partial: true,
-        ..load::inputs(&request.values, &request.named)
+        ..load::inputs(&request.values, &request.workspace)
     };
     let mut diags = Diagnostics::new();
     let installer = Installer::new(
@@ -248,7 +249,7 @@ fn modules(
     let (loaded, found) = config::load_with(&request.dir, &sources, &inputs, &mut installer);
     diags.append(found);
     // Written after a failure too, because complete downloads stay.
-    installer.keep(&mut diags);
+    installer.write_manifest(&mut diags);
     if installer.stopped() {
         return Err(EngineError::Cancelled);
     }
@@ -265,11 +266,11 @@ fn modules(
 }
 
 fn all(diags: &Diagnostics, sources: &SourceMap) -> Vec<Diagnostic> {
-    told::tell_all(diags.iter(), sources, &Secrets::default())
+    diagnostics::convert_all(diags.iter(), sources, &Secrets::default())
 }
 
 /// Returns the registry services with the settings of the CLI configuration and the environment.
-fn services(places: &Places, around: &Surroundings) -> Result<Services, FetchError> {
+fn services(places: &Places, around: &Environment) -> Result<Services, FetchError> {
     let said = &places.registries;
     let number =
         |name: &str| -> Option<u32> { around.variables.get(name)?.to_str()?.trim().parse().ok() };
@@ -289,8 +290,8 @@ fn services(places: &Places, around: &Surroundings) -> Result<Services, FetchErr
         limits.stall = Duration::from_secs(u64::from(seconds.max(1)));
     }
     let path = |name: &str| around.variables.get(name).filter(|v| !v.is_empty());
-    let logins = Netrc::of_user(path("NETRC").map(Into::into), path("HOME").map(Into::into));
-    let http = Http::new(AGENT, config::LANGUAGE_VERSION, limits)?.knowing(logins);
+    let logins = Netrc::read_user_file(path("NETRC").map(Into::into), path("HOME").map(Into::into));
+    let http = Http::new(AGENT, config::LANGUAGE_VERSION, limits)?.with_netrc(logins);
     let helper = said.helper.as_ref().map(|(name, args)| Helper {
         name: name.clone(),
         program: helper(places, name),
@@ -307,7 +308,7 @@ fn helper(places: &Places, name: &str) -> PathBuf {
     let folders = places
         .mirrors
         .iter()
-        .filter(|mirror| !places.are_brought_from(&mirror.path))
+        .filter(|mirror| !places.ships_plugins_in(&mirror.path))
         .map(|mirror| mirror.path.join(&program));
     let mut found = folders.filter(|path| path.is_file());
     found

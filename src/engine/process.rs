@@ -32,7 +32,7 @@ impl ProcessIdentity {
 
     /// Identity of this process.
     #[must_use]
-    pub fn own() -> Option<Self> {
+    pub fn current() -> Option<Self> {
         Self::of(std::process::id())
     }
 
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_may_hold_anything() {
+    fn process_stat_is_parsed_with_any_command_name() {
         let fields: Vec<String> = (4..=30).map(|n| n.to_string()).collect();
         let text = format!("42 (a) R (b c) S {}", fields.join(" "));
         assert_eq!(parse_stat(&text), Some(('S', 22)));
@@ -91,8 +91,8 @@ mod tests {
     }
 
     #[test]
-    fn a_recycled_pid_is_another_process() {
-        let own = ProcessIdentity::own().expect("proc");
+    fn recycled_pid_is_a_different_process() {
+        let own = ProcessIdentity::current().expect("proc");
         assert!(own.is_running());
         let other_time = ProcessIdentity {
             start_time: own.start_time + 1,

@@ -1,6 +1,6 @@
 //! Settings of an engine: defaults, overridden by the front end.
 
-use super::words::{Endpoint, VariableFlag};
+use super::model::{Endpoint, VariableFlag};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -115,9 +115,9 @@ pub struct ServiceSettings {
     /// started when all slots are taken and a call waits.
     pub processes: u32,
     /// Idle time after which a process is ended until its next use; `None` means never.
-    pub idle: Option<Duration>,
+    pub idle_timeout: Option<Duration>,
     /// A waiting call gives up if no slot becomes free within this time.
-    pub wait: Duration,
+    pub wait_timeout: Duration,
     /// Conditions for replacing a running process.
     pub renew: RenewSettings,
 }
@@ -126,8 +126,8 @@ impl Default for ServiceSettings {
     fn default() -> Self {
         Self {
             processes: 1,
-            idle: None,
-            wait: Duration::from_secs(3_600),
+            idle_timeout: None,
+            wait_timeout: Duration::from_secs(3_600),
             renew: RenewSettings::default(),
         }
     }
@@ -180,9 +180,9 @@ pub struct Settings {
     /// Directory of the configuration.
     pub workspace: PathBuf,
     /// Selected workspace, `terraform.workspace`; empty for the default one.
-    pub named: String,
+    pub workspace_name: String,
     /// Interval of writes to the backend during a deploy.
-    pub home_every: Duration,
+    pub backend_write_interval: Duration,
     /// Maximum wait for a state lock that another program has.
     pub lock_timeout: Duration,
     /// Take the state lock. The workspace lock is always taken.
@@ -215,7 +215,7 @@ pub struct Settings {
     /// Cache file for plugin digests; ignored inside the workspace.
     pub digest_cache: Option<PathBuf>,
     /// Emit an event for each step of an object, for programs that follow them.
-    pub follow: bool,
+    pub object_steps: bool,
     /// Endpoint for traces of deploys.
     pub traces: Option<Endpoint>,
     /// Reason of the workspace lock, shown to others: `console`, `deploy`.
@@ -227,8 +227,8 @@ impl Settings {
     pub fn new(workspace: impl Into<PathBuf>) -> Self {
         Self {
             workspace: workspace.into(),
-            named: String::new(),
-            home_every: Duration::from_secs(10),
+            workspace_name: String::new(),
+            backend_write_interval: Duration::from_secs(10),
             lock_timeout: Duration::ZERO,
             lock_state: true,
             state_files: StateFiles::default(),
@@ -247,7 +247,7 @@ impl Settings {
             memory: None,
             trusted_plugins: None,
             digest_cache: None,
-            follow: false,
+            object_steps: false,
             traces: None,
             reason: "command".to_owned(),
         }

@@ -1,40 +1,40 @@
 //! State of record: state managers, their locks, and the reconciliation with the store's copy.
 //!
-//! Each kind of backend implements [`Home`]. [`StateOfRecord`] combines a state manager with the
+//! Each kind of backend implements [`StateManager`]. [`StateOfRecord`] combines a state manager with the
 //! copy that the store commits together with each outcome. It reads the state under its lock,
 //! reconciles it with the copy, and writes the copy back. A write that fails is repeated at the
 //! next start.
 
 pub mod backend;
-mod ciphers;
 mod compare;
+mod comparison;
+mod conflict;
+mod encryption;
 mod error;
 mod file;
 mod file_content;
-mod held;
-mod look;
-mod nowhere;
-mod ours;
-mod patience;
+mod file_encryption;
+mod lock_info;
+mod lock_registry;
+mod lock_wait;
 mod push;
+mod reconcile_messages;
 mod record;
-mod sealed;
-mod settle;
 #[cfg(test)]
 mod tests;
-mod told;
 mod unlocked;
+mod unusable;
 
 use backend::Settings;
-pub use ciphers::{CipherError, Ciphers, UnknownMethod};
-pub use error::{Cause, HomeError};
-pub use file::{FileBackup, FilePlace, LeftLock, left_lock};
-pub use held::{give_back_all, left_behind};
-pub use ours::lock_info;
-pub use patience::{Locking, Patience};
+pub use conflict::ConflictChoice;
+pub use encryption::convert_layout;
+pub use error::{Cause, StateError};
+pub use file::{FileBackup, FilePlace, LeftLock, check_lock};
+pub use file_encryption::{CipherError, FileEncryption, UnknownMethod};
+pub use lock_info::lock_info;
+pub use lock_registry::{left_behind_errors, release_all};
+pub use lock_wait::{LockWait, Locking};
 pub use record::StateOfRecord;
-pub use sealed::respelt;
-pub use settle::Settled;
 
 use async_trait::async_trait;
 use statefile::LockInfo;
@@ -54,31 +54,31 @@ pub enum Spelling {
 /// State manager: locks, reads, writes and deletes one state. It handles text only and does not
 /// parse it.
 #[async_trait]
-pub trait Home: Send + Sync + 'static {
+pub trait StateManager: Send + Sync + 'static {
     /// Name of the location, for an operator. Different locations have different names.
     fn place(&self) -> String;
 
     /// Layout in which the location stores a text.
-    fn spelling(&self) -> Spelling;
+    fn layout(&self) -> Spelling;
 
     /// Takes the lock. Does nothing if this state manager already has it.
     ///
     /// # Errors
     /// Another lock owner has it, or the location cannot be reached.
-    async fn lock(&self, info: LockInfo) -> Result<(), HomeError>;
+    async fn lock(&self, info: LockInfo) -> Result<(), StateError>;
 
     /// Releases the lock. Does nothing if this state manager does not have it.
     ///
     /// # Errors
     /// The lock cannot be released.
-    async fn unlock(&self) -> Result<(), HomeError>;
+    async fn unlock(&self) -> Result<(), StateError>;
 
     /// Releases a lock whose request or release was cancelled midway. Does nothing without such a
     /// lock.
     ///
     /// # Errors
     /// The lock may still be taken; the error names it.
-    async fn give_back(&self, within: Duration) -> Result<(), HomeError> {
+    async fn release_cancelled(&self, within: Duration) -> Result<(), StateError> {
         match tokio::time::timeout(within, self.unlock()).await {
             Ok(unlocked) => unlocked,
             Err(_) => Ok(()),
@@ -89,13 +89,13 @@ pub trait Home: Send + Sync + 'static {
     ///
     /// # Errors
     /// The text cannot be read.
-    async fn read(&self) -> Result<Vec<u8>, HomeError>;
+    async fn read(&self) -> Result<Vec<u8>, StateError>;
 
     /// Does the work that a write needs and that does not depend on the new text. Needs the lock.
     ///
     /// # Errors
     /// The present text cannot be backed up and must not be overwritten.
-    async fn prepare(&self) -> Result<(), HomeError> {
+    async fn prepare_write(&self) -> Result<(), StateError> {
         Ok(())
     }
 
@@ -103,54 +103,62 @@ pub trait Home: Send + Sync + 'static {
     ///
     /// # Errors
     /// The write failed; the location may have a partial text.
-    async fn write(&self, text: String) -> Result<(), HomeError>;
+    async fn write(&self, text: String) -> Result<(), StateError>;
 
     /// Removes another owner's lock.
     ///
     /// # Errors
     /// There is no lock, its id differs, or it cannot be removed.
-    async fn force_unlock(&self, id: &str) -> Result<(), HomeError>;
+    async fn force_unlock(&self, id: &str) -> Result<(), StateError>;
 
     /// Deletes the state. Needs the lock.
     ///
     /// # Errors
     /// The state cannot be deleted.
-    async fn delete(&self) -> Result<(), HomeError>;
+    async fn delete(&self) -> Result<(), StateError>;
 }
 
 /// Location of a state, from the configuration and flags.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum StatePlace {
     /// File, relative to the workspace directory.
     File(PathBuf),
     /// Files named by flags.
-    Named(FilePlace),
+    NamedFiles(FilePlace),
     /// State of a workspace in a backend; an empty name is the default workspace.
     In(Settings, String),
     /// Unusable configuration, with the reason.
     Refused(String),
 }
 
-impl Place {
+impl StatePlace {
     /// Reads the state's text without a lock; empty if there is no state.
     ///
     /// # Errors
     /// The text cannot be read.
-    pub async fn text(&self, dir: &Path) -> Result<Vec<u8>, HomeError> {
+    pub async fn text(&self, dir: &Path) -> Result<Vec<u8>, StateError> {
         self.open(dir, true).read().await
     }
 
     /// Opens the state manager. If that fails, the result is one that answers every request with
     /// the error. Without `locks` it never takes the lock.
-    fn open(&self, dir: &Path, locks: bool) -> Arc<dyn Home> {
+    fn open(&self, dir: &Path, locks: bool) -> Arc<dyn StateManager> {
         match self {
-            Self::File(path) => Arc::new(file::InFile::of(dir, &FilePlace::at(path), locks)),
-            Self::Named(files) => Arc::new(file::InFile::of(dir, files, locks)),
-            Self::Refused(why) => Arc::new(nowhere::Nowhere(HomeError::Refused(why.clone()))),
+            Self::File(path) => Arc::new(file::StateFileManager::in_directory(
+                dir,
+                &FilePlace::at(path),
+                locks,
+            )),
+            Self::NamedFiles(files) => {
+                Arc::new(file::StateFileManager::in_directory(dir, files, locks))
+            }
+            Self::Refused(why) => {
+                Arc::new(unusable::UnusableManager(StateError::Refused(why.clone())))
+            }
             Self::In(settings, named) => settings
                 .open(dir, locks)
-                .and_then(|backend| backend.home(named))
-                .unwrap_or_else(|why| Arc::new(nowhere::Nowhere(why))),
+                .and_then(|backend| backend.state_manager(named))
+                .unwrap_or_else(|why| Arc::new(unusable::UnusableManager(why))),
         }
     }
 }

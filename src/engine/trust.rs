@@ -1,8 +1,8 @@
 //! Trust in workspace plugins, by the digest of their files. Without trust they are not launched.
 
-use super::plugin::find::{Found, HashCache, Places, is_brought};
+use super::model::WorkspacePlugin;
+use super::plugin::find::{Found, HashCache, Places, is_shipped};
 use super::trust_file::{Known, TrustFile, TrustFileError};
-use super::words::WorkspacePlugin;
 use std::path::{Path, PathBuf};
 
 /// Reasons why trust cannot be checked or saved.
@@ -18,9 +18,9 @@ pub enum TrustError {
 #[derive(Debug, PartialEq)]
 pub enum Verdict {
     /// Not a workspace plugin.
-    Free,
+    NotShipped,
     /// A trusted workspace plugin.
-    Given { digest: String },
+    Trusted { digest: String },
     /// A workspace plugin without trust.
     Lacking(WorkspacePlugin),
 }
@@ -44,15 +44,15 @@ impl Trust {
     ///
     /// # Errors
     /// Its files or the trust decisions cannot be read.
-    pub fn judge(
+    pub fn verify(
         &self,
         found: &Found,
         places: &Places,
         cache: &HashCache,
     ) -> Result<Verdict, TrustError> {
         // A plugin outside of the workspace was installed by the user.
-        if !is_brought(found, places, cache) {
-            return Ok(Verdict::Free);
+        if !is_shipped(found, places, cache) {
+            return Ok(Verdict::NotShipped);
         }
         let executable = found
             .executable()
@@ -66,9 +66,11 @@ impl Trust {
             });
         };
         let address = found.address.to_string();
-        let known = self.file.look_up(&digest, &named(&address, &executable))?;
+        let known = self
+            .file
+            .look_up(&digest, &entry_name(&address, &executable))?;
         if known == Known::Trusted {
-            return Ok(Verdict::Given { digest });
+            return Ok(Verdict::Trusted { digest });
         }
         Ok(Verdict::Lacking(WorkspacePlugin {
             address,
@@ -82,12 +84,12 @@ impl Trust {
     ///
     /// # Errors
     /// The decision cannot be saved.
-    pub fn give(&self, plugin: &WorkspacePlugin) -> Result<(), TrustError> {
-        let name = named(&plugin.address, &plugin.executable);
+    pub fn trust(&self, plugin: &WorkspacePlugin) -> Result<(), TrustError> {
+        let name = entry_name(&plugin.address, &plugin.executable);
         Ok(self.file.add(&plugin.digest, &name)?)
     }
 }
 
-fn named(address: &str, executable: &str) -> String {
+fn entry_name(address: &str, executable: &str) -> String {
     format!("{address} {executable}")
 }

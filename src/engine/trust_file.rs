@@ -77,7 +77,7 @@ impl TrustFile {
     }
 
     /// The default file, in the data directory of the environment.
-    pub fn usual(variable: impl Fn(&str) -> Option<String>, workspace: &Path) -> Self {
+    pub fn default_file(variable: impl Fn(&str) -> Option<String>, workspace: &Path) -> Self {
         // The XDG specification ignores relative paths.
         let absolute = |text: String| Some(PathBuf::from(text)).filter(|p| p.is_absolute());
         let data = variable("XDG_DATA_HOME").and_then(absolute).or_else(|| {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 /// Maximum length of a command in an error, in characters.
-const SHOWN: usize = 300;
+const MAX_DISPLAYED: usize = 300;
 
 /// Commands trusted since [`trust_all`]; `None` until then.
 static NEWLY: Mutex<Option<Vec<WorkspaceCommand>>> = Mutex::new(None);
@@ -53,7 +53,7 @@ pub fn trust_all() {
 }
 
 /// Takes the commands that were trusted since [`trust_all`] or the last call.
-pub fn newly_trusted() -> Vec<WorkspaceCommand> {
+pub fn take_newly_trusted() -> Vec<WorkspaceCommand> {
     lock(&NEWLY)
         .as_mut()
         .map(std::mem::take)
@@ -77,7 +77,7 @@ impl CommandTrust {
         Self {
             roots,
             workspace: workspace.to_owned(),
-            file: TrustFile::usual(&variable, workspace),
+            file: TrustFile::default_file(&variable, workspace),
         }
     }
 
@@ -92,7 +92,7 @@ impl CommandTrust {
         }
         let command = WorkspaceCommand {
             command: command.to_owned(),
-            file: self.real(file).unwrap_or_else(|| file.to_owned()),
+            file: self.canonical_path(file).unwrap_or_else(|| file.to_owned()),
             digest: self.digest(command),
         };
         let name = format!("command in {}", command.file.display());
@@ -116,14 +116,14 @@ impl CommandTrust {
     /// Resolves links: a link in the home directory to a file of the clone belongs to the clone.
     fn belongs_to_workspace(&self, file: &Path) -> bool {
         // A file that cannot be resolved counts as the workspace's.
-        let Some(file) = self.real(file) else {
+        let Some(file) = self.canonical_path(file) else {
             return true;
         };
         // If the workspace cannot be resolved, every file counts as its own.
         self.roots.is_empty() || self.roots.iter().any(|root| file.starts_with(root))
     }
 
-    fn real(&self, file: &Path) -> Option<PathBuf> {
+    fn canonical_path(&self, file: &Path) -> Option<PathBuf> {
         self.workspace.join(file).canonicalize().ok()
     }
 
@@ -156,7 +156,7 @@ impl CommandTrust {
 }
 
 fn shown(command: &str) -> String {
-    match command.char_indices().nth(SHOWN) {
+    match command.char_indices().nth(MAX_DISPLAYED) {
         Some((end, _)) => format!("{}…", &command[..end]),
         None => command.to_owned(),
     }
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_of_a_file_in_the_workspace_or_its_repository_needs_trust() {
+    fn command_from_a_file_in_the_workspace_or_its_repository_needs_trust() {
         let place = Place::new();
         let own = place.write("home/.aws/config", "");
         let inside = place.write("clone/work/aws.cfg", "");
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repository_around_the_home_directory_is_no_clone() {
+    fn user_files_in_a_repository_around_home_need_no_trust() {
         let place = Place::new();
         std::fs::create_dir(place.at("home/.git")).unwrap();
         std::fs::create_dir(place.at("home/work")).unwrap();
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn the_digest_changes_with_the_text_the_named_files_and_the_workspace() {
+    fn command_digest_depends_on_text_named_files_and_workspace() {
         let place = Place::new();
         let trust = place.trust();
         place.write("clone/work/creds", "one");
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn trust_is_saved_by_digest_and_a_change_is_named() {
+    fn command_trust_is_saved_by_digest_and_a_change_is_named() {
         let place = Place::new();
         let file = place.write("clone/work/aws.cfg", "");
         let trust = place.trust();

@@ -6,7 +6,7 @@ mod deploy;
 mod plugin;
 mod stage;
 
-use crate::engine::words::*;
+use crate::engine::model::*;
 pub use call::{CallView, Latencies};
 pub use deploy::DeployView;
 pub use plugin::{Crash, PluginView};
@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// Maximum number of attempts, crashes, diagnostics and finished calls; the store has older ones.
-const KEPT: usize = 200;
+const MAX_ENTRIES: usize = 200;
 
 /// Current view for an operator.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -61,7 +61,7 @@ pub struct View {
 }
 
 fn push<T>(queue: &mut VecDeque<T>, item: T) {
-    if queue.len() == KEPT {
+    if queue.len() == MAX_ENTRIES {
         queue.pop_front();
     }
     queue.push_back(item);
@@ -102,7 +102,7 @@ impl View {
                     &mut self.notices,
                     (
                         event.at,
-                        format!("{} {}", change.address, change.what.word()),
+                        format!("{} {}", change.address, change.what.label()),
                     ),
                 );
             }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 /// Characters that a terminal interprets or that change or hide other text: control characters,
 /// directional codes, zero-width characters, unusual blanks, tags.
-pub fn deceives(c: char) -> bool {
+pub fn needs_escape(c: char) -> bool {
     match c {
         ' '..='~' => false,
         c if c.is_control() => true,
@@ -34,7 +34,7 @@ pub fn deceives(c: char) -> bool {
 
 /// Escapes a text into one line.
 pub fn one_line(text: &str) -> Cow<'_, str> {
-    escaped(text, deceives)
+    escaped(text, needs_escape)
 }
 
 /// Escapes a text, but keeps line ends and tabs.
@@ -46,9 +46,9 @@ pub fn lines(text: &str) -> Cow<'_, str> {
         Cow::Borrowed(text)
     };
     match text {
-        Cow::Borrowed(text) => escaped(text, |c| c != '\n' && c != '\t' && deceives(c)),
+        Cow::Borrowed(text) => escaped(text, |c| c != '\n' && c != '\t' && needs_escape(c)),
         Cow::Owned(text) => {
-            Cow::Owned(escaped(&text, |c| c != '\n' && c != '\t' && deceives(c)).into_owned())
+            Cow::Owned(escaped(&text, |c| c != '\n' && c != '\t' && needs_escape(c)).into_owned())
         }
     }
 }
@@ -56,12 +56,12 @@ pub fn lines(text: &str) -> Cow<'_, str> {
 /// Replaces such characters in a line of JSON by JSON escapes: programs parse the same value, and
 /// people see each character.
 pub fn json(line: &str) -> Cow<'_, str> {
-    if !line.chars().any(deceives) {
+    if !line.chars().any(needs_escape) {
         return Cow::Borrowed(line);
     }
     let mut out = String::with_capacity(line.len() + 16);
     for c in line.chars() {
-        if deceives(c) {
+        if needs_escape(c) {
             // They occur only in strings, because JSON's syntax is ASCII.
             c.encode_utf16(&mut [0; 2])
                 .iter()
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_seen_is_shown_and_what_is_obeyed_is_not() {
+    fn invisible_and_control_characters_are_escaped() {
         for (text, shown) in [
             ("plain – é 漢 🙂", "plain – é 漢 🙂"),
             ("a\u{200b}b", "a\\u{200b}b"),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn json_says_the_same_to_programs() {
+    fn json_escapes_decode_to_the_original_value() {
         let value = serde_json::json!({"a\u{202e}": "b\u{e0041}\u{9b}\u{7f} é"});
         let line = json(&value.to_string()).into_owned();
         assert_eq!(line, r#"{"a\u202e":"b\udb40\udc41\u009b\u007f é"}"#);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_go_and_other_codes_stay_to_be_shown() {
+    fn color_codes_are_removed_and_other_escape_sequences_kept() {
         assert_eq!(
             uncoloured("\u{1b}[1;31mred\u{1b}[0m \u{1b}[2J\u{1b}["),
             "red \u{1b}[2J\u{1b}["

@@ -11,7 +11,7 @@ use crate::app::text::width;
 use ratatui::layout::{Position, Rect};
 
 /// Time in milliseconds in which a new message takes the space of the keys.
-const FRESH: i64 = 5_000;
+const NEW_MESSAGE_MS: i64 = 5_000;
 
 /// Draws everything around the screen except for the footer.
 pub fn draw(state: &State, a: &Areas, brush: &mut Brush<'_>) {
@@ -72,7 +72,7 @@ pub fn draw(state: &State, a: &Areas, brush: &mut Brush<'_>) {
             );
         }
     }
-    for (i, l) in doc::note(state)
+    for (i, l) in doc::notes(state)
         .iter()
         .enumerate()
         .take(usize::from(a.note.height))
@@ -133,7 +133,7 @@ pub fn footer(state: &State, a: &Areas, brush: &mut Brush<'_>) -> Option<Positio
         let text = crate::app::text::clean(&t.text).into_owned();
         let w = u16::try_from(width(&text)).unwrap_or(u16::MAX);
         // A new message may take the whole line; later it leaves space for keys.
-        let fresh = state.now - t.at < FRESH;
+        let fresh = state.now - t.at < NEW_MESSAGE_MS;
         let most = if fresh {
             area.width.saturating_sub(12)
         } else {

@@ -3,10 +3,10 @@
 use super::paint::Brush;
 use crate::app::doc::{self, Doc, Line, Role, span};
 use crate::app::format::clock_ms;
-use crate::app::layout::side_by_side;
+use crate::app::layout::is_side_by_side;
 use crate::app::list::Row;
 use crate::app::state::State;
-use crate::engine::words::LogStream;
+use crate::engine::model::LogStream;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
@@ -30,7 +30,7 @@ fn line(state: &State, row: &Row, wide: bool) -> Line {
         ));
     }
     let role = doc::level_role(e.line.level);
-    l.push(span(role, format!("{:<5} ", e.line.level.word())));
+    l.push(span(role, format!("{:<5} ", e.line.level.label())));
     // With one source, all lines have the same name.
     if state.log.source.is_none() {
         // The last part of an id is its most specific one.
@@ -39,7 +39,7 @@ fn line(state: &State, row: &Row, wide: bool) -> Line {
         let cells = if wide { 16 } else { 10 };
         l.push(span(
             Role::Heading,
-            format!("{:<cells$} ", crate::app::text::fit(&name, cells)),
+            format!("{:<cells$} ", crate::app::text::truncate_end(&name, cells)),
         ));
     }
     if e.line.stream == LogStream::Stderr && wide {
@@ -58,7 +58,7 @@ fn line(state: &State, row: &Row, wide: bool) -> Line {
 pub fn draw(state: &State, area: Rect, brush: &mut Brush<'_>) {
     let list = state.list();
     let needle = list.find.to_lowercase();
-    let wide = area.width >= 80 || side_by_side(state);
+    let wide = area.width >= 80 || is_side_by_side(state);
     let height = usize::from(area.height);
     let cells = area.width.saturating_sub(1);
     // Lines are built on demand, because the log may have thousands.

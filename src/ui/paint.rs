@@ -61,7 +61,7 @@ impl Brush<'_> {
         if cells == 0 || !self.inside(x, y) {
             return 0;
         }
-        let text = crate::app::text::fit(text, usize::from(cells));
+        let text = crate::app::text::truncate_end(text, usize::from(cells));
         let (end, _) = self
             .buffer
             .set_stringn(x, y, &text, usize::from(cells), style);
@@ -79,7 +79,8 @@ impl Brush<'_> {
             let more = line[i + 1..].iter().any(|s| !s.text.is_empty());
             // The next piece does not fit, so the last cell must show the cut.
             if w == left && more {
-                let text = crate::app::text::fit(&s.text, usize::from(left.saturating_sub(1)));
+                let text =
+                    crate::app::text::truncate_end(&s.text, usize::from(left.saturating_sub(1)));
                 at += self.text(
                     x + at,
                     y,

@@ -3,7 +3,7 @@
 use super::paint::Brush;
 use crate::app::doc::{Line, Role};
 use crate::app::list::Row;
-use crate::app::text::{fit_end, width};
+use crate::app::text::{truncate_start, width};
 use ratatui::layout::Rect;
 
 /// Width of a column.
@@ -51,7 +51,7 @@ pub const fn number(title: &'static str, width: u16, drop: u8) -> Column {
 type Placed = (usize, u16, u16);
 
 /// Distributes `cells` among the columns, with a blank between two.
-fn place(columns: &[Column], cells: u16, longest_key: u16) -> Vec<Placed> {
+fn distribute_widths(columns: &[Column], cells: u16, longest_key: u16) -> Vec<Placed> {
     let least = |c: &Column| match c.width {
         Width::Fix(w) | Width::Flex(w, _) | Width::Key(w) => w,
     };
@@ -148,7 +148,7 @@ impl Table<'_> {
         brush: &mut Brush<'_>,
         cells: impl Fn(&Row) -> Vec<Line>,
     ) {
-        let placed = self.placed(area);
+        let placed = self.place_columns(area);
         if head.height > 0 {
             self.headings(head, &placed, brush);
         }
@@ -179,7 +179,7 @@ impl Table<'_> {
                 let style = if self.has_keys {
                     brush.theme.cursor()
                 } else {
-                    brush.theme.cursor_away()
+                    brush.theme.unfocused_cursor()
                 };
                 brush.fill(
                     Rect {
@@ -196,7 +196,7 @@ impl Table<'_> {
     }
 
     /// Places the columns for the longest key of all rows.
-    fn placed(&self, area: Rect) -> Vec<Placed> {
+    fn place_columns(&self, area: Rect) -> Vec<Placed> {
         let keyed = self
             .columns
             .iter()
@@ -216,13 +216,13 @@ impl Table<'_> {
         let longest = u16::try_from(longest)
             .unwrap_or(u16::MAX)
             .saturating_add(self.indent);
-        place(self.columns, area.width.saturating_sub(2), longest)
+        distribute_widths(self.columns, area.width.saturating_sub(2), longest)
     }
 
     fn headings(&self, head: Rect, placed: &[Placed], brush: &mut Brush<'_>) {
         for (i, x, w) in placed {
             let c = &self.columns[*i];
-            let title = crate::app::text::fit(c.title, usize::from(*w));
+            let title = crate::app::text::truncate_end(c.title, usize::from(*w));
             let pad = if c.right {
                 w - u16::try_from(width(&title)).unwrap_or(0).min(*w)
             } else {
@@ -246,7 +246,7 @@ impl Table<'_> {
                         y,
                         *w,
                         only.role,
-                        &fit_end(&only.text, usize::from(*w)),
+                        &truncate_start(&only.text, usize::from(*w)),
                     );
                     continue;
                 }
@@ -291,9 +291,9 @@ mod tests {
     ];
 
     #[test]
-    fn columns_that_matter_least_go_first() {
+    fn least_important_columns_are_dropped_first() {
         let names = |cells| {
-            place(COLUMNS, cells, 0)
+            distribute_widths(COLUMNS, cells, 0)
                 .iter()
                 .map(|p| COLUMNS[p.0].title)
                 .collect::<String>()
@@ -305,12 +305,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_goes_to_the_flexible_and_nothing_leaves_the_table() {
+    fn flexible_column_takes_the_remaining_width_and_no_column_overflows() {
         for cells in 0..200 {
-            for (_, x, w) in place(COLUMNS, cells, 0) {
+            for (_, x, w) in distribute_widths(COLUMNS, cells, 0) {
                 assert!(x + w <= cells, "{cells}");
             }
         }
-        assert_eq!(place(COLUMNS, 100, 0)[1].2, 10 + 100 - 5 - 10 - 8 - 8 - 3);
+        assert_eq!(
+            distribute_widths(COLUMNS, 100, 0)[1].2,
+            10 + 100 - 5 - 10 - 8 - 8 - 3
+        );
     }
 }

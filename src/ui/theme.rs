@@ -1,25 +1,25 @@
 //! Colours of the roles in three themes, and the rendering without colour or in ASCII.
 
 use crate::app::doc::Role;
-use crate::app::state::{Looks, ThemeName};
+use crate::app::state::{Appearance, ThemeName};
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
 
 /// Theme to draw in.
 #[derive(Debug, Clone, Copy)]
 pub struct Theme {
-    looks: Looks,
+    appearance: Appearance,
 }
 
 impl Theme {
     /// Creates the theme of these looks.
-    pub fn of(looks: Looks) -> Self {
-        Self { looks }
+    pub fn of(looks: Appearance) -> Self {
+        Self { appearance: looks }
     }
 
     /// Base style: the terminal's own colours, except for high contrast.
-    pub fn ground(&self) -> Style {
-        match self.looks.theme {
+    pub fn base_style(&self) -> Style {
+        match self.appearance.theme {
             ThemeName::Contrast => Style::new().fg(Color::White).bg(Color::Black),
             ThemeName::Dark | ThemeName::Light => Style::new(),
         }
@@ -27,7 +27,7 @@ impl Theme {
 
     /// Style of header and footer.
     pub fn bar(&self) -> Style {
-        match self.looks.theme {
+        match self.appearance.theme {
             ThemeName::Dark => Style::new().bg(Color::Indexed(236)),
             ThemeName::Light => Style::new().bg(Color::Indexed(254)),
             ThemeName::Contrast => Style::new().add_modifier(Modifier::BOLD),
@@ -36,7 +36,7 @@ impl Theme {
 
     /// Base style of popups.
     pub fn popup(&self) -> Style {
-        match self.looks.theme {
+        match self.appearance.theme {
             ThemeName::Dark => Style::new().bg(Color::Indexed(235)),
             ThemeName::Light => Style::new().bg(Color::Indexed(255)),
             ThemeName::Contrast => Style::new().fg(Color::White).bg(Color::Black),
@@ -46,10 +46,10 @@ impl Theme {
     /// Style of the row under the cursor.
     pub fn cursor(&self) -> Style {
         // Without colours, only attributes can mark the row.
-        if !self.looks.color {
+        if !self.appearance.color {
             return Style::new().add_modifier(Modifier::REVERSED);
         }
-        match self.looks.theme {
+        match self.appearance.theme {
             ThemeName::Dark => Style::new()
                 .bg(Color::Indexed(238))
                 .add_modifier(Modifier::BOLD),
@@ -61,11 +61,11 @@ impl Theme {
     }
 
     /// Style of the row under the cursor in a list without the focus.
-    pub fn cursor_away(&self) -> Style {
-        if !self.looks.color {
+    pub fn unfocused_cursor(&self) -> Style {
+        if !self.appearance.color {
             return Style::new().add_modifier(Modifier::UNDERLINED);
         }
-        match self.looks.theme {
+        match self.appearance.theme {
             ThemeName::Dark => Style::new().bg(Color::Indexed(236)),
             ThemeName::Light => Style::new().bg(Color::Indexed(254)),
             ThemeName::Contrast => Style::new().add_modifier(Modifier::UNDERLINED | Modifier::BOLD),
@@ -80,8 +80,8 @@ impl Theme {
     /// Style of a role.
     pub fn style(&self, role: Role) -> Style {
         use Role::*;
-        let light = self.looks.theme == ThemeName::Light;
-        let contrast = self.looks.theme == ThemeName::Contrast;
+        let light = self.appearance.theme == ThemeName::Light;
+        let contrast = self.appearance.theme == ThemeName::Contrast;
         let fg = |dark: Color, on_light: Color, high: Color| {
             Style::new().fg(if light {
                 on_light
@@ -158,7 +158,7 @@ const ASCII: &[(&str, &str)] = &[
 
 /// Post-processes the frame: removes colours, replaces symbols. No colour may remain in the buffer,
 /// because crossterm resets reverse video with each colour that it sets.
-pub fn finish(looks: Looks, buffer: &mut Buffer) {
+pub fn finish(looks: Appearance, buffer: &mut Buffer) {
     if looks.color && !looks.ascii {
         return;
     }

@@ -1,14 +1,14 @@
 //! Tests of calls to a plugin that deregisters while it is in use.
 
-use crate::bench::Bench;
 use crate::launches::{attempts, logs};
+use crate::workspace::TestWorkspace;
 use serde_json::Value;
 
 const BOXES: &str =
     "resource \"fake_box\" \"all\" {\n  count = 4\n  name  = \"box-${count.index}\"\n}\n";
 
 /// Calls that the plugin received after the host had accepted its deregistration.
-fn late_calls(bench: &Bench) -> Vec<Value> {
+fn late_calls(bench: &TestWorkspace) -> Vec<Value> {
     let text = std::fs::read_to_string(bench.file("calls")).unwrap();
     let all = text.lines().map(|line| serde_json::from_str(line).unwrap());
     all.filter(|call: &Value| call["after_deregistration"] == true)
@@ -24,15 +24,15 @@ fn crashes(stdout: &str) -> Vec<String> {
 
 #[test]
 fn deregistered_plugin_gets_no_further_call_and_its_successor_gets_the_queued_ones() {
-    let mut bench = Bench::new(BOXES);
+    let mut bench = TestWorkspace::with_plugin(BOXES);
     bench.set("FLIGHTDECK_SLOTS", "1");
-    bench.tell("troubles", "DeployResource deregister 1\n");
+    bench.write_fault_file("troubles", "DeployResource deregister 1\n");
     let run = bench.deploy();
     assert_eq!(late_calls(&bench), Vec::<Value>::new());
     assert!(logs(&bench).contains("the plugin has deregistered and receives no further calls"));
     // The running call ended with its answer, the others were made by the next process.
     assert_eq!(bench.calls("DeployResource").len(), 4, "{run:#?}");
-    assert_eq!(bench.world().len(), 4, "{run:#?}");
+    assert_eq!(bench.plugin_objects().len(), 4, "{run:#?}");
     let state = bench.workspace.read("terraform.tfstate");
     assert_eq!(state.matches("\"index_key\"").count(), 4, "{state}");
     let told = run.diagnostics();
@@ -45,18 +45,18 @@ fn deregistered_plugin_gets_no_further_call_and_its_successor_gets_the_queued_on
 
 #[test]
 fn calls_in_other_slots_end_with_their_answers_when_the_plugin_deregisters() {
-    let bench = Bench::new(BOXES);
-    bench.tell("troubles", "DeployResource deregister 1\n");
+    let bench = TestWorkspace::with_plugin(BOXES);
+    bench.write_fault_file("troubles", "DeployResource deregister 1\n");
     let run = bench.deploy();
     assert_eq!(late_calls(&bench), Vec::<Value>::new(), "{run:#?}");
-    assert_eq!(bench.world().len(), 4, "{run:#?}");
+    assert_eq!(bench.plugin_objects().len(), 4, "{run:#?}");
     assert!(!run.stdout.contains("unknown outcome"), "{run:#?}");
 }
 
 #[test]
 fn plugin_that_deregisters_during_its_launch_is_not_called_and_is_launched_again() {
-    let bench = Bench::new("provider \"fake\" {}\n");
-    bench.tell("troubles", "GetNamespace deregister 1\n");
+    let bench = TestWorkspace::with_plugin("provider \"fake\" {}\n");
+    bench.write_fault_file("troubles", "GetNamespace deregister 1\n");
     let (run, plugin) = bench.plugin();
     run.expect(0);
     let [first, second] = &attempts(&plugin)[..] else {
@@ -69,8 +69,8 @@ fn plugin_that_deregisters_during_its_launch_is_not_called_and_is_launched_again
 
 #[test]
 fn incident_of_a_deregistered_plugin_says_that_it_deregistered() {
-    let bench = Bench::new(BOXES);
-    bench.tell("troubles", "DeployResource deregister 1\n");
+    let bench = TestWorkspace::with_plugin(BOXES);
+    bench.write_fault_file("troubles", "DeployResource deregister 1\n");
     let run = bench.deploy();
     let told = crashes(&run.stdout);
     let cause = "it deregistered without exiting and was killed";

@@ -1,12 +1,12 @@
 //! Tests of drift: changes outside flightdeck, and the fields that are compared.
 
-use crate::bench::{Bench, counts};
+use crate::workspace::{TestWorkspace, change_counts};
 use serde_json::{Value, json};
 
 const MAIN: &str = "resource \"fake_box\" \"a\" {\n  name   = \"a\"\n  labels = { x = \"1\" }\n  ports  = []\n  parts  = [{ name = \"lid\" }, { name = \"base\" }]\n}\n";
 
 #[test]
-fn drift_is_what_the_schema_has_so_and_nothing_else() {
+fn only_fields_tracked_by_the_schema_are_drift() {
     type Change = fn(&mut Value);
     let table: [(&str, Change, &str); 9] = [
         ("nothing", |_| {}, ""),
@@ -51,11 +51,11 @@ fn drift_is_what_the_schema_has_so_and_nothing_else() {
             "labels[\"x\"]: \"1\" → null",
         ),
     ];
-    let bench = Bench::new(MAIN);
+    let bench = TestWorkspace::with_plugin(MAIN);
     bench.deploy().expect(0);
-    let clean = bench.world().remove(0);
+    let clean = bench.plugin_objects().remove(0);
     for (what, change, shown) in table {
-        bench.meddle(change);
+        bench.change_outside(change);
         let run = bench.run(&["stage"]).expect(0);
         assert_eq!(
             run.stdout.contains("changed outside"),
@@ -63,23 +63,23 @@ fn drift_is_what_the_schema_has_so_and_nothing_else() {
             "{what}: {run:#?}"
         );
         assert!(run.stdout.contains(shown), "{what}: {run:#?}");
-        bench.meddle(|object| *object = clean.clone());
+        bench.change_outside(|object| *object = clean.clone());
     }
 }
 
 #[test]
-fn what_is_gone_is_to_be_made_again() {
-    let bench = Bench::new(MAIN);
+fn deleted_object_is_created_again() {
+    let bench = TestWorkspace::with_plugin(MAIN);
     bench.deploy().expect(0);
     std::fs::remove_dir_all(bench.file("world")).unwrap();
-    assert_eq!(counts(&bench.stage().expect(0)), "create 1");
+    assert_eq!(change_counts(&bench.stage().expect(0)), "create 1");
 }
 
 #[test]
-fn what_cannot_be_read_is_not_taken_for_gone() {
-    let bench = Bench::new(MAIN);
+fn unreadable_object_is_not_treated_as_deleted() {
+    let bench = TestWorkspace::with_plugin(MAIN);
     bench.deploy().expect(0);
-    bench.tell("troubles", "GetResourceExternalState unexpected 1\n");
+    bench.write_fault_file("troubles", "GetResourceExternalState unexpected 1\n");
     let run = bench.run(&["stage"]);
     assert_ne!(run.code, Some(0));
     assert!(run.stderr.contains("the cloud is on fire"), "{run:#?}");
@@ -87,5 +87,8 @@ fn what_cannot_be_read_is_not_taken_for_gone() {
         run.stderr.contains("The object may or may not exist"),
         "{run:#?}"
     );
-    assert_eq!(bench.stored("fake_box")["attributes"]["id"], "a-1");
+    assert_eq!(
+        bench.state_attributes("fake_box")["attributes"]["id"],
+        "a-1"
+    );
 }

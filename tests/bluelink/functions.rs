@@ -1,25 +1,25 @@
 //! Tests of provider functions in the configuration, and of function calls between plugins through
 //! flightdeck.
 
-use crate::bench::Bench;
 use crate::support::Run;
+use crate::workspace::TestWorkspace;
 use serde_json::Value;
 
-fn output(bench: &Bench, name: &str) -> Value {
+fn output(bench: &TestWorkspace, name: &str) -> Value {
     let run = bench.run(&["output", "--json"]).expect(0);
     let all: Value = serde_json::from_str(&run.stdout).unwrap();
     all[name]["value"].clone()
 }
 
-fn said(run: &Run) -> String {
+fn output_text(run: &Run) -> String {
     let all = run.diagnostics();
     let text = |d: &Value| format!("{} {}", d["summary"], d["detail"]);
     all.iter().map(text).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
-fn they_are_called_with_values_of_their_types_and_what_may_be_left_out() {
-    let bench = Bench::new(
+fn functions_are_called_with_typed_values_and_optional_arguments() {
+    let bench = TestWorkspace::with_plugin(
         r#"
 output "twice" { value = provider::fake::double(12) }
 output "shout" { value = [provider::fake::shout("hi"), provider::fake::shout("hi", "?")] }
@@ -39,8 +39,10 @@ output "size"  { value = provider::fake::measure([1, 2.5], "more", true) }
 }
 
 #[test]
-fn s2_11_a_call_from_plugin_to_plugin_is_a_call_that_is_seen_with_who_has_asked() {
-    let bench = Bench::new("output \"loud\" {\n  value = provider::fake::shout(\"hi\")\n}\n");
+fn s2_11_call_between_plugins_is_a_visible_call_with_its_caller() {
+    let bench = TestWorkspace::with_plugin(
+        "output \"loud\" {\n  value = provider::fake::shout(\"hi\")\n}\n",
+    );
     let run = bench.stage().expect(0);
     let lines = run.lines();
     let asked = lines.iter().find(|e| {
@@ -62,21 +64,21 @@ fn s2_11_a_call_from_plugin_to_plugin_is_a_call_that_is_seen_with_who_has_asked(
 }
 
 /// Workspace with two plugins; the second serves only these functions.
-fn two(main: &str, functions: &str) -> Bench {
-    let bench = Bench::two(main);
+fn workspace_with_two_plugins(main: &str, functions: &str) -> TestWorkspace {
+    let bench = TestWorkspace::with_two_plugins(main);
     std::fs::write(bench.other("functions"), functions).unwrap();
     bench
 }
 
 #[test]
-fn s2_11_another_plugins_function_is_reached_and_ones_own_comes_first() {
+fn s2_11_function_of_another_plugin_is_called_unless_the_provider_has_its_own() {
     let main = r#"
 output "a" { value = provider::fake::through("double", "x") }
 output "b" { value = provider::other::through("measure", "x") }
 resource "fake_box" "a" { name = "a" }
 resource "other_box" "b" { name = "b" }
 "#;
-    let bench = two(main, "through double");
+    let bench = workspace_with_two_plugins(main, "through double");
     // The second plugin does not serve `double` itself, so the call reaches the first.
     let run = bench.stage();
     let chain = "asked by bluelink/other in through";
@@ -97,7 +99,7 @@ resource "other_box" "b" { name = "b" }
 }
 
 #[test]
-fn s2_11_what_nobody_has_or_several_have_or_has_no_end_is_refused_to_the_plugin_in_words() {
+fn s2_11_missing_ambiguous_and_endless_function_calls_are_refused() {
     let table = [
         (
             "provider::fake::through(\"nothing\", \"x\")",
@@ -114,10 +116,10 @@ fn s2_11_what_nobody_has_or_several_have_or_has_no_end_is_refused_to_the_plugin_
     ];
     for (call, words) in table {
         let used = "resource \"fake_box\" \"a\" {\n  name = \"a\"\n}\nresource \"other_box\" \"b\" {\n  name = \"b\"\n}\n";
-        let bench = two(used, "double");
+        let bench = workspace_with_two_plugins(used, "double");
         let third = "providers/bluelink/third/1.0.0";
         bench.install(third);
-        let folder = bench.root().join(third);
+        let folder = bench.plugin_path().join(third);
         std::fs::write(folder.join("id"), "bluelink/third").unwrap();
         std::fs::write(folder.join("functions"), "through").unwrap();
         let head = bench.workspace.read("main.tf");
@@ -130,13 +132,13 @@ fn s2_11_what_nobody_has_or_several_have_or_has_no_end_is_refused_to_the_plugin_
             &format!("{head}output \"a\" {{\n  value = {call}\n}}\n"),
         );
         let run = bench.stage().expect(1);
-        let told = said(&run).replace('\\', "");
+        let told = output_text(&run).replace('\\', "");
         assert!(told.contains(words), "{call}: {told}");
     }
 }
 
 #[test]
-fn what_a_function_says_is_wrong_and_what_no_configuration_can_call_is_said_at_its_place() {
+fn function_errors_and_uncallable_functions_are_reported_at_their_place() {
     let table = [
         ("shout(\"\")", "there is nothing to shout"),
         ("shout(\"a\", \"b\", \"c\")", "the function takes at most 2"),
@@ -150,11 +152,11 @@ fn what_a_function_says_is_wrong_and_what_no_configuration_can_call_is_said_at_i
         ("own(\"x\")", "has no function"),
     ];
     for (call, words) in table {
-        let bench = Bench::new(&format!(
+        let bench = TestWorkspace::with_plugin(&format!(
             "output \"a\" {{\n  value = provider::fake::{call}\n}}\n"
         ));
         let run = bench.stage().expect(1);
-        let told = said(&run);
+        let told = output_text(&run);
         assert!(told.contains(words), "{call}: {told}");
         let first = &run.diagnostics()[0];
         assert!(first["range"]["filename"] == "main.tf", "{call}: {first:#}");
@@ -162,11 +164,11 @@ fn what_a_function_says_is_wrong_and_what_no_configuration_can_call_is_said_at_i
 }
 
 #[test]
-fn a_plugin_that_is_older_than_functions_has_none() {
-    let bench = Bench::new("resource \"fake_box\" \"a\" {\n  name = \"a\"\n}\n");
-    bench.tell("old", "");
+fn plugin_older_than_functions_has_none() {
+    let bench = TestWorkspace::with_plugin("resource \"fake_box\" \"a\" {\n  name = \"a\"\n}\n");
+    bench.write_fault_file("old", "");
     bench.deploy().expect(0);
     bench.main("output \"a\" {\n  value = provider::fake::double(\"x\")\n}\n");
     let run = bench.stage().expect(1);
-    assert!(said(&run).contains("has no function"), "{run:#?}");
+    assert!(output_text(&run).contains("has no function"), "{run:#?}");
 }

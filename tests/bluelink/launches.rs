@@ -1,7 +1,7 @@
 //! Tests of launches, from exec to the namespace call, and of every launch failure.
 
-use crate::bench::Bench;
 use crate::support::Run;
+use crate::workspace::TestWorkspace;
 use serde_json::Value;
 
 pub(crate) fn phases(attempt: &Value) -> Vec<&str> {
@@ -15,14 +15,14 @@ pub(crate) fn attempts(plugin: &Value) -> &Vec<Value> {
     plugin["attempts"].as_array().unwrap()
 }
 
-pub(crate) fn logs(bench: &Bench) -> String {
+pub(crate) fn logs(bench: &TestWorkspace) -> String {
     let Run { stdout, .. } = bench.run(&["logs"]).expect(0);
     stdout
 }
 
 #[test]
-fn s2_06_s2_07_a_plugin_registers_answers_and_is_asked_to_end() {
-    let bench = Bench::new("resource \"fake_box\" \"a\" {\n  name = \"a\"\n}\n");
+fn s2_06_plugin_registers_answers_and_is_asked_to_end() {
+    let bench = TestWorkspace::with_plugin("resource \"fake_box\" \"a\" {\n  name = \"a\"\n}\n");
     let (run, plugin) = bench.plugin();
     run.expect(0);
     assert_eq!(plugin["found"]["dialect"], "bluelink1.0");
@@ -45,19 +45,19 @@ fn s2_06_s2_07_a_plugin_registers_answers_and_is_asked_to_end() {
 }
 
 #[test]
-fn s2_10_a_plugin_may_listen_at_a_socket() {
-    let bench = Bench::new("");
+fn s2_10_plugin_may_listen_at_a_unix_socket() {
+    let bench = TestWorkspace::with_plugin("");
     bench.workspace.write(
         "main.tf",
         "resource \"fake_box\" \"a\" {\n  name = \"a\"\n}\n",
     );
-    bench.tell("unix", "");
+    bench.write_fault_file("unix", "");
     bench.deploy().expect(0);
-    assert_eq!(bench.world().len(), 1);
+    assert_eq!(bench.plugin_objects().len(), 1);
 }
 
 #[test]
-fn what_is_wrong_with_a_registration_is_said_and_told_to_the_plugin_too() {
+fn invalid_registration_is_reported_to_the_operator_and_to_the_plugin() {
     let table = [
         (
             "wrong-id",
@@ -86,8 +86,8 @@ fn what_is_wrong_with_a_registration_is_said_and_told_to_the_plugin_too() {
         ),
     ];
     for (fault, kind, words) in table {
-        let bench = Bench::new("provider \"fake\" {}\n");
-        bench.tell("faults", &format!("{fault}\n"));
+        let bench = TestWorkspace::with_plugin("provider \"fake\" {}\n");
+        bench.write_fault_file("faults", &format!("{fault}\n"));
         let (run, plugin) = bench.plugin();
         run.expect(3);
         assert_eq!(plugin["state"]["state"], "incompatible", "{fault}");
@@ -112,7 +112,7 @@ fn what_is_wrong_with_a_registration_is_said_and_told_to_the_plugin_too() {
 }
 
 #[test]
-fn plugin_of_another_program_and_one_that_serves_no_provider_are_launched_once() {
+fn plugin_of_another_kind_or_program_is_launched_once() {
     let table = [
         (
             "other-program",
@@ -126,8 +126,8 @@ fn plugin_of_another_program_and_one_that_serves_no_provider_are_launched_once()
         ),
     ];
     for (fault, kind, words) in table {
-        let bench = Bench::new("provider \"fake\" {}\n");
-        bench.tell("faults", &format!("{fault}\n").repeat(9));
+        let bench = TestWorkspace::with_plugin("provider \"fake\" {}\n");
+        bench.write_fault_file("faults", &format!("{fault}\n").repeat(9));
         let (run, plugin) = bench.plugin();
         run.expect(3);
         assert_eq!(plugin["state"]["state"], "incompatible", "{fault}");
@@ -140,10 +140,10 @@ fn plugin_of_another_program_and_one_that_serves_no_provider_are_launched_once()
 }
 
 #[test]
-fn s2_08_s2_09_there_are_five_launches_in_all_and_as_many_as_either_variable_says() {
-    let mut bench = Bench::new("provider \"fake\" {}\n");
-    bench.tell("faults", &"exits\n".repeat(9));
-    let launches = |bench: &Bench| {
+fn s2_08_launches_are_limited_to_five_or_to_either_variable() {
+    let mut bench = TestWorkspace::with_plugin("provider \"fake\" {}\n");
+    bench.write_fault_file("faults", &"exits\n".repeat(9));
+    let launches = |bench: &TestWorkspace| {
         let (run, plugin) = bench.plugin();
         run.expect(3);
         assert_eq!(plugin["state"]["state"], "gave_up");
@@ -161,10 +161,10 @@ fn s2_08_s2_09_there_are_five_launches_in_all_and_as_many_as_either_variable_say
 }
 
 #[test]
-fn s2_08_one_that_registers_too_late_or_cannot_be_called_is_launched_again() {
-    let mut bench = Bench::new("provider \"fake\" {}\n");
+fn s2_08_late_or_uncallable_plugin_is_launched_again() {
+    let mut bench = TestWorkspace::with_plugin("provider \"fake\" {}\n");
     bench.set("FLIGHTDECK_LAUNCH_DEADLINE_MS", "1500");
-    bench.tell("faults", "late\ndeaf\n-\n");
+    bench.write_fault_file("faults", "late\ndeaf\n-\n");
     let (run, plugin) = bench.plugin();
     run.expect(0);
     let [late, deaf, good] = &attempts(&plugin)[..] else {
@@ -185,10 +185,10 @@ fn s2_08_one_that_registers_too_late_or_cannot_be_called_is_launched_again() {
 }
 
 #[test]
-fn s2_08_one_that_registers_after_its_time_is_refused_in_words_and_is_late_and_not_timed_out() {
-    let mut bench = Bench::new("provider \"fake\" {}\n");
+fn s2_08_late_registration_is_refused_and_recorded_as_late() {
+    let mut bench = TestWorkspace::with_plugin("provider \"fake\" {}\n");
     bench.set("FLIGHTDECK_LAUNCH_DEADLINE_MS", "4000");
-    bench.tell("faults", "a-little-late\n-\n");
+    bench.write_fault_file("faults", "a-little-late\n-\n");
     let (run, plugin) = bench.plugin();
     run.expect(0);
     let [late, good] = &attempts(&plugin)[..] else {
@@ -214,9 +214,9 @@ fn s2_08_one_that_registers_after_its_time_is_refused_in_words_and_is_late_and_n
 }
 
 #[test]
-fn what_registers_twice_or_in_the_place_of_another_is_refused_and_the_launch_goes_on() {
-    let bench = Bench::new("provider \"fake\" {}\n");
-    bench.tell("faults", "twice\nforeigner\n");
+fn second_or_foreign_registration_is_refused_and_the_launch_continues() {
+    let bench = TestWorkspace::with_plugin("provider \"fake\" {}\n");
+    bench.write_fault_file("faults", "twice\nforeigner\n");
     bench.plugin().0.expect(0);
     let said = logs(&bench);
     assert!(
@@ -239,8 +239,8 @@ fn what_registers_twice_or_in_the_place_of_another_is_refused_and_the_launch_goe
 
 #[test]
 fn process_that_was_not_launched_is_refused_over_every_kind_of_socket_and_in_every_call() {
-    let bench = Bench::new("provider \"fake\" {}\n");
-    bench.tell("faults", "foreigner\n");
+    let bench = TestWorkspace::with_plugin("provider \"fake\" {}\n");
+    bench.write_fault_file("faults", "foreigner\n");
     let (run, plugin) = bench.plugin();
     run.expect(0);
     // The launched plugin registers after the refused process, in the same launch attempt.
@@ -272,8 +272,8 @@ fn process_that_was_not_launched_is_refused_over_every_kind_of_socket_and_in_eve
 
 #[test]
 fn registration_of_another_process_is_one_notice_and_a_warning_in_the_log() {
-    let bench = Bench::new("resource \"fake_box\" \"a\" {\n  name = \"a\"\n}\n");
-    bench.tell("faults", "foreigner\n");
+    let bench = TestWorkspace::with_plugin("resource \"fake_box\" \"a\" {\n  name = \"a\"\n}\n");
+    bench.write_fault_file("faults", "foreigner\n");
     let run = bench.run(&["stage"]).expect(0);
     let refused = "does not come from the launched process";
     let said = format!("{}{}", run.stdout, run.stderr);
@@ -287,7 +287,7 @@ fn registration_of_another_process_is_one_notice_and_a_warning_in_the_log() {
 
 #[test]
 fn plugin_is_not_called_back_at_a_port_of_another_process() {
-    let bench = Bench::new("provider \"fake\" {}\n");
+    let bench = TestWorkspace::with_plugin("provider \"fake\" {}\n");
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let heard = std::thread::spawn(move || {
@@ -297,8 +297,8 @@ fn plugin_is_not_called_back_at_a_port_of_another_process() {
         stream.read_to_end(&mut all).ok();
         all
     });
-    bench.tell("elsewhere", &port.to_string());
-    bench.tell("faults", "elsewhere\n-\n");
+    bench.write_fault_file("elsewhere", &port.to_string());
+    bench.write_fault_file("faults", "elsewhere\n-\n");
     let (run, plugin) = bench.plugin();
     run.expect(0);
     let [elsewhere, good] = &attempts(&plugin)[..] else {
@@ -317,11 +317,12 @@ fn plugin_is_not_called_back_at_a_port_of_another_process() {
 }
 
 #[test]
-fn a_plugin_that_deregisters_is_not_called_any_more_and_what_it_deployed_is_kept() {
-    let mut bench =
-        Bench::new("resource \"fake_slow_thing\" \"s\" {\n  name  = \"s\"\n  looks = 1000\n}\n");
+fn deregistered_plugin_is_not_called_and_its_objects_are_kept() {
+    let mut bench = TestWorkspace::with_plugin(
+        "resource \"fake_slow_thing\" \"s\" {\n  name  = \"s\"\n  looks = 1000\n}\n",
+    );
     bench.set("FLIGHTDECK_LAUNCH_ATTEMPTS", "1");
-    bench.tell("troubles", "ResourceHasStabilised deregister 1\n");
+    bench.write_fault_file("troubles", "ResourceHasStabilised deregister 1\n");
     let run = bench.deploy();
     assert_eq!(run.code, Some(5), "{run:#?}");
     assert!(logs(&bench).contains("the plugin has deregistered and receives no further calls"));
@@ -331,15 +332,22 @@ fn a_plugin_that_deregisters_is_not_called_any_more_and_what_it_deployed_is_kept
             .any(|d| d["summary"] == "deployed, but its stability is unknown"),
         "{told:#?}"
     );
-    assert_eq!(bench.stored("fake_slow_thing")["attributes"]["name"], "s");
-    assert_eq!(bench.stored("fake_slow_thing")["status"], "tainted");
+    assert_eq!(
+        bench.state_attributes("fake_slow_thing")["attributes"]["name"],
+        "s"
+    );
+    assert_eq!(
+        bench.state_attributes("fake_slow_thing")["status"],
+        "tainted"
+    );
 }
 
 #[test]
-fn a_plugin_does_not_outlive_a_host_that_is_killed() {
+fn plugin_does_not_outlive_a_killed_host() {
     use std::io::BufRead as _;
-    let bench =
-        Bench::new("resource \"fake_slow_thing\" \"s\" {\n  name  = \"s\"\n  looks = 100000\n}\n");
+    let bench = TestWorkspace::with_plugin(
+        "resource \"fake_slow_thing\" \"s\" {\n  name  = \"s\"\n  looks = 100000\n}\n",
+    );
     let mut host = bench
         .command(&["deploy", "--auto-approve", "--json"])
         .spawn()

@@ -1,9 +1,9 @@
 //! Tests of links between two resources: how they are staged, created, updated and removed, and the
 //! link's data in the state.
 
-use crate::bench::{Bench, counts};
-use crate::live::operation;
+use crate::running_deploy::operation;
 use crate::support::Run;
+use crate::workspace::{TestWorkspace, change_counts};
 use serde_json::{Value, json};
 
 pub(crate) const A: &str =
@@ -14,19 +14,19 @@ pub(crate) const B: &str =
 pub(crate) const LINK: &str = "link \"ab\" {\n  from = fake_box.a\n  to   = fake_box.b\n}\n";
 
 /// Workspace with a plugin that links boxes to boxes.
-pub(crate) fn bench(main: &str) -> Bench {
-    let bench = Bench::new(main);
-    bench.tell("links", "fake/box::fake/box\n");
-    bench.tell("retry", "3 0.01 0.05 2");
+pub(crate) fn bench(main: &str) -> TestWorkspace {
+    let bench = TestWorkspace::with_plugin(main);
+    bench.write_fault_file("links", "fake/box::fake/box\n");
+    bench.write_fault_file("retry", "3 0.01 0.05 2");
     bench
 }
 
-pub(crate) fn whole() -> Bench {
+pub(crate) fn linked_workspace() -> TestWorkspace {
     bench(&format!("{A}{B}{LINK}"))
 }
 
 /// Calls about objects and links so far, in order: `create A`, `DestroyResource`.
-pub(crate) fn done(bench: &Bench) -> Vec<String> {
+pub(crate) fn recorded_steps(bench: &TestWorkspace) -> Vec<String> {
     let names = [
         ("UpdateLinkResourceA", "A"),
         ("UpdateLinkResourceB", "B"),
@@ -48,24 +48,24 @@ pub(crate) fn done(bench: &Bench) -> Vec<String> {
 }
 
 /// Calls about links so far, in order.
-pub(crate) fn phases(bench: &Bench) -> Vec<String> {
-    let all = done(bench).into_iter();
+pub(crate) fn recorded_link_phases(bench: &TestWorkspace) -> Vec<String> {
+    let all = recorded_steps(bench).into_iter();
     all.filter(|what| what.contains(' ')).collect()
 }
 
 /// Attributes of the link in the state.
-pub(crate) fn kept(bench: &Bench) -> Value {
-    bench.stored("link")["attributes"].clone()
+pub(crate) fn link_attributes(bench: &TestWorkspace) -> Value {
+    bench.state_attributes("link")["attributes"].clone()
 }
 
-pub(crate) fn names(bench: &Bench) -> Vec<String> {
-    let all = bench.world().into_iter();
+pub(crate) fn names(bench: &TestWorkspace) -> Vec<String> {
+    let all = bench.plugin_objects().into_iter();
     all.map(|o| o["name"].as_str().unwrap().to_owned())
         .collect()
 }
 
 /// Lines of a stage about one change.
-fn shown(run: &Run, address: &str) -> String {
+fn lines_of_change(run: &Run, address: &str) -> String {
     let change = run.lines().into_iter().rev();
     let mut staged = change.filter(|e| e["type"] == "staged");
     let changes = staged.next().unwrap()["changes"].clone();
@@ -85,12 +85,12 @@ fn shown(run: &Run, address: &str) -> String {
 }
 
 #[test]
-fn a_link_is_made_left_alone_changed_and_taken_away_before_its_ends() {
-    let bench = whole();
+fn link_is_created_kept_updated_and_removed_before_its_ends() {
+    let bench = linked_workspace();
     let staged = bench.stage().expect(0);
-    assert_eq!(counts(&staged), "create 3");
+    assert_eq!(change_counts(&staged), "create 3");
     assert_eq!(
-        shown(&staged, "link.ab"),
+        lines_of_change(&staged, "link.ab"),
         "from: - -> \"fake_box.a\"\nfrom_id: - -> ?\nintermediaries: - -> ?\n\
          intermediary_resources: - -> ?\nresource_a.fake_box_a.label: - -> ?\n\
          resource_a.fake_box_a.mode: - -> \"read\"\nresource_b: - -> ?\nsensitive_data: - -> ?\n\
@@ -108,7 +108,7 @@ fn a_link_is_made_left_alone_changed_and_taken_away_before_its_ends() {
     );
     let run = bench.deploy().expect(0);
     assert_eq!(
-        done(&bench),
+        recorded_steps(&bench),
         [
             "DeployResource",
             "DeployResource",
@@ -118,7 +118,7 @@ fn a_link_is_made_left_alone_changed_and_taken_away_before_its_ends() {
         ]
     );
     assert_eq!(names(&bench), ["a", "b", "between-a"]);
-    let kept_of = |name: &str| kept(&bench)[name]["value"].clone();
+    let kept_of = |name: &str| link_attributes(&bench)[name]["value"].clone();
     assert_eq!(
         kept_of("resource_a")["fake_box_a"],
         json!({"label": "b-3", "mode": "read"})
@@ -160,7 +160,7 @@ fn a_link_is_made_left_alone_changed_and_taken_away_before_its_ends() {
 
     // The link's own change to `a` is not drift of `a`.
     let again = bench.stage().expect(0);
-    assert_eq!(counts(&again), "");
+    assert_eq!(change_counts(&again), "");
     assert!(again.result()["drift"].is_null(), "{again:#?}");
 
     let write = LINK.replace(
@@ -169,14 +169,14 @@ fn a_link_is_made_left_alone_changed_and_taken_away_before_its_ends() {
     );
     bench.main(&format!("{A}{B}{write}"));
     let staged = bench.stage().expect(0);
-    assert_eq!(counts(&staged), "update 1");
+    assert_eq!(change_counts(&staged), "update 1");
     assert_eq!(
-        shown(&staged, "link.ab"),
+        lines_of_change(&staged, "link.ab"),
         "annotations[\"fake.link.mode\"]: - -> \"write\"\nresource_a.fake_box_a.mode: \"read\" -> \"write\""
     );
     bench.deploy().expect(0);
     assert_eq!(
-        phases(&bench)[3..],
+        recorded_link_phases(&bench)[3..],
         ["update A", "update B", "update between"]
     );
     let told = bench.calls("UpdateLinkResourceA");
@@ -186,11 +186,11 @@ fn a_link_is_made_left_alone_changed_and_taken_away_before_its_ends() {
         "as it was before"
     );
     assert_eq!(told[1]["link"], told[0]["link"], "it keeps its name");
-    assert_eq!(counts(&bench.stage().expect(0)), "");
+    assert_eq!(change_counts(&bench.stage().expect(0)), "");
 
     bench.run(&["destroy", "--auto-approve"]).expect(0);
     assert_eq!(
-        done(&bench)[8..],
+        recorded_steps(&bench)[8..],
         [
             "destroy A",
             "destroy B",
@@ -199,59 +199,62 @@ fn a_link_is_made_left_alone_changed_and_taken_away_before_its_ends() {
             "DestroyResource"
         ]
     );
-    assert_eq!(bench.world(), Vec::<Value>::new());
+    assert_eq!(bench.plugin_objects(), Vec::<Value>::new());
 }
 
 #[test]
-fn a_link_that_is_no_longer_written_down_goes_and_its_ends_stay() {
-    let bench = whole();
+fn removed_link_is_destroyed_and_its_ends_stay() {
+    let bench = linked_workspace();
     bench.deploy().expect(0);
     bench.main(&format!("{A}{B}"));
-    assert_eq!(counts(&bench.stage().expect(0)), "destroy 1");
+    assert_eq!(change_counts(&bench.stage().expect(0)), "destroy 1");
     bench.deploy().expect(0);
     assert_eq!(
-        phases(&bench)[3..],
+        recorded_link_phases(&bench)[3..],
         ["destroy A", "destroy B", "destroy between"]
     );
     assert_eq!(names(&bench), ["a", "b"]);
-    assert!(bench.world()[0]["labels"]["linked"].is_null());
-    assert_eq!(counts(&bench.stage().expect(0)), "");
+    assert!(bench.plugin_objects()[0]["labels"]["linked"].is_null());
+    assert_eq!(change_counts(&bench.stage().expect(0)), "");
 }
 
 #[test]
-fn a_deploy_of_an_end_makes_the_link_anew_and_another_object_there_is_another_link() {
-    let bench = whole();
+fn update_of_an_end_updates_the_link_and_replacement_of_an_end_replaces_it() {
+    let bench = linked_workspace();
     bench.deploy().expect(0);
     bench.main(&format!("{}{B}{LINK}", A.replace("\"1\"", "\"2\"")));
     let staged = bench.stage().expect(0);
-    assert_eq!(counts(&staged), "update 2");
+    assert_eq!(change_counts(&staged), "update 2");
     assert_eq!(
-        shown(&staged, "link.ab"),
+        lines_of_change(&staged, "link.ab"),
         "resource_a: { fake_box_a = { label = \"b-3\", mode = \"read\" } } -> ?"
     );
     bench.deploy().expect(0);
     assert_eq!(
-        bench.world()[0]["labels"],
+        bench.plugin_objects()[0]["labels"],
         json!({"x": "2", "linked": "b-3"})
     );
-    assert_eq!(counts(&bench.stage().expect(0)), "");
+    assert_eq!(change_counts(&bench.stage().expect(0)), "");
 
     bench.main(&format!("{A}{}{LINK}", B.replace("= \"b\"", "= \"c\"")));
-    assert_eq!(counts(&bench.stage().expect(0)), "update 1, replace 2");
+    assert_eq!(
+        change_counts(&bench.stage().expect(0)),
+        "update 1, replace 2"
+    );
     bench.deploy().expect(0);
-    let all = done(&bench);
+    let all = recorded_steps(&bench);
     let at = |what: &str| all.iter().rposition(|w| w == what).unwrap();
     assert!(at("destroy between") < at("DestroyResource"), "{all:?}");
     assert!(at("DestroyResource") < at("create A"), "{all:?}");
     assert_eq!(names(&bench), ["a", "between-a", "c"]);
-    assert_eq!(counts(&bench.stage().expect(0)), "");
+    assert_eq!(change_counts(&bench.stage().expect(0)), "");
 }
 
 #[test]
-fn of_a_hard_link_the_end_that_has_to_be_there_first_is_made_first_and_goes_last() {
+fn hard_link_orders_creation_and_destruction_of_its_ends() {
     let b = "resource \"fake_box\" \"b\" {\n  name = \"b\"\n}\n";
     let bench = bench(&format!("{A}{b}{LINK}"));
-    bench.tell("hard", "");
+    bench.write_fault_file("hard", "");
     bench.deploy().expect(0);
     let made = bench.calls("DeployResource");
     let made: Vec<&Value> = made.iter().map(|call| &call["name"]).collect();
@@ -260,25 +263,25 @@ fn of_a_hard_link_the_end_that_has_to_be_there_first_is_made_first_and_goes_last
     bench.run(&["destroy", "--auto-approve"]).expect(0);
     assert_eq!(gone(0), bench.calls("DeployResource")[1]["resource"]);
     // A dependency in the configuration takes precedence over the link's order.
-    let bench = whole();
-    bench.tell("hard", "");
+    let bench = linked_workspace();
+    bench.write_fault_file("hard", "");
     bench.deploy().expect(0);
     let made = bench.calls("DeployResource");
     assert_eq!(made[0]["name"], "fake_box.a");
 }
 
 #[test]
-fn what_was_changed_between_the_two_is_drift_of_the_link_and_is_made_again() {
-    let bench = whole();
+fn changed_intermediary_is_drift_of_the_link_and_is_restored() {
+    let bench = linked_workspace();
     bench.deploy().expect(0);
     let file = "world/between-a-5.json";
     let before = std::fs::read_to_string(bench.file(file)).unwrap();
-    bench.tell(file, &before.replace("green", "red"));
+    bench.write_fault_file(file, &before.replace("green", "red"));
     let run = bench.stage().expect(0);
-    assert_eq!(counts(&run), "update 1");
+    assert_eq!(change_counts(&run), "update 1");
     assert_eq!(run.result()["drift"][0]["address"], "link.ab");
     let line = "intermediary_resources[\"between-a-5\"].spec.colour: \"red\" -> \"green\"";
-    let said = shown(&run, "link.ab").replace(".between-a-5", "[\"between-a-5\"]");
+    let said = lines_of_change(&run, "link.ab").replace(".between-a-5", "[\"between-a-5\"]");
     assert_eq!(said, line);
     bench.deploy().expect(0);
     assert!(
@@ -286,22 +289,22 @@ fn what_was_changed_between_the_two_is_drift_of_the_link_and_is_made_again() {
             .unwrap()
             .contains("green")
     );
-    assert_eq!(counts(&bench.stage().expect(0)), "");
+    assert_eq!(change_counts(&bench.stage().expect(0)), "");
 
     std::fs::remove_file(bench.file(file)).unwrap();
-    assert_eq!(counts(&bench.stage().expect(0)), "update 1");
+    assert_eq!(change_counts(&bench.stage().expect(0)), "update 1");
     bench.deploy().expect(0);
     assert_eq!(names(&bench), ["a", "b", "between-a"]);
-    assert_eq!(counts(&bench.stage().expect(0)), "");
+    assert_eq!(change_counts(&bench.stage().expect(0)), "");
 }
 
 #[test]
-fn what_somebody_else_writes_in_the_place_of_what_the_link_has_written_is_drift() {
-    let bench = whole();
+fn foreign_change_of_a_value_written_by_the_link_is_drift() {
+    let bench = linked_workspace();
     bench.deploy().expect(0);
     let file = "world/a-1.json";
     let before = std::fs::read_to_string(bench.file(file)).unwrap();
-    bench.tell(file, &before.replace("\"b-3\"", "\"b-9\""));
+    bench.write_fault_file(file, &before.replace("\"b-3\"", "\"b-9\""));
     let run = bench.stage().expect(0);
     assert_eq!(
         run.result()["drift"][0]["address"],
@@ -311,7 +314,7 @@ fn what_somebody_else_writes_in_the_place_of_what_the_link_has_written_is_drift(
 }
 
 #[test]
-fn links_are_repeated_stand_in_modules_and_in_json() {
+fn links_support_for_each_modules_and_json() {
     let each = "resource \"fake_box\" \"a\" {\n  for_each = toset([\"x\", \"y\"])\n  name     = each.key\n}\n\
                 resource \"fake_box\" \"n\" {\n  count = 2\n  name  = \"n${count.index}\"\n}\n\
                 link \"all\" {\n  for_each = toset([\"x\", \"y\"])\n  from     = fake_box.a[each.key]\n  to       = fake_box.n[0]\n}\n\
@@ -347,27 +350,27 @@ fn links_are_repeated_stand_in_modules_and_in_json() {
             "module.inner.fake_box.a module.inner.fake_box.b"
         ]
     );
-    assert_eq!(counts(&bench.stage().expect(0)), "");
+    assert_eq!(change_counts(&bench.stage().expect(0)), "");
     bench.main(&each.replace(
         "link \"all\" {\n  for_each = toset([\"x\", \"y\"])",
         "link \"all\" {\n  for_each = toset([\"x\"])",
     ));
-    assert_eq!(counts(&bench.stage().expect(0)), "destroy 1");
+    assert_eq!(change_counts(&bench.stage().expect(0)), "destroy 1");
 }
 
 #[test]
-fn what_is_sensitive_of_an_end_is_kept_apart_and_shown_nowhere() {
+fn sensitive_link_data_is_marked_and_never_shown() {
     let secret = A.replace("}\n}", "}\n  secret = \"hush-hush\"\n}");
     let bench = bench(&format!("{secret}{B}{LINK}"));
     let run = bench.run(&["deploy", "--auto-approve"]).expect(0);
     let shown = bench.run(&["state", "show", "link.ab"]).expect(0);
     let said = format!("{run:#?}{shown:#?}{:#?}", bench.stage().expect(0));
     assert!(!said.contains("hush"), "{said}");
-    let kept = kept(&bench);
+    let kept = link_attributes(&bench);
     let hidden = &kept["sensitive_data"]["value"]["resource_a"]["fake_box_a"]["secret"];
     assert_eq!(hidden, "hush-hush");
     assert!(kept["resource_a"]["value"]["fake_box_a"]["secret"].is_null());
-    assert_eq!(counts(&bench.stage().expect(0)), "");
+    assert_eq!(change_counts(&bench.stage().expect(0)), "");
     let told = bench.calls("StageLinkChanges").pop().unwrap();
     assert_eq!(
         told["data"]["fake_box_a"]["secret"], "hush-hush",
@@ -376,15 +379,15 @@ fn what_is_sensitive_of_an_end_is_kept_apart_and_shown_nowhere() {
 }
 
 #[test]
-fn a_state_with_a_link_survives_its_export_and_import() {
-    let bench = whole();
+fn state_with_a_link_survives_export_and_import() {
+    let bench = linked_workspace();
     bench.deploy().expect(0);
     let exported = bench.run(&["state", "export"]).expect(0).stdout;
     bench.workspace.write("kept.tfstate", &exported);
     std::fs::remove_file(bench.workspace.path().join("terraform.tfstate")).unwrap();
     std::fs::remove_dir_all(bench.workspace.path().join(".flightdeck")).unwrap();
     bench.run(&["state", "push", "kept.tfstate"]).expect(0);
-    assert_eq!(counts(&bench.stage().expect(0)), "");
+    assert_eq!(change_counts(&bench.stage().expect(0)), "");
     bench.run(&["destroy", "--auto-approve"]).expect(0);
-    assert_eq!(bench.world(), Vec::<Value>::new());
+    assert_eq!(bench.plugin_objects(), Vec::<Value>::new());
 }

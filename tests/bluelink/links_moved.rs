@@ -1,11 +1,11 @@
 //! Tests of links whose ends have moved to other addresses.
 
-use crate::bench::{Bench, counts};
-use crate::links::{A, B, LINK, kept, names, phases, whole};
+use crate::links::{A, B, LINK, link_attributes, linked_workspace, names, recorded_link_phases};
+use crate::workspace::{TestWorkspace, change_counts};
 use serde_json::Value;
 
 #[test]
-fn a_link_stays_the_same_where_its_ends_move_and_is_taken_away_from_where_they_are() {
+fn link_follows_moved_ends_and_is_destroyed_at_the_new_addresses() {
     let moved = "moved {\n  from = fake_box.a\n  to   = fake_box.z\n}\n";
     let renamed = |text: &str| {
         let text = text.replace("\"fake_box\" \"a\"", "\"fake_box\" \"z\"");
@@ -13,14 +13,14 @@ fn a_link_stays_the_same_where_its_ends_move_and_is_taken_away_from_where_they_a
     };
     let ends = renamed(&format!("{A}{B}"));
     let whole_now = format!("{ends}{}", renamed(LINK));
-    let told = |bench: &Bench, method: &str| {
+    let told = |bench: &TestWorkspace, method: &str| {
         let call = bench.calls(method).pop().expect("a call");
         (call["link"].clone(), call["data"].clone())
     };
-    let is_taken_away = |bench: &Bench| {
+    let is_taken_away = |bench: &TestWorkspace| {
         let made = told(bench, "UpdateLinkResourceA").0;
         assert_eq!(
-            phases(bench)[3..],
+            recorded_link_phases(bench)[3..],
             ["destroy A", "destroy B", "destroy between"]
         );
         let (link, data) = told(bench, "UpdateLinkResourceB");
@@ -32,7 +32,7 @@ fn a_link_stays_the_same_where_its_ends_move_and_is_taken_away_from_where_they_a
     // deploy, or is destroyed with all.
     for by_hand in [false, true] {
         let begin = || {
-            let bench = whole();
+            let bench = linked_workspace();
             bench.deploy().expect(0);
             if by_hand {
                 let run = ["state", "mv", "fake_box.a", "fake_box.z"];
@@ -48,31 +48,31 @@ fn a_link_stays_the_same_where_its_ends_move_and_is_taken_away_from_where_they_a
         let bench = begin();
         bench.main(&with_move(&whole_now));
         let staged = bench.stage().expect(0);
-        assert_eq!(counts(&staged), "", "{staged:#?}");
+        assert_eq!(change_counts(&staged), "", "{staged:#?}");
         assert!(staged.result()["drift"].is_null(), "{staged:#?}");
         bench.deploy().expect(0);
-        assert_eq!(kept(&bench)["from"], "fake_box.z");
-        assert_eq!(phases(&bench).len(), 3);
+        assert_eq!(link_attributes(&bench)["from"], "fake_box.z");
+        assert_eq!(recorded_link_phases(&bench).len(), 3);
         bench.main(&whole_now);
-        assert_eq!(counts(&bench.stage().expect(0)), "");
+        assert_eq!(change_counts(&bench.stage().expect(0)), "");
         bench.run(&["destroy", "--auto-approve"]).expect(0);
         is_taken_away(&bench);
-        assert_eq!(bench.world(), Vec::<Value>::new());
+        assert_eq!(bench.plugin_objects(), Vec::<Value>::new());
 
         let bench = begin();
         bench.main(&with_move(&ends));
         let staged = bench.stage().expect(0);
-        assert_eq!(counts(&staged), "destroy 1");
+        assert_eq!(change_counts(&staged), "destroy 1");
         assert!(staged.result()["drift"].is_null(), "{staged:#?}");
         bench.deploy().expect(0);
         is_taken_away(&bench);
         assert_eq!(names(&bench), ["a", "b"]);
-        assert_eq!(counts(&bench.stage().expect(0)), "");
+        assert_eq!(change_counts(&bench.stage().expect(0)), "");
 
         let bench = begin();
         bench.main(&with_move(&whole_now));
         bench.run(&["destroy", "--auto-approve"]).expect(0);
         is_taken_away(&bench);
-        assert_eq!(bench.world(), Vec::<Value>::new());
+        assert_eq!(bench.plugin_objects(), Vec::<Value>::new());
     }
 }

@@ -3,28 +3,28 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod bench;
+mod call_failures;
 mod deregistered;
-mod discovery;
 mod drift;
-mod failing;
 mod functions;
-mod gate;
-mod installed;
-mod killed;
+mod host_requests;
+mod installed_providers;
+mod killed_host;
 mod launches;
 mod links;
 mod links_failing;
 mod links_moved;
 mod links_refused;
-mod live;
 mod locks;
-mod renewals;
-mod shipped;
+mod plugin_search;
+mod process_replacement;
+mod released_providers;
+mod resource_lifecycle;
+mod running_deploy;
 mod stability;
-mod stories;
 #[path = "../cli/support.rs"]
 #[allow(dead_code, reason = "a shared module, of which these tests use a part")]
 mod support;
 mod transformers;
-mod transformers_live;
+mod transformers_supervision;
+mod workspace;

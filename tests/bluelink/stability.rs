@@ -1,9 +1,9 @@
 //! Tests of objects that are not stable after a deploy: their values stay, they are marked, the
 //! next stage reads them again, and the next deploy waits for them.
 
-use crate::bench::{Bench, counts};
-use crate::live::Live;
+use crate::running_deploy::RunningDeploy;
 use crate::support::Run;
+use crate::workspace::{TestWorkspace, change_counts};
 use serde_json::{Value, json};
 
 const TIMEOUT: &str = "BLUELINK_DEPLOY_ENGINE_PLUGINS_V1_RESOURCE_STABILISATION_POLLING_TIMEOUT_MS";
@@ -16,19 +16,19 @@ fn thing(name: &str, looks: u32) -> String {
 }
 
 /// Workspace with a stable object, and one that depends on a computed value.
-fn bench() -> Bench {
-    let bench = Bench::new(&thing("s", 1));
-    bench.tell("retry", "1 0.01 0.05 2");
+fn bench() -> TestWorkspace {
+    let bench = TestWorkspace::with_plugin(&thing("s", 1));
+    bench.write_fault_file("retry", "1 0.01 0.05 2");
     bench.deploy().expect(0);
     bench
 }
 
-fn looks(bench: &Bench) -> usize {
+fn stability_polls(bench: &TestWorkspace) -> usize {
     bench.calls("ResourceHasStabilised").len()
 }
 
-fn endpoint(bench: &Bench) -> Value {
-    bench.stored("fake_slow_thing")["attributes"]["endpoint"].clone()
+fn endpoint(bench: &TestWorkspace) -> Value {
+    bench.state_attributes("fake_slow_thing")["attributes"]["endpoint"].clone()
 }
 
 fn summaries(run: &Run) -> Vec<String> {
@@ -46,7 +46,7 @@ fn methods(events: &[Value], kind: &str) -> Vec<String> {
 }
 
 #[test]
-fn update_that_does_not_become_stable_keeps_computed_values_and_is_looked_at_again() {
+fn unstable_update_keeps_computed_values_and_is_read_again() {
     let table = [
         ("unexpected 1", "the cloud is on fire"),
         ("bad-input 1", "the box is too red; the lid is loose"),
@@ -57,14 +57,14 @@ fn update_that_does_not_become_stable_keeps_computed_values_and_is_looked_at_aga
     for (trouble, summary) in table {
         let mut bench = bench();
         bench.set(TIMEOUT, "1000");
-        bench.tell("troubles", &format!("ResourceHasStabilised {trouble}\n"));
+        bench.write_fault_file("troubles", &format!("ResourceHasStabilised {trouble}\n"));
         bench.main(&thing("t", 1));
         let run = bench.deploy().expect(5);
         assert!(
             summaries(&run).iter().any(|s| s == summary),
             "{trouble}: {run:#?}"
         );
-        let stored = bench.stored("fake_slow_thing");
+        let stored = bench.state_attributes("fake_slow_thing");
         assert_eq!(
             stored["attributes"]["name"], "t",
             "{trouble}: it was deployed"
@@ -76,27 +76,27 @@ fn update_that_does_not_become_stable_keeps_computed_values_and_is_looked_at_aga
             "{trouble}: it is not tainted"
         );
 
-        let before = looks(&bench);
+        let before = stability_polls(&bench);
         let run = bench.stage().expect(0);
         assert_eq!(
-            looks(&bench),
+            stability_polls(&bench),
             before + 1,
             "{trouble}: the stage looks again"
         );
         assert_eq!(
-            counts(&run),
+            change_counts(&run),
             "",
             "{trouble}: it is stable by now, and nothing depends on null"
         );
         bench.deploy().expect(0);
-        let settled = looks(&bench);
+        let settled = stability_polls(&bench);
         bench.stage().expect(0);
-        assert!(looks(&bench) <= settled + 1, "{trouble}");
+        assert!(stability_polls(&bench) <= settled + 1, "{trouble}");
     }
 }
 
 #[test]
-fn object_that_is_still_not_stable_is_waited_for_without_another_deploy() {
+fn unstable_object_is_polled_without_another_deploy_call() {
     let mut bench = bench();
     bench.set(TIMEOUT, "200");
     bench.main(&thing("s", 3000));
@@ -109,7 +109,7 @@ fn object_that_is_still_not_stable_is_waited_for_without_another_deploy() {
 
     let run = bench.stage().expect(0);
     assert_eq!(
-        counts(&run),
+        change_counts(&run),
         "update 2",
         "its values may change, and so may what depends on it"
     );
@@ -123,27 +123,27 @@ fn object_that_is_still_not_stable_is_waited_for_without_another_deploy() {
     let mut object: Value =
         serde_json::from_str(&std::fs::read_to_string(bench.file(file)).unwrap()).unwrap();
     object["looked"] = 2997.into();
-    bench.tell(file, &object.to_string());
-    let (deploys, before) = (bench.calls("DeployResource").len(), looks(&bench));
+    bench.write_fault_file(file, &object.to_string());
+    let (deploys, before) = (bench.calls("DeployResource").len(), stability_polls(&bench));
     bench.deploy().expect(0);
     assert_eq!(
         bench.calls("DeployResource").len(),
         deploys,
         "it is deployed already"
     );
-    assert!(looks(&bench) >= before + 3);
+    assert!(stability_polls(&bench) >= before + 3);
     assert_eq!(endpoint(&bench), "https://s-1");
-    let settled = looks(&bench);
-    assert_eq!(counts(&bench.stage().expect(0)), "");
+    let settled = stability_polls(&bench);
+    assert_eq!(change_counts(&bench.stage().expect(0)), "");
     assert_eq!(
-        looks(&bench),
+        stability_polls(&bench),
         settled,
         "what is stable is not looked at again"
     );
 }
 
 #[test]
-fn update_that_answers_without_computed_values_keeps_them() {
+fn update_without_computed_values_in_its_answer_keeps_them() {
     // For a stable object a null is a value; before that, it is an unknown value.
     for (answer, trouble, health) in [
         ("nothing", "", json!("good")),
@@ -159,14 +159,15 @@ fn update_that_answers_without_computed_values_keeps_them() {
             json!("good"),
         ),
     ] {
-        let bench = Bench::new("resource \"fake_box\" \"a\" {\n  name = \"a\"\n}\n");
+        let bench =
+            TestWorkspace::with_plugin("resource \"fake_box\" \"a\" {\n  name = \"a\"\n}\n");
         bench.deploy().expect(0);
         bench.main("resource \"fake_box\" \"a\" {\n  name = \"a\"\n  size = 9\n}\n");
-        bench.tell("troubles", &format!("Answered {answer} 1\n{trouble}"));
+        bench.write_fault_file("troubles", &format!("Answered {answer} 1\n{trouble}"));
         let run = bench.deploy();
         let code = if trouble.is_empty() { 0 } else { 5 };
         assert_eq!(run.code, Some(code), "{answer} {trouble}: {run:#?}");
-        let stored = bench.stored("fake_box")["attributes"].clone();
+        let stored = bench.state_attributes("fake_box")["attributes"].clone();
         assert_eq!(
             (&stored["size"], &stored["health"]),
             (&json!(9), &health),
@@ -176,12 +177,18 @@ fn update_that_answers_without_computed_values_keeps_them() {
 }
 
 #[test]
-fn create_that_does_not_become_stable_is_tainted_and_can_be_kept_once_it_is_stable() {
-    let bench = Bench::new(&thing("s", 1));
-    bench.tell("troubles", "ResourceHasStabilised unexpected 1\n");
+fn unstable_create_is_tainted_and_can_be_kept_once_stable() {
+    let bench = TestWorkspace::with_plugin(&thing("s", 1));
+    bench.write_fault_file("troubles", "ResourceHasStabilised unexpected 1\n");
     bench.deploy().expect(5);
-    assert_eq!(bench.stored("fake_slow_thing")["status"], "tainted");
-    assert_eq!(bench.stored("fake_slow_thing")["attributes"]["id"], "s-1");
+    assert_eq!(
+        bench.state_attributes("fake_slow_thing")["status"],
+        "tainted"
+    );
+    assert_eq!(
+        bench.state_attributes("fake_slow_thing")["attributes"]["id"],
+        "s-1"
+    );
     assert_eq!(
         bench.calls("DeployResource").len(),
         1,
@@ -189,43 +196,46 @@ fn create_that_does_not_become_stable_is_tainted_and_can_be_kept_once_it_is_stab
     );
 
     let run = bench.stage().expect(0);
-    assert_eq!(looks(&bench), 2, "the stage looks again");
+    assert_eq!(stability_polls(&bench), 2, "the stage looks again");
     let said = summaries(&run);
     assert!(
         said.contains(&"the object has become stable".to_owned()),
         "{said:?}"
     );
-    assert_eq!(counts(&run), "create 1, replace 1");
+    assert_eq!(change_counts(&run), "create 1, replace 1");
     bench
         .run(&["state", "untaint", "fake_slow_thing.s"])
         .expect(0);
     let run = bench.stage().expect(0);
-    assert_eq!(counts(&run), "create 1", "{run:#?}");
+    assert_eq!(change_counts(&run), "create 1", "{run:#?}");
     bench.deploy().expect(0);
     assert_eq!(endpoint(&bench), "https://s-1");
     assert_eq!(bench.calls("DestroyResource").len(), 0);
 }
 
 #[test]
-fn update_that_fails_keeps_all_values_and_is_made_again() {
+fn failed_update_keeps_all_values_and_is_repeated() {
     let bench = bench();
     bench.main(&thing("t", 1));
-    bench.tell("troubles", "DeployResource unexpected 1\n");
+    bench.write_fault_file("troubles", "DeployResource unexpected 1\n");
     bench.deploy().expect(5);
-    let stored = bench.stored("fake_slow_thing")["attributes"].clone();
+    let stored = bench.state_attributes("fake_slow_thing")["attributes"].clone();
     assert_eq!(
         (&stored["name"], &stored["endpoint"]),
         (&json!("s"), &json!("https://s-1"))
     );
-    let before = looks(&bench);
+    let before = stability_polls(&bench);
     bench.stage().expect(0);
     assert_eq!(
-        looks(&bench),
+        stability_polls(&bench),
         before,
         "nothing was deployed that could be unstable"
     );
     bench.deploy().expect(0);
-    assert_eq!(bench.stored("fake_slow_thing")["attributes"]["name"], "t");
+    assert_eq!(
+        bench.state_attributes("fake_slow_thing")["attributes"]["name"],
+        "t"
+    );
 }
 
 #[test]
@@ -243,7 +253,7 @@ fn failure_names_the_call_that_failed() {
     ] {
         let bench = bench();
         bench.main(&thing("t", 1));
-        bench.tell("troubles", &format!("{trouble}\n"));
+        bench.write_fault_file("troubles", &format!("{trouble}\n"));
         let run = bench.run(&[command, "--auto-approve", "--json"]).expect(5);
         assert!(!run.stdout.contains("(gRPC"), "{trouble}: {run:#?}");
         let record = bench.run(&["history", "2", "--json"]).expect(0).result();
@@ -255,32 +265,32 @@ fn failure_names_the_call_that_failed() {
 }
 
 #[test]
-fn wait_that_is_interrupted_keeps_values_and_is_taken_up_again() {
+fn interrupted_wait_keeps_values_and_is_resumed() {
     let bench = bench();
     bench.main(&thing("t", 100_000));
-    let mut deploy = Live::deploy(&bench);
+    let mut deploy = RunningDeploy::deploy(&bench);
     let waits = |e: &Value| e["type"] == "operation" && !e["stabilising"].is_null();
-    let operation = deploy.until("the wait", waits);
+    let operation = deploy.read_until("the wait", waits);
     assert_eq!(operation["retry"], Value::Null, "{operation:#}");
     assert_eq!(operation["attempt"], 1, "a look is no attempt");
     deploy.interrupt();
-    deploy.until("the cancel", |e| e["rung"] == "ask_plugins");
+    deploy.read_until("the cancel", |e| e["rung"] == "ask_plugins");
     let (code, events) = deploy.end();
     assert_ne!(code, Some(0));
     let said = json!(events).to_string();
     assert!(said.contains("cancelled before it was stable"), "{said}");
     assert_eq!(endpoint(&bench), "https://s-1");
-    let before = looks(&bench);
-    assert_eq!(counts(&bench.stage().expect(0)), "update 2");
-    assert_eq!(looks(&bench), before + 1);
+    let before = stability_polls(&bench);
+    assert_eq!(change_counts(&bench.stage().expect(0)), "update 2");
+    assert_eq!(stability_polls(&bench), before + 1);
 }
 
 #[test]
-fn wait_that_ends_with_a_killed_host_is_an_unknown_outcome_and_loses_no_values() {
+fn wait_ended_by_a_kill_is_an_unknown_outcome_and_keeps_values() {
     let bench = bench();
     bench.main(&thing("t", 100_000));
-    let mut deploy = Live::deploy(&bench);
-    deploy.until("the wait", |e| {
+    let mut deploy = RunningDeploy::deploy(&bench);
+    deploy.read_until("the wait", |e| {
         e["type"] == "operation" && !e["stabilising"].is_null()
     });
     deploy.kill();
@@ -290,10 +300,10 @@ fn wait_that_ends_with_a_killed_host_is_an_unknown_outcome_and_loses_no_values()
 }
 
 #[test]
-fn every_attempt_and_look_is_a_call_under_its_own_name_in_the_slot_of_its_operation() {
-    let bench = Bench::new(&thing("s", 2));
-    bench.tell("retry", "3 0.01 0.05 2");
-    bench.tell(
+fn every_attempt_and_poll_is_a_call_in_the_slot_of_its_operation() {
+    let bench = TestWorkspace::with_plugin(&thing("s", 2));
+    bench.write_fault_file("retry", "3 0.01 0.05 2");
+    bench.write_fault_file(
         "troubles",
         "DeployResource transient 1\nGetResourceExternalState transient 1\n",
     );
@@ -357,10 +367,10 @@ fn every_attempt_and_look_is_a_call_under_its_own_name_in_the_slot_of_its_operat
 }
 
 #[test]
-fn progress_lines_tell_attempts_with_their_reason_and_the_wait_until_stable() {
-    let bench = Bench::new(&thing("s", 3));
-    bench.tell("retry", "3 0.01 0.05 2");
-    bench.tell("troubles", "DeployResource transient 1\n");
+fn progress_lines_show_attempts_reasons_and_the_wait() {
+    let bench = TestWorkspace::with_plugin(&thing("s", 3));
+    bench.write_fault_file("retry", "3 0.01 0.05 2");
+    bench.write_fault_file("troubles", "DeployResource transient 1\n");
     let run = bench.run(&["deploy", "--auto-approve"]).expect(0);
     let said = format!("{}{}", run.stdout, run.stderr);
     let waits = "fake_slow_thing.s: applied, waiting until stable: 1st check, next in 1 s";

@@ -1,9 +1,9 @@
 //! Tests of transformers: they are launched, supervised and shown like plugins. No configuration
 //! can use one, so none may block a configuration.
 
-use crate::bench::{Bench, HEAD};
 use crate::launches::{attempts, phases};
 use crate::support::Run;
+use crate::workspace::{HEAD, TestWorkspace};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -13,27 +13,27 @@ const BOX: &str = "resource \"fake_box\" \"a\" {\n  name = \"a\"\n}\n";
 pub(crate) const UNUSABLE: &str = "a configuration cannot use transformers";
 
 /// Workspace with a provider that the configuration uses, and a transformer.
-pub(crate) fn bench() -> Bench {
-    let bench = Bench::new(BOX);
+pub(crate) fn bench() -> TestWorkspace {
+    let bench = TestWorkspace::with_plugin(BOX);
     add(&bench, PLACE, "bluelink/run");
     bench
 }
 
-pub(crate) fn add(bench: &Bench, place: &str, id: &str) {
+pub(crate) fn add(bench: &TestWorkspace, place: &str, id: &str) {
     bench.install(place);
-    std::fs::write(bench.root().join(place).join("id"), id).unwrap();
+    std::fs::write(bench.plugin_path().join(place).join("id"), id).unwrap();
 }
 
-fn file(bench: &Bench, name: &str) -> PathBuf {
-    bench.root().join(PLACE).join(name)
+fn file(bench: &TestWorkspace, name: &str) -> PathBuf {
+    bench.plugin_path().join(PLACE).join(name)
 }
 
-pub(crate) fn tell(bench: &Bench, name: &str, text: &str) {
+pub(crate) fn tell(bench: &TestWorkspace, name: &str, text: &str) {
     std::fs::write(file(bench, name), text).unwrap();
 }
 
 /// Runs `plugins --json` and returns the run and its transformer.
-fn transformer(bench: &Bench) -> (Run, Value) {
+fn transformer(bench: &TestWorkspace) -> (Run, Value) {
     let run = bench.run(&["plugins", "--json"]);
     let result = run.result();
     let all = result["plugins"].as_array().unwrap();
@@ -41,12 +41,12 @@ fn transformer(bench: &Bench) -> (Run, Value) {
     (run, it.unwrap_or_default())
 }
 
-pub(crate) fn is_gone(pid: u64) -> bool {
+pub(crate) fn has_ended(pid: u64) -> bool {
     !Path::new(&format!("/proc/{pid}")).exists()
 }
 
 #[test]
-fn a_transformer_is_launched_shown_with_its_name_and_asked_to_end_as_every_plugin_is() {
+fn transformer_is_launched_shown_and_ended_like_a_plugin() {
     let bench = bench();
     let (run, it) = transformer(&bench);
     run.expect(0);
@@ -64,7 +64,7 @@ fn a_transformer_is_launched_shown_with_its_name_and_asked_to_end_as_every_plugi
     );
     assert_eq!(attempt["verdict"]["kind"], "ready");
     let pid = attempt["pid"].as_u64().unwrap();
-    assert!(is_gone(pid), "it is still there");
+    assert!(has_ended(pid), "it is still there");
     let log = bench.run(&["logs", ID]).expect(0).stdout;
     assert!(log.contains("ended when it was asked to"), "{log}");
     // The name is requested until the transformer knows its host; nothing else is called.
@@ -82,7 +82,7 @@ fn a_transformer_is_launched_shown_with_its_name_and_asked_to_end_as_every_plugi
 }
 
 #[test]
-fn one_that_gives_up_is_shown_with_its_reason_and_is_in_nobodys_way() {
+fn failed_transformer_is_reported_and_blocks_nothing() {
     let bench = bench();
     tell(&bench, "faults", &"exits\n".repeat(99));
     let (run, it) = transformer(&bench);
@@ -102,7 +102,7 @@ fn one_that_gives_up_is_shown_with_its_reason_and_is_in_nobodys_way() {
     for command in [&["validate"][..], &["stage"], &["deploy", "--auto-approve"]] {
         bench.run(command).expect(0);
     }
-    assert_eq!(bench.world().len(), 1);
+    assert_eq!(bench.plugin_objects().len(), 1);
     let left = std::fs::read_to_string(file(&bench, "faults")).unwrap();
     assert_eq!(
         left.lines().count(),
@@ -112,8 +112,7 @@ fn one_that_gives_up_is_shown_with_its_reason_and_is_in_nobodys_way() {
 }
 
 #[test]
-fn the_wrong_kind_and_a_missing_name_are_refused_in_words_and_other_tries_are_made_where_they_help()
-{
+fn wrong_kind_and_missing_name_are_refused_and_other_failures_retried() {
     let table = [
         (
             "faults",
@@ -155,13 +154,13 @@ fn the_wrong_kind_and_a_missing_name_are_refused_in_words_and_other_tries_are_ma
 }
 
 #[test]
-fn a_configuration_that_names_one_is_told_that_it_is_a_transformer() {
+fn configuration_that_requires_a_transformer_gets_an_error() {
     let head = HEAD.replace(
         "fake = {",
         "run = { source = \"bluelink/run\" }\n    fake = {",
     );
-    let bench = Bench::empty(&format!("{head}{BOX}resource \"run_thing\" \"t\" {{\n}}\n"));
-    bench.install(crate::bench::USUAL);
+    let bench = TestWorkspace::empty(&format!("{head}{BOX}resource \"run_thing\" \"t\" {{\n}}\n"));
+    bench.install(crate::workspace::USUAL);
     add(&bench, PLACE, "bluelink/run");
     let path = file(&bench, "plugin").display().to_string();
     let words = format!(
@@ -199,7 +198,7 @@ fn a_configuration_that_names_one_is_told_that_it_is_a_transformer() {
 }
 
 #[test]
-fn a_provider_and_a_transformer_of_one_id_are_two_plugins() {
+fn provider_and_transformer_with_one_id_are_two_plugins() {
     let bench = bench();
     add(&bench, "transformers/bluelink/fake/2.0.0", "bluelink/fake");
     let result = bench.run(&["plugins", "--json"]).expect(0).result();
@@ -216,10 +215,10 @@ fn a_provider_and_a_transformer_of_one_id_are_two_plugins() {
 }
 
 /// CLI configuration whose only source is an empty directory.
-fn mirror(bench: &Bench) -> String {
-    let folder = bench.root().join("mirror");
+fn mirror(bench: &TestWorkspace) -> String {
+    let folder = bench.plugin_path().join("mirror");
     std::fs::create_dir(&folder).unwrap();
-    let file = bench.root().join("mirror.rc");
+    let file = bench.plugin_path().join("mirror.rc");
     let folder = folder.display();
     let text = format!(
         "provider_installation {{\n  filesystem_mirror {{\n    path = \"{folder}\"\n  }}\n}}\n"

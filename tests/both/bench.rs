@@ -14,13 +14,13 @@ pub(crate) enum Dialect {
 
 pub(crate) const BOTH: [Dialect; 2] = [Dialect::Protocol6, Dialect::Bluelink];
 
-pub(crate) struct Bench {
+pub(crate) struct TestWorkspace {
     pub(crate) dialect: Dialect,
     pub(crate) workspace: Workspace,
     root: tempfile::TempDir,
 }
 
-impl Bench {
+impl TestWorkspace {
     pub(crate) fn new(dialect: Dialect) -> Self {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir(root.path().join("world")).unwrap();
@@ -36,12 +36,12 @@ impl Bench {
     }
 
     /// Directory of the providers' objects.
-    pub(crate) fn world(&self) -> PathBuf {
+    pub(crate) fn objects_directory(&self) -> PathBuf {
         self.root.path().join("world")
     }
 
     pub(crate) fn lab(&self) -> PathBuf {
-        self.world().join("lab.json")
+        self.objects_directory().join("lab.json")
     }
 
     /// Writes the configuration; `WORLD` in it becomes the directory of the objects.
@@ -54,7 +54,7 @@ impl Bench {
             "terraform {{\n  required_providers {{\n    lab   = {{ source = \"{publisher}/lab\" }}\n    local = {{ source = \"{publisher}/local\" }}\n  }}\n}}\n\
              provider \"lab\" {{\n  file = \"WORLD/lab.json\"\n}}\n"
         );
-        let world = self.world().display().to_string();
+        let world = self.objects_directory().display().to_string();
         let text = format!("{head}{body}").replace("WORLD", &world);
         self.workspace.write("main.tf", &text);
     }
@@ -91,7 +91,7 @@ impl Bench {
         let path = "BLUELINK_DEPLOY_ENGINE_PLUGIN_PATH";
         command.env(policy, retries);
         command.env(path, self.root.path().join("plugins"));
-        Run::of(&mut command)
+        Run::from_command(&mut command)
     }
 
     pub(crate) fn deploy(&self) -> Run {
@@ -108,7 +108,7 @@ impl Bench {
     }
 
     /// Output of a stage for people.
-    pub(crate) fn shown(&self) -> String {
+    pub(crate) fn text_output(&self) -> String {
         let run = self.run(&["stage"]).expect(0);
         format!("{}{}", run.stdout, run.stderr)
     }
@@ -134,11 +134,11 @@ impl Bench {
     pub(crate) fn objects(&self) -> Value {
         let attributes = |(name, object): (String, Value)| {
             let managed = object["attributes"].clone();
-            (name, something(managed))
+            (name, without_empty_values(managed))
         };
         let all: Map<String, Value> = self.state().into_iter().map(attributes).collect();
         let text = Value::Object(all).to_string();
-        let text = text.replace(&self.world().display().to_string(), "WORLD");
+        let text = text.replace(&self.objects_directory().display().to_string(), "WORLD");
         let id = regex::Regex::new("-[0-9a-f]{8}").unwrap();
         let address = regex::Regex::new(r"203\.0\.113\.[0-9]+").unwrap();
         let text = id.replace_all(&text, "-ID");
@@ -147,22 +147,22 @@ impl Bench {
 }
 
 /// Removes nulls and empty collections from a value.
-fn something(value: Value) -> Value {
+fn without_empty_values(value: Value) -> Value {
     match value {
         Value::Object(members) => {
             let members = members
                 .into_iter()
-                .map(|(name, value)| (name, something(value)));
+                .map(|(name, value)| (name, without_empty_values(value)));
             // Arguments of a data source are filters over Bluelink.
-            let some = members.filter(|(name, v)| !is_nothing(v) && name != "filter");
+            let some = members.filter(|(name, v)| !is_empty(v) && name != "filter");
             Value::Object(some.collect())
         }
-        Value::Array(items) => Value::Array(items.into_iter().map(something).collect()),
+        Value::Array(items) => Value::Array(items.into_iter().map(without_empty_values).collect()),
         other => other,
     }
 }
 
-fn is_nothing(value: &Value) -> bool {
+fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Array(items) => items.is_empty(),
@@ -172,8 +172,8 @@ fn is_nothing(value: &Value) -> bool {
 }
 
 /// Runs a scenario over each dialect; both must give the same result.
-pub(crate) fn alike(story: impl Fn(&Bench) -> Vec<Value>) {
-    let [usual, bluelink] = BOTH.map(|dialect| story(&Bench::new(dialect)));
+pub(crate) fn assert_equal_over_both_dialects(story: impl Fn(&TestWorkspace) -> Vec<Value>) {
+    let [usual, bluelink] = BOTH.map(|dialect| story(&TestWorkspace::new(dialect)));
     assert!(!usual.is_empty());
     for (step, (usual, bluelink)) in usual.iter().zip(&bluelink).enumerate() {
         assert_eq!(

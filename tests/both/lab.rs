@@ -1,6 +1,6 @@
 //! Tests with the bundled lab provider, whose schema has every kind of attribute and block.
 
-use crate::bench::{BOTH, Bench, Dialect, alike};
+use crate::bench::{BOTH, Dialect, TestWorkspace, assert_equal_over_both_dialects};
 use providers::lab::control;
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ const FIRST: Wanted = Wanted {
     replicas: 2,
 };
 
-fn main(bench: &Bench, wanted: &Wanted) -> String {
+fn main(bench: &TestWorkspace, wanted: &Wanted) -> String {
     let Wanted {
         bucket,
         tier,
@@ -95,16 +95,16 @@ output "where" {{
     )
 }
 
-fn id(bench: &Bench, kind: &str) -> String {
+fn id(bench: &TestWorkspace, kind: &str) -> String {
     let all = control::objects(&bench.lab()).unwrap();
     let found = all.into_iter().find(|object| object.kind == kind);
     found.unwrap().id
 }
 
 #[test]
-fn one_program_speaks_what_its_host_does() {
+fn bundled_program_serves_the_dialect_of_its_host() {
     let programs = BOTH.map(|dialect| {
-        let bench = Bench::new(dialect);
+        let bench = TestWorkspace::new(dialect);
         bench.main("resource \"lab_bucket\" \"b\" {\n  name = \"b\"\n}\n");
         let result = bench.run(&["plugins", "--json"]).expect(0).result();
         let all = result["plugins"].as_array().unwrap();
@@ -125,8 +125,8 @@ fn one_program_speaks_what_its_host_does() {
 }
 
 #[test]
-fn a_cloud_is_made_drifts_changes_is_replaced_in_part_and_destroyed() {
-    alike(|bench| {
+fn cloud_is_created_drifts_is_updated_partly_replaced_and_destroyed() {
+    assert_equal_over_both_dialects(|bench| {
         bench.main(&main(bench, &FIRST));
         let mut seen = vec![json!(bench.stage())];
         assert_eq!(seen, ["create 6"]);
@@ -147,7 +147,7 @@ fn a_cloud_is_made_drifts_changes_is_replaced_in_part_and_destroyed() {
 
         let server = id(bench, "lab_server");
         control::tamper(&bench.lab(), &server, "size", "huge".into()).unwrap();
-        let shown = bench.shown();
+        let shown = bench.text_output();
         assert!(shown.contains("size: \"small\" → \"huge\""), "{shown}");
         seen.push(json!(bench.stage()));
         assert_eq!(seen[3], "update 1");
@@ -184,7 +184,7 @@ fn a_cloud_is_made_drifts_changes_is_replaced_in_part_and_destroyed() {
         seen.push(json!(bench.stage()));
         assert_eq!(seen[9], "");
 
-        control::vanish(&bench.lab(), &id(bench, "lab_dns_record")).unwrap();
+        control::delete_object(&bench.lab(), &id(bench, "lab_dns_record")).unwrap();
         seen.push(json!(bench.stage()));
         assert_eq!(seen[10], "create 1");
         bench.run(&["destroy", "--auto-approve"]).expect(0);
@@ -195,8 +195,8 @@ fn a_cloud_is_made_drifts_changes_is_replaced_in_part_and_destroyed() {
 }
 
 #[test]
-fn a_set_has_no_order_and_its_order_is_no_drift() {
-    alike(|bench| {
+fn order_of_a_set_is_no_drift() {
+    assert_equal_over_both_dialects(|bench| {
         let server = |groups: &str, rules: [&str; 2]| {
             let rules = bench.blocks("lifecycle_rule", &rules);
             format!(
@@ -222,8 +222,8 @@ fn a_set_has_no_order_and_its_order_is_no_drift() {
 }
 
 #[test]
-fn each_configuration_of_a_provider_has_its_own_world() {
-    alike(|bench| {
+fn each_provider_configuration_has_its_own_world() {
+    assert_equal_over_both_dialects(|bench| {
         bench.main(
             "provider \"lab\" {\n  alias  = \"south\"\n  file   = \"WORLD/south.json\"\n  region = \"south\"\n}\n\
              resource \"lab_bucket\" \"n\" {\n  name = \"n\"\n}\n\
@@ -231,7 +231,7 @@ fn each_configuration_of_a_provider_has_its_own_world() {
         );
         bench.deploy().expect(0);
         let names = |file: &str| {
-            let all = control::objects(&bench.world().join(file)).unwrap();
+            let all = control::objects(&bench.objects_directory().join(file)).unwrap();
             let mut names: Vec<String> = all.into_iter().map(|object| object.name).collect();
             names.sort();
             names

@@ -1,6 +1,6 @@
 //! Tests with files and directories of this machine.
 
-use crate::bench::{Bench, alike};
+use crate::bench::{TestWorkspace, assert_equal_over_both_dialects};
 use crate::support::mode;
 use serde_json::{Value, json};
 
@@ -12,18 +12,18 @@ fn main(name: &str, content: &str) -> String {
     )
 }
 
-fn read(bench: &Bench, name: &str) -> Option<String> {
-    std::fs::read_to_string(bench.world().join("d").join(name)).ok()
+fn read(bench: &TestWorkspace, name: &str) -> Option<String> {
+    std::fs::read_to_string(bench.objects_directory().join("d").join(name)).ok()
 }
 
 #[test]
-fn a_file_is_made_restored_changed_replaced_imported_and_removed() {
-    alike(|bench| {
+fn file_is_created_restored_updated_replaced_imported_and_removed() {
+    assert_equal_over_both_dialects(|bench| {
         bench.main(&main("a.txt", "one"));
         let mut seen = vec![json!(bench.stage())];
         assert_eq!(seen, ["create 2"]);
         bench.deploy().expect(0);
-        let file = bench.world().join("d/a.txt");
+        let file = bench.objects_directory().join("d/a.txt");
         assert_eq!(
             (read(bench, "a.txt").as_deref(), mode(&file)),
             (Some("one"), 0o600)
@@ -34,7 +34,7 @@ fn a_file_is_made_restored_changed_replaced_imported_and_removed() {
 
         // The file changes outside flightdeck.
         std::fs::write(&file, "other").unwrap();
-        let shown = bench.shown();
+        let shown = bench.text_output();
         assert!(shown.contains("\"one\" → \"other\""), "{shown}");
         seen.push(json!(bench.stage()));
         bench.deploy().expect(0);
@@ -73,13 +73,13 @@ fn a_file_is_made_restored_changed_replaced_imported_and_removed() {
         seen.push(json!(bench.stage()));
         assert_eq!(seen[9], "");
 
-        std::fs::remove_file(bench.world().join("d/b.txt")).unwrap();
+        std::fs::remove_file(bench.objects_directory().join("d/b.txt")).unwrap();
         bench.main(&main("b.txt", "two"));
         seen.push(json!(bench.stage()));
         assert_eq!(seen[10], "create 1");
         bench.deploy().expect(0);
         bench.run(&["destroy", "--auto-approve"]).expect(0);
-        assert!(!bench.world().join("d").exists());
+        assert!(!bench.objects_directory().join("d").exists());
         seen.push(Value::Object(bench.state()));
         seen
     });

@@ -1,13 +1,13 @@
 //! Tests of failures, and of their messages in each dialect.
 
-use crate::bench::{BOTH, Bench, Dialect, alike};
+use crate::bench::{BOTH, Dialect, TestWorkspace, assert_equal_over_both_dialects};
 use providers::lab::control::{self, Fault, Kind};
 use serde_json::{Value, json};
 
 const BUCKET: &str = "resource \"lab_bucket\" \"b\" {\n  name = \"b\"\n}\n";
 
-fn broken(dialect: Dialect, kind: Kind, times: u32) -> Bench {
-    let bench = Bench::new(dialect);
+fn workspace_with_fault(dialect: Dialect, kind: Kind, times: u32) -> TestWorkspace {
+    let bench = TestWorkspace::new(dialect);
     bench.main(BUCKET);
     let fault = Fault {
         times: Some(times),
@@ -25,8 +25,8 @@ fn errors(run: &crate::support::Run) -> String {
 }
 
 #[test]
-fn a_configuration_that_the_provider_does_not_take_is_refused_before_anything_is_made() {
-    alike(|bench| {
+fn invalid_configuration_is_refused_before_any_change() {
+    assert_equal_over_both_dialects(|bench| {
         let mut seen = Vec::new();
         for (body, words) in [
             (
@@ -53,7 +53,7 @@ fn a_configuration_that_the_provider_does_not_take_is_refused_before_anything_is
 }
 
 #[test]
-fn a_refusal_has_its_reasons_and_leaves_nothing() {
+fn refused_create_has_reasons_and_leaves_no_object() {
     for dialect in BOTH {
         for (kind, words) in [
             (
@@ -65,7 +65,7 @@ fn a_refusal_has_its_reasons_and_leaves_nothing() {
                 "ValidationException: the lab does not accept this name",
             ),
         ] {
-            let bench = broken(dialect, kind, 1);
+            let bench = workspace_with_fault(dialect, kind, 1);
             let run = bench.deploy().expect(5);
             assert!(errors(&run).contains(words), "{dialect:?}: {run:#?}");
             assert_eq!(control::objects(&bench.lab()).unwrap(), []);
@@ -81,29 +81,29 @@ fn a_refusal_has_its_reasons_and_leaves_nothing() {
 }
 
 #[test]
-fn what_passes_is_asked_again_where_the_dialect_has_a_word_for_it() {
-    let bench = broken(Dialect::Bluelink, Kind::Transient, 2);
+fn transient_error_is_retried_if_the_dialect_can_report_one() {
+    let bench = workspace_with_fault(Dialect::Bluelink, Kind::Transient, 2);
     bench.deploy().expect(0);
-    let bench = broken(Dialect::Bluelink, Kind::Transient, 99);
+    let bench = workspace_with_fault(Dialect::Bluelink, Kind::Transient, 99);
     let run = bench.deploy().expect(5);
     let said = errors(&run);
     assert!(
         said.contains("ThrottlingException") && said.contains("after 4 attempts"),
         "{said}"
     );
-    let bench = broken(Dialect::Protocol6, Kind::Transient, 2);
+    let bench = workspace_with_fault(Dialect::Protocol6, Kind::Transient, 2);
     let run = bench.deploy().expect(5);
     assert!(errors(&run).contains("ThrottlingException"), "{run:#?}");
 }
 
 #[test]
-fn half_a_create_is_kept_where_the_dialect_can_and_is_removed_where_it_cannot() {
-    let usual = broken(Dialect::Protocol6, Kind::Partial, 1);
+fn partial_create_is_stored_or_removed_depending_on_the_dialect() {
+    let usual = workspace_with_fault(Dialect::Protocol6, Kind::Partial, 1);
     usual.deploy().expect(5);
     assert_eq!(usual.state()["lab_bucket.b"]["status"], "tainted");
     assert_eq!(control::objects(&usual.lab()).unwrap().len(), 1);
 
-    let bluelink = broken(Dialect::Bluelink, Kind::Partial, 1);
+    let bluelink = workspace_with_fault(Dialect::Bluelink, Kind::Partial, 1);
     let run = bluelink.deploy().expect(5);
     let said = errors(&run);
     assert!(said.contains("ran out of capacity half-way"), "{said}");
@@ -116,8 +116,8 @@ fn half_a_create_is_kept_where_the_dialect_can_and_is_removed_where_it_cannot() 
 }
 
 #[test]
-fn what_is_set_anew_and_needs_another_object_is_refused_in_words_until_it_is_asked_for() {
-    let bench = Bench::new(Dialect::Bluelink);
+fn replacement_is_refused_until_requested_if_the_dialect_cannot_plan_it() {
+    let bench = TestWorkspace::new(Dialect::Bluelink);
     let server = |more: &str| {
         format!(
             "resource \"lab_network\" \"n\" {{\n  name = \"n\"\n  cidr = \"10.1.0.0/16\"\n}}\n\
@@ -142,9 +142,9 @@ fn what_is_set_anew_and_needs_another_object_is_refused_in_words_until_it_is_ask
 }
 
 #[test]
-fn a_plugin_that_dies_in_a_change_leaves_its_outcome_unknown() {
+fn crash_during_a_change_is_an_unknown_outcome() {
     for dialect in BOTH {
-        let bench = Bench::new(dialect);
+        let bench = TestWorkspace::new(dialect);
         bench.main(BUCKET);
         let fault = Fault {
             times: Some(1),

@@ -10,7 +10,7 @@ fn staged(text: &str, flags: &[&str]) -> Run {
 }
 
 #[test]
-fn a_replacement_or_target_without_its_instance_is_warned_of() {
+fn unmatched_replace_or_target_address_is_a_warning() {
     for (flag, address) in [
         ("replace", "terraform_data.a"),
         ("replace", "terraform_data.a[7]"),
@@ -45,7 +45,7 @@ fn a_replacement_or_target_without_its_instance_is_warned_of() {
 }
 
 #[test]
-fn a_replacement_that_no_stage_can_have_is_refused() {
+fn impossible_replace_address_is_refused() {
     for (flags, said) in [
         (
             &["--replace", "data.terraform_remote_state.d"][..],
@@ -67,7 +67,7 @@ fn a_replacement_that_no_stage_can_have_is_refused() {
 }
 
 #[test]
-fn an_import_into_nothing_stops_only_a_stage_that_imports() {
+fn import_without_target_only_stops_stages_that_import() {
     let text = format!("{COUNTED}import {{\n  to = terraform_data.none\n  id = \"1\"\n}}\n");
     staged(&text, &[]).expect(1);
     staged(&text, &["--destroy"]).expect(0);
@@ -75,7 +75,7 @@ fn an_import_into_nothing_stops_only_a_stage_that_imports() {
 }
 
 #[test]
-fn an_entry_of_depends_on_without_anything_to_wait_for_is_warned_of() {
+fn depends_on_entry_without_dependencies_is_a_warning() {
     for entry in ["path.module", "terraform.workspace"] {
         let text = format!(
             "resource \"terraform_data\" \"a\" {{\n  depends_on = [{entry}]\n}}\noutput \"o\" {{\n  value      = 1\n  depends_on = [{entry}]\n}}\n"

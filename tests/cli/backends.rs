@@ -1,6 +1,6 @@
 //! Tests of states in an http backend, from the command line, on a server of the tests.
 
-use crate::lab::{Lab, Running, gone};
+use crate::lab_deploys::{Lab, Running, has_ended};
 use crate::server::{Server, Trouble};
 use crate::support::Workspace;
 
@@ -20,7 +20,7 @@ fn text(server: &Server) -> String {
 const HOLDER: &str = r#"{"ID":"7-8","Operation":"OperationTypeApply","Info":"","Who":"root@vm","Version":"1.12.6","Created":"2026-11-21T23:17:44.10290803Z","Path":""}"#;
 
 #[test]
-fn a_deploy_is_kept_behind_the_address_and_the_directory_is_initialized_with_that() {
+fn deploy_writes_the_state_to_an_http_backend_and_initializes_the_directory() {
     let server = Server::start();
     let w = Workspace::new(&[("main.tf", configuration(&server, "one").as_str())]);
     let run = w.run(&["deploy", "--auto-approve"]).expect(0);
@@ -55,7 +55,7 @@ fn a_deploy_is_kept_behind_the_address_and_the_directory_is_initialized_with_tha
 }
 
 #[test]
-fn a_lock_of_another_program_ends_a_command_with_4_unless_it_waits() {
+fn foreign_lock_exits_with_4_unless_waited_for() {
     let server = Server::start();
     let w = Workspace::new(&[("main.tf", configuration(&server, "one").as_str())]);
     w.run(&["deploy", "--auto-approve"]).expect(0);
@@ -80,7 +80,7 @@ fn a_lock_of_another_program_ends_a_command_with_4_unless_it_waits() {
 }
 
 #[test]
-fn what_a_server_does_not_take_is_on_record_and_is_there_after_the_next_command() {
+fn state_refused_by_the_server_is_recorded_and_written_by_the_next_command() {
     let server = Server::start();
     let w = Workspace::new(&[("main.tf", configuration(&server, "one").as_str())]);
     w.run(&["deploy", "--auto-approve"]).expect(0);
@@ -129,7 +129,7 @@ fn outputs_of_another_state_are_read_from_its_backend() {
 }
 
 #[test]
-fn after_a_kill_the_next_command_takes_the_lock_over_and_brings_home_what_was_known() {
+fn next_command_after_a_kill_takes_over_the_lock_and_writes_the_state() {
     let server = Server::start();
     let slow = "resource \"terraform_data\" \"b\" {\n  input = terraform_data.a.output\n  provisioner \"local-exec\" {\n    command = \"touch begun; sleep 900\"\n  }\n}\n";
     let text_of = configuration(&server, "one") + slow;
@@ -150,7 +150,7 @@ fn after_a_kill_the_next_command_takes_the_lock_over_and_brings_home_what_was_kn
 }
 
 #[test]
-fn a_plugin_that_is_asked_nothing_more_ends_while_the_state_is_brought_home() {
+fn unused_plugin_ends_while_the_state_is_written() {
     let server = Server::start();
     let lab = Lab::new("resource \"lab_bucket\" \"a\" {\n  name = \"a\"\n}\n");
     let backend = configuration(&server, "one");
@@ -158,7 +158,7 @@ fn a_plugin_that_is_asked_nothing_more_ends_while_the_state_is_brought_home() {
     server.trouble("POST", &[Trouble::DoAndHang; 8]);
     let mut running = Running::start(&lab);
     let plugin = running.until_applying();
-    assert!(gone(plugin), "the plugin is there still");
+    assert!(has_ended(plugin), "the plugin is there still");
     assert!(server.lock().is_some(), "the deploy has not ended");
     running.signal(rustix::process::Signal::KILL);
     running.end();

@@ -55,7 +55,7 @@ fn kinds(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn json_into_writes_the_lines_of_json_beside_the_text() {
+fn json_into_writes_json_lines_next_to_text_output() {
     let w = Workspace::new(&[("main.tf", TWO)]);
     let run = w.run(&["plan", "-json-into=lines"]).expect(0);
     assert!(run.stdout.contains("2 to create"), "{run:?}");
@@ -122,7 +122,7 @@ fn json_into_writes_the_lines_of_json_beside_the_text() {
 }
 
 #[test]
-fn json_into_has_the_errors_of_a_command_that_fails() {
+fn json_into_contains_the_errors_of_a_failed_command() {
     let w = Workspace::new(&[("main.tf", "output \"x\" {\n  value = nope.a\n}\n")]);
     let run = w.run(&["plan", "-json-into=lines"]).expect(1);
     assert!(run.stderr.contains("nope"), "{run:?}");
@@ -134,7 +134,7 @@ fn json_into_has_the_errors_of_a_command_that_fails() {
 }
 
 #[test]
-fn json_into_takes_the_form_of_tofu_and_is_no_second_json() {
+fn json_into_accepts_the_tofu_format_and_excludes_json() {
     let w = Workspace::new(&[("main.tf", TWO)]);
     let words = ["plan", "-json-into=lines", "--format", "tofu"];
     w.run(&words).expect(0);
@@ -152,7 +152,7 @@ fn json_into_takes_the_form_of_tofu_and_is_no_second_json() {
 }
 
 #[test]
-fn concise_shows_the_plan_and_no_progress() {
+fn concise_shows_the_plan_without_progress() {
     let w = Workspace::new(&[("main.tf", TWO)]);
     let run = w.run(&["apply", "-auto-approve", "-concise"]).expect(0);
     assert!(run.stdout.contains("2 to create"), "{run:?}");
@@ -163,7 +163,7 @@ fn concise_shows_the_plan_and_no_progress() {
 }
 
 #[test]
-fn warnings_are_compact_or_consolidated_as_flags_say() {
+fn warnings_are_compacted_or_consolidated_by_flags() {
     let w = Workspace::new(&[("main.tf", DEPRECATED), ("m/main.tf", OLD)]);
     let shown = |flags: &[&str]| w.run(&[&["validate"], flags].concat()).expect(0).stderr;
     let whole = shown(&[]);
@@ -181,7 +181,7 @@ fn warnings_are_compact_or_consolidated_as_flags_say() {
 }
 
 #[test]
-fn errors_are_consolidated_as_the_flag_says() {
+fn errors_are_consolidated_by_a_flag() {
     let w = Workspace::new(&[(
         "main.tf",
         "output \"x\" {\n  value = nope.a\n}\noutput \"y\" {\n  value = nope.a\n}\n",
@@ -194,7 +194,7 @@ fn errors_are_consolidated_as_the_flag_says() {
 }
 
 #[test]
-fn sensitive_values_are_shown_to_people_with_the_flag_alone() {
+fn sensitive_values_are_shown_only_in_text_output_with_the_flag() {
     let w = Workspace::new(&[("main.tf", SECRET)]);
     let shows = |words: &[&str]| {
         let run = w.run(words).expect(0);
@@ -244,7 +244,7 @@ fn sensitive_values_are_shown_to_people_with_the_flag_alone() {
 }
 
 #[test]
-fn address_files_select_in_every_command_that_takes_addresses() {
+fn address_files_select_in_every_command_with_addresses() {
     let w = Workspace::new(&[
         ("main.tf", TWO),
         ("one", "# the first\n\nterraform_data.a\n"),
@@ -272,7 +272,7 @@ fn address_files_select_in_every_command_that_takes_addresses() {
 }
 
 #[test]
-fn refused_flag_says_its_reason_in_either_spelling_and_from_the_environment() {
+fn unsupported_flag_is_refused_with_a_reason_in_every_spelling() {
     let w = Workspace::new(&[("main.tf", TWO)]);
     let said = "`plan` does not support -generate-config-out: configuration is not generated";
     for flag in ["-generate-config-out=x.tf", "--generate-config-out=x.tf"] {
@@ -280,7 +280,8 @@ fn refused_flag_says_its_reason_in_either_spelling_and_from_the_environment() {
         assert!(run.stderr.contains(said), "{flag}: {run:?}");
     }
     let mut command = w.command(&["plan"]);
-    let run = Run::of(command.env("TF_CLI_ARGS_plan", "-generate-config-out=x.tf")).expect(1);
+    let run =
+        Run::from_command(command.env("TF_CLI_ARGS_plan", "-generate-config-out=x.tf")).expect(1);
     assert!(run.stderr.contains(said), "{run:?}");
     assert!(run.stderr.contains("TF_CLI_ARGS_plan"), "{run:?}");
     let run = w
@@ -290,13 +291,13 @@ fn refused_flag_says_its_reason_in_either_spelling_and_from_the_environment() {
 }
 
 #[test]
-fn common_flags_of_pipelines_are_taken_together() {
+fn common_pipeline_flags_can_be_combined() {
     let w = Workspace::new(&[("main.tf", TWO)]);
     let mut command = w.command(&["apply", "-auto-approve=true"]);
     let common = "-input=false -no-color -compact-warnings -lock=true -lock-timeout=0s -concise";
-    Run::of(command.env("TF_CLI_ARGS", common)).expect(0);
+    Run::from_command(command.env("TF_CLI_ARGS", common)).expect(0);
     let mut command = w.command(&["output", "-json=true"]);
-    let run = Run::of(command.env("TF_CLI_ARGS", "-input=false -no-color")).expect(0);
+    let run = Run::from_command(command.env("TF_CLI_ARGS", "-input=false -no-color")).expect(0);
     assert_eq!(run.stdout.trim(), "{}");
     let run = w
         .run(&["plan", "-detailed-exitcode=true", "-refresh=0"])
@@ -307,7 +308,7 @@ fn common_flags_of_pipelines_are_taken_together() {
 }
 
 #[test]
-fn state_commands_have_their_flags() {
+fn state_commands_accept_their_flags() {
     let w = Workspace::new(&[("main.tf", TWO)]);
     w.run(&["apply", "-auto-approve"]).expect(0);
     let id = {

@@ -1,7 +1,7 @@
 //! Tests of destroy-time provisioners of an interrupted destroy: success is recorded, and the
 //! command is not run a second time for the same object.
 
-use crate::lab::{Lab, Running};
+use crate::lab_deploys::{Lab, Running};
 use crate::server::Server;
 use crate::support::Run;
 use providers::lab::control::{self, Fault, Kind, On};
@@ -26,7 +26,7 @@ fn deployed(text: &str) -> Lab {
 
 /// Makes deletes slower than any test.
 fn slow_delete(lab: &Lab) {
-    lab.breaks(Fault {
+    lab.set_fault(Fault {
         on: On::Delete,
         ms: Some(3_600_000),
         ..Fault::new(Kind::Latency)
@@ -54,18 +54,18 @@ fn destroy(lab: &Lab) -> Run {
     lab.run(&["destroy", "--auto-approve"])
 }
 
-fn said(run: &Run) -> String {
+fn output_text(run: &Run) -> String {
     format!("{}{}", run.stdout, run.stderr)
 }
 
 #[test]
-fn a_command_that_ended_well_before_a_kill_is_not_run_again_and_the_next_run_says_so() {
+fn successful_command_before_a_kill_is_not_run_again_and_is_reported() {
     let lab = deployed(&thing("", &command("drained", "")));
     killed_in_the_delete(&lab, &DESTROY);
     let run = destroy(&lab).expect(0);
     assert_eq!(calls(&lab), ["drained"]);
     assert!(
-        said(&run).contains("the local-exec provisioner 1 of lab_thing.a does not run again: it succeeded in deploy #2 at 20"),
+        output_text(&run).contains("the local-exec provisioner 1 of lab_thing.a does not run again: it succeeded in deploy #2 at 20"),
         "{run:?}"
     );
     let logs = lab.run(&["logs", "lab_thing.a"]).expect(0).stdout;
@@ -78,18 +78,18 @@ fn a_command_that_ended_well_before_a_kill_is_not_run_again_and_the_next_run_say
 }
 
 #[test]
-fn of_several_commands_those_that_ended_well_are_left_out_and_the_unknown_one_is_named() {
+fn only_unfinished_commands_of_several_are_run_again() {
     let slow = "; [ -e quick ] || sleep 3600";
     let blocks = command("first", "") + &command("second", slow) + &command("third", "");
     let lab = deployed(&thing("", &blocks));
     let mut running = Running::run(&lab, &DESTROY);
-    running.until(|e| e["type"] == "plugin_log" || calls(&lab).len() == 2);
+    running.read_until(|e| e["type"] == "plugin_log" || calls(&lab).len() == 2);
     while calls(&lab).len() < 2 {
         std::thread::yield_now();
     }
     running.signal(rustix::process::Signal::KILL);
     running.end();
-    let listed = said(&lab.run(&["state", "list"]).expect(0));
+    let listed = output_text(&lab.run(&["state", "list"]).expect(0));
     assert!(
         listed.contains(
             "The local-exec provisioner 2 of lab_thing.a in deploy #2 has no recorded outcome"
@@ -100,14 +100,14 @@ fn of_several_commands_those_that_ended_well_are_left_out_and_the_unknown_one_is
     lab.workspace.write("quick", "");
     destroy(&lab).expect(0);
     assert_eq!(calls(&lab), ["first", "second", "second", "third"]);
-    assert!(!said(&lab.run(&["history"]).expect(0)).contains("provisioner 2"));
+    assert!(!output_text(&lab.run(&["history"]).expect(0)).contains("provisioner 2"));
 }
 
 #[test]
-fn an_operator_may_say_that_a_command_without_an_outcome_has_done_its_work() {
+fn operator_can_mark_an_unknown_command_as_done() {
     let lab = deployed(&thing("", &command("begun", "; sleep 3600")));
     let mut running = Running::run(&lab, &DESTROY);
-    running.until(|_| !calls(&lab).is_empty());
+    running.read_until(|_| !calls(&lab).is_empty());
     running.signal(rustix::process::Signal::KILL);
     running.end();
     let run = lab
@@ -124,7 +124,7 @@ fn an_operator_may_say_that_a_command_without_an_outcome_has_done_its_work() {
 }
 
 #[test]
-fn the_destroy_half_of_a_replacement_goes_on_after_its_commands() {
+fn destroy_half_of_a_replacement_continues_after_its_commands() {
     let block = command("drained", "");
     let lab = deployed(&thing("  triggers = { v = \"1\" }", &block));
     lab.workspace
@@ -141,7 +141,7 @@ fn the_destroy_half_of_a_replacement_goes_on_after_its_commands() {
 }
 
 #[test]
-fn a_replacement_that_creates_first_runs_no_command_for_the_old_object() {
+fn create_before_destroy_runs_no_command_for_the_old_object() {
     let block = command("drained", "") + "  lifecycle {\n    create_before_destroy = true\n  }\n";
     let lab = deployed(&thing("  triggers = { v = \"1\" }", &block));
     killed_in_the_delete(&lab, &DESTROY);
@@ -163,12 +163,12 @@ fn a_replacement_that_creates_first_runs_no_command_for_the_old_object() {
 }
 
 #[test]
-fn a_destroy_that_failed_runs_all_its_commands_again() {
+fn failed_destroy_runs_all_its_commands_again() {
     let blocks = command("first", "") + &command("second", "; test -e allowed");
     let lab = deployed(&thing("", &blocks));
     destroy(&lab).expect(5);
     lab.workspace.write("allowed", "");
-    lab.breaks(Fault {
+    lab.set_fault(Fault {
         on: On::Delete,
         ..Fault::new(Kind::Permanent)
     });
@@ -182,16 +182,16 @@ fn a_destroy_that_failed_runs_all_its_commands_again() {
 }
 
 #[test]
-fn a_crash_of_the_plugin_and_a_second_signal_cut_a_destroy_off() {
+fn plugin_crash_and_second_signal_interrupt_a_destroy() {
     let blocks = command("first", "") + &command("second", "; [ -e quick ] || sleep 3600");
     let lab = deployed(&thing("", &blocks));
     let mut running = Running::run(&lab, &DESTROY);
-    running.until(|_| calls(&lab).len() == 2);
+    running.read_until(|_| calls(&lab).len() == 2);
     running.signal(rustix::process::Signal::INT);
     running.signal(rustix::process::Signal::TERM);
     assert_eq!(running.end().0, Some(130));
     lab.workspace.write("quick", "");
-    lab.breaks(Fault {
+    lab.set_fault(Fault {
         on: On::Delete,
         ..Fault::new(Kind::Crash)
     });
@@ -202,7 +202,7 @@ fn a_crash_of_the_plugin_and_a_second_signal_cut_a_destroy_off() {
 }
 
 #[test]
-fn an_object_that_was_updated_since_and_a_command_that_was_changed_are_others() {
+fn updated_object_and_changed_command_run_again() {
     let blocks = command("same", "") + &command("old", "");
     let lab = deployed(&thing("", &blocks));
     killed_in_the_delete(&lab, &DESTROY);
@@ -220,7 +220,7 @@ fn an_object_that_was_updated_since_and_a_command_that_was_changed_are_others() 
 }
 
 #[test]
-fn a_failure_that_does_not_count_and_a_move_of_the_object_change_nothing() {
+fn ignored_failure_and_moved_object_do_not_run_again() {
     let block = "  provisioner \"local-exec\" {\n    when       = destroy\n    on_failure = continue\n    command    = \"echo once >> calls; exit 3\"\n  }\n";
     let lab = deployed(&thing("", block));
     killed_in_the_delete(&lab, &DESTROY);
@@ -233,7 +233,7 @@ fn a_failure_that_does_not_count_and_a_move_of_the_object_change_nothing() {
 }
 
 #[test]
-fn with_the_state_in_a_backend_a_command_is_run_once_unless_others_changed_the_state() {
+fn command_runs_once_with_a_backend_unless_others_changed_the_state() {
     let server = Server::start();
     let lab = Lab::new("");
     let url = server.url("/s");

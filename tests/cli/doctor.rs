@@ -1,7 +1,7 @@
 //! Tests of `doctor`: each problem is reported with its remedy, safe fixes are applied, and nothing
 //! else changes.
 
-use crate::left_behind::{Ended, left_behind, on_record};
+use crate::orphaned_process::{KillGroupOnDrop, record_as_newest_launch, start_orphan};
 use crate::support::{Run, Workspace};
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt as _;
@@ -21,7 +21,7 @@ fn of<'f>(found: &'f [Value], area: &str, words: &str) -> &'f Value {
 }
 
 /// Problems, except those of the machine that runs the tests.
-fn wrong(found: &[Value]) -> Vec<&Value> {
+fn problems(found: &[Value]) -> Vec<&Value> {
     let ours = |f: &&Value| f["level"] != "fine" && f["area"] != "machine";
     found.iter().filter(ours).collect()
 }
@@ -35,11 +35,11 @@ fn set_mode(path: &Path, mode: u32) {
 }
 
 #[test]
-fn a_workspace_in_order_is_told_so_and_left_as_it_was() {
+fn healthy_workspace_has_no_findings_and_is_unchanged() {
     let w = Workspace::new(&[("main.tf", PLAIN)]);
     let run = w.run(&["doctor", "--json"]).expect(0);
     let found = findings(&run);
-    assert_eq!(wrong(&found), Vec::<&Value>::new());
+    assert_eq!(problems(&found), Vec::<&Value>::new());
     of(&found, "workspace", "1 module with 1 resource block");
     of(&found, "record", "no store yet");
     of(&found, "state", "no state yet");
@@ -52,7 +52,7 @@ fn a_workspace_in_order_is_told_so_and_left_as_it_was() {
 }
 
 #[test]
-fn what_can_be_mended_at_once_is_mended_where_that_is_asked_for() {
+fn safe_fixes_are_applied_with_the_fix_flag() {
     let w = Workspace::new(&[("main.tf", PLAIN)]);
     w.run(&["deploy", "--auto-approve"]).expect(0);
     let (store, state) = (w.store(), w.path().join("terraform.tfstate"));
@@ -69,7 +69,7 @@ fn what_can_be_mended_at_once_is_mended_where_that_is_asked_for() {
         ("state", "terraform.tfstate", "make_private"),
         ("state", "ann@far", "remove"),
     ] {
-        let wrong: Vec<Value> = wrong(&found).into_iter().cloned().collect();
+        let wrong: Vec<Value> = problems(&found).into_iter().cloned().collect();
         let one = of(&wrong, area, words);
         assert!(one["remedy"].is_string(), "{one}");
         if words != "terraform.tfstate" {
@@ -83,11 +83,11 @@ fn what_can_be_mended_at_once_is_mended_where_that_is_asked_for() {
     assert_eq!((mode(&store), mode(&state)), (0o600, 0o600));
     assert!(!word.exists());
     let found = findings(&w.run(&["doctor", "--json"]).expect(0));
-    assert_eq!(wrong(&found), Vec::<&Value>::new());
+    assert_eq!(problems(&found), Vec::<&Value>::new());
 }
 
 #[test]
-fn what_will_not_work_is_an_error_with_what_to_do() {
+fn problems_are_errors_with_a_remedy() {
     let w = Workspace::new(&[
         ("main.tf", PLAIN),
         (
@@ -133,7 +133,7 @@ fn what_will_not_work_is_an_error_with_what_to_do() {
 }
 
 #[test]
-fn a_lock_that_somebody_has_is_told_and_left() {
+fn foreign_lock_is_reported_and_kept() {
     let w = Workspace::new(&[("main.tf", PLAIN)]);
     w.run(&["deploy", "--auto-approve"]).expect(0);
     let state = w.path().join("terraform.tfstate");
@@ -150,11 +150,11 @@ fn a_lock_that_somebody_has_is_told_and_left() {
     assert_eq!(held["fix"], Value::Null, "a lock is nobody's to break");
     drop(file);
     let found = findings(&w.run(&["doctor", "--json"]).expect(0));
-    assert_eq!(wrong(&found), Vec::<&Value>::new());
+    assert_eq!(problems(&found), Vec::<&Value>::new());
 }
 
 #[test]
-fn a_record_that_cannot_be_used_is_told_with_its_reason() {
+fn unusable_store_is_reported_with_its_reason() {
     let w = Workspace::new(&[("main.tf", PLAIN)]);
     w.run(&["deploy", "--auto-approve"]).expect(0);
     std::fs::write(w.store(), "this is no database").unwrap();
@@ -166,15 +166,15 @@ fn a_record_that_cannot_be_used_is_told_with_its_reason() {
 }
 
 #[test]
-fn a_plugin_process_that_lost_its_flightdeck_is_named_when_one_begins_and_ended_on_request() {
+fn orphaned_plugin_process_is_reported_and_ended_on_request() {
     let lab = "terraform {\n  required_providers {\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\nprovider \"lab\" {\n  file = \"cloud.json\"\n}\n";
     let w = Workspace::new(&[("main.tf", lab)]);
     w.run(&["plugins"]).expect(0);
     let said = |w: &Workspace| w.run(&["plugins"]).expect(0).stderr;
     assert!(!said(&w).contains("orphaned plugin processes"));
-    let (pid, start_time) = left_behind();
-    let _at_the_end = Ended(pid);
-    on_record(&w.store(), pid, start_time);
+    let (pid, start_time) = start_orphan();
+    let _at_the_end = KillGroupOnDrop(pid);
+    record_as_newest_launch(&w.store(), pid, start_time);
     let words = format!(
         "note: orphaned plugin processes of an earlier flightdeck still run: bundled/lab (process {pid}); run `flightdeck doctor` for details"
     );

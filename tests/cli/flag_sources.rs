@@ -56,7 +56,7 @@ fn later_variable_flags_override_earlier_ones_of_either_kind() {
 }
 
 #[test]
-fn evaluation_and_validation_take_variable_flags_in_order_too() {
+fn console_and_validate_apply_variable_flags_in_order() {
     let w = workspace();
     let mut console = w.command(&["console", "-var", "a=flag", "-var-file=one.tfvars"]);
     let mut child = console.stdin(std::process::Stdio::piped()).spawn().unwrap();
@@ -66,7 +66,7 @@ fn evaluation_and_validation_take_variable_flags_in_order_too() {
 }
 
 fn with(w: &Workspace, words: &[&str], environment: &[(&str, &str)]) -> Run {
-    Run::of(w.command(words).envs(environment.iter().copied()))
+    Run::from_command(w.command(words).envs(environment.iter().copied()))
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn arguments_from_the_environment_come_before_those_of_the_command_line() {
 }
 
 #[test]
-fn flightdecks_own_names_of_commands_heed_the_environment_as_well() {
+fn native_command_names_read_environment_arguments() {
     let w = workspace();
     for (command, variable) in [
         ("deploy", "TF_CLI_ARGS_deploy"),
@@ -109,7 +109,7 @@ fn flightdecks_own_names_of_commands_heed_the_environment_as_well() {
 }
 
 #[test]
-fn environment_arguments_find_nested_commands_behind_global_flags() {
+fn environment_arguments_apply_to_subcommands_after_global_flags() {
     let w = workspace();
     let elsewhere = Workspace::new(&[]);
     let chdir = format!("-chdir={}", w.path().display());
@@ -132,7 +132,7 @@ fn environment_arguments_find_nested_commands_behind_global_flags() {
 }
 
 #[test]
-fn environment_arguments_that_cannot_be_used_are_refused_by_name() {
+fn invalid_environment_arguments_are_refused_by_name() {
     let w = workspace();
     let run = with(&w, &["plan"], &[("TF_CLI_ARGS_plan", "-var 'a=1")]).expect(1);
     assert!(run.stderr.contains("TF_CLI_ARGS_plan"), "{run:?}");
@@ -147,8 +147,8 @@ fn environment_arguments_that_cannot_be_used_are_refused_by_name() {
 }
 
 #[test]
-fn bundled_plugins_do_not_get_the_environments_arguments() {
-    let lab = crate::lab::Lab::new("resource \"lab_bucket\" \"a\" { name = \"a\" }");
+fn bundled_plugins_do_not_receive_environment_arguments() {
+    let lab = crate::lab_deploys::Lab::new("resource \"lab_bucket\" \"a\" { name = \"a\" }");
     let general = ("TF_CLI_ARGS", "-parallelism=2");
     with(&lab.workspace, &["plan"], &[general]).expect(0);
 }

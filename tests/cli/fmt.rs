@@ -23,7 +23,7 @@ fn messy() -> Workspace {
 }
 
 #[test]
-fn files_of_a_directory_are_laid_out_and_named() {
+fn files_of_a_directory_are_formatted_and_listed() {
     let w = messy();
     let run = w.run(&["fmt"]);
     assert_eq!(
@@ -59,7 +59,7 @@ fn files_of_a_directory_are_laid_out_and_named() {
 }
 
 #[test]
-fn checking_changes_nothing_and_ends_with_three_where_something_would_change() {
+fn check_changes_nothing_and_exits_with_3_on_differences() {
     let w = messy();
     let run = w.run(&["fmt", "--check", "--diff"]);
     assert_eq!(run.code, Some(3), "{run:#?}");
@@ -97,7 +97,7 @@ fn checking_changes_nothing_and_ends_with_three_where_something_would_change() {
 }
 
 #[test]
-fn standard_input_is_printed_in_the_usual_layout() {
+fn standard_input_is_formatted() {
     let w = Workspace::new(&[]);
     let fed = |text: &str, args: &[&str]| {
         let mut child = w.command(args).stdin(Stdio::piped()).spawn().unwrap();
@@ -129,7 +129,7 @@ fn standard_input_is_printed_in_the_usual_layout() {
 }
 
 #[test]
-fn what_cannot_be_laid_out_is_said_with_its_place_and_the_others_are() {
+fn invalid_file_is_reported_with_its_place_and_others_are_formatted() {
     let w = Workspace::new(&[("a.tf", "a = (\n"), ("b.tf", UGLY), ("c.txt", "")]);
     std::fs::write(w.path().join("d.tf"), b"# \xff\n").unwrap();
     let run = w.run(&["fmt"]);
@@ -167,7 +167,7 @@ fn what_cannot_be_laid_out_is_said_with_its_place_and_the_others_are() {
 }
 
 #[test]
-fn a_file_keeps_its_permissions_and_a_link_stays_one() {
+fn formatting_keeps_permissions_and_links() {
     let w = Workspace::new(&[("real/main.tf", UGLY)]);
     let (file, link) = (w.path().join("real/main.tf"), w.path().join("main.tf"));
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o640)).unwrap();

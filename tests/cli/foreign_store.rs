@@ -35,7 +35,7 @@ fn run(w: &Workspace, args: &[&str]) -> Run {
             None => command.env_remove(name),
         };
     }
-    Run::of(&mut command)
+    Run::from_command(&mut command)
 }
 
 #[track_caller]
@@ -52,7 +52,7 @@ fn refused(w: &Workspace, says: &str) {
 }
 
 /// Names, types, modes, sizes and contents of all entries below a directory.
-fn all(dir: &Path) -> Vec<String> {
+fn snapshot(dir: &Path) -> Vec<String> {
     let mut out = Vec::new();
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
@@ -69,7 +69,7 @@ fn all(dir: &Path) -> Vec<String> {
             meta.permissions().mode()
         ));
         if meta.is_dir() {
-            out.extend(all(&path));
+            out.extend(snapshot(&path));
         }
     }
     out.sort();
@@ -77,7 +77,7 @@ fn all(dir: &Path) -> Vec<String> {
 }
 
 /// World-accessible directory next to the workspace, with a file in it.
-fn victim(w: &Workspace) -> PathBuf {
+fn outside_directory(w: &Workspace) -> PathBuf {
     let dir = w.path().parent().unwrap().join("victim");
     std::fs::create_dir(&dir).unwrap();
     std::fs::write(dir.join("file"), "theirs").unwrap();
@@ -88,13 +88,13 @@ fn victim(w: &Workspace) -> PathBuf {
 }
 
 #[test]
-fn a_link_in_place_of_the_directory_changes_nothing_behind_it() {
+fn link_in_place_of_the_store_directory_is_not_followed() {
     let w = workspace();
-    let victim = victim(&w);
+    let victim = outside_directory(&w);
     symlink(&victim, w.path().join(".flightdeck")).unwrap();
-    let before = all(&victim);
+    let before = snapshot(&victim);
     refused(&w, "it is a symbolic link");
-    assert_eq!((all(&victim), mode(&victim)), (before, 0o755));
+    assert_eq!((snapshot(&victim), mode(&victim)), (before, 0o755));
     // A dangling link must not create its target.
     let w = workspace();
     symlink("../nowhere", w.path().join(".flightdeck")).unwrap();
@@ -103,7 +103,7 @@ fn a_link_in_place_of_the_directory_changes_nothing_behind_it() {
 }
 
 #[test]
-fn a_link_pipe_or_device_in_place_of_a_file_of_the_store_is_refused() {
+fn link_pipe_or_device_in_place_of_a_store_file_is_refused() {
     for name in [
         "flightdeck.db",
         "flightdeck.db-wal",
@@ -118,7 +118,7 @@ fn a_link_pipe_or_device_in_place_of_a_file_of_the_store_is_refused() {
             ("pipe", "it is a named pipe"),
         ] {
             let w = workspace();
-            let victim = victim(&w);
+            let victim = outside_directory(&w);
             let place = w.path().join(".flightdeck").join(name);
             std::fs::create_dir(place.parent().unwrap()).unwrap();
             match what {
@@ -132,15 +132,19 @@ fn a_link_pipe_or_device_in_place_of_a_file_of_the_store_is_refused() {
                         .success()
                 ),
             }
-            let before = all(w.path().parent().unwrap());
+            let before = snapshot(w.path().parent().unwrap());
             let null = mode(Path::new("/dev/null"));
             refused(&w, says);
-            assert_eq!(all(w.path().parent().unwrap()), before, "{name} as {what}");
+            assert_eq!(
+                snapshot(w.path().parent().unwrap()),
+                before,
+                "{name} as {what}"
+            );
             assert_eq!(mode(Path::new("/dev/null")), null);
         }
     }
     let w = workspace();
-    let victim = victim(&w);
+    let victim = outside_directory(&w);
     std::fs::create_dir(w.path().join(".flightdeck")).unwrap();
     std::fs::hard_link(
         victim.join("file"),
@@ -157,7 +161,7 @@ fn a_link_pipe_or_device_in_place_of_a_file_of_the_store_is_refused() {
 }
 
 #[test]
-fn a_store_of_another_owner_is_refused() {
+fn store_of_another_owner_is_refused() {
     if !rustix::process::geteuid().is_root() {
         cty::testing::skipped("without root nothing can be given to somebody else");
         return;
@@ -171,15 +175,15 @@ fn a_store_of_another_owner_is_refused() {
             None,
         )
         .unwrap();
-        let before = all(&w.path());
+        let before = snapshot(&w.path());
         refused(&w, "it belongs to the user id 12345");
-        assert_eq!(all(&w.path()), before);
+        assert_eq!(snapshot(&w.path()), before);
     }
 }
 
 /// Copies of a real store with an additional or changed object.
 #[test]
-fn a_database_with_anything_in_it_that_our_layouts_do_not_make_is_refused() {
+fn store_with_unexpected_schema_objects_is_refused() {
     let w = workspace();
     w.run(&["deploy", "--auto-approve"]).expect(0);
     let whole = std::fs::read(w.store()).unwrap();
@@ -236,10 +240,10 @@ fn a_database_with_anything_in_it_that_our_layouts_do_not_make_is_refused() {
         conn.execute_batch(&sql)
             .unwrap_or_else(|e| panic!("{what}: {e}"));
         conn.close().unwrap();
-        let before = all(&w.path());
+        let before = snapshot(&w.path());
         refused(&w, says);
         assert_eq!(
-            all(&w.path()),
+            snapshot(&w.path()),
             before,
             "{what}: it is left as it is, and nothing is put beside it"
         );
@@ -248,7 +252,7 @@ fn a_database_with_anything_in_it_that_our_layouts_do_not_make_is_refused() {
 
 /// The main file can look correct while its write-ahead log adds content.
 #[test]
-fn what_a_log_beside_the_database_brings_is_refused_too() {
+fn write_ahead_log_with_unexpected_schema_objects_is_refused() {
     let w = workspace();
     w.run(&["deploy", "--auto-approve"]).expect(0);
     let theirs = workspace();

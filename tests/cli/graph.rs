@@ -71,7 +71,7 @@ fn change(w: &Workspace) {
 }
 
 #[test]
-fn a_plans_graph_is_drawn_before_anything_is_there() {
+fn plan_graph_is_printed_without_a_state() {
     let text = workspace().run(&["graph"]).expect(0).stdout;
     assert!(text.starts_with("digraph {\n"), "{text}");
     for line in [
@@ -91,7 +91,7 @@ fn a_plans_graph_is_drawn_before_anything_is_there() {
 }
 
 #[test]
-fn a_deploys_graph_is_drawn_of_the_file_that_a_plan_wrote() {
+fn apply_graph_is_printed_from_a_plan_file() {
     let w = workspace();
     w.run(&["apply", "-auto-approve"]).expect(0);
     change(&w);
@@ -112,7 +112,7 @@ fn a_deploys_graph_is_drawn_of_the_file_that_a_plan_wrote() {
 }
 
 #[test]
-fn graphs_are_those_that_tofu_draws() {
+fn graphs_match_those_of_tofu() {
     let Some(tofu) = tofu("graphs are those that tofu draws") else {
         return;
     };
@@ -136,7 +136,7 @@ fn graphs_are_those_that_tofu_draws() {
 }
 
 #[test]
-fn a_deploys_graph_without_a_plan_is_of_one_that_changes_nothing() {
+fn apply_graph_without_a_plan_has_no_changes() {
     let w = workspace();
     let text = w.run(&["graph", "-type=apply"]).expect(0).stdout;
     // The check refers to `terraform_data.a`; only a root output refers to the module's resource.

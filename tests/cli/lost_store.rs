@@ -2,7 +2,7 @@
 //! begin, the error says so, and outcomes are saved in a rescue file. Also tests of the lock owner
 //! across pid namespaces.
 
-use crate::lab::{Lab, Running};
+use crate::lab_deploys::{Lab, Running};
 use providers::lab::control::{self, Fault, Kind, On};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,7 +23,7 @@ fn chain() -> Lab {
             .replace("{ name", "{\n  name")
             .replace(" }\n", "\n}\n"),
     );
-    lab.breaks(Fault {
+    lab.set_fault(Fault {
         on: On::Create,
         ms: Some(150),
         ..Fault::new(Kind::Latency)
@@ -31,7 +31,7 @@ fn chain() -> Lab {
     lab
 }
 
-fn rescued(lab: &Lab) -> Vec<PathBuf> {
+fn rescue_files(lab: &Lab) -> Vec<PathBuf> {
     let all = std::fs::read_dir(lab.workspace.path())
         .unwrap()
         .map(|e| e.unwrap().path());
@@ -44,15 +44,15 @@ fn rescued(lab: &Lab) -> Vec<PathBuf> {
     .collect()
 }
 
-fn beside(store: &Path, ending: &str) -> PathBuf {
+fn sibling_file(store: &Path, ending: &str) -> PathBuf {
     PathBuf::from(format!("{}{ending}", store.display()))
 }
 
 #[test]
-fn a_store_that_is_taken_away_during_a_deploy_stops_it_and_nothing_is_lost() {
+fn store_lost_during_a_deploy_stops_it_and_outcomes_are_rescued() {
     let removed: fn(&Path) = |store| std::fs::remove_dir_all(store.parent().unwrap()).unwrap();
     let replaced: fn(&Path) = |store| {
-        let copy = beside(store, ".copy");
+        let copy = sibling_file(store, ".copy");
         std::fs::copy(store, &copy).unwrap();
         std::fs::rename(copy, store).unwrap();
     };
@@ -64,7 +64,7 @@ fn a_store_that_is_taken_away_during_a_deploy_stops_it_and_nothing_is_lost() {
             .set_len(0)
             .unwrap()
     };
-    let without_log: fn(&Path) = |store| std::fs::remove_file(beside(store, "-wal")).unwrap();
+    let without_log: fn(&Path) = |store| std::fs::remove_file(sibling_file(store, "-wal")).unwrap();
     for (what, takes_away, why) in [
         // The second command below may have created another store before the first one checks.
         (
@@ -78,7 +78,7 @@ fn a_store_that_is_taken_away_during_a_deploy_stops_it_and_nothing_is_lost() {
     ] {
         let lab = chain();
         let mut running = Running::start(&lab);
-        running.until(|e| e["type"] == "operation" && e["state"] == "done");
+        running.read_until(|e| e["type"] == "operation" && e["state"] == "done");
         takes_away(&lab.workspace.store());
         // A second command does not take the missing store for an empty workspace.
         if what == "removed" {
@@ -89,7 +89,7 @@ fn a_store_that_is_taken_away_during_a_deploy_stops_it_and_nothing_is_lost() {
                 "{what}: {second:?}"
             );
         }
-        let (code, result, said) = running.end_with_words();
+        let (code, result, said) = running.end_with_output();
         assert_eq!(
             (code, &result["outcome"]),
             (Some(1), &"error".into()),
@@ -102,13 +102,13 @@ fn a_store_that_is_taken_away_during_a_deploy_stops_it_and_nothing_is_lost() {
         let made = control::objects(&lab.file()).unwrap().len();
         assert!((1..6).contains(&made), "{what}: {made} were made");
 
-        let files = rescued(&lab);
+        let files = rescue_files(&lab);
         assert_eq!(files.len(), 1, "{what}: {files:?}");
         assert_eq!(crate::support::mode(&files[0]), 0o600, "{what}");
         let store = lab.workspace.store();
         std::fs::create_dir_all(store.parent().unwrap()).unwrap();
         for ending in ["", "-wal", "-shm"] {
-            std::fs::remove_file(beside(&store, ending)).ok();
+            std::fs::remove_file(sibling_file(&store, ending)).ok();
         }
         std::fs::rename(&files[0], &store).unwrap();
         let listed = lab.run(&["state", "list", "--json"]).expect(0);
@@ -133,7 +133,7 @@ fn a_store_that_is_taken_away_during_a_deploy_stops_it_and_nothing_is_lost() {
 }
 
 /// Runs the binary in its own pid namespace; `None` if this machine permits none.
-fn elsewhere(lab: &Lab, args: &[&str]) -> Option<(Option<i32>, String)> {
+fn run_in_pid_namespace(lab: &Lab, args: &[&str]) -> Option<(Option<i32>, String)> {
     let inner = lab.workspace.command(args);
     let mut outer = Command::new("unshare");
     outer
@@ -167,7 +167,7 @@ fn elsewhere(lab: &Lab, args: &[&str]) -> Option<(Option<i32>, String)> {
 
 /// `FLIGHTDECK_TEST_RACES` sets the number of rounds (default 2).
 #[test]
-fn of_many_that_begin_at_once_one_works_and_nothing_is_made_twice() {
+fn one_of_many_concurrent_commands_works_and_nothing_is_created_twice() {
     let rounds = std::env::var("FLIGHTDECK_TEST_RACES")
         .ok()
         .and_then(|n| n.parse().ok())
@@ -181,7 +181,7 @@ fn of_many_that_begin_at_once_one_works_and_nothing_is_made_twice() {
                 scope.spawn(move || {
                     let args = ["deploy", "--auto-approve"];
                     if n.is_multiple_of(2)
-                        && let Some(ended) = elsewhere(lab, &args)
+                        && let Some(ended) = run_in_pid_namespace(lab, &args)
                     {
                         return ended;
                     }
@@ -212,15 +212,15 @@ fn of_many_that_begin_at_once_one_works_and_nothing_is_made_twice() {
 }
 
 #[test]
-fn a_lock_is_held_in_the_eyes_of_another_pid_namespace_too() {
+fn lock_is_effective_in_another_pid_namespace() {
     let lab = Lab::new("resource \"lab_bucket\" \"a\" {\n  name = \"a\"\n}\n");
-    lab.breaks(Fault {
+    lab.set_fault(Fault {
         times: Some(1),
         ..Fault::new(Kind::Hang)
     });
     let mut running = Running::start(&lab);
     running.until_applying();
-    let Some((code, said)) = elsewhere(&lab, &["stage"]) else {
+    let Some((code, said)) = run_in_pid_namespace(&lab, &["stage"]) else {
         return;
     };
     assert_eq!(code, Some(4), "{said}");
@@ -228,7 +228,7 @@ fn a_lock_is_held_in_the_eyes_of_another_pid_namespace_too() {
         said.contains("locked by") && said.contains("--force-unlock"),
         "{said}"
     );
-    let (_, said) = elsewhere(&lab, &["history", "--json"]).unwrap();
+    let (_, said) = run_in_pid_namespace(&lab, &["history", "--json"]).unwrap();
     assert!(
         said.contains("\"outcome\":\"running\""),
         "a deploy that runs is not interrupted: {said}"
@@ -237,14 +237,14 @@ fn a_lock_is_held_in_the_eyes_of_another_pid_namespace_too() {
     running.signal(rustix::process::Signal::INT);
     let (code, result) = running.end();
     assert_eq!(code, Some(130), "{result}");
-    let (code, said) = elsewhere(&lab, &["stage"]).unwrap();
+    let (code, said) = run_in_pid_namespace(&lab, &["stage"]).unwrap();
     assert_eq!(code, Some(0), "{said}");
 }
 
 #[test]
-fn a_holder_that_was_killed_is_gone_in_the_eyes_of_another_pid_namespace_too() {
+fn killed_lock_owner_is_detected_from_another_pid_namespace() {
     let lab = Lab::new("resource \"lab_bucket\" \"a\" {\n  name = \"a\"\n}\n");
-    lab.breaks(Fault {
+    lab.set_fault(Fault {
         times: Some(1),
         ..Fault::new(Kind::Hang)
     });
@@ -252,7 +252,7 @@ fn a_holder_that_was_killed_is_gone_in_the_eyes_of_another_pid_namespace_too() {
     running.until_applying();
     running.signal(rustix::process::Signal::KILL);
     running.end();
-    let Some((code, said)) = elsewhere(&lab, &["stage"]) else {
+    let Some((code, said)) = run_in_pid_namespace(&lab, &["stage"]) else {
         return;
     };
     assert_eq!(code, Some(0), "{said}");

@@ -33,12 +33,12 @@ resource "terraform_data" "gate" {
 "#;
 
 /// Running command and its output lines.
-struct Working {
+struct RunningCommand {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
 }
 
-impl Working {
+impl RunningCommand {
     fn begin(w: &Workspace, args: &[&str]) -> Self {
         let mut child = w.command(args).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -68,7 +68,7 @@ impl Working {
 }
 
 /// Head of the response and its body.
-fn ask(address: SocketAddr, method: &str, path: &str) -> (String, String) {
+fn http_request(address: SocketAddr, method: &str, path: &str) -> (String, String) {
     ask_as(address, &address.to_string(), method, path)
 }
 
@@ -91,17 +91,17 @@ fn value(text: &str, series: &str) -> Option<f64> {
 }
 
 #[test]
-fn a_deploy_is_measured_while_it_goes_on_and_not_after_it() {
+fn metrics_are_served_during_a_deploy_only() {
     let w = Workspace::new(&[("main.tf", MAIN)]);
     let args = ["deploy", "--auto-approve", "--json", "--metrics", "0"];
-    let mut deploy = Working::begin(&w, &args);
+    let mut deploy = RunningCommand::begin(&w, &args);
     let address = deploy.address();
     assert!(address.ip().is_loopback());
     deploy.until(|event| {
         let gate = event["address"] == "terraform_data.gate" && event["state"] == "running";
         gate.then_some(())
     });
-    let (head, text) = ask(address, "GET", "/metrics");
+    let (head, text) = http_request(address, "GET", "/metrics");
     assert!(head.starts_with("HTTP/1.1 200 OK"), "{head}");
     assert!(
         head.contains("content-type: application/openmetrics-text; version=1.0.0"),
@@ -143,13 +143,17 @@ fn a_deploy_is_measured_while_it_goes_on_and_not_after_it() {
         "{text}"
     );
 
-    assert!(ask(address, "GET", "/").0.starts_with("HTTP/1.1 404 "));
+    assert!(
+        http_request(address, "GET", "/")
+            .0
+            .starts_with("HTTP/1.1 404 ")
+    );
     let (head, text) = ask_as(address, "evil.example", "GET", "/metrics");
     assert!(
         head.starts_with("HTTP/1.1 421 ") && !text.contains("flightdeck_"),
         "{head}\n{text}"
     );
-    let (head, _) = ask(address, "POST", "/metrics");
+    let (head, _) = http_request(address, "POST", "/metrics");
     assert!(
         head.starts_with("HTTP/1.1 405 ") && head.contains("allow: GET, HEAD"),
         "{head}"
@@ -161,15 +165,15 @@ fn a_deploy_is_measured_while_it_goes_on_and_not_after_it() {
 }
 
 #[test]
-fn who_asks_and_says_nothing_keeps_no_deploy_from_its_end_and_nobody_else_from_an_answer() {
+fn silent_client_delays_neither_the_deploy_nor_other_clients() {
     let w = Workspace::new(&[("main.tf", MAIN)]);
     let args = ["deploy", "--auto-approve", "--json", "--metrics", ":0"];
-    let mut deploy = Working::begin(&w, &args);
+    let mut deploy = RunningCommand::begin(&w, &args);
     let address = deploy.address();
     let silent: Vec<TcpStream> = (0..7)
         .map(|_| TcpStream::connect(address).unwrap())
         .collect();
-    let (head, _) = ask(address, "GET", "/metrics");
+    let (head, _) = http_request(address, "GET", "/metrics");
     assert!(head.starts_with("HTTP/1.1 200 OK"), "{head}");
     w.write("go", "");
     assert_eq!(deploy.end(), Some(0));
@@ -177,7 +181,7 @@ fn who_asks_and_says_nothing_keeps_no_deploy_from_its_end_and_nobody_else_from_a
 }
 
 #[test]
-fn an_address_that_is_taken_or_none_and_a_command_that_measures_nothing_are_refused() {
+fn invalid_or_used_metrics_address_is_refused() {
     let w = Workspace::new(&[("main.tf", MAIN)]);
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();

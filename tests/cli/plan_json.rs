@@ -1,12 +1,12 @@
 //! Tests of the complete plan representation: configuration, planned values, and prior state.
 
 use crate::install::{run_tofu, tofu};
-use crate::lab::Lab;
+use crate::lab_deploys::Lab;
 use crate::support::Workspace;
+use configuration::{IN_JSON, MAIN, MODULE};
 use serde_json::{Value, json};
-use written::{IN_JSON, MAIN, MODULE};
 
-mod written;
+mod configuration;
 
 fn workspace() -> Workspace {
     Workspace::new(&[("main.tf", MAIN), ("m/main.tf", MODULE)])
@@ -19,7 +19,7 @@ fn shown(w: &Workspace) -> Value {
 }
 
 /// Compares two documents, including the order of members.
-fn same(got: &Value, want: Value) {
+fn assert_same_json(got: &Value, want: Value) {
     assert_eq!(
         serde_json::to_string_pretty(got).unwrap(),
         serde_json::to_string_pretty(&want).unwrap()
@@ -27,15 +27,15 @@ fn same(got: &Value, want: Value) {
 }
 
 #[test]
-fn the_configuration_is_told_by_its_constants_and_references() {
+fn configuration_has_constants_and_references() {
     let plan = shown(&workspace());
     let configuration = &plan["configuration"];
-    same(
+    assert_same_json(
         &configuration["provider_config"],
         json!({"terraform": {"name": "terraform", "full_name": "terraform.io/builtin/terraform"}}),
     );
     let root = &configuration["root_module"];
-    same(
+    assert_same_json(
         &root["outputs"],
         json!({
             "all": {"expression": {"references": ["terraform_data.counted"]}, "description": "Every one."},
@@ -43,7 +43,7 @@ fn the_configuration_is_told_by_its_constants_and_references() {
             "none": {"expression": {"constant_value": null}},
         }),
     );
-    same(
+    assert_same_json(
         &root["resources"],
         json!([
             {
@@ -77,7 +77,7 @@ fn the_configuration_is_told_by_its_constants_and_references() {
             },
         ]),
     );
-    same(
+    assert_same_json(
         &root["module_calls"],
         json!({"m": {
             "source": "./m",
@@ -95,7 +95,7 @@ fn the_configuration_is_told_by_its_constants_and_references() {
             },
         }}),
     );
-    same(
+    assert_same_json(
         &root["variables"],
         json!({
             "names": {"type": ["set", "string"], "default": ["a", "b"], "description": "Who is there."},
@@ -109,10 +109,10 @@ fn the_configuration_is_told_by_its_constants_and_references() {
 }
 
 #[test]
-fn a_plan_tells_what_has_a_part_in_it_how_checks_stand_and_what_was_there() {
+fn plan_has_changes_checks_and_prior_state() {
     let w = workspace();
     let plan = shown(&w);
-    same(
+    assert_same_json(
         &plan["relevant_attributes"],
         json!([
             {"resource": "module.m[\"x\"].terraform_data.made", "attribute": []},
@@ -120,7 +120,7 @@ fn a_plan_tells_what_has_a_part_in_it_how_checks_stand_and_what_was_there() {
             {"resource": "terraform_data.each[\"a\"]", "attribute": ["output", "key"]},
         ]),
     );
-    same(
+    assert_same_json(
         &plan["checks"],
         json!([
             {
@@ -147,11 +147,11 @@ fn a_plan_tells_what_has_a_part_in_it_how_checks_stand_and_what_was_there() {
         ]),
     );
     // The prior state has only an output with a known value.
-    same(
+    assert_same_json(
         &plan["prior_state"]["values"],
         json!({"outputs": {"hidden": {"sensitive": true, "value": "s", "type": "string"}}, "root_module": {}}),
     );
-    same(
+    assert_same_json(
         &plan["planned_values"]["outputs"],
         json!({
             "all": {"sensitive": false},
@@ -199,7 +199,7 @@ fn a_plan_tells_what_has_a_part_in_it_how_checks_stand_and_what_was_there() {
 }
 
 #[test]
-fn variables_are_as_they_were_given() {
+fn variables_have_their_given_values() {
     let w = Workspace::new(&[
         (
             "main.tf",
@@ -214,14 +214,14 @@ fn variables_are_as_they_were_given() {
     drop(plan);
     let shown = w.run(&["show", "-json", "p"]).expect(0).stdout;
     let plan: Value = serde_json::from_str(&shown).unwrap();
-    same(
+    assert_same_json(
         &plan["variables"],
         json!({"default": {"value": 7}, "list": {"value": ["b", "a", "b"]}, "text": {"value": 3}}),
     );
 }
 
 #[test]
-fn nested_blocks_are_told_by_how_often_they_may_be_there() {
+fn nested_blocks_are_represented_by_nesting_mode() {
     let lab = Lab::new(
         r#"
 locals {
@@ -261,7 +261,7 @@ resource "lab_server" "s" {
     let resources = &plan["configuration"]["root_module"]["resources"];
     assert_eq!(resources[1]["provider_config_key"], "lab");
     // Generated blocks are omitted: only literal blocks are shown.
-    same(
+    assert_same_json(
         &resources[1]["expressions"],
         json!({
             "disk": [
@@ -280,7 +280,7 @@ resource "lab_server" "s" {
 }
 
 /// Document without the parts that differ between two runs.
-fn settled(document: &Value) -> Value {
+fn normalized(document: &Value) -> Value {
     let mut document = document.clone();
     document["timestamp"] = Value::Null;
     document["terraform_version"] = Value::Null;
@@ -305,7 +305,7 @@ fn settled(document: &Value) -> Value {
 }
 
 #[test]
-fn tofu_shows_the_same_documents() {
+fn representation_matches_that_of_tofu() {
     let Some(tofu) = tofu("tofu_shows_the_same_documents") else {
         return;
     };
@@ -323,8 +323,8 @@ fn tofu_shows_the_same_documents() {
         let there: Value = serde_json::from_str(&there.stdout).unwrap();
         let here = shown(&ours);
         assert_eq!(
-            serde_json::to_string_pretty(&settled(&here)).unwrap(),
-            serde_json::to_string_pretty(&settled(&there)).unwrap(),
+            serde_json::to_string_pretty(&normalized(&here)).unwrap(),
+            serde_json::to_string_pretty(&normalized(&there)).unwrap(),
             "round {round}"
         );
         run_tofu(&tofu, &theirs, None, &["apply", "p"]).expect(0);
@@ -341,7 +341,7 @@ fn tofu_shows_the_same_documents() {
 
 /// An imported object gets its dependencies with its first change, or at once if it has none.
 #[test]
-fn what_is_imported_and_to_be_changed_depends_on_nothing_yet() {
+fn imported_object_with_changes_has_no_dependencies_before_its_change() {
     const MAIN: &str = r#"
 resource "terraform_data" "first" {}
 resource "terraform_data" "as_it_is" {

@@ -51,7 +51,7 @@ fn launches(w: &Workspace) -> String {
 }
 
 #[test]
-fn deploy_refuses_stage_when_a_plugin_has_other_bytes_of_the_same_time_and_launches_none() {
+fn deploy_refuses_stage_when_plugin_bytes_changed_at_equal_size_and_time() {
     let w = Workspace::new(&[("main.tf", CONFIG)]);
     let plugin = install(&w, ".terraform.d/plugins", &script("one"));
     let at = std::fs::metadata(&plugin).unwrap().modified().unwrap();
@@ -68,7 +68,7 @@ fn deploy_refuses_stage_when_a_plugin_has_other_bytes_of_the_same_time_and_launc
 }
 
 #[test]
-fn deploy_accepts_stage_when_a_plugin_was_touched_reinstalled_or_moved() {
+fn deploy_accepts_stage_when_plugin_was_touched_reinstalled_or_moved() {
     let w = Workspace::new(&[("main.tf", CONFIG)]);
     let plugin = install(&w, ".terraform.d/plugins", &script("one"));
     w.run(&["stage"]).expect(0);
@@ -101,7 +101,7 @@ fn deploy_refuses_stage_of_a_version_that_recorded_paths_and_times() {
 }
 
 #[test]
-fn further_process_of_a_plugin_is_not_launched_from_other_bytes() {
+fn additional_process_is_not_launched_from_changed_bytes() {
     let config = format!(
         "{CONFIG}provider \"lab\" {{\n  alias = \"other\"\n  file  = \"other.json\"\n}}\nresource \"lab_thing\" \"b\" {{\n  provider = lab.other\n  name     = \"b\"\n}}\n"
     );
@@ -122,7 +122,7 @@ fn further_process_of_a_plugin_is_not_launched_from_other_bytes() {
 }
 
 #[test]
-fn digests_are_cached_outside_of_the_workspace_for_this_user_alone() {
+fn digest_cache_is_outside_the_workspace_and_private_to_the_user() {
     let text = "terraform {\n  required_providers {\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\nresource \"lab_thing\" \"a\" { name = \"a\" }\n";
     let w = Workspace::new(&[("main.tf", text)]);
     let stage = |cache: &Path| {

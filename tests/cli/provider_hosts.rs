@@ -43,7 +43,7 @@ fn serial(w: &Workspace) -> i64 {
 }
 
 #[test]
-fn a_state_of_another_default_host_is_gone_on_with_and_written_as_the_provider_was_found() {
+fn state_of_the_other_default_host_is_used_and_rewritten_with_the_found_host() {
     let w = workspace();
     w.run(&["deploy", "--auto-approve"]).expect(0);
     as_terraform_wrote_it(&w);
@@ -61,7 +61,7 @@ fn a_state_of_another_default_host_is_gone_on_with_and_written_as_the_provider_w
 }
 
 #[test]
-fn what_only_such_a_state_has_is_destroyed_by_the_provider_that_is_there() {
+fn orphaned_object_of_the_other_default_host_is_destroyed() {
     let w = workspace();
     w.run(&["deploy", "--auto-approve"]).expect(0);
     as_terraform_wrote_it(&w);
@@ -72,7 +72,7 @@ fn what_only_such_a_state_has_is_destroyed_by_the_provider_that_is_there() {
 }
 
 #[test]
-fn locked_provider_of_the_other_default_host_is_not_replaced_until_init_agrees() {
+fn locked_provider_of_the_other_default_host_is_replaced_by_init_only() {
     let w = workspace();
     w.run(&["deploy", "--auto-approve"]).expect(0);
     as_terraform_wrote_it(&w);

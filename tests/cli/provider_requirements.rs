@@ -5,7 +5,7 @@ use crate::support::Workspace;
 const MISSING: &str = "terraform {\n  required_providers {\n    made = { source = \"providers.invalid/made/up\" }\n  }\n}\n";
 
 #[test]
-fn a_required_provider_that_nothing_uses_must_be_installed() {
+fn required_unused_provider_must_be_installed() {
     let w = Workspace::new(&[
         ("main.tf", MISSING),
         ("x.tf", "resource \"terraform_data\" \"a\" {}\n"),
@@ -23,7 +23,7 @@ fn a_required_provider_that_nothing_uses_must_be_installed() {
 }
 
 #[test]
-fn a_requirement_of_a_called_module_counts_too() {
+fn requirement_of_a_called_module_counts() {
     let w = Workspace::new(&[
         ("main.tf", "module \"m\" {\n  source = \"./m\"\n}\n"),
         ("m/main.tf", MISSING),
@@ -33,7 +33,7 @@ fn a_requirement_of_a_called_module_counts_too() {
 }
 
 #[test]
-fn a_bundled_provider_that_nothing_uses_is_not_launched() {
+fn unused_bundled_provider_is_not_launched() {
     let w = Workspace::new(&[(
         "main.tf",
         "terraform {\n  required_providers {\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\nresource \"terraform_data\" \"a\" {}\n",
@@ -43,7 +43,7 @@ fn a_bundled_provider_that_nothing_uses_is_not_launched() {
 }
 
 #[test]
-fn a_version_of_a_provider_block_binds_like_one_of_required_providers() {
+fn version_in_a_provider_block_is_a_requirement() {
     let w = Workspace::new(&[(
         "main.tf",
         "terraform {\n  required_providers {\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\nprovider \"lab\" {\n  version = \"99.0.0\"\n}\n",
@@ -58,7 +58,7 @@ fn a_version_of_a_provider_block_binds_like_one_of_required_providers() {
 }
 
 #[test]
-fn the_built_in_provider_takes_no_version() {
+fn built_in_provider_accepts_no_version() {
     let resource = "resource \"terraform_data\" \"a\" {}\n";
     let w = Workspace::new(&[("x.tf", resource)]);
     for (name, text, line) in [

@@ -2,8 +2,8 @@
 //! second signal, and may stay after a successful command. Also tests that flightdeck's own
 //! environment does not show values of variables.
 
-use crate::lab::gone;
-use crate::provisioners::{kill_left, number_in, operation, signal, start, with};
+use crate::lab_deploys::has_ended;
+use crate::provisioners::{kill_background_process, number_in, operation, signal, start, with};
 use std::io::{BufRead, BufReader};
 use std::time::Duration;
 
@@ -11,18 +11,21 @@ use std::time::Duration;
 const SESSIONS: &str = "echo begin >> calls; (setsid sh -c 'echo $$ > orphan; sleep 3600' >/dev/null 2>&1 &); setsid sh -c 'echo $$ > session; sleep 3600' & wait";
 
 #[test]
-fn sessions_that_a_command_has_started_end_when_flightdeck_is_killed() {
+fn sessions_of_a_command_end_when_flightdeck_is_killed() {
     let w = with(SESSIONS, "");
     let mut child = start(&w);
     let session = number_in(w.path().join("session"));
     let orphan = number_in(w.path().join("orphan"));
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(gone(session) && gone(orphan), "nothing of it goes on");
+    assert!(
+        has_ended(session) && has_ended(orphan),
+        "nothing of it goes on"
+    );
 }
 
 #[test]
-fn sessions_that_a_command_has_started_end_with_the_second_signal() {
+fn sessions_of_a_command_end_with_the_second_signal() {
     let w = with(SESSIONS, "");
     let mut child = start(&w);
     let session = number_in(w.path().join("session"));
@@ -41,7 +44,7 @@ fn sessions_that_a_command_has_started_end_with_the_second_signal() {
 }
 
 #[test]
-fn two_signals_of_a_kind_within_moments_are_one() {
+fn two_equal_signals_within_moments_count_as_one() {
     use rustix::process::Signal;
     for kind in [Signal::INT, Signal::TERM, Signal::HUP] {
         let w = with(
@@ -64,13 +67,13 @@ fn two_signals_of_a_kind_within_moments_are_one() {
 }
 
 #[test]
-fn a_session_that_a_command_leaves_after_a_good_end_stays() {
+fn session_of_a_successful_command_stays() {
     let w = with(
         "(setsid sh -c 'echo $$ > left; sleep 60' >/dev/null 2>&1 &); while ! [ -s left ]; do :; done",
         "",
     );
     w.run(&["deploy", "--auto-approve"]).expect(0);
-    kill_left(&w);
+    kill_background_process(&w);
 }
 
 /// Environment of a process, as `/proc` shows it.
@@ -80,7 +83,7 @@ fn environment_of(pid: u32) -> String {
 }
 
 #[test]
-fn values_of_variables_are_not_in_the_environment_that_others_can_read_and_commands_have_them() {
+fn variable_values_are_in_the_environment_of_commands_only() {
     let w = with(
         "echo $TF_VAR_a $TF_VAR_none > seen; echo $$ > shell; while ! [ -e go ]; do sleep 0.05; done",
         "",

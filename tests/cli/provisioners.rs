@@ -1,7 +1,7 @@
 //! Tests of `local-exec`: a running command ends with flightdeck, each command is recorded before
 //! it runs, and its output is read to the end.
 
-use crate::lab::gone;
+use crate::lab_deploys::has_ended;
 use crate::support::{Run, Workspace};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ pub(crate) fn number_in(path: PathBuf) -> i32 {
 }
 
 /// Kills the process whose pid is in the file `left`, and which must still run.
-pub(crate) fn kill_left(w: &Workspace) {
+pub(crate) fn kill_background_process(w: &Workspace) {
     let left = number_in(w.path().join("left"));
     let pid = rustix::process::Pid::from_raw(left).unwrap();
     let killed = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
@@ -58,7 +58,7 @@ pub(crate) fn operation(w: &Workspace, deploy: &str) -> Value {
         .clone()
 }
 
-fn said(run: &Run) -> String {
+fn output_text(run: &Run) -> String {
     format!("{}{}", run.stdout, run.stderr)
 }
 
@@ -66,7 +66,7 @@ fn said(run: &Run) -> String {
 const SLOW: &str = "echo begin >> calls; echo $$ > shell; [ -e quick ] || sh -c 'echo $$ > inner; sleep 3; echo inner >> calls'; echo made >> calls";
 
 #[test]
-fn a_command_dies_with_flightdeck_with_all_that_it_started_and_is_named_as_unknown() {
+fn command_and_its_children_end_with_flightdeck_and_are_unknown() {
     let w = with(SLOW, "");
     let mut child = start(&w);
     let (shell, inner) = (
@@ -75,22 +75,25 @@ fn a_command_dies_with_flightdeck_with_all_that_it_started_and_is_named_as_unkno
     );
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(gone(shell) && gone(inner), "nothing of it goes on");
+    assert!(
+        has_ended(shell) && has_ended(inner),
+        "nothing of it goes on"
+    );
     assert_eq!(calls(&w), "begin\n");
     assert_eq!(operation(&w, "1")["state"], "unknown");
     let staged = w.run(&["stage"]).expect(0);
     assert!(
-        said(&staged).contains(
+        output_text(&staged).contains(
             "local-exec provisioner 1 of terraform_data.a in deploy #1 has no recorded outcome"
         ),
         "{staged:?}"
     );
     assert!(
-        said(&staged).contains("flightdeck state untaint terraform_data.a"),
+        output_text(&staged).contains("flightdeck state untaint terraform_data.a"),
         "{staged:?}"
     );
     // Reading the object gives no information about the command.
-    assert!(said(&w.run(&["state", "list"]).expect(0)).contains("provisioner 1"));
+    assert!(output_text(&w.run(&["state", "list"]).expect(0)).contains("provisioner 1"));
 
     w.write("quick", "");
     w.run(&["deploy", "--auto-approve"]).expect(0);
@@ -104,11 +107,11 @@ fn a_command_dies_with_flightdeck_with_all_that_it_started_and_is_named_as_unkno
         settled.contains("settled: destroy in deploy #2"),
         "{settled}"
     );
-    assert!(!said(&w.run(&["stage"]).expect(0)).contains("provisioner 1"));
+    assert!(!output_text(&w.run(&["stage"]).expect(0)).contains("provisioner 1"));
 }
 
 #[test]
-fn an_operator_may_say_that_what_a_killed_command_did_is_enough() {
+fn operator_can_mark_a_killed_command_as_done() {
     let w = with(SLOW, "");
     let mut child = start(&w);
     number_in(w.path().join("inner"));
@@ -125,7 +128,7 @@ fn an_operator_may_say_that_what_a_killed_command_did_is_enough() {
             &"local-exec provisioner 1 in deploy #1".into()
         )
     );
-    assert!(said(&w.run(&["stage"]).expect(0)).contains("no changes"));
+    assert!(output_text(&w.run(&["stage"]).expect(0)).contains("no changes"));
     assert!(
         w.run(&["state", "untaint", "terraform_data.a"])
             .expect(1)
@@ -146,7 +149,7 @@ fn an_operator_may_say_that_what_a_killed_command_did_is_enough() {
 }
 
 #[test]
-fn a_command_that_closed_its_outputs_does_not_survive_the_second_signal() {
+fn command_without_open_outputs_ends_with_the_second_signal() {
     let w = with("exec >/dev/null 2>&1; echo $$ > shell; sleep 60", "");
     let mut child = start(&w);
     let shell = number_in(w.path().join("shell"));
@@ -154,7 +157,7 @@ fn a_command_that_closed_its_outputs_does_not_survive_the_second_signal() {
     signal(&child, rustix::process::Signal::TERM);
     let ended = child.wait().unwrap();
     assert_eq!(ended.code(), Some(130));
-    assert!(gone(shell));
+    assert!(has_ended(shell));
     let operation = operation(&w, "1");
     assert_eq!(
         operation["state"], "failed",
@@ -170,14 +173,14 @@ fn a_command_that_closed_its_outputs_does_not_survive_the_second_signal() {
 }
 
 #[test]
-fn what_a_command_leaves_in_the_background_after_a_good_end_stays() {
+fn background_process_of_a_successful_command_stays() {
     let w = with("sleep 60 >/dev/null 2>&1 & echo $! > left", "");
     w.run(&["deploy", "--auto-approve"]).expect(0);
-    kill_left(&w);
+    kill_background_process(&w);
 }
 
 #[test]
-fn a_background_process_that_keeps_the_output_open_does_not_hold_up_the_deploy() {
+fn background_process_with_open_output_does_not_delay_the_deploy() {
     let open = "keeps its output open";
     // The command, its exit code, and a part of its logged output.
     for (command, code, logged) in [
@@ -192,7 +195,7 @@ fn a_background_process_that_keeps_the_output_open_does_not_hold_up_the_deploy()
     ] {
         let w = with(command, "");
         let run = w.run(&["deploy", "--auto-approve"]).expect(code);
-        assert!(said(&run).contains(open), "{command}: {run:?}");
+        assert!(output_text(&run).contains(open), "{command}: {run:?}");
         assert!(
             code == 0 || run.stderr.contains("exit status: 3"),
             "{run:?}"
@@ -201,13 +204,13 @@ fn a_background_process_that_keeps_the_output_open_does_not_hold_up_the_deploy()
         if code == 0 {
             let logs = w.run(&["logs", "terraform_data.a"]).expect(0).stdout;
             assert!(logs.contains(logged), "{command}: {logs}");
-            kill_left(&w);
+            kill_background_process(&w);
         }
     }
 }
 
 #[test]
-fn a_background_process_that_goes_on_writing_lives_as_long_as_the_deploy() {
+fn writing_background_process_lives_as_long_as_the_deploy() {
     let writer = "while :; do echo tick || exit; sleep 0.1; done & echo $! > left";
     let w = with(writer, "");
     let later = "sleep 1; kill -0 $(cat left)";
@@ -222,7 +225,7 @@ fn a_background_process_that_goes_on_writing_lives_as_long_as_the_deploy() {
 }
 
 #[test]
-fn bytes_that_are_no_text_and_a_line_without_end_are_read_to_the_end() {
+fn binary_output_and_endless_line_are_read_to_the_end() {
     let w = with(
         "printf 'a\\377b\\n'; head -c 300000000 /dev/zero; echo; echo last",
         "",
@@ -238,7 +241,7 @@ fn bytes_that_are_no_text_and_a_line_without_end_are_read_to_the_end() {
 }
 
 #[test]
-fn what_a_command_with_secrets_says_is_hidden_however_it_spells_them() {
+fn output_of_a_command_with_secrets_is_redacted_in_every_encoding() {
     let more = "    environment = { S = var.s }";
     let w = with("echo $S; echo $S | rev; echo $S >&2; exit 3", more);
     w.write(
@@ -249,7 +252,7 @@ fn what_a_command_with_secrets_says_is_hidden_however_it_spells_them() {
         .run(&["deploy", "--auto-approve", "--json", "--log-level", "trace"])
         .expect(5);
     let all = [
-        said(&run),
+        output_text(&run),
         w.run(&["logs"]).expect(0).stdout,
         w.run(&["failures"]).expect(0).stdout,
         w.run(&["history", "1"]).expect(0).stdout,
@@ -264,7 +267,7 @@ fn what_a_command_with_secrets_says_is_hidden_however_it_spells_them() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_named_and_a_failed_command_says_its_last_words() {
+fn missing_program_is_named_and_failed_command_shows_its_last_output() {
     let w = with("true", "    interpreter = [\"/no/such/shell\", \"-c\"]");
     let run = w.run(&["deploy", "--auto-approve"]).expect(5);
     assert!(run.stderr.contains("/no/such/shell"), "{run:?}");
@@ -315,10 +318,10 @@ resource "terraform_data" "a" {
 }
 
 #[test]
-fn commands_are_named_before_they_run_and_secrets_in_them_are_masked() {
+fn commands_are_announced_with_secrets_redacted() {
     let w = commands();
     let staged = w.run(&["stage", "--json"]).expect(0);
-    assert!(!said(&staged).contains("hunter2"), "{staged:?}");
+    assert!(!output_text(&staged).contains("hunter2"), "{staged:?}");
     let python = serde_json::json!({
         "address": "terraform_data.a", "command": "print('(known after apply)', '(sensitive value)', 'x')",
         "interpreter": "[\"python3\", \"-c\"]", "working_dir": "./sub", "on_destroy": false

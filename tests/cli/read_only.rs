@@ -1,6 +1,6 @@
 //! Tests of commands that record nothing: they work on a read-only disk, and create no store.
 
-use crate::lab::Lab;
+use crate::lab_deploys::Lab;
 use crate::support::{Run, Workspace};
 use std::path::Path;
 use std::process::Command;
@@ -106,18 +106,18 @@ fn with_environment(command: &mut Command, of: &Command) {
 }
 
 #[test]
-fn commands_that_record_nothing_work_on_a_read_only_mount() {
+fn commands_without_records_work_on_a_read_only_mount() {
     for store in [false, true] {
         let w = deployed(store);
         if !can_mount(&w) {
             return;
         }
         for args in STATELESS.iter().chain(&STATEFUL) {
-            let run = Run::of(&mut mounted(&w.command(args), &w));
+            let run = Run::from_command(&mut mounted(&w.command(args), &w));
             assert_eq!(run.code, Some(0), "store: {store}, {args:?}: {run:#?}");
             assert!(!run.stderr.contains("warning"), "{args:?}: {run:#?}");
         }
-        let run = Run::of(&mut mounted(&in_console(&w), &w)).expect(0);
+        let run = Run::from_command(&mut mounted(&in_console(&w), &w)).expect(0);
         assert_eq!(run.stdout, "3\n");
         assert_eq!(w.path().join(".flightdeck").exists(), store);
     }
@@ -126,7 +126,7 @@ fn commands_that_record_nothing_work_on_a_read_only_mount() {
 /// A crash leaves the write-ahead log next to the database, and SQLite cannot recover it on a
 /// read-only mount.
 #[test]
-fn state_is_read_on_a_read_only_mount_with_a_store_that_was_not_closed() {
+fn state_is_read_on_a_read_only_mount_with_an_unclosed_store() {
     let w = deployed(true);
     if !can_mount(&w) {
         return;
@@ -138,25 +138,25 @@ fn state_is_read_on_a_read_only_mount_with_a_store_that_was_not_closed() {
     let bytes = std::fs::read(&wal).unwrap();
     drop(conn);
     std::fs::write(&wal, bytes).unwrap();
-    let run = Run::of(&mut mounted(&w.command(&["output", "-raw", "o"]), &w)).expect(0);
+    let run = Run::from_command(&mut mounted(&w.command(&["output", "-raw", "o"]), &w)).expect(0);
     assert_eq!(run.stdout, "one");
 }
 
 #[test]
-fn commands_that_record_nothing_leave_no_store_behind() {
+fn commands_without_records_create_no_store() {
     let w = deployed(false);
     for args in STATELESS.iter().chain(&STATEFUL) {
         w.run(args).expect(0);
         assert!(!w.path().join(".flightdeck").exists(), "{args:?}");
     }
-    Run::of(&mut in_console(&w)).expect(0);
+    Run::from_command(&mut in_console(&w)).expect(0);
     assert!(!w.path().join(".flightdeck").exists());
 }
 
 /// A file in place of the store's directory stands for a store that this user may not open. It also
 /// works for root.
 #[test]
-fn a_file_in_place_of_the_store_stops_only_commands_that_need_the_store() {
+fn unusable_store_only_stops_commands_that_need_it() {
     let w = deployed(false);
     std::fs::write(w.path().join(".flightdeck"), "").unwrap();
     for args in STATELESS {
@@ -187,7 +187,7 @@ fn a_file_in_place_of_the_store_stops_only_commands_that_need_the_store() {
 
 /// The state is readable for everybody here, and the store only for root.
 #[test]
-fn a_user_who_may_not_open_the_store_reads_the_state() {
+fn user_without_access_to_the_store_can_read_the_state() {
     let w = deployed(true);
     let other = |args: &[&str]| {
         let inner = w.command(args);
@@ -210,8 +210,8 @@ fn a_user_who_may_not_open_the_store_reads_the_state() {
     for name in ["main.tf", "provider.tf", "terraform.tfstate"] {
         open_to_all(&w.path().join(name));
     }
-    Run::of(&mut other(&["validate"])).expect(0);
-    let run = Run::of(&mut other(&["output", "-raw", "o"])).expect(0);
+    Run::from_command(&mut other(&["validate"])).expect(0);
+    let run = Run::from_command(&mut other(&["output", "-raw", "o"])).expect(0);
     assert_eq!(run.stdout, "one");
     assert!(run.stderr.contains("warning:"), "{run:#?}");
 }

@@ -23,7 +23,7 @@ fn reading(text: &str) -> Workspace {
 }
 
 #[test]
-fn files_that_a_saved_plan_rests_on_are_those_of_the_same_name_elsewhere() {
+fn files_of_a_saved_plan_are_found_by_name_in_another_directory() {
     let w = reading(READS);
     w.run(&["plan", "-out=p"]).expect(0);
     let there = reading(READS);
@@ -60,7 +60,7 @@ fn files_that_a_saved_plan_rests_on_are_those_of_the_same_name_elsewhere() {
 }
 
 #[test]
-fn a_planned_value_with_the_directory_in_it_is_refused_in_another_directory() {
+fn planned_value_with_the_directory_is_refused_in_another_directory() {
     for value in ["path.cwd", "abspath(path.module)", "abspath(\"x\")"] {
         let text = format!("resource \"terraform_data\" \"a\" {{ input = {value} }}\n");
         let w = Workspace::new(&[("main.tf", &text)]);
@@ -82,7 +82,7 @@ fn a_planned_value_with_the_directory_in_it_is_refused_in_another_directory() {
 }
 
 #[test]
-fn installed_modules_are_the_same_in_another_data_directory() {
+fn installed_modules_match_in_another_data_directory() {
     let module = "output \"x\" { value = 1 }\n";
     let main = "module \"m\" { source = \"git::https://example.com/m.git\" }\noutput \"x\" { value = module.m.x }\n";
     let installed = |w: &Workspace, data: &str, text: &str| {
@@ -96,7 +96,7 @@ fn installed_modules_are_the_same_in_another_data_directory() {
     installed(&w, ".terraform", module);
     w.run(&["plan", "-out=p"]).expect(0);
     let there = Workspace::new(&[("main.tf", main), ("p", &w.read("p"))]);
-    let apply = || Run::of(there.command(&["apply", "p"]).env("TF_DATA_DIR", "data"));
+    let apply = || Run::from_command(there.command(&["apply", "p"]).env("TF_DATA_DIR", "data"));
     installed(&there, "data", &module.replace('1', "2"));
     let run = apply().expect(1);
     assert!(
@@ -108,7 +108,7 @@ fn installed_modules_are_the_same_in_another_data_directory() {
 }
 
 #[test]
-fn modification_times_and_permissions_of_a_configuration_do_not_matter() {
+fn times_and_permissions_of_configuration_files_are_ignored() {
     let files = [
         ("main.tf", "module \"m\" { source = \"./m\" }\n"),
         ("m/main.tf", "output \"x\" { value = 1 }\n"),

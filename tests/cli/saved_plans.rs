@@ -18,7 +18,7 @@ output "all" { value = terraform_data.a.output }
 "#;
 
 fn with(w: &Workspace, words: &[&str], environment: &[(&str, &str)]) -> Run {
-    Run::of(w.command(words).envs(environment.iter().copied()))
+    Run::from_command(w.command(words).envs(environment.iter().copied()))
 }
 
 /// Saved plan with values from the environment, a flag, a named file and an automatic file, and its
@@ -43,31 +43,31 @@ fn planned() -> Workspace {
 const ALL: &str = "large 3 prod north x,y";
 
 /// The same configuration and plan in another directory, without files of variables.
-fn elsewhere(w: &Workspace) -> Workspace {
+fn copy_to_another_directory(w: &Workspace) -> Workspace {
     Workspace::new(&[("main.tf", &w.read("main.tf")), ("p", &w.read("p"))])
 }
 
-fn applied(w: &Workspace) -> String {
+fn applied_values(w: &Workspace) -> String {
     w.run(&["output", "-raw", "all"]).expect(0).stdout
 }
 
 #[test]
-fn a_saved_plan_needs_no_values_of_variables() {
+fn saved_plan_needs_no_variable_values() {
     let w = planned();
     w.run(&["apply", "p"]).expect(0);
-    assert_eq!(applied(&w), ALL);
+    assert_eq!(applied_values(&w), ALL);
 }
 
 #[test]
-fn a_saved_plan_is_applied_in_another_directory_without_its_variable_files() {
-    let there = elsewhere(&planned());
+fn saved_plan_is_applied_in_another_directory_without_variable_files() {
+    let there = copy_to_another_directory(&planned());
     there.run(&["apply", "p"]).expect(0);
-    assert_eq!(applied(&there), ALL);
+    assert_eq!(applied_values(&there), ALL);
 }
 
 #[test]
-fn the_same_values_may_be_given_again() {
-    let there = elsewhere(&planned());
+fn equal_variable_values_may_be_given_again() {
+    let there = copy_to_another_directory(&planned());
     let environment = [
         ("TF_VAR_size", "large"),
         ("TF_VAR_count_of", "3"),
@@ -77,12 +77,12 @@ fn the_same_values_may_be_given_again() {
     there.write("more.tfvars", "count_of = 3\nregion = \"north\"\n");
     let words = ["apply", "-var", "size=large", "-var-file=more.tfvars", "p"];
     with(&there, &words, &environment).expect(0);
-    assert_eq!(applied(&there), ALL);
+    assert_eq!(applied_values(&there), ALL);
 }
 
 #[test]
-fn other_values_for_a_saved_plan_are_refused_by_name_whatever_their_source() {
-    let there = elsewhere(&planned());
+fn different_variable_values_are_refused_by_name() {
+    let there = copy_to_another_directory(&planned());
     there.write("other.tfvars", "tags = { env = \"dev\" }\n");
     let table: [(&[&str], &[(&str, &str)], &str); 6] = [
         (&[], &[("TF_VAR_size", "small")], "TF_VAR_size"),
@@ -113,7 +113,7 @@ fn other_values_for_a_saved_plan_are_refused_by_name_whatever_their_source() {
 }
 
 #[test]
-fn values_that_flags_overrode_in_the_plan_do_not_contradict_it() {
+fn overridden_variable_sources_do_not_conflict_with_the_plan() {
     let w = Workspace::new(&[
         ("main.tf", MAIN),
         (
@@ -134,16 +134,16 @@ fn values_that_flags_overrode_in_the_plan_do_not_contradict_it() {
     ];
     with(&w, &plan, &environment).expect(0);
     // Automatic files and the environment may be unchanged or missing.
-    let there = elsewhere(&w);
+    let there = copy_to_another_directory(&w);
     there.run(&["apply", "p"]).expect(0);
-    assert_eq!(applied(&there), "flag 2 file named a");
+    assert_eq!(applied_values(&there), "flag 2 file named a");
     for environment in [&environment[..], &[]] {
-        let there = elsewhere(&w);
+        let there = copy_to_another_directory(&w);
         for file in ["terraform.tfvars", "z.auto.tfvars"] {
             there.write(file, &w.read(file));
         }
         with(&there, &["apply", "p"], environment).expect(0);
-        assert_eq!(applied(&there), "flag 2 file named a");
+        assert_eq!(applied_values(&there), "flag 2 file named a");
     }
     // Flags must repeat the plan's values, and so must changed files.
     let run = w.run(&["apply", "-var", "size=file", "p"]).expect(1);
@@ -154,10 +154,10 @@ fn values_that_flags_overrode_in_the_plan_do_not_contradict_it() {
 }
 
 #[test]
-fn a_stage_by_number_or_name_carries_its_values_as_well() {
+fn stage_by_number_or_name_contains_its_variable_values() {
     let w = planned();
     w.run(&["deploy", "1"]).expect(0);
-    assert_eq!(applied(&w), ALL);
+    assert_eq!(applied_values(&w), ALL);
     let stage = [
         "stage",
         "--out",
@@ -174,11 +174,11 @@ fn a_stage_by_number_or_name_carries_its_values_as_well() {
     let run = with(&w, &["deploy", "kept"], &[("TF_VAR_size", "other")]).expect(1);
     assert!(run.stderr.contains("Mismatch"), "{run:?}");
     w.run(&["deploy", "kept"]).expect(0);
-    assert_eq!(applied(&w), "tiny 1 prod north x,y");
+    assert_eq!(applied_values(&w), "tiny 1 prod north x,y");
 }
 
 #[test]
-fn what_decides_on_modules_and_the_backend_belongs_to_the_plan_too() {
+fn values_used_while_loading_belong_to_the_plan() {
     let files = [
         (
             "main.tf",
@@ -221,7 +221,7 @@ resource "terraform_data" "a" {
 "#;
 
 #[test]
-fn ephemeral_variables_get_their_values_when_a_saved_plan_is_applied() {
+fn ephemeral_variables_are_set_when_a_saved_plan_is_applied() {
     let table: [(&[&str], &[(&str, &str)], &str); 5] = [
         (&["-var", "token=evening"], &[], "evening plain"),
         (&[], &[("TF_VAR_token", "evening")], "evening plain"),
@@ -258,7 +258,7 @@ fn ephemeral_variables_get_their_values_when_a_saved_plan_is_applied() {
 }
 
 #[test]
-fn a_required_ephemeral_variable_without_a_value_is_an_error_that_names_it() {
+fn missing_required_ephemeral_variable_is_an_error() {
     let w = Workspace::new(&[("main.tf", EPHEMERAL)]);
     with(&w, &["plan", "-out=p"], &[("TF_VAR_token", "morning")]).expect(0);
     let run = w.run(&["apply", "p"]).expect(1);
@@ -279,9 +279,9 @@ fn a_required_ephemeral_variable_without_a_value_is_an_error_that_names_it() {
 }
 
 #[test]
-fn what_differs_where_a_saved_plan_is_applied_is_named() {
+fn differences_to_the_planning_directory_are_named() {
     let w = planned();
-    let there = elsewhere(&w);
+    let there = copy_to_another_directory(&w);
     there.write("main.tf", &format!("{}\n# a comment\n", w.read("main.tf")));
     let run = there.run(&["apply", "p"]).expect(1);
     assert!(
@@ -289,11 +289,11 @@ fn what_differs_where_a_saved_plan_is_applied_is_named() {
             .contains("configuration has changed since the stage was planned (main.tf)"),
         "{run:?}"
     );
-    let there = elsewhere(&w);
+    let there = copy_to_another_directory(&w);
     there.write("other.tf", "variable \"required\" {}\n");
     let run = there.run(&["apply", "p"]).expect(1);
     assert!(run.stderr.contains("other.tf is new"), "{run:?}");
-    let there = elsewhere(&w);
+    let there = copy_to_another_directory(&w);
     there.run(&["workspace", "new", "prod"]).expect(0);
     let run = there.run(&["apply", "p"]).expect(1);
     assert!(
@@ -302,7 +302,7 @@ fn what_differs_where_a_saved_plan_is_applied_is_named() {
         "{run:?}"
     );
     // A state that the plan was not made for.
-    let there = elsewhere(&w);
+    let there = copy_to_another_directory(&w);
     there.write("main.tf", "resource \"terraform_data\" \"b\" {}\n");
     there.run(&["apply", "-auto-approve"]).expect(0);
     there.write("main.tf", MAIN);
@@ -311,7 +311,7 @@ fn what_differs_where_a_saved_plan_is_applied_is_named() {
 }
 
 #[test]
-fn a_saved_plan_travels_with_the_state_that_it_was_made_on_and_not_without_it() {
+fn saved_plan_is_bound_to_its_state() {
     let w = planned();
     w.run(&["apply", "p"]).expect(0);
     let plan = [
@@ -322,17 +322,17 @@ fn a_saved_plan_travels_with_the_state_that_it_was_made_on_and_not_without_it() 
         "-var=count_of=1",
     ];
     w.run(&plan).expect(0);
-    let without = elsewhere(&w);
+    let without = copy_to_another_directory(&w);
     let run = without.run(&["apply", "p"]).expect(1);
     assert!(
         run.stderr.contains("terraform.tfstate has no state now"),
         "{run:?}"
     );
-    let along = elsewhere(&w);
+    let along = copy_to_another_directory(&w);
     along.write("terraform.tfstate", &w.read("terraform.tfstate"));
     along.run(&["apply", "p"]).expect(0);
-    assert_eq!(applied(&along), "s 1 prod north x,y");
-    let another = elsewhere(&w);
+    assert_eq!(applied_values(&along), "s 1 prod north x,y");
+    let another = copy_to_another_directory(&w);
     let state = w.read("terraform.tfstate");
     let at = state.find("\"lineage\": \"").unwrap() + 12;
     let mut state = state.into_bytes();
@@ -343,7 +343,7 @@ fn a_saved_plan_travels_with_the_state_that_it_was_made_on_and_not_without_it() 
 }
 
 #[test]
-fn a_plan_of_another_layout_is_refused_with_its_cause_and_remedy() {
+fn plan_of_another_format_version_is_refused_with_a_remedy() {
     let w = planned();
     assert_eq!(mode(&w.path().join("p")), 0o600);
     for (layout, age) in [("1", "an older version"), ("99", "a newer version")] {

@@ -1,9 +1,9 @@
 //! Tests of signals while the backend's server is slow or silent: the command ends soon, and
 //! releases its lock or reports it.
 
+use crate::evaluation_limits::wait_until_busy;
 use crate::server::{Server, Trouble};
 use crate::support::{Run, Workspace};
-use crate::without_end::busy;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rustix::process::{Pid, Signal, kill_process};
@@ -82,14 +82,20 @@ fn signal(child: &Child) {
 }
 
 /// Runs a command, and interrupts it once the server has received this request.
-fn interrupted(server: &Server, w: &Workspace, args: &[&str], request: &str, signals: u32) -> Run {
-    let mut child = started(server, w, args, request);
-    ended(&mut child, signals);
+fn run_and_interrupt(
+    server: &Server,
+    w: &Workspace,
+    args: &[&str],
+    request: &str,
+    signals: u32,
+) -> Run {
+    let mut child = start_until_request(server, w, args, request);
+    signal_and_wait(&mut child, signals);
     Run::from(child.wait_with_output().unwrap())
 }
 
 /// Starts a command, and waits until the server has received this request.
-fn started(server: &Server, w: &Workspace, args: &[&str], request: &str) -> Child {
+fn start_until_request(server: &Server, w: &Workspace, args: &[&str], request: &str) -> Child {
     let before = count(server, request);
     let mut child = w.command(args).spawn().unwrap();
     while count(server, request) == before {
@@ -103,7 +109,7 @@ fn started(server: &Server, w: &Workspace, args: &[&str], request: &str) -> Chil
 }
 
 /// Sends so many signals and waits for the end of the command.
-fn ended(child: &mut Child, signals: u32) {
+fn signal_and_wait(child: &mut Child, signals: u32) {
     for n in 0..signals {
         if n > 0 {
             std::thread::sleep(BETWEEN);
@@ -125,7 +131,7 @@ fn count(server: &Server, request: &str) -> usize {
 }
 
 /// Id of the unreleased lock that a run reports.
-fn named(run: &Run) -> &str {
+fn reported_lock_id(run: &Run) -> &str {
     let (_, rest) = run
         .stderr
         .split_once("flightdeck force-unlock ")
@@ -134,7 +140,7 @@ fn named(run: &Run) -> &str {
 }
 
 #[test]
-fn a_signal_ends_a_command_that_reads_from_a_slow_server() {
+fn signal_ends_a_command_that_reads_from_a_slow_server() {
     for kind in [Kind::Http, Kind::S3] {
         let (server, w) = kind.start();
         w.run(&["deploy", "--auto-approve"]).expect(0);
@@ -159,7 +165,7 @@ fn a_signal_ends_a_command_that_reads_from_a_slow_server() {
         for (args, read) in all {
             for trouble in [Trouble::Drip, Trouble::Hang] {
                 server.trouble(read, &[trouble; 9]);
-                let run = interrupted(&server, &w, args, read, 1);
+                let run = run_and_interrupt(&server, &w, args, read, 1);
                 server.at_ease();
                 let what = format!("{kind:?} {trouble:?} {args:?}: {run:#?}");
                 assert_eq!(run.code, Some(130), "{what}");
@@ -171,55 +177,55 @@ fn a_signal_ends_a_command_that_reads_from_a_slow_server() {
 }
 
 #[test]
-fn a_lock_whose_request_was_not_answered_is_given_back_or_named() {
+fn unanswered_lock_request_is_released_or_reported() {
     for kind in [Kind::Http, Kind::S3] {
         let (lock, _, unlock) = kind.requests();
         let (server, w) = kind.start();
         w.run(&["deploy", "--auto-approve"]).expect(0);
         server.trouble(lock, &[Trouble::DoAndHang]);
-        let run = interrupted(&server, &w, &["stage"], lock, 1);
+        let run = run_and_interrupt(&server, &w, &["stage"], lock, 1);
         assert_eq!(run.code, Some(130), "{kind:?}: {run:#?}");
         assert!(!kind.is_locked(&server), "{kind:?}: {run:#?}");
         // The unlock request is not answered either.
         server.trouble(lock, &[Trouble::DoAndHang; 9]);
         server.trouble(unlock, &[Trouble::Hang; 9]);
-        let run = interrupted(&server, &w, &["stage"], lock, 1);
+        let run = run_and_interrupt(&server, &w, &["stage"], lock, 1);
         assert_eq!(run.code, Some(130), "{kind:?}: {run:#?}");
         server.at_ease();
-        let id = named(&run).to_owned();
+        let id = reported_lock_id(&run).to_owned();
         w.run(&["force-unlock", "--force", &id]).expect(0);
         assert!(!kind.is_locked(&server), "{kind:?}: {run:#?}");
     }
 }
 
 #[test]
-fn a_lock_of_somebody_else_stays_when_a_command_is_interrupted() {
+fn foreign_lock_stays_when_a_command_is_interrupted() {
     let (server, w) = Kind::Http.start();
     let other = r#"{"ID":"7-8","Operation":"x","Info":"","Who":"root@vm","Version":"1","Created":"2026-11-21T23:17:44Z","Path":""}"#;
     server.set_lock(other);
-    let run = interrupted(&server, &w, &["stage", "--lock-timeout", "10m"], "LOCK", 1);
+    let run = run_and_interrupt(&server, &w, &["stage", "--lock-timeout", "10m"], "LOCK", 1);
     assert_eq!(run.code, Some(130), "{run:#?}");
     assert_eq!(server.lock().as_deref(), Some(other));
 }
 
 #[test]
-fn a_write_without_an_answer_is_given_up_at_the_second_signal_and_the_lock_given_back() {
+fn unanswered_write_is_abandoned_at_the_second_signal_and_the_lock_released() {
     for kind in [Kind::Http, Kind::S3] {
         let (_, write, unlock) = kind.requests();
         for answers in [true, false] {
             let (server, w) = kind.start();
             server.trouble(write, &[Trouble::DoAndHang; 9]);
-            let mut child = started(&server, &w, &["deploy", "--auto-approve"], write);
+            let mut child = start_until_request(&server, &w, &["deploy", "--auto-approve"], write);
             if !answers {
                 server.trouble(unlock, &[Trouble::Hang; 9]);
             }
-            ended(&mut child, 2);
+            signal_and_wait(&mut child, 2);
             let run = Run::from(child.wait_with_output().unwrap());
             server.at_ease();
             assert_ne!(run.code, Some(0), "{kind:?}: {run:#?}");
             assert!(run.stderr.contains("The store has "), "{kind:?}: {run:#?}");
             if !answers {
-                let id = named(&run).to_owned();
+                let id = reported_lock_id(&run).to_owned();
                 w.run(&["force-unlock", "--force", &id]).expect(0);
             }
             assert!(!kind.is_locked(&server), "{kind:?}: {run:#?}");
@@ -231,32 +237,32 @@ fn a_write_without_an_answer_is_given_up_at_the_second_signal_and_the_lock_given
 }
 
 #[test]
-fn a_workspace_that_is_being_made_is_given_up_at_a_signal_with_its_lock() {
+fn creation_of_a_workspace_ends_at_a_signal_and_releases_its_lock() {
     let (server, w) = Kind::S3.start();
     w.run(&["stage"]).expect(0);
     server.trouble("PUT /dev/s", &[Trouble::DoAndHang; 9]);
-    let run = interrupted(&server, &w, &["workspace", "new", "dev"], "PUT /dev/s", 1);
+    let run = run_and_interrupt(&server, &w, &["workspace", "new", "dev"], "PUT /dev/s", 1);
     assert_eq!(run.code, Some(130), "{run:#?}");
     assert!(!Kind::S3.is_locked(&server), "{run:#?}");
 }
 
 #[test]
-fn the_third_signal_names_the_lock_that_stays() {
+fn third_signal_reports_the_remaining_lock() {
     let (server, w) = Kind::Http.start();
     server.trouble("POST", &[Trouble::Hang; 9]);
-    let mut child = started(&server, &w, &["deploy", "--auto-approve"], "POST");
+    let mut child = start_until_request(&server, &w, &["deploy", "--auto-approve"], "POST");
     server.trouble("UNLOCK", &[Trouble::Hang; 9]);
-    ended(&mut child, 3);
+    signal_and_wait(&mut child, 3);
     let run = Run::from(child.wait_with_output().unwrap());
     assert_eq!(run.code, Some(130), "{run:#?}");
-    let id = named(&run).to_owned();
+    let id = reported_lock_id(&run).to_owned();
     server.at_ease();
     w.run(&["force-unlock", "--force", &id]).expect(0);
     assert_eq!(server.lock(), None);
 }
 
 #[test]
-fn a_signal_ends_a_command_that_derives_the_key_of_a_state() {
+fn signal_ends_the_key_derivation_of_a_state() {
     let block = "terraform {\n  encryption {\n    key_provider \"pbkdf2\" \"k\" {\n      passphrase = \"sixteen letters!\"\n      iterations = 200000\n    }\n    method \"aes_gcm\" \"m\" {\n      keys = key_provider.pbkdf2.k\n    }\n    state {\n      method = method.aes_gcm.m\n    }\n  }\n}\nresource \"terraform_data\" \"a\" {}\n";
     let w = Workspace::new(&[("main.tf", block)]);
     w.run(&["deploy", "--auto-approve"]).expect(0);
@@ -273,8 +279,8 @@ fn a_signal_ends_a_command_that_derives_the_key_of_a_state() {
     asks(&mut envelope, 200_000_000, 32);
     for args in [&["state", "list"][..], &["stage"], &["output"]] {
         let mut child = w.command(args).spawn().unwrap();
-        busy(&child);
-        ended(&mut child, 1);
+        wait_until_busy(&child);
+        signal_and_wait(&mut child, 1);
         let run = Run::from(child.wait_with_output().unwrap());
         assert_eq!(run.code, Some(130), "{args:?}: {run:#?}");
     }

@@ -1,7 +1,7 @@
 //! Tests of the state file during and after a deploy: changed by another program, left by a killed
 //! deploy, and the rescue file of a lost store in the temporary directory.
 
-use crate::lab::{Lab, Running};
+use crate::lab_deploys::{Lab, Running};
 use crate::support::Workspace;
 use providers::lab::control::{Fault, Kind, On};
 use serde_json::Value;
@@ -14,18 +14,18 @@ const OTHER: &str = "{\n  \"version\": 4,\n  \"terraform_version\": \"1.12.0\",\
 /// Running deploy whose second object is slow.
 fn slow() -> (Lab, Running) {
     let lab = Lab::new(TWO);
-    lab.breaks(Fault {
+    lab.set_fault(Fault {
         on: On::Create,
         ms: Some(1_500),
         ..Fault::new(Kind::Latency)
     });
     let mut running = Running::start(&lab);
-    running.until(|e| e["type"] == "operation" && e["state"] == "done");
+    running.read_until(|e| e["type"] == "operation" && e["state"] == "done");
     (lab, running)
 }
 
 #[test]
-fn a_state_that_another_program_writes_during_a_deploy_is_kept_and_reported() {
+fn state_written_by_another_program_during_a_deploy_is_kept_and_reported() {
     for (theirs, next) in [
         (OTHER, "were changed independently"),
         ("{ broken", "cannot be read"),
@@ -35,9 +35,9 @@ fn a_state_that_another_program_writes_during_a_deploy_is_kept_and_reported() {
         let file = lab.workspace.path().join("terraform.tfstate");
         // Wait for the first write of the state; an earlier foreign change would be found at that
         // write.
-        until(|| std::fs::read_to_string(&file).is_ok_and(|text| text.contains("lab_bucket")));
+        wait_until(|| std::fs::read_to_string(&file).is_ok_and(|text| text.contains("lab_bucket")));
         std::fs::write(&file, theirs).unwrap();
-        let (code, _, said) = running.end_with_words();
+        let (code, _, said) = running.end_with_output();
         assert!(matches!(code, Some(1 | 5)), "{theirs:?}: {said}");
         assert!(said.contains("another program wrote"), "{said}");
         assert_eq!(std::fs::read_to_string(&file).unwrap(), theirs);
@@ -57,7 +57,7 @@ fn a_state_that_another_program_writes_during_a_deploy_is_kept_and_reported() {
     }
 }
 
-fn until(mut holds: impl FnMut() -> bool) {
+fn wait_until(mut holds: impl FnMut() -> bool) {
     let ends = Instant::now() + Duration::from_secs(120);
     while !holds() {
         assert!(Instant::now() < ends, "it did not come about");
@@ -66,10 +66,10 @@ fn until(mut holds: impl FnMut() -> bool) {
 }
 
 #[test]
-fn a_first_deploy_that_is_killed_leaves_a_state_with_what_it_made() {
+fn killed_first_deploy_leaves_a_state_with_its_objects() {
     // Killed before its first object exists.
     let lab = Lab::new(TWO);
-    lab.breaks(Fault {
+    lab.set_fault(Fault {
         on: On::Create,
         ms: Some(60_000),
         ..Fault::new(Kind::Latency)
@@ -87,7 +87,7 @@ fn a_first_deploy_that_is_killed_leaves_a_state_with_what_it_made() {
     // Killed after its first object exists.
     let (lab, running) = slow();
     let file = lab.workspace.path().join("terraform.tfstate");
-    until(|| std::fs::read_to_string(&file).is_ok_and(|text| text.contains("lab_bucket")));
+    wait_until(|| std::fs::read_to_string(&file).is_ok_and(|text| text.contains("lab_bucket")));
     running.signal(rustix::process::Signal::KILL);
     drop(running);
     let state: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
@@ -98,7 +98,7 @@ fn a_first_deploy_that_is_killed_leaves_a_state_with_what_it_made() {
 }
 
 #[test]
-fn a_stage_leaves_no_state_file_where_there_was_none() {
+fn stage_creates_no_state_file() {
     let w = Workspace::new(&[("main.tf", "resource \"terraform_data\" \"a\" {}\n")]);
     w.run(&["stage"]).expect(0);
     let states = std::fs::read_dir(w.path()).unwrap().flatten();
@@ -107,7 +107,7 @@ fn a_stage_leaves_no_state_file_where_there_was_none() {
 }
 
 #[test]
-fn a_rescue_file_in_the_temporary_directory_is_named_by_the_next_command_and_by_doctor() {
+fn rescue_file_in_the_temporary_directory_is_reported_by_commands_and_doctor() {
     let w = Workspace::new(&[("main.tf", "resource \"terraform_data\" \"a\" {}\n")]);
     w.run(&["deploy", "--auto-approve"]).expect(0);
     let temp = w.path().parent().unwrap().join("temp");
@@ -119,7 +119,7 @@ fn a_rescue_file_in_the_temporary_directory_is_named_by_the_next_command_and_by_
     std::fs::copy(w.store(), &rescue).unwrap();
     let run = |args: &[&str]| {
         let mut command = w.command(args);
-        crate::support::Run::of(command.env("TMPDIR", &temp))
+        crate::support::Run::from_command(command.env("TMPDIR", &temp))
     };
     // The store exists but may be older than the rescue file: the command works, with a notice.
     let listed = run(&["state", "list"]).expect(0);

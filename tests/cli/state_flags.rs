@@ -10,7 +10,7 @@ const ONE: &str = "resource \"terraform_data\" \"a\" {\n  input = \"one\"\n}\nou
 const HOLDER: &str = r#"{"ID":"7-8","Operation":"OperationTypeApply","Info":"","Who":"root@vm","Version":"1.12.6","Created":"2026-11-21T08:00:00Z","Path":""}"#;
 
 /// Polls a condition that another process meets.
-fn until(holds: impl Fn() -> bool) {
+fn wait_until(holds: impl Fn() -> bool) {
     let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
     while !holds() {
         assert!(std::time::Instant::now() < end, "it never came");
@@ -24,7 +24,7 @@ fn serial(w: &Workspace, file: &str) -> i64 {
 }
 
 /// Takes the system's lock on a file, as another program does.
-fn held(w: &Workspace, file: &str) -> File {
+fn take_system_lock(w: &Workspace, file: &str) -> File {
     let path = w.path().join(file);
     let file = File::options().read(true).write(true).open(path).unwrap();
     let whole = nix::libc::flock {
@@ -39,10 +39,10 @@ fn held(w: &Workspace, file: &str) -> File {
 }
 
 #[test]
-fn lock_false_works_on_a_state_that_another_program_has_locked_and_warns() {
+fn lock_false_ignores_a_foreign_state_lock_with_a_warning() {
     let w = Workspace::new(&[("main.tf", ONE)]);
     w.run(&["apply", "-auto-approve"]).expect(0);
-    let _held = held(&w, "terraform.tfstate");
+    let _held = take_system_lock(&w, "terraform.tfstate");
     for words in [
         &["plan"][..],
         &["apply", "-auto-approve", "-replace=terraform_data.a"],
@@ -64,7 +64,7 @@ fn lock_false_works_on_a_state_that_another_program_has_locked_and_warns() {
 }
 
 #[test]
-fn lock_false_asks_a_server_for_no_lock() {
+fn lock_false_sends_no_lock_request() {
     let server = Server::start();
     let backend = format!(
         "terraform {{\n  backend \"http\" {{\n    address        = \"{0}\"\n    lock_address   = \"{0}\"\n    unlock_address = \"{0}\"\n  }}\n}}\n",
@@ -90,7 +90,7 @@ fn lock_false_asks_a_server_for_no_lock() {
 }
 
 #[test]
-fn lock_false_leaves_the_lock_of_the_workspace_in_force() {
+fn lock_false_keeps_the_workspace_lock() {
     let w = Workspace::new(&[(
         "main.tf",
         "resource \"terraform_data\" \"a\" {\n  provisioner \"local-exec\" {\n    command = \"touch begun; cat go\"\n  }\n}\n",
@@ -101,7 +101,7 @@ fn lock_false_leaves_the_lock_of_the_workspace_in_force() {
         .command(&["apply", "-auto-approve", "-lock=false"])
         .spawn()
         .unwrap();
-    until(|| w.path().join("begun").exists());
+    wait_until(|| w.path().join("begun").exists());
     let second = w.run(&["apply", "-auto-approve", "-lock=false"]);
     std::fs::write(go, "go").unwrap();
     let first = Run::from(first.wait_with_output().unwrap()).expect(0);
@@ -110,7 +110,7 @@ fn lock_false_leaves_the_lock_of_the_workspace_in_force() {
 }
 
 #[test]
-fn state_names_the_file_that_is_read_written_and_kept() {
+fn state_flag_names_the_file_to_read_write_and_back_up() {
     let w = Workspace::new(&[("main.tf", ONE)]);
     w.run(&["apply", "-auto-approve", "-state=a.tfstate"])
         .expect(0);
@@ -158,7 +158,7 @@ fn state_names_the_file_that_is_read_written_and_kept() {
 }
 
 #[test]
-fn stages_and_saved_plans_of_a_named_state_are_applied_with_its_name() {
+fn stages_and_saved_plans_keep_the_named_state() {
     let w = Workspace::new(&[("main.tf", ONE)]);
     w.run(&["stage", "--state=a.tfstate", "--out=first"])
         .expect(0);
@@ -173,7 +173,7 @@ fn stages_and_saved_plans_of_a_named_state_are_applied_with_its_name() {
 }
 
 #[test]
-fn default_state_by_its_name_is_the_same_state() {
+fn default_state_by_name_is_the_default_state() {
     let w = Workspace::new(&[("main.tf", ONE)]);
     w.run(&["apply", "-auto-approve", "-state=terraform.tfstate"])
         .expect(0);
@@ -196,7 +196,7 @@ fn default_state_by_its_name_is_the_same_state() {
 }
 
 #[test]
-fn state_out_is_written_and_the_state_that_was_read_stays() {
+fn state_out_is_written_and_the_read_state_stays() {
     let w = Workspace::new(&[("main.tf", ONE)]);
     w.run(&["apply", "-auto-approve"]).expect(0);
     let before = w.read("terraform.tfstate");
@@ -229,7 +229,7 @@ fn state_out_is_written_and_the_state_that_was_read_stays() {
 }
 
 #[test]
-fn state_out_starts_from_an_empty_state_each_time_where_there_is_none_to_read() {
+fn state_out_without_a_state_to_read_starts_empty() {
     let w = Workspace::new(&[("main.tf", ONE)]);
     for _ in 0..2 {
         let run = w
@@ -246,7 +246,7 @@ fn state_out_starts_from_an_empty_state_each_time_where_there_is_none_to_read() 
 }
 
 #[test]
-fn files_that_are_no_state_are_not_written_over() {
+fn foreign_files_are_not_overwritten_as_states() {
     let w = Workspace::new(&[("main.tf", ONE), ("notes", "precious")]);
     for (flags, part) in [
         (&["-state=notes"][..], "cannot be read"),
@@ -282,7 +282,7 @@ fn workspace_new_copies_a_state_file() {
 }
 
 #[test]
-fn console_reads_the_state_that_is_named() {
+fn console_reads_the_named_state() {
     let w = Workspace::new(&[("main.tf", ONE)]);
     w.run(&["apply", "-auto-approve", "-state=a.tfstate"])
         .expect(0);

@@ -77,7 +77,7 @@ impl Workspace {
 
     /// Runs the binary to its end; panics if the run panicked.
     pub(crate) fn run<A: AsRef<OsStr> + std::fmt::Debug>(&self, args: &[A]) -> Run {
-        Run::of(&mut self.command(args))
+        Run::from_command(&mut self.command(args))
     }
 
     /// Runs the binary to its end with this text in a pipe as its stdin.
@@ -106,7 +106,7 @@ impl From<Output> for Run {
 
 impl Run {
     /// Runs a command to its end; panics if the run panicked.
-    pub(crate) fn of(command: &mut Command) -> Self {
+    pub(crate) fn from_command(command: &mut Command) -> Self {
         let run = Self::from(command.output().unwrap());
         assert!(!run.stderr.contains("panicked"), "{command:?}: {run:#?}");
         run

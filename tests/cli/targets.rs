@@ -86,7 +86,7 @@ fn difference(before: &Map<String, Value>, after: &Map<String, Value>) -> Value 
     out.into()
 }
 
-fn words(changes: impl Iterator<Item = (String, Value)>) -> Value {
+fn formatted_changes(changes: impl Iterator<Item = (String, Value)>) -> Value {
     let word = |actions: &Value| match actions
         .as_array()
         .unwrap()
@@ -147,13 +147,13 @@ fn run(w: &Workspace, case: &Value) -> Value {
             .unwrap();
     // Empty parts are omitted.
     let resources = plan["resource_changes"].as_array().into_iter().flatten();
-    out["changes"] = words(resources.map(|c| {
+    out["changes"] = formatted_changes(resources.map(|c| {
         (
             c["address"].as_str().unwrap().to_owned(),
             c["change"]["actions"].clone(),
         )
     }));
-    out["outputs"] = words(
+    out["outputs"] = formatted_changes(
         plan["output_changes"]
             .as_object()
             .into_iter()
@@ -169,7 +169,7 @@ fn run(w: &Workspace, case: &Value) -> Value {
 }
 
 /// Expected result: the recording with the intended differences.
-fn due(case: &Value) -> Value {
+fn expected(case: &Value) -> Value {
     let mut due = case.clone();
     let all = due.as_object_mut().unwrap();
     all.remove("why");
@@ -187,7 +187,7 @@ fn due(case: &Value) -> Value {
 }
 
 #[test]
-fn targets_and_excludes_reach_as_far_as_was_observed_in_every_mode() {
+fn targets_and_excludes_match_recordings_in_every_mode() {
     let cases: Vec<Value> = OBSERVED
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
@@ -215,7 +215,7 @@ fn targets_and_excludes_reach_as_far_as_was_observed_in_every_mode() {
                 let state = "terraform.tfstate";
                 std::fs::copy(full.path().join(state), w.path().join(state)).unwrap();
             }
-            let (got, due) = (run(&w, case), due(case));
+            let (got, due) = (run(&w, case), expected(case));
             if got != due {
                 wrong.push(format!("due {due}\ngot {got}\n"));
             }
@@ -241,7 +241,7 @@ fn targets_and_excludes_reach_as_far_as_was_observed_in_every_mode() {
 /// An object outside the target, in its own module, is needed by a dependent of the target, so it
 /// stays.
 #[test]
-fn a_targeted_destroy_leaves_what_its_dependents_need() {
+fn targeted_destroy_keeps_dependencies_of_remaining_objects() {
     let w = Workspace::new(&[
         (
             "main.tf",
@@ -275,7 +275,7 @@ resource "terraform_data" "n" { input = [terraform_data.a.id, module.m.id] }
 
 /// A resource address without a key, in a module with several instances, means all instances.
 #[test]
-fn a_resource_named_without_keys_means_all_its_instances() {
+fn resource_address_without_keys_means_all_instances() {
     let w = world("world");
     w.run(&["deploy", "--auto-approve"]).expect(0);
     w.run(&[
@@ -311,7 +311,7 @@ fn a_resource_named_without_keys_means_all_its_instances() {
 }
 
 #[test]
-fn targets_and_excludes_are_not_combined() {
+fn targets_and_excludes_cannot_be_combined() {
     let w = world("world");
     let run = w
         .run(&[
@@ -332,7 +332,7 @@ fn targets_and_excludes_are_not_combined() {
 
 /// The target needs another instance of a resource, of which one instance is a target.
 #[test]
-fn a_target_that_is_cut_off_from_what_it_needs_is_refused() {
+fn target_without_its_needed_instances_is_refused() {
     let w = world("world");
     let run = w
         .run(&[
@@ -424,7 +424,7 @@ fn targets_need_only_instances_that_do_not_exist() {
 /// A change that depends on a target without being needed is shown as deselected, and is not
 /// applied.
 #[test]
-fn what_a_target_does_not_need_is_left_out_in_words() {
+fn change_that_a_target_does_not_need_is_deselected() {
     let w = world("world");
     let staged = w
         .run(&["stage", "--target", "terraform_data.c"])

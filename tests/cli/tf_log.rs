@@ -1,6 +1,6 @@
 //! Tests of `TF_LOG` and related variables, as support forums recommend them.
 
-use crate::lab::Lab;
+use crate::lab_deploys::Lab;
 use crate::support::{Run, mode};
 use serde_json::Value;
 use std::os::unix::fs::symlink;
@@ -9,7 +9,7 @@ const MAIN: &str = "variable \"password\" {\n  type      = string\n  sensitive =
 
 fn run(lab: &Lab, args: &[&str], variables: &[(&str, &str)]) -> Run {
     let mut command = lab.workspace.command(args);
-    Run::of(command.envs(variables.iter().copied()))
+    Run::from_command(command.envs(variables.iter().copied()))
 }
 
 /// Log lines, recognised by their time and level.
@@ -27,7 +27,7 @@ fn of_providers(line: &&str) -> bool {
 }
 
 #[test]
-fn each_variable_opens_its_part_of_the_log_from_its_level_up() {
+fn each_variable_enables_its_log_from_its_level() {
     let lab = Lab::new(MAIN);
     for (variables, core, provider, least) in [
         (&[][..], false, false, ""),
@@ -66,7 +66,7 @@ fn each_variable_opens_its_part_of_the_log_from_its_level_up() {
 }
 
 #[test]
-fn a_log_file_is_appended_to_and_is_its_owners_alone() {
+fn log_file_is_appended_to_and_private() {
     let lab = Lab::new(MAIN);
     let variables = [("TF_LOG", "DEBUG"), ("TF_LOG_PATH", "logs/tofu.log")];
     let first = run(&lab, &["stage"], &variables).expect(0);
@@ -84,20 +84,20 @@ fn a_log_file_is_appended_to_and_is_its_owners_alone() {
 }
 
 #[test]
-fn a_relative_log_file_is_where_the_command_is_run_not_where_it_works() {
+fn relative_log_file_is_relative_to_the_current_directory() {
     let lab = Lab::new(MAIN);
     let mut command = lab.workspace.command(&["-C", "work", "validate"]);
     command
         .current_dir(lab.workspace.path().parent().unwrap())
         .env("TF_LOG", "DEBUG")
         .env("TF_LOG_PATH", "here.log");
-    Run::of(&mut command).expect(0);
+    Run::from_command(&mut command).expect(0);
     assert!(!lab.workspace.path().join("here.log").exists());
     assert!(lab.workspace.path().join("../here.log").exists());
 }
 
 #[test]
-fn json_is_one_object_a_line_at_the_finest_level() {
+fn json_level_writes_one_object_per_line() {
     let lab = Lab::new(MAIN);
     let variables = [("TF_LOG", "json"), ("TF_LOG_PATH", "tofu.log")];
     run(&lab, &["stage"], &variables).expect(0);
@@ -117,7 +117,7 @@ fn json_is_one_object_a_line_at_the_finest_level() {
 }
 
 #[test]
-fn a_level_that_does_not_exist_is_trace_with_a_warning() {
+fn unknown_level_means_trace_with_a_warning() {
     let lab = Lab::new(MAIN);
     let run = run(&lab, &["stage"], &[("TF_LOG", "verbose")]).expect(0);
     let warning = "[WARN] Invalid log level: \"VERBOSE\". Defaulting to level: TRACE. Valid levels are: [TRACE DEBUG INFO WARN ERROR OFF]";
@@ -126,7 +126,7 @@ fn a_level_that_does_not_exist_is_trace_with_a_warning() {
 }
 
 #[test]
-fn a_log_file_that_must_not_be_written_leaves_the_log_on_stderr() {
+fn unwritable_log_file_leaves_the_log_on_stderr() {
     let lab = Lab::new(MAIN);
     lab.run(&["deploy", "--auto-approve"]).expect(0);
     let work = lab.workspace.path();
@@ -171,7 +171,7 @@ fn a_log_file_that_must_not_be_written_leaves_the_log_on_stderr() {
 }
 
 #[test]
-fn the_log_has_no_sensitive_value() {
+fn log_has_no_sensitive_values() {
     let lab = Lab::new(MAIN);
     for level in ["TRACE", "JSON"] {
         let variables = [("TF_LOG", level), ("TF_LOG_PATH", "tofu.log")];
@@ -185,7 +185,7 @@ fn the_log_has_no_sensitive_value() {
 
 /// `TF_LOG` writes its own lines to stderr and does not change the output for programs.
 #[test]
-fn lines_for_programs_stay_the_same() {
+fn json_output_is_unchanged_by_tf_log() {
     let lab = Lab::new(MAIN);
     let run = run(&lab, &["stage", "--json"], &[("TF_LOG", "TRACE")]).expect(0);
     run.result();

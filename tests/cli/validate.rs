@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 const NEEDS: &str = "variable \"name\" {\n  type = string\n}\nresource \"terraform_data\" \"a\" {\n  input = var.name\n}\n";
 
 #[test]
-fn a_configuration_is_valid_whatever_values_its_variables_will_have() {
+fn configuration_without_variable_values_is_valid() {
     // The backend is not evaluated either.
     let backend = "terraform {\n  backend \"s3\" {}\n}\n";
     let w = Workspace::new(&[("main.tf", NEEDS), ("backend.tf", backend)]);
@@ -32,7 +32,7 @@ fn a_configuration_is_valid_whatever_values_its_variables_will_have() {
 }
 
 #[test]
-fn what_is_wrong_whatever_the_values_is_said_with_its_place() {
+fn errors_are_reported_with_their_place_for_any_values() {
     let text = format!(
         "{NEEDS}resource \"terraform_data\" \"b\" {{\n  inputs = terraform_data.none.id\n}}\n"
     );
@@ -59,7 +59,7 @@ fn document(run: &Run) -> Value {
 }
 
 #[test]
-fn tofus_form_is_one_document_with_what_is_wrong_and_the_lines_that_it_is_about() {
+fn tofu_format_is_one_document_with_diagnostics_and_snippets() {
     let w = Workspace::new(&[("main.tf", WRONG)]);
     let run = w.run(&["validate", "-json", "-format=tofu"]).expect(1);
     assert_eq!(run.stderr, "");
@@ -101,7 +101,7 @@ fn tofus_form_is_one_document_with_what_is_wrong_and_the_lines_that_it_is_about(
 }
 
 #[test]
-fn a_directory_without_any_configuration_is_valid_and_needs_no_providers() {
+fn directory_without_configuration_is_valid_and_needs_no_providers() {
     let w = Workspace::new(&[]);
     assert_eq!(
         w.run(&["validate"]).expect(0).stdout,
@@ -119,17 +119,17 @@ fn a_directory_without_any_configuration_is_valid_and_needs_no_providers() {
 }
 
 #[test]
-fn what_cannot_be_begun_is_in_tofus_document_too() {
+fn early_failure_is_in_the_tofu_document() {
     let w = Workspace::new(&[("main.tf", NEEDS)]);
     let mut command = w.command(&["validate", "-json", "-format=tofu"]);
-    let run = Run::of(command.env("FLIGHTDECK_SLOTS", "many")).expect(1);
+    let run = Run::from_command(command.env("FLIGHTDECK_SLOTS", "many")).expect(1);
     let all = document(&run);
     let summary = all["diagnostics"][0]["summary"].as_str().unwrap();
     assert!(summary.contains("FLIGHTDECK_SLOTS"), "{all}");
 }
 
 #[test]
-fn tofus_form_is_what_tofu_writes() {
+fn tofu_format_matches_that_of_tofu() {
     let Some(tofu) = tofu("tofus_form_is_what_tofu_writes") else {
         return;
     };

@@ -9,7 +9,7 @@ const MAIN: &str = "variable \"s\" {\n  type    = list(number)\n  default = []\n
 fn planned(files: &[(&str, &str)], environment: &[(&str, &str)], flags: &[&str]) -> Run {
     let w = Workspace::new(&[&[("main.tf", MAIN)], files].concat());
     let words = [&["plan", "-json", "-out=p"], flags].concat();
-    Run::of(w.command(&words).envs(environment.iter().copied()))
+    Run::from_command(w.command(&words).envs(environment.iter().copied()))
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn overridden_values_are_not_evaluated() {
 }
 
 #[test]
-fn the_last_value_is_evaluated_and_refused() {
+fn last_value_is_evaluated_and_refused() {
     let valid = ("terraform.tfvars", "s = [3]\n");
     let refused = |run: Run| {
         let run = run.expect(1);
@@ -46,7 +46,7 @@ fn the_last_value_is_evaluated_and_refused() {
 }
 
 #[test]
-fn an_undeclared_value_is_judged_by_its_last_source() {
+fn undeclared_value_is_checked_by_its_last_source() {
     let file = ("terraform.tfvars", "zz = foo.bar\n");
     let warned = planned(&[file, ("z.auto.tfvars", "zz = 1\n")], &[], &[]).expect(0);
     let told = warned.stdout.matches("Value for undeclared variable");
@@ -60,7 +60,7 @@ fn an_undeclared_value_is_judged_by_its_last_source() {
 }
 
 #[test]
-fn a_saved_plan_is_applied_beside_an_overridden_value_without_meaning() {
+fn saved_plan_is_applied_despite_an_invalid_overridden_value() {
     let w = Workspace::new(&[("main.tf", MAIN), ("terraform.tfvars", "s = foo.bar\n")]);
     w.run(&["plan", "-out=p", "-var", "s=[2]"]).expect(0);
     // The file has no valid value to compare with the plan's.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 const LOCKED: &str = "provider \"registry.opentofu.org/hashicorp/null\" {\n  version = \"3.2.1\"\n}\n\nprovider \"registry.opentofu.org/hashicorp/aws\" {\n  version = \"5.100.0\"\n}\n";
 
 #[test]
-fn version_has_the_language_the_machine_and_what_is_locked() {
+fn version_shows_language_platform_and_locked_providers() {
     let w = Workspace::new(&[(".terraform.lock.hcl", LOCKED)]);
     let run = w.run(&["version", "-json"]).expect(0);
     let all: Value = serde_json::from_str(&run.stdout).unwrap();
@@ -36,7 +36,7 @@ fn version_has_the_language_the_machine_and_what_is_locked() {
 }
 
 #[test]
-fn a_damaged_lock_file_does_not_hide_the_version() {
+fn damaged_lock_file_does_not_hide_the_version() {
     let w = Workspace::new(&[(".terraform.lock.hcl", "x {")]);
     let run = w.run(&["version", "--json"]).expect(0);
     let all: Value = serde_json::from_str(&run.stdout).unwrap();
@@ -45,7 +45,7 @@ fn a_damaged_lock_file_does_not_hide_the_version() {
 }
 
 #[test]
-fn version_has_the_members_that_tofu_has() {
+fn version_json_has_tofus_members() {
     let Some(tofu) = tofu("version_has_the_members_that_tofu_has") else {
         return;
     };

@@ -7,7 +7,7 @@ use serde_json::json;
 const MAIN: &str = "resource \"terraform_data\" \"a\" { input = terraform.workspace }\noutput \"in\" { value = terraform.workspace }\n";
 
 #[test]
-fn a_workspace_is_made_selected_and_taken_away_and_has_a_state_of_its_own() {
+fn workspace_is_created_selected_and_deleted_with_its_own_state() {
     let w = Workspace::new(&[("main.tf", MAIN)]);
     w.run(&["apply", "-auto-approve"]).expect(0);
     w.run(&["workspace", "new", "dev"]).expect(0);
@@ -35,7 +35,7 @@ fn a_workspace_is_made_selected_and_taken_away_and_has_a_state_of_its_own() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_by_name() {
+fn invalid_workspace_commands_are_refused_by_name() {
     let w = Workspace::new(&[("main.tf", MAIN)]);
     for (words, why) in [
         (&["workspace", "select", "dev"][..], "--or-create"),

@@ -1,7 +1,7 @@
 //! Tests of job control: ctrl-z, `fg`, `bg`, and stop signals from outside, any number of times.
 //! The tests use several real shells, which restore the terminal of a resumed program differently.
 
-use crate::kit::*;
+use crate::console_workspace::*;
 use crate::pty::Pty;
 use portable_pty::CommandBuilder;
 use rustix::process::Signal;
@@ -10,14 +10,14 @@ use std::time::Instant;
 const PROMPT: &str = "ready>";
 
 /// Console that was started from a shell.
-struct Job {
+struct ShellJob {
     c: Pty,
     w: Workspace,
 }
 
-impl Job {
+impl ShellJob {
     /// Runs a test with each available shell.
-    fn under_each(mut test: impl FnMut(Self)) {
+    fn for_each_shell(mut test: impl FnMut(Self)) {
         let shells: [&[&str]; 2] = [&["sh", "-i"], &["bash", "--norc", "--noprofile", "-i"]];
         let there = |shell: &&[&str]| {
             ["/bin", "/usr/bin"]
@@ -41,7 +41,7 @@ impl Job {
             c.keys(&format!("{FLIGHTDECK} '{}'\r", w.path().display()))
                 .unwrap();
             let mut job = Self { c, w };
-            job.has_the_terminal();
+            job.assert_console_has_terminal();
             job.c.wait("● ready", LONG).unwrap();
             test(job);
         }
@@ -60,7 +60,7 @@ impl Job {
     }
 
     /// Checks that the console draws and receives single keys.
-    fn has_the_terminal(&mut self) {
+    fn assert_console_has_terminal(&mut self) {
         // After a stop from outside the old screen is still visible, together with the prompt. A
         // key typed before the next frame may go to the shell.
         let there = |text: &str| text.contains("1 Plugins") && !text.contains(PROMPT);
@@ -76,11 +76,11 @@ impl Job {
     }
 
     /// Checks that the shell has the terminal, in cooked mode.
-    fn shell_has_the_terminal(&mut self, n: u32) {
+    fn assert_shell_has_terminal(&mut self, n: u32) {
         self.wait_until("the shell asks", |s| {
             !s.alternate_screen() && s.contents().trim_end().ends_with(PROMPT)
         });
-        self.c.with_screen(given_back);
+        self.c.with_screen(assert_terminal_restored);
         // The awaited text must not occur in the echoed command line, only in its output.
         self.c
             .keys(&format!(
@@ -100,74 +100,73 @@ impl Job {
             .0
     }
 
-    fn leave(mut self) {
+    fn quit(mut self) {
         self.c.keys("q").unwrap();
         self.wait_until("the shell asks", |s| {
             !s.alternate_screen() && s.contents().trim_end().ends_with(PROMPT)
         });
-        self.c.with_screen(given_back);
+        self.c.with_screen(assert_terminal_restored);
         self.c.keys("exit\r").unwrap();
         self.c.end(SOON).unwrap();
-        self.w.is_free();
+        self.w.assert_unlocked();
     }
 }
 
 #[test]
-fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_takes_it_back_every_time() {
-    Job::under_each(|mut job| {
+fn ctrl_z_and_fg_hand_over_the_terminal_repeatedly() {
+    ShellJob::for_each_shell(|mut job| {
         for n in 0..12 {
             job.c.keys("\x1a").unwrap();
-            job.shell_has_the_terminal(n);
+            job.assert_shell_has_terminal(n);
             // The terminal may have changed its size meanwhile.
             let wide = if n % 2 == 0 { 100 } else { 120 };
             job.c.resize(wide, 30).unwrap();
             job.c.keys("fg\r").unwrap();
-            job.has_the_terminal();
+            job.assert_console_has_terminal();
         }
-        job.leave();
+        job.quit();
     });
 }
 
 #[test]
-fn one_that_others_stopped_takes_the_terminal_again_and_draws_it_whole() {
-    Job::under_each(|mut job| {
+fn console_stopped_from_outside_redraws_after_fg() {
+    ShellJob::for_each_shell(|mut job| {
         for signal in [Signal::STOP, Signal::TSTP] {
             send(job.console(), signal);
             job.wait_until("the shell asks", |s| s.contents().contains(PROMPT));
             // The terminal is still in the console's raw mode, which does not translate a carriage
             // return.
             job.c.keys("fg\n").unwrap();
-            job.has_the_terminal();
+            job.assert_console_has_terminal();
         }
-        job.leave();
+        job.quit();
     });
 }
 
 #[test]
-fn in_the_background_it_goes_on_and_leaves_the_terminal_alone() {
-    Job::under_each(|mut job| {
+fn console_in_the_background_continues_without_the_terminal() {
+    ShellJob::for_each_shell(|mut job| {
         let console = job.console();
         let state = || stat(console).unwrap().1;
         job.c.keys("\x1a").unwrap();
-        job.shell_has_the_terminal(1);
+        job.assert_shell_has_terminal(1);
         assert_eq!(state(), 'T');
         job.c.keys("bg\r").unwrap();
         // Longer than the console's interval for checking the foreground process group.
         for n in 2..6 {
-            job.shell_has_the_terminal(n);
+            job.assert_shell_has_terminal(n);
             std::thread::sleep(LOOK * 20);
         }
         assert_ne!(state(), 'T', "it is stopped");
         job.c.keys("fg\r").unwrap();
-        job.has_the_terminal();
-        job.leave();
+        job.assert_console_has_terminal();
+        job.quit();
     });
 }
 
 /// Session and process group were created outside the container: inside, both ids are 0.
 #[test]
-fn in_a_container_whose_session_is_outside_of_it_the_console_works_and_ctrl_z_says_that_nobody_could_bring_it_back()
- {
+fn ctrl_z_in_a_container_with_an_outer_session_is_refused() {
     let container = [
         "--user",
         "--map-root-user",
@@ -197,12 +196,12 @@ fn in_a_container_whose_session_is_outside_of_it_the_console_works_and_ctrl_z_sa
     c.keys("q").unwrap();
     let (code, screen) = c.end(LONG).unwrap();
     assert_eq!(code, 0);
-    given_back(&screen);
-    w.is_free();
+    assert_terminal_restored(&screen);
+    w.assert_unlocked();
 }
 
 #[test]
-fn without_a_shell_to_go_to_ctrl_z_says_so_and_the_console_stays() {
+fn ctrl_z_without_a_shell_is_refused() {
     let w = Workspace::bundled();
     let mut c = w.console();
     c.wait("● ready", LONG).unwrap();
@@ -213,5 +212,5 @@ fn without_a_shell_to_go_to_ctrl_z_says_so_and_the_console_stays() {
     c.keys("q").unwrap();
     let (code, screen) = c.end(LONG).unwrap();
     assert_eq!(code, 0);
-    given_back(&screen);
+    assert_terminal_restored(&screen);
 }

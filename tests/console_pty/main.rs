@@ -3,7 +3,7 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test helper may panic")]
 
-mod looks;
+mod terminal_capabilities;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -18,34 +18,34 @@ use flightdeck::engine::{Engine, Settings};
 use flightdeck::ui::term::Screen;
 use portable_pty::CommandBuilder;
 
-use crate::kit::*;
+use crate::console_workspace::*;
 use crate::pty::Pty;
 
 #[path = "../../xtask/src/pty.rs"]
 mod pty;
 
-mod after_a_kill;
-mod around;
+mod unknown_outcomes;
+mod workspaces_install_metrics;
 
-mod evaluator;
-mod in_line;
+mod expression_console;
+mod queued_operations;
 
 mod job_control;
 
-mod kit;
+mod console_workspace;
 
-mod leaving;
+mod quit;
 
-#[path = "../cli/left_behind.rs"]
-mod left_behind;
+#[path = "../cli/orphaned_process.rs"]
+mod orphaned_process;
 
-mod orphans;
+mod orphaned_plugins;
 
-mod own_plugins;
+mod workspace_plugin_trust;
 
 #[test]
-fn the_demo_is_staged_narrowed_deployed_fails_is_retried_and_remembered() {
-    let (mut c, place) = demo(120, 40, &[]);
+fn demo_is_staged_narrowed_deployed_and_retried_after_a_failure() {
+    let (mut c, place) = start_demo(120, 40, &[]);
     c.wait("gave up", LONG).unwrap();
     c.wait("3/5", LONG).unwrap();
     c.keys("3s").unwrap();
@@ -98,8 +98,8 @@ fn the_demo_is_staged_narrowed_deployed_fails_is_retried_and_remembered() {
     c.keys("q").unwrap();
     let (code, screen) = c.end(LONG).unwrap();
     assert_eq!(code, 0);
-    given_back(&screen);
-    all_gone(&running);
+    assert_terminal_restored(&screen);
+    assert_all_ended(&running);
     let left: Vec<_> = std::fs::read_dir(place.path())
         .unwrap()
         .flatten()
@@ -109,7 +109,7 @@ fn the_demo_is_staged_narrowed_deployed_fails_is_retried_and_remembered() {
 }
 
 #[test]
-fn a_stage_of_outputs_alone_is_shown_and_applied_and_then_there_is_nothing_to_change() {
+fn stage_with_output_changes_only_is_shown_and_applied() {
     let text = "locals {\n  region = \"north\"\n}\noutput \"region\" {\n  value = local.region\n}\n\
                 check \"sane\" {\n  assert {\n    condition     = local.region == \"south\"\n    error_message = \"the world is not sane\"\n  }\n}\n";
     let w = Workspace::of(text);
@@ -134,7 +134,7 @@ fn a_stage_of_outputs_alone_is_shown_and_applied_and_then_there_is_nothing_to_ch
 }
 
 #[test]
-fn without_a_terminal_it_says_so_and_ends_with_one() {
+fn console_without_a_terminal_exits_with_1() {
     let w = Workspace::bundled();
     for arguments in [vec![w.path().as_os_str()], vec!["demo".as_ref()]] {
         let out = Command::new(FLIGHTDECK)
@@ -155,7 +155,7 @@ fn without_a_terminal_it_says_so_and_ends_with_one() {
 }
 
 /// Runs one of the ignored tests below as a program in a terminal.
-fn child(name: &str, variables: &[(&str, &str)]) -> Pty {
+fn start_test_program(name: &str, variables: &[(&str, &str)]) -> Pty {
     let mut command = CommandBuilder::new(std::env::current_exe().unwrap());
     command.args(["--exact", name, "--ignored", "--nocapture"]);
     // A backtrace would scroll the expected text off the small screen.
@@ -164,7 +164,7 @@ fn child(name: &str, variables: &[(&str, &str)]) -> Pty {
 }
 
 /// Executable of the bundled lab, because only flightdeck itself has bundled providers.
-fn serving() -> String {
+fn lab_script() -> String {
     format!("#!/bin/sh\nexec {FLIGHTDECK} plugin serve lab\n")
 }
 
@@ -176,9 +176,9 @@ fn variables<'a>(w: &'a Workspace, settings: &'a Path) -> [(&'static str, &'a st
 }
 
 #[test]
-fn a_panic_in_the_loop_gives_back_the_terminal_the_plugins_and_the_workspace_and_is_reported() {
-    let (w, settings) = workspace_of(&serving());
-    let mut c = child("child_panics_in_the_loop", &variables(&w, &settings));
+fn panic_in_the_loop_restores_the_terminal_ends_plugins_and_is_reported() {
+    let (w, settings) = workspace_of(&lab_script());
+    let mut c = start_test_program("child_panics_in_the_loop", &variables(&w, &settings));
     c.wait("● ready", LONG).unwrap();
     c.wait("lock: you", SOON).unwrap();
     let running = plugins(pid(&c));
@@ -186,20 +186,20 @@ fn a_panic_in_the_loop_gives_back_the_terminal_the_plugins_and_the_workspace_and
     c.keys("\x14").unwrap();
     let (code, screen) = c.end(LONG).unwrap();
     assert_ne!(code, 0);
-    given_back(&screen);
+    assert_terminal_restored(&screen);
     assert!(
         screen.contents().contains("broken on purpose"),
         "{}",
         screen.contents()
     );
-    all_gone(&running);
-    w.is_free();
+    assert_all_ended(&running);
+    w.assert_unlocked();
 }
 
 #[test]
-fn a_panic_in_a_task_is_told_and_the_console_goes_on() {
-    let (w, settings) = workspace_of(&serving());
-    let mut c = child("child_panics_in_a_task", &variables(&w, &settings));
+fn panic_in_a_task_is_reported_and_the_console_continues() {
+    let (w, settings) = workspace_of(&lab_script());
+    let mut c = start_test_program("child_panics_in_a_task", &variables(&w, &settings));
     c.wait("● ready", LONG).unwrap();
     c.wait("lock: you", SOON).unwrap();
     let running = plugins(pid(&c));
@@ -220,9 +220,9 @@ fn a_panic_in_a_task_is_told_and_the_console_goes_on() {
     c.keys("q").unwrap();
     let (code, screen) = c.end(LONG).unwrap();
     assert_eq!(code, 0, "{}", screen.contents());
-    given_back(&screen);
-    all_gone(&running);
-    w.is_free();
+    assert_terminal_restored(&screen);
+    assert_all_ended(&running);
+    w.assert_unlocked();
 }
 
 /// Runs the console on `WORKSPACE` as the binary does, but in this process.
@@ -245,16 +245,16 @@ fn console<S: Surface>(options: ConsoleOptions, take: impl FnOnce(bool) -> std::
 }
 
 /// Terminal whose drawing panics in light colours.
-struct Fragile(Screen);
+struct PanickingTerminal(Screen);
 
-impl Surface for Fragile {
+impl Surface for PanickingTerminal {
     fn size(&self) -> (u16, u16) {
         self.0.size()
     }
 
     fn draw(&mut self, state: &State) -> std::io::Result<()> {
         assert_ne!(
-            state.frame.looks.theme,
+            state.frame.appearance.theme,
             ThemeName::Light,
             "broken on purpose"
         );
@@ -265,8 +265,8 @@ impl Surface for Fragile {
         self.0.input().await
     }
 
-    fn act(&mut self, effect: Effect) -> std::io::Result<()> {
-        self.0.act(effect)
+    fn trigger(&mut self, effect: Effect) -> std::io::Result<()> {
+        self.0.trigger(effect)
     }
 }
 
@@ -274,7 +274,7 @@ impl Surface for Fragile {
 #[ignore = "run in a terminal by a_panic_in_the_loop_gives_back_the_terminal_the_plugins_and_the_workspace_and_is_reported"]
 fn child_panics_in_the_loop() {
     console(ConsoleOptions::default(), |mouse| {
-        Screen::enter(mouse).map(Fragile)
+        Screen::enter(mouse).map(PanickingTerminal)
     });
 }
 
@@ -300,8 +300,8 @@ fn child_panics_in_a_task() {
 }
 
 #[test]
-fn a_panic_of_another_thread_leaves_the_terminal_to_the_console() {
-    let mut c = child("child_panics_in_another_thread", &[]);
+fn panic_in_another_thread_keeps_the_console_on_the_terminal() {
+    let mut c = start_test_program("child_panics_in_another_thread", &[]);
     c.wait("still drawing", SOON).unwrap();
     c.with_screen(|s| {
         assert!(s.alternate_screen());
@@ -314,7 +314,7 @@ fn a_panic_of_another_thread_leaves_the_terminal_to_the_console() {
     c.keys("q").unwrap();
     let (code, screen) = c.end(SOON).unwrap();
     assert_eq!(code, 0);
-    given_back(&screen);
+    assert_terminal_restored(&screen);
 }
 
 #[tokio::test]

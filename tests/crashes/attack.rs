@@ -1,7 +1,7 @@
 //! Attacks on a running deploy, and the recovery of its workspace where an operator must act.
 
-use crate::kill::Random;
-use crate::world::World;
+use crate::attacked_deploy::Random;
+use crate::workspace::AttackedWorkspace;
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus};
@@ -44,7 +44,7 @@ impl Attack {
     /// Carries out the attack, and waits for the end of the process.
     pub(crate) fn carry_out(
         self,
-        world: &World,
+        world: &AttackedWorkspace,
         child: &mut Child,
         random: &mut Random,
     ) -> ExitStatus {
@@ -58,7 +58,7 @@ impl Attack {
                     std::thread::sleep(Duration::from_millis(random.below(30)));
                 }
             }
-            Self::LoseStore => lose(&world.workspace.store(), random),
+            Self::LoseStore => damage_store(&world.workspace.store(), random),
             Self::Slow => {
                 world.home.slow_down(random.below(3));
                 for n in 0..=random.below(2) {
@@ -84,7 +84,7 @@ impl Attack {
 
     /// Moves a rescue file into the place of the store, as its text says. Returns false without a
     /// rescue file: the store was lost after its last record, so there is nothing to check.
-    pub(crate) fn make_whole(self, world: &World) -> Result<bool, String> {
+    pub(crate) fn restore_rescue_file(self, world: &AttackedWorkspace) -> Result<bool, String> {
         if self != Self::LoseStore {
             return Ok(true);
         }
@@ -108,7 +108,7 @@ impl Attack {
                 std::fs::create_dir_all(dir).unwrap();
                 ["", "-wal", "-shm"]
                     .iter()
-                    .for_each(|e| drop(std::fs::remove_file(beside(&store, e))));
+                    .for_each(|e| drop(std::fs::remove_file(sibling_file(&store, e))));
                 std::fs::rename(file, &store).unwrap();
                 Ok(true)
             }
@@ -126,16 +126,16 @@ fn send(child: &Child, signal: Signal) {
     .unwrap_or_default();
 }
 
-fn beside(store: &Path, ending: &str) -> PathBuf {
+fn sibling_file(store: &Path, ending: &str) -> PathBuf {
     PathBuf::from(format!("{}{ending}", store.display()))
 }
 
-fn lose(store: &Path, random: &mut Random) {
+fn damage_store(store: &Path, random: &mut Random) {
     match random.below(4) {
         0 => std::fs::remove_dir_all(store.parent().unwrap()).unwrap(),
         1 => {
-            std::fs::copy(store, beside(store, ".new")).unwrap();
-            std::fs::rename(beside(store, ".new"), store).unwrap();
+            std::fs::copy(store, sibling_file(store, ".new")).unwrap();
+            std::fs::rename(sibling_file(store, ".new"), store).unwrap();
         }
         2 => std::fs::OpenOptions::new()
             .write(true)
@@ -143,6 +143,6 @@ fn lose(store: &Path, random: &mut Random) {
             .unwrap()
             .set_len(0)
             .unwrap(),
-        _ => std::fs::remove_file(beside(store, "-wal")).unwrap_or_default(),
+        _ => std::fs::remove_file(sibling_file(store, "-wal")).unwrap_or_default(),
     }
 }

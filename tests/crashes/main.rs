@@ -21,19 +21,19 @@ mod parts;
 mod server;
 
 mod attack;
-mod beside;
-mod check;
-mod home;
-mod kill;
-mod settle;
-mod world;
+mod attacked_deploy;
+mod backend;
+mod invariants;
+mod recovery;
+mod tofu_comparison;
+mod workspace;
 
 use attack::Attack;
-use home::Homes;
-use kill::Random;
+use attacked_deploy::Random;
+use backend::BackendKind;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use world::Template;
+use workspace::Template;
 
 /// Default number of kills.
 const KILLS: u64 = 12;
@@ -57,10 +57,10 @@ fn now() -> u64 {
 }
 
 #[test]
-fn a_deploy_that_is_attacked_at_any_moment_loses_nothing_and_makes_nothing_twice() {
-    let (homes, attack) = (Homes::from_environment(), Attack::from_environment());
+fn attacked_deploy_loses_and_duplicates_nothing() {
+    let (homes, attack) = (BackendKind::from_environment(), Attack::from_environment());
     let homes = match attack {
-        Attack::Slow => Some(Homes::Http),
+        Attack::Slow => Some(BackendKind::Http),
         _ => homes,
     };
     attacked(
@@ -71,41 +71,52 @@ fn a_deploy_that_is_attacked_at_any_moment_loses_nothing_and_makes_nothing_twice
 }
 
 #[test]
-fn nor_does_one_whose_state_is_behind_an_address() {
-    attacked(Some(Homes::Http), elsewhere(), Attack::from_environment());
+fn attacked_deploy_with_an_http_backend_loses_and_duplicates_nothing() {
+    attacked(
+        Some(BackendKind::Http),
+        kills_of_other_backends(),
+        Attack::from_environment(),
+    );
 }
 
 #[test]
-fn nor_does_one_whose_state_is_in_a_bucket() {
+fn attacked_deploy_with_an_s3_backend_loses_and_duplicates_nothing() {
     match Attack::from_environment() {
         Attack::Slow => {}
-        attack => attacked(Homes::on_moto(), elsewhere(), attack),
+        attack => attacked(BackendKind::on_moto(), kills_of_other_backends(), attack),
     }
 }
 
 #[test]
-fn nor_does_one_that_is_stopped_while_the_server_with_its_state_is_slow() {
-    attacked(Some(Homes::Http), elsewhere(), Attack::Slow);
+fn stopped_deploy_with_a_slow_backend_loses_and_duplicates_nothing() {
+    attacked(
+        Some(BackendKind::Http),
+        kills_of_other_backends(),
+        Attack::Slow,
+    );
 }
 
 /// Number of kills for other backends: a fifth of those for a state file.
-fn elsewhere() -> u64 {
+fn kills_of_other_backends() -> u64 {
     number("FLIGHTDECK_TEST_KILLS").unwrap_or(KILLS).div_ceil(5)
 }
 
-fn attacked(homes: Option<Homes>, kills: u64, attack: Attack) {
+fn attacked(homes: Option<BackendKind>, kills: u64, attack: Attack) {
     let Some(homes) = homes else { return };
     let seed = number("FLIGHTDECK_TEST_SEED").unwrap_or_else(now);
     println!("{kills} times {attack:?}, FLIGHTDECK_TEST_SEED={seed}");
     let template = Template::new(homes);
-    let whole = kill::undisturbed(&template);
+    let whole = attacked_deploy::measure_deploy(&template);
     println!(
         "undisturbed: {} ms, {} moments by event",
         whole.took.as_millis(),
         whole.moments
     );
     let next = AtomicU64::new(0);
-    let (tally, broken) = (Mutex::new(settle::Tally::default()), Mutex::new(Vec::new()));
+    let (tally, broken) = (
+        Mutex::new(recovery::SituationCounts::default()),
+        Mutex::new(Vec::new()),
+    );
     let workers = std::thread::available_parallelism()
         .map_or(1, std::num::NonZero::get)
         .min(4);
@@ -118,7 +129,7 @@ fn attacked(homes: Option<Homes>, kills: u64, attack: Attack) {
                         return;
                     }
                     let mut random = Random::new(seed.wrapping_add(run));
-                    match settle::one(&template, &whole, attack, &mut random) {
+                    match recovery::attack_and_recover(&template, &whole, attack, &mut random) {
                         Ok(more) => tally.lock().unwrap().add(&more),
                         Err(what) => broken
                             .lock()

@@ -13,7 +13,7 @@ output "kind" { value = lab_thing.changed.kind }
 "#;
 
 /// Changes objects outside flightdeck.
-fn by_hand(lab: &Lab, change: impl Fn(&str, &mut Value) -> bool) {
+fn change_outside(lab: &Lab, change: impl Fn(&str, &mut Value) -> bool) {
     let mut cloud: Value =
         serde_json::from_str(&std::fs::read_to_string(lab.file()).unwrap()).unwrap();
     cloud["objects"].as_object_mut().unwrap().retain(|_, o| {
@@ -27,7 +27,7 @@ fn drifted(resources: &str) -> Lab {
     let lab = Lab::new(THREE);
     lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
     lab.configure(resources);
-    by_hand(&lab, |name, object| {
+    change_outside(&lab, |name, object| {
         if name == "changed" {
             object["attributes"]["kind"] = "by hand".into();
         }
@@ -37,7 +37,7 @@ fn drifted(resources: &str) -> Lab {
 }
 
 /// Drift by address, from the result of `stage --json`.
-fn found(lab: &Lab, args: &[&str]) -> Value {
+fn reported_drift(lab: &Lab, args: &[&str]) -> Value {
     let run = lab
         .workspace
         .run(&[&["stage", "--json"], args].concat())
@@ -52,12 +52,12 @@ fn found(lab: &Lab, args: &[&str]) -> Value {
         .into()
 }
 
-fn both() -> Value {
+fn expected_drift() -> Value {
     json!({"lab_thing.changed": "changed", "lab_thing.gone": "gone"})
 }
 
 #[test]
-fn s1_10_a_refresh_shows_what_is_gone_and_what_was_changed_and_a_deploy_accepts_it() {
+fn s1_10_refresh_shows_drift_and_a_deploy_accepts_it() {
     let lab = drifted(THREE);
     let run = lab.workspace.run(&["stage", "--refresh-only"]).expect(0);
     assert!(
@@ -85,7 +85,7 @@ fn s1_10_a_refresh_shows_what_is_gone_and_what_was_changed_and_a_deploy_accepts_
             .code,
         Some(2)
     );
-    assert_eq!(found(&lab, &["--refresh-only"]), both());
+    assert_eq!(reported_drift(&lab, &["--refresh-only"]), expected_drift());
     // `state list` shows the drift until the state changes.
     let list = lab.workspace.run(&["state", "list"]).expect(0).stdout;
     assert!(
@@ -133,7 +133,7 @@ fn s1_10_a_refresh_shows_what_is_gone_and_what_was_changed_and_a_deploy_accepts_
 }
 
 #[test]
-fn a_normal_stage_shows_the_same_and_repairs_it() {
+fn normal_stage_shows_drift_and_a_deploy_repairs_it() {
     let lab = drifted(THREE);
     let run = lab.workspace.run(&["stage"]).expect(0);
     assert!(
@@ -141,13 +141,13 @@ fn a_normal_stage_shows_the_same_and_repairs_it() {
         "{}",
         run.stdout
     );
-    assert_eq!(found(&lab, &[]), both());
+    assert_eq!(reported_drift(&lab, &[]), expected_drift());
     lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
     assert_eq!(
         lab.objects(),
         ["lab_thing.changed", "lab_thing.gone", "lab_thing.same"]
     );
-    assert_eq!(found(&lab, &[]), json!({}));
+    assert_eq!(reported_drift(&lab, &[]), json!({}));
     assert_eq!(
         lab.state(),
         ["lab_thing.changed", "lab_thing.gone", "lab_thing.same"]
@@ -156,9 +156,9 @@ fn a_normal_stage_shows_the_same_and_repairs_it() {
 
 /// Objects that are no longer in the configuration are refreshed like the others.
 #[test]
-fn a_refresh_finds_what_became_of_objects_that_are_not_declared() {
+fn refresh_finds_drift_of_removed_resources() {
     let lab = drifted("resource \"lab_thing\" \"same\" { name = \"same\" }\n");
-    assert_eq!(found(&lab, &["--refresh-only"]), both());
+    assert_eq!(reported_drift(&lab, &["--refresh-only"]), expected_drift());
     lab.workspace
         .run(&["deploy", "--auto-approve", "--refresh-only"])
         .expect(0);
@@ -170,12 +170,12 @@ fn a_refresh_finds_what_became_of_objects_that_are_not_declared() {
             .stdout
             .contains("kind = \"by hand\"")
     );
-    assert_eq!(found(&lab, &["--refresh-only"]), json!({}));
+    assert_eq!(reported_drift(&lab, &["--refresh-only"]), json!({}));
 }
 
 /// OpenTofu does the same: the plan of a destroy starts from the refreshed state.
 #[test]
-fn resource_drift_is_in_every_plan_but_that_of_a_destroy() {
+fn resource_drift_is_in_every_plan_except_a_destroy() {
     let lab = drifted(THREE);
     for (args, drift) in [
         (&[][..], 2),
@@ -197,7 +197,9 @@ fn resource_drift_is_in_every_plan_but_that_of_a_destroy() {
             "{args:?}"
         );
         assert!(
-            found(&lab, args).get("lab_thing.changed").is_some(),
+            reported_drift(&lab, args)
+                .get("lab_thing.changed")
+                .is_some(),
             "whoever looks is told all the same"
         );
     }

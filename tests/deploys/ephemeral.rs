@@ -40,7 +40,7 @@ pub(super) fn with_thing(more: &str) -> Lab {
 }
 
 /// Session events since the last call.
-pub(super) fn log(lab: &Lab) -> Vec<String> {
+pub(super) fn take_session_log(lab: &Lab) -> Vec<String> {
     let path = sessions(&lab.file());
     let text = std::fs::read_to_string(&path).unwrap_or_default();
     let _ = std::fs::remove_file(path);
@@ -53,7 +53,7 @@ pub(super) fn line(text: &str) -> u64 {
 
 /// Runs the binary, and sends SIGINT, SIGTERM and SIGHUP in this order, each at an output line that
 /// contains the next of these words.
-fn interrupted(lab: &Lab, args: &[&str], words: &[&str]) -> Run {
+fn run_and_signal(lab: &Lab, args: &[&str], words: &[&str]) -> Run {
     let mut child = lab.workspace.command(args).spawn().unwrap();
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     let kinds = [Signal::INT, Signal::TERM, Signal::HUP];
@@ -88,21 +88,25 @@ fn interrupted(lab: &Lab, args: &[&str], words: &[&str]) -> Run {
 }
 
 #[test]
-fn it_is_open_while_something_needs_it_and_kept_nowhere() {
+fn ephemeral_resource_is_open_while_needed_and_never_stored() {
     let lab = with_thing("");
     let plan = lab.workspace.path().join("plan.json");
     let run = lab
         .workspace
         .run(&["stage", "--json", "--plan-json", plan.to_str().unwrap()])
         .expect(0);
-    assert_eq!(log(&lab), ["opened s", "closed s"]);
+    assert_eq!(take_session_log(&lab), ["opened s", "closed s"]);
     assert_eq!(run.result()["changes"]["create"], 1);
     let mut texts = vec![run.stdout, std::fs::read_to_string(plan).unwrap()];
     let run = lab
         .workspace
         .run(&["deploy", "1", "--auto-approve", "--json"])
         .expect(0);
-    assert_eq!(log(&lab), ["opened s", "closed s"], "it is opened anew");
+    assert_eq!(
+        take_session_log(&lab),
+        ["opened s", "closed s"],
+        "it is opened anew"
+    );
     // Each step is visible as a call of the plugin.
     for method in [
         "ValidateEphemeralResourceConfig",
@@ -131,13 +135,13 @@ fn it_is_open_while_something_needs_it_and_kept_nowhere() {
     assert_eq!(lab.state(), ["lab_thing.a"]);
     // A deploy without changes opens nothing.
     lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
-    assert_eq!(log(&lab), ["opened s", "closed s"]);
+    assert_eq!(take_session_log(&lab), ["opened s", "closed s"]);
 }
 
 #[test]
-fn it_is_closed_after_a_deploy_that_failed() {
+fn ephemeral_resource_is_closed_after_a_failed_deploy() {
     let lab = with_thing("");
-    lab.break_it(Fault {
+    lab.set_fault(Fault {
         on: On::Create,
         name: Some("a".to_owned()),
         ..Fault::new(Kind::Permanent)
@@ -145,11 +149,14 @@ fn it_is_closed_after_a_deploy_that_failed() {
     lab.workspace
         .run(&["deploy", "--auto-approve", "--json"])
         .expect(5);
-    assert_eq!(log(&lab), ["opened s", "closed s", "opened s", "closed s"]);
+    assert_eq!(
+        take_session_log(&lab),
+        ["opened s", "closed s", "opened s", "closed s"]
+    );
 }
 
 #[test]
-fn it_is_closed_when_the_plan_fails() {
+fn ephemeral_resource_is_closed_after_a_failed_plan() {
     let lab = with_thing(
         r#"
 resource "lab_thing" "b" {
@@ -165,36 +172,36 @@ resource "lab_thing" "b" {
     );
     let run = lab.workspace.run(&["stage", "--json"]).expect(1);
     assert_eq!(errors(&run)[0]["detail"], "not that one");
-    assert_eq!(log(&lab), ["opened s", "closed s"]);
+    assert_eq!(take_session_log(&lab), ["opened s", "closed s"]);
 }
 
 #[test]
-fn it_is_closed_when_the_deploy_is_interrupted() {
+fn ephemeral_resource_is_closed_after_an_interrupted_deploy() {
     let lab = with_thing("");
-    lab.break_it(Fault {
+    lab.set_fault(Fault {
         on: On::Create,
         name: Some("a".to_owned()),
         ..Fault::new(Kind::Hang)
     });
-    let run = interrupted(
+    let run = run_and_signal(
         &lab,
         &["deploy", "--auto-approve", "--json"],
         &["\"creating\""],
     );
     assert_ne!(run.code, Some(0), "{run:#?}");
     assert_eq!(
-        log(&lab),
+        take_session_log(&lab),
         ["opened s", "closed s", "opened s", "closed s"],
         "{run:#?}"
     );
 }
 
 #[test]
-fn it_is_closed_when_staging_is_interrupted() {
+fn ephemeral_resource_is_closed_after_an_interrupted_stage() {
     let lab = with_thing("");
     lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
-    log(&lab);
-    lab.break_it(Fault {
+    take_session_log(&lab);
+    lab.set_fault(Fault {
         on: On::Read,
         name: Some("a".to_owned()),
         ..Fault::new(Kind::Hang)
@@ -216,26 +223,26 @@ fn it_is_closed_when_staging_is_interrupted() {
     .unwrap();
     let output = child.wait_with_output().unwrap();
     assert_ne!(output.status.code(), Some(0));
-    assert_eq!(log(&lab), ["opened s", "closed s"]);
+    assert_eq!(take_session_log(&lab), ["opened s", "closed s"]);
 }
 
 #[test]
-fn it_is_renewed_for_as_long_as_something_needs_it() {
+fn ephemeral_resource_is_renewed_while_needed() {
     let lab = Lab::new(&format!(
         "{}{THING}",
         session("  name     = \"s\"\n  renew_ms = 200\n")
     ));
-    lab.break_it(Fault {
+    lab.set_fault(Fault {
         on: On::Create,
         ms: Some(2000),
         ..Fault::new(Kind::Latency)
     });
     lab.workspace.run(&["stage"]).expect(0);
-    log(&lab);
+    take_session_log(&lab);
     lab.workspace
         .run(&["deploy", "1", "--auto-approve"])
         .expect(0);
-    let log = log(&lab);
+    let log = take_session_log(&lab);
     assert_eq!(
         (log[0].as_str(), log.last().unwrap().as_str()),
         ("opened s", "closed s"),
@@ -246,7 +253,7 @@ fn it_is_renewed_for_as_long_as_something_needs_it() {
 }
 
 #[test]
-fn one_that_cannot_be_renewed_or_closed_is_a_warning_and_one_that_cannot_be_opened_an_error() {
+fn failed_renewal_or_close_is_a_warning_and_failed_open_an_error() {
     for (call, words) in [
         ("renew", "could not be renewed"),
         ("close", "could not be closed"),
@@ -255,7 +262,7 @@ fn one_that_cannot_be_renewed_or_closed_is_a_warning_and_one_that_cannot_be_open
             "  name     = \"s\"\n  renew_ms = 100\n  fails    = \"{call}\"\n"
         ));
         let lab = Lab::new(&format!("{session}{THING}"));
-        lab.break_it(Fault {
+        lab.set_fault(Fault {
             on: On::Create,
             ms: Some(1000),
             ..Fault::new(Kind::Latency)
@@ -282,35 +289,35 @@ fn one_that_cannot_be_renewed_or_closed_is_a_warning_and_one_that_cannot_be_open
     assert_eq!(errors.len(), 1, "{errors:#?}");
     assert_eq!(errors[0]["address"], "ephemeral.lab_session.s");
     assert_eq!(errors[0]["range"]["start"]["line"], line(HEAD) + 2);
-    assert_eq!(log(&lab), Vec::<String>::new());
+    assert_eq!(take_session_log(&lab), Vec::<String>::new());
 }
 
 #[test]
-fn one_that_needs_what_is_to_be_made_is_opened_with_the_deploy() {
+fn ephemeral_resource_with_unknown_inputs_is_opened_by_the_deploy() {
     let waiting = session("  name = lab_thing.base.name == \"base\" ? \"s\" : \"t\"\n");
     let lab = Lab::new(&format!(
         "resource \"lab_thing\" \"base\" {{ name = \"base\" }}\n{waiting}{THING}"
     ));
     lab.workspace.run(&["stage"]).expect(0);
     assert_eq!(
-        log(&lab),
+        take_session_log(&lab),
         Vec::<String>::new(),
         "its name is known, and yet it waits"
     );
     lab.workspace
         .run(&["deploy", "1", "--auto-approve"])
         .expect(0);
-    assert_eq!(log(&lab), ["opened s", "closed s"]);
+    assert_eq!(take_session_log(&lab), ["opened s", "closed s"]);
     lab.workspace.run(&["stage"]).expect(0);
     assert_eq!(
-        log(&lab),
+        take_session_log(&lab),
         ["opened s", "closed s"],
         "nothing is pending any more"
     );
     lab.workspace
         .run(&["deploy", "--destroy", "--auto-approve"])
         .expect(0);
-    let log = log(&lab);
+    let log = take_session_log(&lab);
     assert_eq!(
         log,
         ["opened s", "closed s", "opened s", "closed s"],

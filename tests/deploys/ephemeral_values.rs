@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::ephemeral::{SESSION, THING, line, log, with_thing};
+use super::ephemeral::{SESSION, THING, line, take_session_log, with_thing};
 use crate::support::Run;
 use crate::{HEAD, Lab};
 
@@ -14,7 +14,7 @@ pub(super) fn errors(run: &Run) -> Vec<Value> {
 }
 
 #[test]
-fn one_that_another_one_needs_is_closed_after_it() {
+fn ephemeral_resource_is_closed_after_its_dependents() {
     let lab = with_thing(
         r#"
 ephemeral "lab_session" "inner" {
@@ -39,7 +39,7 @@ resource "lab_thing" "b" {
 "#,
     );
     lab.workspace.run(&["stage"]).expect(0);
-    let log = log(&lab);
+    let log = take_session_log(&lab);
     let at = |text: &str| {
         log.iter()
             .position(|l| l == text)
@@ -58,30 +58,30 @@ resource "lab_thing" "b" {
 }
 
 #[test]
-fn targets_open_what_they_need_alone() {
+fn targets_open_only_needed_ephemeral_resources() {
     let lab = with_thing(
         "ephemeral \"lab_session\" \"t\" { name = \"t\" }\nresource \"lab_thing\" \"b\" { name = \"b\" }\n",
     );
     lab.workspace
         .run(&["stage", "--target", "lab_thing.b"])
         .expect(0);
-    assert_eq!(log(&lab), Vec::<String>::new());
+    assert_eq!(take_session_log(&lab), Vec::<String>::new());
     lab.workspace
         .run(&["stage", "--target", "lab_thing.a"])
         .expect(0);
-    assert_eq!(log(&lab), ["opened s", "closed s"]);
+    assert_eq!(take_session_log(&lab), ["opened s", "closed s"]);
     let run = lab
         .workspace
         .run(&["stage", "--exclude", "ephemeral.lab_session.s", "--json"])
         .expect(0);
     assert_eq!(
-        log(&lab),
+        take_session_log(&lab),
         ["opened t", "closed t"],
         "what needs the other one is left out"
     );
     assert_eq!(run.result()["changes"]["create"], 1);
     lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
-    log(&lab);
+    take_session_log(&lab);
     lab.workspace
         .run(&[
             "deploy",
@@ -91,12 +91,15 @@ fn targets_open_what_they_need_alone() {
             "lab_thing.a",
         ])
         .expect(0);
-    assert_eq!(log(&lab), ["opened s", "closed s", "opened s", "closed s"]);
+    assert_eq!(
+        take_session_log(&lab),
+        ["opened s", "closed s", "opened s", "closed s"]
+    );
     assert_eq!(lab.objects(), ["lab_thing.b"]);
 }
 
 #[test]
-fn its_conditions_are_asked_before_and_after_it_is_opened() {
+fn conditions_of_ephemeral_resources_are_checked_before_and_after_open() {
     let with = |block: &str| {
         format!(
             "ephemeral \"lab_session\" \"s\" {{\n  name = \"s\"\n  lifecycle {{\n    {block} {{\n      condition = "
@@ -119,7 +122,7 @@ fn its_conditions_are_asked_before_and_after_it_is_opened() {
             "{errors:#?}"
         );
         assert_eq!(
-            log(&lab),
+            take_session_log(&lab),
             if opened {
                 vec!["opened s", "closed s"]
             } else {
@@ -131,7 +134,7 @@ fn its_conditions_are_asked_before_and_after_it_is_opened() {
 }
 
 #[test]
-fn its_values_flow_through_what_is_ephemeral_and_are_refused_elsewhere() {
+fn ephemeral_values_are_allowed_in_ephemeral_contexts_only() {
     let module = "variable \"token\" { ephemeral = true }\noutput \"token\" {\n  value = \"<${var.token}>\"\n  ephemeral = true\n}\n";
     let flow = r#"
 locals { token = ephemeral.lab_session.s.token }
@@ -214,6 +217,6 @@ output "nothing" {
             let wanted = Value::from(line(HEAD) + line(SESSION) + line(THING) + at);
             assert!(lines.contains(&&wanted), "{text}: {errors:#?}");
         }
-        assert_eq!(log(&lab), Vec::<String>::new(), "{text}");
+        assert_eq!(take_session_log(&lab), Vec::<String>::new(), "{text}");
     }
 }

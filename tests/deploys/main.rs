@@ -6,13 +6,13 @@
 #[allow(dead_code)]
 mod support;
 
+mod destroy_order;
 mod drift;
 mod ephemeral;
 mod ephemeral_values;
-mod failing;
+mod failed_operations;
 mod mixed_order;
-mod order;
-mod staged;
+mod plantimestamp;
 
 use providers::lab::control::{self, Fault};
 use std::path::PathBuf;
@@ -53,11 +53,11 @@ impl Lab {
         self.workspace.path().join("lab.json")
     }
 
-    pub(crate) fn break_it(&self, fault: Fault) -> String {
+    pub(crate) fn set_fault(&self, fault: Fault) -> String {
         control::set(&self.file(), fault).unwrap()
     }
 
-    pub(crate) fn mend(&self) {
+    pub(crate) fn clear_faults(&self) {
         control::clear_all(&self.file()).unwrap();
     }
 

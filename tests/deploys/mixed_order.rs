@@ -158,7 +158,7 @@ fn chains() -> Vec<(String, String, &'static str)> {
 }
 
 #[test]
-fn every_mixture_of_both_orders_across_a_removed_dependency_is_deployed() {
+fn both_replacement_orders_across_a_removed_dependency_are_deployed() {
     for (before, after, order) in mixtures().into_iter().chain(chains()) {
         let workspace = Workspace::new(&[("main.tf", &before)]);
         deployed(&workspace);
@@ -170,7 +170,7 @@ fn every_mixture_of_both_orders_across_a_removed_dependency_is_deployed() {
 }
 
 #[test]
-fn objects_of_a_module_that_leaves_the_configuration_are_destroyed_before_what_is_replaced() {
+fn objects_of_a_removed_module_are_destroyed_before_replacements() {
     let call = "module \"m\" {\n  source = \"./m\"\n  depends_on = [terraform_data.base]\n}\n";
     let before = data("base", &replaced(1)) + call;
     let workspace = Workspace::new(&[("main.tf", &before), ("m/main.tf", &data("top", FIRST))]);
@@ -180,7 +180,7 @@ fn objects_of_a_module_that_leaves_the_configuration_are_destroyed_before_what_i
 }
 
 #[test]
-fn a_deposed_object_is_destroyed_before_what_it_depended_on_is_replaced() {
+fn deposed_object_is_destroyed_before_its_dependency_is_replaced() {
     // A network with another address is replaced.
     let network = |name: &str, at: u8, more: &str| {
         let cidr = format!("10.{at}.0.0/24");
@@ -191,14 +191,14 @@ fn a_deposed_object_is_destroyed_before_what_it_depended_on_is_replaced() {
     let late = on("lab_network.base") + FIRST;
     let lab = Lab::new(&(network("base", 1, "") + &network("top", 2, &late)));
     lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
-    lab.break_it(Fault {
+    lab.set_fault(Fault {
         on: On::Delete,
         name: Some("top".to_owned()),
         ..Fault::new(Kind::Permanent)
     });
     lab.configure(&(network("base", 1, "") + &network("top", 3, &late)));
     lab.workspace.run(&["deploy", "--auto-approve"]).expect(5);
-    lab.mend();
+    lab.clear_faults();
     lab.configure(&network("base", 4, ""));
     assert_eq!(deployed(&lab.workspace), "top- base- base+");
     assert_eq!(lab.state(), ["lab_network.base"]);

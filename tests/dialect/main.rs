@@ -3,18 +3,18 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod lines;
-mod provider;
+mod lines_dialect;
+mod lines_provider;
 
 use flightdeck::engine::Engine;
 use flightdeck::engine::bus::{Subscription, Update};
-use flightdeck::engine::provider::dialect::Dialects;
-use flightdeck::engine::settings::Settings;
-use flightdeck::engine::words::{
+use flightdeck::engine::model::{
     Action, DeployOutcome, DeployRequest, EventKind, LaunchAttempt, PluginEvent, StageMode,
     StageRequest,
 };
-use lines::Lines;
+use flightdeck::engine::provider::dialect::Dialects;
+use flightdeck::engine::settings::Settings;
+use lines_dialect::Lines;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -79,9 +79,10 @@ impl Bench {
         let mut settings = Settings::new(folder.path());
         settings.launch.attempts = 2;
         settings.launch.backoff = vec![Duration::from_millis(5)];
-        let engine = Engine::speaking(Dialects::default().with(Arc::new(Lines)), settings)
-            .await
-            .unwrap();
+        let engine =
+            Engine::start_with_dialects(Dialects::default().with(Arc::new(Lines)), settings)
+                .await
+                .unwrap();
         let (_, events) = engine.subscribe();
         Self {
             folder,
@@ -134,7 +135,7 @@ impl Bench {
     fn states(&self) -> Vec<&'static str> {
         let word = |e: &PluginEvent| {
             if let PluginEvent::State { state, .. } = e {
-                Some(state.word())
+                Some(state.label())
             } else {
                 None
             }
@@ -143,7 +144,7 @@ impl Bench {
     }
 
     /// Activities of a launch, phase by phase.
-    fn doings(&self) -> Vec<String> {
+    fn activities(&self) -> Vec<String> {
         let doing = |e: &PluginEvent| {
             if let PluginEvent::Attempt { attempt, .. } = e {
                 attempt.doing.clone()
@@ -213,7 +214,7 @@ fn phases(attempt: &LaunchAttempt) -> Vec<String> {
     attempt
         .phases
         .iter()
-        .map(|p| p.name.word())
+        .map(|p| p.name.label())
         .filter(|word| word != "output")
         .collect()
 }
@@ -227,7 +228,7 @@ fn named(changes: &[(String, Action)], action: Action) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plugin_that_registers_itself_is_staged_and_deployed_with() {
+async fn plugin_of_another_dialect_is_staged_and_deployed() {
     let mut bench = Bench::new("").await;
     let (stage, changes) = bench.stage(StageMode::Normal).await;
     assert_eq!(
@@ -251,7 +252,7 @@ async fn a_plugin_that_registers_itself_is_staged_and_deployed_with() {
     bench
         .until("the plugin to be ready", |told| {
             told.iter()
-                .find(|e| matches!(e, PluginEvent::State { state, .. } if state.word() == "ready"))
+                .find(|e| matches!(e, PluginEvent::State { state, .. } if state.label() == "ready"))
                 .map(|_| ())
         })
         .await;
@@ -260,7 +261,7 @@ async fn a_plugin_that_registers_itself_is_staged_and_deployed_with() {
         ["discovered", "launching", "registering", "ready"]
     );
     assert_eq!(
-        bench.doings(),
+        bench.activities(),
         [
             "waiting for it to register",
             "asking what it is called",
@@ -337,7 +338,7 @@ async fn a_plugin_that_registers_itself_is_staged_and_deployed_with() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_registration_that_does_not_come_or_is_refused_is_told_as_such() {
+async fn missing_or_refused_registration_is_reported() {
     let mut bench = Bench::new("ends\nforeign\n").await;
     bench
         .engine

@@ -5,15 +5,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod answers;
-mod applies;
-mod bench;
-mod busy;
-mod calls;
-mod failing;
-mod lives;
-mod starts;
+mod crashes_and_kills;
+mod failing_applies;
+mod faults_in_calls;
+mod launch_fault_table;
+mod launch_faults;
+mod observed_run;
+mod retries;
 #[path = "../cli/support.rs"]
 #[allow(dead_code, reason = "not all of it is needed here")]
 mod support;
 mod traces;
+mod wrong_answers;

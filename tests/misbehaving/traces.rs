@@ -1,7 +1,7 @@
 //! Tests of traces: a deploy is exported to a collector of the test over OTLP/HTTP.
 
-use crate::bench::{Bench, says};
-use crate::busy::SOON;
+use crate::observed_run::{FaultWorkspace, assert_contains};
+use crate::retries::SOON;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::trace::v1::Span;
@@ -106,15 +106,15 @@ fn within<'s>(all: &'s [Span], outer: &Span, name: &str) -> &'s Span {
 }
 
 #[test]
-fn a_deploy_is_a_trace_with_its_operations_their_attempts_and_their_calls() {
-    let bench = Bench::new("busy-in-plan");
+fn deploy_trace_has_operations_attempts_and_calls() {
+    let bench = FaultWorkspace::new("busy-in-plan");
     let collector = Collector::answering("200 OK");
     let url = collector.url();
     let args = ["deploy", "--auto-approve", "--json", "--otlp", &url];
     let team = ("OTEL_EXPORTER_OTLP_HEADERS", "x-team=ops");
     bench.run(&args, &[SOON, team]).expect(0);
     let head = collector.heads.lock().unwrap()[0].clone();
-    says(&head, &["post /v1/traces http/1.1\n", "x-team: ops\n"]);
+    assert_contains(&head, &["post /v1/traces http/1.1\n", "x-team: ops\n"]);
     let all = collector.spans.lock().unwrap();
 
     let roots: Vec<&Span> = all.iter().filter(|s| s.parent_span_id.is_empty()).collect();
@@ -158,8 +158,8 @@ fn a_deploy_is_a_trace_with_its_operations_their_attempts_and_their_calls() {
 }
 
 #[test]
-fn what_failed_and_what_was_not_attempted_is_in_the_trace() {
-    let bench = Bench::new("panics-in-apply");
+fn failed_and_not_attempted_operations_are_in_the_trace() {
+    let bench = FaultWorkspace::new("panics-in-apply");
     bench.add("resource \"lab_bucket\" \"after\" {\n  name = fake_thing.x.name\n  depends_on = [fake_thing.x]\n}\n");
     let collector = Collector::answering("200 OK");
     let url = collector.url();
@@ -179,8 +179,8 @@ fn what_failed_and_what_was_not_attempted_is_in_the_trace() {
 }
 
 #[test]
-fn traces_that_do_not_arrive_are_told_once_and_keep_no_deploy_from_its_end() {
-    let bench = Bench::new("good");
+fn undeliverable_traces_are_reported_once_without_delaying_the_deploy() {
+    let bench = FaultWorkspace::new("good");
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let nobody = format!("http://{}", taken.local_addr().unwrap());
     drop(taken);
@@ -194,11 +194,11 @@ fn traces_that_do_not_arrive_are_told_once_and_keep_no_deploy_from_its_end() {
     ] {
         let args = ["deploy", "--auto-approve", "--otlp", &url];
         let seen = bench.run(&args, &[]).expect(0);
-        says(&seen.stderr, &["failed to send traces to ", &url, why]);
+        assert_contains(&seen.stderr, &["failed to send traces to ", &url, why]);
         assert_eq!(seen.stderr.matches("failed to send traces").count(), 1);
     }
     let seen = bench.run(&["stage", "--otlp", &nobody], &[]).expect(1);
-    says(&seen.stderr, &["`stage` does not support --otlp"]);
+    assert_contains(&seen.stderr, &["`stage` does not support --otlp"]);
     let seen = bench.run(&["deploy", "--otlp", "127.0.0.1:4317"], &[]);
-    says(&seen.expect(1).stderr, &["http://127.0.0.1:4318"]);
+    assert_contains(&seen.expect(1).stderr, &["http://127.0.0.1:4318"]);
 }

@@ -2,10 +2,10 @@
 //! processes left behind. The child is a shell script; if it must be callable, the test itself
 //! answers on its socket.
 
-mod bundled;
-mod failures;
-mod kit;
-mod lives;
-mod orders;
-mod real;
-mod server;
+mod bundled_providers;
+mod launch_failures;
+mod lifecycle;
+mod operator_orders;
+mod plugin_server;
+mod test_plugin;
+mod unmodified_providers;

@@ -1,7 +1,7 @@
 //! Tests of identities, schema upgrades between versions of a provider, imports, and moves between
 //! types.
 
-use crate::place::{Place, line, private_of};
+use crate::provider_workspace::{ProviderWorkspace, line, private_of};
 use serde_json::json;
 
 const DISK: &str = r#"
@@ -32,12 +32,12 @@ resource "interop_disk" "d" {
 }
 "#;
 
-fn disk(rest: &str) -> Option<Place> {
-    Place::built(&[("main.tf", DISK), ("disk.tf", rest)])
+fn disk(rest: &str) -> Option<ProviderWorkspace> {
+    ProviderWorkspace::with_built_providers(&[("main.tf", DISK), ("disk.tf", rest)])
 }
 
 #[test]
-fn an_identity_is_kept_in_the_state_and_handed_on() {
+fn identity_is_stored_in_the_state_and_sent_back() {
     let Some(place) = disk(NEW) else { return };
     place.deploy(&[], 0);
     let instance = place.instance("interop_disk.d");
@@ -83,17 +83,22 @@ fn an_identity_is_kept_in_the_state_and_handed_on() {
         json!({"region": "here", "name": "e"})
     );
     assert_eq!(
-        place.kept().as_object().unwrap().keys().collect::<Vec<_>>(),
+        place
+            .provider_objects()
+            .as_object()
+            .unwrap()
+            .keys()
+            .collect::<Vec<_>>(),
         ["disk-e"]
     );
     place
         .run(&["destroy", "--auto-approve", "--json"])
         .expect(0);
-    assert_eq!(place.kept(), json!({}));
+    assert_eq!(place.provider_objects(), json!({}));
 }
 
 #[test]
-fn state_and_identity_of_an_older_provider_are_upgraded_and_those_of_a_newer_one_refused() {
+fn older_state_and_identity_are_upgraded_and_newer_ones_refused() {
     let Some(mut place) = disk(OLD) else { return };
     place.set("INTEROP_OLD", "1");
     place.deploy(&[], 0);
@@ -144,7 +149,7 @@ fn state_and_identity_of_an_older_provider_are_upgraded_and_those_of_a_newer_one
 }
 
 /// Creates a disk that is in no state.
-fn stray(place: &Place) {
+fn create_disk_outside(place: &ProviderWorkspace) {
     std::fs::write(
         place.objects(),
         json!({"disk-d": {"revision": 12, "text": "d", "fields": {"unit": "GB"}}}).to_string(),
@@ -153,14 +158,14 @@ fn stray(place: &Place) {
 }
 
 #[test]
-fn an_object_is_imported_by_its_id_or_by_its_identity() {
+fn object_is_imported_by_id_or_identity() {
     let by_id = format!(
         "{}\nimport {{\n  to = interop_disk.d\n  id = \"disk-d\"\n}}\n",
         NEW.replace("12", "13")
     );
     let Some(place) = disk(&by_id) else { return };
     let identity = json!({"region": "here", "name": "d"});
-    stray(&place);
+    create_disk_outside(&place);
     let plan = place.plan(&[]);
     let change = plan.change("interop_disk.d");
     assert_eq!(
@@ -181,7 +186,7 @@ fn an_object_is_imported_by_its_id_or_by_its_identity() {
     let Some(place) = disk(&by_identity) else {
         return;
     };
-    stray(&place);
+    create_disk_outside(&place);
     let plan = place.plan(&[]);
     assert_eq!(
         plan.change("interop_disk.d")["importing"],
@@ -207,7 +212,7 @@ fn an_object_is_imported_by_its_id_or_by_its_identity() {
         let text = by_identity.replace("name = \"d\"\n  }", &format!("{wrong}\n  }}"));
         assert_ne!(text, by_identity);
         let Some(place) = disk(&text) else { return };
-        stray(&place);
+        create_disk_outside(&place);
         let refused = place.run(&["stage", "--json"]).expect(1);
         let diagnostic = &refused.diagnostics()[0];
         assert_eq!(diagnostic["summary"], "Invalid import identity argument");
@@ -228,7 +233,7 @@ fn an_object_is_imported_by_its_id_or_by_its_identity() {
     )) else {
         return;
     };
-    stray(&place);
+    create_disk_outside(&place);
     assert_eq!(
         place.run(&["stage", "--json"]).expect(1).diagnostics()[0]["summary"],
         "No such region"
@@ -261,7 +266,7 @@ provider "legacy" {
 "#;
 
 #[test]
-fn state_moves_to_another_type_of_the_same_provider_and_of_another() {
+fn state_moves_to_another_type_of_the_same_or_another_provider() {
     let before = r#"
 resource "interop_record" "old" {
   name = "r"
@@ -291,11 +296,13 @@ resource "interop_heir" "thing" {
   name = "t"
 }
 "#;
-    let Some(place) = Place::built(&[("main.tf", HEIR), ("rest.tf", before)]) else {
+    let Some(place) =
+        ProviderWorkspace::with_built_providers(&[("main.tf", HEIR), ("rest.tf", before)])
+    else {
         return;
     };
     place.deploy(&[], 0);
-    let objects = place.kept();
+    let objects = place.provider_objects();
 
     place.workspace.write("rest.tf", after);
     let plan = place.plan(&[]);
@@ -333,11 +340,17 @@ resource "interop_heir" "thing" {
         thing,
         json!({"id": "thing-t", "name": "t", "from": "legacy_thing", "revision": 1})
     );
-    assert_eq!(place.kept(), objects, "nothing was made or destroyed");
+    assert_eq!(
+        place.provider_objects(),
+        objects,
+        "nothing was made or destroyed"
+    );
     assert_eq!(place.changes(&[], 0), json!({"no_op": 2}));
 
     // A type that does not support the move refuses it, with the type's name.
-    let Some(place) = Place::built(&[("main.tf", HEIR), ("rest.tf", before)]) else {
+    let Some(place) =
+        ProviderWorkspace::with_built_providers(&[("main.tf", HEIR), ("rest.tf", before)])
+    else {
         return;
     };
     place.deploy(&[], 0);

@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use super::legacy::{T, THING};
-use crate::place::{Place, line};
+use super::legacy_protocol_5::{T, THING};
+use crate::provider_workspace::{ProviderWorkspace, line};
 
 #[test]
-fn what_a_legacy_provider_did_when_it_failed_is_in_the_state() {
-    let Some(place) = Place::built(&[("main.tf", THING)]) else {
+fn partial_results_of_a_legacy_provider_are_in_the_state() {
+    let Some(place) = ProviderWorkspace::with_built_providers(&[("main.tf", THING)]) else {
         return;
     };
     let target = ["--target", T];
@@ -70,8 +70,8 @@ resource "legacy_disk" "d" {
 "#;
 
 #[test]
-fn state_of_an_older_legacy_provider_goes_through_its_upgraders() {
-    let Some(mut place) = Place::built(&[("main.tf", OLD_DISK)]) else {
+fn state_of_an_older_legacy_provider_is_upgraded() {
+    let Some(mut place) = ProviderWorkspace::with_built_providers(&[("main.tf", OLD_DISK)]) else {
         return;
     };
     place.set("INTEROP_OLD", "1");
@@ -91,17 +91,19 @@ fn state_of_an_older_legacy_provider_goes_through_its_upgraders() {
     place
         .run(&["destroy", "--auto-approve", "--json"])
         .expect(0);
-    assert_eq!(place.kept(), json!({}));
+    assert_eq!(place.provider_objects(), json!({}));
 }
 
 #[test]
-fn a_thing_is_imported_by_its_id_or_by_its_identity() {
+fn object_is_imported_by_id_or_identity() {
     for by in ["id = \"thing-t\"", "identity = { name = \"t\" }"] {
         let text = OLD_DISK.split("resource").next().unwrap();
         let rest = format!(
             "import {{\n  to = legacy_thing.t\n  {by}\n}}\n\nresource \"legacy_thing\" \"t\" {{\n  name = \"t\"\n  note = \"there\"\n  route = []\n}}\n"
         );
-        let Some(place) = Place::built(&[("main.tf", text), ("rest.tf", &rest)]) else {
+        let Some(place) =
+            ProviderWorkspace::with_built_providers(&[("main.tf", text), ("rest.tf", &rest)])
+        else {
             return;
         };
         std::fs::write(

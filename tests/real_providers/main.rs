@@ -10,16 +10,16 @@
 #[path = "../cli/support.rs"]
 mod support;
 
-mod brittle;
-mod functions;
+mod benchmark_types;
+mod configured_functions;
+mod framework_resource;
+mod functions_data_ephemeral;
 mod identity;
-mod legacy;
+mod legacy_protocol_5;
 mod legacy_state;
-mod mirror;
-mod nest;
-mod place;
-mod records;
-mod speed;
-mod time;
-mod vault;
-mod without_objects;
+mod mirror_examples;
+mod nested_attributes;
+mod partial_failures;
+mod provider_workspace;
+mod sensitive_and_write_only;
+mod time_provider;

@@ -4,14 +4,14 @@
 //! for their owner alone.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod needles;
-mod world;
+mod secret_search;
+mod secret_workspace;
 
 use providers::lab::control;
 use providers::lab::control::{Fault, Kind, On};
 
-use self::needles::{columns, console, files, held, needles, stages};
-use self::world::{ERRORS, World, secret};
+use self::secret_search::{columns, console, files, find_secrets, needles, stages};
+use self::secret_workspace::{ERRORS, SecretWorkspace, secret};
 use crate::support::mode;
 
 #[path = "../../xtask/src/pty.rs"]
@@ -23,14 +23,14 @@ mod pty;
 mod support;
 
 /// Errors of the kernel for a process that has ended.
-fn gone(error: &std::io::Error) -> bool {
+fn process_has_ended(error: &std::io::Error) -> bool {
     error.kind() == std::io::ErrorKind::NotFound
         || error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error())
 }
 
 #[test]
-fn a_secret_is_found_nowhere_but_where_it_must_be() {
-    let mut world = World::new();
+fn secrets_are_found_only_where_they_must_be() {
+    let mut world = SecretWorkspace::new();
     // Stages and deploys that fail with the plugin's errors, one of them with a crash; then one
     // that succeeds.
     world.run(&["stage"]).expect(0);
@@ -132,9 +132,9 @@ fn a_secret_is_found_nowhere_but_where_it_must_be() {
     std::fs::remove_file(world.w.path().join("run.tf")).unwrap();
 
     // Every command that only reads.
-    world.look(&["history"]);
+    world.run_read_only(&["history"]);
     for deploy in 1..=6 {
-        world.look(&["history", &deploy.to_string()]);
+        world.run_read_only(&["history", &deploy.to_string()]);
     }
     for args in [
         &["failures"][..],
@@ -144,7 +144,7 @@ fn a_secret_is_found_nowhere_but_where_it_must_be() {
         &["state", "show", "lab_thing.a"],
         &["plugins"],
     ] {
-        world.look(args);
+        world.run_read_only(args);
     }
     world.run(&["state", "export", "out.tfstate"]).expect(0);
     // Restore the first password, so that the console has a change to stage.
@@ -157,7 +157,7 @@ fn a_secret_is_found_nowhere_but_where_it_must_be() {
     let mut leaks: Vec<String> = Vec::new();
     let mut search = |place: &str, bytes: &[u8]| {
         leaks.extend(
-            held(bytes, &needles)
+            find_secrets(bytes, &needles)
                 .into_iter()
                 .map(|l| format!("{place}: {l}")),
         )
@@ -213,7 +213,7 @@ fn a_secret_is_found_nowhere_but_where_it_must_be() {
         ("out.tfstate", "second password"),
     ] {
         let path = world.w.path().join(name);
-        let found = held(&std::fs::read(&path).unwrap(), &needles);
+        let found = find_secrets(&std::fs::read(&path).unwrap(), &needles);
         assert!(
             found.iter().any(|f| f.starts_with(&format!("{holds}:"))),
             "{name}: {found:?}"
@@ -229,27 +229,27 @@ fn a_secret_is_found_nowhere_but_where_it_must_be() {
         .cloned()
         .collect();
     assert!(
-        held(&whole, &note).is_empty(),
+        find_secrets(&whole, &note).is_empty(),
         "an ephemeral value is in the database"
     );
     let stages = stages(&db);
     assert!(!stages.is_empty());
     for text in &stages {
         assert!(
-            held(text, &note).is_empty(),
+            find_secrets(text, &note).is_empty(),
             "an ephemeral value is in a stage"
         );
     }
 }
 
-fn lab(world: &World) -> std::path::PathBuf {
+fn lab(world: &SecretWorkspace) -> std::path::PathBuf {
     world.w.path().parent().unwrap().join("lab.json")
 }
 
 /// During a deploy the store's log and index are also accessible for their owner alone.
 #[test]
-fn the_stores_files_are_for_their_owner_alone_and_plugins_see_no_variables_while_a_deploy_runs() {
-    let mut world = World::new();
+fn store_files_are_private_and_plugins_get_no_variables_during_a_deploy() {
+    let mut world = SecretWorkspace::new();
     world.run(&["stage"]).expect(0);
     control::set(
         &lab(&world),
@@ -285,7 +285,7 @@ fn the_stores_files_are_for_their_owner_alone_and_plugins_see_no_variables_while
             let environment = match std::fs::read(format!("/proc/{pid}/environ")) {
                 Ok(environment) => environment,
                 // The command has ended since the list was read.
-                Err(e) if gone(&e) => continue,
+                Err(e) if process_has_ended(&e) => continue,
                 Err(e) => panic!("the environment of {pid}: {e}"),
             };
             let has = |name: &[u8]| environment.windows(name.len()).any(|w| w == name);

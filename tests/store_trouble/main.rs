@@ -3,9 +3,9 @@
 //! failure has an error and an exit code, and no record is lost.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod disk;
-mod files;
-mod power;
+mod damaged_files;
+mod disk_space;
+mod power_loss;
 
 use rusqlite::Connection;
 
@@ -33,10 +33,10 @@ const WRITES: [&[&str]; 2] = [
 ];
 
 /// Reproducible random numbers.
-struct Dice(u64);
+struct SeededRandom(u64);
 
-impl Dice {
-    fn roll(&mut self, below: usize) -> usize {
+impl SeededRandom {
+    fn below(&mut self, below: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -59,7 +59,7 @@ fn with_store(bytes: &[u8]) -> Workspace {
 }
 
 /// Output of a run, stdout and stderr.
-fn said(run: &Run) -> String {
+fn output_text(run: &Run) -> String {
     format!("{}\n{}", run.stdout, run.stderr)
 }
 
@@ -67,7 +67,7 @@ fn said(run: &Run) -> String {
 #[track_caller]
 fn refused(name: &str, w: &Workspace, args: &[&str], says: &str) {
     let run = w.run(args);
-    let text = said(&run);
+    let text = output_text(&run);
     assert_eq!(run.code, Some(1), "{name}: {args:?}: {text}");
     assert_eq!(run.result()["outcome"], "error", "{name}: {args:?}");
     assert!(

@@ -42,7 +42,7 @@ const FIXED: &[Fixed] = &[
     Fixed {
         what: "interrupted replacements",
         target: "cli",
-        filter: "replaces",
+        filter: "replacements",
     },
     Fixed {
         what: "full disks, foreign and damaged stores, power loss",
@@ -52,7 +52,7 @@ const FIXED: &[Fixed] = &[
     Fixed {
         what: "links, hard links, pipes and devices at every written path",
         target: "cli",
-        filter: "links",
+        filter: "symlink_attacks",
     },
     Fixed {
         what: "state files written by other programs or truncated by a kill",

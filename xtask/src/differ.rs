@@ -5,8 +5,8 @@ mod answers;
 mod applied;
 mod compare;
 mod copy;
+mod plan_json;
 mod program;
-mod whole;
 
 use color_eyre::eyre::{Result, WrapErr as _, bail};
 use compare::Verdict;
@@ -108,7 +108,7 @@ pub fn run(options: &Options) -> Result<()> {
             scope.spawn(|| {
                 while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
                     // A failed step concerns one configuration; the others are still compared.
-                    let (verdict, said) = held(case, &programs, options)
+                    let (verdict, said) = compare_case(case, &programs, options)
                         .unwrap_or_else(|e| (Verdict::NotHeld, vec![format!("{e:#}")]));
                     let mut table = table
                         .lock()
@@ -202,7 +202,11 @@ fn names_outside(dir: &Path, depth: usize) -> bool {
 }
 
 /// Compares one configuration, in a copy for each program because both write to it.
-fn held(case: &Case, programs: &Programs, options: &Options) -> Result<(Verdict, Vec<String>)> {
+fn compare_case(
+    case: &Case,
+    programs: &Programs,
+    options: &Options,
+) -> Result<(Verdict, Vec<String>)> {
     let within = Duration::from_secs(options.seconds);
     let part = case.tree.join(&case.part);
     let (theirs, ours) = (copy::Copy::of(&part)?, copy::Copy::of(&part)?);
@@ -239,7 +243,7 @@ fn held(case: &Case, programs: &Programs, options: &Options) -> Result<(Verdict,
         }
     }
     let compared = match options.whole {
-        true => whole::documents,
+        true => plan_json::documents,
         false => compare::plans,
     };
     let (mut verdict, mut said) = compared((&theirs, &ours));
@@ -263,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_tree_as_much_is_copied_as_the_configuration_names() {
+    fn copied_tree_part_contains_the_configuration_and_its_modules() {
         let tree = tempfile::tempdir().unwrap();
         for (file, text) in [
             ("a/main.tf", "module \"m\" {\n  source = \"./m\"\n}\n"),

@@ -45,7 +45,7 @@ pub fn decode_dynamic_value(
 /// Each level links to the one around it, so that a [`Path`] is only built for an error.
 #[derive(Default)]
 pub(crate) struct Place<'a> {
-    around: Option<(&'a Place<'a>, Step<'a>)>,
+    parent: Option<(&'a Place<'a>, Step<'a>)>,
     depth: usize,
 }
 
@@ -59,7 +59,7 @@ pub(crate) enum Step<'a> {
     /// Key of an element in any container.
     Element(&'a Value),
     /// No step: the wrapped value of a dynamic value has the same path.
-    Same,
+    Wrapped,
 }
 
 impl Step<'_> {
@@ -69,7 +69,7 @@ impl Step<'_> {
             Self::Key(key) => PathStep::Index(Value::string(key)),
             Self::Nth(n) => PathStep::Index(Value::number(*n)),
             Self::Element(key) => PathStep::Index((*key).clone()),
-            Self::Same => return None,
+            Self::Wrapped => return None,
         })
     }
 }
@@ -82,7 +82,7 @@ impl Place<'_> {
     pub(crate) fn error(&self, message: impl Into<String>) -> CodecError {
         let mut steps = Vec::new();
         let mut at = self;
-        while let Some((around, step)) = &at.around {
+        while let Some((around, step)) = &at.parent {
             steps.extend(step.path());
             at = around;
         }
@@ -95,13 +95,13 @@ impl Place<'_> {
     }
 
     /// Runs `act` one step further inside the value.
-    pub(crate) fn within<T>(
+    pub(crate) fn at_step<T>(
         &self,
         step: Step<'_>,
         act: impl FnOnce(&Place<'_>) -> Result<T, CodecError>,
     ) -> Result<T, CodecError> {
         let inner = Place {
-            around: Some((self, step)),
+            parent: Some((self, step)),
             depth: self.depth + 1,
         };
         // Encoding and decoding recurse, so input from a provider could otherwise exhaust the
@@ -113,11 +113,11 @@ impl Place<'_> {
     }
 
     /// Runs `act` one level deeper at the same path.
-    pub(crate) fn deeper<T>(
+    pub(crate) fn one_level_deeper<T>(
         &self,
         act: impl FnOnce(&Place<'_>) -> Result<T, CodecError>,
     ) -> Result<T, CodecError> {
-        self.within(Step::Same, act)
+        self.at_step(Step::Wrapped, act)
     }
 }
 

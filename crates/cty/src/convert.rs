@@ -47,10 +47,10 @@ pub fn convert(value: &Value, want: &Type) -> Result<Value, ConvertError> {
     if !rules::convertible(value.ty(), want, true) {
         return Err(ConvertError {
             path: Path::root(),
-            message: mismatch::words(value.ty(), want, !value.hides()),
+            message: mismatch::message(value.ty(), want, !value.needs_redaction()),
         });
     }
-    apply::apply(value, want, true, &mut apply::At::default())
+    apply::apply(value, want, true, &mut apply::Position::default())
 }
 
 /// Returns true if values of `from` can be converted to `to`; the conversion can still fail for

@@ -10,7 +10,7 @@ impl Value {
     /// Compares as the `==` operator: true, false or an unknown bool, with the marks of both sides.
     pub fn equals(&self, other: &Value) -> Value {
         if !self.deep.marked && !other.deep.marked {
-            return decided(compare(self, other));
+            return bool_or_unknown(compare(self, other));
         }
         // Comparison with null does not read nested values, so only the outer marks apply.
         let one_null = self.is_null() != other.is_null();
@@ -19,7 +19,7 @@ impl Value {
         if one_null {
             (marks_a, marks_b) = (self.marks.clone(), other.marks.clone());
         }
-        decided(compare(&a, &b))
+        bool_or_unknown(compare(&a, &b))
             .with_marks(&marks_a)
             .with_marks(&marks_b)
     }
@@ -70,7 +70,7 @@ impl Value {
     }
 }
 
-fn decided(answer: Option<bool>) -> Value {
+fn bool_or_unknown(answer: Option<bool>) -> Value {
     answer.map_or_else(Value::unknown_bool, Value::bool)
 }
 

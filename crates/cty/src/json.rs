@@ -114,7 +114,7 @@ fn write(value: &Value, ty: &Type, out: &mut String, at: &Place<'_>) -> Result<(
     // null of dynamic type has no type to write.
     if ty.is_dynamic() && !value.ty().is_dynamic() {
         out.push_str("{\"value\":");
-        at.deeper(|at| write(value, value.ty(), out, at))?;
+        at.one_level_deeper(|at| write(value, value.ty(), out, at))?;
         out.push_str(",\"type\":");
         out.push_str(&type_text(value.ty()));
         out.push('}');
@@ -153,7 +153,7 @@ fn write_array<'t>(
     out.push('[');
     for (i, (key, inner)) in value.elements().enumerate() {
         out.push_str(if i > 0 { "," } else { "" });
-        at.within(Step::Element(&key), |at| match ty(i) {
+        at.at_step(Step::Element(&key), |at| match ty(i) {
             Some(ty) => write(inner, ty, out, at),
             // `conforming` converted the value before, so this is only a guard.
             None => at.fail("more elements than the type has"),
@@ -179,7 +179,7 @@ fn write_members<'t>(
             Type::Object(_) => Step::Attr(&name),
             _ => Step::Key(&name),
         };
-        at.within(step, |at| match ty(&name) {
+        at.at_step(step, |at| match ty(&name) {
             Some(ty) => write(inner, ty, out, at),
             None => at.fail("the type has no such attribute"),
         })?;
@@ -227,7 +227,7 @@ fn read(json: &Json, ty: &Type, at: &Place<'_>) -> Result<Value, CodecError> {
         (Json::Object(members), Type::Map(element)) => {
             let mut read_members = Vec::with_capacity(members.len());
             for (key, inner) in members {
-                let inner = at.within(Step::Key(key), |at| read(inner, element, at))?;
+                let inner = at.at_step(Step::Key(key), |at| read(inner, element, at))?;
                 read_members.push((key.clone(), inner));
             }
             collect_members(element, read_members, at)
@@ -255,7 +255,7 @@ fn read_array<'t>(
     let mut values = Vec::with_capacity(elements.len());
     for (i, inner) in elements.iter().enumerate() {
         let Some(ty) = ty(i) else { break };
-        values.push(at.within(Step::Nth(i), |at| read(inner, ty, at))?);
+        values.push(at.at_step(Step::Nth(i), |at| read(inner, ty, at))?);
     }
     Ok(values)
 }
@@ -270,7 +270,7 @@ fn read_object(
         let Some((name, ty)) = object.attribute(key) else {
             return at.fail(format!("unsupported attribute {key:?}"));
         };
-        let inner = at.within(Step::Attr(name), |at| read(inner, ty, at))?;
+        let inner = at.at_step(Step::Attr(name), |at| read(inner, ty, at))?;
         attributes.insert(name.clone(), inner);
     }
     for (name, ty) in &object.attributes {
@@ -297,5 +297,5 @@ fn read_dynamic(json: &Json, at: &Place<'_>) -> Result<Value, CodecError> {
     let ty = Type::from_json_value(ty)
         .map_err(|e| at.error(e.to_string()))?
         .without_optional();
-    at.deeper(|at| read(inner, &ty, at))
+    at.one_level_deeper(|at| read(inner, &ty, at))
 }

@@ -33,7 +33,7 @@ mod transform;
 mod types;
 mod types_json;
 mod value;
-mod value_make;
+mod value_constructors;
 
 pub use access::Elements;
 pub use codec::{CodecError, decode_dynamic_value};

@@ -45,17 +45,18 @@ impl Value {
 
     /// Returns true if this value or anything inside it is sensitive or ephemeral, and must be
     /// redacted.
-    pub fn hides(&self) -> bool {
-        self.deep.marked && (self.marks.hide() || self.children().any(Value::hides))
+    pub fn needs_redaction(&self) -> bool {
+        self.deep.marked
+            && (self.marks.needs_redaction() || self.children().any(Value::needs_redaction))
     }
 
     /// Returns the part of a path that may be shown, if its target, a container on the way or
     /// something inside the target must be redacted; `None` if nothing must be.
-    pub fn hides_at(&self, path: &Path) -> Option<Path> {
+    pub fn shown_prefix(&self, path: &Path) -> Option<Path> {
         let (mut at, mut told) = (self.clone(), Path::root());
         for step in path.steps() {
             // The keys of a redacted container must not be shown, so the path ends there.
-            if at.marks.hide() || !at.deep.marked {
+            if at.marks.needs_redaction() || !at.deep.marked {
                 break;
             }
             match step.apply(&at) {
@@ -64,7 +65,7 @@ impl Value {
             }
             told.push(step.clone());
         }
-        at.hides().then_some(told)
+        at.needs_redaction().then_some(told)
     }
 
     /// Removes the marks of this value itself, and returns them. Marks inside stay.
@@ -132,7 +133,7 @@ impl Value {
         // The cached facts must be computed again, because the new content can have other marks.
         value.deep.unknown = !value.is_known() || value.children().any(|c| c.deep.unknown);
         value.deep.marked = !value.marks.is_empty() || value.children().any(|c| c.deep.marked);
-        value.deep.inside = value
+        value.deep.inner_count = value
             .children()
             .fold(0, |inside, c| c.size().saturating_add(inside));
         value

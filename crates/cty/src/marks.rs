@@ -61,7 +61,7 @@ impl Marks {
     }
 
     /// Returns true if the value must be redacted, because it is sensitive or ephemeral.
-    pub fn hide(&self) -> bool {
+    pub fn needs_redaction(&self) -> bool {
         self.is_sensitive() || self.is_ephemeral()
     }
 

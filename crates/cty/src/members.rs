@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_in_order_and_the_last_of_two_equal_ones_counts() {
+    fn members_are_sorted_and_the_last_duplicate_wins() {
         let all = members(&[("b", 1), ("a", 2), ("b", 3), ("c", 4), ("a", 5)]);
         assert_eq!(
             all.keys().map(|k| &**k).collect::<Vec<_>>(),

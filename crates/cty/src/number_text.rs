@@ -263,8 +263,8 @@ impl Decimal {
             let up = m != u && (even || m + 1 < u || i + 1 < upper.digits.len());
             match (down, up) {
                 (true, true) => decimal.round(i + 1),
-                (true, false) => decimal.cut(i + 1),
-                (false, true) => decimal.raise(i + 1),
+                (true, false) => decimal.truncate_to(i + 1),
+                (false, true) => decimal.round_up_to(i + 1),
                 (false, false) => continue,
             }
             break;
@@ -293,15 +293,19 @@ impl Decimal {
         } else {
             self.digits[n] >= b'5'
         };
-        if up { self.raise(n) } else { self.cut(n) }
+        if up {
+            self.round_up_to(n)
+        } else {
+            self.truncate_to(n)
+        }
     }
 
-    fn cut(&mut self, n: usize) {
+    fn truncate_to(&mut self, n: usize) {
         self.digits.truncate(n);
         self.trim();
     }
 
-    fn raise(&mut self, n: usize) {
+    fn round_up_to(&mut self, n: usize) {
         let mut n = n.min(self.digits.len());
         // A carry over nines removes them, because trailing zeros are not stored.
         while n > 0 && self.digits[n - 1] >= b'9' {
@@ -361,7 +365,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn leading_digits_are_those_of_the_whole(words in prop::collection::vec(any::<u64>(), 1..9), exponent in -3_000i64..3_000, n in 1usize..60) {
+        fn leading_digits_match_the_exact_conversion(words in prop::collection::vec(any::<u64>(), 1..9), exponent in -3_000i64..3_000, n in 1usize..60) {
             let mantissa = UBig::from_words(&words) | UBig::ONE;
             let (some, all) = (Decimal::leading(&mantissa, exponent, n), Decimal::exact(&mantissa, exponent));
             prop_assert_eq!(some.point, all.point);
@@ -377,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_power_of_two_may_follow() {
+    fn parse_accepts_a_binary_exponent() {
         for (text, value) in [
             ("1p3", "8"),
             ("-3P-1", "-1.5"),
@@ -395,7 +399,7 @@ mod tests {
     /// second, because 300,000 digits were computed three times to keep the first 150. A list of
     /// thousands of such numbers took minutes.
     #[test]
-    fn the_text_of_a_huge_number_has_its_digits() {
+    fn text_of_a_huge_number_keeps_all_digits() {
         for (text, digits, zeros) in [
             ("2.26535897e92897", "226535897", 92_889),
             ("1e30000", "1", 30_000),

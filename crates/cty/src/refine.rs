@@ -41,7 +41,7 @@ impl Value {
         RefinementBuilder {
             original: bare,
             marks,
-            wip,
+            refinement: wip,
             null: false,
             error: None,
         }

@@ -13,7 +13,7 @@ use crate::{Marks, Number, Type, Value};
 pub struct RefinementBuilder {
     pub(super) original: Value,
     pub(super) marks: Marks,
-    pub(super) wip: Refinement,
+    pub(super) refinement: Refinement,
     pub(super) null: bool,
     pub(super) error: Option<RefinementError>,
 }
@@ -25,28 +25,28 @@ impl RefinementBuilder {
         self
     }
 
-    fn idle(&self) -> bool {
+    fn is_unneeded(&self) -> bool {
         self.original.is_dynamic_unknown()
     }
 
     /// Excludes null.
     pub fn not_null(mut self) -> Self {
-        if self.idle() {
+        if self.is_unneeded() {
             return self;
         }
         if self.null || self.original.is_null() {
             return self.fail("a null value cannot be refined as not null");
         }
-        self.wip.not_null = true;
+        self.refinement.not_null = true;
         self
     }
 
     /// Restricts the value to null.
     pub fn null(mut self) -> Self {
-        if self.idle() {
+        if self.is_unneeded() {
             return self;
         }
-        if self.wip.not_null || self.original.is_given() {
+        if self.refinement.not_null || self.original.is_given() {
             return self.fail("a value that is not null cannot be refined as null");
         }
         self.null = true;
@@ -61,7 +61,7 @@ impl RefinementBuilder {
 
     /// Sets the exact prefix of the string. Following text must not combine with its end.
     pub fn string_prefix_full(mut self, prefix: &str) -> Self {
-        if self.idle() {
+        if self.is_unneeded() {
             return self;
         }
         if self.original.ty != Type::String {
@@ -75,20 +75,24 @@ impl RefinementBuilder {
         {
             return self.fail("the string does not begin with the prefix");
         }
-        let had = self.wip.prefix.clone().unwrap_or_else(|| Arc::from(""));
+        let had = self
+            .refinement
+            .prefix
+            .clone()
+            .unwrap_or_else(|| Arc::from(""));
         // One of the two prefixes must extend the other.
         if !had.starts_with(&*prefix) && !prefix.starts_with(&*had) {
             return self.fail("the prefix differs from the one known before");
         }
         if prefix.len() > had.len() {
-            self.wip.prefix = Some(prefix);
+            self.refinement.prefix = Some(prefix);
         }
         self
     }
 
     /// Sets a lower bound of the number.
     pub fn number_min(mut self, min: Number, inclusive: bool) -> Self {
-        if self.idle() {
+        if self.is_unneeded() {
             return self;
         }
         if self.original.ty != Type::Number {
@@ -97,11 +101,11 @@ impl RefinementBuilder {
         if self
             .original
             .as_number()
-            .is_some_and(|n| outside(n.compare(&min), Ordering::Less, inclusive))
+            .is_some_and(|n| is_out_of_range(n.compare(&min), Ordering::Less, inclusive))
         {
             return self.fail("the number is below the lower bound");
         }
-        if let Some((had, had_inclusive)) = &self.wip.min {
+        if let Some((had, had_inclusive)) = &self.refinement.min {
             let tighter = match min.compare(had) {
                 Ordering::Greater => true,
                 Ordering::Equal => *had_inclusive && !inclusive,
@@ -113,14 +117,14 @@ impl RefinementBuilder {
         }
         // Minus infinity bounds nothing.
         if !min.is_infinite() || !min.is_negative() {
-            self.wip.min = Some((min, inclusive));
+            self.refinement.min = Some((min, inclusive));
         }
         self.check_bounds()
     }
 
     /// Sets an upper bound of the number.
     pub fn number_max(mut self, max: Number, inclusive: bool) -> Self {
-        if self.idle() {
+        if self.is_unneeded() {
             return self;
         }
         if self.original.ty != Type::Number {
@@ -129,11 +133,11 @@ impl RefinementBuilder {
         if self
             .original
             .as_number()
-            .is_some_and(|n| outside(n.compare(&max), Ordering::Greater, inclusive))
+            .is_some_and(|n| is_out_of_range(n.compare(&max), Ordering::Greater, inclusive))
         {
             return self.fail("the number is above the upper bound");
         }
-        if let Some((had, had_inclusive)) = &self.wip.max {
+        if let Some((had, had_inclusive)) = &self.refinement.max {
             let tighter = match max.compare(had) {
                 Ordering::Less => true,
                 Ordering::Equal => *had_inclusive && !inclusive,
@@ -145,14 +149,14 @@ impl RefinementBuilder {
         }
         // Plus infinity bounds nothing.
         if !max.is_infinite() || max.is_negative() {
-            self.wip.max = Some((max, inclusive));
+            self.refinement.max = Some((max, inclusive));
         }
         self.check_bounds()
     }
 
     /// Sets the least number of elements of the collection.
     pub fn length_min(mut self, min: usize) -> Self {
-        if self.idle() {
+        if self.is_unneeded() {
             return self;
         }
         if !self.original.ty.is_collection() {
@@ -161,13 +165,13 @@ impl RefinementBuilder {
         if self.original.len().is_some_and(|l| l < min) {
             return self.fail("the collection is shorter than the lower bound");
         }
-        self.wip.length_min = self.wip.length_min.max(min);
+        self.refinement.length_min = self.refinement.length_min.max(min);
         self.check_bounds()
     }
 
     /// Sets the greatest number of elements of the collection.
     pub fn length_max(mut self, max: usize) -> Self {
-        if self.idle() {
+        if self.is_unneeded() {
             return self;
         }
         if !self.original.ty.is_collection() {
@@ -177,7 +181,8 @@ impl RefinementBuilder {
         if self.original.is_given() && self.original.range().length_min() > max {
             return self.fail("the collection is longer than the upper bound");
         }
-        self.wip.length_max = Some(self.wip.length_max.map_or(max, |had| had.min(max)));
+        self.refinement.length_max =
+            Some(self.refinement.length_max.map_or(max, |had| had.min(max)));
         self.check_bounds()
     }
 
@@ -187,7 +192,9 @@ impl RefinementBuilder {
     }
 
     fn check_bounds(self) -> Self {
-        if let (Some((min, min_in)), Some((max, max_in))) = (&self.wip.min, &self.wip.max) {
+        if let (Some((min, min_in)), Some((max, max_in))) =
+            (&self.refinement.min, &self.refinement.max)
+        {
             match min.compare(max) {
                 Ordering::Greater => return self.fail("the lower bound is above the upper bound"),
                 Ordering::Equal if !(*min_in && *max_in) => {
@@ -197,9 +204,9 @@ impl RefinementBuilder {
             }
         }
         if self
-            .wip
+            .refinement
             .length_max
-            .is_some_and(|max| max < self.wip.length_min)
+            .is_some_and(|max| max < self.refinement.length_min)
         {
             return self.fail("the least length is above the greatest");
         }
@@ -210,7 +217,7 @@ impl RefinementBuilder {
     pub fn build(self) -> Result<Value, RefinementError> {
         match self.error {
             Some(e) => Err(e),
-            None => Ok(self.collapse()),
+            None => Ok(self.into_value()),
         }
     }
 
@@ -219,15 +226,15 @@ impl RefinementBuilder {
     pub fn finish(self) -> Value {
         match self.error {
             Some(_) => self.original.with_marks(&self.marks),
-            None => self.collapse(),
+            None => self.into_value(),
         }
     }
 
-    fn collapse(self) -> Value {
+    fn into_value(self) -> Value {
         let RefinementBuilder {
             original,
             marks,
-            wip,
+            refinement: wip,
             null,
             ..
         } = self;
@@ -252,13 +259,13 @@ impl RefinementBuilder {
     }
 }
 
-fn outside(found: Ordering, wrong_side: Ordering, inclusive: bool) -> bool {
+fn is_out_of_range(found: Ordering, wrong_side: Ordering, inclusive: bool) -> bool {
     found == wrong_side || (found == Ordering::Equal && !inclusive)
 }
 
 /// Greatest length at which a list of known length becomes a known list of unknown elements. A
 /// length from a provider must not allocate without limit.
-const LONGEST_COLLAPSED_LIST: usize = 100_000;
+const MAX_COLLAPSED_LIST: usize = 100_000;
 
 fn only_value(ty: &Type, r: &Refinement) -> Option<Value> {
     // Null would be a second possible value.
@@ -274,7 +281,7 @@ fn only_value(ty: &Type, r: &Refinement) -> Option<Value> {
         return None;
     }
     match (ty, r.length_min) {
-        (Type::List(e), n) if n <= LONGEST_COLLAPSED_LIST => Some(Value::list(
+        (Type::List(e), n) if n <= MAX_COLLAPSED_LIST => Some(Value::list(
             (**e).clone(),
             vec![Value::unknown((**e).clone()); n],
         )),

@@ -9,11 +9,11 @@ use crate::{Type, Value};
 
 /// Number of preceding elements to compare with, to find duplicates: fractions with the same text
 /// at different precisions are neighbours.
-const TWINS: usize = 16;
+const NEIGHBOURS: usize = 16;
 
 /// Sorts elements into set order and drops duplicates. Unknown elements are never duplicates of
 /// each other.
-pub(crate) fn arrange(element: &Type, elements: Vec<Value>) -> Vec<Value> {
+pub(crate) fn sort_and_dedup(element: &Type, elements: Vec<Value>) -> Vec<Value> {
     let mut keyed: Vec<(Rank, String, Value)> = elements
         .into_iter()
         .map(|v| {
@@ -46,8 +46,8 @@ pub(crate) fn arrange(element: &Type, elements: Vec<Value>) -> Vec<Value> {
             .iter()
             .rev()
             .take_while(|(k, v)| *k == key && near(v))
-            .take(TWINS)
-            .any(|(_, v)| same(v, &value));
+            .take(NEIGHBOURS)
+            .any(|(_, v)| same_value(v, &value));
         if !twin {
             kept.push((key, value));
         }
@@ -57,7 +57,7 @@ pub(crate) fn arrange(element: &Type, elements: Vec<Value>) -> Vec<Value> {
 
 /// Returns true if one of the elements certainly equals `wanted`.
 pub(crate) fn contains(elements: &[Value], wanted: &Value) -> bool {
-    elements.iter().any(|e| same(e, wanted))
+    elements.iter().any(|e| same_value(e, wanted))
 }
 
 /// Returns true if set order distinguishes two elements. If not, they can still differ: large
@@ -66,7 +66,7 @@ pub(crate) fn differ(a: &Value, b: &Value) -> bool {
     rank(a) != rank(b) || natural(a, b) != Ordering::Equal || hash_text(a) != hash_text(b)
 }
 
-fn same(a: &Value, b: &Value) -> bool {
+fn same_value(a: &Value, b: &Value) -> bool {
     a.equals(b).as_bool() == Some(true)
 }
 

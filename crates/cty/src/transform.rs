@@ -98,10 +98,10 @@ pub(crate) fn rebuild(like: &Value, parts: Vec<(Value, Value)>) -> Value {
             .unwrap_or(Type::Dynamic)
     };
     let value = match &like.ty {
-        Type::Object(object) => Value::object_of_type(object, named(parts)),
+        Type::Object(object) => Value::object_of_type(object, named_members(parts)),
         Type::Map(_) => {
             let element = element();
-            let members = named(parts);
+            let members = named_members(parts);
             match Value::try_map(element, members.iter().map(|(k, v)| (k.clone(), v.clone()))) {
                 Ok(map) => map,
                 Err(_) => Value::object_from_map(members),
@@ -122,7 +122,7 @@ pub(crate) fn rebuild(like: &Value, parts: Vec<(Value, Value)>) -> Value {
     value.with_marks(&like.marks)
 }
 
-fn named(parts: Vec<(Value, Value)>) -> std::collections::BTreeMap<Arc<str>, Value> {
+fn named_members(parts: Vec<(Value, Value)>) -> std::collections::BTreeMap<Arc<str>, Value> {
     parts
         .into_iter()
         .filter_map(|(k, v)| Some((k.as_arc_str()?, v)))

@@ -35,7 +35,7 @@ pub(crate) struct Deep {
     pub(crate) unknown: bool,
     pub(crate) marked: bool,
     /// Number of values inside; shared ones count as often as they occur.
-    pub(crate) inside: u32,
+    pub(crate) inner_count: u32,
 }
 
 /// Error of a collection whose elements have different types.
@@ -54,7 +54,7 @@ impl Value {
     /// Returns the number of values inside, including itself; shared ones count as often as they
     /// occur. It measures the work of a traversal, not the memory, which is shared.
     pub fn size(&self) -> u32 {
-        self.deep.inside.saturating_add(1)
+        self.deep.inner_count.saturating_add(1)
     }
 
     /// Replaces the type by the shared instance `ty` if both are equal.
@@ -70,7 +70,7 @@ impl Value {
         Value::compound(ty, Data::Map(members.clone()), members.values())
     }
 
-    pub(super) fn holding(mut self, elements: Vec<Value>) -> Value {
+    pub(super) fn with_elements(mut self, elements: Vec<Value>) -> Value {
         self.data = Data::Seq(elements.into());
         self
     }

@@ -5,7 +5,7 @@ use cty::testing::{ty, value, vectors};
 use cty::{Type, Value, json, msgpack};
 
 #[test]
-fn every_recorded_value_has_its_recorded_bytes() {
+fn msgpack_bytes_match_go_cty_recordings() {
     let Some(rows) = vectors("cty_msgpack.jsonl") else {
         return;
     };
@@ -40,7 +40,7 @@ fn every_recorded_value_has_its_recorded_bytes() {
 }
 
 #[test]
-fn other_recordings_agree_on_msgpack_and_json() {
+fn msgpack_and_json_match_the_plan_recordings() {
     for file in [
         "proposed_new.jsonl",
         "plan_valid.jsonl",
@@ -85,7 +85,7 @@ fn other_recordings_agree_on_msgpack_and_json() {
 }
 
 #[test]
-fn numbers_travel_in_their_own_forms() {
+fn numbers_use_the_msgpack_and_json_forms_of_go_cty() {
     let bytes = |v: &Value| msgpack::encode(v, &Type::Number).unwrap();
     let n = |t: &str| Value::number(cty::Number::parse(t).unwrap());
     assert_eq!(bytes(&n("0.1")), b"\xa30.1");
@@ -99,7 +99,7 @@ fn numbers_travel_in_their_own_forms() {
 }
 
 #[test]
-fn errors_say_where() {
+fn decode_errors_name_the_path() {
     let ty = Type::object([("rules", Type::list(Type::object([("port", Type::Number)])))]);
     let bad = b"\x81\xa5rules\x92\x81\xa4port\x01\x81\xa4port\xc3";
     let error = msgpack::decode(bad, &ty).unwrap_err();
@@ -118,7 +118,7 @@ fn errors_say_where() {
 }
 
 #[test]
-fn limits_hold() {
+fn decoder_rejects_oversize_and_deeply_nested_input() {
     // A block of refinements of more than 1024 bytes.
     let mut long = vec![0xc8, 0x04, 0x10, 0x0c];
     long.extend(std::iter::repeat_n(0x80, 1040));
@@ -162,7 +162,7 @@ fn limits_hold() {
 }
 
 #[test]
-fn long_prefixes_are_cut_where_nothing_can_combine() {
+fn long_string_prefixes_are_cut_at_a_safe_boundary() {
     let long = "é".repeat(200) + "-tail";
     let unknown = Value::unknown(Type::String)
         .refine()
@@ -179,7 +179,7 @@ fn long_prefixes_are_cut_where_nothing_can_combine() {
 }
 
 #[test]
-fn marked_and_unknown_values_are_refused_where_they_have_no_form() {
+fn encoding_rejects_marked_and_unknown_values() {
     let marked = Value::object([("a", Value::string("x").mark(cty::Mark::Sensitive))]);
     assert_eq!(
         msgpack::encode(&marked, marked.ty())
@@ -193,7 +193,7 @@ fn marked_and_unknown_values_are_refused_where_they_have_no_form() {
 }
 
 #[test]
-fn dynamic_json_carries_its_type() {
+fn dynamic_json_includes_the_type() {
     let v = Value::object([("a", Value::tuple(vec![Value::string("<x>"), Value::int(1)]))]);
     let ty = Type::object([("a", Type::Dynamic)]);
     let text = json::encode(&v, &ty).unwrap();
@@ -210,7 +210,7 @@ fn dynamic_json_carries_its_type() {
 }
 
 #[test]
-fn types_read_and_write_their_json() {
+fn types_round_trip_through_json_and_reject_bad_json() {
     for text in [
         r#""string""#,
         r#"["list",["map","dynamic"]]"#,

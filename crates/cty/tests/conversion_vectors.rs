@@ -4,7 +4,7 @@ use cty::testing::{optional_value, ty, types, value, vectors};
 use cty::{convert, unify};
 
 #[test]
-fn every_recorded_conversion_comes_out_the_same() {
+fn conversions_match_go_cty_recordings() {
     let Some(rows) = vectors("cty_convert.jsonl") else {
         return;
     };
@@ -39,7 +39,7 @@ fn every_recorded_conversion_comes_out_the_same() {
 }
 
 #[test]
-fn every_recorded_unification_comes_out_the_same() {
+fn unifications_match_go_cty_recordings() {
     let Some(rows) = vectors("cty_unify.jsonl") else {
         return;
     };

@@ -9,7 +9,7 @@ fn n(text: &str) -> Number {
 }
 
 #[test]
-fn text_comes_back_shortest() {
+fn numbers_print_their_shortest_text() {
     for (given, want) in [
         ("0.1", "0.1"),
         ("3.14159265359", "3.14159265359"),
@@ -31,14 +31,14 @@ fn text_comes_back_shortest() {
 }
 
 #[test]
-fn sums_of_literals_are_decimal_enough() {
+fn decimal_literals_add_without_binary_artifacts() {
     assert_eq!(n("0.1").add(&n("0.2")).unwrap().to_text(), "0.3");
     let third = n("1").div(&n("3")).unwrap().to_text();
     assert_eq!(third.len(), 2 + 155, "{third}");
 }
 
 #[test]
-fn precision_belongs_to_the_value() {
+fn precision_depends_on_the_source_of_the_number() {
     assert_eq!(
         Number::from(1).div(&Number::from(3)).unwrap().to_text(),
         "0.33333333333333333334"
@@ -53,7 +53,7 @@ fn precision_belongs_to_the_value() {
 }
 
 #[test]
-fn floats_survive_both_ways() {
+fn floats_round_trip_and_inexact_conversion_is_reported() {
     for f in [
         0.1,
         1.5,
@@ -72,14 +72,14 @@ fn floats_survive_both_ways() {
 }
 
 #[test]
-fn equality_is_by_text_for_fractions() {
+fn fractions_are_equal_when_their_text_is_equal() {
     assert_eq!(Number::from_f64(0.1).unwrap(), n("0.1"));
     assert_ne!(n("0.1"), n("0.10000000000000000000001"));
     assert_eq!(n("-0"), n("0"));
 }
 
 #[test]
-fn rounding_functions() {
+fn floor_ceil_truncate_and_modulo_match_expected_values() {
     for (given, floor, ceil, cut) in [
         ("1.5", "1", "2", "1"),
         ("-1.5", "-2", "-1", "-1"),
@@ -99,7 +99,7 @@ fn rounding_functions() {
 }
 
 #[test]
-fn far_apart_operands_round_right() {
+fn far_apart_operands_are_rounded_and_bad_number_text_is_rejected() {
     let huge = n("1e3000");
     assert_eq!(huge.add(&n("1")).unwrap().to_text(), huge.to_text());
     assert_eq!(huge.sub(&n("1")).unwrap().to_text(), huge.to_text());

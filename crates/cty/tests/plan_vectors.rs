@@ -45,7 +45,7 @@ fn same_words(got: Vec<Violation>, row: &Json) -> Result<(), String> {
 }
 
 #[test]
-fn every_recorded_proposal_comes_out_the_same() {
+fn proposed_new_matches_the_recordings() {
     run("proposed_new.jsonl", |row| {
         let block = schema(&row["schema"]);
         let (prior, config) = (recorded(&row["prior"]), recorded(&row["config"]));
@@ -63,7 +63,7 @@ fn every_recorded_proposal_comes_out_the_same() {
 }
 
 #[test]
-fn every_recorded_plan_is_judged_the_same() {
+fn plan_validation_matches_the_recordings() {
     run("plan_valid.jsonl", |row| {
         let (prior, config, planned) = (
             recorded(&row["prior"]),
@@ -78,7 +78,7 @@ fn every_recorded_plan_is_judged_the_same() {
 }
 
 #[test]
-fn every_recorded_outcome_is_judged_the_same() {
+fn object_compatibility_matches_the_recordings() {
     run("object_compatible.jsonl", |row| {
         let (planned, actual) = (recorded(&row["planned"]), recorded(&row["actual"]));
         same_words(
@@ -89,7 +89,7 @@ fn every_recorded_outcome_is_judged_the_same() {
 }
 
 #[test]
-fn every_recorded_legacy_value_is_put_right_the_same() {
+fn legacy_normalization_matches_the_recordings() {
     run("normalize_legacy.jsonl", |row| {
         let got = normalize_legacy(&schema(&row["schema"]), &recorded(&row["input"]));
         let want = recorded(&row["want"]);

@@ -145,7 +145,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn msgpack_comes_back_as_it_went(value in any_value(true)) {
+    fn msgpack_round_trips_any_value(value in any_value(true)) {
         let bytes = msgpack::encode(&value, value.ty()).unwrap();
         prop_assert_eq!(&msgpack::decode(&bytes, value.ty()).unwrap(), &value);
         prop_assert_eq!(msgpack::encode(&msgpack::decode(&bytes, value.ty()).unwrap(), value.ty()).unwrap(), bytes);
@@ -155,7 +155,7 @@ proptest! {
     }
 
     #[test]
-    fn json_comes_back_as_it_went(value in any_value(false)) {
+    fn json_round_trips_any_value(value in any_value(false)) {
         let text = json::encode(&value, value.ty()).unwrap();
         prop_assert_eq!(&json::decode(text.as_bytes(), value.ty()).unwrap(), &value);
         let text = json::encode(&value, &Type::Dynamic).unwrap();
@@ -163,7 +163,7 @@ proptest! {
     }
 
     #[test]
-    fn msgpack_is_well_formed_for_other_readers(value in any_value(true)) {
+    fn msgpack_output_is_readable_by_another_decoder(value in any_value(true)) {
         let bytes = msgpack::encode(&value, value.ty()).unwrap();
         let mut rest = bytes.as_slice();
         rmpv::decode::read_value(&mut rest).unwrap();
@@ -171,7 +171,7 @@ proptest! {
     }
 
     #[test]
-    fn a_conversion_gives_what_was_asked_for(value in any_value(true).prop_flat_map(marked), want in any_type(true)) {
+    fn conversion_result_conforms_to_the_requested_type(value in any_value(true).prop_flat_map(marked), want in any_type(true)) {
         if let Ok(converted) = convert(&value, &want) {
             prop_assert!(converted.ty().conforms_to(&want.without_optional()), "{value:?} to {want:?} gave {converted:?}");
             let again = convert(&converted, &want);
@@ -180,13 +180,13 @@ proptest! {
     }
 
     #[test]
-    fn a_value_converts_to_its_own_type_unchanged(value in any_value(true).prop_flat_map(marked)) {
+    fn conversion_to_the_own_type_or_dynamic_changes_nothing(value in any_value(true).prop_flat_map(marked)) {
         prop_assert_eq!(convert(&value, value.ty()), Ok(value.clone()));
         prop_assert_eq!(convert(&value, &Type::Dynamic), Ok(value));
     }
 
     #[test]
-    fn unified_values_have_the_unified_type(values in vec(any_value(true), 1..4), loose in any::<bool>()) {
+    fn unified_values_conform_to_the_unified_type(values in vec(any_value(true), 1..4), loose in any::<bool>()) {
         let types: Vec<Type> = values.iter().map(|v| v.ty().clone()).collect();
         let unified = if loose { unify_unsafe(&types) } else { unify(&types) };
         if let Some(unified) = unified {
@@ -200,14 +200,14 @@ proptest! {
     }
 
     #[test]
-    fn the_unified_type_does_not_depend_on_the_order(types in vec(any_type(false), 2..4), by in 1usize..3) {
+    fn unified_type_does_not_depend_on_the_order(types in vec(any_type(false), 2..4), by in 1usize..3) {
         let mut turned = types.clone();
         turned.rotate_left(by % types.len());
         prop_assert_eq!(unify(&types).map(|u| u.ty), unify(&turned).map(|u| u.ty), "{:?}", types);
     }
 
     #[test]
-    fn what_is_said_of_an_unknown_value_holds_for_its_conversion(value in any_value(false), want in any_type(true)) {
+    fn conversion_of_an_unknown_value_includes_the_known_result(value in any_value(false), want in any_type(true)) {
         let unknown = Value::unknown(value.ty().clone());
         if let (Ok(early), Ok(late)) = (convert(&unknown, &want), convert(&value, &want)) {
             // If the map lacks an optional attribute of any type, the attribute is null of dynamic
@@ -220,7 +220,7 @@ proptest! {
     }
 
     #[test]
-    fn a_set_has_each_element_once_whatever_their_order(ty in any_type(false), seed in any::<u64>(), n in 0usize..6) {
+    fn set_keeps_each_element_once_in_any_insertion_order(ty in any_type(false), seed in any::<u64>(), n in 0usize..6) {
         let ty = if ty.has_dynamic() { Type::String } else { ty };
         let mut runner = proptest::test_runner::TestRunner::new_with_rng(
             ProptestConfig::default(),
@@ -245,7 +245,7 @@ proptest! {
     }
 
     #[test]
-    fn types_and_paths_come_back_from_their_json(ty in any_type(true), value in any_value(false)) {
+    fn types_and_paths_round_trip_through_json(ty in any_type(true), value in any_value(false)) {
         prop_assert_eq!(&Type::from_json(ty.to_json().as_bytes()).unwrap(), &ty);
         let mut paths = Vec::new();
         value.walk(&mut |path, _| {
@@ -259,7 +259,7 @@ proptest! {
     }
 
     #[test]
-    fn any_path_is_followed_or_refused_in_words(value in any_value(true).prop_flat_map(marked), of in any_value(true), step in any_value(true), at in any::<prop::sample::Index>()) {
+    fn applying_any_path_returns_a_value_or_an_error_message(value in any_value(true).prop_flat_map(marked), of in any_value(true), step in any_value(true), at in any::<prop::sample::Index>()) {
         let mut paths = vec![Path::root()];
         of.walk(&mut |path, _| {
             paths.push(path.clone());
@@ -273,14 +273,14 @@ proptest! {
     }
 
     #[test]
-    fn marks_come_back_where_they_were(value in any_value(true).prop_flat_map(marked)) {
+    fn marks_round_trip_through_unmark_and_mark(value in any_value(true).prop_flat_map(marked)) {
         let (bare, marks) = value.clone().unmark_deep_with_paths();
         prop_assert!(!bare.contains_marked());
         prop_assert_eq!(bare.mark_with_paths(&marks), value);
     }
 
     #[test]
-    fn equality_agrees_with_itself(a in any_value(true), b in any_value(true)) {
+    fn equality_is_symmetric_and_reflexive(a in any_value(true), b in any_value(true)) {
         prop_assert_eq!(a.equals(&b), b.equals(&a));
         prop_assert!(a.raw_equals(&a));
         if a.is_wholly_known() {
@@ -291,7 +291,7 @@ proptest! {
     }
 
     #[test]
-    fn an_idle_walk_changes_nothing(value in any_value(true).prop_flat_map(marked)) {
+    fn identity_transform_changes_nothing(value in any_value(true).prop_flat_map(marked)) {
         let same: Result<Value, std::convert::Infallible> = value.transform(&mut |_, v| Ok(v));
         prop_assert_eq!(same.unwrap(), value.clone());
         let mut all = true;
@@ -303,7 +303,7 @@ proptest! {
     }
 
     #[test]
-    fn random_bytes_do_not_panic(bytes in vec(any::<u8>(), 0..200), ty in any_type(true)) {
+    fn decoding_random_bytes_does_not_panic(bytes in vec(any::<u8>(), 0..200), ty in any_type(true)) {
         let _ = msgpack::decode(&bytes, &ty);
         let _ = json::decode(&bytes, &ty);
         let _ = json::decode_implied(&bytes);
@@ -311,7 +311,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_bytes_do_not_panic(value in any_value(true), at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>()) {
+    fn decoding_damaged_bytes_does_not_panic(value in any_value(true), at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>()) {
         let mut bytes = msgpack::encode(&value, value.ty()).unwrap();
         let i = at.index(bytes.len());
         bytes[i] = byte;
@@ -323,13 +323,13 @@ proptest! {
     }
 
     #[test]
-    fn number_text_reads_back_as_the_same_number(n in any_number()) {
+    fn number_text_round_trips(n in any_number()) {
         let text = n.to_text();
         prop_assert_eq!(Number::parse_at(&text, n.precision()).unwrap().compare(&n), std::cmp::Ordering::Equal, "{}", text);
     }
 
     #[test]
-    fn arithmetic_keeps_its_laws(a in exact_number(), b in exact_number(), x in any::<i64>(), y in any::<i64>()) {
+    fn arithmetic_laws_hold(a in exact_number(), b in exact_number(), x in any::<i64>(), y in any::<i64>()) {
         if let (Ok(ab), Ok(ba)) = (a.add(&b), b.add(&a)) {
             prop_assert_eq!(ab.compare(&ba), std::cmp::Ordering::Equal);
         }

@@ -147,14 +147,14 @@ struct Target<'a> {
 
 impl Target<'_> {
     /// Target path of an entry; creates its parent directories.
-    fn place(&mut self, name: &str) -> io::Result<PathBuf> {
+    fn prepare_target(&mut self, name: &str) -> io::Result<PathBuf> {
         self.files += 1;
         if self.files > MAX_FILES {
             return Err(io::Error::other(format!(
                 "it has more than {MAX_FILES} files"
             )));
         }
-        let inner = within(name)?;
+        let inner = relative_path(name)?;
         if let Some(folder) = inner.parent() {
             self.folders(folder)?;
         }
@@ -182,13 +182,13 @@ impl Target<'_> {
     }
 
     fn directory(&mut self, name: &str) -> io::Result<()> {
-        self.place(name)?;
-        self.folders(&within(name)?)
+        self.prepare_target(name)?;
+        self.folders(&relative_path(name)?)
     }
 
     fn file(&mut self, name: &str, mode: u32, content: &mut dyn Read) -> io::Result<()> {
-        let path = self.place(name)?;
-        make_room(&path)?;
+        let path = self.prepare_target(name)?;
+        remove_earlier_entry(&path)?;
         let mut file = OpenOptions::new()
             .write(true)
             // Fails instead of following a link that appears in between.
@@ -209,7 +209,7 @@ impl Target<'_> {
     }
 
     fn link(&mut self, name: &str, target: &str) -> io::Result<()> {
-        let depth = within(name)?.components().count().saturating_sub(1);
+        let depth = relative_path(name)?.components().count().saturating_sub(1);
         let out = || {
             let why = format!("the link \"{name}\" leads out of the archive, to \"{target}\"");
             Err(io::Error::other(why))
@@ -229,14 +229,14 @@ impl Target<'_> {
         if up > depth || target.is_empty() {
             return out();
         }
-        let path = self.place(name)?;
-        make_room(&path)?;
+        let path = self.prepare_target(name)?;
+        remove_earlier_entry(&path)?;
         symlink(target, path)
     }
 
     /// Extracts a hard link as a copy, which cannot lead out of the directory.
     fn copy(&mut self, name: &str, target: &str) -> io::Result<()> {
-        let from = within(target)?;
+        let from = relative_path(target)?;
         if let Some(folder) = from.parent() {
             self.folders(folder)?;
         }
@@ -248,8 +248,8 @@ impl Target<'_> {
             );
             return Err(io::Error::other(why));
         }
-        let path = self.place(name)?;
-        make_room(&path)?;
+        let path = self.prepare_target(name)?;
+        remove_earlier_entry(&path)?;
         let copied = std::fs::copy(from, path)?;
         // Copies count: many hard links to one large file could fill the disk.
         self.bytes += copied;
@@ -263,7 +263,7 @@ impl Target<'_> {
 }
 
 /// Removes an earlier entry of the same name, because the later one wins in tar.
-fn make_room(path: &Path) -> io::Result<()> {
+fn remove_earlier_entry(path: &Path) -> io::Result<()> {
     match std::fs::symlink_metadata(path) {
         Ok(meta) if meta.is_dir() => {
             let why = format!(
@@ -278,7 +278,7 @@ fn make_room(path: &Path) -> io::Result<()> {
 }
 
 /// Converts an entry's name to a relative path without `..`.
-fn within(name: &str) -> io::Result<PathBuf> {
+fn relative_path(name: &str) -> io::Result<PathBuf> {
     let mut inner = PathBuf::new();
     for part in Path::new(name).components() {
         match part {

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_checksum_says_what_it_is_and_holds_or_does_not() {
+    fn checksum_is_verified_and_malformed_checksums_are_rejected() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("f");
         std::fs::write(&file, "abc").unwrap();

@@ -61,14 +61,14 @@ impl Credentials {
             return Ok(Some(token.clone()));
         }
         match &self.helper {
-            Some(helper) => helper.ask(host).await,
+            Some(helper) => helper.query(host).await,
             None => Ok(None),
         }
     }
 }
 
 impl Helper {
-    async fn ask(&self, host: &str) -> Result<Option<String>, FetchError> {
+    async fn query(&self, host: &str) -> Result<Option<String>, FetchError> {
         let failed = |why: String| FetchError::Helper {
             name: self.name.clone(),
             why,
@@ -82,10 +82,10 @@ impl Helper {
             return Err(failed(format!("{}: {}", output.status, said.trim())));
         }
         #[derive(serde::Deserialize)]
-        struct Said {
+        struct HelperResponse {
             token: Option<String>,
         }
-        let said: Said = serde_json::from_slice(&output.stdout)
+        let said: HelperResponse = serde_json::from_slice(&output.stdout)
             .map_err(|e| failed(format!("its output is not valid JSON: {e}")))?;
         Ok(said.token)
     }
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_environment_goes_before_what_is_configured() {
+    async fn environment_token_takes_precedence_over_configured_token() {
         let configured = BTreeMap::from([
             ("App.example.com".to_owned(), "configured".to_owned()),
             ("my-host.example:8443".to_owned(), "port".to_owned()),

@@ -11,11 +11,11 @@ use std::time::Duration;
 /// Time limit of one call of git.
 const LIMIT: Duration = Duration::from_secs(30 * 60);
 /// Maximum bytes of git's last output in an error.
-const WORDS: usize = 2000;
+const MAX_OUTPUT: usize = 2000;
 
 /// Repository, reference and options from an address.
 #[derive(Debug, Default)]
-struct Wanted {
+struct GitSource {
     url: String,
     /// Branch, tag or commit.
     reference: Option<String>,
@@ -24,7 +24,7 @@ struct Wanted {
     key: Option<Vec<u8>>,
 }
 
-impl Wanted {
+impl GitSource {
     fn parse(address: &str) -> Result<Self, FetchError> {
         let wrong = |why: &str| FetchError::Address {
             url: address.to_owned(),
@@ -89,7 +89,7 @@ fn decoded(value: &str) -> String {
 /// # Errors
 /// git is not installed or fails.
 pub(crate) async fn clone(address: &str, to: &Path) -> Result<(), FetchError> {
-    let wanted = Wanted::parse(address)?;
+    let wanted = GitSource::parse(address)?;
     let key = wanted.key.as_deref().map(key_file).transpose()?;
     let run = Run {
         url: &wanted.url,
@@ -176,7 +176,7 @@ impl Run<'_> {
         }
         let said = String::from_utf8_lossy(&output.stderr);
         let said = said.trim();
-        let mut begin = said.len().saturating_sub(WORDS);
+        let mut begin = said.len().saturating_sub(MAX_OUTPUT);
         // The cut must not split a character.
         while !said.is_char_boundary(begin) {
             begin += 1;
@@ -190,8 +190,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_for_us_is_taken_out_of_the_address() {
-        let wanted = Wanted::parse("https://x/y.git?a=1&ref=v1%2E0&depth=2").expect("address");
+    fn git_options_are_parsed_from_the_address_query() {
+        let wanted = GitSource::parse("https://x/y.git?a=1&ref=v1%2E0&depth=2").expect("address");
         assert_eq!(wanted.url, "https://x/y.git?a=1");
         assert_eq!(wanted.reference.as_deref(), Some("v1.0"));
         assert_eq!(wanted.depth, Some(2));
@@ -202,7 +202,7 @@ mod tests {
             ("https://x/y?depth=x", "not a number"),
             ("https://x/y?sshkey=%", "base64"),
         ] {
-            let error = Wanted::parse(address).expect_err(address).to_string();
+            let error = GitSource::parse(address).expect_err(address).to_string();
             assert!(error.contains(words), "{error}");
         }
     }

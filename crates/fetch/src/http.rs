@@ -150,7 +150,7 @@ impl Http {
     pub(crate) async fn get(&self, url: &Url, token: Option<&str>) -> Result<Answer, FetchError> {
         let mut attempt = 0;
         loop {
-            let answer = tokio::time::timeout(self.limits.answer, self.once(url, token)).await;
+            let answer = tokio::time::timeout(self.limits.answer, self.get_once(url, token)).await;
             let answer = answer.unwrap_or_else(|_| {
                 Err(FetchError::Slow {
                     host: host(url),
@@ -158,7 +158,7 @@ impl Http {
                 })
             });
             let again = match &answer {
-                Ok(answer) => in_trouble(answer.status),
+                Ok(answer) => is_server_error(answer.status),
                 // An invalid answer or netrc file is the same at the next attempt.
                 Err(FetchError::Answer { .. } | FetchError::Logins { .. }) => false,
                 Err(_) => true,
@@ -172,7 +172,11 @@ impl Http {
     }
 
     /// Like `get`, but a status other than success is an error.
-    pub(crate) async fn want(&self, url: &Url, token: Option<&str>) -> Result<Answer, FetchError> {
+    pub(crate) async fn get_success(
+        &self,
+        url: &Url,
+        token: Option<&str>,
+    ) -> Result<Answer, FetchError> {
         let answer = self.get(url, token).await?;
         match refusal(url, answer.status) {
             None => Ok(answer),
@@ -180,9 +184,9 @@ impl Http {
         }
     }
 
-    async fn once(&self, url: &Url, token: Option<&str>) -> Result<Answer, FetchError> {
+    async fn get_once(&self, url: &Url, token: Option<&str>) -> Result<Answer, FetchError> {
         let request = self
-            .asking(url, token)?
+            .authenticated_request(url, token)?
             .header(ACCEPT, "application/json, text/html;q=0.9, */*;q=0.8")
             .header("X-Terraform-Version", &self.language);
         let mut response = request.send().await.map_err(|e| unreachable(url, &e))?;
@@ -230,7 +234,7 @@ impl Http {
     ) -> Result<(), FetchError> {
         let url = url(address)?;
         let mut file = File::create(to).await.map_err(FetchError::file(to))?;
-        let whole = self.whole(&url, token, &mut file, to, on_bytes);
+        let whole = self.download_whole(&url, token, &mut file, to, on_bytes);
         // The stall limit alone would let a slow server send single bytes forever.
         match tokio::time::timeout(DOWNLOAD, whole).await {
             Ok(done) => done?,
@@ -242,7 +246,7 @@ impl Http {
         file.sync_all().await.map_err(FetchError::file(to))
     }
 
-    async fn whole(
+    async fn download_whole(
         &self,
         url: &Url,
         token: Option<&str>,
@@ -253,8 +257,11 @@ impl Http {
         let mut part = Part::default();
         let mut attempt = 0;
         loop {
-            match self.more(url, token, file, to, &mut part, on_bytes).await {
-                Err(error) if attempt < self.limits.download_retries && is_passing(&error) => {
+            match self
+                .download_rest(url, token, file, to, &mut part, on_bytes)
+                .await
+            {
+                Err(error) if attempt < self.limits.download_retries && is_transient(&error) => {
                     attempt += 1;
                     // Waits longer after each failure.
                     tokio::time::sleep(PAUSE * attempt).await;
@@ -264,7 +271,7 @@ impl Http {
         }
     }
 
-    async fn more(
+    async fn download_rest(
         &self,
         url: &Url,
         token: Option<&str>,
@@ -273,10 +280,10 @@ impl Http {
         part: &mut Part,
         on_bytes: OnBytes<'_>,
     ) -> Result<(), FetchError> {
-        let mut request = self.asking(url, token)?;
-        if let (Some(tag), true) = (&part.tag, part.got > 0) {
+        let mut request = self.authenticated_request(url, token)?;
+        if let (Some(tag), true) = (&part.tag, part.received > 0) {
             request = request
-                .header(RANGE, format!("bytes={}-", part.got))
+                .header(RANGE, format!("bytes={}-", part.received))
                 // If the file has changed, the server sends all of it instead of a part.
                 .header(IF_RANGE, tag);
         }
@@ -294,8 +301,8 @@ impl Http {
             return Err(error);
         }
         // The server sends the file from the start, so received bytes are dropped.
-        if response.status() != StatusCode::PARTIAL_CONTENT && part.got > 0 {
-            part.got = 0;
+        if response.status() != StatusCode::PARTIAL_CONTENT && part.received > 0 {
+            part.received = 0;
             file.set_len(0).await.map_err(FetchError::file(to))?;
             use tokio::io::AsyncSeekExt as _;
             file.rewind().await.map_err(FetchError::file(to))?;
@@ -304,7 +311,7 @@ impl Http {
         loop {
             let chunk = response.chunk().await.map_err(|e| FetchError::Broken {
                 url: url.to_string(),
-                got: part.got,
+                got: part.received,
                 why: if e.is_timeout() {
                     format!("no data for {} seconds", self.limits.stall.as_secs_f32())
                 } else {
@@ -313,23 +320,23 @@ impl Http {
             })?;
             let Some(chunk) = chunk else { break };
             file.write_all(&chunk).await.map_err(FetchError::file(to))?;
-            part.got += chunk.len() as u64;
+            part.received += chunk.len() as u64;
             // Checked per chunk, because the announced length may be absent or wrong.
-            if part.got > MAX_DOWNLOAD {
+            if part.received > MAX_DOWNLOAD {
                 return Err(FetchError::Answer {
                     url: url.to_string(),
                     why: format!("it is longer than {MAX_DOWNLOAD} bytes"),
                 });
             }
-            on_bytes(part.got, part.total);
+            on_bytes(part.received, part.total);
         }
         file.flush().await.map_err(FetchError::file(to))?;
         // A connection may end early without an error.
-        match part.total.filter(|total| *total != part.got) {
+        match part.total.filter(|total| *total != part.received) {
             None => Ok(()),
             Some(total) => Err(FetchError::Broken {
                 url: url.to_string(),
-                got: part.got,
+                got: part.received,
                 why: format!("{total} bytes were expected"),
             }),
         }
@@ -339,7 +346,7 @@ impl Http {
 /// Progress of a download.
 #[derive(Default)]
 struct Part {
-    got: u64,
+    received: u64,
     total: Option<u64>,
     /// Strong ETag of the file; only the same file can be resumed.
     tag: Option<String>,
@@ -347,24 +354,26 @@ struct Part {
 
 impl Part {
     fn expect(&mut self, response: &Response) {
-        self.total = response.content_length().map(|rest| rest + self.got);
+        self.total = response.content_length().map(|rest| rest + self.received);
         let tag = response.headers().get(ETAG).and_then(|v| v.to_str().ok());
         // Weak tags do not guarantee equal bytes.
         self.tag = tag.filter(|tag| !tag.starts_with("W/")).map(str::to_owned);
     }
 }
 
-fn in_trouble(status: StatusCode) -> bool {
+fn is_server_error(status: StatusCode) -> bool {
     status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error()
 }
 
 /// Returns true if another attempt may succeed.
-fn is_passing(error: &FetchError) -> bool {
+fn is_transient(error: &FetchError) -> bool {
     match error {
         FetchError::Unreachable { .. } | FetchError::Slow { .. } | FetchError::Broken { .. } => {
             true
         }
-        FetchError::Status { status, .. } => StatusCode::from_u16(*status).is_ok_and(in_trouble),
+        FetchError::Status { status, .. } => {
+            StatusCode::from_u16(*status).is_ok_and(is_server_error)
+        }
         _ => false,
     }
 }

@@ -9,9 +9,8 @@ mod error;
 mod git;
 mod hash;
 mod http;
-mod links;
+mod http_auth;
 mod lock;
-mod logins;
 mod module_registry;
 mod netrc;
 mod package;
@@ -22,6 +21,7 @@ mod redact;
 mod redirects;
 mod service;
 mod signature;
+mod symlinks;
 
 pub use archive::{Kind as ArchiveKind, unpack};
 pub use checksum::hex;
@@ -35,9 +35,9 @@ pub use netrc::{Netrc, NetrcError};
 pub use package::{Packages, expand};
 pub use program::{output, program};
 pub use provider_package::{
-    Checks, Location as PackageLocation, Obtained, Policy, ProviderPackage, Reported,
+    Checks, FetchedPackage, Location as PackageLocation, Policy, ProviderPackage, Reported,
 };
 pub use provider_registry::{Platform, Provider, Versions};
-pub use redact::{masked, redacted};
+pub use redact::{mask, redacted};
 pub use service::Services;
 pub use signature::{SignatureError, Signer, verify};

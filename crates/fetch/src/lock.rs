@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn conditions_have_one_form() {
+    fn lock_file_constraints_are_normalized() {
         let form = |texts: &[&str]| constraints(texts.iter().copied());
         for (texts, expected) in [
             (
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_file_is_laid_out_as_usual() {
+    fn lock_file_text_matches_the_tofu_format() {
         let locked = |host: &str, constraints: &str, hashes: &[&str]| Locked {
             host: host.to_owned(),
             namespace: "acme".to_owned(),

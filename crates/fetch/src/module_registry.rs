@@ -6,7 +6,7 @@ use reqwest::StatusCode;
 use serde::Deserialize;
 
 const SERVICE: &str = "modules.v1";
-const WHAT: &str = "modules";
+const SUBJECT: &str = "modules";
 
 /// Location of a module's package in a registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Services {
         let [namespace, name, system] = module;
         let path = format!("{namespace}/{name}/{system}/versions");
         let (url, token) = self.at(host, &path).await?;
-        let answer = self.http.want(&url, token.as_deref()).await?;
+        let answer = self.http.get_success(&url, token.as_deref()).await?;
         let read: Versions = answer.json()?;
         let first = read.modules.into_iter().next();
         let first = first.ok_or_else(|| FetchError::Answer {
@@ -64,7 +64,7 @@ impl Services {
         version: &str,
     ) -> Result<Location, FetchError> {
         #[derive(Deserialize)]
-        struct Said {
+        struct RegistryResponse {
             #[serde(default)]
             location: String,
             #[serde(default)]
@@ -73,13 +73,13 @@ impl Services {
         let [namespace, name, system] = module;
         let path = format!("{namespace}/{name}/{system}/{version}/download");
         let (url, token) = self.at(host, &path).await?;
-        let answer = self.http.want(&url, token.as_deref()).await?;
+        let answer = self.http.get_success(&url, token.as_deref()).await?;
         let header = answer.headers.get("X-Terraform-Get");
         let header = header.and_then(|v| v.to_str().ok()).unwrap_or_default();
         // Registries answer with the header or, in a newer form of the protocol, with JSON.
         let (location, with_token) = match answer.status {
             StatusCode::OK if answer.is_json() && header.is_empty() => {
-                let said: Said = answer.json()?;
+                let said: RegistryResponse = answer.json()?;
                 (said.location, said.use_registry_credentials)
             }
             _ => (header.to_owned(), false),
@@ -115,7 +115,7 @@ impl Services {
         host: &str,
         path: &str,
     ) -> Result<(reqwest::Url, Option<String>), FetchError> {
-        let base = self.find(host, SERVICE, WHAT).await?;
+        let base = self.find(host, SERVICE, SUBJECT).await?;
         let url = base.join(path).map_err(|e| FetchError::Address {
             url: format!("{base}{path}"),
             why: e.to_string(),

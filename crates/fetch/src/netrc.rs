@@ -54,7 +54,10 @@ impl Netrc {
     ///
     /// # Errors
     /// The file cannot be read or parsed; the error names it.
-    pub fn of_user(named: Option<PathBuf>, home: Option<PathBuf>) -> Result<Self, NetrcError> {
+    pub fn read_user_file(
+        named: Option<PathBuf>,
+        home: Option<PathBuf>,
+    ) -> Result<Self, NetrcError> {
         let Some(path) = named.or_else(|| Some(home?.join(".netrc"))) else {
             return Ok(Self::default());
         };
@@ -174,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn machines_are_found_by_their_host_and_others_have_the_default() {
+    fn netrc_finds_a_machine_by_host_or_uses_the_default() {
         let text = "# mine\nmachine a.example login me password p#1\nmachine b.example:8443\n  login you\n  account x\n  password two\nmacdef init\n  cd /\n  machine none\n\ndefault login any password thing\n";
         let netrc = Netrc::parse(text).unwrap();
         assert_eq!(netrc.find("a.example"), Some(("me", "p#1")));
@@ -186,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_such_file_is_refused_with_its_line_and_nothing_of_what_is_in_it() {
+    fn netrc_errors_name_the_line_without_the_content() {
         for (text, line) in [
             ("machine a\nsecret\n", "line 2"),
             ("login me\n", "line 1"),

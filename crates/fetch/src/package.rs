@@ -5,8 +5,8 @@ use crate::checksum::Checksum;
 use crate::error::FetchError;
 use crate::git;
 use crate::http::{Http, OnBytes, url};
-use crate::links;
 use crate::redact::redacted;
+use crate::symlinks;
 use reqwest::Url;
 use std::path::{Path, PathBuf};
 
@@ -59,7 +59,10 @@ impl<'a> Packages<'a> {
         for hop in 0..MAX_HOPS {
             let (package, subdir) = split(&address);
             let at = room.path().join(format!("package-{hop}"));
-            match self.once(&package, token.as_deref(), &at, on_bytes).await? {
+            match self
+                .fetch_once(&package, token.as_deref(), &at, on_bytes)
+                .await?
+            {
                 Next::Done => {
                     let from = match subdir.as_str() {
                         "" => at,
@@ -100,7 +103,7 @@ impl<'a> Packages<'a> {
         })
     }
 
-    async fn once(
+    async fn fetch_once(
         &self,
         package: &str,
         token: Option<&str>,
@@ -120,7 +123,8 @@ impl<'a> Packages<'a> {
                 git::clone(address, to).await?;
                 let (to, name) = (to.to_owned(), redacted(address));
                 // git checks out links as they are, unlike `archive::unpack`.
-                let checked = tokio::task::spawn_blocking(move || links::check(&to, &name)).await;
+                let checked =
+                    tokio::task::spawn_blocking(move || symlinks::check(&to, &name)).await;
                 checked.unwrap_or(Err(FetchError::Cancelled))?;
                 Ok(Next::Done)
             }
@@ -147,7 +151,7 @@ impl<'a> Packages<'a> {
         on_bytes: OnBytes<'_>,
     ) -> Result<Next, FetchError> {
         let mut url = url(address)?;
-        let wanted = Wanted::take(&mut url)?;
+        let wanted = AddressOptions::take_from_url(&mut url)?;
         // Archives of registries may have any name; their format is detected from the content.
         if wanted.kind.is_some() || token.is_some() {
             self.archive(&url, &wanted, token, to, on_bytes).await?;
@@ -156,7 +160,7 @@ impl<'a> Packages<'a> {
         let mut asked = url.clone();
         asked.query_pairs_mut().append_pair("terraform-get", "1");
         // The server may name the package's address in a header or in the page.
-        let answer = self.http.want(&asked, None).await?;
+        let answer = self.http.get_success(&asked, None).await?;
         let header = answer.headers.get("X-Terraform-Get");
         let header = header.and_then(|v| v.to_str().ok()).map(str::to_owned);
         let page = &answer.body[..answer.body.len().min(MAX_PAGE)];
@@ -170,7 +174,7 @@ impl<'a> Packages<'a> {
     async fn archive(
         &self,
         url: &Url,
-        wanted: &Wanted,
+        wanted: &AddressOptions,
         token: Option<&str>,
         to: &Path,
         on_bytes: OnBytes<'_>,
@@ -186,25 +190,28 @@ impl<'a> Packages<'a> {
             };
             checksum.check(&file, url.as_str())?;
         }
-        unpacked(file, wanted.kind, to.to_owned()).await
+        unpack_archive(file, wanted.kind, to.to_owned()).await
     }
 
     /// Checksum of a file from a checksum list.
     async fn listed(&self, list: &str, url: &Url) -> Result<Checksum, FetchError> {
-        let answer = self.http.want(&crate::http::url(list)?, None).await?;
+        let answer = self
+            .http
+            .get_success(&crate::http::url(list)?, None)
+            .await?;
         let name = url.path().rsplit('/').next().unwrap_or_default();
         Checksum::listed(&String::from_utf8_lossy(&answer.body), name, list)
     }
 }
 
 /// Query parameters of an address that the client handles and the server does not get.
-struct Wanted {
+struct AddressOptions {
     kind: Option<Kind>,
     checksum: Option<String>,
 }
 
-impl Wanted {
-    fn take(url: &mut Url) -> Result<Self, FetchError> {
+impl AddressOptions {
+    fn take_from_url(url: &mut Url) -> Result<Self, FetchError> {
         let mut wanted = Self {
             kind: Kind::of_name(url.path()),
             checksum: None,
@@ -241,11 +248,11 @@ impl Wanted {
 
 /// Unpacks an archive into a new directory. The format is detected from the content if `kind` is
 /// `None`.
-async fn unpacked(file: PathBuf, kind: Option<Kind>, to: PathBuf) -> Result<(), FetchError> {
+async fn unpack_archive(file: PathBuf, kind: Option<Kind>, to: PathBuf) -> Result<(), FetchError> {
     let unpack = move || {
         let kind = match kind {
             Some(kind) => kind,
-            None => sniffed(&file)?,
+            None => detect_kind(&file)?,
         };
         // Fails if the directory exists, so no other files are mixed in.
         std::fs::create_dir(&to).map_err(FetchError::file(&to))?;
@@ -255,7 +262,7 @@ async fn unpacked(file: PathBuf, kind: Option<Kind>, to: PathBuf) -> Result<(), 
     done.unwrap_or(Err(FetchError::Cancelled))
 }
 
-fn sniffed(file: &Path) -> Result<Kind, FetchError> {
+fn detect_kind(file: &Path) -> Result<Kind, FetchError> {
     use std::io::Read as _;
     let mut head = Vec::new();
     std::fs::File::open(file)
@@ -274,7 +281,7 @@ async fn local(address: &str, to: &Path) -> Result<(), FetchError> {
         why,
     };
     let mut url = Url::parse(address).map_err(|e| wrong(e.to_string()))?;
-    let wanted = Wanted::take(&mut url)?;
+    let wanted = AddressOptions::take_from_url(&mut url)?;
     let path = url
         .to_file_path()
         .map_err(|()| wrong("it is not a local path".to_owned()))?;
@@ -288,7 +295,7 @@ async fn local(address: &str, to: &Path) -> Result<(), FetchError> {
     if let Some(checksum) = &wanted.checksum {
         Checksum::parse(checksum)?.check(&path, address)?;
     }
-    unpacked(path, wanted.kind, to.to_owned()).await
+    unpack_archive(path, wanted.kind, to.to_owned()).await
 }
 
 /// Address in `<meta name="terraform-get" content="…">` of a page.
@@ -356,7 +363,7 @@ pub fn expand(package: &Path, subdir: &str) -> Result<PathBuf, FetchError> {
             }
             for entry in std::fs::read_dir(dir).map_err(FetchError::file(dir))? {
                 let entry = entry.map_err(FetchError::file(dir))?;
-                if fits(part, &entry.file_name().to_string_lossy()) {
+                if matches_pattern(part, &entry.file_name().to_string_lossy()) {
                     next.push(entry.path());
                 }
             }
@@ -373,7 +380,7 @@ pub fn expand(package: &Path, subdir: &str) -> Result<PathBuf, FetchError> {
 }
 
 /// Returns true if a name matches a pattern of `*` and `?`.
-fn fits(pattern: &str, name: &str) -> bool {
+fn matches_pattern(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), name.chars().collect());
     let mut reach = vec![false; name.len() + 1];

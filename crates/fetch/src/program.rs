@@ -14,7 +14,7 @@ use tokio::process::Command;
 const MAX_OUTPUT: u64 = 4 << 20;
 /// Time to read output after the program has exited: a background process (a credential cache, a
 /// shared SSH connection) may keep the pipe open forever.
-const LEFT_OPEN: Duration = Duration::from_secs(2);
+const LEFT_OPEN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Command without input, by name or path. Only absolute directories of `PATH` are searched, also
 /// by its children, because an entry such as `.` would run a file of the workspace.
@@ -59,7 +59,7 @@ pub async fn output(mut command: Command, within: Duration) -> io::Result<Output
                     child.wait().await?
                 }
                 status = child.wait() => {
-                    if let Ok(read) = tokio::time::timeout(LEFT_OPEN, reading).await {
+                    if let Ok(read) = tokio::time::timeout(LEFT_OPEN_TIMEOUT, reading).await {
                         read?;
                     }
                     status?
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn relative_directories_are_no_place_for_programs() {
+    fn relative_path_entries_are_removed_from_search_path() {
         for (path, left) in [
             ("/bin:.:/usr/bin", "/bin:/usr/bin"),
             (":bin::/bin:", "/bin"),
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn output_is_bounded_in_size_and_time() {
+    async fn program_output_is_limited_in_size_and_time() {
         let minute = Duration::from_secs(60);
         let ended = output(shell("echo out; echo err >&2; exit 3"), minute).await;
         let ended = ended.expect("it ends");

@@ -74,13 +74,13 @@ pub struct Policy {
 
 /// Result of a successful fetch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Obtained {
+pub struct FetchedPackage {
     /// The `h1:` hash of the installed files.
     pub h1: String,
     /// Hashes of this package that were checked.
     pub checked: BTreeSet<String>,
     /// Hashes of other platforms' packages, from a trusted source.
-    pub vouched: BTreeSet<String>,
+    pub other_platform_hashes: BTreeSet<String>,
     /// Signer of the checksums.
     pub signer: Option<Signer>,
 }
@@ -91,14 +91,14 @@ impl ProviderPackage {
     ///
     /// # Errors
     /// The package is not available or fails a check.
-    pub async fn obtain(
+    pub async fn install(
         &self,
         http: &Http,
         to: &Path,
         allowed: &[String],
         policy: Policy,
         on_bytes: OnBytes<'_>,
-    ) -> Result<Obtained, FetchError> {
+    ) -> Result<FetchedPackage, FetchError> {
         self.fetched(http, to, (allowed, policy, false), on_bytes)
             .await
     }
@@ -113,7 +113,7 @@ impl ProviderPackage {
         to: &Path,
         policy: Policy,
         on_bytes: OnBytes<'_>,
-    ) -> Result<Obtained, FetchError> {
+    ) -> Result<FetchedPackage, FetchError> {
         self.fetched(http, to, (&[], policy, true), on_bytes).await
     }
 
@@ -123,7 +123,7 @@ impl ProviderPackage {
         to: &Path,
         (allowed, policy, packed): (&[String], Policy, bool),
         on_bytes: OnBytes<'_>,
-    ) -> Result<Obtained, FetchError> {
+    ) -> Result<FetchedPackage, FetchError> {
         let folder = to.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder).map_err(FetchError::file(folder))?;
         let room = tempfile::Builder::new()
@@ -163,11 +163,11 @@ impl ProviderPackage {
         inner: &Path,
         allowed: &[String],
         policy: Policy,
-    ) -> Result<Obtained, FetchError> {
+    ) -> Result<FetchedPackage, FetchError> {
         let what = self.what();
         let zh = format!("zh:{}", sha256(archive)?);
         // Before unpacking, so that a tampered package of a registry never reaches the decoder.
-        let (vouched, signer) = self.authentic(archive, &zh, policy)?;
+        let (vouched, signer) = self.verify_signature(archive, &zh, policy)?;
         std::fs::create_dir(inner).map_err(FetchError::file(inner))?;
         archive::unpack(archive, Kind::Zip, inner)?;
         let h1 = hash::h1(inner).map_err(FetchError::file(inner))?;
@@ -201,10 +201,10 @@ impl ProviderPackage {
                 ),
             });
         }
-        Ok(Obtained {
+        Ok(FetchedPackage {
             h1,
             checked,
-            vouched,
+            other_platform_hashes: vouched,
             signer,
         })
     }
@@ -217,7 +217,7 @@ impl ProviderPackage {
     }
 
     /// Returns the hashes of other platforms that the source vouches for, and the signer.
-    fn authentic(
+    fn verify_signature(
         &self,
         archive: &Path,
         zh: &str,

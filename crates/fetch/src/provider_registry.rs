@@ -8,7 +8,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 
 const SERVICE: &str = "providers.v1";
-const WHAT: &str = "providers";
+const SUBJECT: &str = "providers";
 
 /// Full address of a provider.
 #[derive(Debug, Clone, Copy)]
@@ -89,7 +89,7 @@ impl Services {
         }
         let path = format!("{}/{}/versions", provider.namespace, provider.name);
         let (url, token) = self.provider_at(provider.host, &path).await?;
-        let answer = self.http().want(&url, token.as_deref()).await?;
+        let answer = self.http().get_success(&url, token.as_deref()).await?;
         let listed: Listed = answer.json()?;
         Ok(Versions {
             versions: listed.versions.into_iter().map(|v| v.version).collect(),
@@ -113,7 +113,7 @@ impl Services {
             provider.namespace, provider.name
         );
         let (url, token) = self.provider_at(provider.host, &path).await?;
-        let answer = self.http().want(&url, token.as_deref()).await?;
+        let answer = self.http().get_success(&url, token.as_deref()).await?;
         let package: Package = answer.json()?;
         let wrong = |why: String| FetchError::Answer {
             url: url.to_string(),
@@ -143,9 +143,12 @@ impl Services {
         };
         let archive = join(&package.download_url)?;
         // Without a token, because the files may be on another host than the registry.
-        let sums = self.http().want(&join(&package.shasums_url)?, None).await?;
+        let sums = self
+            .http()
+            .get_success(&join(&package.shasums_url)?, None)
+            .await?;
         let signature = join(&package.shasums_signature_url)?;
-        let signature = self.http().want(&signature, None).await?;
+        let signature = self.http().get_success(&signature, None).await?;
         let reported = package.packages.into_iter().map(|(platform, p)| {
             let reported = Reported {
                 hashes: p.hashes,
@@ -274,7 +277,7 @@ impl Services {
             });
         }
         let token = self.credentials.token(&crate::http::host(&url)).await?;
-        let answer = self.http().want(&url, token.as_deref()).await?;
+        let answer = self.http().get_success(&url, token.as_deref()).await?;
         if !answer.is_json() {
             return Err(FetchError::Answer {
                 url: address,
@@ -290,7 +293,7 @@ impl Services {
         host: &str,
         path: &str,
     ) -> Result<(Url, Option<String>), FetchError> {
-        let base = self.find(host, SERVICE, WHAT).await?;
+        let base = self.find(host, SERVICE, SUBJECT).await?;
         let url = base.join(path).map_err(|e| FetchError::Address {
             url: format!("{base}{path}"),
             why: e.to_string(),

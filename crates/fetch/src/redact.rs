@@ -15,7 +15,7 @@ pub fn redacted(text: &str) -> String {
 
 /// Masks secrets with as many bytes as they have, for texts whose byte offsets must stay.
 #[must_use]
-pub fn masked(text: &str) -> String {
+pub fn mask(text: &str) -> String {
     replaced(text, |secret| "*".repeat(secret.len()))
 }
 
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn users_passwords_and_secret_parameters_of_addresses_are_not_shown() {
+    fn credentials_in_addresses_are_redacted() {
         for (text, shown) in [
             ("https://h/x", "https://h/x"),
             ("https://me:pass@h/x", "https://REDACTED@h/x"),
@@ -118,10 +118,10 @@ mod tests {
             ("://", "://"),
         ] {
             assert_eq!(redacted(text), shown);
-            assert_eq!(masked(text).len(), text.len());
+            assert_eq!(mask(text).len(), text.len());
         }
         assert_eq!(
-            masked("x https://me:pass@h?key=v y"),
+            mask("x https://me:pass@h?key=v y"),
             "x https://*******@h?key=* y"
         );
     }

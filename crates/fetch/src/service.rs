@@ -18,8 +18,8 @@ pub struct Services {
     pub(crate) http: Http,
     pub(crate) credentials: Credentials,
     /// Configured services that replace a host's document.
-    forced: BTreeMap<String, BTreeMap<String, String>>,
-    known: Mutex<BTreeMap<String, (Url, Document)>>,
+    configured: BTreeMap<String, BTreeMap<String, String>>,
+    cache: Mutex<BTreeMap<String, (Url, Document)>>,
 }
 
 impl Services {
@@ -33,8 +33,8 @@ impl Services {
         Self {
             http,
             credentials,
-            forced,
-            known: Mutex::default(),
+            configured: forced,
+            cache: Mutex::default(),
         }
     }
 
@@ -56,11 +56,11 @@ impl Services {
             host: host.to_owned(),
             what,
         };
-        let (base, path) = match self.forced.get(host) {
+        let (base, path) = match self.configured.get(host) {
             Some(services) => (base, services.get(service).cloned()),
             None => {
                 // Held during the request, so that each document is fetched only once.
-                let mut known = self.known.lock().await;
+                let mut known = self.cache.lock().await;
                 if !known.contains_key(host) {
                     let document = self.document(&base, host).await?;
                     known.insert(host.to_owned(), document);

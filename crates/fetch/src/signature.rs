@@ -18,11 +18,11 @@ const SIGNATURE: u8 = 2;
 const KEY: u8 = 6;
 const SUBKEY: u8 = 14;
 /// Signature types.
-const OF_BINARY: u8 = 0x00;
-const OF_SUBKEY: u8 = 0x18;
+const BINARY_SIGNATURE: u8 = 0x00;
+const SUBKEY_BINDING: u8 = 0x18;
 const REVOKED: u8 = 0x20;
 /// Signature types that a key makes about itself.
-const OF_SELF: [u8; 5] = [0x10, 0x11, 0x12, 0x13, 0x1f];
+const SELF_SIGNATURES: [u8; 5] = [0x10, 0x11, 0x12, 0x13, 0x1f];
 /// Subpacket types.
 const CREATED: u8 = 2;
 const KEY_EXPIRES: u8 = 9;
@@ -56,7 +56,7 @@ pub fn verify(
         .collect::<Result<_, _>>()?;
     let mut why = SignatureError::Unknown;
     // Text signatures cover normalized line ends and not these bytes.
-    for sig in signatures.iter().filter(|s| s.kind == OF_BINARY) {
+    for sig in signatures.iter().filter(|s| s.kind == BINARY_SIGNATURE) {
         for key in keys.iter().map(|armored| read_keys(armored.as_bytes())) {
             let found = match key {
                 Ok(found) => found,
@@ -367,7 +367,7 @@ fn read_keys(armored: &[u8]) -> Result<Vec<Key>, SignatureError> {
                 };
                 // Signatures of other keys may use unsupported versions.
                 let Ok(sig) = Sig::read(&body) else { continue };
-                if sig.kind == OF_SUBKEY {
+                if sig.kind == SUBKEY_BINDING {
                     let Some(mut key) = subkey.take() else {
                         continue;
                     };
@@ -380,7 +380,7 @@ fn read_keys(armored: &[u8]) -> Result<Vec<Key>, SignatureError> {
                     primary.revoked = primary
                         .has_signed(&sig, &framed(&primary.body))
                         .unwrap_or(false);
-                } else if OF_SELF.contains(&sig.kind)
+                } else if SELF_SIGNATURES.contains(&sig.kind)
                     && let (Some(after), Some(_)) = (sig.part(KEY_EXPIRES), sig.part(CREATED))
                 {
                     primary.expires = Some(primary.created + after).filter(|_| after > 0);

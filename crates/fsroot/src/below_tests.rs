@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
-use crate::{Below, Refusal};
+use crate::{Refusal, RootedPath};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -71,13 +71,13 @@ const ENTRIES: [(&str, Put); 6] = [
 ];
 
 #[test]
-fn nothing_is_written_through_a_component_on_the_way() {
+fn file_operations_refuse_a_symlink_in_a_parent_component() {
     for inner in ["a", "a/b"] {
         for link in ["a", inner] {
             let p = place();
             fs::create_dir_all(p.root.join(link).parent().unwrap()).unwrap();
             symlink(&p.outside, p.root.join(link)).unwrap();
-            let file = Below::new(&p.root, inner).join("file");
+            let file = RootedPath::new(&p.root, inner).join("file");
             let refused = |what: &str, e: std::io::Error| {
                 assert!(
                     matches!(Refusal::of(&e), Some(Refusal::Link { .. })),
@@ -96,7 +96,7 @@ fn nothing_is_written_through_a_component_on_the_way() {
             refused("look", file.check_dirs().unwrap_err());
             refused(
                 "create whole",
-                file.create_whole(b"x", 0o600, |_| Ok(())).unwrap_err(),
+                file.create_atomic(b"x", 0o600, |_| Ok(())).unwrap_err(),
             );
             refused("link", file.replace_by_link(&p.outside).unwrap_err());
             p.unharmed();
@@ -105,11 +105,11 @@ fn nothing_is_written_through_a_component_on_the_way() {
 }
 
 #[test]
-fn what_has_the_name_of_a_file_is_replaced_and_not_followed() {
+fn replace_overwrites_a_special_entry_without_following_it() {
     for (what, put) in ENTRIES {
         let p = place();
         put(&p, &p.root.join("name"));
-        let file = Below::new(&p.root, "name");
+        let file = RootedPath::new(&p.root, "name");
         file.replace(b"new", 0o600)
             .unwrap_or_else(|e| panic!("{what}: {e}"));
         assert_eq!(fs::read(p.root.join("name")).unwrap(), b"new", "{what}");
@@ -119,18 +119,20 @@ fn what_has_the_name_of_a_file_is_replaced_and_not_followed() {
 }
 
 #[test]
-fn only_a_regular_file_with_one_name_is_opened_in_place() {
+fn open_in_place_accepts_only_a_regular_file_with_one_link() {
     for (what, put) in ENTRIES {
         let p = place();
         put(&p, &p.root.join("name"));
-        let file = Below::new(&p.root, "name");
+        let file = RootedPath::new(&p.root, "name");
         let why = file.open_in_place().unwrap_err();
         assert!(Refusal::of(&why).is_some(), "{what}: {why}");
         let why = file.open_or_create(0o600).unwrap_err();
         assert!(why.to_string().contains("name"), "{what}: {why}");
         assert!(file.create_new(0o600).is_err(), "{what}");
         assert!(
-            file.create_whole(b"", 0o600, |_| Ok(())).unwrap().is_none(),
+            file.create_atomic(b"", 0o600, |_| Ok(()))
+                .unwrap()
+                .is_none(),
             "{what}"
         );
         if what != "hard link" {
@@ -141,38 +143,40 @@ fn only_a_regular_file_with_one_name_is_opened_in_place() {
 }
 
 #[test]
-fn removing_takes_the_entry_and_not_what_it_leads_to() {
+fn remove_deletes_the_entry_without_following_links() {
     for (what, put) in ENTRIES {
         let p = place();
         let tree = p.root.join("tree");
         fs::create_dir_all(tree.join("inner")).unwrap();
         put(&p, &tree.join("inner/name"));
         put(&p, &p.root.join("name"));
-        Below::new(&p.root, "name").remove_all().unwrap();
-        Below::new(&p.root, "tree").remove_all().unwrap();
+        RootedPath::new(&p.root, "name").remove_all().unwrap();
+        RootedPath::new(&p.root, "tree").remove_all().unwrap();
         assert_eq!(names(&p.root), Vec::<String>::new(), "{what}");
         p.unharmed();
     }
     let p = place();
-    Below::new(&p.root, "none").remove_all().unwrap();
-    Below::new(&p.root, "none/at/all").remove_file().unwrap();
+    RootedPath::new(&p.root, "none").remove_all().unwrap();
+    RootedPath::new(&p.root, "none/at/all")
+        .remove_file()
+        .unwrap();
 }
 
 #[test]
-fn the_root_itself_may_be_reached_through_a_link() {
+fn root_may_be_a_symlink() {
     let p = place();
     let link = p.root.parent().unwrap().join("link");
     symlink(&p.root, &link).unwrap();
-    let file = Below::new(&link, "a/b/name");
+    let file = RootedPath::new(&link, "a/b/name");
     file.replace(b"x", 0o644).unwrap();
     assert_eq!(fs::read(p.root.join("a/b/name")).unwrap(), b"x");
     assert_eq!(file.read().unwrap(), b"x");
 }
 
 #[test]
-fn a_path_that_leads_out_of_the_root_is_refused_and_one_named_outside_is_used() {
+fn path_outside_root_is_refused_unless_named_by_the_operator() {
     let p = place();
-    let out = Below::new(&p.root, "../outside/file");
+    let out = RootedPath::new(&p.root, "../outside/file");
     let why = out.replace(b"x", 0o600).unwrap_err();
     assert!(
         matches!(Refusal::of(&why), Some(Refusal::Outside { .. })),
@@ -181,13 +185,13 @@ fn a_path_that_leads_out_of_the_root_is_refused_and_one_named_outside_is_used() 
     p.unharmed();
     // An operator named the path, so links are followed.
     symlink(p.outside.join("file"), p.outside.join("link")).unwrap();
-    let named = Below::named(&p.root, Path::new("../outside/link"));
+    let named = RootedPath::from_workspace(&p.root, Path::new("../outside/link"));
     assert!(named.open_in_place().unwrap().is_some());
     symlink("new", p.outside.join("dangling")).unwrap();
-    let named = Below::named(&p.root, Path::new("../outside/dangling"));
+    let named = RootedPath::from_workspace(&p.root, Path::new("../outside/dangling"));
     assert!(
         named
-            .create_whole(b"", 0o600, |_| Ok(()))
+            .create_atomic(b"", 0o600, |_| Ok(()))
             .unwrap()
             .is_some()
     );
@@ -195,37 +199,41 @@ fn a_path_that_leads_out_of_the_root_is_refused_and_one_named_outside_is_used() 
     // Paths inside the root are checked in every spelling.
     symlink(p.outside.join("file"), p.root.join("link")).unwrap();
     for spelling in ["link", "./link", "x/../link"] {
-        let named = Below::named(&p.root, Path::new(spelling));
+        let named = RootedPath::from_workspace(&p.root, Path::new(spelling));
         assert!(named.open_in_place().is_err(), "{spelling}");
     }
     let whole = p.root.join("link");
-    assert!(Below::named(&p.root, &whole).open_in_place().is_err());
+    assert!(
+        RootedPath::from_workspace(&p.root, &whole)
+            .open_in_place()
+            .is_err()
+    );
 }
 
 #[test]
-fn a_file_is_never_seen_without_its_text() {
+fn create_atomic_never_exposes_an_incomplete_file() {
     let p = place();
-    let file = Below::new(&p.root, "name");
-    let made = file.create_whole(b"text", 0o600, |_| {
+    let file = RootedPath::new(&p.root, "name");
+    let made = file.create_atomic(b"text", 0o600, |_| {
         assert!(!p.root.join("name").exists());
         Ok(())
     });
     assert!(made.unwrap().is_some());
     assert_eq!(fs::read(p.root.join("name")).unwrap(), b"text");
-    let failing = Below::new(&p.root, "other")
-        .create_whole(b"x", 0o600, |_| Err(std::io::Error::other("no")));
+    let failing = RootedPath::new(&p.root, "other")
+        .create_atomic(b"x", 0o600, |_| Err(std::io::Error::other("no")));
     assert!(failing.is_err());
     assert_eq!(names(&p.root), ["name"]);
 }
 
 #[test]
-fn files_of_a_stranger_are_refused_unless_the_workspace_is_theirs() {
+fn files_of_another_owner_are_refused_unless_the_root_has_that_owner() {
     if !rustix::process::geteuid().is_root() {
         cty::testing::skipped("without root nothing can be given to somebody else");
         return;
     }
     let p = place();
-    let file = Below::new(&p.root, "d/name");
+    let file = RootedPath::new(&p.root, "d/name");
     file.replace(b"x", 0o600).unwrap();
     for stranger in ["d/name", "d"] {
         let path = p.root.join(stranger);
@@ -245,7 +253,7 @@ fn files_of_a_stranger_are_refused_unless_the_workspace_is_theirs() {
 }
 
 #[test]
-fn reads_are_bounded_and_wait_for_nothing() {
+fn reads_are_size_limited_and_refuse_special_files() {
     let p = place();
     fifo(&p.root.join("pipe"));
     for path in [p.root.join("pipe"), "/dev/zero".into(), "/dev/null".into()] {

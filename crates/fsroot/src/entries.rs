@@ -10,13 +10,13 @@ use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 
 /// Maximum nesting of directories that are removed.
-const DEEPEST: usize = 256;
+const MAX_DEPTH: usize = 256;
 
 /// Removes a directory relative to open handles, so that an entry that is replaced by a link
 /// meanwhile is not followed.
 pub(crate) fn remove_tree(dir: &Dir, name: &OsStr, depth: usize) -> io::Result<()> {
-    if depth > DEEPEST {
-        let why = format!("directories are nested deeper than {DEEPEST} levels");
+    if depth > MAX_DEPTH {
+        let why = format!("directories are nested deeper than {MAX_DEPTH} levels");
         return Err(io::Error::other(why));
     }
     let inner = dir.child(name, Missing::Fail)?;
@@ -56,7 +56,7 @@ pub(crate) fn write_new(dir: &Dir, new: &OsStr, text: &[u8], mode: u32) -> io::R
 }
 
 /// Renames a file to `name` unless that name is taken. Returns true if the name was free.
-pub(crate) fn give_name(dir: &Dir, new: &OsStr, name: &OsStr) -> io::Result<bool> {
+pub(crate) fn rename_if_free(dir: &Dir, new: &OsStr, name: &OsStr) -> io::Result<bool> {
     let flags = RenameFlags::NOREPLACE;
     match rustix::fs::renameat_with(&dir.fd, new, &dir.fd, name, flags) {
         Ok(()) => Ok(true),

@@ -25,7 +25,7 @@ pub fn read_regular(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
 /// # Errors
 /// As [`read_regular`].
 pub fn read_at_most(path: impl AsRef<Path>, max: u64) -> io::Result<Vec<u8>> {
-    whole(open_regular(path)?, max)
+    read_limited(open_regular(path)?, max)
 }
 
 /// Opens a regular file for reading, without blocking on a pipe or a device.
@@ -60,11 +60,11 @@ fn text(bytes: Vec<u8>) -> io::Result<String> {
 }
 
 /// Maximum wait for a pipe that this process inherited.
-const PATIENCE: Duration = Duration::from_secs(600);
+const INHERITED_PIPE_TIMEOUT: Duration = Duration::from_secs(600);
 /// Maximum wait for a pipe that the environment or a configuration names.
-const SHORT: Duration = Duration::from_secs(10);
+const NAMED_PIPE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Interval at which a wait checks for its end, in nanoseconds.
-const LOOK_NS: i64 = 50_000_000;
+const POLL_INTERVAL_NS: i64 = 50_000_000;
 
 /// Reads an input named by an operator: a regular file of at most `max` bytes, or an inherited pipe
 /// (`/dev/stdin`, `/dev/fd/63` of `<(…)`). `stop` ends the wait for a pipe.
@@ -79,7 +79,7 @@ pub fn read_input(
     let path = path.as_ref();
     match FileType::from_raw_mode(rustix::fs::stat(path)?.st_mode) {
         FileType::Fifo | FileType::CharacterDevice if is_descriptor(path) => {
-            from_pipe(path, max, PATIENCE, stop)
+            from_pipe(path, max, INHERITED_PIPE_TIMEOUT, stop)
         }
         _ => read_at_most(path, max),
     }
@@ -93,7 +93,7 @@ pub fn read_input(
 pub fn read_named(path: impl AsRef<Path>) -> io::Result<String> {
     let path = path.as_ref();
     let bytes = match FileType::from_raw_mode(rustix::fs::stat(path)?.st_mode) {
-        FileType::Fifo => from_pipe(path, MAX_FILE, SHORT, &|| false)?,
+        FileType::Fifo => from_pipe(path, MAX_FILE, NAMED_PIPE_TIMEOUT, &|| false)?,
         FileType::CharacterDevice if path == Path::new("/dev/null") => Vec::new(),
         _ => read_regular(path)?,
     };
@@ -132,7 +132,7 @@ fn from_pipe(
         let mut waits = [PollFd::new(&file, PollFlags::IN)];
         let looks = Timespec {
             tv_sec: 0,
-            tv_nsec: LOOK_NS,
+            tv_nsec: POLL_INTERVAL_NS,
         };
         match poll(&mut waits, Some(&looks)) {
             Ok(0) | Err(Errno::INTR) => continue,
@@ -156,7 +156,7 @@ fn is_descriptor(path: &Path) -> bool {
 }
 
 /// Reads an open file to its end. Refuses files that are not regular or exceed the limit.
-pub(crate) fn whole(file: File, max: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn read_limited(file: File, max: u64) -> io::Result<Vec<u8>> {
     let found = rustix::fs::fstat(&file)?;
     regular(&found)?;
     let size = u64::try_from(found.st_size).unwrap_or_default();

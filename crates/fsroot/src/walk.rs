@@ -32,7 +32,7 @@ pub(crate) enum Missing {
 impl Dir {
     /// Opens the root itself. Links in its path are followed, because an operator named it.
     fn root(path: &Path, strict: bool, missing: Missing) -> io::Result<Self> {
-        let open = || rustix::fs::openat(CWD, or_here(path), DIRECTORY, Mode::empty());
+        let open = || rustix::fs::openat(CWD, or_current_directory(path), DIRECTORY, Mode::empty());
         let fd = match open() {
             Err(Errno::NOENT) if missing == Missing::Create => {
                 std::fs::create_dir_all(path)?;
@@ -178,7 +178,7 @@ impl Dir {
     }
 }
 
-fn or_here(path: &Path) -> &Path {
+fn or_current_directory(path: &Path) -> &Path {
     if path.as_os_str().is_empty() {
         Path::new(".")
     } else {

@@ -6,17 +6,17 @@ mod blocks;
 mod dynamic;
 mod ephemeral;
 mod outline;
-mod place;
 mod references;
 mod shape;
 mod traversal;
+mod value_span;
 
 pub use ephemeral::refuse_ephemeral;
 pub use outline::Outline;
-pub use place::place_of;
 pub use references::{function_calls, live_references, lookups, references};
 pub use shape::{object_schema, written_as_blocks};
 pub use traversal::traversal_fault;
+pub use value_span::place_of;
 
 use cty::schema::Block;
 use cty::{Marks, Value};

@@ -13,13 +13,13 @@ pub enum Severity {
 }
 
 /// Replaces text that would quote a sensitive value.
-const UNSAID: &str = "the details are hidden because they contain a sensitive value";
+const REDACTED_DETAIL: &str = "the details are hidden because they contain a sensitive value";
 
 /// Text for the operator, and a version of it without values. Literals of the program quote
-/// nothing; formatted text may, unless marked by [`Said::plain`]. Callers that know the marks of
-/// the values replace the text by [`Said::hiding`].
+/// nothing; formatted text may, unless marked by [`Message::plain`]. Callers that know the marks of
+/// the values replace the text by [`Message::redacted_if`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said {
+pub struct Message {
     text: String,
     /// Text without values, if it differs.
     hidden: Hidden,
@@ -28,22 +28,22 @@ pub struct Said {
 #[derive(Clone, Debug, PartialEq)]
 enum Hidden {
     Same,
-    Unsaid,
+    Redacted,
     Text(String),
 }
 
-impl Said {
+impl Message {
     /// Text without values: names of types, counts, text from the configuration.
-    pub fn plain(text: impl Into<String>) -> Said {
-        Said {
+    pub fn plain(text: impl Into<String>) -> Message {
+        Message {
             text: text.into(),
             hidden: Hidden::Same,
         }
     }
 
     /// Text that quotes values, and the same text without them.
-    pub fn either(text: impl Into<String>, hidden: impl Into<String>) -> Said {
-        Said {
+    pub fn either(text: impl Into<String>, hidden: impl Into<String>) -> Message {
+        Message {
             text: text.into(),
             hidden: Hidden::Text(hidden.into()),
         }
@@ -51,20 +51,20 @@ impl Said {
 
     /// Removes values if `secret` is set.
     #[must_use]
-    pub fn hiding(self, secret: bool) -> Said {
+    pub fn redacted_if(self, secret: bool) -> Message {
         match self.hidden {
             _ if !secret => self,
             Hidden::Same => self,
-            Hidden::Unsaid => Said::plain(UNSAID),
-            Hidden::Text(text) => Said::plain(text),
+            Hidden::Redacted => Message::plain(REDACTED_DETAIL),
+            Hidden::Text(text) => Message::plain(text),
         }
     }
 
     /// Hides the values, unless the text already has a version without them.
     #[must_use]
-    pub(crate) fn hiding_unseen(self, secret: bool) -> Said {
-        if self.hidden == Hidden::Unsaid {
-            self.hiding(secret)
+    pub(crate) fn redacted_if_unset(self, secret: bool) -> Message {
+        if self.hidden == Hidden::Redacted {
+            self.redacted_if(secret)
         } else {
             self
         }
@@ -72,12 +72,12 @@ impl Said {
 
     /// Wraps both texts by `put`.
     #[must_use]
-    pub fn within(self, put: impl Fn(&str) -> String) -> Said {
+    pub fn wrap(self, put: impl Fn(&str) -> String) -> Message {
         let text = put(&self.text);
         match self.hidden {
-            Hidden::Same => Said::plain(text),
-            Hidden::Unsaid => Said::either(text, put(UNSAID)),
-            Hidden::Text(hidden) => Said::either(text, put(&hidden)),
+            Hidden::Same => Message::plain(text),
+            Hidden::Redacted => Message::either(text, put(REDACTED_DETAIL)),
+            Hidden::Text(hidden) => Message::either(text, put(&hidden)),
         }
     }
 
@@ -87,37 +87,37 @@ impl Said {
     }
 }
 
-impl std::fmt::Display for Said {
+impl std::fmt::Display for Message {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-impl From<&cty::ConvertError> for Said {
+impl From<&cty::ConvertError> for Message {
     /// A failed conversion respects the marks of its own value only; those of enclosing values may
     /// differ. An error without path and names has nothing to hide.
-    fn from(error: &cty::ConvertError) -> Said {
+    fn from(error: &cty::ConvertError) -> Message {
         // Values are quoted in messages, so text without quotes has none.
         let bare = error.path.is_empty() && !error.message.contains('"');
         if bare {
-            Said::plain(error.to_string())
+            Message::plain(error.to_string())
         } else {
-            Said::from(error.to_string())
+            Message::from(error.to_string())
         }
     }
 }
 
-impl From<&'static str> for Said {
-    fn from(text: &'static str) -> Said {
-        Said::plain(text)
+impl From<&'static str> for Message {
+    fn from(text: &'static str) -> Message {
+        Message::plain(text)
     }
 }
 
-impl From<String> for Said {
-    fn from(text: String) -> Said {
-        Said {
+impl From<String> for Message {
+    fn from(text: String) -> Message {
+        Message {
             text,
-            hidden: Hidden::Unsaid,
+            hidden: Hidden::Redacted,
         }
     }
 }
@@ -143,7 +143,7 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// An error without a source position.
-    pub fn error(summary: impl Into<String>, detail: impl Into<Said>) -> Self {
+    pub fn error(summary: impl Into<String>, detail: impl Into<Message>) -> Self {
         let detail = detail.into();
         Diagnostic {
             severity: Severity::Error,
@@ -158,7 +158,7 @@ impl Diagnostic {
     }
 
     /// A warning without a source position.
-    pub fn warning(summary: impl Into<String>, detail: impl Into<Said>) -> Self {
+    pub fn warning(summary: impl Into<String>, detail: impl Into<Message>) -> Self {
         Diagnostic {
             severity: Severity::Warning,
             ..Self::error(summary, detail)
@@ -181,14 +181,14 @@ impl Diagnostic {
 
     /// Names the object it is about.
     #[must_use]
-    pub fn about(mut self, address: impl Into<String>) -> Self {
+    pub fn with_address(mut self, address: impl Into<String>) -> Self {
         self.address = Some(address.into());
         self
     }
 
     /// Detail as redactable text.
-    pub fn said(&self) -> Said {
-        Said {
+    pub fn message(&self) -> Message {
+        Message {
             text: self.detail.clone(),
             hidden: self.hidden.as_deref().cloned().unwrap_or(Hidden::Same),
         }
@@ -196,11 +196,15 @@ impl Diagnostic {
 
     /// Removes values from the detail if `secret` is set.
     #[must_use]
-    pub fn hiding(mut self, secret: bool) -> Self {
+    pub fn redacted_if(mut self, secret: bool) -> Self {
         match self.hidden.take_if(|_| secret).map(|hidden| *hidden) {
-            Some(Hidden::Unsaid) => {
+            Some(Hidden::Redacted) => {
                 // The phrase stands alone here, so it becomes a sentence.
-                self.detail = format!("{}{}.", UNSAID[..1].to_uppercase(), &UNSAID[1..])
+                self.detail = format!(
+                    "{}{}.",
+                    REDACTED_DETAIL[..1].to_uppercase(),
+                    &REDACTED_DETAIL[1..]
+                )
             }
             Some(Hidden::Text(text)) => self.detail = text,
             Some(Hidden::Same) | None => {}
@@ -264,12 +268,12 @@ impl Diagnostics {
     }
 
     /// Adds an error at a source position.
-    pub fn error(&mut self, span: Span, summary: impl Into<String>, detail: impl Into<Said>) {
+    pub fn error(&mut self, span: Span, summary: impl Into<String>, detail: impl Into<Message>) {
         self.push(Diagnostic::error(summary, detail).at(span));
     }
 
     /// Adds a warning at a source position.
-    pub fn warning(&mut self, span: Span, summary: impl Into<String>, detail: impl Into<Said>) {
+    pub fn warning(&mut self, span: Span, summary: impl Into<String>, detail: impl Into<Message>) {
         self.push(Diagnostic::warning(summary, detail).at(span));
     }
 
@@ -279,7 +283,7 @@ impl Diagnostics {
     }
 
     /// Joins all in one text, as OpenTofu does.
-    pub fn as_one(&self) -> String {
+    pub fn joined(&self) -> String {
         let one = |d: &Diagnostic| match d.detail.is_empty() {
             true => d.summary.clone(),
             false => format!("{}: {}", d.summary, d.detail),
@@ -295,13 +299,14 @@ impl Diagnostics {
     }
 
     /// Appends diagnostics, without values if `secret` is set.
-    pub fn append_hiding(&mut self, other: Diagnostics, secret: bool) {
-        self.0.extend(other.0.into_iter().map(|d| d.hiding(secret)));
+    pub fn append_redacted(&mut self, other: Diagnostics, secret: bool) {
+        self.0
+            .extend(other.0.into_iter().map(|d| d.redacted_if(secret)));
     }
 
     /// Marks all as free of sensitive values.
     #[must_use]
-    pub fn plain(mut self) -> Self {
+    pub fn without_sensitive(mut self) -> Self {
         self.0.iter_mut().for_each(|d| d.hidden = None);
         self
     }

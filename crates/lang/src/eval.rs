@@ -8,24 +8,24 @@ mod call_refused;
 mod compound;
 mod conditional;
 mod env;
+mod error_span;
 mod iterate;
-mod place;
 mod scope;
 mod splat;
 mod steps;
 mod template;
 
-pub(crate) use access::follow;
+pub(crate) use access::apply_steps;
 pub use access::{attribute, index};
 pub use env::Env;
-pub use place::{closest, start_of};
+pub use error_span::{closest, start_of};
 pub use scope::{Bindings, Scope};
-pub use steps::{MOST, Steps};
+pub use steps::{MAX_STEPS, Steps};
 pub(crate) use template::render;
 
 use cty::{Type, Value};
 
-use crate::diag::{Diagnostic, Diagnostics, Said};
+use crate::diag::{Diagnostic, Diagnostics, Message};
 use crate::syntax::Expr;
 
 /// Evaluates an expression. With errors the value is unknown, of the right type if known, so that
@@ -34,7 +34,7 @@ pub fn evaluate(expr: &Expr, scope: &dyn Scope) -> (Value, Diagnostics) {
     let steps = Steps::new(scope.steps());
     let (value, mut diags) = Env::new(scope, &steps).value(expr);
     // The limit is an error even if a `try` or `can` swallowed it.
-    match steps.fault() {
+    match steps.exhausted_error() {
         Some(fault) if !diags.has_errors() => {
             diags.push(fault.at(expr.span));
             (Value::dynamic(), diags)
@@ -52,8 +52,8 @@ pub fn evaluate_as(expr: &Expr, ty: &Type, scope: &dyn Scope) -> (Value, Diagnos
             diags.push(
                 Diagnostic::error(
                     "Incorrect value type",
-                    Said::from(&error)
-                        .within(|error| format!("Invalid expression value: {error}.")),
+                    Message::from(&error)
+                        .wrap(|error| format!("Invalid expression value: {error}.")),
                 )
                 .at(expr.span),
             );

@@ -22,7 +22,7 @@ pub fn format(text: &str, file: FileId) -> Result<String, Diagnostics> {
     if diags.has_errors() {
         return Err(diags);
     }
-    let mut tokens = rewrite::usual(token::tokens(text), &body);
-    columns::lay_out(&mut tokens);
-    Ok(token::written(&tokens))
+    let mut tokens = rewrite::modernize(token::tokens(text), &body);
+    columns::set_spaces(&mut tokens);
+    Ok(token::text_of(&tokens))
 }

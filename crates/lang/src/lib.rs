@@ -9,6 +9,6 @@ pub mod diag;
 pub mod eval;
 pub mod format;
 pub mod functions;
+pub mod literal;
 pub mod source;
 pub mod syntax;
-pub mod written;

@@ -9,12 +9,12 @@ mod brackets;
 mod call_expr;
 mod directives;
 mod expression;
-mod follow;
 mod for_expr;
 pub mod json;
 pub(crate) mod lexer;
 mod parser;
-mod same;
+mod postfix;
+mod same_expression;
 pub(crate) mod strings;
 mod structure;
 mod template;
@@ -38,16 +38,20 @@ use token::Kind;
 
 /// Maximum number of syntax errors reported for one text. More of them usually have one cause, or
 /// the text is not a configuration.
-const TOLD: usize = 100;
+const MAX_REPORTED: usize = 100;
 /// Number of errors after which parsing of a body stops.
-pub(crate) const FLOOD: usize = 1_000;
+pub(crate) const MAX_ERRORS: usize = 1_000;
 
 /// Truncates a long list of errors and adds a note about the rest.
-pub(crate) fn few(mut diags: Diagnostics) -> Diagnostics {
-    if let Some(more) = diags.len().checked_sub(TOLD).filter(|more| *more > 0) {
-        diags.0.truncate(TOLD);
-        // Parsing stops at `FLOOD` errors, so from there on the number is only a lower bound.
-        let at_least = if more + TOLD >= FLOOD {
+pub(crate) fn truncate_errors(mut diags: Diagnostics) -> Diagnostics {
+    if let Some(more) = diags
+        .len()
+        .checked_sub(MAX_REPORTED)
+        .filter(|more| *more > 0)
+    {
+        diags.0.truncate(MAX_REPORTED);
+        // Parsing stops at `MAX_ERRORS` errors, so from there on the number is only a lower bound.
+        let at_least = if more + MAX_REPORTED >= MAX_ERRORS {
             "at least "
         } else {
             ""
@@ -69,7 +73,7 @@ pub(crate) fn few(mut diags: Diagnostics) -> Diagnostics {
 pub fn parse_file(text: &str, file: FileId) -> (NativeBody, Diagnostics) {
     let mut parser = Parser::new(text, file, 0, Start::Normal, true);
     let body = parser.body(Kind::Eof);
-    (body, few(parser.diags))
+    (body, truncate_errors(parser.diags))
 }
 
 /// Parses a text as one expression; `base` is its offset in the file.
@@ -86,7 +90,7 @@ pub fn parse_expression_at(text: &str, file: FileId, base: u32) -> (Expr, Diagno
             "An expression was successfully parsed, but extra characters were found after it.",
         );
     }
-    (expr, few(parser.diags))
+    (expr, truncate_errors(parser.diags))
 }
 
 /// Parses a text as one expression and adds it to the sources as `name`.
@@ -96,7 +100,7 @@ pub fn parse_expression(text: &str, name: &str, sources: &SourceMap) -> (Expr, D
 }
 
 /// Returns true if an expression is incomplete: a bracket, an interpolation or a heredoc is open.
-pub fn goes_on(text: &str) -> bool {
+pub fn is_incomplete(text: &str) -> bool {
     let mut open = 0_i64;
     // Quotes are not counted, because a quoted string must end on its line.
     for token in scan(text, Start::Normal) {
@@ -120,7 +124,7 @@ pub fn parse_template_at(
 ) -> (Expr, Diagnostics) {
     let mut parser = Parser::new(text, file, base, Start::Template, false);
     let expr = parser.whole_template(origin);
-    (expr, few(parser.diags))
+    (expr, truncate_errors(parser.diags))
 }
 
 pub(crate) fn text_value(text: &str) -> Value {

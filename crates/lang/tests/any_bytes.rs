@@ -219,12 +219,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn parsing_arbitrary_bytes_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         read_all_ways(&String::from_utf8_lossy(&bytes));
     }
 
     #[test]
-    fn any_files_in_a_directory_never_panic_the_loader(tf in blocks(), json in "[\\[\\]{}:,\"a-z0-9 ]{0,80}", tfvars in pieces()) {
+    fn loading_arbitrary_files_never_panics(tf in blocks(), json in "[\\[\\]{}:,\"a-z0-9 ]{0,80}", tfvars in pieces()) {
         let dir = tempfile::tempdir().expect("temporary directory");
         let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).expect("written");
         write("main.tf", &tf);
@@ -241,13 +241,13 @@ proptest! {
     }
 
     #[test]
-    fn pieces_of_the_language_in_any_order_never_panic(text in pieces()) {
+    fn parsing_random_token_sequences_never_panics(text in pieces()) {
         read_all_ways(&text);
     }
 }
 
 #[test]
-fn deep_nesting_is_refused_with_a_place_and_not_a_crash() {
+fn deep_nesting_is_rejected_with_a_diagnostic() {
     let n = 20_000;
     for (open, close) in [
         ("(", ")"),
@@ -294,7 +294,7 @@ fn deep_nesting_is_refused_with_a_place_and_not_a_crash() {
 }
 
 #[test]
-fn long_chains_are_no_nesting() {
+fn long_flat_expressions_do_not_count_as_nesting() {
     let n = 20_000;
     for text in [
         vec!["1"; n].join(" + "),
@@ -312,7 +312,7 @@ fn long_chains_are_no_nesting() {
 }
 
 #[test]
-fn two_hundred_levels_are_read() {
+fn nesting_of_two_hundred_levels_is_accepted() {
     for (open, close) in [
         ("(", ")"),
         ("[", "]"),
@@ -332,7 +332,7 @@ fn two_hundred_levels_are_read() {
 }
 
 #[test]
-fn a_large_file_is_read_in_time_that_grows_with_its_size() {
+fn load_time_grows_with_the_file_size() {
     let block = |i: usize| {
         format!(
             "# comment {i}\nresource \"aws_x\" \"r{i}\" {{\n  name = \"n-${{var.env}}-{i}\"\n  tags = {{ a = {i}, b = [1, 2, aws_x.r0.id] }}\n}}\n\n"

@@ -19,7 +19,7 @@ fn becomes(before: &str, after: &str) {
 }
 
 #[test]
-fn lines_are_indented_by_what_is_open() {
+fn format_indents_lines_by_open_brackets() {
     becomes(
         "a {\nb {\n  c = 1\n      }\n}\n",
         "a {\n  b {\n    c = 1\n  }\n}\n",
@@ -34,7 +34,7 @@ fn lines_are_indented_by_what_is_open() {
 }
 
 #[test]
-fn equals_signs_and_comments_of_neighbours_stand_in_columns() {
+fn format_aligns_equals_signs_and_comments() {
     becomes(
         "a=1\nlong =   2\n\nb= 3 # x\ncc =44# y\n",
         "a    = 1\nlong = 2\n\nb  = 3  # x\ncc = 44 # y\n",
@@ -52,7 +52,7 @@ fn equals_signs_and_comments_of_neighbours_stand_in_columns() {
 }
 
 #[test]
-fn tokens_of_a_line_have_one_space_or_none_between_them() {
+fn format_normalizes_spaces_between_tokens() {
     becomes("a=f (1,2 ,x ...)\n", "a = f(1, 2, x...)\n");
     becomes("a = - 1 - - b*!  c\n", "a = -1 - -b * !c\n");
     becomes(
@@ -75,7 +75,7 @@ fn tokens_of_a_line_have_one_space_or_none_between_them() {
 }
 
 #[test]
-fn what_is_in_texts_stays_as_it_is() {
+fn format_keeps_heredocs_strings_and_comments() {
     let heredoc = "a = <<-EOT\n      x   =  1\n  ${ b }\n    EOT\n";
     becomes(heredoc, "a = <<-EOT\n      x   =  1\n  ${b}\n    EOT\n");
     becomes(
@@ -89,7 +89,7 @@ fn what_is_in_texts_stays_as_it_is() {
 }
 
 #[test]
-fn line_ends_and_the_end_of_the_file_stay_as_they_are() {
+fn format_keeps_line_endings_and_the_end_of_file() {
     becomes("a=1\r\nbb=2\r\n", "a  = 1\r\nbb = 2\r\n");
     becomes("a=1", "a = 1");
     becomes("", "");
@@ -97,7 +97,7 @@ fn line_ends_and_the_end_of_the_file_stay_as_they_are() {
 }
 
 #[test]
-fn labels_stand_in_quotes() {
+fn format_quotes_block_labels() {
     becomes("resource a b {\n}\n", "resource \"a\" \"b\" {\n}\n");
     becomes("a \"\\u0041\\n\" \"\" {\n}\n", "a \"A\\n\" \"\" {\n}\n");
     // OpenTofu drops such a label, and also a comment before one.
@@ -106,7 +106,7 @@ fn labels_stand_in_quotes() {
 }
 
 #[test]
-fn what_is_nothing_but_an_interpolation_is_unwrapped() {
+fn format_unwraps_strings_that_are_only_an_interpolation() {
     becomes("a = \"${b.c}\"\n", "a = b.c\n");
     becomes("a = \"${f(\"${b}\")}\"\n", "a = f(\"${b}\")\n");
     becomes("a = \"${b}${c}\"\n", "a = \"${b}${c}\"\n");
@@ -120,7 +120,7 @@ fn what_is_nothing_but_an_interpolation_is_unwrapped() {
 }
 
 #[test]
-fn types_of_variables_are_written_as_today() {
+fn format_modernizes_legacy_variable_types() {
     let of = |ty: &str| format!("variable \"a\" {{\n  type = {ty}\n}}\n");
     for (before, after) in [
         ("list", "list(any)"),
@@ -146,7 +146,7 @@ fn types_of_variables_are_written_as_today() {
 }
 
 #[test]
-fn a_text_that_cannot_be_parsed_is_not_touched() {
+fn format_rejects_text_that_cannot_be_parsed() {
     for broken in ["a = \n", "a {\n", "a = \"x\n", "a = 1\na = 2\n", "= 1\n"] {
         assert!(format(broken, FileId(0)).is_err(), "{broken:?}");
     }
@@ -249,7 +249,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_text_says_afterwards_what_it_said_before(text in body()) {
+    fn format_preserves_meaning_and_is_idempotent(text in body()) {
         let new = formatted(&text);
         prop_assert_eq!(tree(&new), tree(&text), "{}\nbecame\n{}", text, new);
         prop_assert_eq!(formatted(&new), new.clone());

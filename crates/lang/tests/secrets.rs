@@ -179,7 +179,7 @@ const ROWS: &[&str] = &[
 ];
 
 #[test]
-fn no_message_quotes_a_secret_of_three_characters() {
+fn diagnostics_never_quote_a_short_secret() {
     for mark in [Mark::Sensitive, Mark::Ephemeral] {
         let names = names(&mark);
         let mut wrong = Vec::new();
@@ -259,13 +259,13 @@ const KEYED: &[&str] = &[
 
 /// An object has the marks of its keys, and so do all values made from it.
 #[test]
-fn no_value_shows_a_secret_that_it_has_as_a_key() {
+fn written_values_never_show_secret_keys() {
     for mark in [Mark::Sensitive, Mark::Ephemeral] {
         let names = names(&mark);
         for text in KEYED {
             let (value, diags) = evaluated(text, &names);
             assert!(!told(&diags), "{text} tells: {diags:?}");
-            let shown = lang::written::written(&value, 0);
+            let shown = lang::literal::format_value(&value, 0);
             assert!(!shown.contains(SECRET), "{text} shows {shown}");
         }
     }
@@ -273,7 +273,7 @@ fn no_value_shows_a_secret_that_it_has_as_a_key() {
 
 /// Checks the rows: without marks, most messages quote the value.
 #[test]
-fn the_same_messages_quote_what_is_not_secret() {
+fn diagnostics_quote_values_that_are_not_secret() {
     let open: BTreeMap<Arc<str>, Value> = names(&Mark::Sensitive)
         .into_iter()
         .map(|(name, value)| (name, value.unmark_deep().0))
@@ -289,7 +289,7 @@ fn the_same_messages_quote_what_is_not_secret() {
 /// Calls every function with every combination of secret arguments. No error quotes them, inside a
 /// `for` either.
 #[test]
-fn no_function_quotes_a_secret_whatever_it_is_given() {
+fn functions_never_quote_a_secret_argument() {
     let names = names(&Mark::Sensitive);
     let secrets = [
         "s", "cidr", "json", "yaml", "verb", "date", "duration", "regex", "escape", "template",
@@ -316,7 +316,7 @@ fn no_function_quotes_a_secret_whatever_it_is_given() {
             for call in calls {
                 let (value, diags) = evaluated(&call, &names);
                 failed += usize::from(diags.has_errors());
-                let shown = lang::written::written(&value, 0);
+                let shown = lang::literal::format_value(&value, 0);
                 assert!(
                     function == "nonsensitive" || !shown.contains(SECRET),
                     "{call} shows {shown}"
@@ -337,7 +337,7 @@ fn no_function_quotes_a_secret_whatever_it_is_given() {
 
 /// Without secrets, messages quote the values.
 #[test]
-fn what_quotes_nothing_is_said_all_the_same() {
+fn diagnostics_about_secrets_keep_detail_that_reveals_nothing() {
     let names = names(&Mark::Sensitive);
     for (text, says) in [
         (

@@ -70,37 +70,37 @@ pub fn install_plugin(root: &Path, program: &Path) -> io::Result<()> {
 }
 
 /// Fault that an operator of the demo can trigger, or its removal.
-pub struct Breakage {
+pub struct DemoFault {
     /// Digit that selects it; unique.
     pub key: char,
     /// Name of two or three words.
     pub title: &'static str,
     /// Effect in one sentence.
-    pub what: &'static str,
-    act: fn(&Path) -> Result<String, LabError>,
+    pub effect: &'static str,
+    trigger: fn(&Path) -> Result<String, LabError>,
 }
 
-impl Breakage {
+impl DemoFault {
     /// Triggers it in the lab with this file; returns a message for the operator.
     ///
     /// # Errors
     /// The lab's files cannot be read or written.
-    pub fn act(&self, lab: &Path) -> Result<String, LabError> {
-        (self.act)(lab)
+    pub fn trigger(&self, lab: &Path) -> Result<String, LabError> {
+        (self.trigger)(lab)
     }
 }
 
 /// Returns all faults, and the entry that clears them.
-pub fn breakages() -> &'static [Breakage] {
+pub fn demo_faults() -> &'static [DemoFault] {
     &BREAKAGES
 }
 
-static BREAKAGES: [Breakage; 9] = [
-    Breakage {
+static BREAKAGES: [DemoFault; 9] = [
+    DemoFault {
         key: '1',
         title: "throttle",
-        what: "the next two changes fail with 429 and would succeed if retried",
-        act: |lab| {
+        effect: "the next two changes fail with 429 and would succeed if retried",
+        trigger: |lab| {
             set(
                 lab,
                 Fault {
@@ -111,11 +111,11 @@ static BREAKAGES: [Breakage; 9] = [
             )
         },
     },
-    Breakage {
+    DemoFault {
         key: '2',
         title: "refuse",
-        what: "the next change is permanently refused: 403",
-        act: |lab| {
+        effect: "the next change is permanently refused: 403",
+        trigger: |lab| {
             set(
                 lab,
                 Fault {
@@ -126,11 +126,11 @@ static BREAKAGES: [Breakage; 9] = [
             )
         },
     },
-    Breakage {
+    DemoFault {
         key: '3',
         title: "bad input",
-        what: "the lab rejects the name in the next change",
-        act: |lab| {
+        effect: "the lab rejects the name in the next change",
+        trigger: |lab| {
             set(
                 lab,
                 Fault {
@@ -141,11 +141,11 @@ static BREAKAGES: [Breakage; 9] = [
             )
         },
     },
-    Breakage {
+    DemoFault {
         key: '4',
         title: "hang",
-        what: "the next change gets no answer until it is cancelled",
-        act: |lab| {
+        effect: "the next change gets no answer until it is cancelled",
+        trigger: |lab| {
             set(
                 lab,
                 Fault {
@@ -156,11 +156,11 @@ static BREAKAGES: [Breakage; 9] = [
             )
         },
     },
-    Breakage {
+    DemoFault {
         key: '5',
         title: "crash",
-        what: "the lab's plugin panics in the next change, after the work and before the answer",
-        act: |lab| {
+        effect: "the lab's plugin panics in the next change, after the work and before the answer",
+        trigger: |lab| {
             set(
                 lab,
                 Fault {
@@ -172,11 +172,11 @@ static BREAKAGES: [Breakage; 9] = [
             )
         },
     },
-    Breakage {
+    DemoFault {
         key: '6',
         title: "partial create",
-        what: "the next create fails and leaves an incomplete object",
-        act: |lab| {
+        effect: "the next create fails and leaves an incomplete object",
+        trigger: |lab| {
             set(
                 lab,
                 Fault {
@@ -188,23 +188,23 @@ static BREAKAGES: [Breakage; 9] = [
             )
         },
     },
-    Breakage {
+    DemoFault {
         key: '7',
         title: "drift",
-        what: "a server is resized outside of flightdeck",
-        act: resize,
+        effect: "a server is resized outside of flightdeck",
+        trigger: resize,
     },
-    Breakage {
+    DemoFault {
         key: '8',
         title: "vanish",
-        what: "a bucket is deleted outside of flightdeck",
-        act: vanish,
+        effect: "a bucket is deleted outside of flightdeck",
+        trigger: delete_object,
     },
-    Breakage {
+    DemoFault {
         key: '0',
         title: "mend",
-        what: "all faults are cleared; changed and deleted objects stay as they are",
-        act: |lab| Ok(format!("{} faults cleared", control::clear_all(lab)?)),
+        effect: "all faults are cleared; changed and deleted objects stay as they are",
+        trigger: |lab| Ok(format!("{} faults cleared", control::clear_all(lab)?)),
     },
 ];
 
@@ -223,11 +223,11 @@ fn resize(lab: &Path) -> Result<String, LabError> {
     ))
 }
 
-fn vanish(lab: &Path) -> Result<String, LabError> {
+fn delete_object(lab: &Path) -> Result<String, LabError> {
     let Some(bucket) = first(lab, "lab_bucket")? else {
         return Ok("there is no bucket yet: deploy first".into());
     };
-    control::vanish(lab, &bucket.id)?;
+    control::delete_object(lab, &bucket.id)?;
     Ok(format!("{} ({}) was deleted", bucket.name, bucket.id))
 }
 
@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_of_the_folder_is_compiled_in() {
+    fn every_demo_asset_is_compiled_in() {
         fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
             for entry in std::fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn the_workspace_is_written_with_full_paths() {
+    fn demo_workspace_is_written_with_absolute_paths() {
         let dir = tempfile::tempdir().unwrap();
         write_to(dir.path()).unwrap();
         let text = std::fs::read_to_string(dir.path().join("demo.auto.tfvars.json")).unwrap();
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn its_plugin_lies_where_such_plugins_are_looked_for() {
+    fn demo_plugin_is_installed_in_the_plugin_directory() {
         let dir = tempfile::tempdir().unwrap();
         install_plugin(dir.path(), Path::new("/bin/true")).unwrap();
         let folder = dir.path().join("providers/flightdeck/slowstart");
@@ -296,21 +296,21 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_broken_can_be_mended() {
+    fn demo_faults_are_injected_and_cleared() {
         let dir = tempfile::tempdir().unwrap();
         let lab = lab_file(dir.path());
         let keys: std::collections::BTreeSet<char> =
-            breakages().iter().map(|breakage| breakage.key).collect();
-        assert_eq!(keys.len(), breakages().len());
-        for breakage in breakages().iter().filter(|breakage| breakage.key != '0') {
-            breakage.act(&lab).unwrap();
+            demo_faults().iter().map(|breakage| breakage.key).collect();
+        assert_eq!(keys.len(), demo_faults().len());
+        for breakage in demo_faults().iter().filter(|breakage| breakage.key != '0') {
+            breakage.trigger(&lab).unwrap();
         }
         assert_eq!(control::list(&lab).unwrap().len(), 6);
-        let mend = breakages()
+        let mend = demo_faults()
             .iter()
             .find(|breakage| breakage.key == '0')
             .unwrap();
-        assert_eq!(mend.act(&lab).unwrap(), "6 faults cleared");
+        assert_eq!(mend.trigger(&lab).unwrap(), "6 faults cleared");
         assert!(control::list(&lab).unwrap().is_empty());
     }
 }

@@ -81,7 +81,7 @@ pub enum LabError {
     },
     /// Another program replaces the file faster than it can be read.
     #[error("{} was replaced repeatedly for {waited_s} s; end the program that replaces it", path.display())]
-    Restless {
+    ReplacedRepeatedly {
         /// Path of the file.
         path: PathBuf,
         /// Waiting time in seconds.

@@ -88,10 +88,10 @@ pub async fn serve(name: &str) -> Result<(), Error> {
         "local" => Ok(sdk::serve(local::Local).await?),
         "slowstart" => {
             // Before serving, because a refused launch must not print a handshake line.
-            startup::cold(&sdk::Options::from_env(), &lab::directory())?;
+            startup::check_cold_start(&sdk::Options::from_env(), &lab::directory())?;
             Ok(sdk::serve(startup::Slowstart).await?)
         }
-        "broken" => Err(startup::broken(&sdk::Options::from_env()).into()),
+        "broken" => Err(startup::broken_refusal(&sdk::Options::from_env()).into()),
         _ => Err(Error::Unknown {
             name: name.to_owned(),
         }),
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_is_served_by_the_name_that_its_place_has() {
+    fn installed_link_is_recognized_by_its_path() {
         let root = tempfile::tempdir().unwrap();
         let link = install("lab", root.path(), Path::new("/bin/true")).unwrap();
         assert_eq!(installed_as(link.as_os_str()), Some("lab"));

@@ -55,7 +55,7 @@ fn failed(doing: &str, path: &str) -> impl Fn(std::io::Error) -> Failure {
     move |error| Failure::new(summary.clone(), error.to_string())
 }
 
-fn broken(problem: impl Into<String>) -> Failure {
+fn undescribable(problem: impl Into<String>) -> Failure {
     Failure::new("the object is not valid", problem)
 }
 
@@ -73,5 +73,5 @@ async fn blocking<T: Send + 'static>(
 }
 
 fn state(object: sdk::Object) -> Result<State, Failure> {
-    object.into_value().map(State::new).map_err(broken)
+    object.into_value().map(State::new).map_err(undescribable)
 }

@@ -47,7 +47,7 @@ pub fn count_file(folder: &Path) -> PathBuf {
     folder.join(COUNT_FILE)
 }
 
-fn by_host(options: &Options) -> Result<(), Refusal> {
+fn check_host(options: &Options) -> Result<(), Refusal> {
     if options.started_by_host() {
         Ok(())
     } else {
@@ -56,9 +56,9 @@ fn by_host(options: &Options) -> Result<(), Refusal> {
 }
 
 /// Counts a launch, and refuses it if it is too early.
-pub(crate) fn cold(options: &Options, folder: &Path) -> Result<(), Refusal> {
+pub(crate) fn check_cold_start(options: &Options, folder: &Path) -> Result<(), Refusal> {
     // A start by hand must not use up a launch.
-    by_host(options)?;
+    check_host(options)?;
     let launch = SharedFile::new(count_file(folder)).update(|count: &mut u32| {
         *count = count.saturating_add(1);
         Ok::<_, LabError>(*count)
@@ -71,8 +71,8 @@ pub(crate) fn cold(options: &Options, folder: &Path) -> Result<(), Refusal> {
 }
 
 /// Returns the failure of `broken`.
-pub(crate) fn broken(options: &Options) -> Refusal {
-    by_host(options).err().unwrap_or(Refusal::Panic)
+pub(crate) fn broken_refusal(options: &Options) -> Refusal {
+    check_host(options).err().unwrap_or(Refusal::Panic)
 }
 
 /// Provider `slowstart`, after its start.
@@ -147,32 +147,32 @@ mod tests {
     }
 
     #[test]
-    fn the_third_launch_and_all_later_ones_succeed() {
+    fn cold_start_fails_twice_and_then_succeeds() {
         let dir = tempfile::tempdir().unwrap();
         assert!(matches!(
-            cold(&host(), dir.path()),
+            check_cold_start(&host(), dir.path()),
             Err(Refusal::Cold { launch: 1 })
         ));
         assert!(matches!(
-            cold(&host(), dir.path()),
+            check_cold_start(&host(), dir.path()),
             Err(Refusal::Cold { launch: 2 })
         ));
-        assert!(cold(&host(), dir.path()).is_ok());
-        assert!(cold(&host(), dir.path()).is_ok());
+        assert!(check_cold_start(&host(), dir.path()).is_ok());
+        assert!(check_cold_start(&host(), dir.path()).is_ok());
     }
 
     #[test]
-    fn a_start_by_hand_is_not_counted() {
+    fn manual_start_is_not_counted() {
         let dir = tempfile::tempdir().unwrap();
         assert!(matches!(
-            cold(&Options::default(), dir.path()),
+            check_cold_start(&Options::default(), dir.path()),
             Err(Refusal::StartedByHand(_))
         ));
         assert!(!count_file(dir.path()).exists());
         assert!(matches!(
-            broken(&Options::default()),
+            broken_refusal(&Options::default()),
             Refusal::StartedByHand(_)
         ));
-        assert!(broken(&host()).to_string().starts_with("panic: "));
+        assert!(broken_refusal(&host()).to_string().starts_with("panic: "));
     }
 }

@@ -10,7 +10,7 @@ use plugin::common::{said, text};
 use serde_json::json;
 
 #[tokio::test]
-async fn a_file_is_written_watched_changed_and_removed() {
+async fn local_file_is_created_read_updated_and_deleted() {
     let folder = tempfile::tempdir().unwrap();
     let mut plugin = Plugin::start("local", folder.path()).await;
     let host = &mut plugin.host;
@@ -71,7 +71,7 @@ async fn a_file_is_written_watched_changed_and_removed() {
 }
 
 #[tokio::test]
-async fn a_directory_is_only_removed_with_its_content_when_told() {
+async fn non_empty_directory_is_deleted_only_with_force() {
     let folder = tempfile::tempdir().unwrap();
     let mut plugin = Plugin::start("local", folder.path()).await;
     let host = &mut plugin.host;
@@ -89,7 +89,7 @@ async fn a_directory_is_only_removed_with_its_content_when_told() {
 }
 
 #[tokio::test]
-async fn what_the_machine_refuses_is_said() {
+async fn local_filesystem_errors_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let mut plugin = Plugin::start("local", folder.path()).await;
     let host = &mut plugin.host;

@@ -10,7 +10,7 @@ use plugin::{PROGRAM, Plugin, command, run};
 use serde_json::json;
 
 #[test]
-fn a_start_by_hand_is_explained_and_fails() {
+fn manual_start_fails_with_an_explanation() {
     for name in providers::NAMES {
         let mut by_hand = Command::new(PROGRAM);
         by_hand.arg(name).env_remove(wire::env::MAGIC_COOKIE_KEY);
@@ -24,7 +24,7 @@ fn a_start_by_hand_is_explained_and_fails() {
 }
 
 #[test]
-fn an_unknown_name_is_refused_with_those_there_are() {
+fn unknown_plugin_name_fails_and_lists_the_available_names() {
     let mut unknown = Command::new(PROGRAM);
     unknown.arg("nothing");
     let (code, _, err) = run(unknown);
@@ -33,7 +33,7 @@ fn an_unknown_name_is_refused_with_those_there_are() {
 }
 
 #[test]
-fn broken_panics_each_time() {
+fn broken_plugin_panics_at_each_launch() {
     let (folder, identity) = (
         tempfile::tempdir().unwrap(),
         wire::Identity::generate().unwrap(),
@@ -50,7 +50,7 @@ fn broken_panics_each_time() {
 }
 
 #[tokio::test]
-async fn slowstart_comes_up_at_its_third_launch() {
+async fn slowstart_plugin_starts_at_its_third_launch() {
     let (folder, identity) = (
         tempfile::tempdir().unwrap(),
         wire::Identity::generate().unwrap(),
@@ -71,7 +71,7 @@ async fn slowstart_comes_up_at_its_third_launch() {
 }
 
 #[test]
-fn a_host_that_cannot_be_registered_at_is_named() {
+fn unreachable_host_port_is_named_in_the_error() {
     for (port, words) in [
         // Only root could listen there, and nothing does.
         ("1", "at port 1 of this machine: "),
@@ -90,7 +90,7 @@ fn a_host_that_cannot_be_registered_at_is_named() {
 }
 
 #[tokio::test]
-async fn the_cookie_says_what_is_spoken_and_not_a_port_that_is_left_over() {
+async fn magic_cookie_takes_precedence_over_a_leftover_port() {
     let (folder, identity) = (
         tempfile::tempdir().unwrap(),
         wire::Identity::generate().unwrap(),
@@ -106,7 +106,7 @@ async fn the_cookie_says_what_is_spoken_and_not_a_port_that_is_left_over() {
 }
 
 #[tokio::test]
-async fn shutdown_ends_the_process_with_code_0_and_without_its_socket() {
+async fn shutdown_exits_with_code_zero_and_removes_the_socket() {
     let folder = tempfile::tempdir().unwrap();
     let mut plugin = Plugin::lab(folder.path(), json!({})).await;
     assert_eq!(std::fs::read_dir(plugin.sockets.path()).unwrap().count(), 1);
@@ -123,7 +123,7 @@ async fn shutdown_ends_the_process_with_code_0_and_without_its_socket() {
 }
 
 #[tokio::test]
-async fn an_interrupt_is_the_host_s_business_and_a_termination_ends_the_process() {
+async fn plugin_ignores_sigint_and_exits_on_sigterm() {
     let folder = tempfile::tempdir().unwrap();
     let mut plugin = Plugin::lab(folder.path(), json!({})).await;
     let signal = |name: &str, id: u32| {

@@ -14,7 +14,7 @@ use crate::provider::{Change, Context, EphemeralResource, Planning, Resource, St
 use crate::service::{Entry, Outcome};
 
 /// Returns the diagnostics of a failure; adds an error if they have no error.
-pub(crate) fn words(failure: Failure) -> Diagnostics {
+pub(crate) fn failure_diagnostics(failure: Failure) -> Diagnostics {
     let mut diagnostics = failure.diagnostics;
     if !diagnostics.has_errors() {
         diagnostics.error("the provider failed", "it gave no reason");
@@ -23,7 +23,7 @@ pub(crate) fn words(failure: Failure) -> Diagnostics {
 }
 
 pub(crate) fn diagnostics_of(outcome: Outcome<Diagnostics>) -> Vec<pb::Diagnostic> {
-    outcome.unwrap_or_else(words).into_wire()
+    outcome.unwrap_or_else(failure_diagnostics).into_wire()
 }
 
 /// Returns the private data for the host: the author's, or the former data if the author set none.
@@ -146,7 +146,7 @@ pub(crate) async fn apply(
         };
         // A new object is returned only when dependent resources can use it.
         match made.and_then(finished) {
-            Ok(state) => settled(&*entry.item, &cx, state).await,
+            Ok(state) => wait_until_stable(&*entry.item, &cx, state).await,
             Err(failure) => Err(failure),
         }
     };
@@ -174,21 +174,25 @@ pub(crate) async fn apply(
                 // reported.
                 Err(wrong) => failure.diagnostics.extend(wrong.diagnostics),
             }
-            answer.diagnostics = words(failure).into_wire();
+            answer.diagnostics = failure_diagnostics(failure).into_wire();
         }
     }
     Ok(answer)
 }
 
 /// Maximum time until an object is stable.
-const SETTLES: Duration = Duration::from_secs(3600);
+const STABLE_TIMEOUT: Duration = Duration::from_secs(3600);
 /// Pauses between two checks: doubled from the first to the second.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 
 /// Waits until a created or updated object is stable. A failure carries the object as partial
 /// state, because it exists.
-pub(crate) async fn settled(item: &dyn Resource, cx: &Context, state: State) -> Outcome<State> {
-    let until = Instant::now() + SETTLES;
+pub(crate) async fn wait_until_stable(
+    item: &dyn Resource,
+    cx: &Context,
+    state: State,
+) -> Outcome<State> {
+    let until = Instant::now() + STABLE_TIMEOUT;
     let mut pause = PAUSES.0;
     // The loop ends at the time limit.
     let failure = loop {
@@ -198,7 +202,7 @@ pub(crate) async fn settled(item: &dyn Resource, cx: &Context, state: State) -> 
             Ok(false) if Instant::now() + pause > until => {
                 let why = format!(
                     "the object exists, but was not stable within {} s",
-                    SETTLES.as_secs()
+                    STABLE_TIMEOUT.as_secs()
                 );
                 break Failure::new(format!("{} did not become stable", item.name()), why);
             }

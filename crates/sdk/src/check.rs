@@ -7,7 +7,7 @@ use crate::schema::{Attr, AttrType, Block, Schema};
 use crate::values::elements;
 
 /// Returns the errors of the attributes' checks.
-pub(crate) fn against(schema: &Schema, config: &Value) -> Diagnostics {
+pub(crate) fn check_attributes(schema: &Schema, config: &Value) -> Diagnostics {
     let mut found = Diagnostics::new();
     block(&schema.block, config, &Path::root(), &mut found);
     found

@@ -42,7 +42,7 @@ pub(crate) fn encode(value: &Value, ty: &Type) -> Result<pb::DynamicValue, Failu
 /// Decodes a stored state. Attributes that the schema does not have are dropped, and missing ones
 /// are null.
 pub(crate) fn from_state_json(mut json: serde_json::Value, ty: &Type) -> Result<Value, Failure> {
-    fit(&mut json, ty);
+    fit_to_type(&mut json, ty);
     from_json(&json, ty)
 }
 
@@ -66,13 +66,13 @@ pub fn from_json(json: &serde_json::Value, ty: &Type) -> Result<Value, Failure> 
 }
 
 /// Gives objects exactly the attributes of their type. Other mismatches are left to the decoder.
-fn fit(json: &mut serde_json::Value, ty: &Type) {
+fn fit_to_type(json: &mut serde_json::Value, ty: &Type) {
     match (ty, json) {
         (Type::Object(object), serde_json::Value::Object(members)) => {
             // Older schema versions can have attributes that no longer exist.
             members.retain(|name, _| object.attributes.contains_key(name.as_str()));
             for (name, ty) in &object.attributes {
-                fit(
+                fit_to_type(
                     members
                         .entry(name.to_string())
                         .or_insert(serde_json::Value::Null),
@@ -81,16 +81,20 @@ fn fit(json: &mut serde_json::Value, ty: &Type) {
             }
         }
         (Type::List(element) | Type::Set(element), serde_json::Value::Array(elements)) => {
-            elements.iter_mut().for_each(|inner| fit(inner, element));
+            elements
+                .iter_mut()
+                .for_each(|inner| fit_to_type(inner, element));
         }
         (Type::Map(element), serde_json::Value::Object(members)) => {
-            members.values_mut().for_each(|inner| fit(inner, element));
+            members
+                .values_mut()
+                .for_each(|inner| fit_to_type(inner, element));
         }
         (Type::Tuple(types), serde_json::Value::Array(elements)) => {
             elements
                 .iter_mut()
                 .zip(types.iter())
-                .for_each(|(inner, ty)| fit(inner, ty));
+                .for_each(|(inner, ty)| fit_to_type(inner, ty));
         }
         _ => {}
     }

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_one_json_object_with_hclogs_keys_and_escaped_text() {
+    fn log_line_is_a_json_object_with_hclog_keys() {
         let line = format_line(
             Level::Warn,
             "lab",
@@ -156,14 +156,14 @@ mod tests {
     }
 
     #[test]
-    fn a_timestamp_has_microseconds_and_is_in_utc() {
+    fn log_timestamp_has_microseconds_and_is_utc() {
         let text = timestamp();
         assert_eq!(text.len(), "2026-01-02T03:04:05.000006Z".len(), "{text}");
         assert!(text.ends_with('Z'));
     }
 
     #[test]
-    fn the_level_asked_for_is_understood() {
+    fn log_level_is_parsed_from_the_environment_value() {
         assert_eq!(threshold_of(None), Some(Level::Info));
         assert_eq!(threshold_of(Some("warn")), Some(Level::Warn));
         assert_eq!(threshold_of(Some("off")), None);

@@ -9,7 +9,7 @@ use proto::tfplugin6::provider_server::Provider as Wire;
 use tonic::{Request, Response, Status};
 
 use super::service::{Service, capabilities};
-use crate::calls::{apply, diagnostics_of, open, plan, read, renew, upgrade, words};
+use crate::calls::{apply, diagnostics_of, failure_diagnostics, open, plan, read, renew, upgrade};
 use crate::{check, codec};
 
 fn not_served(method: &str) -> Status {
@@ -74,7 +74,7 @@ impl Wire for Service {
         let (request, entry) = (request.into_inner(), self.provider.clone());
         let outcome = self.run(|cx| async move {
             let config = codec::decode(request.config, &entry.ty)?;
-            let mut diagnostics = check::against(&entry.schema, &config);
+            let mut diagnostics = check::check_attributes(&entry.schema, &config);
             diagnostics.extend(entry.item.validate(&cx, &config).await);
             Ok(diagnostics)
         });
@@ -106,7 +106,7 @@ impl Wire for Service {
         let outcome = self.run(|cx| async move {
             let entry = entry?;
             let config = codec::decode(request.config, &entry.ty)?;
-            let mut diagnostics = check::against(&entry.schema, &config);
+            let mut diagnostics = check::check_attributes(&entry.schema, &config);
             diagnostics.extend(entry.item.validate(&cx, &config).await);
             Ok(diagnostics)
         });
@@ -124,7 +124,7 @@ impl Wire for Service {
         let outcome = self.run(|cx| async move {
             let entry = entry?;
             let config = codec::decode(request.config, &entry.ty)?;
-            let mut diagnostics = check::against(&entry.schema, &config);
+            let mut diagnostics = check::check_attributes(&entry.schema, &config);
             diagnostics.extend(entry.item.validate(&cx, &config).await);
             Ok(diagnostics)
         });
@@ -148,7 +148,7 @@ impl Wire for Service {
                 ..Default::default()
             },
             Err(failure) => pb::upgrade_resource_state::Response {
-                diagnostics: words(failure).into_wire(),
+                diagnostics: failure_diagnostics(failure).into_wire(),
                 ..Default::default()
             },
         };
@@ -170,7 +170,7 @@ impl Wire for Service {
                 pb::read_resource::Response {
                     new_state: state,
                     private,
-                    diagnostics: words(failure).into_wire(),
+                    diagnostics: failure_diagnostics(failure).into_wire(),
                     ..Default::default()
                 }
             });
@@ -188,7 +188,7 @@ impl Wire for Service {
             .run(|cx| async move { plan(entry?, cx, request).await })
             .await
             .unwrap_or_else(|failure| {
-                let diagnostics = words(failure).into_wire();
+                let diagnostics = failure_diagnostics(failure).into_wire();
                 pb::plan_resource_change::Response {
                     // A failed plan returns the prior state: the host sees the error only.
                     planned_state: state,
@@ -214,7 +214,7 @@ impl Wire for Service {
             .unwrap_or_else(|failure| pb::apply_resource_change::Response {
                 new_state: state,
                 private,
-                diagnostics: words(failure).into_wire(),
+                diagnostics: failure_diagnostics(failure).into_wire(),
                 ..Default::default()
             });
         Ok(Response::new(answer))
@@ -243,7 +243,7 @@ impl Wire for Service {
                 answer.imported_resources.push(imported);
                 answer.diagnostics = warnings.into_wire();
             }
-            Err(failure) => answer.diagnostics = words(failure).into_wire(),
+            Err(failure) => answer.diagnostics = failure_diagnostics(failure).into_wire(),
         }
         Ok(Response::new(answer))
     }
@@ -265,7 +265,7 @@ impl Wire for Service {
                 ..Default::default()
             },
             Err(failure) => pb::read_data_source::Response {
-                diagnostics: words(failure).into_wire(),
+                diagnostics: failure_diagnostics(failure).into_wire(),
                 ..Default::default()
             },
         };
@@ -280,7 +280,7 @@ impl Wire for Service {
         // The new token is set before the cancellation, so that no call can start with the old one.
         let running = {
             let mut stop = self.stop.lock().unwrap_or_else(PoisonError::into_inner);
-            std::mem::replace(&mut *stop, self.end.child_token())
+            std::mem::replace(&mut *stop, self.shutdown.child_token())
         };
         running.cancel();
         Ok(Response::new(pb::stop_provider::Response::default()))
@@ -319,7 +319,7 @@ impl Wire for Service {
         let outcome = self.run(|cx| async move {
             let entry = entry?;
             let config = codec::decode(request.config, &entry.ty)?;
-            let mut diagnostics = check::against(&entry.schema, &config);
+            let mut diagnostics = check::check_attributes(&entry.schema, &config);
             diagnostics.extend(entry.item.validate(&cx, &config).await);
             Ok(diagnostics)
         });
@@ -340,7 +340,7 @@ impl Wire for Service {
             self.run(|cx| async move { open(entry?, cx, request).await })
                 .await
                 .unwrap_or_else(|failure| pb::open_ephemeral_resource::Response {
-                    diagnostics: words(failure).into_wire(),
+                    diagnostics: failure_diagnostics(failure).into_wire(),
                     ..Default::default()
                 }),
         ))
@@ -358,7 +358,7 @@ impl Wire for Service {
             .await
             .unwrap_or_else(|failure| pb::renew_ephemeral_resource::Response {
                 private,
-                diagnostics: words(failure).into_wire(),
+                diagnostics: failure_diagnostics(failure).into_wire(),
                 ..Default::default()
             });
         Ok(Response::new(answer))

@@ -99,7 +99,7 @@ fn unknowns(attr: &Attr, sides: &Sides<'_>) -> Option<Value> {
 fn rewrite(block: &Block, sides: &Sides<'_>, rule: Rule) -> Value {
     let mut members = attributes(&block.attributes, sides, rule);
     for nested in &block.blocks {
-        let value = side(sides, &nested.name, |sides| collection(nested, sides, rule));
+        let value = map_attribute(sides, &nested.name, |sides| collection(nested, sides, rule));
         members.push((nested.name.clone(), value));
     }
     Value::object(members)
@@ -107,7 +107,7 @@ fn rewrite(block: &Block, sides: &Sides<'_>, rule: Rule) -> Value {
 
 fn attributes(attrs: &[Attr], sides: &Sides<'_>, rule: Rule) -> Vec<(String, Value)> {
     let rewrite_one = |attr: &Attr| {
-        let value = side(sides, &attr.name, |sides| {
+        let value = map_attribute(sides, &attr.name, |sides| {
             match (rule(attr, &sides), &attr.ty) {
                 (Some(value), _) => value,
                 (None, AttrType::Plain(_)) => sides.proposed.clone(),
@@ -128,7 +128,7 @@ fn collection(nested: &Nested, sides: Sides<'_>, rule: Rule) -> Value {
 }
 
 /// Calls `then` with the values of one attribute on all sides.
-fn side(sides: &Sides<'_>, name: &str, then: impl FnOnce(Sides<'_>) -> Value) -> Value {
+fn map_attribute(sides: &Sides<'_>, name: &str, then: impl FnOnce(Sides<'_>) -> Value) -> Value {
     let missing = || Value::null(cty::Type::Dynamic);
     let proposed = sides.proposed.get_attr(name).unwrap_or_else(missing);
     let config = sides

@@ -38,7 +38,7 @@ pub(crate) struct Service {
     pub(super) ephemeral: BTreeMap<String, Arc<Entry<dyn EphemeralResource>>>,
     pub(super) schema: pb::get_provider_schema::Response,
     pub(super) stop: Mutex<CancellationToken>,
-    pub(super) end: CancellationToken,
+    pub(super) shutdown: CancellationToken,
     tasks: TaskTracker,
 }
 
@@ -113,7 +113,7 @@ impl Service {
             ephemeral,
             schema: answer,
             stop,
-            end,
+            shutdown: end,
             tasks,
         })
     }
@@ -122,14 +122,14 @@ impl Service {
         self.resources
             .get(name)
             .cloned()
-            .ok_or_else(|| self.not_here("resource type", name))
+            .ok_or_else(|| self.unknown_name("resource type", name))
     }
 
     pub(super) fn data_source(&self, name: &str) -> Result<Arc<Entry<dyn DataSource>>, Failure> {
         self.data_sources
             .get(name)
             .cloned()
-            .ok_or_else(|| self.not_here("data source", name))
+            .ok_or_else(|| self.unknown_name("data source", name))
     }
 
     pub(super) fn ephemeral(
@@ -139,10 +139,10 @@ impl Service {
         self.ephemeral
             .get(name)
             .cloned()
-            .ok_or_else(|| self.not_here("ephemeral resource", name))
+            .ok_or_else(|| self.unknown_name("ephemeral resource", name))
     }
 
-    fn not_here(&self, what: &str, name: &str) -> Failure {
+    fn unknown_name(&self, what: &str, name: &str) -> Failure {
         Failure::new(
             format!("unknown {what} {name}"),
             format!(

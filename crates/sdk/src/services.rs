@@ -42,7 +42,7 @@ impl GrpcStdio for Stdio {
         &self,
         _: Request<()>,
     ) -> Result<Response<Self::StreamStdioStream>, Status> {
-        Ok(Response::new(silent(self.0.clone())))
+        Ok(Response::new(empty_stream(self.0.clone())))
     }
 }
 
@@ -56,7 +56,7 @@ impl GrpcBroker for Broker {
         &self,
         _: Request<Streaming<ConnInfo>>,
     ) -> Result<Response<Self::StartStreamStream>, Status> {
-        Ok(Response::new(silent(self.0.clone())))
+        Ok(Response::new(empty_stream(self.0.clone())))
     }
 }
 
@@ -99,11 +99,13 @@ impl Health for Healthy {
         let first = stream::iter([Ok(HealthCheckResponse {
             status: status as i32,
         })]);
-        Ok(Response::new(Box::pin(first.chain(silent(self.0.clone())))))
+        Ok(Response::new(Box::pin(
+            first.chain(empty_stream(self.0.clone())),
+        )))
     }
 }
 
 /// Returns an empty stream that stays open until the process is asked to end.
-fn silent<T: Send + 'static>(end: CancellationToken) -> Open<T> {
+fn empty_stream<T: Send + 'static>(end: CancellationToken) -> Open<T> {
     Box::pin(stream::once(end.cancelled_owned()).filter_map(|()| std::future::ready(None)))
 }

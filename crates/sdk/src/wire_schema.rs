@@ -11,7 +11,7 @@ use crate::schema::{Attr, AttrType, Block, Nested, Nesting, Schema};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaError {
     /// Type name, or the provider.
-    pub of: String,
+    pub subject: String,
     /// Names of blocks and attributes down to the invalid one; empty for the type itself.
     pub path: Vec<String>,
     /// Problem.
@@ -59,7 +59,11 @@ impl std::error::Error for SchemaError {}
 
 impl std::fmt::Display for SchemaError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { of, path, flaw } = self;
+        let Self {
+            subject: of,
+            path,
+            flaw,
+        } = self;
         write!(f, "{of}: ")?;
         let path = path.join(".");
         match flaw {
@@ -88,7 +92,7 @@ impl Flawed {
 /// Converts a schema; the error names `what` and the invalid attribute.
 pub(crate) fn to_wire(what: &str, schema: &Schema) -> Result<pb::Schema, SchemaError> {
     let block = block(&schema.block).map_err(|Flawed(path, flaw)| SchemaError {
-        of: what.to_owned(),
+        subject: what.to_owned(),
         path,
         flaw,
     })?;
@@ -220,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_place() {
+    fn schema_errors_name_the_attribute() {
         let twice = || Block::new().attr(Attr::string("b")).attr(Attr::string("b"));
         let of = |block: Block| Schema { version: 0, block };
         assert_eq!(said(&of(twice())), "lab_thing: b is declared twice");

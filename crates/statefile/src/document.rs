@@ -24,7 +24,7 @@ pub struct StateFile {
     /// Results of checks: a list or `null`, as JSON text.
     pub check_results: Option<String>,
     /// Unknown fields.
-    pub rest: Fields,
+    pub unknown_fields: Fields,
 }
 
 /// Output of the root module.
@@ -36,7 +36,7 @@ pub struct Output {
     /// Type as JSON text.
     pub ty: String,
     pub sensitive: bool,
-    pub rest: Fields,
+    pub unknown_fields: Fields,
 }
 
 /// Kind of a resource: managed or data.
@@ -58,7 +58,7 @@ pub struct Resource {
     /// its own.
     pub provider: Option<String>,
     pub instances: Vec<Instance>,
-    pub rest: Fields,
+    pub unknown_fields: Fields,
 }
 
 impl Display for Resource {
@@ -111,7 +111,7 @@ pub struct Instance {
     /// JSON text of an object.
     pub identity: Option<String>,
     pub identity_version: Option<u64>,
-    pub rest: Fields,
+    pub unknown_fields: Fields,
 }
 
 impl StateFile {
@@ -136,14 +136,14 @@ impl StateFile {
             terraform_version: fields.take("terraform_version", "")?.unwrap_or_default(),
             serial: fields.take("serial", "")?.unwrap_or_default(),
             lineage: fields.take("lineage", "")?.unwrap_or_default(),
-            rest: Fields::default(),
+            unknown_fields: Fields::default(),
         };
         let resources = fields.take_list("resources", "")?;
-        file.rest = fields.rest();
+        file.unknown_fields = fields.into_remaining();
         for (position, fields) in resources.into_iter().enumerate() {
             file.resources.push(Resource::read(fields, position)?);
         }
-        no_doubles(&file.resources)?;
+        refuse_duplicates(&file.resources)?;
         Ok(Some(file))
     }
 
@@ -242,10 +242,10 @@ impl Output {
         let mut fields = Members::of(raw, &at)?;
         Ok(Self {
             // A null value is a value, so the field is required.
-            value: text_of(fields.need_raw("value", &at)?),
-            ty: text_of(fields.need_raw("type", &at)?),
+            value: text_of(fields.take_required_raw("value", &at)?),
+            ty: text_of(fields.take_required_raw("type", &at)?),
             sensitive: fields.take("sensitive", &at)?.unwrap_or_default(),
-            rest: fields.rest(),
+            unknown_fields: fields.into_remaining(),
             name,
         })
     }
@@ -254,7 +254,7 @@ impl Output {
 impl Resource {
     fn read(mut fields: Members<'_>, position: usize) -> Result<Self, ReadError> {
         let at = format!("resource {}", position + 1);
-        let mode: String = fields.need("mode", &at)?;
+        let mode: String = fields.take_required("mode", &at)?;
         let instances = fields.take_list("instances", &at)?;
         let mut resource = Self {
             module: fields.take("module", &at)?.unwrap_or_default(),
@@ -269,15 +269,15 @@ impl Resource {
                     });
                 }
             },
-            kind: fields.need("type", &at)?,
-            name: fields.need("name", &at)?,
+            kind: fields.take_required("type", &at)?,
+            name: fields.take_required("name", &at)?,
             provider: fields.take("provider", &at)?,
             instances: Vec::new(),
-            rest: fields.rest(),
+            unknown_fields: fields.into_remaining(),
         };
         // Version 0.12 and 0.13 wrote the repetition mode of a resource. It follows from the
         // instance keys, and current versions do not write it.
-        resource.rest.0.retain(|(name, _)| name != "each");
+        resource.unknown_fields.0.retain(|(name, _)| name != "each");
         let address = resource.to_string();
         for fields in instances {
             let instance = Instance::read(fields, &address)?;
@@ -340,7 +340,7 @@ impl Instance {
             skip_destroy: fields.take("skip_destroy", &at)?.unwrap_or_default(),
             identity: identity.map(text_of),
             identity_version: fields.take("identity_schema_version", &at)?,
-            rest: fields.rest(),
+            unknown_fields: fields.into_remaining(),
         })
     }
 }
@@ -356,7 +356,7 @@ fn key(fields: &mut Members<'_>, resource: &str) -> Result<Key, ReadError> {
     match value {
         None => Ok(Key::None),
         Some(Value::String(name)) => Ok(Key::Name(name)),
-        Some(found @ Value::Number(_)) => match found.as_u64().or_else(|| whole_part(&found)) {
+        Some(found @ Value::Number(_)) => match found.as_u64().or_else(|| integer_part(&found)) {
             Some(number) => Ok(Key::Number(number)),
             None => Err(wrong(&found)),
         },
@@ -371,15 +371,15 @@ fn key(fields: &mut Members<'_>, resource: &str) -> Result<Key, ReadError> {
     clippy::cast_sign_loss,
     reason = "the number is whole and within the checked range"
 )]
-fn whole_part(number: &serde_json::Value) -> Option<u64> {
+fn integer_part(number: &serde_json::Value) -> Option<u64> {
     /// Every whole number up to here is exact in a float.
-    const EXACT: f64 = 9_007_199_254_740_992.0;
+    const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
     let whole = number.as_f64()?.trunc();
-    (0.0..=EXACT).contains(&whole).then_some(whole as u64)
+    (0.0..=MAX_EXACT).contains(&whole).then_some(whole as u64)
 }
 
 /// Refuses duplicate objects, and instance keys of different kinds in one resource.
-fn no_doubles(resources: &[Resource]) -> Result<(), ReadError> {
+fn refuse_duplicates(resources: &[Resource]) -> Result<(), ReadError> {
     let mut seen = BTreeSet::new();
     for resource in resources {
         let address = resource.to_string();

@@ -8,7 +8,7 @@ use aws_lc_rs::aead::{self, Aad, LessSafeKey, Nonce, UnboundKey};
 use aws_lc_rs::rand;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use keys::Remembered;
+use keys::KeyCache;
 pub use keys::{Hash, KeySource, Secret};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -47,7 +47,7 @@ pub enum EncryptionError {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Encryption {
     methods: Vec<Method>,
-    keys: Remembered,
+    keys: KeyCache,
 }
 
 /// Encryption method.
@@ -81,7 +81,7 @@ impl Encryption {
     pub fn new(methods: Vec<Method>) -> Self {
         Self {
             methods,
-            keys: Remembered::default(),
+            keys: KeyCache::default(),
         }
     }
 
@@ -102,7 +102,7 @@ impl Encryption {
     ///
     /// # Errors
     /// The system cannot supply random numbers, or the key cannot be derived.
-    pub fn seal(
+    pub fn encrypt(
         &self,
         text: String,
         serial: u64,
@@ -142,7 +142,7 @@ impl Encryption {
     /// # Errors
     /// No method fits; the error is that of the first method.
     pub fn open<'f>(&self, file: &'f [u8]) -> Result<Cow<'f, [u8]>, EncryptionError> {
-        if !is_sealed(file) {
+        if !is_encrypted(file) {
             // An attacker could replace the file by a plain one, so plain text needs an explicit
             // fallback.
             let plain = self.methods.contains(&Method::Unencrypted);
@@ -218,7 +218,7 @@ impl Encryption {
 
 /// Returns true if the file is an envelope.
 #[must_use]
-pub fn is_sealed(file: &[u8]) -> bool {
+pub fn is_encrypted(file: &[u8]) -> bool {
     // A cheap search first, because most files are large and not encrypted.
     if memchr::memmem::find(file, b"\"encrypted_data\"").is_none() {
         return false;

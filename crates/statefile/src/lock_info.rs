@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_comes_back_byte_for_byte() {
+    fn lock_info_round_trips_byte_for_byte() {
         let line = r#"{"ID":"4f","Operation":"OperationTypeApply","Info":"","Who":"root@vm","Version":"1.12.6","Created":"2026-11-21T23:17:44.10290803Z","Path":"terraform.tfstate"}"#;
         let read = LockInfo::read(line.as_bytes());
         assert_eq!(read.as_ref().map(LockInfo::to_line).as_deref(), Some(line));

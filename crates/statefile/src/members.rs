@@ -101,7 +101,7 @@ impl<'a> Members<'a> {
     ///
     /// # Errors
     /// The member is missing or has the wrong type; `at` is the place of the object.
-    pub(crate) fn need<T: Deserialize<'a>>(
+    pub(crate) fn take_required<T: Deserialize<'a>>(
         &mut self,
         name: &str,
         at: &str,
@@ -114,7 +114,11 @@ impl<'a> Members<'a> {
     ///
     /// # Errors
     /// The member is missing; `at` is the place of the object.
-    pub(crate) fn need_raw(&mut self, name: &str, at: &str) -> Result<&'a RawValue, ReadError> {
+    pub(crate) fn take_required_raw(
+        &mut self,
+        name: &str,
+        at: &str,
+    ) -> Result<&'a RawValue, ReadError> {
         let found = self.remove_raw(name);
         found.ok_or_else(|| ReadError::Missing { at: path(at, name) })
     }
@@ -125,7 +129,7 @@ impl<'a> Members<'a> {
     }
 
     /// Returns the members that were not removed.
-    pub(crate) fn rest(self) -> Fields {
+    pub(crate) fn into_remaining(self) -> Fields {
         let kept = self.each().map(|(name, raw)| (name, raw.to_owned()));
         Fields(kept.collect())
     }

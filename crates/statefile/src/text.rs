@@ -6,7 +6,7 @@
 /// The text must be valid JSON; for other text the result is unspecified, but it does not panic.
 #[must_use]
 pub fn compact(json: &str) -> String {
-    spelt(json, None)
+    reformat(json, None)
 }
 
 /// Formats JSON text indented by two spaces, without a newline at the end. Empty objects and arrays
@@ -15,7 +15,7 @@ pub fn compact(json: &str) -> String {
 /// The text must be valid JSON; for other text the result is unspecified, but it does not panic.
 #[must_use]
 pub fn indented(json: &str) -> String {
-    spelt(json, Some(2))
+    reformat(json, Some(2))
 }
 
 /// Indentation, copied in pieces.
@@ -27,7 +27,7 @@ const BLANK: [u8; 4] = [b' ', b'\t', b'\r', b'\n'];
 /// Formats the text token by token. The order of members, the digits of numbers and duplicate
 /// members are preserved. Works on bytes and copies whole pieces, because files can have tens of
 /// megabytes.
-fn spelt(json: &str, indent: Option<usize>) -> String {
+fn reformat(json: &str, indent: Option<usize>) -> String {
     let mut out = String::with_capacity(json.len() + json.len() / 4);
     let bytes = json.as_bytes();
     let mut depth = 0_usize;
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_empty_stays_on_its_line_and_the_rest_is_indented() {
+    fn indent_keeps_empty_containers_on_one_line() {
         let text = r#" { "a" : [ ] , "b":{},"c":[1, {"d":null}], "e": "x: [y, {z}]" } "#;
         let expected = "{\n  \"a\": [],\n  \"b\": {},\n  \"c\": [\n    1,\n    {\n      \"d\": null\n    }\n  ],\n  \"e\": \"x: [y, {z}]\"\n}";
         assert_eq!(indented(text), expected);
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_have_the_escapes_of_go_whatever_they_had() {
+    fn json_strings_use_the_escapes_of_go() {
         let given = r#"["<a>&b", "\u003ca\u003E", "\/\u0041\ud83d\ude00\ud83d", "\u0008\f\n\u000d\t\u0001", "\u2028é\u00e9\u007f", "q\"\\", "\u003c":"\u003c"]"#;
         let out = compact(given);
         let expected = concat!(
@@ -233,13 +233,13 @@ mod tests {
     }
 
     #[test]
-    fn numbers_keep_their_digits_and_members_their_order() {
+    fn json_numbers_and_member_order_are_preserved() {
         let text = r#"{"b":1000000000000000000000000000000,"a":0.10,"b":-1.5e9}"#;
         assert_eq!(compact(text), text);
     }
 
     #[test]
-    fn what_is_no_json_does_no_harm() {
+    fn malformed_json_does_not_panic() {
         for text in [
             "\"",
             "\"\\",

@@ -45,7 +45,7 @@ pub(crate) fn read(mut fields: Members<'_>) -> Result<StateFile, ReadError> {
                 value: Box::<str>::from(output.value).into_string(),
                 ty: as_one_type(&type_of(&value)).to_string(),
                 sensitive: output.sensitive,
-                rest: Fields::default(),
+                unknown_fields: Fields::default(),
             });
         }
     }
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_without_resources_is_taken_with_its_outputs() {
+    fn version_3_state_without_resources_keeps_its_outputs() {
         let file = read(
             r#"{"path": ["root"], "outputs": {
                 "a": {"sensitive": true, "type": "string", "value": "old"},
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn one_with_resources_is_refused_and_so_is_what_is_no_such_state() {
+    fn version_3_state_with_resources_or_bad_fields_is_rejected() {
         let with = r#"{"path": ["root"], "resources": {"aws_vpc.a": {"type": "aws_vpc"}}}"#;
         assert!(matches!(read(with), Err(ReadError::Old(3))));
         assert!(matches!(

@@ -16,7 +16,10 @@ impl Serialize for Json<'_> {
     }
 }
 
-fn rest<M: serde::ser::SerializeMap>(map: &mut M, rest: &Fields) -> Result<(), M::Error> {
+fn write_remaining<M: serde::ser::SerializeMap>(
+    map: &mut M,
+    rest: &Fields,
+) -> Result<(), M::Error> {
     rest.0
         .iter()
         .try_for_each(|(name, raw)| map.serialize_entry(name, raw))
@@ -34,7 +37,7 @@ impl Serialize for StateFile {
         // OpenTofu always writes this field.
         let checks = self.check_results.as_deref().unwrap_or("null");
         map.serialize_entry("check_results", &Json(checks))?;
-        rest(&mut map, &self.rest)?;
+        write_remaining(&mut map, &self.unknown_fields)?;
         map.end()
     }
 }
@@ -59,7 +62,7 @@ impl Serialize for Output {
         if self.sensitive {
             map.serialize_entry("sensitive", &true)?;
         }
-        rest(&mut map, &self.rest)?;
+        write_remaining(&mut map, &self.unknown_fields)?;
         map.end()
     }
 }
@@ -81,7 +84,7 @@ impl Serialize for Resource {
             map.serialize_entry("provider", provider)?;
         }
         map.serialize_entry("instances", &Instances(&self.instances))?;
-        rest(&mut map, &self.rest)?;
+        write_remaining(&mut map, &self.unknown_fields)?;
         map.end()
     }
 }
@@ -139,7 +142,7 @@ impl Serialize for Instance {
         if let Some(version) = self.identity_version {
             map.serialize_entry("identity_schema_version", &version)?;
         }
-        rest(&mut map, &self.rest)?;
+        write_remaining(&mut map, &self.unknown_fields)?;
         map.end()
     }
 }

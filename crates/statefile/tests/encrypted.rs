@@ -36,9 +36,9 @@ fn plain() -> String {
 }
 
 #[test]
-fn what_is_sealed_is_opened_again_and_says_serial_and_lineage_outside() {
+fn encrypted_state_round_trips_with_serial_and_lineage_in_clear() {
     let way = Encryption::new(vec![aes(source("sixteen letters!"))]);
-    let sealed = way.seal(plain(), 8, "l").unwrap();
+    let sealed = way.encrypt(plain(), 8, "l").unwrap();
     assert!(
         sealed.starts_with(
             "{\"serial\":8,\"lineage\":\"l\",\"meta\":{\"key_provider.pbkdf2.key\":\""
@@ -49,12 +49,12 @@ fn what_is_sealed_is_opened_again_and_says_serial_and_lineage_outside() {
     // Decrypted with the configuration only.
     let other = Encryption::new(vec![aes(source("sixteen letters!"))]);
     assert_eq!(other.open(sealed.as_bytes()).unwrap(), plain().into_bytes());
-    let again = way.seal(plain(), 8, "l").unwrap();
+    let again = way.encrypt(plain(), 8, "l").unwrap();
     assert_ne!(again, sealed, "the nonce is another each time");
 }
 
 #[test]
-fn a_key_of_a_key_is_made_of_both_metadata() {
+fn chained_key_stores_the_metadata_of_both_keys() {
     let chained = KeySource {
         name: "alias".to_owned(),
         secret: Secret::Key(Box::new(source("sixteen letters!"))),
@@ -66,15 +66,15 @@ fn a_key_of_a_key_is_made_of_both_metadata() {
         key: chained,
         aad: vec![1, 2],
     }]);
-    let sealed = way.seal(plain(), 8, "l").unwrap();
+    let sealed = way.encrypt(plain(), 8, "l").unwrap();
     assert!(sealed.contains("\"alias\":") && sealed.contains("\"key_provider.pbkdf2.key\":"));
     assert_eq!(way.open(sealed.as_bytes()).unwrap(), plain().into_bytes());
 }
 
 #[test]
-fn what_does_not_fit_says_why() {
+fn decryption_fails_with_a_reason() {
     let way = Encryption::new(vec![aes(source("sixteen letters!"))]);
-    let sealed = way.seal(plain(), 8, "l").unwrap();
+    let sealed = way.encrypt(plain(), 8, "l").unwrap();
     let why = |way: &Encryption, text: &str| way.open(text.as_bytes()).unwrap_err();
     let wrong = Encryption::new(vec![aes(source("another passphrase"))]);
     assert!(matches!(why(&wrong, &sealed), EncryptionError::WrongKey));
@@ -99,18 +99,18 @@ fn what_does_not_fit_says_why() {
 }
 
 #[test]
-fn a_fallback_reads_what_was_written_before_and_the_first_method_writes() {
+fn fallback_method_decrypts_and_the_first_method_encrypts() {
     let begun = Encryption::new(vec![aes(source("sixteen letters!")), Method::Unencrypted]);
     assert_eq!(
         begun.open(plain().as_bytes()).unwrap(),
         plain().into_bytes()
     );
     assert!(begun.encrypts());
-    let sealed = begun.seal(plain(), 8, "l").unwrap();
+    let sealed = begun.encrypt(plain(), 8, "l").unwrap();
     let ended = Encryption::new(vec![Method::Unencrypted, aes(source("sixteen letters!"))]);
     assert_eq!(ended.open(sealed.as_bytes()).unwrap(), plain().into_bytes());
     assert!(!ended.encrypts());
-    assert_eq!(ended.seal(plain(), 8, "l").unwrap(), plain());
+    assert_eq!(ended.encrypt(plain(), 8, "l").unwrap(), plain());
     let rotated = Encryption::new(vec![
         aes(source("another passphrase")),
         aes(source("sixteen letters!")),
@@ -122,9 +122,9 @@ fn a_fallback_reads_what_was_written_before_and_the_first_method_writes() {
 }
 
 #[test]
-fn metadata_that_ask_for_absurd_work_are_refused_at_once() {
+fn excessive_key_derivation_work_is_rejected_quickly() {
     let way = Encryption::new(vec![aes(source("sixteen letters!"))]);
-    let sealed = way.seal(plain(), 8, "l").unwrap();
+    let sealed = way.encrypt(plain(), 8, "l").unwrap();
     let mut envelope: serde_json::Value = serde_json::from_str(&sealed).unwrap();
     let name = "key_provider.pbkdf2.key";
     for (iterations, key_length) in [

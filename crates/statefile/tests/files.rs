@@ -122,12 +122,12 @@ fn read(text: &str) -> StateFile {
 }
 
 #[test]
-fn a_file_comes_back_byte_for_byte() {
+fn state_file_round_trips_byte_for_byte() {
     assert_eq!(read(WHOLE).to_local(), WHOLE);
 }
 
 #[test]
-fn on_one_line_it_says_the_same() {
+fn single_line_form_has_the_same_content() {
     let line = read(WHOLE).to_line();
     assert_eq!(line.lines().count(), 1);
     assert!(line.ends_with("}\n") && !line.ends_with("\n\n"));
@@ -135,13 +135,16 @@ fn on_one_line_it_says_the_same() {
 }
 
 #[test]
-fn what_is_not_known_here_is_kept_where_it_stands() {
+fn unknown_fields_are_preserved_in_place() {
     let text = r#"{"version":4,"terraform_version":"9.9.9","serial":1,"lineage":"l","outputs":{"o":{"value":1,"type":"number","new":[1]}},
         "resources":[{"mode":"managed","type":"a","name":"b","provider":"p","instances":[{"schema_version":0,"attributes":{},"sensitive_attributes":[],"fresh":{"x":null}}],"extra":true}],
         "check_results":null,"footer":"<end>"}"#;
     let file = read(text);
-    assert_eq!(file.rest.0[0].0, "footer");
-    assert_eq!(file.resources[0].instances[0].rest.0[0].0, "fresh");
+    assert_eq!(file.unknown_fields.0[0].0, "footer");
+    assert_eq!(
+        file.resources[0].instances[0].unknown_fields.0[0].0,
+        "fresh"
+    );
     let expected: String = text
         .replace("\n        ", "")
         .replace("<end>", "\\u003cend\\u003e");
@@ -149,7 +152,7 @@ fn what_is_not_known_here_is_kept_where_it_stands() {
 }
 
 #[test]
-fn order_is_by_module_mode_type_name_and_key() {
+fn resources_sort_by_module_mode_type_name_and_key() {
     let mut file = read(WHOLE);
     file.sort();
     let order: Vec<String> = file.resources.iter().map(ToString::to_string).collect();
@@ -160,13 +163,13 @@ fn order_is_by_module_mode_type_name_and_key() {
 }
 
 #[test]
-fn nothing_at_all_is_no_state_and_a_newline_alone_is_an_error() {
+fn empty_input_is_no_state_and_a_lone_newline_is_an_error() {
     assert!(StateFile::read(b"").unwrap().is_none());
     assert!(matches!(StateFile::read(b"\n"), Err(ReadError::Json(_))));
 }
 
 #[test]
-fn what_cannot_be_used_says_why_and_where() {
+fn unusable_state_file_is_rejected_with_reason_and_position() {
     let top = |more: &str| {
         format!(r#"{{"version":4,"terraform_version":"1.12.6","serial":1,"lineage":"l"{more}}}"#)
     };
@@ -281,7 +284,7 @@ fn what_cannot_be_used_says_why_and_where() {
 }
 
 #[test]
-fn a_fractional_index_loses_its_fraction() {
+fn fractional_index_key_is_truncated() {
     let text = |key: &str| {
         format!(
             r#"{{"version":4,"serial":1,"lineage":"l","resources":[{{"mode":"managed","type":"a","name":"b","provider":"p","instances":[{{"index_key":{key}}}]}}]}}"#
@@ -304,7 +307,7 @@ fn a_fractional_index_loses_its_fraction() {
 }
 
 #[test]
-fn sensitive_paths_in_their_form_are_read() {
+fn sensitive_paths_are_accepted_in_each_form() {
     for paths in [
         "null",
         "[]",

@@ -93,7 +93,7 @@ fn trusting(
 }
 
 #[test]
-fn a_trusted_certificate_needs_no_issuer() {
+fn trusted_certificate_needs_no_issuer() {
     for (what, server) in [
         ("its own authority", self_signed(authority())),
         ("self-signed, no authority", self_signed(params())),
@@ -111,7 +111,7 @@ fn a_trusted_certificate_needs_no_issuer() {
 }
 
 #[test]
-fn a_trusted_certificate_is_refused_for_another_name_time_or_purpose() {
+fn trusted_certificate_is_refused_for_another_name_time_or_purpose() {
     let with = |change: fn(&mut CertificateParams)| {
         let mut params = authority();
         change(&mut params);
@@ -137,7 +137,7 @@ fn a_trusted_certificate_is_refused_for_another_name_time_or_purpose() {
 
 /// A certificate with the same name and key, but other bytes, is not trusted.
 #[test]
-fn an_untrusted_certificate_is_refused() {
+fn untrusted_certificate_is_refused() {
     let server = self_signed(authority());
     let other = self_signed(authority());
     let shaken = shake(&server, trusting(&[&other.certificate]), NAME);
@@ -158,6 +158,6 @@ fn an_untrusted_certificate_is_refused() {
 }
 
 #[test]
-fn nothing_to_trust_is_an_error() {
+fn empty_trust_store_is_an_error() {
     assert!(verifier(Roots::Only(Vec::new())).is_err());
 }

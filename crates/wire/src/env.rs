@@ -16,7 +16,7 @@ const REFUSALS: [&str; 2] = [
 
 /// Returns true if a line of a plugin's output refuses the magic cookie.
 #[must_use]
-pub fn is_cookie_refusal(line: &str) -> bool {
+pub fn refuses_cookie(line: &str) -> bool {
     REFUSALS.iter().any(|refusal| line.contains(refusal))
 }
 

@@ -15,7 +15,7 @@ pub const MAX_LINE: usize = 16 * 1024;
 /// Minimum length of a certificate. Old plugins print shorter text in its place.
 const MIN_CERTIFICATE: usize = 50;
 /// Number of characters of a malformed line that an error shows.
-const SHOWN: usize = 160;
+const MAX_SHOWN: usize = 160;
 
 /// Address on which a plugin listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,15 +35,15 @@ impl Address {
         match network {
             "unix" if text.is_empty() => Err(AddressError::Empty),
             "unix" if text.len() >= crate::env::SUN_PATH_LIMIT => Err(AddressError::TooLong {
-                path: Shown::new(text),
+                path: Escaped::new(text),
                 length: text.len(),
             }),
             "unix" => Ok(Self::Unix(PathBuf::from(text))),
             "tcp" => text
                 .parse()
                 .map(Self::Tcp)
-                .map_err(|_| AddressError::Tcp(Shown::new(text))),
-            other => Err(AddressError::Network(Shown::new(other))),
+                .map_err(|_| AddressError::Tcp(Escaped::new(text))),
+            other => Err(AddressError::Network(Escaped::new(other))),
         }
     }
 
@@ -83,24 +83,24 @@ pub enum AddressError {
     #[error(
         "the path of the unix socket has {length} bytes, but the system's limit is 107: {path}"
     )]
-    TooLong { path: Shown, length: usize },
+    TooLong { path: Escaped, length: usize },
     #[error("`{0}` is not an address of the form HOST:PORT")]
-    Tcp(Shown),
+    Tcp(Escaped),
     #[error("the network `{0}` is unknown (supported are `unix` and `tcp`)")]
-    Network(Shown),
+    Network(Escaped),
 }
 
 /// Text from outside, made safe to print: control characters are escaped, long text is truncated.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shown(String);
+pub struct Escaped(String);
 
-impl Shown {
+impl Escaped {
     /// Escapes and truncates `text`.
     #[must_use]
     pub fn new(text: &str) -> Self {
         let mut out = String::new();
         for (n, c) in text.chars().enumerate() {
-            if n == SHOWN {
+            if n == MAX_SHOWN {
                 out.push('…');
                 break;
             }
@@ -114,7 +114,7 @@ impl Shown {
     }
 }
 
-impl fmt::Display for Shown {
+impl fmt::Display for Escaped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -141,37 +141,37 @@ pub enum HandshakeError {
     #[error(
         "the first line of output is longer than {MAX_LINE} bytes and cannot be a handshake; it starts: {0}"
     )]
-    TooLong(Shown),
+    TooLong(Escaped),
     #[error("the first line of output is not text and cannot be a handshake: {0}")]
-    NotText(Shown),
+    NotText(Escaped),
     #[error(
         "the first line of output is not a handshake (it has {fields} of the 4 to 7 fields separated by `|`): {line}"
     )]
-    Unrecognised { line: Shown, fields: usize },
+    Unrecognised { line: Escaped, fields: usize },
     #[error("the first field of the handshake is not a number: {0}")]
-    CoreNotANumber(Shown),
+    CoreNotANumber(Escaped),
     #[error(
         "the plugin speaks handshake version {found}, but only version {CORE_VERSION} is supported: {line}"
     )]
-    CoreVersion { line: Shown, found: u32 },
+    CoreVersion { line: Escaped, found: u32 },
     #[error("the second field of the handshake, the protocol version, is not a number: {0}")]
-    ProtocolNotANumber(Shown),
+    ProtocolNotANumber(Escaped),
     #[error("the handshake names an address that cannot be used: {source}: {line}")]
-    Address { line: Shown, source: AddressError },
+    Address { line: Escaped, source: AddressError },
     #[error(
         "the plugin speaks net/rpc, the protocol from before gRPC, which is not supported: {0}"
     )]
-    NetRpc(Shown),
+    NetRpc(Escaped),
     #[error("the plugin uses the protocol `{kind}`, but only `grpc` is supported: {line}")]
-    Kind { line: Shown, kind: Shown },
+    Kind { line: Escaped, kind: Escaped },
     #[error("the certificate in the handshake is not base64 without padding ({reason}): {line}")]
-    Certificate { line: Shown, reason: String },
+    Certificate { line: Escaped, reason: String },
     #[error("the seventh field of the handshake, for multiplexing, is neither true nor false: {0}")]
-    Multiplex(Shown),
+    Multiplex(Escaped),
     #[error(
         "the handshake enables multiplexing (seventh field), which flightdeck did not request: {0}"
     )]
-    Multiplexed(Shown),
+    Multiplexed(Escaped),
     #[error("the plugin offers protocol version {found}, but flightdeck supports only {}", join(.offered))]
     Protocol { found: u32, offered: Vec<u32> },
 }
@@ -191,18 +191,18 @@ impl Handshake {
     /// One variant for each way in which the line is not the handshake of a gRPC plugin.
     pub fn parse(line: &[u8]) -> Result<Self, HandshakeError> {
         if line.len() > MAX_LINE {
-            return Err(HandshakeError::TooLong(Shown::new(
-                &String::from_utf8_lossy(&line[..SHOWN * 2]),
+            return Err(HandshakeError::TooLong(Escaped::new(
+                &String::from_utf8_lossy(&line[..MAX_SHOWN * 2]),
             )));
         }
         // Surrounding blanks are allowed, as in go-plugin's own host.
         let text = std::str::from_utf8(line)
-            .map_err(|_| HandshakeError::NotText(Shown::new(&String::from_utf8_lossy(line))))?
+            .map_err(|_| HandshakeError::NotText(Escaped::new(&String::from_utf8_lossy(line))))?
             .trim();
         if text.is_empty() {
             return Err(HandshakeError::Empty);
         }
-        let shown = || Shown::new(text);
+        let shown = || Escaped::new(text);
         let fields: Vec<&str> = text.split('|').collect();
         // The version is checked first, because another version can have other fields.
         if fields.len() > 1 && matches!(fields[0].parse::<u32>(), Ok(n) if n != CORE_VERSION) {
@@ -231,7 +231,7 @@ impl Handshake {
             Some(kind) => {
                 return Err(HandshakeError::Kind {
                     line: shown(),
-                    kind: Shown::new(kind),
+                    kind: Escaped::new(kind),
                 });
             }
         }

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 use thiserror::Error;
 
 /// Allowed clock difference between the two ends.
-const BACKDATE: Duration = Duration::from_secs(30);
+const CLOCK_TOLERANCE: Duration = Duration::from_secs(30);
 /// Upper limit of the validity; a certificate is only used during the life of its process.
 const LIFETIME: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
@@ -72,7 +72,7 @@ impl Identity {
             ExtendedKeyUsagePurpose::ServerAuth,
         ];
         let now = SystemTime::now();
-        params.not_before = (now - BACKDATE).into();
+        params.not_before = (now - CLOCK_TOLERANCE).into();
         params.not_after = (now + LIFETIME).into();
         let certificate = params.self_signed(&key)?;
         Ok(Self {

@@ -53,7 +53,7 @@ fn ends() -> Ends {
 }
 
 #[tokio::test]
-async fn two_ends_that_know_each_other_talk() {
+async fn host_and_plugin_with_matching_certificates_connect() {
     let Ends { host, plugin } = ends();
     let (host, plugin) = meet(
         client_config(&host, plugin.der()).expect("client"),
@@ -65,7 +65,7 @@ async fn two_ends_that_know_each_other_talk() {
 }
 
 #[tokio::test]
-async fn tls_12_works_too() {
+async fn tls_12_server_is_accepted() {
     let Ends { host, plugin } = ends();
     let usual = server_config(&plugin, host.pem()).expect("server");
     let mut server = ServerConfig::builder_with_provider(Arc::new(
@@ -86,7 +86,7 @@ async fn tls_12_works_too() {
 }
 
 #[tokio::test]
-async fn a_plugin_with_another_certificate_is_refused() {
+async fn host_refuses_a_plugin_with_another_certificate() {
     let Ends { host, plugin } = ends();
     let other = Identity::generate().expect("made");
     let (host, plugin) = meet(
@@ -99,7 +99,7 @@ async fn a_plugin_with_another_certificate_is_refused() {
 }
 
 #[tokio::test]
-async fn a_host_with_another_certificate_is_refused() {
+async fn plugin_refuses_a_host_with_another_certificate() {
     let Ends { host, plugin } = ends();
     let other = Identity::generate().expect("made");
     let (host, plugin) = meet(
@@ -115,7 +115,7 @@ async fn a_host_with_another_certificate_is_refused() {
 }
 
 #[tokio::test]
-async fn a_host_without_certificate_is_refused() {
+async fn plugin_refuses_a_host_without_a_certificate() {
     let Ends { host, plugin } = ends();
     let mut client = (*client_config(&host, plugin.der()).expect("client")).clone();
     client.client_auth_cert_resolver = Arc::new(NoCertificate);
@@ -129,7 +129,7 @@ async fn a_host_without_certificate_is_refused() {
 }
 
 #[tokio::test]
-async fn without_alpn_there_is_no_connection() {
+async fn connection_without_alpn_is_refused() {
     let Ends { host, plugin } = ends();
     let client = client_config(&host, plugin.der()).expect("client");
     let server = server_config(&plugin, host.pem()).expect("server");
@@ -162,7 +162,7 @@ async fn without_alpn_there_is_no_connection() {
 }
 
 #[test]
-fn junk_is_no_certificate() {
+fn malformed_certificate_is_rejected() {
     let Ends { host, .. } = ends();
     assert!(matches!(
         client_config(&host, &[7; 300]),
@@ -175,7 +175,7 @@ fn junk_is_no_certificate() {
 }
 
 #[test]
-fn a_session_has_one_certificate() {
+fn session_identity_is_created_once() {
     let first = Identity::session().expect("made");
     assert_eq!(first.der(), Identity::session().expect("made").der());
     assert!(first.pem().starts_with("-----BEGIN CERTIFICATE-----"));

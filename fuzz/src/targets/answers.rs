@@ -7,9 +7,9 @@ use async_trait::async_trait;
 use cty::schema::Schema;
 use cty::{Value, msgpack};
 use flightdeck::engine::calls::{CallContext, Checked, Method, ProviderError};
+use flightdeck::engine::model::PluginId;
 use flightdeck::engine::provider::tfplugin::plan_answer;
 use flightdeck::engine::provider::*;
-use flightdeck::engine::words::PluginId;
 use prost::Message;
 use proto::tfplugin6 as pb;
 

@@ -4,13 +4,13 @@
 use cty::schema::{Block, Schema};
 use cty::{Path, PathStep, Value, msgpack};
 use flightdeck::engine::calls::CallContext;
+use flightdeck::engine::model::{Action, Severity};
 use flightdeck::engine::provider::*;
 use flightdeck::engine::stage::ignore::Ignore;
 use flightdeck::engine::stage::managed::{
-    NoPlan, Planned, Prior, Question, Reason, plan, plan_destroy,
+    NoPlan, PlanQuestion, Planned, Prior, Reason, plan, plan_destroy,
 };
 use flightdeck::engine::stage::{diff, masks};
-use flightdeck::engine::words::{Action, Severity};
 use prost::Message;
 use proto::tfplugin6 as pb;
 
@@ -52,7 +52,7 @@ pub fn run(data: &[u8]) {
     ];
     let provider = Answers::new(schema.clone(), answers);
     let ctx = CallContext::general(&Default::default());
-    let question = Question {
+    let question = PlanQuestion {
         type_name: "x",
         schema: &schema,
         config: config.clone(),

@@ -1,27 +1,27 @@
 //! Functions of the commands and the checks of their availability.
 
 mod apply;
-mod around;
+mod availability;
+mod close;
 mod cursor;
 mod general;
-mod leave;
 mod orphans;
 mod places;
-mod ready;
 mod search;
 mod select;
 mod stage;
 mod unknown;
+mod workspaces;
 
 pub use apply::*;
-pub use around::*;
+pub use availability::*;
+pub use close::*;
 pub use cursor::*;
 pub use general::*;
-pub use leave::*;
 pub use orphans::*;
 pub use places::*;
-pub use ready::*;
 pub use search::*;
 pub use select::*;
 pub use stage::*;
 pub use unknown::*;
+pub use workspaces::*;

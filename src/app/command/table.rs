@@ -57,25 +57,25 @@ pub static COMMANDS: &[Command] = commands![
     "plugins-installed", "A", "", "list all installed providers, even those that the configuration does not need; launches none", Scope::In(&[Plugins]), always, plugins_installed;
     "pane-next", "right", "", "next pane of the plugin: attempts, schema, calls, logs, about", Scope::In(&[Plugins, Schema]), always, tab_next;
     "pane-previous", "left", "", "previous pane of the plugin", Scope::In(&[Plugins, Schema]), always, tab_previous;
-    "unfold", "enter space", "unfold", "expand or collapse this type or block", Scope::In(&[Schema]), has_row, unfold;
+    "unfold", "enter space", "unfold", "expand or collapse this type or block", Scope::In(&[Schema]), has_row, toggle_fold;
     // Calls
     "blocker", "b", "blocker", "go to the call that blocks this one", Scope::In(&[Calls]), has_blocker, goto_blocker;
-    "cancel", "c", "cancel…", "open the cancel ladder, which shows the effect of each step", Scope::In(&[Calls, Stage, Deploy]), something_runs, open_ladder;
+    "cancel", "c", "cancel…", "open the cancel ladder, which shows the effect of each step", Scope::In(&[Calls, Stage, Deploy]), requires_running, open_cancel_rungs;
     // Stage
     "select", "space", "select", "select this change with its dependencies, or deselect it with its dependents", Scope::In(&[Stage]), on_change, toggle_change;
-    "deselect", "x", "", "deselect this change and all that depend on it", Scope::In(&[Stage]), on_change, leave_change;
-    "select-all", "*", "", "select every change on the screen", Scope::In(&[Stage]), has_stage, take_all;
-    "deselect-all", "0", "", "deselect every change on the screen", Scope::In(&[Stage]), has_stage, take_none;
+    "deselect", "x", "", "deselect this change and all that depend on it", Scope::In(&[Stage]), on_change, deselect_change;
+    "select-all", "*", "", "select every change on the screen", Scope::In(&[Stage]), has_stage, select_all;
+    "deselect-all", "0", "", "deselect every change on the screen", Scope::In(&[Stage]), has_stage, deselect_all;
     "invert", "I", "", "invert the selection of the changes on the screen", Scope::In(&[Stage]), has_stage, invert;
     "stage-diagnostics", "d", "warnings", "show errors and warnings since the start of the last staging", Scope::In(&[Stage]), has_diagnostics, show_diagnostics;
     "diff", "enter", "diff", "show the whole diff of this change, with unchanged attributes and all lines of long texts", Scope::In(&[Stage]), has_row, open_detail;
     "why", "w", "why", "show the reason for this change, its dependencies and its dependents", Scope::In(&[Stage]), has_row, show_why;
     "apply", "a", "apply…", "apply the selected changes; names every destroy and replacement, and asks first", Scope::In(&[Stage]), can_apply, ask_apply;
-    "forget", "X", "", "discard the record of an unknown creation, if the object was never created; asks first", Scope::In(&[Stage]), on_unknown, ask_forget;
+    "forget", "X", "", "discard the record of an unknown creation, if the object was never created; asks first", Scope::In(&[Stage]), requires_unknown_create, confirm_forget;
     "stage", "s", "stage", "read the configuration again and plan the changes", Scope::In(&[Stage, Deploy]), can_stage, stage_again;
     "stage-destroy", "D", "", "plan the destruction of everything (destroys nothing until you apply it)", Scope::In(&[Stage]), can_stage, stage_destroy;
     "refresh-only", "F", "", "detect drift only: compare the state with the real objects", Scope::In(&[Stage]), can_stage, stage_refresh;
-    "only-creates", "+", "", "show creates only; again for all", Scope::In(&[Stage]), has_stage, only_creates;
+    "only-creates", "+", "", "show creates only; again for all", Scope::In(&[Stage]), has_stage, filter_creates;
     "only-updates", "~", "", "show updates only; again for all", Scope::In(&[Stage]), has_stage, only_updates;
     "only-replaces", "R", "", "show replaces only; again for all", Scope::In(&[Stage]), has_stage, only_replaces;
     "only-destroys", "-", "", "show destroys only; again for all", Scope::In(&[Stage]), has_stage, only_destroys;
@@ -113,7 +113,7 @@ pub static COMMANDS: &[Command] = commands![
     "tracing-follow", "space", "newest", "go to the newest line", Scope::In(&[Tracing]), always, tracing_follow;
     // Everywhere
     "open", "enter", "open", "show the detail on the whole screen", Scope::In(WITH_DETAIL), has_row, open_detail;
-    "back", "esc", "", "go back: close the detail, or clear search and filter", Scope::Everywhere, always, back;
+    "back", "esc", "", "go back: close the detail, or clear search and filter", Scope::Everywhere, always, close_or_go_back;
     "quit", "q", "", "go back, or quit on the top level; asks first while something runs", Scope::Everywhere, always, quit;
     "interrupt", "ctrl-c", "", "quit, or open the cancel ladder while something runs; never kills a deploy", Scope::Everywhere, always, interrupt;
     "down", "j down", "", "move down", Scope::Everywhere, always, down;

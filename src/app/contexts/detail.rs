@@ -4,9 +4,9 @@ use crate::app::doc::{self, Doc};
 use crate::app::list::Row;
 use crate::app::rows::{CallRow, call_row, drift_row, output_row};
 use crate::app::state::{PluginTab, State};
-use crate::engine::words::StageMode;
+use crate::engine::model::StageMode;
 
-pub(super) fn nothing(_: &State, _: &Row) -> Doc {
+pub(super) fn empty_detail(_: &State, _: &Row) -> Doc {
     Doc::new()
 }
 

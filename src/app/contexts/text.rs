@@ -8,7 +8,7 @@ fn key(row: &Row) -> &str {
     row.key.text().unwrap_or_default()
 }
 
-pub(super) fn nothing(_: &State, _: &Row) -> String {
+pub(super) fn empty_text(_: &State, _: &Row) -> String {
     String::new()
 }
 
@@ -21,7 +21,7 @@ pub(super) fn plugins(state: &State, row: &Row) -> String {
     format!(
         "{} {} {} {}",
         key(row),
-        p.state.word(),
+        p.state.label(),
         found.map_or("", |f| f.address.as_str()),
         transform.unwrap_or_default()
     )
@@ -60,7 +60,7 @@ pub(super) fn stage(state: &State, row: &Row) -> String {
         .and_then(|s| s.changes.get(row.index));
     change.map_or_else(
         || key(row).to_owned(),
-        |c| format!("{} {} {}", key(row), c.action.word(), c.why),
+        |c| format!("{} {} {}", key(row), c.action.label(), c.why),
     )
 }
 
@@ -76,7 +76,7 @@ pub(super) fn deploy(state: &State, row: &Row) -> String {
         "{} {} {} {failure}",
         key(row),
         o.action.operation_word(),
-        o.state.word()
+        o.state.label()
     )
 }
 
@@ -89,7 +89,7 @@ pub(super) fn history(state: &State, row: &Row) -> String {
         d.deploy,
         d.who,
         d.host,
-        d.outcome.word(),
+        d.outcome.label(),
         d.config_digest
     )
 }
@@ -106,7 +106,7 @@ pub(super) fn failures(state: &State, row: &Row) -> String {
     let plugin = g.plugin.as_ref().map_or("", |p| &*p.0);
     format!(
         "{} {} {} {plugin}",
-        g.class.word(),
+        g.class.label(),
         g.summary,
         g.addresses.join(" ")
     )
@@ -133,5 +133,5 @@ pub(super) fn logs(state: &State, row: &Row) -> String {
     let Some(e) = state.log.get(row.index) else {
         return String::new();
     };
-    format!("{} {} {}", e.line.plugin, e.line.level.word(), e.line.text)
+    format!("{} {} {}", e.line.plugin, e.line.level.label(), e.line.text)
 }

@@ -3,8 +3,8 @@
 use super::{Doc, Role, line, push_heading, push_pair, push_text, span};
 use crate::app::format::{clock, duration, elapsed};
 use crate::app::state::State;
+use crate::engine::model::{CallFinished, CallOutcome, ResourceLock};
 use crate::engine::view::CallView;
-use crate::engine::words::{CallFinished, CallOutcome, ResourceLock};
 
 /// Renders a queued or running call.
 pub fn call(state: &State, c: &CallView) -> Doc {
@@ -65,13 +65,13 @@ pub fn call(state: &State, c: &CallView) -> Doc {
             ]);
         }
     }
-    holds(state, c, &mut doc);
-    behind(state, c, &mut doc);
+    list_locks(state, c, &mut doc);
+    list_waiting_calls(state, c, &mut doc);
     doc
 }
 
 /// Lists the resource locks that the plugin holds for this call.
-fn holds(state: &State, c: &CallView, doc: &mut Doc) {
+fn list_locks(state: &State, c: &CallView, doc: &mut Doc) {
     let its = |l: &&ResourceLock| l.call == Some(c.call);
     let held: Vec<&ResourceLock> = state.view.locks.values().filter(its).collect();
     if held.is_empty() {
@@ -89,7 +89,7 @@ fn holds(state: &State, c: &CallView, doc: &mut Doc) {
 }
 
 /// Lists the calls that wait for this one.
-fn behind(state: &State, c: &CallView, doc: &mut Doc) {
+fn list_waiting_calls(state: &State, c: &CallView, doc: &mut Doc) {
     let behind: Vec<_> = state
         .view
         .calls

@@ -5,12 +5,12 @@ use similar::{ChangeTag, TextDiff};
 use super::{
     Doc, Line, Role, action_role, action_sign, clean, line, push_heading, push_text, span, width,
 };
-use crate::engine::words::{
+use crate::engine::model::{
     Action, AttributeChange, ChangeView, DriftKind, DriftView, OutputView, StageMode, Unknown,
 };
 
 /// Size limit of a line diff, in bytes. Longer texts are shown as one value.
-const LONGEST_DIFF: usize = 200_000;
+const MAX_DIFF: usize = 200_000;
 
 /// Renders the diff of a change and its unknown outcome, if any. `whole` includes unchanged
 /// attributes and all lines of long texts.
@@ -20,7 +20,7 @@ pub fn change(c: &ChangeView, left: Option<&Unknown>, whole: bool) -> Doc {
     head.push(span(Role::Strong, format!(" {}", c.address)));
     head.push(span(
         action_role(c.action),
-        format!("  {}", c.action.word()),
+        format!("  {}", c.action.label()),
     ));
     doc.push(head);
     if let Some(previous) = &c.previous_address {
@@ -74,8 +74,8 @@ pub fn change(c: &ChangeView, left: Option<&Unknown>, whole: bool) -> Doc {
     let mut lead = String::new();
     for command in &c.commands {
         // Commands of one machine follow each other, and share a heading.
-        if command.lead() != lead {
-            lead = command.lead();
+        if command.kind_and_machine() != lead {
+            lead = command.kind_and_machine();
             push_heading(&mut doc, &lead);
         }
         push_text(&mut doc, Role::Warn, "  ", &command.text());
@@ -95,7 +95,7 @@ pub fn output(o: &OutputView) -> Doc {
     head.push(span(Role::Strong, format!(" output {}", o.name)));
     head.push(span(
         action_role(o.action),
-        format!("  {}", o.action.word()),
+        format!("  {}", o.action.label()),
     ));
     let mut doc = vec![head, Line::new()];
     let hidden = |text: &Option<String>| {
@@ -123,7 +123,7 @@ pub fn drift(d: &DriftView, mode: StageMode) -> Doc {
     let mut doc = vec![vec![
         span(role, "! "),
         span(Role::Strong, &d.address),
-        span(role, format!("  {}", d.what.word())),
+        span(role, format!("  {}", d.what.label())),
     ]];
     if let Some(previous) = &d.previous_address {
         doc.push(line(Role::Dim, format!("moved from {previous}")));
@@ -134,7 +134,7 @@ pub fn drift(d: &DriftView, mode: StageMode) -> Doc {
         DriftKind::Moved => "The object itself is unchanged.",
     };
     let then = match mode {
-        StageMode::RefreshOnly => format!("Applying this stage accepts the drift: {}. A normal stage plans a repair instead.", d.what.accepted()),
+        StageMode::RefreshOnly => format!("Applying this stage accepts the drift: {}. A normal stage plans a repair instead.", d.what.refresh_effect()),
         StageMode::Normal => "Applying this stage repairs the drift where the configuration requires it. To accept the drift, apply a refresh-only stage.".to_owned(),
         StageMode::Destroy => "Applying this stage uses the real object.".to_owned(),
     };
@@ -203,7 +203,7 @@ fn attribute(doc: &mut Doc, a: &AttributeChange, action: Action, name: usize, wh
             || before.contains('\n')
             || after.contains('\n'));
     match sign {
-        "~" if long && before.len() + after.len() < LONGEST_DIFF => {
+        "~" if long && before.len() + after.len() < MAX_DIFF => {
             let lines = lines_of(&before, &after);
             l.push(span(
                 Role::Update,
@@ -215,7 +215,7 @@ fn attribute(doc: &mut Doc, a: &AttributeChange, action: Action, name: usize, wh
                     )
                 ),
             ));
-            forces(&mut l, a);
+            mark_forces_replacement(&mut l, a);
             doc.push(l);
             // The pane shows the beginning; the zoomed detail shows all.
             let shown = if whole { lines.len() } else { 8 };
@@ -249,11 +249,11 @@ fn attribute(doc: &mut Doc, a: &AttributeChange, action: Action, name: usize, wh
         )),
         _ => l.push(span(Role::Destroy, before)),
     }
-    forces(&mut l, a);
+    mark_forces_replacement(&mut l, a);
     doc.push(l);
 }
 
-fn forces(l: &mut Line, a: &AttributeChange) {
+fn mark_forces_replacement(l: &mut Line, a: &AttributeChange) {
     if a.forces_replacement {
         l.push(span(Role::Bad, "  forces replacement"));
     }
@@ -293,7 +293,7 @@ fn lines_of(before: &str, after: &str) -> Doc {
 }
 
 /// Explains a change: its reason, attributes that force replacement, dependencies and dependents.
-pub fn why(c: &ChangeView, all: &[ChangeView]) -> Doc {
+pub fn explain(c: &ChangeView, all: &[ChangeView]) -> Doc {
     let mut doc = Doc::new();
     let mut head = action_sign(c.action);
     head.push(span(Role::Strong, format!(" {}", c.address)));

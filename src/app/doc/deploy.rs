@@ -4,8 +4,8 @@ use super::operation::last_lines;
 use super::{Doc, Line, Role, line, push_pair, push_text, span};
 use crate::app::format::{count, date, duration};
 use crate::app::state::State;
-use crate::engine::words::FailureGroup;
-use crate::engine::words::{Counts, DeployOutcome, DeploySummary, StageMode};
+use crate::engine::model::FailureGroup;
+use crate::engine::model::{Counts, DeployOutcome, DeploySummary, StageMode};
 
 /// Renders counts as `+3 ~1 -/+1 -0` in the colours of the actions.
 pub fn counts(c: &Counts) -> Line {
@@ -79,7 +79,7 @@ pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
     let (symbol, role) = outcome_role(d.outcome);
     doc.push(vec![
         span(Role::Strong, format!("deploy #{}  ", d.deploy)),
-        span(role, format!("{symbol} {}", d.outcome.word())),
+        span(role, format!("{symbol} {}", d.outcome.label())),
     ]);
     doc.push(Line::new());
     push_pair(
@@ -147,7 +147,7 @@ pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
 pub fn failure_group(state: &State, g: &FailureGroup) -> Doc {
     let mut doc = Doc::new();
     doc.push(vec![
-        span(Role::Bad, format!("{}: ", g.class.word())),
+        span(Role::Bad, format!("{}: ", g.class.label())),
         span(Role::Strong, &g.summary),
     ]);
     push_text(&mut doc, Role::Plain, "  ", &g.detail);

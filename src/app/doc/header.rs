@@ -4,8 +4,8 @@
 use super::{Line, Role, absent_badge, cells_of, line, unknown_badge};
 use crate::app::format::{count, elapsed};
 use crate::app::state::State;
-use crate::engine::words::Action;
-use crate::engine::words::PluginState;
+use crate::engine::model::Action;
+use crate::engine::model::PluginState;
 
 /// Symbol, text and role of a plugin's state.
 pub fn status(s: &PluginState) -> (&'static str, &'static str, Role) {
@@ -25,7 +25,7 @@ pub fn status(s: &PluginState) -> (&'static str, &'static str, Role) {
         | PluginState::GaveUp { .. }
         | PluginState::Incompatible { .. } => ("✗", Role::Bad),
     };
-    (symbol_role.0, s.word(), symbol_role.1)
+    (symbol_role.0, s.label(), symbol_role.1)
 }
 
 /// A part of the header with its shorter forms. The part changes to `forms[n].1` (empty to omit it)
@@ -36,7 +36,7 @@ struct Part {
 }
 
 /// Joins the parts, and shrinks them in order of priority until they fit.
-fn squeeze(mut parts: Vec<Part>, cells: usize) -> Line {
+fn fit_parts(mut parts: Vec<Part>, cells: usize) -> Line {
     let mut turns: Vec<(u8, usize, Line)> = Vec::new();
     for (i, p) in parts.iter_mut().enumerate() {
         turns.extend(p.forms.drain(..).map(|(turn, line)| (turn, i, line)));
@@ -64,10 +64,13 @@ pub fn header(state: &State, cells: usize) -> Line {
         },
         Part {
             line: name(&state.workspace),
-            forms: vec![(14, name(&crate::app::text::fit(&state.workspace, 8)))],
+            forms: vec![(
+                14,
+                name(&crate::app::text::truncate_end(&state.workspace, 8)),
+            )],
         },
     ];
-    parts.extend(named(state));
+    parts.extend(workspace_part(state));
     if let Some(h) = state.locked_by() {
         let long = line(
             Role::Bad,
@@ -102,22 +105,22 @@ pub fn header(state: &State, cells: usize) -> Line {
     }
     parts.extend(health(state));
     calls(state, &mut parts);
-    work(state, &mut parts);
+    add_work(state, &mut parts);
     match (&state.view.lock, state.view.lock_is_ours) {
-        (Some(_), true) => parts.push(goes(1, line(Role::Plain, "  lock: you"))),
+        (Some(_), true) => parts.push(omittable_part(1, line(Role::Plain, "  lock: you"))),
         // Another lock owner is shown further to the left.
         (Some(_), false) => {}
-        (None, _) => parts.push(goes(1, line(Role::Dim, "  lock: free"))),
+        (None, _) => parts.push(omittable_part(1, line(Role::Dim, "  lock: free"))),
     }
-    squeeze(parts, cells)
+    fit_parts(parts, cells)
 }
 
 /// Name of the workspace. The default workspace is named only if others are known, and is omitted
 /// first; another one always remains.
-fn named(state: &State) -> Option<Part> {
-    let name = &state.named;
-    if let Some(opening) = &state.opening {
-        return Some(shrinks(
+fn workspace_part(state: &State) -> Option<Part> {
+    let name = &state.workspace_name;
+    if let Some(opening) = &state.opening_workspace {
+        return Some(shrinkable_part(
             format!("  ◐ opening workspace {opening}"),
             12,
             format!("  ◐ [{opening}]"),
@@ -125,12 +128,12 @@ fn named(state: &State) -> Option<Part> {
     }
     if name == "default" {
         let others = state.loaded.workspaces.as_ref()?.len() > 1;
-        return others.then(|| goes(0, line(Role::Dim, "  workspace default")));
+        return others.then(|| omittable_part(0, line(Role::Dim, "  workspace default")));
     }
     let short = |cells| {
         line(
             Role::Key,
-            format!(" [{}]", crate::app::text::fit(name, cells)),
+            format!(" [{}]", crate::app::text::truncate_end(name, cells)),
         )
     };
     Some(Part {
@@ -143,14 +146,14 @@ fn named(state: &State) -> Option<Part> {
 }
 
 /// Creates a part that is omitted as a whole.
-fn goes(turn: u8, line: Line) -> Part {
+fn omittable_part(turn: u8, line: Line) -> Part {
     Part {
         line,
         forms: vec![(turn, Line::new())],
     }
 }
 
-fn shrinks(long: String, turn: u8, short: String) -> Part {
+fn shrinkable_part(long: String, turn: u8, short: String) -> Part {
     Part {
         line: line(Role::Busy, long),
         forms: vec![(turn, line(Role::Busy, short))],
@@ -168,30 +171,36 @@ fn calls(state: &State, parts: &mut Vec<Part>) {
     let waiting = state.view.calls.len() - running;
     let (held, slots) = state.view.slots();
     if slots > 0 {
-        parts.push(goes(
+        parts.push(omittable_part(
             6,
             line(Role::Plain, format!("  calls {held}/{slots}")),
         ));
     } else if running > 0 {
-        parts.push(goes(6, line(Role::Plain, format!("  calls {running}"))));
+        parts.push(omittable_part(
+            6,
+            line(Role::Plain, format!("  calls {running}")),
+        ));
     }
     if waiting > 0 {
-        parts.push(goes(5, line(Role::Warn, format!(" +{waiting} waiting"))));
+        parts.push(omittable_part(
+            5,
+            line(Role::Warn, format!(" +{waiting} waiting")),
+        ));
     }
 }
 
 /// Adds the running deploy or staging, or the current stage.
-fn work(state: &State, parts: &mut Vec<Part>) {
+fn add_work(state: &State, parts: &mut Vec<Part>) {
     // The engine runs one deploy or staging at a time, so they share a place.
     if let Some(d) = state.view.deploy.as_ref().filter(|d| d.summary.is_none()) {
         let since = elapsed(state.now - d.began);
-        parts.push(shrinks(
+        parts.push(shrinkable_part(
             format!("  ◐ deploy #{} {since}", d.deploy),
             11,
             format!("  ◐ #{} {since}", d.deploy),
         ));
     } else if let Some(s) = &state.view.staging {
-        parts.push(shrinks(
+        parts.push(shrinkable_part(
             format!("  ◐ staging #{}", s.stage),
             11,
             format!("  ◐ #{}", s.stage),
@@ -202,7 +211,7 @@ fn work(state: &State, parts: &mut Vec<Part>) {
             .iter()
             .filter(|c| c.action != Action::NoOp)
             .count();
-        let taken = state.taken().count();
+        let taken = state.selected_changes().count();
         let short = line(Role::Plain, format!("  stage #{} {taken}/{all}", s.stage));
         let long = line(
             Role::Plain,

@@ -6,8 +6,8 @@ use super::{
 use crate::app::format::{clock, clock_ms, duration, elapsed};
 use crate::app::running;
 use crate::app::state::{Context, State};
-use crate::engine::words::{Beside, DeedEnd, Failure, Operation, OperationState};
-use crate::engine::words::{PluginId, UnixMs};
+use crate::engine::model::{Failure, Operation, OperationState, RequestedCall, SideEffectOutcome};
+use crate::engine::model::{PluginId, UnixMs};
 
 /// Renders an operation of a deploy at a time.
 pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
@@ -23,7 +23,7 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
             format!("a call needed {} attempts", op.attempt),
         ));
     }
-    needs(state, op, &mut doc);
+    list_dependencies(state, op, &mut doc);
     if let Some(f) = &op.failure {
         doc.push(Line::new());
         failure(state, &mut doc, f);
@@ -32,10 +32,10 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
         doc.push(Line::new());
         doc.push(vec![span(Role::Warn, "warning: "), span(Role::Plain, w)]);
     }
-    beside(op, &mut doc);
+    list_requested_calls(op, &mut doc);
     timeline(state, op, &mut doc);
-    calls_of(state, op, &mut doc);
-    lines_of(state, op, now, &mut doc);
+    list_calls(state, op, &mut doc);
+    list_log_lines(state, op, now, &mut doc);
     doc
 }
 
@@ -81,7 +81,7 @@ fn state_of(state: &State, op: &Operation, now: UnixMs, doc: &mut Doc) {
             Role::Ok,
             format!(
                 "{} in {}",
-                op.action.done_word(),
+                op.action.past_tense(),
                 duration(op.took_ms.unwrap_or(0))
             ),
         )),
@@ -99,10 +99,15 @@ fn state_of(state: &State, op: &Operation, now: UnixMs, doc: &mut Doc) {
                 "unknown outcome: the call was sent, but no answer is recorded",
             ));
             // The operation stays unknown in the record of its deploy after it was resolved.
-            if let Some(how) = op.settled() {
+            if let Some(how) = op.settlement() {
                 doc.push(line(Role::Dim, format!("resolved: {how}")));
             }
-            if let Some(u) = state.view.unknown.iter().find(|u| unknown::is_of(u, op)) {
+            if let Some(u) = state
+                .view
+                .unknown
+                .iter()
+                .find(|u| unknown::is_of_operation(u, op))
+            {
                 doc.extend(unknown::unknown(u));
             }
         }
@@ -118,23 +123,24 @@ fn state_of(state: &State, op: &Operation, now: UnixMs, doc: &mut Doc) {
 }
 
 /// Lists the phases of a link, and side effects that its plugin requested from other plugins.
-fn beside(op: &Operation, doc: &mut Doc) {
-    let (phases, others): (Vec<&Beside>, _) = op.beside.iter().partition(|b| b.deed.is_of_link());
-    deeds("phases", &phases, doc);
-    deeds("side effects (in no state)", &others, doc);
+fn list_requested_calls(op: &Operation, doc: &mut Doc) {
+    let (phases, others): (Vec<&RequestedCall>, _) =
+        op.beside.iter().partition(|b| b.deed.is_of_link());
+    list_side_effects("phases", &phases, doc);
+    list_side_effects("side effects (in no state)", &others, doc);
 }
 
-fn deeds(heading: &str, all: &[&Beside], doc: &mut Doc) {
+fn list_side_effects(heading: &str, all: &[&RequestedCall], doc: &mut Doc) {
     if all.is_empty() {
         return;
     }
     push_heading(doc, heading);
     for beside in all {
         let role = match beside.end {
-            DeedEnd::Open => Role::Busy,
-            DeedEnd::Done => Role::Plain,
-            DeedEnd::Failed(_) => Role::Bad,
-            DeedEnd::Unknown(_) => Role::Warn,
+            SideEffectOutcome::Open => Role::Busy,
+            SideEffectOutcome::Done => Role::Plain,
+            SideEffectOutcome::Failed(_) => Role::Bad,
+            SideEffectOutcome::Unknown(_) => Role::Warn,
         };
         push_text(doc, role, "  ", &beside.text());
     }
@@ -156,7 +162,7 @@ fn timeline(state: &State, op: &Operation, doc: &mut Doc) {
                 format!(
                     "  {}  {} after {}",
                     clock(end, state.utc_offset),
-                    op.state.word(),
+                    op.state.label(),
                     duration(t)
                 ),
             ));
@@ -179,7 +185,7 @@ fn timeline(state: &State, op: &Operation, doc: &mut Doc) {
 }
 
 /// Lists dependencies: unmet ones first, completed ones last.
-fn needs(state: &State, op: &Operation, doc: &mut Doc) {
+fn list_dependencies(state: &State, op: &Operation, doc: &mut Doc) {
     let Some((d, _)) = state.shown_deploy().filter(|_| !op.waits_for.is_empty()) else {
         return;
     };
@@ -198,7 +204,7 @@ fn needs(state: &State, op: &Operation, doc: &mut Doc) {
             span(Role::Plain, format!("  {address}")),
             span(
                 Role::Dim,
-                state.map_or(String::new(), |s| format!("  {}", s.word())),
+                state.map_or(String::new(), |s| format!("  {}", s.label())),
             ),
         ]);
     }
@@ -209,7 +215,7 @@ fn needs(state: &State, op: &Operation, doc: &mut Doc) {
     doc.extend(done.map(|w| line(Role::Dim, format!("  {w}  done"))));
 }
 
-fn calls_of(state: &State, op: &Operation, doc: &mut Doc) {
+fn list_calls(state: &State, op: &Operation, doc: &mut Doc) {
     // Calls of the shown deploy only: a replay shows those up to its time.
     let made: Vec<_> = state
         .shown_deploy()
@@ -217,7 +223,7 @@ fn calls_of(state: &State, op: &Operation, doc: &mut Doc) {
         .unwrap_or_default();
     // Open calls belong to the present, so a replay shows none.
     let now = op.state == OperationState::Running
-        && state.deploying()
+        && state.is_deploying()
         && state.context() == Context::Deploy;
     let open: Vec<_> = state
         .view
@@ -264,7 +270,7 @@ fn calls_of(state: &State, op: &Operation, doc: &mut Doc) {
 }
 
 /// Lists the log lines of its plugin during the operation.
-fn lines_of(state: &State, op: &Operation, now: UnixMs, doc: &mut Doc) {
+fn list_log_lines(state: &State, op: &Operation, now: UnixMs, doc: &mut Doc) {
     let (Some(plugin), Some(from)) = (&op.plugin, op.began) else {
         return;
     };
@@ -292,7 +298,7 @@ fn lines_of(state: &State, op: &Operation, now: UnixMs, doc: &mut Doc) {
 
 fn failure(state: &State, doc: &mut Doc, f: &Failure) {
     doc.push(vec![
-        span(Role::Bad, format!("{}: ", f.class.word())),
+        span(Role::Bad, format!("{}: ", f.class.label())),
         span(Role::Strong, &f.summary),
     ]);
     push_text(doc, Role::Plain, "  ", &f.detail);

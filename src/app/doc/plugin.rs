@@ -3,17 +3,17 @@
 use super::{Doc, Line, Role, line, push_heading, push_pair, push_text, span};
 use crate::app::format::{clock, count, duration, elapsed};
 use crate::app::state::State;
-use crate::engine::view::PluginView;
-use crate::engine::words::{
-    LaunchAttempt, Leaving, LogLevel, NO_TRANSFORMERS, OrphanView, PluginFound, PluginState,
-    Renewal,
+use crate::engine::model::{
+    DrainingProcess, LaunchAttempt, LogLevel, NO_TRANSFORMERS, OrphanView, PluginFound,
+    PluginState, Renewal,
 };
+use crate::engine::view::PluginView;
 
 /// Maximum number of log lines in a pane.
 const LOG_LINES: usize = 300;
 
 /// Describes a draining process in one line: `draining, pid 4711: 2 calls left, since 12s · …`.
-fn leaving(state: &State, l: &Leaving) -> String {
+fn draining_line(state: &State, l: &DrainingProcess) -> String {
     let pid = l.pid.map_or_else(String::new, |p| format!(", pid {p}"));
     let calls = usize::try_from(l.calls).unwrap_or(usize::MAX);
     let late = if l.overdue {
@@ -53,15 +53,15 @@ pub fn processes(state: &State, p: &PluginView) -> Vec<String> {
         let left = elapsed((next - state.now).max(0));
         lines.push(format!("next attempt in {left}"));
     }
-    lines.extend(p.leaving.iter().map(|l| leaving(state, l)));
+    lines.extend(p.leaving.iter().map(|l| draining_line(state, l)));
     lines
 }
 
 /// Renders the source of the plugin, the reason for its choice, and its crashes.
 pub fn found(state: &State, p: &PluginView) -> Doc {
     let mut doc = Doc::new();
-    push_pair(&mut doc, "state", p.state.word());
-    if let Some(why) = p.state.why() {
+    push_pair(&mut doc, "state", p.state.label());
+    if let Some(why) = p.state.unavailable_reason() {
         push_text(&mut doc, super::status(&p.state).2, "             ", why);
     }
     if let PluginState::Backoff {
@@ -143,7 +143,7 @@ pub fn attempts(state: &State, p: &PluginView) -> Doc {
         push_text(&mut doc, Role::Warn, "", &text);
     }
     if p.attempts.is_empty() {
-        match p.state.why() {
+        match p.state.unavailable_reason() {
             Some(why) => push_text(&mut doc, super::status(&p.state).2, "", why),
             None if p.is_builtin() => {
                 doc.push(line(
@@ -210,7 +210,7 @@ fn timeline(state: &State, a: &LaunchAttempt) -> Line {
             Role::Plain,
             format!(
                 "{} {}",
-                phase.name.word(),
+                phase.name.label(),
                 duration(phase.at_ms.saturating_sub(before))
             ),
         ));
@@ -364,7 +364,7 @@ pub fn logs(state: &State, p: &PluginView) -> Doc {
                 ),
                 span(
                     level_role(e.line.level),
-                    format!("{:<5} ", e.line.level.word()),
+                    format!("{:<5} ", e.line.level.label()),
                 ),
                 span(Role::Plain, &e.line.text),
             ]

@@ -4,7 +4,7 @@ use super::{Doc, Line, Role, line, push_heading, span};
 use crate::app::command::COMMANDS;
 use crate::app::format::{count, elapsed};
 use crate::app::state::State;
-use crate::engine::words::{CancelRung, OperationState};
+use crate::engine::model::{CancelRung, OperationState};
 
 /// Lists the commands of this context with their keys, special ones first.
 pub fn help(state: &State) -> Doc {
@@ -14,7 +14,7 @@ pub fn help(state: &State) -> Doc {
         push_heading(
             &mut doc,
             if special {
-                context.of().word
+                context.of().title
             } else {
                 "Everywhere"
             },
@@ -77,7 +77,7 @@ pub const RUNGS: [CancelRung; 3] = [
 ];
 
 /// Renders each rung with the affected operations, plugins and calls.
-pub fn ladder(state: &State) -> Vec<Doc> {
+pub fn cancel_rungs(state: &State) -> Vec<Doc> {
     let operations = || {
         state
             .view
@@ -129,7 +129,7 @@ pub fn ladder(state: &State) -> Vec<Doc> {
         .collect();
     plugins.sort_unstable();
     plugins.dedup();
-    let soft = softest(state, waiting, running, replacing);
+    let soft = first_rung(state, waiting, running, replacing);
     let mut ask = vec![line(Role::Strong, "2  ask the plugins to stop")];
     ask.push(line(
         Role::Plain,
@@ -159,7 +159,7 @@ pub fn ladder(state: &State) -> Vec<Doc> {
 }
 
 /// Renders the first rung, which starts no further operations.
-fn softest(state: &State, waiting: usize, running: usize, replacing: usize) -> Doc {
+fn first_rung(state: &State, waiting: usize, running: usize, replacing: usize) -> Doc {
     let mut soft = vec![line(Role::Strong, "1  start no new operation")];
     if state.view.staging.is_some() {
         soft.push(line(

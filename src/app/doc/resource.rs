@@ -6,7 +6,7 @@ use super::{
 use crate::app::format::clock_ms;
 use crate::app::log::LogEntry;
 use crate::app::state::State;
-use crate::engine::words::{DriftKind, LogStream, StateRow};
+use crate::engine::model::{DriftKind, LogStream, StateRow};
 
 /// Renders a resource instance with its attributes, dependencies and dependents.
 pub fn state_row(state: &State, r: &StateRow) -> Doc {
@@ -69,7 +69,7 @@ pub fn state_row(state: &State, r: &StateRow) -> Doc {
                 format!(
                     "  deploy #{d}: {} {}",
                     o.action.operation_word(),
-                    o.state.word()
+                    o.state.label()
                 ),
             ));
         }
@@ -91,8 +91,8 @@ pub fn log_line(state: &State, e: &LogEntry) -> Doc {
     let mut doc = Doc::new();
     push_pair(&mut doc, "time", clock_ms(e.line.at, state.utc_offset));
     push_pair(&mut doc, "source", &e.line.plugin.0);
-    push_pair(&mut doc, "level", e.line.level.word());
-    push_pair(&mut doc, "stream", stream_word(e.line.stream));
+    push_pair(&mut doc, "level", e.line.level.label());
+    push_pair(&mut doc, "stream", stream_label(e.line.stream));
     if let Some(m) = &e.line.module {
         push_pair(&mut doc, "module", m);
     }
@@ -102,7 +102,7 @@ pub fn log_line(state: &State, e: &LogEntry) -> Doc {
 }
 
 /// Name of a log line's source stream.
-pub fn stream_word(s: LogStream) -> &'static str {
+pub fn stream_label(s: LogStream) -> &'static str {
     match s {
         LogStream::Stdout => "stdout",
         LogStream::Stderr => "stderr",

@@ -5,7 +5,7 @@ use super::{Line, Role, drift_role, span};
 use crate::app::format::{count, duration, elapsed};
 use crate::app::running;
 use crate::app::state::State;
-use crate::engine::words::{
+use crate::engine::model::{
     Action, DeployOutcome, DriftKind, OperationState, Severity, StageMode, StageSummary,
 };
 
@@ -55,22 +55,22 @@ pub(in crate::app) fn stage(state: &State, l: &mut Line) {
         if s.drift.is_empty() {
             l.push(span(Role::Ok, " · no drift"));
         }
-        l.extend(said(state));
+        l.extend(diagnostics_counts(state));
     } else {
         l.push(span(
             Role::Plain,
             format!(
                 " · {} · {} selected",
                 count(all, "change"),
-                state.taken().count()
+                state.selected_changes().count()
             ),
         ));
-        l.extend(said(state));
+        l.extend(diagnostics_counts(state));
         l.push(span(Role::Plain, " · "));
         l.extend(counts(&s.counts));
     }
     drifted(s, l);
-    aside(s, l);
+    add_other_counts(s, l);
     l.push(span(Role::Dim, format!(" · in {}", duration(s.took_ms))));
 }
 
@@ -86,14 +86,14 @@ fn drifted(s: &StageSummary, l: &mut Line) {
             format!(
                 "{}{n} {}",
                 if i == 0 { " · drift: " } else { ", " },
-                what.word()
+                what.label()
             ),
         ));
     }
 }
 
 /// Adds the counts of changed outputs and moved objects.
-fn aside(s: &StageSummary, l: &mut Line) {
+fn add_other_counts(s: &StageSummary, l: &mut Line) {
     let outputs = s
         .outputs
         .iter()
@@ -108,7 +108,7 @@ fn aside(s: &StageSummary, l: &mut Line) {
     let moved = s
         .changes
         .iter()
-        .filter(|c| c.action == Action::NoOp && c.does_something())
+        .filter(|c| c.action == Action::NoOp && c.has_effect())
         .count();
     if moved > 0 {
         l.push(span(Role::Plain, format!(" · {moved} moved")));
@@ -116,7 +116,7 @@ fn aside(s: &StageSummary, l: &mut Line) {
 }
 
 /// Returns the counts of errors and warnings, with the key that lists them.
-fn said(state: &State) -> Line {
+fn diagnostics_counts(state: &State) -> Line {
     let of = |severity| {
         state
             .view
@@ -172,7 +172,7 @@ pub(in crate::app) fn deploy(state: &State, l: &mut Line) {
             };
             l.push(span(
                 role,
-                format!(" · {symbol} {} {how} {}", s.outcome.word(), duration(took)),
+                format!(" · {symbol} {} {how} {}", s.outcome.label(), duration(took)),
             ));
         }
         None => {
@@ -206,9 +206,9 @@ pub(in crate::app) fn deploy(state: &State, l: &mut Line) {
     }
     if let Some(r) = d.cancel {
         let word = match r {
-            crate::engine::words::CancelRung::StopStarting => "no new operations",
-            crate::engine::words::CancelRung::AskPlugins => "plugins asked to stop",
-            crate::engine::words::CancelRung::KillPlugins => "plugins killed",
+            crate::engine::model::CancelRung::StopStarting => "no new operations",
+            crate::engine::model::CancelRung::AskPlugins => "plugins asked to stop",
+            crate::engine::model::CancelRung::KillPlugins => "plugins killed",
         };
         l.push(span(Role::Warn, format!(" · cancelled: {word}")));
     }

@@ -23,7 +23,7 @@ pub fn title(state: &State, cells: usize) -> Line {
     // Measured first, because filters must stay visible in a narrow title.
     narrowed(&mut tail, state);
     let room = cells.saturating_sub(cells_of(&tail));
-    let mut l = fit_line(about(state), room);
+    let mut l = fit_line(subject(state), room);
     l.extend(tail);
     l
 }
@@ -31,11 +31,11 @@ pub fn title(state: &State, cells: usize) -> Line {
 /// Adds the filters of the list and the position of a replay.
 fn narrowed(l: &mut Line, state: &State) {
     match (state.context(), state.filters.action) {
-        (Context::Stage, Some(f)) => l.push(span(Role::Warn, format!("   only {}", f.word()))),
+        (Context::Stage, Some(f)) => l.push(span(Role::Warn, format!("   only {}", f.label()))),
         (Context::Deploy | Context::Replay, _) if state.filters.deploy != DeployFilter::All => {
             l.push(span(
                 Role::Warn,
-                format!("   only {}", state.filters.deploy.word()),
+                format!("   only {}", state.filters.deploy.label()),
             ));
         }
         _ => {}
@@ -53,9 +53,9 @@ fn narrowed(l: &mut Line, state: &State) {
 }
 
 /// Returns the subject of the screen.
-fn about(state: &State) -> Line {
+fn subject(state: &State) -> Line {
     let mut l = vec![span(Role::Plain, " ")];
-    (state.context().of().about)(state, &mut l);
+    (state.context().of().write_subject)(state, &mut l);
     l
 }
 
@@ -120,7 +120,7 @@ pub(in crate::app) fn plugins(state: &State, l: &mut Line) {
             format!(
                 " · {} {}; its resources cannot be staged or applied",
                 p.id,
-                p.state.word()
+                p.state.label()
             ),
         ));
     }
@@ -136,9 +136,9 @@ fn tabs(state: &State, l: &mut Line) {
         l.push(span(
             role,
             if tab == state.filters.plugin_tab {
-                format!("[{}]", tab.word())
+                format!("[{}]", tab.label())
             } else {
-                format!(" {} ", tab.word())
+                format!(" {} ", tab.label())
             },
         ));
     }
@@ -196,7 +196,7 @@ pub(in crate::app) fn logs(state: &State, l: &mut Line) {
         Role::Plain,
         format!(
             " · {} and up · {}",
-            state.log.level.word(),
+            state.log.level.label(),
             state.log.source.as_deref().unwrap_or("all sources")
         ),
     ));

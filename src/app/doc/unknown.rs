@@ -3,7 +3,7 @@
 use super::{Doc, Line, Role, Span, line, push_text, span};
 use crate::app::format::{count, date};
 use crate::app::state::State;
-use crate::engine::words::{Operation, Unknown};
+use crate::engine::model::{Operation, Unknown};
 
 /// Renders the introduction of the list. `refused` means that it opened instead of an apply.
 pub fn unknown_head(state: &State, refused: bool) -> Doc {
@@ -62,7 +62,7 @@ pub fn unknown_keys(u: &Unknown) -> Line {
         l.push(span(Role::Dim, format!(" {text}  ")));
     };
     // Side effects are in no state: they can be neither staged nor imported.
-    if u.step.beside().is_some() {
+    if u.step.requested_call().is_some() {
         key("X", "mark as resolved…");
     } else if u.creation {
         key("i", "import it…");
@@ -88,7 +88,7 @@ pub fn unknown_keys(u: &Unknown) -> Line {
 /// cut.
 pub fn unknown_note(state: &State, u: &Unknown) -> Line {
     let (key, step, deploy) = (state.keys.first("unknown"), &u.step, u.deploy);
-    let text = if let Some(deed) = u.step.beside() {
+    let text = if let Some(deed) = u.step.requested_call() {
         format!("? its {deed} in deploy #{deploy} has no recorded outcome ({key})")
     } else if u.destroy_time {
         format!(
@@ -109,19 +109,19 @@ pub fn unknown_note(state: &State, u: &Unknown) -> Line {
 }
 
 /// Returns true if the unknown outcome is that of the operation itself and not of a side effect.
-pub fn is_of(u: &Unknown, op: &Operation) -> bool {
-    let own = u.step.beside().is_none();
+pub fn is_of_operation(u: &Unknown, op: &Operation) -> bool {
+    let own = u.step.requested_call().is_none();
     own && u.deploy == op.deploy && (u.address == op.address || u.name() == op.address)
 }
 
 /// Renders the note beside an operation with an unknown outcome: its settlement, or the way to
 /// settle it.
 pub fn unknown_of_operation(state: &State, op: &Operation) -> Span {
-    if let Some(how) = op.settled() {
+    if let Some(how) = op.settlement() {
         return span(Role::Dim, format!("resolved: {how}"));
     }
     let key = state.keys.first("unknown");
-    match state.view.unknown.iter().find(|u| is_of(u, op)) {
+    match state.view.unknown.iter().find(|u| is_of_operation(u, op)) {
         Some(u) if u.creation => span(
             Role::Warn,
             format!("may exist ({key}): no recorded outcome"),

@@ -2,11 +2,11 @@
 
 use super::{Doc, Line, Role, diagnostics, fit_line, line, push_text, span, wrap};
 use crate::app::state::{Context, State};
+use crate::engine::model::{NO_TRANSFORMERS, StageMode};
 use crate::engine::view::PluginView;
-use crate::engine::words::{NO_TRANSFORMERS, StageMode};
 
 /// Renders the permanent notes.
-pub fn note(state: &State) -> Doc {
+pub fn notes(state: &State) -> Doc {
     let cells = usize::from(state.frame.size.0).saturating_sub(2);
     let doc = state.frame.notes.iter().map(|n| line(Role::Busy, n));
     // A small screen has one line per note only.
@@ -77,7 +77,7 @@ fn stage(state: &State, doc: &mut Doc) {
             Some(a) => {
                 doc.push(line(
                     Role::Plain,
-                    format!("No change matches the filter: {}.", a.word()),
+                    format!("No change matches the filter: {}.", a.label()),
                 ));
                 doc.push(vec![
                     span(Role::Key, "esc"),

@@ -17,7 +17,7 @@ pub(in crate::app) fn plugins(state: &State) -> Vec<Row> {
         let (a, b) = (all[a.index], all[b.index]);
         let p95 = |id| state.view.p95_ms(id);
         match by {
-            1 => a.state.word().cmp(b.state.word()),
+            1 => a.state.label().cmp(b.state.label()),
             2 => a
                 .usage
                 .map(|u| u.rss_bytes)

@@ -1,6 +1,6 @@
 //! Filters that decide which rows and tabs are shown.
 
-use crate::engine::words::Action;
+use crate::engine::model::Action;
 use std::collections::BTreeSet;
 
 /// Tabs of a plugin's detail.
@@ -24,7 +24,7 @@ impl PluginTab {
     ];
 
     /// Label of the tab.
-    pub fn word(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::Attempts => "attempts",
             Self::Schema => "schema",
@@ -46,7 +46,7 @@ pub enum ActionFilter {
 
 impl ActionFilter {
     /// Returns true if the filter shows an action.
-    pub fn shows(self, action: Action) -> bool {
+    pub fn includes(self, action: Action) -> bool {
         match self {
             Self::Create => action == Action::Create,
             Self::Update => action == Action::Update,
@@ -56,7 +56,7 @@ impl ActionFilter {
     }
 
     /// Text in the title.
-    pub fn word(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::Create => "creates",
             Self::Update => "updates",
@@ -88,7 +88,7 @@ impl DeployFilter {
     }
 
     /// Text in the title.
-    pub fn word(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::All => "all",
             Self::Failed => "failed",
@@ -103,7 +103,7 @@ impl DeployFilter {
 pub struct Filters {
     pub plugin_tab: PluginTab,
     /// Schema rows whose state differs from their default: groups are open, others closed.
-    pub unfolded: BTreeSet<String>,
+    pub toggled: BTreeSet<String>,
     /// Shows unchanged resources, too.
     pub unchanged: bool,
     pub action: Option<ActionFilter>,

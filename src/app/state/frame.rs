@@ -5,7 +5,7 @@ use crate::app::doc::Doc;
 use crate::app::entry::Entry;
 use crate::app::list::{Row, RowKey};
 use crate::app::msg::Effect;
-use crate::engine::words::{StageId, UnixMs};
+use crate::engine::model::{StageId, UnixMs};
 
 /// Severity of a message in the footer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,14 +28,14 @@ pub enum After {
     Nothing,
     Goto(Screen),
     /// Quit as soon as the running deploy has ended.
-    Leave,
+    QuitWhenDone,
     Quit,
     /// Show the progress of the installation.
     Installing,
     /// Return to the doctor's findings.
     Doctor,
     /// Create a workspace and switch to it.
-    Make(String),
+    CreateWorkspace(String),
 }
 
 /// Confirmation. "No" is preselected.
@@ -134,7 +134,7 @@ pub struct Prompt {
     pub kind: PromptKind,
     pub entry: Entry,
     /// Row of the cursor before the prompt, restored by `esc`.
-    pub before: Option<RowKey>,
+    pub row_before: Option<RowKey>,
     pub text_before: String,
 }
 
@@ -158,13 +158,13 @@ pub enum ThemeName {
 
 /// Appearance, set at the start and changed by keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Looks {
+pub struct Appearance {
     pub theme: ThemeName,
     pub color: bool,
     pub ascii: bool,
 }
 
-impl Default for Looks {
+impl Default for Appearance {
     fn default() -> Self {
         Self {
             theme: ThemeName::Dark,
@@ -178,8 +178,8 @@ impl Default for Looks {
 #[derive(Debug, Clone)]
 pub struct Frame {
     pub size: (u16, u16),
-    pub looks: Looks,
-    /// Rows of the current context, in order; see [`settle`](crate::app::settle).
+    pub appearance: Appearance,
+    /// Rows of the current context, in order; see [`refresh_lists`](crate::app::refresh_lists).
     pub rows: Vec<Row>,
     /// Number of leading rows that do not scroll.
     pub pinned: usize,

@@ -2,17 +2,17 @@
 
 use crate::app::schema::SchemaRow;
 use crate::engine::doctor::Finding;
+use crate::engine::model::{DeployRecord, DeploySummary, FailureGroup, PluginId, StateRow, UnixMs};
 use crate::engine::view::DeployView;
-use crate::engine::words::{DeployRecord, DeploySummary, FailureGroup, PluginId, StateRow, UnixMs};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Reason why a change was selected or deselected together with another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Along {
+pub struct ImpliedSelection {
     /// The change was selected; otherwise it was deselected.
-    pub pulled_in: bool,
+    pub selected: bool,
     /// The change that caused it.
-    pub by: String,
+    pub cause: String,
 }
 
 /// Replay of a deploy.

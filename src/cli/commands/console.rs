@@ -1,22 +1,22 @@
 //! `flightdeck [DIR]` and `flightdeck demo`: the console on a workspace, or on a temporary demo
 //! workspace.
 
-use crate::app::state::{Looks, ThemeName};
+use crate::app::state::{Appearance, ThemeName};
 use crate::app::{self, ConsoleOptions, DemoHook};
 use crate::cli::args::names;
-use crate::cli::exit::{self, CliError, Ended};
-use crate::cli::farewell::farewell;
+use crate::cli::console_shutdown::farewell;
+use crate::cli::escape::safe_path;
+use crate::cli::exit::{self, CliError, CommandResult};
 use crate::cli::output::Output;
-use crate::cli::safe::safe_path;
 use crate::cli::session;
 use crate::cli::signals::Signals;
-use crate::cli::suggest::nearest;
+use crate::cli::suggest::nearest_word;
 use crate::engine::{Access, Engine, Settings};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::Path;
 
-pub(super) async fn run(dir: Option<&Path>, ascii: bool, out: &mut Output) -> Ended {
+pub(super) async fn run(dir: Option<&Path>, ascii: bool, out: &mut Output) -> CommandResult {
     if let Some(dir) = dir {
         enter(dir)?;
     }
@@ -25,7 +25,7 @@ pub(super) async fn run(dir: Option<&Path>, ascii: bool, out: &mut Output) -> En
     open(settings()?, options, out).await
 }
 
-pub(super) async fn demo(ascii: bool, out: &mut Output) -> Ended {
+pub(super) async fn demo(ascii: bool, out: &mut Output) -> CommandResult {
     terminal()?;
     let mut options = options(ascii, out)?;
     let refused = |e: std::io::Error| {
@@ -44,7 +44,7 @@ pub(super) async fn demo(ascii: bool, out: &mut Output) -> Ended {
     let plugins = place.path().join("plugins");
     let program = std::env::current_exe().map_err(refused)?;
     providers::demo::install_plugin(&plugins, &program).map_err(refused)?;
-    super::go_to(&workspace)?;
+    super::change_directory(&workspace)?;
     let hook = DemoHook::of_lab(workspace);
     options.notes = vec![hook.note()];
     options.demo = Some(hook);
@@ -64,13 +64,13 @@ fn settings() -> Result<Settings, CliError> {
     Ok(settings)
 }
 
-async fn open(mut settings: Settings, options: ConsoleOptions, out: &mut Output) -> Ended {
+async fn open(mut settings: Settings, options: ConsoleOptions, out: &mut Output) -> CommandResult {
     settings.traces = out.traces.clone();
     let engine = Engine::start(settings).await?;
     if let Some(address) = out.metrics {
         engine.serve_metrics(address).await?;
     }
-    engine.tell_orphans().await;
+    engine.report_orphans().await;
     // Set up before the screen is taken over: from then on a signal ends the console, which
     // restores the terminal.
     let mut signals = Signals::listen()?;
@@ -101,13 +101,13 @@ fn options(ascii: bool, out: &Output) -> Result<ConsoleOptions, CliError> {
         _ if light => ThemeName::Light,
         _ => ThemeName::Dark,
     };
-    let looks = Looks {
+    let looks = Appearance {
         theme,
         color: out.color,
         ascii: ascii || plain,
     };
     Ok(ConsoleOptions {
-        looks,
+        appearance: looks,
         mouse: true,
         keys: keys()?,
         ..ConsoleOptions::default()
@@ -144,11 +144,11 @@ fn keys() -> Result<BTreeMap<String, Vec<String>>, CliError> {
 /// Changes to a directory. A word that is no directory may be a misspelled command.
 pub(super) fn enter(dir: &Path) -> Result<(), CliError> {
     if dir.is_dir() {
-        return super::go_to(dir);
+        return super::change_directory(dir);
     }
     let word = dir.to_string_lossy();
     let known = names();
-    let hint = match nearest(&word, known.iter().map(String::as_str)) {
+    let hint = match nearest_word(&word, known.iter().map(String::as_str)) {
         Some(near) => format!("did you mean `flightdeck {near}`?"),
         None => "`flightdeck --help` lists the commands".to_owned(),
     };

@@ -1,31 +1,33 @@
 //! `flightdeck deploy`, `refresh` and `destroy`: apply an existing stage, or create one and apply
 //! it after a confirmation.
 
-use super::stage::{has_changes, planned, request, revealed, told_or};
-use crate::cli::exit::{CANCELLED, CliError, ERROR, Ended, FAILURES, OK, fields, plain};
+use super::stage::{has_changes, planned, request, reveal_sensitive, write_errored_plan};
+use crate::cli::exit::{
+    CANCELLED, CliError, CommandResult, ERROR, FAILURES, OK, fields, plain_diagnostic,
+};
 use crate::cli::options::{Choice, DeployArgs, DestroyArgs, RefreshArgs};
 use crate::cli::output::Output;
 use crate::cli::progress::Progress;
 use crate::cli::session::{Session, settings};
 use crate::cli::show;
-use crate::cli::unset::{ask, can_ask};
+use crate::cli::variable_prompts::{can_ask, prompt_missing};
+use crate::engine::model::{DeployOutcome, DeployRequest, DeploySummary, StageId, StageSummary};
 use crate::engine::settings::Access;
-use crate::engine::stage::commands::asked_for;
-use crate::engine::words::{DeployOutcome, DeployRequest, DeploySummary, StageId, StageSummary};
+use crate::engine::stage::commands::summarize;
 use serde_json::json;
 use std::path::Path;
 
 /// A deploy to run, and the confirmation it needs.
-struct Approved {
+struct DeployCommand {
     command: &'static str,
     stage: Option<String>,
     choice: Choice,
     auto_approve: bool,
 }
 
-pub(super) async fn deploy(args: DeployArgs, out: &mut Output) -> Ended {
+pub(super) async fn deploy(args: DeployArgs, out: &mut Output) -> CommandResult {
     run(
-        Approved {
+        DeployCommand {
             command: "deploy",
             stage: args.stage,
             choice: args.choice,
@@ -36,7 +38,7 @@ pub(super) async fn deploy(args: DeployArgs, out: &mut Output) -> Ended {
     .await
 }
 
-pub(super) async fn refresh(args: RefreshArgs, out: &mut Output) -> Ended {
+pub(super) async fn refresh(args: RefreshArgs, out: &mut Output) -> CommandResult {
     let choice = Choice {
         target: args.target,
         exclude: args.exclude,
@@ -47,7 +49,7 @@ pub(super) async fn refresh(args: RefreshArgs, out: &mut Output) -> Ended {
         ..Choice::default()
     };
     run(
-        Approved {
+        DeployCommand {
             command: "refresh",
             stage: None,
             choice,
@@ -58,7 +60,7 @@ pub(super) async fn refresh(args: RefreshArgs, out: &mut Output) -> Ended {
     .await
 }
 
-pub(super) async fn destroy(args: DestroyArgs, out: &mut Output) -> Ended {
+pub(super) async fn destroy(args: DestroyArgs, out: &mut Output) -> CommandResult {
     let choice = Choice {
         target: args.target,
         exclude: args.exclude,
@@ -69,7 +71,7 @@ pub(super) async fn destroy(args: DestroyArgs, out: &mut Output) -> Ended {
         ..Choice::default()
     };
     run(
-        Approved {
+        DeployCommand {
             command: "destroy",
             stage: None,
             choice,
@@ -84,8 +86,8 @@ pub(super) async fn destroy(args: DestroyArgs, out: &mut Output) -> Ended {
 const APPROVE: &str =
     "add --auto-approve, or run `flightdeck stage` and deploy that stage by its number";
 
-async fn run(approved: Approved, out: &mut Output) -> Ended {
-    if let (Some(stage), Some(flag)) = (&approved.stage, approved.choice.given()) {
+async fn run(approved: DeployCommand, out: &mut Output) -> CommandResult {
+    if let (Some(stage), Some(flag)) = (&approved.stage, approved.choice.given_flag()) {
         return Err(CliError::Refused(format!(
             "{flag} cannot be combined with stage {stage}, which is already planned; remove the flag or the stage"
         )));
@@ -103,23 +105,23 @@ async fn run(approved: Approved, out: &mut Output) -> Ended {
         approved.choice.values.parallelism,
     )?;
     // Steps of single objects are reported only for OpenTofu's lines.
-    settings.follow = out.has_lines();
+    settings.object_steps = out.has_lines();
     let mut session = Session::start(settings, out).await?;
     let applied = apply(&mut session, &approved, must_ask, out).await;
     let summary = match applied {
         Ok(summary) => summary,
         Err(e) => {
-            session.end(out).await;
+            session.finish(out).await;
             return Err(e);
         }
     };
     // The session must still be open: the records of failures are read from its store.
     failures(&session, &summary, out).await;
     if summary.outcome == DeployOutcome::Succeeded && out.has_lines() {
-        ended(&session, &approved, &summary, out).await?;
+        print_summary_lines(&session, &approved, &summary, out).await?;
     }
-    let interrupted = session.interrupted();
-    session.end(out).await;
+    let interrupted = session.was_interrupted();
+    session.finish(out).await;
     out.flush_diagnostics();
     out.result(
         approved.command,
@@ -131,7 +133,7 @@ async fn run(approved: Approved, out: &mut Output) -> Ended {
         })),
     );
     if !out.json {
-        show::deploy_ended(out, &summary);
+        show::print_deploy_outcome(out, &summary);
     }
     Ok(match summary.outcome {
         DeployOutcome::Cancelled | DeployOutcome::Interrupted => CANCELLED,
@@ -143,9 +145,9 @@ async fn run(approved: Approved, out: &mut Output) -> Ended {
 }
 
 /// Writes OpenTofu's closing lines of a successful deploy.
-async fn ended(
+async fn print_summary_lines(
     session: &Session,
-    approved: &Approved,
+    approved: &DeployCommand,
     summary: &DeploySummary,
     out: &mut Output,
 ) -> Result<(), CliError> {
@@ -163,7 +165,7 @@ async fn ended(
 /// Creates or loads the stage, asks for a confirmation if needed, and deploys it.
 async fn apply(
     session: &mut Session,
-    approved: &Approved,
+    approved: &DeployCommand,
     must_ask: bool,
     out: &mut Output,
 ) -> Result<DeploySummary, CliError> {
@@ -176,27 +178,29 @@ async fn apply(
         Some(wanted) => {
             // As in Terraform, an existing file is a saved plan.
             let id = match Path::new(wanted).is_file() {
-                true => take_in(Path::new(wanted), session).await?,
+                true => import_stage_file(Path::new(wanted), session).await?,
                 false => find(wanted, session).await?,
             };
             let request = request(&approved.choice, None)?;
             variables.clone_from(&request.variables);
             if asks {
-                variables.extend(ask(session, &mut progress, request, Some(id), out).await?);
+                variables
+                    .extend(prompt_missing(session, &mut progress, request, Some(id), out).await?);
             }
             session
-                .wait(out, &mut progress, engine.staged(Some(id)))
+                .wait(out, &mut progress, engine.stored_stage(Some(id)))
                 .await?
         }
         None => {
             let mut request = request(&approved.choice, None)?;
             if asks && request.rest_of.is_none() {
-                let answers = ask(session, &mut progress, request.clone(), None, out).await?;
+                let answers =
+                    prompt_missing(session, &mut progress, request.clone(), None, out).await?;
                 request.variables.extend(answers);
             }
             let staging = engine.stage(request);
             let staged = session.wait(out, &mut progress, staging).await;
-            told_or(staged, session, out)?
+            write_errored_plan(staged, session, out)?
         }
     };
     // As in OpenTofu: `refresh` reports no plan, and an existing stage only its changes.
@@ -205,12 +209,12 @@ async fn apply(
         planned(session, &mut progress, summary.stage, whole, out).await?;
     }
     // Staging may complete in spite of a signal, but a deploy must not follow.
-    if session.interrupted() {
+    if session.was_interrupted() {
         return Err(CliError::Cancelled);
     }
     if !out.json {
         out.flush_diagnostics();
-        let shown = revealed(session, &mut progress, &summary, out).await?;
+        let shown = reveal_sensitive(session, &mut progress, &summary, out).await?;
         show::stage(out, &shown);
     }
     if must_ask && has_changes(&summary) {
@@ -218,7 +222,7 @@ async fn apply(
     }
     let parallelism = engine.settings().parallelism;
     // The last request: plugins may stop as soon as the deploy no longer needs them.
-    engine.nothing_follows();
+    engine.declare_last_command();
     session
         .wait(
             out,
@@ -234,9 +238,9 @@ async fn apply(
 }
 
 /// Imports the stage of a file into the store.
-async fn take_in(file: &Path, session: &Session) -> Result<StageId, CliError> {
+async fn import_stage_file(file: &Path, session: &Session) -> Result<StageId, CliError> {
     let text = super::show::read(file)?;
-    Ok(session.engine.take_in_stage(text).await?)
+    Ok(session.engine.import_stage(text).await?)
 }
 
 /// Finds a stage by number or name.
@@ -258,7 +262,7 @@ async fn find(wanted: &str, session: &Session) -> Result<StageId, CliError> {
 /// Lists the commands that the stage runs, and asks for a confirmation.
 async fn approve(
     session: &mut Session,
-    approved: &Approved,
+    approved: &DeployCommand,
     summary: &StageSummary,
     out: &mut Output,
 ) -> Result<(), CliError> {
@@ -266,7 +270,7 @@ async fn approve(
         "destroy" => " and destroy the objects it names",
         _ => "",
     };
-    let runs = asked_for(
+    let runs = summarize(
         summary
             .changes
             .iter()
@@ -275,7 +279,7 @@ async fn approve(
     let runs = runs.map_or_else(String::new, |(count, lines)| {
         let lines: String = lines
             .iter()
-            .map(|l| format!("  {}\n", crate::cli::safe::safe(l)))
+            .map(|l| format!("  {}\n", crate::cli::escape::safe(l)))
             .collect();
         format!("Stage #{} {count}:\n{lines}", summary.stage)
     });
@@ -285,10 +289,10 @@ async fn approve(
     if session.confirm(&question, APPROVE, out).await? {
         return Ok(());
     }
-    out.note(&format!(
+    out.stderr_line(&format!(
         "nothing was applied; run `flightdeck deploy {stage}` to apply stage #{stage} later"
     ));
-    Err(CliError::Said(ERROR))
+    Err(CliError::AlreadyReported(ERROR))
 }
 
 /// Reports failed operations as diagnostics, unless the engine has reported them with their
@@ -308,7 +312,7 @@ async fn failures(session: &Session, summary: &DeploySummary, out: &mut Output) 
         if let Some(failure) = operation.failure
             && !out.has_error_of(&operation.address, &failure.summary)
         {
-            let mut diagnostic = plain(&failure.summary);
+            let mut diagnostic = plain_diagnostic(&failure.summary);
             diagnostic.detail = failure.detail;
             diagnostic.address = Some(operation.address);
             out.diagnostic(&diagnostic);

@@ -1,15 +1,15 @@
 //! `flightdeck doctor`: checks machine and workspace. Prints findings with remedies; `--fix`
 //! applies the safe ones.
 
-use crate::cli::exit::{ERROR, Ended, OK, fields};
+use crate::cli::escape::{safe, safe_lines};
+use crate::cli::exit::{CommandResult, ERROR, OK, fields};
 use crate::cli::output::{Ink, Output};
-use crate::cli::safe::{safe, safe_lines};
 use crate::cli::session::settings;
-use crate::engine::doctor::{Area, Finding, Level, Mend, examine, mend};
+use crate::engine::doctor::{Area, Finding, Fix, Level, examine, mend};
 use crate::engine::settings::Access;
 use serde_json::{Value, json};
 
-pub(super) async fn run(fix: bool, out: &mut Output) -> Ended {
+pub(super) async fn run(fix: bool, out: &mut Output) -> CommandResult {
     let settings = settings("doctor", Access::ReadOnly, None)?;
     let found = examine(&settings).await;
     let mut done = Vec::new();
@@ -32,7 +32,7 @@ pub(super) async fn run(fix: bool, out: &mut Output) -> Ended {
             fields(json!({ "findings": found, "fixed": fixed })),
         );
     } else {
-        out.together(|out| show(&found, fix, out));
+        out.batch(|out| show(&found, fix, out));
         for (ok, text) in &done {
             let (ink, word) = if *ok {
                 (Ink::Green, "done")
@@ -55,7 +55,7 @@ fn show(found: &[Finding], fix: bool, out: &mut Output) {
     let mut area = None::<Area>;
     for finding in found {
         if area != Some(finding.area) {
-            let heading = out.paint(Ink::Bold, finding.area.word());
+            let heading = out.paint(Ink::Bold, finding.area.label());
             out.line(&heading);
             area = Some(finding.area);
         }
@@ -68,7 +68,7 @@ fn show(found: &[Finding], fix: bool, out: &mut Output) {
         out.line(&format!("  {word}  {}", indented(&finding.text)));
         if let Some(remedy) = &finding.remedy {
             let by_hand = match &finding.fix {
-                Some(what) if !fix => format!(" (--fix {})", does(what)),
+                Some(what) if !fix => format!(" (--fix {})", fix_description(what)),
                 _ => String::new(),
             };
             out.line(&format!("           to do: {}{by_hand}", indented(remedy)));
@@ -97,10 +97,10 @@ fn indented(text: &str) -> String {
 }
 
 /// Describes the effect of `--fix`.
-fn does(what: &Mend) -> &'static str {
+fn fix_description(what: &Fix) -> &'static str {
     match what {
-        Mend::MakePrivate { .. } => "does that",
-        Mend::Remove { .. } => "removes it",
-        Mend::Stop { .. } => "ends it",
+        Fix::MakePrivate { .. } => "does that",
+        Fix::Remove { .. } => "removes it",
+        Fix::Stop { .. } => "ends it",
     }
 }

@@ -4,19 +4,19 @@
 mod lines;
 
 use crate::cli::args::ConsoleArgs;
-use crate::cli::exit::{CliError, ERROR, Ended, OK};
+use crate::cli::escape::safe_lines;
+use crate::cli::exit::{CliError, CommandResult, ERROR, OK};
 use crate::cli::output::Output;
 use crate::cli::progress::Progress;
-use crate::cli::safe::safe_lines;
 use crate::cli::session::{Session, settings};
 use crate::engine::handle::Evaluator;
 use crate::engine::settings::Access;
 use lines::{Line, Lines};
 
 /// Limit of an incomplete expression, in bytes. A longer one is evaluated as it is.
-const LONGEST: usize = 1_000_000;
+const MAX_EXPRESSION: usize = 1_000_000;
 
-pub(super) async fn run(args: ConsoleArgs, out: &mut Output) -> Ended {
+pub(super) async fn run(args: ConsoleArgs, out: &mut Output) -> CommandResult {
     let request = args.variables.request();
     let mut session = Session::start(settings("console", Access::ReadState, None)?, out).await?;
     let mut progress = Progress::new(out);
@@ -27,18 +27,22 @@ pub(super) async fn run(args: ConsoleArgs, out: &mut Output) -> Ended {
     let ended = match made {
         Ok(evaluator) => {
             out.flush_diagnostics();
-            asked(&mut session, evaluator, out).await
+            evaluate_input(&mut session, evaluator, out).await
         }
         Err(error) => Err(error),
     };
-    session.end(out).await;
+    session.finish(out).await;
     ended
 }
 
 /// Evaluates expressions until the input ends.
-async fn asked(session: &mut Session, evaluator: Evaluator, out: &mut Output) -> Ended {
+async fn evaluate_input(
+    session: &mut Session,
+    evaluator: Evaluator,
+    out: &mut Output,
+) -> CommandResult {
     let mut lines = Lines::new(evaluator.names())?;
-    let person = lines.of_a_person();
+    let person = lines.is_interactive();
     let evaluator = std::sync::Arc::new(evaluator);
     let mut text = String::new();
     loop {
@@ -61,18 +65,18 @@ async fn asked(session: &mut Session, evaluator: Evaluator, out: &mut Output) ->
             text.clear();
             continue;
         }
-        if text.len() < LONGEST && lang::syntax::goes_on(&text) {
+        if text.len() < MAX_EXPRESSION && lang::syntax::is_incomplete(&text) {
             continue;
         }
-        answer(session, &evaluator, std::mem::take(&mut text), person, out).await?;
+        evaluate_line(session, &evaluator, std::mem::take(&mut text), person, out).await?;
     }
     if !text.is_empty() {
-        answer(session, &evaluator, text, person, out).await?;
+        evaluate_line(session, &evaluator, text, person, out).await?;
     }
     Ok(OK)
 }
 
-async fn answer(
+async fn evaluate_line(
     session: &mut Session,
     evaluator: &std::sync::Arc<Evaluator>,
     text: String,
@@ -86,14 +90,14 @@ async fn answer(
         let heredoc = text.contains("<<");
         evaluator.evaluate(if heredoc { &text } else { text.trim_end() })
     });
-    match session.ask(worked).await? {
+    match session.wait_outside_engine(worked).await? {
         Ok(Ok(value)) => out.line(&safe_lines(&value)),
         Ok(Err(diagnostics)) => {
             diagnostics.iter().for_each(|d| out.diagnostic_again(d));
             out.flush_diagnostics();
             // No operator can correct a piped line, so the exit code must report the error.
             if !person {
-                return Err(CliError::Said(ERROR));
+                return Err(CliError::AlreadyReported(ERROR));
             }
         }
         Err(e) => return Err(CliError::Unforeseen(e.into())),

@@ -1,27 +1,27 @@
 //! `flightdeck failures`: failures of deploys in groups, and the outcome of later attempts.
 
-use crate::cli::exit::{Ended, OK, fields};
+use crate::cli::escape::{safe, safe_lines};
+use crate::cli::exit::{CommandResult, OK, fields};
 use crate::cli::output::{Ink, Output};
 use crate::cli::progress::Progress;
-use crate::cli::safe::{safe, safe_lines};
 use crate::cli::session::{Session, settings};
-use crate::cli::time::{moment, time_of_day};
+use crate::cli::time::{format_local, time_of_day};
+use crate::engine::model::FailureGroup;
 use crate::engine::plugin::opens_panic;
 use crate::engine::settings::Access;
-use crate::engine::words::FailureGroup;
 use serde_json::json;
 
 /// Number of log lines shown with a failure; `--json` prints all.
 const LINES: usize = 10;
 
-pub(super) async fn run(since: Option<i64>, out: &mut Output) -> Ended {
+pub(super) async fn run(since: Option<i64>, out: &mut Output) -> CommandResult {
     let mut session = Session::start(settings("failures", Access::ReadOnly, None)?, out).await?;
     let engine = session.engine.clone();
     let mut progress = Progress::new(out);
     let groups = session
         .wait(out, &mut progress, engine.failures(since))
         .await;
-    session.end(out).await;
+    session.finish(out).await;
     let groups = groups?;
     if out.json {
         out.result("failures", fields(json!({ "failures": groups })));
@@ -37,7 +37,7 @@ fn show(out: &mut Output, group: &FailureGroup) {
     let head = format!(
         "{} × {}: {}",
         group.count,
-        group.class.word(),
+        group.class.label(),
         safe(&group.summary)
     );
     let head = out.paint(Ink::Red, &head);
@@ -47,9 +47,13 @@ fn show(out: &mut Output, group: &FailureGroup) {
     }
     let deploys: Vec<String> = group.deploys.iter().map(|id| format!("#{id}")).collect();
     let when = if group.first == group.last {
-        moment(group.last)
+        format_local(group.last)
     } else {
-        format!("{} to {}", moment(group.first), moment(group.last))
+        format!(
+            "{} to {}",
+            format_local(group.first),
+            format_local(group.last)
+        )
     };
     out.line(&format!("    deploys {}, {when}", deploys.join(", ")));
     out.line(&format!(

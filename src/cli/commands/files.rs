@@ -1,12 +1,12 @@
 //! Output files of commands: created with mode 0600, never over flightdeck's own or configuration
 //! files. A wait for a pipe or device ends with a signal.
 
+use crate::cli::escape::safe_path;
 use crate::cli::exit::CliError;
-use crate::cli::safe::safe_path;
 use crate::cli::signals;
-use crate::engine::state::Place;
-use crate::engine::words::StageRequest;
-use crate::engine::workspace::home;
+use crate::engine::model::StageRequest;
+use crate::engine::state::StatePlace;
+use crate::engine::workspace::state_location;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Directories of the workspace that output files are refused in.
-const OWN: [&str; 3] = [".flightdeck", ".terraform", "terraform.tfstate.d"];
+const RESERVED_DIRECTORIES: [&str; 3] = [".flightdeck", ".terraform", "terraform.tfstate.d"];
 /// Suffixes of configuration files.
 const CONFIGURATION: [&str; 12] = [
     ".tf",
@@ -39,9 +39,9 @@ const IS_CONFIGURATION: &str = "is a configuration file, by its name or as a lin
 /// Time limit for a reader to open a pipe.
 const READER: Duration = Duration::from_secs(60);
 /// Time that a pipe may stay full after a signal before its reader counts as gone.
-const UNREAD: Duration = Duration::from_secs(1);
+const STALLED_PIPE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Polling interval of waits.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 fn refused(path: &Path, why: &str) -> CliError {
     CliError::Refused(format!("{} {why}", safe_path(path)))
@@ -64,11 +64,11 @@ pub(in crate::cli) fn check(path: &Path) -> Result<(), CliError> {
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
     // The file may not exist yet, so its directory is resolved.
     let parent = parent.unwrap_or(Path::new(".")).canonicalize();
-    for own in own_directories() {
+    for own in reserved_directories() {
         if let (Ok(own), Ok(parent)) = (own.canonicalize(), &parent)
             && parent.starts_with(&own)
         {
-            return Err(refused(path, &belongs(&own)));
+            return Err(refused(path, &reserved_path_text(&own)));
         }
     }
     let is_state = state_files().iter().any(|state| is_named(path, state));
@@ -78,7 +78,7 @@ pub(in crate::cli) fn check(path: &Path) -> Result<(), CliError> {
             "has the state of this workspace, and is not overwritten; name another file",
         ));
     }
-    not_linked(path)
+    refuse_links(path)
 }
 
 /// Refuses a path for a state or a state backup.
@@ -92,14 +92,17 @@ pub(super) fn check_state(path: &Path) -> Result<(), CliError> {
     }
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new(".")).canonicalize();
-    for own in [PathBuf::from(OWN[0]), home::data_dir(Path::new("."))] {
+    for own in [
+        PathBuf::from(RESERVED_DIRECTORIES[0]),
+        state_location::data_dir(Path::new(".")),
+    ] {
         if let (Ok(own), Ok(parent)) = (own.canonicalize(), &parent)
             && parent.starts_with(&own)
         {
-            return Err(refused(path, &belongs(&own)));
+            return Err(refused(path, &reserved_path_text(&own)));
         }
     }
-    not_linked(path)
+    refuse_links(path)
 }
 
 fn is_configuration(path: &Path) -> bool {
@@ -107,19 +110,19 @@ fn is_configuration(path: &Path) -> bool {
     CONFIGURATION.iter().any(|ending| name.ends_with(ending))
 }
 
-fn own_directories() -> Vec<PathBuf> {
-    let mut all: Vec<PathBuf> = OWN.iter().map(PathBuf::from).collect();
-    all.push(home::data_dir(Path::new(".")));
+fn reserved_directories() -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> = RESERVED_DIRECTORIES.iter().map(PathBuf::from).collect();
+    all.push(state_location::data_dir(Path::new(".")));
     all
 }
 
 /// Paths of the state files and their backups.
 fn state_files() -> Vec<PathBuf> {
     let here = Path::new(".");
-    let named = home::selected(here, |name| std::env::var_os(name)).unwrap_or_default();
+    let named = state_location::selected(here, |name| std::env::var_os(name)).unwrap_or_default();
     let mut states = vec![PathBuf::from("terraform.tfstate")];
-    if let Ok(found) = home::of(here, &named, &StageRequest::default())
-        && let Place::File(file) = found.place
+    if let Ok(found) = state_location::locate(here, &named, &StageRequest::default())
+        && let StatePlace::File(file) = found.place
     {
         states.push(file);
     }
@@ -139,10 +142,10 @@ fn is_named(path: &Path, other: &Path) -> bool {
         let parent = parent.unwrap_or(Path::new(".")).canonicalize().ok()?;
         Some(parent.join(path.file_name()?))
     };
-    whole(path).is_some_and(|path| Some(path) == whole(other)) || same(path, other)
+    whole(path).is_some_and(|path| Some(path) == whole(other)) || is_same_file(path, other)
 }
 
-fn same(path: &Path, other: &Path) -> bool {
+fn is_same_file(path: &Path, other: &Path) -> bool {
     // Device and inode also identify hard links and bind mounts.
     let id = |path: &Path| {
         let found = std::fs::metadata(path).ok()?;
@@ -152,11 +155,14 @@ fn same(path: &Path, other: &Path) -> bool {
 }
 
 /// Refuses another name, by symbolic or hard link, of a protected file.
-fn not_linked(path: &Path) -> Result<(), CliError> {
+fn refuse_links(path: &Path) -> Result<(), CliError> {
     let entries = |dir: &str| std::fs::read_dir(dir).into_iter().flatten().flatten();
-    let is_one = |entry: std::fs::DirEntry| same(path, &entry.path());
-    if entries(OWN[0]).any(is_one) {
-        return Err(refused(path, &belongs(Path::new(OWN[0]))));
+    let is_one = |entry: std::fs::DirEntry| is_same_file(path, &entry.path());
+    if entries(RESERVED_DIRECTORIES[0]).any(is_one) {
+        return Err(refused(
+            path,
+            &reserved_path_text(Path::new(RESERVED_DIRECTORIES[0])),
+        ));
     }
     let configuration = |e: &std::fs::DirEntry| is_configuration(&e.path());
     if entries(".").filter(configuration).any(is_one) {
@@ -165,7 +171,7 @@ fn not_linked(path: &Path) -> Result<(), CliError> {
     Ok(())
 }
 
-fn belongs(dir: &Path) -> String {
+fn reserved_path_text(dir: &Path) -> String {
     format!(
         "belongs to {}, which flightdeck manages, and is not overwritten; name a file elsewhere",
         dir.file_name().unwrap_or_default().to_string_lossy()
@@ -186,13 +192,14 @@ impl Drop for Stop {
 pub(super) async fn write_private(path: &Path, text: String) -> Result<(), CliError> {
     check(path)?;
     // A signal before this call counts, too.
-    if signals::asked() {
+    if signals::was_signalled() {
         return Err(CliError::Cancelled);
     }
     // Dropped with this future, which then ends the blocking thread.
     let stop = Stop(Arc::default());
     let (to, stopped) = (path.to_owned(), stop.0.clone());
-    let written = tokio::task::spawn_blocking(move || put(&to, text.as_bytes(), &stopped)).await;
+    let written =
+        tokio::task::spawn_blocking(move || write_file(&to, text.as_bytes(), &stopped)).await;
     let why = match written {
         Ok(Ok(())) => return Ok(()),
         Ok(Err(why)) => why.to_string(),
@@ -204,7 +211,7 @@ pub(super) async fn write_private(path: &Path, text: String) -> Result<(), CliEr
     )))
 }
 
-fn put(path: &Path, text: &[u8], stop: &AtomicBool) -> std::io::Result<()> {
+fn write_file(path: &Path, text: &[u8], stop: &AtomicBool) -> std::io::Result<()> {
     let mut file = PrivateFile::open(path, stop)?;
     match file.is_file {
         true => file.write(text)?,
@@ -253,7 +260,7 @@ impl PrivateFile {
     pub(in crate::cli) fn write(&mut self, text: &[u8]) -> std::io::Result<()> {
         match self.is_file {
             true => self.file.write_all(text),
-            false => send_unless_asked(&self.file, text),
+            false => send_until_signal(&self.file, text),
         }
     }
 
@@ -287,7 +294,7 @@ fn open(path: &Path, stop: &AtomicBool) -> std::io::Result<File> {
         };
         match opened {
             Err(e) if waits(&e) => {
-                ended(stop)?;
+                check_cancelled(stop)?;
                 if Instant::now() > until {
                     let why = format!(
                         "no process opened this pipe for reading within {} s",
@@ -295,7 +302,7 @@ fn open(path: &Path, stop: &AtomicBool) -> std::io::Result<File> {
                     );
                     return Err(std::io::Error::other(why));
                 }
-                std::thread::sleep(LOOK);
+                std::thread::sleep(POLL_INTERVAL);
             }
             opened => return opened,
         }
@@ -304,13 +311,13 @@ fn open(path: &Path, stop: &AtomicBool) -> std::io::Result<File> {
 
 /// Writes to a pipe or device. `stop` ends the wait while it is full.
 fn send(file: &File, text: &[u8], stop: &AtomicBool) -> std::io::Result<()> {
-    send_while(file, text, |_| ended(stop))
+    send_while(file, text, |_| check_cancelled(stop))
 }
 
 /// Like [`send`], but after a signal a full pipe ends the write.
-fn send_unless_asked(file: &File, text: &[u8]) -> std::io::Result<()> {
-    send_while(file, text, |full_for| match signals::asked() {
-        true if full_for >= UNREAD => Err(std::io::Error::other(
+fn send_until_signal(file: &File, text: &[u8]) -> std::io::Result<()> {
+    send_while(file, text, |full_for| match signals::was_signalled() {
+        true if full_for >= STALLED_PIPE_TIMEOUT => Err(std::io::Error::other(
             "the pipe is full, and its reader does not read",
         )),
         _ => Ok(()),
@@ -334,7 +341,7 @@ fn send_while(
             Err(Errno::AGAIN) => {
                 goes_on(full.get_or_insert_with(Instant::now).elapsed())?;
                 let mut waits = [PollFd::new(file, PollFlags::OUT)];
-                poll(&mut waits, Some(&looks()))?;
+                poll(&mut waits, Some(&poll_timeout()))?;
             }
             Err(Errno::INTR) => {}
             Err(e) => return Err(e.into()),
@@ -343,14 +350,14 @@ fn send_while(
     Ok(())
 }
 
-fn looks() -> Timespec {
+fn poll_timeout() -> Timespec {
     Timespec {
         tv_sec: 0,
-        tv_nsec: i64::from(LOOK.subsec_nanos()),
+        tv_nsec: i64::from(POLL_INTERVAL.subsec_nanos()),
     }
 }
 
-fn ended(stop: &AtomicBool) -> std::io::Result<()> {
+fn check_cancelled(stop: &AtomicBool) -> std::io::Result<()> {
     if stop.load(Ordering::Relaxed) {
         return Err(std::io::ErrorKind::Interrupted.into());
     }

@@ -1,26 +1,26 @@
 //! `flightdeck fmt`: formats configuration files.
 
-use crate::cli::exit::{CliError, ERROR, Ended, OK, UNFORMATTED, fields};
+use crate::cli::escape::{safe, safe_lines};
+use crate::cli::exit::{CliError, CommandResult, ERROR, OK, UNFORMATTED, fields};
 use crate::cli::options::FmtArgs;
 use crate::cli::output::{Ink, Output};
-use crate::cli::safe::{safe, safe_lines};
 use crate::engine::fmt::{self, Problems, Unformatted};
 use serde_json::json;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Maximum size of standard input, in bytes.
-const MOST: u64 = 64 << 20;
+const MAX_INPUT: u64 = 64 << 20;
 
 /// Result of all files.
 #[derive(Default)]
-struct Seen {
+struct FormattedFiles {
     changed: Vec<String>,
     failed: bool,
 }
 
-pub(super) fn run(args: &FmtArgs, out: &mut Output) -> Ended {
-    let mut seen = Seen::default();
+pub(super) fn run(args: &FmtArgs, out: &mut Output) -> CommandResult {
+    let mut seen = FormattedFiles::default();
     if args.paths.iter().any(|p| p == Path::new("-")) {
         standard_input(args, out, &mut seen)?;
     } else {
@@ -40,15 +40,15 @@ pub(super) fn run(args: &FmtArgs, out: &mut Output) -> Ended {
                         .iter()
                         .for_each(|file| one_file(args, file, found_in, out, &mut seen));
                 }
-                Err(problems) => complain(problems, out, &mut seen),
+                Err(problems) => report_problems(problems, out, &mut seen),
             }
         }
     }
     out.flush_diagnostics();
     let code = match seen {
         // A file that failed decides, even if others are only unformatted.
-        Seen { failed: true, .. } => ERROR,
-        Seen { ref changed, .. } if args.check && !changed.is_empty() => UNFORMATTED,
+        FormattedFiles { failed: true, .. } => ERROR,
+        FormattedFiles { ref changed, .. } if args.check && !changed.is_empty() => UNFORMATTED,
         _ => OK,
     };
     if out.json {
@@ -59,7 +59,7 @@ pub(super) fn run(args: &FmtArgs, out: &mut Output) -> Ended {
         );
     }
     if code == ERROR {
-        Err(CliError::Said(ERROR))
+        Err(CliError::AlreadyReported(ERROR))
     } else {
         Ok(code)
     }
@@ -70,19 +70,19 @@ fn one_file(
     file: &Path,
     found_in: Option<&Path>,
     out: &mut Output,
-    seen: &mut Seen,
+    seen: &mut FormattedFiles,
 ) {
-    let found = match fmt::look_at(file) {
+    let found = match fmt::format_file(file) {
         Ok(None) => return,
         Ok(Some(found)) => found,
-        Err(problems) => return complain(problems, out, seen),
+        Err(problems) => return report_problems(problems, out, seen),
     };
     let name = file.display().to_string();
     if args.write
         && !args.check
         && let Err(problems) = fmt::write(file, found_in, &found.after)
     {
-        return complain(problems, out, seen);
+        return report_problems(problems, out, seen);
     }
     if !out.json {
         if args.list {
@@ -96,7 +96,11 @@ fn one_file(
 }
 
 /// Formats standard input and prints it, unless only the changes are asked for.
-fn standard_input(args: &FmtArgs, out: &mut Output, seen: &mut Seen) -> Result<(), CliError> {
+fn standard_input(
+    args: &FmtArgs,
+    out: &mut Output,
+    seen: &mut FormattedFiles,
+) -> Result<(), CliError> {
     const NAME: &str = "<stdin>";
     if args.paths.len() > 1 {
         return Err(CliError::Refused(
@@ -107,19 +111,19 @@ fn standard_input(args: &FmtArgs, out: &mut Output, seen: &mut Seen) -> Result<(
     let read = std::io::stdin()
         .lock()
         // One byte more than the limit shows that the input is too large.
-        .take(MOST + 1)
+        .take(MAX_INPUT + 1)
         .read_to_string(&mut text);
     read.map_err(|e| CliError::Refused(format!("cannot read standard input: {e}")))?;
-    if text.len() as u64 > MOST {
+    if text.len() as u64 > MAX_INPUT {
         return Err(CliError::Refused(format!(
             "standard input is larger than {} MiB; pass the name of the file instead",
-            MOST >> 20
+            MAX_INPUT >> 20
         )));
     }
     // Formatting consumes the text, but unchanged input is printed as it was.
     let (quiet, same) = (args.check || args.diff || out.json, text.clone());
-    match fmt::lay_out(NAME, text) {
-        Err(problems) => complain(problems, out, seen),
+    match fmt::format_text(NAME, text) {
+        Err(problems) => report_problems(problems, out, seen),
         Ok(found) => {
             if !quiet {
                 out.write(found.as_ref().map_or(&same, |f| &f.after).as_bytes());
@@ -135,7 +139,7 @@ fn standard_input(args: &FmtArgs, out: &mut Output, seen: &mut Seen) -> Result<(
     Ok(())
 }
 
-fn complain(problems: Problems, out: &mut Output, seen: &mut Seen) {
+fn report_problems(problems: Problems, out: &mut Output, seen: &mut FormattedFiles) {
     seen.failed = true;
     for problem in problems {
         out.diagnostic(&problem);
@@ -149,7 +153,7 @@ fn diff(name: &str, found: &Unformatted, out: &mut Output) {
         .unified_diff()
         .header(&format!("old/{name}"), &format!("new/{name}"))
         .to_string();
-    out.together(|out| {
+    out.batch(|out| {
         for line in safe_lines(&text).lines() {
             let ink = match line.as_bytes().first() {
                 Some(b'-') => Some(Ink::Red),

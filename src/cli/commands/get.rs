@@ -1,24 +1,27 @@
 //! `flightdeck get`: fetches the modules of a configuration.
 
 use crate::cli::args::GetArgs;
-use crate::cli::exit::{Ended, OK, fields};
-use crate::cli::installing::shown;
+use crate::cli::exit::{CommandResult, OK, fields};
+use crate::cli::installing::run_with_progress;
 use crate::cli::output::{Ink, Output};
 use crate::cli::session::settings;
 use crate::engine::install::{self, Request};
 use crate::engine::settings::Access;
 use serde_json::json;
 
-pub(super) async fn run(args: GetArgs, out: &mut Output) -> Ended {
+pub(super) async fn run(args: GetArgs, out: &mut Output) -> CommandResult {
     let here = settings("get", Access::ReadOnly, None)?;
     let request = Request {
         dir: here.workspace,
-        named: here.named,
+        workspace: here.workspace_name,
         values: args.variables.request(),
         upgrade: args.update,
         ..Request::default()
     };
-    let installed = shown(out, |tell, stop| install::get(request, tell, stop)).await?;
+    let installed = run_with_progress(out, |tell, stop| {
+        install::install_modules(request, tell, stop)
+    })
+    .await?;
     installed.diagnostics.iter().for_each(|d| out.diagnostic(d));
     out.flush_diagnostics();
     out.result("get", fields(json!({ "modules": installed.modules })));

@@ -1,15 +1,15 @@
 //! `flightdeck graph`: prints a dependency graph in Graphviz format.
 
 use crate::cli::args::{GraphArgs, GraphKind};
-use crate::cli::exit::{CliError, Ended, OK};
+use crate::cli::escape::safe_lines;
+use crate::cli::exit::{CliError, CommandResult, OK};
 use crate::cli::output::Output;
-use crate::cli::safe::safe_lines;
-use crate::cli::session::{answered, settings};
+use crate::cli::session::{run_request, settings};
 use crate::engine::handle::Engine;
+use crate::engine::model::DrawnGraph;
 use crate::engine::settings::Access;
-use crate::engine::words::DrawnGraph;
 
-pub(super) async fn run(args: GraphArgs, out: &mut Output) -> Ended {
+pub(super) async fn run(args: GraphArgs, out: &mut Output) -> CommandResult {
     let kind = match (args.kind, &args.plan) {
         (Some(kind), _) => kind,
         // A saved plan has a graph of its deploy only.
@@ -30,8 +30,8 @@ pub(super) async fn run(args: GraphArgs, out: &mut Output) -> Ended {
     };
     let request = args.variables.request();
     let settings = settings("graph", Access::ReadState, None)?;
-    let question = |engine: Engine| async move { engine.draw(what, request).await };
-    let text = answered(settings, out, question).await?;
+    let question = |engine: Engine| async move { engine.render_graph(what, request).await };
+    let text = run_request(settings, out, question).await?;
     out.flush_diagnostics();
     out.line(&safe_lines(&text));
     Ok(OK)

@@ -1,23 +1,23 @@
 //! `flightdeck history`: lists deploys, or shows one deploy.
 
-use crate::cli::exit::{Ended, OK, fields};
+use crate::cli::escape::{safe, safe_lines};
+use crate::cli::exit::{CommandResult, OK, fields};
 use crate::cli::output::{Ink, Output};
 use crate::cli::progress::{Progress, ink_of};
-use crate::cli::safe::{safe, safe_lines};
 use crate::cli::session::{Session, settings};
 use crate::cli::show;
-use crate::cli::time::{duration, moment};
-use crate::engine::settings::Access;
-use crate::engine::words::{
+use crate::cli::time::{duration, format_local};
+use crate::engine::model::{
     DeployId, DeployRecord, DeploySummary, Diagnostic, Operation, OperationState, StateChange,
     UnixMs,
 };
+use crate::engine::settings::Access;
 use serde_json::{Value, json};
 
 /// Maximum number of deploys in the list.
-const SHOWN: u32 = 1_000;
+const MAX_DEPLOYS: u32 = 1_000;
 
-pub(super) async fn run(deploy: Option<DeployId>, out: &mut Output) -> Ended {
+pub(super) async fn run(deploy: Option<DeployId>, out: &mut Output) -> CommandResult {
     let mut session = Session::start(settings("history", Access::ReadOnly, None)?, out).await?;
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
@@ -25,23 +25,23 @@ pub(super) async fn run(deploy: Option<DeployId>, out: &mut Output) -> Ended {
         // Unknown outcomes are reported with every history, because they block creates.
         let unknown = engine.unknown_outcomes().await?;
         let told = match deploy {
-            Some(id) => Told::One(Box::new(engine.deploy_record(id).await?)),
-            None => Told::All(
-                engine.history(SHOWN).await?,
-                engine.state_changes(SHOWN).await?,
+            Some(id) => Answer::One(Box::new(engine.deploy_record(id).await?)),
+            None => Answer::All(
+                engine.history(MAX_DEPLOYS).await?,
+                engine.state_changes(MAX_DEPLOYS).await?,
             ),
         };
         Ok((told, unknown))
     };
     let answer = session.wait(out, &mut progress, asked).await;
-    session.end(out).await;
+    session.finish(out).await;
     let (told, unknown) = answer?;
     let about = |d: &Diagnostic| match &told {
-        Told::One(record) => record
+        Answer::One(record) => record
             .operations
             .iter()
             .any(|o| Some(&o.address) == d.address.as_ref()),
-        Told::All(..) => true,
+        Answer::All(..) => true,
     };
     unknown
         .iter()
@@ -49,14 +49,14 @@ pub(super) async fn run(deploy: Option<DeployId>, out: &mut Output) -> Ended {
         .for_each(|d| out.diagnostic(d));
     out.flush_diagnostics();
     match told {
-        Told::One(record) => one(out, *record),
-        Told::All(deploys, changes) => all(out, &deploys, &changes),
+        Answer::One(record) => print_deploy(out, *record),
+        Answer::All(deploys, changes) => all(out, &deploys, &changes),
     }
     Ok(OK)
 }
 
 /// Content of the answer.
-enum Told {
+enum Answer {
     One(Box<DeployRecord>),
     All(Vec<DeploySummary>, Vec<StateChange>),
 }
@@ -75,7 +75,11 @@ fn all(out: &mut Output, deploys: &[DeploySummary], changes: &[StateChange]) {
         let who = format!("by {} on {}", safe(&c.who), safe(&c.host));
         (
             c.at,
-            format!("      {}  {} {who}", moment(c.at), show::state_change(c)),
+            format!(
+                "      {}  {} {who}",
+                format_local(c.at),
+                show::state_change(c)
+            ),
         )
     });
     let lines = merged(deploys.collect(), changes.collect());
@@ -104,7 +108,7 @@ fn merged<T>(one: Vec<(UnixMs, T)>, other: Vec<(UnixMs, T)>) -> Vec<T> {
     }
 }
 
-fn one(out: &mut Output, record: DeployRecord) {
+fn print_deploy(out: &mut Output, record: DeployRecord) {
     if out.json {
         let mut entry = json!(record.summary);
         if let Value::Object(entry) = &mut entry {
@@ -134,15 +138,15 @@ fn operation_lines(out: &mut Output, operation: &Operation) {
         // The step tells which half is missing.
         OperationState::HalfReplaced => out.paint(
             Ink::Red,
-            &format!("{}: {}", operation.state.word(), operation.step),
+            &format!("{}: {}", operation.state.label(), operation.step),
         ),
         OperationState::Failed | OperationState::Unknown => {
-            out.paint(Ink::Red, operation.state.word())
+            out.paint(Ink::Red, operation.state.label())
         }
-        _ => operation.state.word().to_owned(),
+        _ => operation.state.label().to_owned(),
     };
     let settled = operation
-        .settled()
+        .settlement()
         .map_or_else(String::new, |how| format!(" ({})", safe(how)));
     out.line(format!("{head}  {state}{settled} {took}").trim_end());
     for warning in &operation.warnings {
@@ -156,7 +160,7 @@ fn operation_lines(out: &mut Output, operation: &Operation) {
     };
     out.line(&format!(
         "        {}: {}",
-        failure.class.word(),
+        failure.class.label(),
         safe(&failure.summary)
     ));
     for line in safe_lines(&failure.detail).lines() {
@@ -169,7 +173,7 @@ mod tests {
     use super::merged;
 
     #[test]
-    fn deploys_stay_in_the_order_of_their_numbers_when_the_clock_went_back() {
+    fn history_keeps_deploy_order_when_the_clock_went_back() {
         for (deploys, changes, lines) in [
             (
                 vec![(30, "#2"), (10, "#1")],

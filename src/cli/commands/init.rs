@@ -1,15 +1,15 @@
 //! `flightdeck init`: prepares the backend and installs modules and providers. Prints the result;
 //! the engine does the work.
 
-use crate::cli::confirmation::answer;
-use crate::cli::exit::{CliError, Ended, OK, fields};
-use crate::cli::installing::shown;
+use crate::cli::confirmation::prompt_line;
+use crate::cli::escape::safe;
+use crate::cli::exit::{CliError, CommandResult, OK, fields};
+use crate::cli::installing::run_with_progress;
 use crate::cli::options::{InitArgs, LockfileMode};
 use crate::cli::output::{Ink, Output};
-use crate::cli::safe::safe;
 use crate::cli::session::settings;
 use crate::cli::signals::Signals;
-use crate::cli::unset::can_confirm;
+use crate::cli::variable_prompts::can_confirm;
 use crate::engine::error::EngineError;
 use crate::engine::install::{self, Installed, Lockfile, Request};
 use crate::engine::settings::Access;
@@ -17,7 +17,7 @@ use crate::engine::workspace::initialize::InitBackend;
 use serde_json::json;
 
 /// Maximum number of times a question is asked until the answer is "yes" or "no".
-const QUESTIONS: usize = 3;
+const MAX_QUESTIONS: usize = 3;
 
 /// Installs. If states must be migrated and prompts are possible, asks first.
 async fn installed(
@@ -26,8 +26,8 @@ async fn installed(
     out: &mut Output,
 ) -> Result<Installed, CliError> {
     let first = request.clone();
-    let tried = shown(out, |tell, stop| install::install(first, tell, stop)).await;
-    let Err(CliError::Engine(EngineError::StatesToBring { from, to })) = &tried else {
+    let tried = run_with_progress(out, |tell, stop| install::install(first, tell, stop)).await;
+    let Err(CliError::Engine(EngineError::StatesToMigrate { from, to })) = &tried else {
         return tried;
     };
     // The error names the flags that answer the question.
@@ -39,20 +39,20 @@ async fn installed(
         safe(from),
         safe(to)
     );
-    match yes_or_no(&question, out).await? {
+    match ask_yes_or_no(&question, out).await? {
         None => return tried,
         // The installation is repeated with the answer as a flag.
         Some(true) => request.backend.force_copy = true,
         Some(false) => request.backend.reconfigure = true,
     }
-    shown(out, |tell, stop| install::install(request, tell, stop)).await
+    run_with_progress(out, |tell, stop| install::install(request, tell, stop)).await
 }
 
 /// Asks a question with the answers `yes` and `no`. Returns `None` after three other answers.
-async fn yes_or_no(question: &str, out: &Output) -> Result<Option<bool>, CliError> {
+async fn ask_yes_or_no(question: &str, out: &Output) -> Result<Option<bool>, CliError> {
     let mut signals = Signals::listen()?;
-    for _ in 0..QUESTIONS {
-        match answer(question, &mut signals, out).await? {
+    for _ in 0..MAX_QUESTIONS {
+        match prompt_line(question, &mut signals, out).await? {
             Some(line) if line.eq_ignore_ascii_case("yes") => return Ok(Some(true)),
             Some(line) if line.eq_ignore_ascii_case("no") => return Ok(Some(false)),
             Some(_) => {}
@@ -62,7 +62,7 @@ async fn yes_or_no(question: &str, out: &Output) -> Result<Option<bool>, CliErro
     Ok(None)
 }
 
-pub(super) async fn run(args: InitArgs, out: &mut Output) -> Ended {
+pub(super) async fn run(args: InitArgs, out: &mut Output) -> CommandResult {
     let here = settings("init", Access::ReadOnly, None)?;
     let backend = InitBackend {
         config: args.backend_config,
@@ -76,7 +76,7 @@ pub(super) async fn run(args: InitArgs, out: &mut Output) -> Ended {
     let request = Request {
         backend,
         dir: here.workspace,
-        named: here.named,
+        workspace: here.workspace_name,
         values: args.variables.request(),
         upgrade: args.upgrade,
         plugin_dirs: args.plugin_dir,
@@ -89,7 +89,10 @@ pub(super) async fn run(args: InitArgs, out: &mut Output) -> Ended {
     let installed = installed(request, asks, out).await?;
     installed.diagnostics.iter().for_each(|d| out.diagnostic(d));
     out.flush_diagnostics();
-    installed.told.iter().for_each(|text| out.note(text));
+    installed
+        .messages
+        .iter()
+        .for_each(|text| out.stderr_line(text));
     out.result(
         "init",
         fields(json!({ "modules": installed.modules, "providers": installed.providers })),

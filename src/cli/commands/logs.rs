@@ -1,43 +1,47 @@
 //! `flightdeck logs`: prints log lines of plugins from the store.
 
-use crate::cli::exit::{CliError, Ended, OK, fields};
+use crate::cli::escape::{safe, safe_lines};
+use crate::cli::exit::{CliError, CommandResult, OK, fields};
 use crate::cli::output::{Ink, Output};
 use crate::cli::progress::Progress;
-use crate::cli::safe::{safe, safe_lines};
 use crate::cli::session::{Session, settings};
-use crate::cli::time::moment;
+use crate::cli::time::format_local;
 use crate::cli::values::Level;
+use crate::engine::model::{LogLevel, LogQuery, LogRow};
 use crate::engine::settings::Access;
-use crate::engine::words::{LogLevel, LogQuery, LogRow};
 use serde_json::json;
 use std::time::Duration;
 
 /// Polling interval for new lines.
 const PAUSE: Duration = Duration::from_millis(300);
 /// Maximum number of lines per poll.
-const AT_ONCE: u32 = 10_000;
+const MAX_LINES_PER_POLL: u32 = 10_000;
 
-pub(super) struct Wanted {
+pub(super) struct LogFilter {
     pub(super) plugin: Option<String>,
     pub(super) follow: bool,
     pub(super) level: Option<Level>,
     pub(super) since: Option<i64>,
 }
 
-pub(super) async fn run(wanted: Wanted, out: &mut Output) -> Ended {
+pub(super) async fn run(wanted: LogFilter, out: &mut Output) -> CommandResult {
     let mut session = Session::start(settings("logs", Access::ReadOnly, None)?, out).await?;
-    let told = tell(&mut session, &wanted, out).await;
-    session.end(out).await;
+    let told = print_logs(&mut session, &wanted, out).await;
+    session.finish(out).await;
     let lines = told?;
     if out.json {
         out.result("logs", fields(json!({ "lines": lines })));
     } else if lines == 0 {
-        out.note("no matching log lines");
+        out.stderr_line("no matching log lines");
     }
     Ok(OK)
 }
 
-async fn tell(session: &mut Session, wanted: &Wanted, out: &mut Output) -> Result<u64, CliError> {
+async fn print_logs(
+    session: &mut Session,
+    wanted: &LogFilter,
+    out: &mut Output,
+) -> Result<u64, CliError> {
     let mut query = LogQuery {
         plugin: wanted.plugin.clone(),
         level: wanted.level.and_then(Level::log),
@@ -61,13 +65,15 @@ async fn tell(session: &mut Session, wanted: &Wanted, out: &mut Output) -> Resul
             // Lines of several plugins may be stored slightly out of order. Each poll therefore
             // starts 5 s earlier and skips known lines by id.
             query.since = Some(newest.line.at - 5_000).max(wanted.since);
-            query.limit = AT_ONCE;
+            query.limit = MAX_LINES_PER_POLL;
         }
         // Following ends with its reader, because nothing else would end it.
         if !wanted.follow || !out.is_open() {
             return Ok(lines);
         }
-        session.ask(tokio::time::sleep(PAUSE)).await?;
+        session
+            .wait_outside_engine(tokio::time::sleep(PAUSE))
+            .await?;
     }
 }
 
@@ -85,14 +91,14 @@ fn show(out: &mut Output, row: &LogRow) {
         LogLevel::Info => Ink::Green,
         LogLevel::Debug | LogLevel::Trace => Ink::Dim,
     };
-    let level = out.paint(ink, &format!("{:<5}", line.level.word()));
+    let level = out.paint(ink, &format!("{:<5}", line.level.label()));
     let module = line
         .module
         .as_deref()
         .map_or_else(String::new, |m| format!("{}: ", safe(m)));
     out.line(&format!(
         "{} {level} {}  {module}{}",
-        moment(line.at),
+        format_local(line.at),
         line.plugin,
         safe_lines(&line.text)
     ));

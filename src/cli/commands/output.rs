@@ -1,18 +1,22 @@
 //! `flightdeck output`: prints outputs of the root module from the state.
 
-use crate::cli::exit::{CliError, Ended, OK};
+use crate::cli::escape::{safe, safe_lines};
+use crate::cli::exit::{CliError, CommandResult, OK};
 use crate::cli::output::Output;
-use crate::cli::safe::{safe, safe_lines};
-use crate::cli::session::{answered, settings};
-use crate::cli::suggest::nearest;
+use crate::cli::session::{run_request, settings};
+use crate::cli::suggest::nearest_word;
+use crate::engine::model::OutputValue;
 use crate::engine::settings::Access;
-use crate::engine::words::OutputValue;
 use cty::{Type, Value};
-use lang::written::written;
+use lang::literal::format_value;
 
-pub(super) async fn run(name: Option<&str>, (json, raw): (bool, bool), out: &mut Output) -> Ended {
+pub(super) async fn run(
+    name: Option<&str>,
+    (json, raw): (bool, bool),
+    out: &mut Output,
+) -> CommandResult {
     let settings = settings("output", Access::ReadState, None)?;
-    let outputs = answered(
+    let outputs = run_request(
         settings,
         out,
         |engine| async move { engine.outputs().await },
@@ -24,7 +28,7 @@ pub(super) async fn run(name: Option<&str>, (json, raw): (bool, bool), out: &mut
         return all(&outputs, json, out);
     };
     let Some(found) = outputs.iter().find(|output| output.name == name) else {
-        let near = nearest(name, outputs.iter().map(|o| o.name.as_str()));
+        let near = nearest_word(name, outputs.iter().map(|o| o.name.as_str()));
         let hint = near.map_or_else(
             || "`flightdeck output` lists the outputs".to_owned(),
             |near| format!("did you mean `{near}`?"),
@@ -40,15 +44,15 @@ pub(super) async fn run(name: Option<&str>, (json, raw): (bool, bool), out: &mut
     let value = value(found)?;
     // Without a line break, so that scripts get exactly the value.
     if raw {
-        out.write(alone(found, &value)?.as_bytes());
+        out.write(raw_value(found, &value)?.as_bytes());
     } else {
-        out.line(&safe_lines(&written(&value, 0)));
+        out.line(&safe_lines(&format_value(&value, 0)));
     }
     Ok(OK)
 }
 
 /// Prints all outputs.
-pub(super) fn all(outputs: &[OutputValue], json: bool, out: &mut Output) -> Ended {
+pub(super) fn all(outputs: &[OutputValue], json: bool, out: &mut Output) -> CommandResult {
     if json {
         // Assembled from the stored texts, so that numbers keep all digits.
         let members: Vec<String> = outputs
@@ -66,13 +70,13 @@ pub(super) fn all(outputs: &[OutputValue], json: bool, out: &mut Output) -> Ende
         return Ok(OK);
     }
     if outputs.is_empty() {
-        out.note("the state has no outputs; the next deploy adds those of the root module");
+        out.stderr_line("the state has no outputs; the next deploy adds those of the root module");
     }
     for output in outputs {
         let text = if output.sensitive && !out.flags.show_sensitive {
             "<sensitive>".to_owned()
         } else {
-            written(&value(output)?, 0)
+            format_value(&value(output)?, 0)
         };
         out.line(&format!("{} = {}", safe(&output.name), safe_lines(&text)));
     }
@@ -92,7 +96,7 @@ fn value(output: &OutputValue) -> Result<Value, CliError> {
 }
 
 /// Returns the value of `--raw`, for scripts.
-fn alone(output: &OutputValue, value: &Value) -> Result<String, CliError> {
+fn raw_value(output: &OutputValue, value: &Value) -> Result<String, CliError> {
     let refused = |value: String| {
         CliError::Refused(format!(
             "the output {:?} is {value}, and --raw prints only a string, a number or a bool; use --json",

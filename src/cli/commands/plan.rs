@@ -1,12 +1,12 @@
 //! `flightdeck plan`: `stage` with the name and flags of Terraform. Can write the stage to a file.
 
-use super::stage::{self, Wanted};
-use crate::cli::exit::Ended;
+use super::stage::{self, StageCommand};
+use crate::cli::exit::CommandResult;
 use crate::cli::options::PlanArgs;
 use crate::cli::output::Output;
 
-pub(super) async fn run(args: PlanArgs, out: &mut Output) -> Ended {
-    let wanted = Wanted {
+pub(super) async fn run(args: PlanArgs, out: &mut Output) -> CommandResult {
+    let wanted = StageCommand {
         command: "plan",
         choice: args.choice,
         name: None,
@@ -14,5 +14,5 @@ pub(super) async fn run(args: PlanArgs, out: &mut Output) -> Ended {
         file: args.out,
         detailed_exitcode: args.detailed_exitcode,
     };
-    stage::work_out(wanted, out).await
+    stage::run_stage(wanted, out).await
 }

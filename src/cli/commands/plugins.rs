@@ -1,20 +1,20 @@
 //! `flightdeck plugins`: launches the plugins of the workspace and all transformers, and shows each
 //! with its launches; or lists installed plugins and optionally launches them.
 
-use crate::cli::exit::{CliError, Ended, OK, failed, fields, plain};
+use crate::cli::escape::{safe, safe_lines};
+use crate::cli::exit::{CliError, CommandResult, OK, failed, fields, plain_diagnostic};
 use crate::cli::output::{Ink, Output};
 use crate::cli::progress::Progress;
-use crate::cli::safe::{safe, safe_lines};
 use crate::cli::schema;
 use crate::cli::session::{Session, settings};
-use crate::cli::suggest::nearest;
+use crate::cli::suggest::nearest_word;
 use crate::cli::time::duration;
 use crate::engine::error::EngineError;
-use crate::engine::plugin::find::{Discovered, PluginPath, Surroundings, plugin_roots};
+use crate::engine::model::{LaunchAttempt, NO_TRANSFORMERS, PluginId, PluginKind, PluginState};
+use crate::engine::plugin::find::{Discovered, Environment, PluginPath, plugin_roots};
 use crate::engine::provider::ProviderSchema;
 use crate::engine::settings::Access;
 use crate::engine::view::PluginView;
-use crate::engine::words::{LaunchAttempt, NO_TRANSFORMERS, PluginId, PluginKind, PluginState};
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// Number of output lines shown for a failed launch.
 const LINES: usize = 8;
 
-pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
+pub(super) async fn run(name: Option<&str>, out: &mut Output) -> CommandResult {
     let mut session = Session::start(settings("plugins", Access::ReadWrite, None)?, out).await?;
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
@@ -47,7 +47,7 @@ pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
             Err(why) => drop(without.insert(id.clone(), why.to_string())),
         }
     }
-    session.end(out).await;
+    session.finish(out).await;
     out.flush_diagnostics();
     let all: Vec<PluginView> = view.plugins.into_values().collect();
     let known = all.iter().map(|p| p.id.to_string()).collect::<Vec<_>>();
@@ -60,14 +60,14 @@ pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
     {
         return Err(none_of(part, &known));
     }
-    let path = PluginPath::read(&plugin_roots(&Surroundings::of_process()));
+    let path = PluginPath::read(&plugin_roots(&Environment::from_process()));
     if out.json {
         let all: Vec<Value> = chosen
             .iter()
             .map(|p| as_json(p, schemas.get(&p.id), name.is_some()))
             .collect();
         let path = name.is_none().then(|| path_as_json(&path, &chosen));
-        return answer(all, path.flatten(), loaded, out);
+        return print_json(all, path.flatten(), loaded, out);
     }
     chosen.iter().for_each(|p| {
         show(
@@ -85,13 +85,17 @@ pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
     if let Err(error) = loaded {
         let text = error.to_string();
         // The error of a shown plugin is not printed twice.
-        let told = |p: &PluginView| p.state.why().is_some_and(|why| text.contains(why));
+        let told = |p: &PluginView| {
+            p.state
+                .unavailable_reason()
+                .is_some_and(|why| text.contains(why))
+        };
         if !chosen.iter().any(told) {
             return Err(error);
         }
         // The line of the plugin above has the full reason.
-        out.problem(text.lines().next().unwrap_or_default());
-        return Err(CliError::Said(error.exit_code()));
+        out.error_line(text.lines().next().unwrap_or_default());
+        return Err(CliError::AlreadyReported(error.exit_code()));
     }
     if chosen.is_empty() {
         out.line("the workspace uses no plugins");
@@ -100,7 +104,7 @@ pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
 }
 
 /// Lists the installed providers, and launches them if requested. Needs no configuration.
-pub(super) async fn installed(name: Option<&str>, launch: bool, out: &mut Output) -> Ended {
+pub(super) async fn installed(name: Option<&str>, launch: bool, out: &mut Output) -> CommandResult {
     let settings = settings("plugins", Access::ReadOnly, None)?;
     let mut session = Session::start(settings, out).await?;
     let mut progress = Progress::new(out);
@@ -109,7 +113,7 @@ pub(super) async fn installed(name: Option<&str>, launch: bool, out: &mut Output
     let all = match session.wait(out, &mut progress, all).await {
         Ok(all) => all,
         Err(error) => {
-            session.end(out).await;
+            session.finish(out).await;
             return Err(error);
         }
     };
@@ -129,7 +133,7 @@ pub(super) async fn installed(name: Option<&str>, launch: bool, out: &mut Output
         Err(error) => loaded = Err(error),
     }
     let (mut view, _) = engine.subscribe();
-    session.end(out).await;
+    session.finish(out).await;
     out.flush_diagnostics();
     if let (Some(part), true) = (name, chosen.is_empty()) {
         let known: Vec<String> = all.iter().map(ToString::to_string).collect();
@@ -142,7 +146,7 @@ pub(super) async fn installed(name: Option<&str>, launch: bool, out: &mut Output
     if out.json {
         let all = chosen.iter();
         let all = all.map(|p| as_json(p, schemas.get(&p.id), name.is_some()));
-        return answer(all.collect(), None, loaded, out);
+        return print_json(all.collect(), None, loaded, out);
     }
     for plugin in &chosen {
         let schema = schemas.get(&plugin.id).ok_or(None);
@@ -152,8 +156,8 @@ pub(super) async fn installed(name: Option<&str>, launch: bool, out: &mut Output
         Ok(()) => Ok(OK),
         Err(CliError::Engine(error)) => {
             // The lines of the plugins above have the full reasons.
-            out.problem(error.to_string().lines().next().unwrap_or_default());
-            Err(CliError::Said(error.exit_code()))
+            out.error_line(error.to_string().lines().next().unwrap_or_default());
+            Err(CliError::AlreadyReported(error.exit_code()))
         }
         Err(error) => Err(error),
     }
@@ -161,7 +165,7 @@ pub(super) async fn installed(name: Option<&str>, launch: bool, out: &mut Output
 
 /// Returns the error for a name that matches no plugin.
 fn none_of(part: &str, known: &[String]) -> CliError {
-    let hint = match nearest(part, known.iter().map(String::as_str)) {
+    let hint = match nearest_word(part, known.iter().map(String::as_str)) {
         Some(near) => format!("did you mean `{near}`?"),
         None if known.is_empty() => "there are no plugins".to_owned(),
         None => format!("known plugins: {}", known.join(", ")),
@@ -170,18 +174,18 @@ fn none_of(part: &str, known: &[String]) -> CliError {
 }
 
 /// Prints the JSON result. Plugins that became ready are included even after a failure.
-fn answer(
+fn print_json(
     all: Vec<Value>,
     path: Option<Value>,
     loaded: Result<(), CliError>,
     out: &mut Output,
-) -> Ended {
+) -> CommandResult {
     let mut result = fields(json!({ "plugins": all }));
     result.extend(path.map(|path| ("plugin_path".to_owned(), path)));
     let code = match loaded {
         Ok(()) => OK,
         Err(CliError::Engine(error @ EngineError::Plugin(_))) => {
-            out.diagnostic(&plain(&error.to_string()));
+            out.diagnostic(&plain_diagnostic(&error.to_string()));
             out.flush_diagnostics();
             result.extend(failed(error.exit_code()));
             error.exit_code()
@@ -198,7 +202,7 @@ fn as_json(plugin: &PluginView, schema: Option<&Arc<ProviderSchema>>, whole: boo
     let mut out = json!(plugin);
     out["schema"] = schema.map_or(Value::Null, |s| {
         if whole {
-            schema::whole(s)
+            schema::schema_json(s)
         } else {
             schema::counts(s)
         }
@@ -210,14 +214,14 @@ fn as_json(plugin: &PluginView, schema: Option<&Arc<ProviderSchema>>, whole: boo
 }
 
 /// Describes the use of a plugin on the plugin path.
-fn fate(path: &PluginPath, plugin: &Discovered, used: &[PluginView]) -> String {
+fn use_of(path: &PluginPath, plugin: &Discovered, used: &[PluginView]) -> String {
     let executable = plugin.executable.display().to_string();
     let is_it = |view: &PluginView| {
         let found = view.found.as_ref();
         found.and_then(|f| f.executable.as_deref()) == Some(&executable)
     };
     let runs = used.iter().any(is_it);
-    match (plugin.kind, path.shadowing(plugin)) {
+    match (plugin.kind, path.shadowing_plugin(plugin)) {
         (PluginKind::Provider, _) if runs => "used".to_owned(),
         (PluginKind::Transformer, _) if runs => format!("launched; {NO_TRANSFORMERS}"),
         (_, Some(other)) => format!("shadowed by {} in {}", other.version, other.root.display()),
@@ -230,7 +234,7 @@ fn fate(path: &PluginPath, plugin: &Discovered, used: &[PluginView]) -> String {
 fn path_as_json(path: &PluginPath, used: &[PluginView]) -> Option<Value> {
     let one = |plugin: &Discovered| {
         let mut out = json!(plugin);
-        out["fate"] = fate(path, plugin, used).into();
+        out["fate"] = use_of(path, plugin, used).into();
         out
     };
     let plugins: Vec<Value> = path.plugins.iter().map(one).collect();
@@ -248,7 +252,7 @@ fn show_path(out: &mut Output, path: &PluginPath, used: &[PluginView]) {
     }
     out.line("Plugin path:");
     for plugin in &path.plugins {
-        let fate = fate(path, plugin, used);
+        let fate = use_of(path, plugin, used);
         let (kind, id, version) = (plugin.kind.word(), &plugin.id, &plugin.version);
         let line = format!("{kind} {id} {version}: {fate}");
         out.line(&format!("    {}", safe(&line)));
@@ -260,7 +264,7 @@ fn show_path(out: &mut Output, path: &PluginPath, used: &[PluginView]) {
 }
 
 /// Returns the status of a plugin with its colour, and true if it became ready.
-fn how(plugin: &PluginView, has_schema: bool) -> (&'static str, Ink, bool) {
+fn status(plugin: &PluginView, has_schema: bool) -> (&'static str, Ink, bool) {
     // Plugins are already stopped when they are shown, so the verdict of the last launch counts.
     let ready = plugin
         .attempts
@@ -268,13 +272,13 @@ fn how(plugin: &PluginView, has_schema: bool) -> (&'static str, Ink, bool) {
         .and_then(|a| a.verdict.as_ref())
         .is_some_and(|v| v.kind == "ready");
     let (word, ink) = match &plugin.state {
-        state if state.is_failed() => (state.word(), Ink::Red),
+        state if state.is_failed() => (state.label(), Ink::Red),
         _ if ready && !has_schema && !plugin.is_transformer() => {
             ("ready, schema unavailable", Ink::Red)
         }
         PluginState::Ready { .. } => ("ready", Ink::Green),
         _ if ready => ("ready", Ink::Green),
-        other => (other.word(), Ink::Yellow),
+        other => (other.label(), Ink::Yellow),
     };
     (word, ink, ready)
 }
@@ -286,7 +290,7 @@ fn show(
     schema: Result<&Arc<ProviderSchema>, Option<&str>>,
     whole: bool,
 ) {
-    let (state, ink, ready) = how(plugin, schema.is_ok());
+    let (state, ink, ready) = status(plugin, schema.is_ok());
     let state = out.paint(ink, state);
     let found = plugin.found.as_ref();
     let version = found.and_then(|f| f.version.as_deref()).unwrap_or("-");
@@ -304,7 +308,7 @@ fn show(
     ));
     if let Some(found) = found {
         // A rejected plugin has one reason for both, which is printed below.
-        if plugin.state.why() == Some(&found.why) {
+        if plugin.state.unavailable_reason() == Some(&found.why) {
             out.line(&format!("    {}", safe(&found.address)));
         } else {
             out.line(&format!(
@@ -332,7 +336,7 @@ fn show(
     if let Ok(schema) = schema {
         out.line(&format!("    {}", schema::line(schema)));
     }
-    if let Some(why) = plugin.state.why().or(schema.err().flatten()) {
+    if let Some(why) = plugin.state.unavailable_reason().or(schema.err().flatten()) {
         for line in safe_lines(why).lines() {
             let line = out.paint(Ink::Red, &format!("    {line}"));
             out.line(&line);
@@ -343,18 +347,18 @@ fn show(
         .iter()
         .filter(|a| whole || a.verdict.as_ref().is_some_and(|v| v.kind != "ready"))
     {
-        one_attempt(out, attempt);
+        print_attempt(out, attempt);
     }
     if let Some(schema) = schema.ok().filter(|_| whole) {
         schema::show(out, schema);
     }
 }
 
-fn one_attempt(out: &mut Output, attempt: &LaunchAttempt) {
+fn print_attempt(out: &mut Output, attempt: &LaunchAttempt) {
     let phases: Vec<String> = attempt
         .phases
         .iter()
-        .map(|p| format!("{} {} ms", p.name.word(), p.at_ms))
+        .map(|p| format!("{} {} ms", p.name.label(), p.at_ms))
         .collect();
     let verdict = attempt
         .verdict

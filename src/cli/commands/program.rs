@@ -1,17 +1,17 @@
 //! `flightdeck completions` and `flightdeck man`, generated from the table of arguments.
 
-use crate::cli::exit::{CliError, Ended, OK};
+use crate::cli::exit::{CliError, CommandResult, OK};
 use crate::cli::flags;
 use crate::cli::output::Output;
 
-pub(super) fn completions(shell: clap_complete::Shell, out: &mut Output) -> Ended {
+pub(super) fn completions(shell: clap_complete::Shell, out: &mut Output) -> CommandResult {
     let mut bytes = Vec::new();
     clap_complete::generate(shell, &mut flags::command(), "flightdeck", &mut bytes);
     out.write(&bytes);
     Ok(OK)
 }
 
-pub(super) fn man(out: &mut Output) -> Ended {
+pub(super) fn print_man_page(out: &mut Output) -> CommandResult {
     let mut bytes = Vec::new();
     let broken =
         |e: std::io::Error| CliError::Refused(format!("cannot generate the manual page: {e}"));

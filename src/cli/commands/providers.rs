@@ -5,17 +5,17 @@ mod packages;
 mod schema;
 
 use crate::cli::args::{ProvidersArgs, ProvidersCommand};
-use crate::cli::exit::{CliError, Ended, OK};
+use crate::cli::escape::safe;
+use crate::cli::exit::{CliError, CommandResult, OK};
 use crate::cli::output::Output;
-use crate::cli::safe::safe;
-use crate::cli::session::{answered, settings};
+use crate::cli::session::{run_request, settings};
 use crate::cli::variables::Variables;
+use crate::engine::model::ModuleProviders;
 use crate::engine::settings::Access;
-use crate::engine::words::ModuleProviders;
 
-pub(super) async fn run(args: ProvidersArgs, out: &mut Output) -> Ended {
+pub(super) async fn run(args: ProvidersArgs, out: &mut Output) -> CommandResult {
     match args.command {
-        None => needed(args.variables, out).await,
+        None => required_providers(args.variables, out).await,
         Some(ProvidersCommand::Schema { .. }) => schema::run(out).await,
         Some(ProvidersCommand::Lock {
             platform,
@@ -37,15 +37,15 @@ pub(super) async fn run(args: ProvidersArgs, out: &mut Output) -> Ended {
     }
 }
 
-async fn needed(variables: Variables, out: &mut Output) -> Ended {
+async fn required_providers(variables: Variables, out: &mut Output) -> CommandResult {
     let settings = settings("providers", Access::ReadState, None)?;
-    if let Some(why) = crate::engine::workspace::load::unconfigured(&settings.workspace) {
+    if let Some(why) = crate::engine::workspace::load::missing_configuration(&settings.workspace) {
         return Err(CliError::Refused(why));
     }
     let question = |engine: crate::engine::handle::Engine| async move {
         engine.required_providers(variables.request()).await
     };
-    let needed = answered(settings, out, question).await?;
+    let needed = run_request(settings, out, question).await?;
     out.flush_diagnostics();
     out.line("");
     out.line("Providers required by configuration:");

@@ -1,18 +1,18 @@
 //! `flightdeck show`: prints the state, or the stage or state in a file, as text or as a JSON
 //! document.
 
-use crate::cli::exit::{CliError, Ended, OK};
+use crate::cli::escape::safe_path;
+use crate::cli::exit::{CliError, CommandResult, OK};
 use crate::cli::output::Output;
-use crate::cli::reveal::reveal;
-use crate::cli::safe::safe_path;
-use crate::cli::session::{answered, settings};
+use crate::cli::sensitive_values::reveal;
+use crate::cli::session::{run_request, settings};
 use crate::cli::show;
 use crate::engine::Engine;
 use crate::engine::settings::Access;
-use crate::engine::stage::keep::StageFile;
+use crate::engine::stage::encoding::StageFile;
 use std::path::Path;
 
-pub(super) async fn run(file: Option<&Path>, json: bool, out: &mut Output) -> Ended {
+pub(super) async fn run(file: Option<&Path>, json: bool, out: &mut Output) -> CommandResult {
     let Some(file) = file else {
         return state(json, out).await;
     };
@@ -21,11 +21,11 @@ pub(super) async fn run(file: Option<&Path>, json: bool, out: &mut Output) -> En
     if is_state(&text) {
         return state_in(file, text, json, out).await;
     }
-    let refused = |e: crate::engine::stage::keep::KeepError| {
+    let refused = |e: crate::engine::stage::encoding::StageCodecError| {
         CliError::Refused(format!("{}: {e}", safe_path(file)))
     };
-    let stage = match statefile::encryption::is_sealed(text.as_bytes()) {
-        true => opened(text, out).await?,
+    let stage = match statefile::encryption::is_encrypted(text.as_bytes()) {
+        true => decrypt_stage(text, out).await?,
         false => StageFile::read(&text).map_err(refused)?,
     };
     if json {
@@ -43,11 +43,11 @@ pub(super) async fn run(file: Option<&Path>, json: bool, out: &mut Output) -> En
 /// Returns true if a text is a state and not a stage.
 fn is_state(text: &str) -> bool {
     #[derive(serde::Deserialize)]
-    struct Look {
+    struct ShowRequest {
         version: Option<serde::de::IgnoredAny>,
         lineage: Option<String>,
     }
-    serde_json::from_str::<Look>(text).is_ok_and(|look| {
+    serde_json::from_str::<ShowRequest>(text).is_ok_and(|look| {
         // A state has a version, and the envelope of an encrypted state its lineage. A stage file
         // has neither.
         look.version.is_some() || look.lineage.is_some_and(|lineage| !lineage.is_empty())
@@ -55,11 +55,11 @@ fn is_state(text: &str) -> bool {
 }
 
 /// Shows the state in a file.
-async fn state_in(file: &Path, text: String, json: bool, out: &mut Output) -> Ended {
+async fn state_in(file: &Path, text: String, json: bool, out: &mut Output) -> CommandResult {
     let settings = settings("show", Access::NoStore, None)?;
     let name = file.display().to_string();
     let read = |engine: Engine| async move { engine.state_in_file(&name, text).await };
-    let state = answered(settings, out, read).await?;
+    let state = run_request(settings, out, read).await?;
     if json {
         out.write((statefile::compact(&state.json.to_string()) + "\n").as_bytes());
         return Ok(OK);
@@ -69,10 +69,10 @@ async fn state_in(file: &Path, text: String, json: bool, out: &mut Output) -> En
 }
 
 /// Decrypts a stage file with the encryption of the configuration.
-async fn opened(text: String, out: &mut Output) -> Result<StageFile, CliError> {
+async fn decrypt_stage(text: String, out: &mut Output) -> Result<StageFile, CliError> {
     let settings = settings("show", Access::NoStore, None)?;
     let opened = |engine: Engine| async move { engine.stage_in_file(text).await };
-    answered(settings, out, opened).await
+    run_request(settings, out, opened).await
 }
 
 /// Reads a file written by `plan --out`.
@@ -87,12 +87,12 @@ pub(super) fn read(file: &Path) -> Result<String, CliError> {
     })
 }
 
-async fn state(json: bool, out: &mut Output) -> Ended {
+async fn state(json: bool, out: &mut Output) -> CommandResult {
     if !json {
         return super::state::show_all(out).await;
     }
     let settings = settings("show", Access::ReadState, None)?;
-    let state = answered(
+    let state = run_request(
         settings,
         out,
         |engine| async move { engine.state_json().await },

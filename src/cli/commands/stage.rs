@@ -1,18 +1,18 @@
 //! `flightdeck stage`: creates a stage.
 
 use super::files::{check, write_private};
-use crate::cli::exit::{CHANGES, CliError, Ended, OK, fields};
+use crate::cli::escape::safe_path;
+use crate::cli::exit::{CHANGES, CliError, CommandResult, OK, fields};
 use crate::cli::options::{Choice, StageArgs};
 use crate::cli::output::Output;
 use crate::cli::progress::Progress;
-use crate::cli::reveal::reveal;
-use crate::cli::safe::safe_path;
+use crate::cli::sensitive_values::reveal;
 use crate::cli::session::{Session, settings};
 use crate::cli::show;
 use crate::cli::signals;
-use crate::cli::unset::{ask, can_ask};
+use crate::cli::variable_prompts::{can_ask, prompt_missing};
+use crate::engine::model::{Action, StageId, StageMode, StageRequest, StageSummary};
 use crate::engine::settings::Access;
-use crate::engine::words::{Action, StageId, StageMode, StageRequest, StageSummary};
 use lang::addr::Target;
 use serde_json::json;
 use std::path::PathBuf;
@@ -49,11 +49,12 @@ fn with_files(given: &[String], files: &[PathBuf]) -> Result<Vec<String>, CliErr
     let mut all = given.to_vec();
     for file in files {
         let shown = safe_path(file);
-        let text = fsroot::read_input(file, MAX_ADDRESSES, &signals::asked).map_err(|e| {
-            CliError::Refused(format!(
-                "cannot read addresses from {shown}: {e}; name a file with one address per line"
-            ))
-        })?;
+        let text =
+            fsroot::read_input(file, MAX_ADDRESSES, &signals::was_signalled).map_err(|e| {
+                CliError::Refused(format!(
+                    "cannot read addresses from {shown}: {e}; name a file with one address per line"
+                ))
+            })?;
         let text = String::from_utf8_lossy(&text);
         for (n, line) in text
             .lines()
@@ -101,7 +102,7 @@ fn commands(summary: &StageSummary) -> Vec<serde_json::Value> {
 }
 
 /// A stage to create, and the outputs to write.
-pub(super) struct Wanted {
+pub(super) struct StageCommand {
     pub(super) command: &'static str,
     pub(super) choice: Choice,
     pub(super) name: Option<String>,
@@ -112,8 +113,8 @@ pub(super) struct Wanted {
     pub(super) detailed_exitcode: bool,
 }
 
-pub(super) async fn run(args: StageArgs, out: &mut Output) -> Ended {
-    let wanted = Wanted {
+pub(super) async fn run(args: StageArgs, out: &mut Output) -> CommandResult {
+    let wanted = StageCommand {
         command: "stage",
         choice: args.choice,
         name: args.out,
@@ -121,10 +122,10 @@ pub(super) async fn run(args: StageArgs, out: &mut Output) -> Ended {
         file: None,
         detailed_exitcode: args.detailed_exitcode,
     };
-    work_out(wanted, out).await
+    run_stage(wanted, out).await
 }
 
-pub(super) async fn work_out(wanted: Wanted, out: &mut Output) -> Ended {
+pub(super) async fn run_stage(wanted: StageCommand, out: &mut Output) -> CommandResult {
     // Paths are checked first, because planning may take long.
     for path in wanted.plan_json.iter().chain(&wanted.file) {
         check(path)?;
@@ -132,18 +133,18 @@ pub(super) async fn work_out(wanted: Wanted, out: &mut Output) -> Ended {
     let parallelism = wanted.choice.values.parallelism;
     let mut settings = settings(wanted.command, Access::ReadWrite, parallelism)?;
     // Steps of single objects are reported only for OpenTofu's lines.
-    settings.follow = out.has_lines();
+    settings.object_steps = out.has_lines();
     let mut session = Session::start(settings, out).await?;
-    let staged = staged(&mut session, &wanted, out).await;
+    let staged = create_stage(&mut session, &wanted, out).await;
     // Diagnostics are flushed after the end of the session, which may report further ones.
-    session.end(out).await;
+    session.finish(out).await;
     let (summary, shown) = staged?;
     out.flush_diagnostics();
     out.result(wanted.command, result(&summary));
     if !out.json {
         show::stage(out, &shown);
         if let Some(file) = &wanted.file {
-            out.note(&format!(
+            out.stderr_line(&format!(
                 "Saved the plan to {}. Run `flightdeck apply` with that file to apply it, or `flightdeck show` to show it.",
                 safe_path(file)
             ));
@@ -175,7 +176,7 @@ fn result(summary: &StageSummary) -> serde_json::Map<String, serde_json::Value> 
 }
 
 /// Passes the result on. If planning failed, writes the incomplete plan as OpenTofu's lines.
-pub(super) fn told_or<T>(
+pub(super) fn write_errored_plan<T>(
     staged: Result<T, CliError>,
     session: &Session,
     out: &mut Output,
@@ -205,42 +206,46 @@ pub(super) async fn planned(
 }
 
 /// Creates the stage. Returns it, and a copy to show.
-async fn staged(
+async fn create_stage(
     session: &mut Session,
-    wanted: &Wanted,
+    wanted: &StageCommand,
     out: &mut Output,
 ) -> Result<(Arc<StageSummary>, Arc<StageSummary>), CliError> {
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
     let mut request = request(&wanted.choice, wanted.name.clone())?;
     if can_ask(out) && request.rest_of.is_none() {
-        let answers = ask(session, &mut progress, request.clone(), None, out).await?;
+        let answers = prompt_missing(session, &mut progress, request.clone(), None, out).await?;
         request.variables.extend(answers);
     }
     // The last request: plugins may stop as soon as the stage no longer needs them.
-    engine.nothing_follows();
+    engine.declare_last_command();
     let staged = session
         .wait(out, &mut progress, engine.stage(request))
         .await;
-    let summary = told_or(staged, session, out)?;
+    let summary = write_errored_plan(staged, session, out)?;
     planned(session, &mut progress, summary.stage, true, out).await?;
     if let Some(file) = &wanted.plan_json {
         let plan = session
             .wait(out, &mut progress, engine.plan_json(summary.stage))
             .await?;
-        session.ask(write_private(file, plan.to_string())).await??;
+        session
+            .wait_outside_engine(write_private(file, plan.to_string()))
+            .await??;
     }
     if let Some(file) = &wanted.file {
         let text = engine.stage_file(summary.stage);
         let text = session.wait(out, &mut progress, text).await?;
-        session.ask(write_private(file, text)).await??;
+        session
+            .wait_outside_engine(write_private(file, text))
+            .await??;
     }
-    let shown = revealed(session, &mut progress, &summary, out).await?;
+    let shown = reveal_sensitive(session, &mut progress, &summary, out).await?;
     Ok((summary, shown))
 }
 
 /// Returns the stage to show, with its sensitive values for `--show-sensitive`.
-pub(super) async fn revealed(
+pub(super) async fn reveal_sensitive(
     session: &mut Session,
     progress: &mut Progress,
     summary: &Arc<StageSummary>,

@@ -6,23 +6,23 @@ pub(super) use change::{copy_into, state_file};
 
 use super::files::{check, write_private};
 use crate::cli::args::{StateCommand, UseState};
-use crate::cli::exit::{CliError, Ended, OK, fields};
+use crate::cli::escape::{safe, safe_lines};
+use crate::cli::exit::{CliError, CommandResult, OK, fields};
 use crate::cli::options::{ImportArgs, TaintArgs};
 use crate::cli::output::{Ink, Output};
-use crate::cli::safe::{safe, safe_lines};
-use crate::cli::session::{answered, settings};
+use crate::cli::session::{run_request, settings};
 use crate::cli::show;
 use crate::cli::signals::interruptible;
-use crate::cli::suggest::nearest;
-use crate::engine::error::{EngineError, NotThere};
+use crate::cli::suggest::nearest_word;
+use crate::engine::error::{EngineError, NotFound};
 use crate::engine::handle::Engine;
+use crate::engine::model::{DriftKind, ImportObject, StateChange, StateRow};
 use crate::engine::settings::Access;
-use crate::engine::state::Settled;
-use crate::engine::words::{DriftKind, ImportObject, StateChange, StateRow};
+use crate::engine::state::ConflictChoice;
 use serde_json::json;
 use std::path::Path;
 
-pub(super) async fn run(command: StateCommand, out: &mut Output) -> Ended {
+pub(super) async fn run(command: StateCommand, out: &mut Output) -> CommandResult {
     match command {
         StateCommand::List { filter, id, .. } => list(filter.as_deref(), id.as_deref(), out).await,
         StateCommand::Show { address, .. } => show(&address, out).await,
@@ -54,29 +54,33 @@ async fn rows(access: Access, out: &mut Output) -> Result<Vec<StateRow>, CliErro
         let rows = engine.state_rows().await?;
         Ok((rows, engine.unknown_outcomes().await?))
     };
-    let (rows, unknown) = answered(settings, out, question).await?;
+    let (rows, unknown) = run_request(settings, out, question).await?;
     unknown.iter().for_each(|d| out.diagnostic(d));
     out.flush_diagnostics();
     Ok(rows)
 }
 
-pub(super) async fn import(command: &'static str, args: ImportArgs, out: &mut Output) -> Ended {
+pub(super) async fn import(
+    command: &'static str,
+    args: ImportArgs,
+    out: &mut Output,
+) -> CommandResult {
     let settings = settings(command, Access::ReadWrite, None)?;
     let object = ImportObject {
         address: args.address,
         id: args.id,
         variables: args.variables.flags,
     };
-    let change = answered(settings, out, |engine| async move {
+    let change = run_request(settings, out, |engine| async move {
         engine.import(object).await
     })
     .await;
     changed(command, vec![change?], out)
 }
 
-async fn forget(addresses: Vec<String>, dry_run: bool, out: &mut Output) -> Ended {
+async fn forget(addresses: Vec<String>, dry_run: bool, out: &mut Output) -> CommandResult {
     let settings = settings("state forget", Access::ReadWrite, None)?;
-    let changes = answered(settings, out, |engine| async move {
+    let changes = run_request(settings, out, |engine| async move {
         engine.forget(addresses, dry_run).await
     })
     .await;
@@ -100,18 +104,18 @@ pub(super) async fn taint(
     args: TaintArgs,
     tainted: bool,
     out: &mut Output,
-) -> Ended {
+) -> CommandResult {
     let settings = settings(command, Access::ReadWrite, None)?;
     let address = args.address.clone();
-    let change = answered(settings, out, |engine| async move {
+    let change = run_request(settings, out, |engine| async move {
         engine.taint(address, tainted).await
     })
     .await;
     match change {
-        Err(CliError::Engine(EngineError::NotFound(why @ NotThere::ToMark(_))))
+        Err(CliError::Engine(EngineError::NotFound(why @ NotFound::ToMark(_))))
             if args.allow_missing =>
         {
-            out.note(&format!(
+            out.stderr_line(&format!(
                 "note: {}; nothing was changed",
                 safe(&why.to_string())
             ));
@@ -121,7 +125,7 @@ pub(super) async fn taint(
     }
 }
 
-fn changed(command: &str, changes: Vec<StateChange>, out: &mut Output) -> Ended {
+fn changed(command: &str, changes: Vec<StateChange>, out: &mut Output) -> CommandResult {
     out.flush_diagnostics();
     out.result(command, fields(json!({ "state_changes": &changes })));
     if !out.json {
@@ -132,14 +136,14 @@ fn changed(command: &str, changes: Vec<StateChange>, out: &mut Output) -> Ended 
     Ok(OK)
 }
 
-fn drift_said(drift: DriftKind) -> &'static str {
+fn drift_text(drift: DriftKind) -> &'static str {
     match drift {
         DriftKind::Gone => "deleted outside of flightdeck, as found by the last stage",
         _ => "changed outside of flightdeck, as found by the last stage",
     }
 }
 
-async fn list(filter: Option<&str>, id: Option<&str>, out: &mut Output) -> Ended {
+async fn list(filter: Option<&str>, id: Option<&str>, out: &mut Output) -> CommandResult {
     let mut rows = rows(Access::ReadOnly, out).await?;
     rows.retain(|row| filter.is_none_or(|part| row.address.contains(part)));
     if let Some(id) = id {
@@ -160,19 +164,19 @@ async fn list(filter: Option<&str>, id: Option<&str>, out: &mut Output) -> Ended
         };
         let drift = row
             .drift
-            .map(|d| out.paint(Ink::Yellow, &format!("  {}", drift_said(d))))
+            .map(|d| out.paint(Ink::Yellow, &format!("  {}", drift_text(d))))
             .unwrap_or_default();
         out.line(&format!("{}{tainted}{drift}", safe(&row.id())));
     }
     Ok(OK)
 }
 
-async fn show(address: &str, out: &mut Output) -> Ended {
+async fn show(address: &str, out: &mut Output) -> CommandResult {
     let rows = rows(Access::ReadOnly, out).await?;
     // Several, because deposed objects have the address of the current one.
     let found: Vec<&StateRow> = rows.iter().filter(|row| row.address == address).collect();
     if found.is_empty() {
-        let near = nearest(address, rows.iter().map(|r| r.address.as_str()));
+        let near = nearest_word(address, rows.iter().map(|r| r.address.as_str()));
         let hint = near.map_or_else(
             || "run `flightdeck state list` to list all addresses".to_owned(),
             |near| format!("did you mean `{near}`?"),
@@ -182,7 +186,7 @@ async fn show(address: &str, out: &mut Output) -> Ended {
             safe(address)
         )));
     }
-    if out.into.is_some() && out.flags.show_sensitive {
+    if out.json_file.is_some() && out.flags.show_sensitive {
         // The file of `--json-into` never gets sensitive values: rows are read again without them.
         out.flags.show_sensitive = false;
         let masked = self::rows(Access::ReadOnly, out).await;
@@ -212,7 +216,7 @@ fn instance(row: &StateRow, out: &mut Output) {
         out.line(&line);
     }
     if let Some(drift) = row.drift {
-        let line = out.paint(Ink::Yellow, &format!("  drift      {}", drift_said(drift)));
+        let line = out.paint(Ink::Yellow, &format!("  drift      {}", drift_text(drift)));
         out.line(&line);
     }
     for (label, all) in [("needs", &row.dependencies), ("needed by", &row.dependents)] {
@@ -230,7 +234,7 @@ fn instance(row: &StateRow, out: &mut Output) {
 }
 
 /// Prints the complete state: instances with attributes, then the outputs.
-pub(super) async fn show_all(out: &mut Output) -> Ended {
+pub(super) async fn show_all(out: &mut Output) -> CommandResult {
     let rows = rows(Access::ReadState, out).await?;
     show_rows(&rows, out);
     super::output::run(None, (false, false), out).await
@@ -239,18 +243,18 @@ pub(super) async fn show_all(out: &mut Output) -> Ended {
 /// Prints each instance with its attributes.
 pub(super) fn show_rows(rows: &[StateRow], out: &mut Output) {
     if rows.is_empty() {
-        out.note("the state has no objects");
+        out.stderr_line("the state has no objects");
     }
     rows.iter().for_each(|row| instance(row, out));
 }
 
-async fn use_state(which: UseState, out: &mut Output) -> Ended {
+async fn use_state(which: UseState, out: &mut Output) -> CommandResult {
     let settings = settings("state use", Access::ReadWrite, None)?;
     let (with, word) = match which {
-        UseState::Home => (Settled::Home, "the state in the backend"),
-        UseState::Record => (Settled::Record, "the state in the store"),
+        UseState::Home => (ConflictChoice::Backend, "the state in the backend"),
+        UseState::Record => (ConflictChoice::Record, "the state in the store"),
     };
-    let kept = answered(settings, out, |engine| async move {
+    let kept = run_request(settings, out, |engine| async move {
         engine.use_state(with).await
     })
     .await;
@@ -271,9 +275,9 @@ async fn use_state(which: UseState, out: &mut Output) -> Ended {
     Ok(OK)
 }
 
-async fn pull(out: &mut Output) -> Ended {
+async fn pull(out: &mut Output) -> CommandResult {
     let settings = settings("state pull", Access::ReadOnly, None)?;
-    let state = answered(settings, out, |engine| async move {
+    let state = run_request(settings, out, |engine| async move {
         engine.export_state().await
     })
     .await;
@@ -285,12 +289,12 @@ async fn pull(out: &mut Output) -> Ended {
     Ok(OK)
 }
 
-async fn export(file: Option<&Path>, out: &mut Output) -> Ended {
+async fn export(file: Option<&Path>, out: &mut Output) -> CommandResult {
     let file = file.filter(|file| *file != Path::new("-"));
     // Refused before the engine starts.
     file.map_or(Ok(()), check)?;
     let settings = settings("state", Access::ReadOnly, None)?;
-    let state = answered(settings, out, |engine| async move {
+    let state = run_request(settings, out, |engine| async move {
         engine.export_state().await
     })
     .await;

@@ -2,37 +2,37 @@
 //! and commands named in its files as they occur. Runs its own engine, whose events are not
 //! printed.
 
+use crate::cli::escape::safe;
 use crate::cli::exit::CliError;
 use crate::cli::output::Output;
-use crate::cli::safe::safe;
 use crate::cli::session::settings;
 use crate::engine::error::EngineError;
 use crate::engine::handle::Engine;
+use crate::engine::model::WorkspacePlugin;
 use crate::engine::settings::Access;
-use crate::engine::trusted_commands::newly_trusted;
-use crate::engine::words::WorkspacePlugin;
+use crate::engine::trusted_commands::take_newly_trusted;
 
 pub(super) async fn run(out: &mut Output) -> Result<(), CliError> {
     let engine = Engine::start(settings("trust", Access::ReadOnly, None)?).await?;
-    let given = give(&engine).await;
+    let given = trust_all(&engine).await;
     // Before the error of the decision is returned, so that the engine always ends.
     engine.shutdown().await;
     for plugin in given? {
         let (address, executable) = (safe(&plugin.address), safe(&plugin.executable));
-        out.note(&format!(
+        out.stderr_line(&format!(
             "trusted from now on: {address} in {executable} ({})",
             plugin.digest
         ));
     }
-    tell_commands(out);
+    report_commands(out);
     Ok(())
 }
 
 /// Reports commands of the workspace trusted since the last call.
-pub(in crate::cli) fn tell_commands(out: &mut Output) {
-    for trusted in newly_trusted() {
+pub(in crate::cli) fn report_commands(out: &mut Output) {
+    for trusted in take_newly_trusted() {
         let (command, file) = (safe(&trusted.command), trusted.file.display().to_string());
-        out.note(&format!(
+        out.stderr_line(&format!(
             "trusted from now on: the command {command:?} in {} ({})",
             safe(&file),
             trusted.digest
@@ -40,7 +40,7 @@ pub(in crate::cli) fn tell_commands(out: &mut Output) {
     }
 }
 
-async fn give(engine: &Engine) -> Result<Vec<WorkspacePlugin>, EngineError> {
+async fn trust_all(engine: &Engine) -> Result<Vec<WorkspacePlugin>, EngineError> {
     let plugins = engine.untrusted_plugins().await?;
     engine.trust_plugins(plugins.clone()).await?;
     Ok(plugins)

@@ -2,42 +2,42 @@
 //! after a confirmation, before the command runs.
 
 use crate::cli::confirmation::confirm;
+use crate::cli::escape::safe;
 use crate::cli::exit::{CliError, ERROR};
 use crate::cli::output::Output;
-use crate::cli::safe::safe;
 use crate::cli::session::settings;
 use crate::cli::signals::Signals;
-use crate::cli::time::moment;
+use crate::cli::time::format_local;
 use crate::engine::error::EngineError;
-use crate::engine::holder::this_process;
+use crate::engine::lock_owner::this_process;
 use crate::engine::settings::Access;
 use crate::engine::store::Store;
-use crate::engine::workspace::home;
+use crate::engine::workspace::state_location;
 
 pub(super) async fn run(out: &mut Output) -> Result<(), CliError> {
     let refuse = |e| CliError::Engine(EngineError::from(e));
     let mut settings = settings("force-unlock", Access::ReadWrite, None)?;
     out.flags.apply(&mut settings);
     // Without an engine, which would ask for the lock itself.
-    let dir = home::store_here(&settings);
+    let dir = state_location::store_directory(&settings);
     let store = Store::open(dir, Access::ReadWrite).map_err(EngineError::from)?;
-    let Some(holder) = store.holder().await.map_err(refuse)? else {
-        out.note("the workspace is not locked");
+    let Some(holder) = store.lock_owner().await.map_err(refuse)? else {
+        out.stderr_line("the workspace is not locked");
         return Ok(());
     };
-    out.note(&format!(
+    out.stderr_line(&format!(
         "The workspace is locked by {} on {} (pid {}, {}) since {}. If that process still runs, both will change the same objects.",
         safe(&holder.who),
         safe(&holder.host),
         holder.pid,
         safe(&holder.reason),
-        moment(holder.since)
+        format_local(holder.since)
     ));
     let instead = "run the command with --force-unlock on a terminal";
     let signals = &mut Signals::listen()?;
     if !confirm("Release its lock?", instead, signals, out).await? {
-        out.note("the lock was not released");
-        return Err(CliError::Said(ERROR));
+        out.stderr_line("the lock was not released");
+        return Err(CliError::AlreadyReported(ERROR));
     }
     // `None` if the owner released the lock during the prompt.
     if let Some(from) = store
@@ -45,7 +45,7 @@ pub(super) async fn run(out: &mut Output) -> Result<(), CliError> {
         .await
         .map_err(refuse)?
     {
-        out.note(&format!(
+        out.stderr_line(&format!(
             "released the lock of {} (pid {} on {}); the store records it",
             safe(&from.who),
             from.pid,

@@ -1,6 +1,6 @@
 //! `flightdeck validate`: checks the configuration itself, without the state.
 
-use crate::cli::exit::{Ended, OK, fields};
+use crate::cli::exit::{CommandResult, OK, fields};
 use crate::cli::options::ValidateArgs;
 use crate::cli::output::{Ink, Output};
 use crate::cli::progress::Progress;
@@ -8,7 +8,7 @@ use crate::cli::session::{Session, settings};
 use crate::engine::settings::Access;
 use serde_json::json;
 
-pub(super) async fn run(args: ValidateArgs, out: &mut Output) -> Ended {
+pub(super) async fn run(args: ValidateArgs, out: &mut Output) -> CommandResult {
     let mut session = Session::start(settings("validate", Access::NoStore, None)?, out).await?;
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
@@ -16,7 +16,7 @@ pub(super) async fn run(args: ValidateArgs, out: &mut Output) -> Ended {
     let validated = session
         .wait(out, &mut progress, engine.validate(request))
         .await;
-    session.end(out).await;
+    session.finish(out).await;
     validated?;
     out.flush_diagnostics();
     out.result("validate", fields(json!({ "valid": true })));

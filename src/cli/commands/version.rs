@@ -1,19 +1,19 @@
 //! `flightdeck version`: prints the language version, the platform and the locked providers.
 
-use crate::cli::exit::{Ended, OK};
+use crate::cli::escape::safe;
+use crate::cli::exit::{CommandResult, OK};
 use crate::cli::output::Output;
-use crate::cli::safe::safe;
 use crate::engine::plugin::find::{LockFile, platform};
 use lang::config::LANGUAGE_VERSION;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-pub(super) fn run(json: bool, out: &mut Output) -> Ended {
+pub(super) fn run(json: bool, out: &mut Output) -> CommandResult {
     let locked = LockFile::read(Path::new(""));
     // An unreadable lock file must not prevent the version from being printed.
     let locked = locked.unwrap_or_else(|error| {
-        out.note(&format!("warning: {}", safe(&error.to_string())));
+        out.stderr_line(&format!("warning: {}", safe(&error.to_string())));
         LockFile::default()
     });
     let locked: BTreeMap<String, String> = locked

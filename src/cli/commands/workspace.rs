@@ -3,47 +3,47 @@
 
 use super::state;
 use crate::cli::confirmation::confirm;
-use crate::cli::exit::{CliError, ERROR, Ended, OK, fields};
+use crate::cli::escape::safe;
+use crate::cli::exit::{CliError, CommandResult, ERROR, OK, fields};
 use crate::cli::options::WorkspaceCommand;
 use crate::cli::output::Output;
-use crate::cli::safe::safe;
 use crate::cli::session::settings;
 use crate::cli::signals::{Signals, interruptible};
-use crate::engine::install::unprepared;
+use crate::engine::install::convert_init_error;
 use crate::engine::settings::Access;
 use crate::engine::workspace::initialize::InitError;
-use crate::engine::workspace::named;
+use crate::engine::workspace::workspaces;
 use serde_json::json;
 use std::path::PathBuf;
 
 /// Returns the directory and the selected workspace.
-fn here(command: &str) -> Result<(PathBuf, String), CliError> {
+fn current_workspace(command: &str) -> Result<(PathBuf, String), CliError> {
     let settings = settings(command, Access::ReadOnly, None)?;
-    let name = if settings.named.is_empty() {
-        named::DEFAULT.to_owned()
+    let name = if settings.workspace_name.is_empty() {
+        workspaces::DEFAULT.to_owned()
     } else {
-        settings.named
+        settings.workspace_name
     };
     Ok((settings.workspace, name))
 }
 
-fn said(error: InitError) -> CliError {
-    CliError::Engine(unprepared(error))
+fn convert_error(error: InitError) -> CliError {
+    CliError::Engine(convert_init_error(error))
 }
 
 /// Waits for a backend until a signal arrives.
-async fn answer<T>(asked: impl Future<Output = Result<T, InitError>>) -> Result<T, CliError> {
-    interruptible(asked).await?.map_err(said)
+async fn until_signal<T>(asked: impl Future<Output = Result<T, InitError>>) -> Result<T, CliError> {
+    interruptible(asked).await?.map_err(convert_error)
 }
 
-pub(super) async fn run(command: WorkspaceCommand, out: &mut Output) -> Ended {
-    let (dir, selected) = here("workspace")?;
+pub(super) async fn run(command: WorkspaceCommand, out: &mut Output) -> CommandResult {
+    let (dir, selected) = current_workspace("workspace")?;
     let asked = out.flags.request();
     let locking = out.flags.locking();
     match command {
         WorkspaceCommand::Show => out.line(&safe(&selected)),
         WorkspaceCommand::List { json } => {
-            let names = answer(named::list(&dir, &asked)).await?;
+            let names = until_signal(workspaces::list(&dir, &asked)).await?;
             if json {
                 let all = json!({ "workspaces": names, "current_workspace": selected });
                 out.line(&all.to_string());
@@ -56,36 +56,36 @@ pub(super) async fn run(command: WorkspaceCommand, out: &mut Output) -> Ended {
         }
         WorkspaceCommand::New { name, .. } => {
             // TF_WORKSPACE would override the selection, so it is refused.
-            named::selectable().map_err(said)?;
+            workspaces::check_selectable().map_err(convert_error)?;
             let state = out.flags.state.state.take();
             // The state file is read before the workspace is created, so that an unreadable file
             // creates nothing.
             let state = state.as_deref().map(state::state_file).transpose()?;
-            answer(named::create(&dir, &name, &asked, &locking)).await?;
+            until_signal(workspaces::create(&dir, &name, &asked, &locking)).await?;
             if let Some(state) = state {
                 Box::pin(state::copy_into(&name, state, out)).await?;
             }
-            named::select(&dir, &name).map_err(said)?;
+            workspaces::select(&dir, &name).map_err(convert_error)?;
             done("workspace new", &name, "was created and selected", out);
         }
         WorkspaceCommand::Select {
             name, or_create, ..
         } => {
-            named::selectable().map_err(said)?;
-            let there = answer(named::exists(&dir, &name, &asked)).await?;
+            workspaces::check_selectable().map_err(convert_error)?;
+            let there = until_signal(workspaces::exists(&dir, &name, &asked)).await?;
             if !there && !or_create {
                 return Err(CliError::Refused(format!(
                     "there is no workspace {name:?}; run `flightdeck workspace list` to list workspaces, or add --or-create to create this one"
                 )));
             }
             if !there {
-                answer(named::create(&dir, &name, &asked, &locking)).await?;
+                until_signal(workspaces::create(&dir, &name, &asked, &locking)).await?;
             }
-            named::select(&dir, &name).map_err(said)?;
+            workspaces::select(&dir, &name).map_err(convert_error)?;
             done("workspace select", &name, "is selected", out);
         }
         WorkspaceCommand::Delete { name, force, .. } => {
-            answer(named::delete(&dir, &name, force, &asked, &locking)).await?;
+            until_signal(workspaces::delete(&dir, &name, force, &asked, &locking)).await?;
             done("workspace delete", &name, "was deleted with its state", out);
         }
     }
@@ -100,19 +100,22 @@ fn done(command: &str, name: &str, what: &str, out: &mut Output) {
     }
 }
 
-pub(super) async fn force_unlock(id: &str, force: bool, out: &mut Output) -> Ended {
+pub(super) async fn force_unlock(id: &str, force: bool, out: &mut Output) -> CommandResult {
     let settings = settings("force-unlock", Access::ReadOnly, None)?;
     if !force {
-        out.note("If the lock's owner still runs, it can overwrite the state that others write.");
+        out.stderr_line(
+            "If the lock's owner still runs, it can overwrite the state that others write.",
+        );
         let question = format!("Release lock {id}?");
         if !confirm(&question, "add --force", &mut Signals::listen()?, out).await? {
-            out.note("the lock was not released");
-            return Err(CliError::Said(ERROR));
+            out.stderr_line("the lock was not released");
+            return Err(CliError::AlreadyReported(ERROR));
         }
     }
     let asked = out.flags.request();
-    let unlocked = named::force_unlock(&settings.workspace, &settings.named, id, &asked);
-    answer(unlocked).await?;
+    let unlocked =
+        workspaces::force_unlock(&settings.workspace, &settings.workspace_name, id, &asked);
+    until_signal(unlocked).await?;
     out.result("force-unlock", fields(json!({ "id": id })));
     if !out.json {
         out.line(&format!("released the lock {}", safe(id)));

@@ -21,7 +21,7 @@ fn is_boolean(arg: &Arg) -> bool {
 /// Normalises boolean flags that have two dashes. `true` becomes a switch without a value, and
 /// `false` removes earlier switches of that name. Flags with a value get `true` or `false`. clap
 /// refuses values that are no boolean.
-pub(in crate::cli) fn spelled(words: Vec<OsString>) -> Vec<OsString> {
+pub(in crate::cli) fn normalize_booleans(words: Vec<OsString>) -> Vec<OsString> {
     let mut command = built();
     let mut out: Vec<Option<OsString>> = Vec::with_capacity(words.len());
     // Positions of switches, by name.

@@ -1,108 +1,116 @@
 //! Groups of flags that several commands share, and shared reasons why flags are not supported.
 
-use super::table::{Flag, Here};
+use super::table::{Flag, Support};
 
-pub(super) const fn same(name: &'static str, example: &'static str) -> Flag {
-    let here = Here::Same;
+pub(super) const fn same_flag(name: &'static str, example: &'static str) -> Flag {
+    let here = Support::Same;
     Flag {
         name,
         example,
-        here,
+        support: here,
     }
 }
 
-pub(super) const fn differs(name: &'static str, example: &'static str, how: &'static str) -> Flag {
-    let here = Here::Differs(how);
+pub(super) const fn differing_flag(
+    name: &'static str,
+    example: &'static str,
+    how: &'static str,
+) -> Flag {
+    let here = Support::Differs(how);
     Flag {
         name,
         example,
-        here,
+        support: here,
     }
 }
 
-pub(super) const fn refused(name: &'static str, example: &'static str, why: &'static str) -> Flag {
-    let here = Here::Refused(why);
+pub(super) const fn refused_flag(
+    name: &'static str,
+    example: &'static str,
+    why: &'static str,
+) -> Flag {
+    let here = Support::Refused(why);
     Flag {
         name,
         example,
-        here,
+        support: here,
     }
 }
 
-pub(super) const VARIABLES: &[Flag] = &[same("var", "x=1"), same("var-file", "x.tfvars")];
+pub(super) const VARIABLES: &[Flag] = &[same_flag("var", "x=1"), same_flag("var-file", "x.tfvars")];
 pub(super) const LOCK: &[Flag] = &[
-    differs(
+    differing_flag(
         "lock",
         "false",
         "`false` skips the backend's lock on the state, with a warning; flightdeck always takes its own lock on the workspace",
     ),
-    same("lock-timeout", "30s"),
+    same_flag("lock-timeout", "30s"),
 ];
 pub(super) const NO_LOCK: &[Flag] = &[
-    differs("lock", "false", "no effect: nothing is locked"),
-    differs("lock-timeout", "30s", "no effect: nothing is locked"),
+    differing_flag("lock", "false", "no effect: nothing is locked"),
+    differing_flag("lock-timeout", "30s", "no effect: nothing is locked"),
 ];
 pub(super) const STATE_FILES: &[Flag] = &[
-    differs("state", "other.tfstate", OTHER_STATE),
-    differs(
+    differing_flag("state", "other.tfstate", OTHER_STATE),
+    differing_flag(
         "state-out",
         "out.tfstate",
         "as for `-state`; each run reads the state from the file of `-state` and writes it to this file",
     ),
-    differs(
+    differing_flag(
         "backup",
         "old.tfstate",
         "no effect if the backend does not store the state in a local file",
     ),
 ];
-pub(super) const STATE: &[Flag] = &[differs("state", "other.tfstate", OTHER_STATE)];
+pub(super) const STATE: &[Flag] = &[differing_flag("state", "other.tfstate", OTHER_STATE)];
 pub(super) const OTHER_STATE: &str = "the file has its own history; it is refused if the backend does not store the state in a local file; an encrypted file is decrypted as the configuration says";
-pub(super) const STATE_OF_ALL: &[Flag] = &[differs(
+pub(super) const STATE_OF_ALL: &[Flag] = &[differing_flag(
     "state",
     "other.tfstate",
     "with every backend; an encrypted file is decrypted as the configuration says",
 )];
-pub(super) const HAND_BACKUP: &[Flag] = &[differs(
+pub(super) const HAND_BACKUP: &[Flag] = &[differing_flag(
     "backup",
     "old.tfstate",
     "the default is `FILE.backup`, without a time in its name",
 )];
 pub(super) const JSON: &[Flag] = &[
-    differs("json", "", JSON_LINES),
-    differs("json-into", "out.jsonl", JSON_LINES),
+    differing_flag("json", "", JSON_LINES),
+    differing_flag("json-into", "out.jsonl", JSON_LINES),
 ];
 pub(super) const JSON_LINES: &str = "flightdeck's own lines; OpenTofu's with `FLIGHTDECK_FORMAT=tofu` if the command has `--format`";
-pub(super) const DOCUMENT_INTO: &[Flag] = &[refused(
+pub(super) const DOCUMENT_INTO: &[Flag] = &[refused_flag(
     "json-into",
     "out.json",
     "`-json` writes one document to stdout; redirect it into the file",
 )];
-pub(super) const INPUT: &[Flag] = &[same("input", "false")];
-pub(super) const REMOTE_VERSION: &[Flag] = &[differs(
+pub(super) const INPUT: &[Flag] = &[same_flag("input", "false")];
+pub(super) const REMOTE_VERSION: &[Flag] = &[differing_flag(
     "ignore-remote-version",
     "",
     "no effect: no supported backend runs another program",
 )];
-pub(super) const SHOW_SENSITIVE: &[Flag] = &[same("show-sensitive", "")];
-pub(super) const TEST_DIRECTORY: &[Flag] = &[refused(
+pub(super) const SHOW_SENSITIVE: &[Flag] = &[same_flag("show-sensitive", "")];
+pub(super) const TEST_DIRECTORY: &[Flag] = &[refused_flag(
     "test-directory",
     "tests",
     "test files are read from `tests` and from the directory itself only",
 )];
 pub(super) const TARGETS: &[Flag] = &[
-    same("target", "a.b"),
-    same("target-file", "targets"),
-    same("exclude", "a.b"),
-    same("exclude-file", "excludes"),
+    same_flag("target", "a.b"),
+    same_flag("target-file", "targets"),
+    same_flag("exclude", "a.b"),
+    same_flag("exclude-file", "excludes"),
 ];
 pub(super) const PLANNING: &[Flag] = &[
-    same("parallelism", "5"),
-    same("refresh", "false"),
-    same("destroy", ""),
-    same("refresh-only", ""),
-    same("replace", "a.b"),
+    same_flag("parallelism", "5"),
+    same_flag("refresh", "false"),
+    same_flag("destroy", ""),
+    same_flag("refresh-only", ""),
+    same_flag("replace", "a.b"),
 ];
-pub(super) const FORGETTING: &[Flag] = &[differs(
+pub(super) const FORGETTING: &[Flag] = &[differing_flag(
     "suppress-forget-errors",
     "",
     "no effect: a destroy that leaves objects behind is not an error in flightdeck",
@@ -118,6 +126,6 @@ pub(super) const MARKING: &[&[Flag]] = &[
     LOCK,
     STATE_FILES,
     REMOTE_VERSION,
-    &[same("allow-missing", "")],
+    &[same_flag("allow-missing", "")],
     JSON,
 ];

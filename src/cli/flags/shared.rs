@@ -1,13 +1,13 @@
 //! Flags shared by many commands: added to each command by the table, and parsed from the command
 //! in use.
 
-use super::table::{Flag, Here, OWN, VERBS, Verb};
+use super::table::{Flag, OWN_COMMANDS, ReferenceCommand, Support, VERBS};
 use crate::cli::args::Args;
 use crate::cli::values::duration;
 use crate::cli::variables::Variables;
+use crate::engine::model::{StageRequest, VariableFlag};
 use crate::engine::settings::{Settings, StateFiles};
 use crate::engine::state::Locking;
-use crate::engine::words::{StageRequest, VariableFlag};
 use clap::value_parser;
 use clap::{Arg, ArgAction, ArgMatches, Args as _, Command, CommandFactory, FromArgMatches as _};
 use std::ffi::OsString;
@@ -51,7 +51,7 @@ impl SharedFlags {
     /// Returns the use of state locks.
     pub(in crate::cli) fn locking(&self) -> Locking {
         Locking {
-            is_on: self.lock,
+            is_enabled: self.lock,
             timeout: self.lock_timeout,
         }
     }
@@ -76,27 +76,27 @@ pub(in crate::cli) fn built() -> &'static Command {
 pub(in crate::cli) fn command() -> Command {
     VERBS
         .iter()
-        .chain(OWN)
+        .chain(OWN_COMMANDS)
         .fold(Args::command(), |table, verb| {
-            verb.ours.iter().fold(table, |table, words| {
+            verb.own_commands.iter().fold(table, |table, words| {
                 let mut words: Vec<&str> = words.split(' ').collect();
                 words.reverse();
-                within(table, words, verb)
+                add_to_command(table, words, verb)
             })
         })
 }
 
 /// Adds the flags to the command with these words, in reverse order.
-fn within(table: Command, mut words: Vec<&str>, verb: &Verb) -> Command {
+fn add_to_command(table: Command, mut words: Vec<&str>, verb: &ReferenceCommand) -> Command {
     match words.pop() {
-        Some(word) => table.mut_subcommand(word, |inner| within(inner, words, verb)),
+        Some(word) => table.mut_subcommand(word, |inner| add_to_command(inner, words, verb)),
         None => with_flags(table, verb),
     }
 }
 
-fn with_flags(mut table: Command, verb: &Verb) -> Command {
+fn with_flags(mut table: Command, verb: &ReferenceCommand) -> Command {
     let has = |name: &str| {
-        let is_it = |flag: &Flag| flag.name == name && !matches!(flag.here, Here::Refused(_));
+        let is_it = |flag: &Flag| flag.name == name && !matches!(flag.support, Support::Refused(_));
         verb.flags().any(is_it)
     };
     let is_declared =
@@ -114,7 +114,7 @@ fn with_flags(mut table: Command, verb: &Verb) -> Command {
     table
 }
 
-fn declared(verb: &Verb) -> [Arg; 9] {
+fn declared(verb: &ReferenceCommand) -> [Arg; 9] {
     let file = |id: &'static str, name: &'static str, help: &'static str| {
         let arg = Arg::new(id).long(name).value_name("FILE").help(help);
         arg.value_parser(value_parser!(PathBuf))

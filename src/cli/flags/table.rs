@@ -5,7 +5,7 @@ use super::groups::*;
 
 /// Support of a flag in flightdeck.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cli) enum Here {
+pub(in crate::cli) enum Support {
     /// As in OpenTofu.
     Same,
     /// Accepted, with this difference.
@@ -24,15 +24,15 @@ pub(in crate::cli) struct Flag {
         expect(dead_code, reason = "the test of all flags reads it")
     )]
     pub(in crate::cli) example: &'static str,
-    pub(in crate::cli) here: Here,
+    pub(in crate::cli) support: Support,
 }
 
 /// A command of OpenTofu's.
 #[derive(Debug)]
-pub(in crate::cli) struct Verb {
+pub(in crate::cli) struct ReferenceCommand {
     pub(in crate::cli) name: &'static str,
     /// flightdeck's commands that take its flags, as words.
-    pub(in crate::cli) ours: &'static [&'static str],
+    pub(in crate::cli) own_commands: &'static [&'static str],
     /// Required arguments of the command.
     #[cfg_attr(
         not(test),
@@ -42,7 +42,7 @@ pub(in crate::cli) struct Verb {
     groups: &'static [&'static [Flag]],
 }
 
-impl Verb {
+impl ReferenceCommand {
     pub(in crate::cli) fn flags(&self) -> impl Iterator<Item = &'static Flag> + use<> {
         self.groups.iter().flat_map(|group| group.iter())
     }
@@ -50,21 +50,21 @@ impl Verb {
 
 /// Flags that every command takes.
 pub(in crate::cli) const EVERYWHERE: &[Flag] = &[
-    same("no-color", ""),
-    same("compact-warnings", ""),
-    differs(
+    same_flag("no-color", ""),
+    same_flag("compact-warnings", ""),
+    differing_flag(
         "consolidate-warnings",
         "",
         "the default is to show each warning; OpenTofu consolidates warnings by default",
     ),
-    same("consolidate-errors", ""),
-    same("concise", ""),
-    refused(
+    same_flag("consolidate-errors", ""),
+    same_flag("concise", ""),
+    refused_flag(
         "deprecation",
         "module:local",
         "warnings about deprecated variables and outputs cannot be filtered by module",
     ),
-    same("chdir", "."),
+    same_flag("chdir", "."),
 ];
 
 const APPLYING: &[&[Flag]] = &[
@@ -74,7 +74,7 @@ const APPLYING: &[&[Flag]] = &[
     TARGETS,
     PLANNING,
     FORGETTING,
-    &[same("auto-approve", "")],
+    &[same_flag("auto-approve", "")],
     SHOW_SENSITIVE,
     JSON,
     INPUT,
@@ -85,17 +85,17 @@ const fn verb(
     ours: &'static [&'static str],
     operands: &'static [&'static str],
     groups: &'static [&'static [Flag]],
-) -> Verb {
-    Verb {
+) -> ReferenceCommand {
+    ReferenceCommand {
         name,
-        ours,
+        own_commands: ours,
         operands,
         groups,
     }
 }
 
 /// All commands with their flags.
-pub(in crate::cli) const VERBS: &[Verb] = &[
+pub(in crate::cli) const VERBS: &[ReferenceCommand] = &[
     verb("apply", &["deploy"], &[], APPLYING),
     verb(
         "console",
@@ -107,8 +107,8 @@ pub(in crate::cli) const VERBS: &[Verb] = &[
             STATE,
             INPUT,
             &[
-                refused("json", "", CONSOLE_JSON),
-                refused("json-into", "out.json", CONSOLE_JSON),
+                refused_flag("json", "", CONSOLE_JSON),
+                refused_flag("json-into", "out.json", CONSOLE_JSON),
             ],
         ],
     ),
@@ -122,26 +122,26 @@ pub(in crate::cli) const VERBS: &[Verb] = &[
             STATE_FILES,
             TARGETS,
             &[
-                same("parallelism", "5"),
-                same("refresh", "false"),
-                refused(
+                same_flag("parallelism", "5"),
+                same_flag("refresh", "false"),
+                refused_flag(
                     "destroy",
                     "",
                     "this command always destroys; OpenTofu refuses it too",
                 ),
-                refused(
+                refused_flag(
                     "refresh-only",
                     "",
                     "this command always destroys; OpenTofu refuses it too",
                 ),
-                refused(
+                refused_flag(
                     "replace",
                     "a.b",
                     "a destroy replaces no objects; OpenTofu refuses it too",
                 ),
             ],
             FORGETTING,
-            &[same("auto-approve", "")],
+            &[same_flag("auto-approve", "")],
             SHOW_SENSITIVE,
             JSON,
             INPUT,
@@ -152,24 +152,24 @@ pub(in crate::cli) const VERBS: &[Verb] = &[
         &["fmt"],
         &[],
         &[&[
-            same("list", "false"),
-            same("write", "false"),
-            same("diff", ""),
-            same("check", ""),
-            same("recursive", ""),
+            same_flag("list", "false"),
+            same_flag("write", "false"),
+            same_flag("diff", ""),
+            same_flag("check", ""),
+            same_flag("recursive", ""),
         ]],
     ),
     verb(
         "force-unlock",
         &["force-unlock"],
         &["1"],
-        &[VARIABLES, &[same("force", "")], JSON],
+        &[VARIABLES, &[same_flag("force", "")], JSON],
     ),
     verb(
         "get",
         &["get"],
         &[],
-        &[VARIABLES, &[same("update", "")], TEST_DIRECTORY, JSON],
+        &[VARIABLES, &[same_flag("update", "")], TEST_DIRECTORY, JSON],
     ),
     verb(
         "graph",
@@ -178,15 +178,15 @@ pub(in crate::cli) const VERBS: &[Verb] = &[
         &[
             VARIABLES,
             &[
-                same("type", "plan"),
-                same("plan", "p"),
-                refused(
+                same_flag("type", "plan"),
+                same_flag("plan", "p"),
+                refused_flag(
                     "draw-cycles",
                     "",
                     "a cycle is an error that names its members",
                 ),
-                refused("module-depth", "1", "the graph always has all modules"),
-                refused("verbose", "", "the graph has only one form"),
+                refused_flag("module-depth", "1", "the graph always has all modules"),
+                refused_flag("verbose", "", "the graph has only one form"),
             ],
         ],
     ),
@@ -200,8 +200,8 @@ pub(in crate::cli) const VERBS: &[Verb] = &[
             STATE_FILES,
             REMOTE_VERSION,
             &[
-                differs("parallelism", "5", "no effect: one object is imported"),
-                refused(
+                differing_flag("parallelism", "5", "no effect: one object is imported"),
+                refused_flag(
                     "config",
                     "dir",
                     "use `-chdir=DIR` to work in another directory",
@@ -220,21 +220,21 @@ pub(in crate::cli) const VERBS: &[Verb] = &[
             LOCK,
             REMOTE_VERSION,
             &[
-                same("backend", "false"),
-                same("cloud", "false"),
-                same("backend-config", "x=1"),
-                same("force-copy", ""),
-                same("reconfigure", ""),
-                same("migrate-state", ""),
-                same("upgrade", ""),
-                same("plugin-dir", "dir"),
-                same("lockfile", "readonly"),
-                refused(
+                same_flag("backend", "false"),
+                same_flag("cloud", "false"),
+                same_flag("backend-config", "x=1"),
+                same_flag("force-copy", ""),
+                same_flag("reconfigure", ""),
+                same_flag("migrate-state", ""),
+                same_flag("upgrade", ""),
+                same_flag("plugin-dir", "dir"),
+                same_flag("lockfile", "readonly"),
+                refused_flag(
                     "from-module",
                     "x",
                     "copy the module into the directory first, with `git clone` or `cp`",
                 ),
-                refused(
+                refused_flag(
                     "get",
                     "false",
                     "installed modules are not fetched again, and `init` needs the missing ones",
@@ -253,7 +253,7 @@ pub(in crate::cli) const VERBS: &[Verb] = &[
             VARIABLES,
             STATE,
             SHOW_SENSITIVE,
-            &[same("raw", ""), same("json", "")],
+            &[same_flag("raw", ""), same_flag("json", "")],
             DOCUMENT_INTO,
         ],
     ),
@@ -268,9 +268,9 @@ pub(in crate::cli) const VERBS: &[Verb] = &[
             TARGETS,
             PLANNING,
             &[
-                same("detailed-exitcode", ""),
-                differs("out", "p", "for `stage`, the name of the stage"),
-                refused(
+                same_flag("detailed-exitcode", ""),
+                differing_flag("out", "p", "for `stage`, the name of the stage"),
+                refused_flag(
                     "generate-config-out",
                     "x.tf",
                     "configuration is not generated; write the resource block for each `import` block",
@@ -294,9 +294,9 @@ pub(in crate::cli) const VERBS: &[Verb] = &[
         &[
             VARIABLES,
             &[
-                same("platform", "linux_arm64"),
-                same("fs-mirror", "dir"),
-                same("net-mirror", "https://example.com/"),
+                same_flag("platform", "linux_arm64"),
+                same_flag("fs-mirror", "dir"),
+                same_flag("net-mirror", "https://example.com/"),
             ],
             JSON,
         ],
@@ -305,13 +305,13 @@ pub(in crate::cli) const VERBS: &[Verb] = &[
         "providers mirror",
         &["providers mirror"],
         &["dir"],
-        &[VARIABLES, &[same("platform", "linux_arm64")], JSON],
+        &[VARIABLES, &[same_flag("platform", "linux_arm64")], JSON],
     ),
     verb(
         "providers schema",
         &["providers schema"],
         &["--json"],
-        &[VARIABLES, &[same("json", "")]],
+        &[VARIABLES, &[same_flag("json", "")]],
     ),
     verb(
         "refresh",
@@ -323,11 +323,11 @@ pub(in crate::cli) const VERBS: &[Verb] = &[
             STATE_FILES,
             TARGETS,
             &[
-                same("parallelism", "5"),
-                refused("refresh", "false", ALWAYS_READS),
-                refused("destroy", "", ALWAYS_READS),
-                refused("refresh-only", "", ALWAYS_READS),
-                refused("replace", "a.b", ALWAYS_READS),
+                same_flag("parallelism", "5"),
+                refused_flag("refresh", "false", ALWAYS_READS),
+                refused_flag("destroy", "", ALWAYS_READS),
+                refused_flag("refresh-only", "", ALWAYS_READS),
+                refused_flag("replace", "a.b", ALWAYS_READS),
             ],
             JSON,
             INPUT,
@@ -341,15 +341,15 @@ pub(in crate::cli) const VERBS: &[Verb] = &[
             VARIABLES,
             SHOW_SENSITIVE,
             &[
-                same("state", ""),
-                same("plan", "p"),
-                refused(
+                same_flag("state", ""),
+                same_flag("plan", "p"),
+                refused_flag(
                     "config",
                     "",
                     "run `plan -out=FILE` and `show -json FILE` for the configuration as JSON",
                 ),
-                refused("module", "dir", "a single module cannot be shown"),
-                same("json", ""),
+                refused_flag("module", "dir", "a single module cannot be shown"),
+                same_flag("json", ""),
             ],
             DOCUMENT_INTO,
         ],
@@ -358,7 +358,7 @@ pub(in crate::cli) const VERBS: &[Verb] = &[
         "state list",
         &["state list"],
         &[],
-        &[VARIABLES, STATE_OF_ALL, &[same("id", "x")], JSON],
+        &[VARIABLES, STATE_OF_ALL, &[same_flag("id", "x")], JSON],
     ),
     verb(
         "state mv",
@@ -368,12 +368,12 @@ pub(in crate::cli) const VERBS: &[Verb] = &[
             VARIABLES,
             LOCK,
             REMOTE_VERSION,
-            &[same("dry-run", "")],
+            &[same_flag("dry-run", "")],
             STATE_OF_ALL,
             HAND_BACKUP,
             &[
-                refused("state-out", "out.tfstate", TWO_STATES),
-                refused("backup-out", "old.tfstate", TWO_STATES),
+                refused_flag("state-out", "out.tfstate", TWO_STATES),
+                refused_flag("backup-out", "old.tfstate", TWO_STATES),
             ],
             JSON,
         ],
@@ -383,7 +383,13 @@ pub(in crate::cli) const VERBS: &[Verb] = &[
         "state push",
         &["state push"],
         &["-"],
-        &[VARIABLES, LOCK, REMOTE_VERSION, &[same("force", "")], JSON],
+        &[
+            VARIABLES,
+            LOCK,
+            REMOTE_VERSION,
+            &[same_flag("force", "")],
+            JSON,
+        ],
     ),
     verb(
         "state replace-provider",
@@ -393,7 +399,7 @@ pub(in crate::cli) const VERBS: &[Verb] = &[
             VARIABLES,
             LOCK,
             REMOTE_VERSION,
-            &[same("auto-approve", "")],
+            &[same_flag("auto-approve", "")],
             STATE_OF_ALL,
             HAND_BACKUP,
             JSON,
@@ -407,7 +413,7 @@ pub(in crate::cli) const VERBS: &[Verb] = &[
             VARIABLES,
             LOCK,
             REMOTE_VERSION,
-            &[same("dry-run", "")],
+            &[same_flag("dry-run", "")],
             STATE_OF_ALL,
             HAND_BACKUP,
             JSON,
@@ -428,7 +434,7 @@ pub(in crate::cli) const VERBS: &[Verb] = &[
         &[
             VARIABLES,
             TEST_DIRECTORY,
-            &[refused(
+            &[refused_flag(
                 "no-tests",
                 "",
                 "test files are validated with the configuration",
@@ -436,12 +442,12 @@ pub(in crate::cli) const VERBS: &[Verb] = &[
             JSON,
         ],
     ),
-    verb("version", &["version"], &[], &[&[same("json", "")]]),
+    verb("version", &["version"], &[], &[&[same_flag("json", "")]]),
     verb(
         "workspace delete",
         &["workspace delete"],
         &["x"],
-        &[VARIABLES, &[same("force", "")], LOCK, JSON],
+        &[VARIABLES, &[same_flag("force", "")], LOCK, JSON],
     ),
     verb(
         "workspace list",
@@ -449,7 +455,7 @@ pub(in crate::cli) const VERBS: &[Verb] = &[
         &[],
         &[
             VARIABLES,
-            &[differs("json", "", "one document with the names")],
+            &[differing_flag("json", "", "one document with the names")],
             DOCUMENT_INTO,
         ],
     ),
@@ -457,19 +463,19 @@ pub(in crate::cli) const VERBS: &[Verb] = &[
         "workspace new",
         &["workspace new"],
         &["x"],
-        &[VARIABLES, &[same("state", "old.tfstate")], LOCK, JSON],
+        &[VARIABLES, &[same_flag("state", "old.tfstate")], LOCK, JSON],
     ),
     verb(
         "workspace select",
         &["workspace select"],
         &["x"],
-        &[VARIABLES, &[same("or-create", "")], JSON],
+        &[VARIABLES, &[same_flag("or-create", "")], JSON],
     ),
     verb("workspace show", &["workspace show"], &[], &[VARIABLES]),
 ];
 
 /// Commands of flightdeck's own that take shared flags.
-pub(in crate::cli) const OWN: &[Verb] = &[
+pub(in crate::cli) const OWN_COMMANDS: &[ReferenceCommand] = &[
     verb("state export", &["state export"], &[], &[VARIABLES, STATE]),
     verb(
         "state use",
@@ -484,17 +490,17 @@ pub(in crate::cli) const OWN: &[Verb] = &[
 pub(in crate::cli) fn refusal(command: &str, flag: &str) -> Option<&'static str> {
     let of_command = VERBS
         .iter()
-        .filter(|verb| verb.name == command || verb.ours.contains(&command))
-        .flat_map(Verb::flags);
+        .filter(|verb| verb.name == command || verb.own_commands.contains(&command))
+        .flat_map(ReferenceCommand::flags);
     let mut all = EVERYWHERE.iter().chain(of_command);
-    all.find_map(|known| match known.here {
-        Here::Refused(why) if known.name == flag => Some(why),
+    all.find_map(|known| match known.support {
+        Support::Refused(why) if known.name == flag => Some(why),
         _ => None,
     })
 }
 
 /// Names of all flags.
 pub(in crate::cli) fn reference_names() -> impl Iterator<Item = &'static str> {
-    let all = VERBS.iter().flat_map(Verb::flags);
+    let all = VERBS.iter().flat_map(ReferenceCommand::flags);
     EVERYWHERE.iter().chain(all).map(|flag| flag.name)
 }

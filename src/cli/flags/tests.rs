@@ -3,11 +3,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
-use super::table::{EVERYWHERE, Flag, Here, VERBS, Verb};
-use super::{SharedFlags, parse, spelled};
+use super::table::{EVERYWHERE, Flag, ReferenceCommand, Support, VERBS};
+use super::{SharedFlags, normalize_booleans, parse};
 use crate::cli::args::Args;
 use crate::cli::environment_args::complete;
-use crate::cli::spelling::ours;
+use crate::cli::spelling::normalize;
 use crate::cli::usage::with_reason;
 use clap::error::ErrorKind;
 use std::ffi::OsString;
@@ -33,9 +33,9 @@ type Parsed = Result<(Args, SharedFlags), clap::Error>;
 /// Reads a command line as the program does; `added` is the text of `TF_CLI_ARGS`.
 fn read(words: &[&str], added: &str) -> Parsed {
     let words = [&["flightdeck"], words].concat();
-    let words = ours(words.into_iter().map(OsString::from).collect());
+    let words = normalize(words.into_iter().map(OsString::from).collect());
     let environment = |name: &str| (name == "TF_CLI_ARGS").then(|| added.into());
-    let words = spelled(complete(words, environment).unwrap().words);
+    let words = normalize_booleans(complete(words, environment).unwrap().words);
     parse(&words).map_err(|error| with_reason(error, &words))
 }
 
@@ -67,7 +67,7 @@ fn spellings(flag: &Flag) -> Vec<Vec<String>> {
     all
 }
 
-fn is_as_documented(verb: &Verb, path: &str, flag: &Flag) {
+fn is_as_documented(verb: &ReferenceCommand, path: &str, flag: &Flag) {
     for spelling in spellings(flag) {
         let spelling: Vec<&str> = spelling.iter().map(String::as_str).collect();
         let command: Vec<&str> = path.split(' ').collect();
@@ -76,9 +76,9 @@ fn is_as_documented(verb: &Verb, path: &str, flag: &Flag) {
         let bare = [&command[..], verb.operands].concat();
         let added = spelling.join(" ");
         for parsed in [read(&given, ""), read(&bare, &added)] {
-            match (flag.here, parsed) {
-                (Here::Same | Here::Differs(_), Ok(_)) => {}
-                (Here::Refused(why), Err(error)) => {
+            match (flag.support, parsed) {
+                (Support::Same | Support::Differs(_), Ok(_)) => {}
+                (Support::Refused(why), Err(error)) => {
                     assert_eq!(
                         error.kind(),
                         ErrorKind::UnknownArgument,
@@ -94,10 +94,10 @@ fn is_as_documented(verb: &Verb, path: &str, flag: &Flag) {
 }
 
 #[test]
-fn every_flag_of_every_command_is_accepted_or_refused_as_documented() {
+fn flags_of_each_command_are_accepted_or_rejected_as_documented() {
     let mut count = 0;
     for verb in VERBS {
-        for path in verb.ours {
+        for path in verb.own_commands {
             for flag in verb.flags().chain(EVERYWHERE) {
                 is_as_documented(verb, path, flag);
                 count += 1;
@@ -108,7 +108,7 @@ fn every_flag_of_every_command_is_accepted_or_refused_as_documented() {
 }
 
 #[test]
-fn flag_that_no_command_of_the_reference_has_is_refused_without_a_reason() {
+fn unknown_flag_is_rejected_without_a_compatibility_reason() {
     let error = read(&["plan", "-no-such-flag"], "").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnknownArgument);
     let error = read(&["output", "-lock=false"], "").unwrap_err();
@@ -116,7 +116,7 @@ fn flag_that_no_command_of_the_reference_has_is_refused_without_a_reason() {
 }
 
 #[test]
-fn operators_flag_overrides_the_same_flag_of_the_environment() {
+fn command_line_flag_overrides_the_environment_flag() {
     let lock = |words: &[&str], added: &str| read(words, added).unwrap().1.lock;
     assert!(lock(&["plan"], ""));
     assert!(!lock(&["plan"], "-lock=false"));
@@ -129,18 +129,18 @@ fn operators_flag_overrides_the_same_flag_of_the_environment() {
 }
 
 #[test]
-fn words_behind_two_dashes_are_no_flags() {
+fn arguments_after_a_double_dash_are_not_flags() {
     let words = ["flightdeck", "fmt", "--", "--check=false", "--check"];
     let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-    assert_eq!(spelled(words.clone()), words);
+    assert_eq!(normalize_booleans(words.clone()), words);
     let value = ["flightdeck", "plan", "--var", "--json=false", "--json=0"];
     let value = value.iter().map(OsString::from).collect();
     let expected = ["flightdeck", "plan", "--var", "--json=false"];
-    assert_eq!(spelled(value), expected.map(OsString::from));
+    assert_eq!(normalize_booleans(value), expected.map(OsString::from));
 }
 
 #[test]
-fn shared_flags_are_read_with_their_values() {
+fn shared_flags_are_parsed_with_their_values() {
     let words = [
         "apply",
         "-state=a",
@@ -174,23 +174,27 @@ fn rows(name: &str, flags: &[&Flag], out: &mut String) {
     let same: Vec<&Flag> = flags
         .iter()
         .copied()
-        .filter(|flag| flag.here == Here::Same)
+        .filter(|flag| flag.support == Support::Same)
         .collect();
     if !same.is_empty() {
         out.push_str(&format!("| {name} | {} | same |\n", list(&same)));
     }
-    let mut others: Vec<(Here, Vec<&Flag>)> = Vec::new();
-    for flag in flags.iter().copied().filter(|flag| flag.here != Here::Same) {
-        match others.iter_mut().find(|(here, _)| *here == flag.here) {
+    let mut others: Vec<(Support, Vec<&Flag>)> = Vec::new();
+    for flag in flags
+        .iter()
+        .copied()
+        .filter(|flag| flag.support != Support::Same)
+    {
+        match others.iter_mut().find(|(here, _)| *here == flag.support) {
             Some((_, all)) => all.push(flag),
-            None => others.push((flag.here, vec![flag])),
+            None => others.push((flag.support, vec![flag])),
         }
     }
     for (here, flags) in others {
         let text = match here {
-            Here::Same => "same".to_owned(),
-            Here::Differs(how) => how.to_owned(),
-            Here::Refused(why) => format!("refused: {why}"),
+            Support::Same => "same".to_owned(),
+            Support::Differs(how) => how.to_owned(),
+            Support::Refused(why) => format!("refused: {why}"),
         };
         out.push_str(&format!("| {name} | {} | {text} |\n", list(&flags)));
     }
@@ -201,7 +205,7 @@ fn table() -> String {
     let everywhere: Vec<&Flag> = EVERYWHERE.iter().collect();
     rows("every command", &everywhere, &mut out);
     for verb in VERBS {
-        let own = verb.ours.iter().filter(|path| **path != verb.name);
+        let own = verb.own_commands.iter().filter(|path| **path != verb.name);
         let mut name = format!("`{}`", verb.name);
         for path in own {
             name.push_str(&format!(", `{path}`"));

@@ -2,9 +2,9 @@
 //! flightdeck's own files are refused.
 
 use crate::cli::commands::files;
+use crate::cli::escape::safe_path;
 use crate::cli::exit::CliError;
-use crate::cli::safe::safe_path;
-use fsroot::Below;
+use fsroot::RootedPath;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::fs::File;
 use std::io::Write;
@@ -27,7 +27,7 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn Write + Send>, CliError> {
     }
     files::check(path)?;
     let opened = std::env::current_dir()
-        .and_then(|here| Below::named(&here, path).open_or_create(0o600))
+        .and_then(|here| RootedPath::from_workspace(&here, path).open_or_create(0o600))
         .and_then(appended);
     match opened {
         Ok(file) => Ok(Box::new(file)),

@@ -13,14 +13,14 @@ use tracing_subscriber::layer::Context;
 
 /// Writes each event as a line.
 pub(super) struct HclogLayer {
-    to: Mutex<Box<dyn Write + Send>>,
+    writer: Mutex<Box<dyn Write + Send>>,
     json: bool,
 }
 
 impl HclogLayer {
     pub(super) fn new(to: Box<dyn Write + Send>, json: bool) -> Self {
         Self {
-            to: Mutex::new(to),
+            writer: Mutex::new(to),
             json,
         }
     }
@@ -53,7 +53,7 @@ impl<S: Subscriber> Layer<S> for HclogLayer {
         };
         text.push('\n');
         // A panic in another thread while it logged must not silence the log.
-        let mut to = self.to.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut to = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         // A failing log must not fail the command.
         let _lost = to.write_all(text.as_bytes());
     }
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_as_hclog_writes_it() {
+    fn log_line_has_the_hclog_format() {
         let now = "2026-01-02T03:04:05.678901Z".parse().unwrap();
         let line = Line {
             level: Level::INFO,

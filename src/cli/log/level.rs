@@ -16,7 +16,9 @@ pub(super) struct Levels {
 
 impl Levels {
     /// Reads the levels from the environment. Returns a warning for each invalid value.
-    pub(super) fn of(variable: impl Fn(&str) -> Option<OsString>) -> (Self, Vec<String>) {
+    pub(super) fn from_environment(
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> (Self, Vec<String>) {
         let core = LogRequest::first(&["TF_LOG", "TF_LOG_CORE"], &variable);
         let provider = LogRequest::of_providers(&variable);
         let mut warnings: Vec<String> = [&core, &provider]
@@ -46,7 +48,7 @@ impl Levels {
     }
 
     /// Returns true if a part of the log is on.
-    pub(super) fn is_on(&self) -> bool {
+    pub(super) fn is_enabled(&self) -> bool {
         self.core.is_some() || self.provider.is_some()
     }
 }
@@ -56,14 +58,14 @@ mod tests {
     use super::*;
 
     fn levels(variables: &[(&str, &str)]) -> (Levels, Vec<String>) {
-        Levels::of(|name| {
+        Levels::from_environment(|name| {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| value.into())
         })
     }
 
     #[test]
-    fn each_part_of_the_log_has_its_own_level() {
+    fn log_levels_of_core_and_providers_are_independent() {
         let (trace, debug) = (Some(Level::TRACE), Some(Level::DEBUG));
         for (variables, core, provider, json) in [
             (&[][..], None, None, false),
@@ -110,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_no_level_is_trace_with_one_warning() {
+    fn invalid_log_level_means_trace_with_one_warning() {
         let (found, warnings) = levels(&[("TF_LOG", "loud")]);
         assert_eq!(
             (found.core, found.provider),

@@ -1,7 +1,7 @@
 //! Tests of the progress display for plugins and operations.
 
 use super::*;
-use crate::engine::words::{CallQueued, CallStarted, DeployStarted, StageMode};
+use crate::engine::model::{CallQueued, CallStarted, DeployStarted, StageMode};
 
 fn operation(index: u32, address: &str, state: OperationState) -> Operation {
     Operation {
@@ -27,7 +27,7 @@ fn operation(index: u32, address: &str, state: OperationState) -> Operation {
 }
 
 #[test]
-fn what_stands_in_line_for_a_slot_is_not_said_to_run() {
+fn progress_counts_queued_calls_separately_from_running_ones() {
     let mut out = Output::new(true, false);
     let mut progress = Progress::new(&out);
     let mut hear = |kind| {
@@ -39,7 +39,7 @@ fn what_stands_in_line_for_a_slot_is_not_said_to_run() {
                 kind,
             },
         );
-        progress.words()
+        progress.live_text()
     };
     let names = ["a.a", "a.b", "a.c"];
     let operations = (0..)

@@ -1,7 +1,7 @@
 //! Diagnostics in OpenTofu's JSON format: with the source lines and the header of the enclosing
 //! block.
 
-use crate::engine::words::{Diagnostic, Severity, Snippet, SourceRange};
+use crate::engine::model::{Diagnostic, Severity, Snippet, SourceRange};
 use lang::source::SourceMap;
 use lang::syntax::{NativeBody, parse_file};
 use serde_json::{Value, json};

@@ -6,7 +6,7 @@ use super::address::Resource;
 use super::diagnostic::Shown;
 use super::output_type::shown_type;
 use super::plan;
-use crate::engine::words::{
+use crate::engine::model::{
     Action, Counts, Diagnostic, Event, EventKind, ObjectPhase, ObjectStep, ObjectWork, OutputValue,
     Severity,
 };
@@ -24,7 +24,7 @@ const HEARTBEAT: Duration = Duration::from_secs(10);
 #[derive(Debug, Default)]
 pub(in crate::cli) struct Lines {
     /// The version line has been written.
-    begun: bool,
+    version_written: bool,
     shown: Shown,
     /// Objects being applied, by address.
     applying: BTreeMap<String, Applying>,
@@ -66,7 +66,7 @@ impl Lines {
             }
             _ => Vec::new(),
         };
-        self.written(lines)
+        self.format_lines(lines)
     }
 
     /// Returns the lines of a diagnostic.
@@ -81,7 +81,7 @@ impl Lines {
             kind: "diagnostic",
             payload: Some(("diagnostic", self.shown.json(d))),
         };
-        self.written(vec![line])
+        self.format_lines(vec![line])
     }
 
     /// Returns the lines of a plan representation; with `whole` also drift, sums and outputs.
@@ -99,18 +99,18 @@ impl Lines {
             }));
         }
         let changes = plan::changes(plan, "resource_changes");
-        let told = changes.iter().filter(|c| c.is_told(whole));
+        let told = changes.iter().filter(|c| c.has_line(whole));
         lines.extend(told.map(|change| {
             let message = format!("{}: Plan to {}", change.resource.address, change.action);
             info("planned_change", message, Some(("change", change.json())))
         }));
         if whole {
-            let (sums, message) = plan::sums(&changes);
+            let (sums, message) = plan::count_changes(&changes);
             lines.push(info("change_summary", message, Some(("changes", sums))));
             let outputs = plan::outputs(plan);
             lines.extend(Some(outputs).filter(|o| !o.is_empty()).map(outputs_line));
         }
-        self.written(lines)
+        self.format_lines(lines)
     }
 
     /// Returns the sums of a successful deploy. `counts` supplies imports and forgotten objects,
@@ -142,7 +142,7 @@ impl Lines {
             "add": add, "change": change, "import": import, "remove": remove, "forget": forget,
             "operation": operation,
         });
-        self.written(vec![info(
+        self.format_lines(vec![info(
             "change_summary",
             message,
             Some(("changes", sums)),
@@ -164,7 +164,7 @@ impl Lines {
             (output.name.clone(), one)
         });
         let members: Map<String, Value> = members.collect();
-        self.written(vec![outputs_line(members)])
+        self.format_lines(vec![outputs_line(members)])
     }
 
     /// Returns progress lines of objects that take long.
@@ -180,17 +180,17 @@ impl Lines {
                 elapsed(seconds)
             );
             let hook = json!({
-                "resource": one.resource.json(), "action": word(one.action), "elapsed_seconds": seconds,
+                "resource": one.resource.json(), "action": action_name(one.action), "elapsed_seconds": seconds,
             });
             lines.push(info("apply_progress", message, Some(("hook", hook))));
         }
-        self.written(lines)
+        self.format_lines(lines)
     }
 
     /// Returns lines as text. The version line precedes the first one.
-    pub(super) fn written(&mut self, lines: Vec<Line>) -> Vec<String> {
+    pub(super) fn format_lines(&mut self, lines: Vec<Line>) -> Vec<String> {
         let mut all = Vec::with_capacity(lines.len() + 1);
-        if !std::mem::replace(&mut self.begun, true) {
+        if !std::mem::replace(&mut self.version_written, true) {
             all.push(version());
         }
         all.extend(lines.into_iter().map(Line::text));
@@ -211,8 +211,8 @@ impl Lines {
 
     fn apply(&mut self, step: &ObjectStep, resource: Resource, action: Action) -> Option<Line> {
         let (begins, _, noun) = verbs(action);
-        let mut hook = json!({ "resource": resource.json(), "action": word(action) });
-        let known = known(step, &mut hook);
+        let mut hook = json!({ "resource": resource.json(), "action": action_name(action) });
+        let known = add_identifier(step, &mut hook);
         let address = resource.address.clone();
         if step.phase == ObjectPhase::Begun {
             let now = Instant::now();
@@ -312,7 +312,7 @@ fn timestamp() -> String {
 
 fn refresh(step: &ObjectStep, resource: &Resource) -> Option<Line> {
     let mut hook = json!({ "resource": resource.json() });
-    let known = known(step, &mut hook);
+    let known = add_identifier(step, &mut hook);
     let (kind, words) = match step.phase {
         ObjectPhase::Begun => ("refresh_start", "Refreshing state..."),
         ObjectPhase::Ended => ("refresh_complete", "Refresh complete"),
@@ -360,7 +360,7 @@ fn ephemeral(step: &ObjectStep, resource: &Resource) -> Line {
 }
 
 /// Adds the identifying attribute to the payload, and returns it as text.
-fn known(step: &ObjectStep, hook: &mut Value) -> String {
+fn add_identifier(step: &ObjectStep, hook: &mut Value) -> String {
     let Some((key, text)) = step.known_by.as_ref().filter(|(_, text)| !text.is_empty()) else {
         return String::new();
     };
@@ -370,7 +370,7 @@ fn known(step: &ObjectStep, hook: &mut Value) -> String {
 }
 
 /// Returns OpenTofu's name of an action.
-fn word(action: Action) -> &'static str {
+fn action_name(action: Action) -> &'static str {
     match action {
         Action::NoOp => "noop",
         Action::Read => "read",

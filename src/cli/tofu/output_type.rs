@@ -1,6 +1,6 @@
 //! Types of outputs in JSON output.
 
-use crate::engine::words::OutputValue;
+use crate::engine::model::OutputValue;
 use serde_json::Value;
 
 /// Returns the type in the notation of state files. Attribute names in an object type may be
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_attributes_of_sensitive_outputs_are_left_out() {
+    fn attribute_names_of_sensitive_outputs_are_omitted() {
         let object = r#"["list",["tuple",[["object",{"key":"string"}]]]]"#;
         for (ty, sensitive, shown) in [
             (object, true, r#""dynamic""#),

@@ -20,11 +20,11 @@ pub(super) struct Change {
 /// Reads the changes of one list of a plan representation.
 pub(super) fn changes(plan: &Value, list: &str) -> Vec<Change> {
     let rows = plan[list].as_array().map(Vec::as_slice).unwrap_or_default();
-    rows.iter().map(Change::of).collect()
+    rows.iter().map(Change::from_json).collect()
 }
 
 impl Change {
-    fn of(row: &Value) -> Self {
+    fn from_json(row: &Value) -> Self {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let change = &row["change"];
         let actions: Vec<String> = change["actions"].as_array().map_or_else(Vec::new, |all| {
@@ -53,20 +53,20 @@ impl Change {
             previous,
             action,
             actions,
-            reason: text(&row["action_reason"]).map(|reason| as_told(&reason)),
+            reason: text(&row["action_reason"]).map(|reason| reason_name(&reason)),
             importing,
             generated_config: Some(change["generated_config"].clone()).filter(|v| !v.is_null()),
         }
     }
 
-    fn does(&self, action: &str) -> bool {
+    fn has_action(&self, action: &str) -> bool {
         self.actions.iter().any(|a| a == action)
     }
 
     /// Returns true if the change has a line. `whole` plans include moves and imports without other
     /// changes.
-    pub(super) fn is_told(&self, whole: bool) -> bool {
-        !self.does("no-op") || whole && (self.previous.is_some() || self.importing.is_some())
+    pub(super) fn has_line(&self, whole: bool) -> bool {
+        !self.has_action("no-op") || whole && (self.previous.is_some() || self.importing.is_some())
     }
 
     pub(super) fn json(&self) -> Value {
@@ -89,7 +89,7 @@ impl Change {
 }
 
 /// Maps a reason of the plan representation to that of OpenTofu's lines.
-fn as_told(reason: &str) -> String {
+fn reason_name(reason: &str) -> String {
     match reason {
         "replace_because_tainted" => "tainted",
         "replace_by_request" => "requested",
@@ -101,9 +101,9 @@ fn as_told(reason: &str) -> String {
 }
 
 /// Counts the changes, as JSON and as text.
-pub(super) fn sums(changes: &[Change]) -> (Value, String) {
+pub(super) fn count_changes(changes: &[Change]) -> (Value, String) {
     // A replacement has both actions, so it counts as an addition and as a removal.
-    let count = |action: &str| changes.iter().filter(|c| c.does(action)).count();
+    let count = |action: &str| changes.iter().filter(|c| c.has_action(action)).count();
     let (add, change) = (count("create"), count("update"));
     let (remove, forget) = (count("delete"), count("forget"));
     let import = changes.iter().filter(|c| c.importing.is_some()).count();

@@ -2,8 +2,8 @@
 //! method.
 
 use super::Method;
+use crate::engine::model::{FailureClass, Severity};
 use crate::engine::secrets::Secrets;
-use crate::engine::words::{FailureClass, Severity};
 use cty::Path;
 
 /// Error or warning in a provider's answer.
@@ -45,8 +45,8 @@ impl ProviderDiagnostic {
 
     /// Redacts secrets in its texts.
     pub fn hide(&mut self, secrets: &Secrets) {
-        secrets.hide_in(&mut self.summary);
-        secrets.hide_in(&mut self.detail);
+        secrets.redact_in_place(&mut self.summary);
+        secrets.redact_in_place(&mut self.detail);
     }
 
     /// Sets the path within the value.

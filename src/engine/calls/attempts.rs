@@ -1,10 +1,10 @@
 //! Retries of calls that failed temporarily, with pauses between the attempts. Each attempt is a
 //! separate call in the events. The dialect decides which failures are temporary.
 
-use super::lane::Whose;
+use super::lane::SlotsOf;
 use super::{Answer, CallContext, Lane, Method, ProviderError};
+use crate::engine::model::{Pause, Retry};
 use crate::engine::settings::RetrySettings;
-use crate::engine::words::{Pause, Retry};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -13,9 +13,9 @@ use tokio_util::sync::CancellationToken;
 #[derive(Clone, Default)]
 pub struct Retrying {
     /// Called before each pause with its description, and with `None` after the attempts.
-    pub told: Option<Arc<dyn Fn(Option<Pause>) + Send + Sync>>,
+    pub on_pause: Option<Arc<dyn Fn(Option<Pause>) + Send + Sync>>,
     /// When cancelled, no further attempt is made.
-    pub until: CancellationToken,
+    pub stop_token: CancellationToken,
     /// When cancelled, a wait for an object to become stable ends. It is separate from `until`,
     /// because such a wait belongs to a running operation and continues when no new attempts may
     /// start.
@@ -24,8 +24,8 @@ pub struct Retrying {
 
 impl Retrying {
     /// Reports a pause, or its end with `None`.
-    pub fn tell(&self, pause: Option<Pause>) {
-        if let Some(told) = &self.told {
+    pub fn report(&self, pause: Option<Pause>) {
+        if let Some(told) = &self.on_pause {
             told(pause);
         }
     }
@@ -34,7 +34,7 @@ impl Retrying {
 impl std::fmt::Debug for Retrying {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Retrying")
-            .field("until", &self.until)
+            .field("until", &self.stop_token)
             .finish_non_exhaustive()
     }
 }
@@ -45,7 +45,7 @@ pub struct Attempts<'c> {
     method: Method,
     ctx: &'c CallContext,
     settings: RetrySettings,
-    made: u32,
+    attempts_made: u32,
 }
 
 impl<'c> Attempts<'c> {
@@ -56,7 +56,7 @@ impl<'c> Attempts<'c> {
             method,
             ctx,
             settings: lane.retries(),
-            made: 0,
+            attempts_made: 0,
         }
     }
 
@@ -71,12 +71,13 @@ impl<'c> Attempts<'c> {
         F: Future<Output = Result<T, ProviderError>>,
     {
         // Counted before the call: a dropped call counts as made.
-        self.made += 1;
-        let (made, attempts) = (self.made, self.settings.attempts);
+        self.attempts_made += 1;
+        let (made, attempts) = (self.attempts_made, self.settings.attempts);
         let pause = self.settings.pause_after(made);
         let again = |error: &ProviderError| made < attempts && is_transient(error);
         // No retry after a cancellation, even if the failure is temporary.
-        let stopped = || self.ctx.cancel.is_cancelled() || self.ctx.retrying.until.is_cancelled();
+        let stopped =
+            || self.ctx.cancel.is_cancelled() || self.ctx.retrying.stop_token.is_cancelled();
         // Decided before the end is reported, because the event states whether a retry follows.
         let judge = |error: &ProviderError| {
             (again(error) && !stopped())
@@ -84,29 +85,29 @@ impl<'c> Attempts<'c> {
         };
         let attempt = self
             .lane
-            .attempt(Whose::Any, self.method, self.ctx, judge, call);
+            .attempt(SlotsOf::Any, self.method, self.ctx, judge, call);
         let (result, retry) = attempt.await;
         let Some(retry) = retry else {
             // Only retried calls have reported a pause to clear.
             if made > 1 {
-                self.tell(None);
+                self.report(None);
             }
             return Some(match result {
                 // A cancellation gives the same error, whether it came during the call or in the
                 // pause.
-                Err(error) if again(&error) && stopped() => Err(self.given_up()),
-                result => result.map_err(|error| error.tried(made)),
+                Err(error) if again(&error) && stopped() => Err(self.cancelled_error()),
+                result => result.map_err(|error| error.with_attempts(made)),
             });
         };
-        self.tell(Some(Pause::Retry(retry)));
+        self.report(Some(Pause::Retry(retry)));
         if self.wait(pause).await {
             return None;
         }
-        self.tell(None);
-        Some(Err(self.given_up()))
+        self.report(None);
+        Some(Err(self.cancelled_error()))
     }
 
-    fn given_up(&self) -> ProviderError {
+    fn cancelled_error(&self) -> ProviderError {
         ProviderError::Cancelled {
             plugin: self.lane.plugin().clone(),
             method: self.method,
@@ -119,12 +120,12 @@ impl<'c> Attempts<'c> {
         // A cancellation makes the next attempt useless, so check it first.
         tokio::select! { biased;
             () = self.ctx.cancel.cancelled() => false,
-            () = self.ctx.retrying.until.cancelled() => false,
+            () = self.ctx.retrying.stop_token.cancelled() => false,
             () = tokio::time::sleep(pause) => true,
         }
     }
 
-    fn tell(&self, pause: Option<Pause>) {
-        self.ctx.retrying.tell(pause);
+    fn report(&self, pause: Option<Pause>) {
+        self.ctx.retrying.report(pause);
     }
 }

@@ -1,7 +1,7 @@
 //! Context of a call: its resource, limits and cancellation.
 
-use super::{Ledger, Linked, Retrying};
-use crate::engine::words::Action;
+use super::{Linked, Retrying, SideEffectRecord};
+use crate::engine::model::Action;
 use cty::Value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,9 +23,9 @@ pub struct CallContext {
     pub configuration: Option<Arc<Value>>,
     /// Record of the side effects that the plugin requests during the call; without one, such
     /// requests are rejected.
-    pub ledger: Option<Arc<dyn Ledger>>,
+    pub side_effects: Option<Arc<dyn SideEffectRecord>>,
     /// Number of the call in the dialect, which the plugin names in its own requests to the host.
-    pub asking: Option<u64>,
+    pub dialect_call: Option<u64>,
     /// Deadline; `None` is the method's own.
     pub deadline: Option<Duration>,
     /// Cancels the wait for a slot, and drops a running call unless it is an apply.
@@ -38,7 +38,7 @@ pub struct CallContext {
 
 impl CallContext {
     /// Creates the context of one resource instance, with the methods' own deadlines.
-    pub fn of(resource: impl Into<Arc<str>>, cancel: &CancellationToken) -> Self {
+    pub fn for_resource(resource: impl Into<Arc<str>>, cancel: &CancellationToken) -> Self {
         Self {
             resource: Some(resource.into()),
             cancel: cancel.clone(),

@@ -19,7 +19,7 @@ impl Default for Deadlines {
                 .into_iter()
                 .map(|m| (m, m.default_deadline()))
                 .collect(),
-            line: ServiceSettings::default().wait,
+            line: ServiceSettings::default().wait_timeout,
         }
     }
 }

@@ -2,8 +2,8 @@
 //! text names cause and remedy for the operator.
 
 use super::Method;
+use crate::engine::model::{CallOutcome, FailureClass, PluginId, seconds};
 use crate::engine::secrets::Secrets;
-use crate::engine::words::{CallOutcome, FailureClass, PluginId, seconds};
 use std::time::Duration;
 
 /// Error of a call without a usable answer.
@@ -38,7 +38,7 @@ pub enum ProviderError {
     },
     /// No slot: all were held, and none was released for this long. Nothing was sent.
     #[error("{method} was not sent: all slots of {plugin} are held and none became free within {}{by}; end the calls that hold them, or raise FLIGHTDECK_WAIT_S", seconds(*after))]
-    NoTurn {
+    NoSlot {
         plugin: PluginId,
         method: Method,
         after: Duration,
@@ -118,7 +118,7 @@ impl ProviderError {
         match self {
             Self::Crashed { .. } => FailureClass::PluginCrashed,
             Self::Unavailable { .. } | Self::NotReady { .. } => FailureClass::Transient,
-            Self::Deadline { .. } | Self::NoTurn { .. } => FailureClass::Deadline,
+            Self::Deadline { .. } | Self::NoSlot { .. } => FailureClass::Deadline,
             Self::Cancelled { .. } | Self::Ended { .. } => FailureClass::Cancelled,
             Self::Refused { code, .. }
                 if matches!(
@@ -154,7 +154,7 @@ impl ProviderError {
     pub fn outcome(&self) -> CallOutcome {
         match self {
             Self::Crashed { .. } => CallOutcome::Crashed,
-            Self::Deadline { .. } | Self::NoTurn { .. } => CallOutcome::Deadline,
+            Self::Deadline { .. } | Self::NoSlot { .. } => CallOutcome::Deadline,
             Self::Cancelled { .. } | Self::Ended { .. } => CallOutcome::Cancelled,
             _ => CallOutcome::Error,
         }
@@ -162,7 +162,7 @@ impl ProviderError {
 
     /// Returns true if the plugin may have changed infrastructure before the call failed: the
     /// outcome of an apply is then unknown.
-    pub fn may_have_acted(&self) -> bool {
+    pub fn may_have_changed_infrastructure(&self) -> bool {
         match self {
             Self::Crashed { .. }
             | Self::Ended { .. }
@@ -180,7 +180,7 @@ impl ProviderError {
 
     /// Adds the number of attempts to the error of the last one.
     #[must_use]
-    pub fn tried(mut self, attempts: u32) -> Self {
+    pub fn with_attempts(mut self, attempts: u32) -> Self {
         if let (Self::Refused { message, .. }, 2..) = (&mut self, attempts) {
             message.push_str(&format!("; all {attempts} attempts failed"));
         }
@@ -188,20 +188,20 @@ impl ProviderError {
     }
 
     /// Redacts secrets in texts of the plugin.
-    pub fn hide(&mut self, secrets: &Secrets) {
+    pub fn redact(&mut self, secrets: &Secrets) {
         match self {
             Self::Crashed { text, .. } | Self::Refused { message: text, .. } => {
-                secrets.hide_in(text)
+                secrets.redact_in_place(text)
             }
             Self::Unavailable { why: text, .. } | Self::Blocked { why: text, .. } => {
-                secrets.hide_in(text)
+                secrets.redact_in_place(text)
             }
             Self::Undecodable { what: text, .. } | Self::Unencodable { what: text, .. } => {
-                secrets.hide_in(text)
+                secrets.redact_in_place(text)
             }
             Self::Ended { .. }
             | Self::Deadline { .. }
-            | Self::NoTurn { .. }
+            | Self::NoSlot { .. }
             | Self::Cancelled { .. }
             | Self::Unsupported { .. }
             | Self::NoSuchType { .. }
@@ -216,7 +216,7 @@ impl ProviderError {
             | Self::Ended { plugin, .. }
             | Self::Unavailable { plugin, .. }
             | Self::Deadline { plugin, .. }
-            | Self::NoTurn { plugin, .. }
+            | Self::NoSlot { plugin, .. }
             | Self::Cancelled { plugin, .. }
             | Self::Undecodable { plugin, .. }
             | Self::Unencodable { plugin, .. }
@@ -235,7 +235,7 @@ impl ProviderError {
             | Self::Ended { method, .. }
             | Self::Unavailable { method, .. }
             | Self::Deadline { method, .. }
-            | Self::NoTurn { method, .. }
+            | Self::NoSlot { method, .. }
             | Self::Cancelled { method, .. }
             | Self::Undecodable { method, .. }
             | Self::Unencodable { method, .. }

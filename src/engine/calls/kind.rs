@@ -3,7 +3,7 @@
 
 use super::context::CallContext;
 use super::method::Method;
-use crate::engine::words::{Action, CallStat};
+use crate::engine::model::{Action, CallStat};
 use std::sync::Arc;
 
 /// Kind of a call; calls of one kind have comparable latencies.
@@ -27,7 +27,7 @@ impl Kind {
     }
 
     /// Returns the kind of a call from its context.
-    pub(super) fn of(method: Method, ctx: &CallContext) -> Self {
+    pub(super) fn of_call(method: Method, ctx: &CallContext) -> Self {
         let resource_type = match &ctx.resource_type {
             Some(resource_type) => resource_type.clone(),
             None => of_address(ctx.resource.as_deref().unwrap_or_default()),
@@ -39,9 +39,9 @@ impl Kind {
         }
     }
 
-    pub(super) fn named(stat: &CallStat) -> Option<Self> {
+    pub(super) fn from_stat(stat: &CallStat) -> Option<Self> {
         Some(Self {
-            method: Method::named(&stat.method)?,
+            method: Method::parse(&stat.method)?,
             resource_type: stat.resource_type.as_str().into(),
             action: stat.action,
         })

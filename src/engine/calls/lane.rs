@@ -2,25 +2,25 @@
 //! the line (queue of waiting calls) and the latency measurements. Each of these has a lock of its
 //! own that is never held across an await.
 
-mod line;
+mod host_request;
 mod running;
-mod standing;
+mod slot_queue;
 mod ticket;
 
-use super::stats::{self, Past, Window};
-use super::switchboard::Shared;
+use super::lanes::Shared;
+use super::stats::{self, EarlierStats, Window};
 use super::{Answer, CallContext, Kind, Method, ProviderError};
+use crate::engine::model::*;
 use crate::engine::mutex::lock;
 use crate::engine::secrets::Secrets;
 use crate::engine::settings::RetrySettings;
-use crate::engine::words::*;
-pub use line::Drained;
-use line::Line;
-#[cfg(test)]
-pub(super) use line::UNTOLD;
-pub(super) use line::Whose;
+pub use host_request::HostRequest;
 pub use running::{current, seat};
-pub use standing::Standing;
+pub use slot_queue::Drained;
+use slot_queue::Line;
+#[cfg(test)]
+pub(super) use slot_queue::REPORT_AFTER;
+pub(super) use slot_queue::SlotsOf;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -35,9 +35,9 @@ pub struct Lane {
     /// Shared with the lanes of other processes of the same configuration.
     line: Arc<Mutex<Line>>,
     /// Number of its bank in the line; `None` while it is closed.
-    bank: Mutex<Option<u64>>,
+    bank_number: Mutex<Option<u64>>,
     /// True if the line belongs to another process, the leader.
-    is_beside: bool,
+    shares_line: bool,
     stats: Mutex<Stats>,
     /// Set if a request of the engine holds one slot for several calls of its dialect, which are
     /// reported one by one.
@@ -52,7 +52,7 @@ pub type Rpc = fn(Method, &CallContext) -> Method;
 #[derive(Default)]
 struct Stats {
     live: BTreeMap<Kind, Window>,
-    past: BTreeMap<Kind, Past>,
+    past: BTreeMap<Kind, EarlierStats>,
     methods: BTreeMap<Method, Window>,
     plugin: Window,
 }
@@ -91,21 +91,23 @@ impl Lane {
         history: &[CallStat],
     ) -> Arc<Self> {
         let line = Arc::default();
-        let lane = Arc::new(Self::closed(shared, plugin, slots, line, history, false));
+        let lane = Arc::new(Self::new_closed(
+            shared, plugin, slots, line, history, false,
+        ));
         lane.open();
         lane
     }
 
     /// Creates the lane of another process of the same configuration; it is closed until
     /// [`open`](Self::open).
-    pub(super) fn beside(&self, plugin: PluginId, history: &[CallStat]) -> Arc<Self> {
+    pub(super) fn additional(&self, plugin: PluginId, history: &[CallStat]) -> Arc<Self> {
         let (shared, line) = (self.shared.clone(), self.line.clone());
-        Arc::new(Self::closed(
+        Arc::new(Self::new_closed(
             shared, plugin, self.slots, line, history, true,
         ))
     }
 
-    fn closed(
+    fn new_closed(
         shared: Arc<Shared>,
         plugin: PluginId,
         slots: u32,
@@ -115,15 +117,15 @@ impl Lane {
     ) -> Self {
         let past = history
             .iter()
-            .filter_map(|h| Some((Kind::named(h)?, Past::of(&h.latency))))
+            .filter_map(|h| Some((Kind::from_stat(h)?, EarlierStats::from_latency(&h.latency))))
             .collect();
         Self {
             shared,
             plugin,
             slots,
             line,
-            bank: Mutex::default(),
-            is_beside,
+            bank_number: Mutex::default(),
+            shares_line: is_beside,
             stats: Mutex::new(Stats {
                 past,
                 ..Stats::default()
@@ -132,9 +134,9 @@ impl Lane {
         }
     }
 
-    /// Reports, from now on, the calls made with [`Lane::run_beside`] and [`Lane::run_item`]
+    /// Reports, from now on, the calls made with [`Lane::run_without_slot`] and [`Lane::run_single_call`]
     /// instead of the requests that hold a slot. `rpc` names a request that waits for its slot.
-    pub fn itemise(&self, rpc: Rpc) {
+    pub fn report_single_calls(&self, rpc: Rpc) {
         self.itemised.get_or_init(|| rpc);
     }
 
@@ -144,7 +146,7 @@ impl Lane {
         let mut line = lock(&self.line);
         let number = line.open(Arc::downgrade(self), self.slots);
         // The old bank is closed after the new one is open, so that waiting calls always have one.
-        if let Some(last) = lock(&self.bank).replace(number) {
+        if let Some(last) = lock(&self.bank_number).replace(number) {
             line.close(last);
         }
         self.serve(&mut line);
@@ -154,26 +156,26 @@ impl Lane {
     /// Stops granting slots of this lane.
     pub fn close(&self) {
         let mut line = lock(&self.line);
-        if let Some(number) = lock(&self.bank).take() {
+        if let Some(number) = lock(&self.bank_number).take() {
             line.close(number);
         }
     }
 
     /// Closes the lane as [`Lane::close`] does, if it is open with this number.
     pub fn close_if(&self, number: u64) {
-        if *lock(&self.bank) == Some(number) {
+        if *lock(&self.bank_number) == Some(number) {
             self.close();
         }
     }
 
     /// Returns true if its line belongs to another process.
-    pub(super) fn is_beside(&self) -> bool {
-        self.is_beside
+    pub(super) fn shares_line(&self) -> bool {
+        self.shares_line
     }
 
     /// Returns true if calls may get its slots.
     pub fn is_open(&self) -> bool {
-        lock(&self.bank).is_some()
+        lock(&self.bank_number).is_some()
     }
 
     /// Returns true if a call holds or waits for a slot of its line.
@@ -182,12 +184,12 @@ impl Lane {
     }
 
     /// Returns true if a call waits for a slot, so all are held.
-    pub fn is_waited_for(&self) -> bool {
-        lock(&self.line).is_waited_for()
+    pub fn has_waiters(&self) -> bool {
+        lock(&self.line).has_waiters()
     }
 
     /// Sets the receiver that is notified when a call starts to wait.
-    pub fn presses(&self, told: &Arc<Notify>) {
+    pub fn notify_on_wait(&self, told: &Arc<Notify>) {
         lock(&self.line).press(told);
     }
 
@@ -197,7 +199,7 @@ impl Lane {
     }
 
     /// Emits an event about its calls.
-    pub fn say(&self, kind: EventKind) {
+    pub fn emit(&self, kind: EventKind) {
         self.shared.sink.emit(kind);
     }
 
@@ -207,7 +209,7 @@ impl Lane {
     }
 
     /// Returns the usual latency of such a call, over this run and earlier ones.
-    pub fn usual(&self, kind: &Kind) -> Option<Latency> {
+    pub fn usual_latency(&self, kind: &Kind) -> Option<Latency> {
         let stats = lock(&self.stats);
         Some(stats::latency(stats.live.get(kind), stats.past.get(kind))).filter(Latency::is_known)
     }
@@ -234,12 +236,12 @@ impl Lane {
         T: Answer,
         F: Future<Output = Result<T, ProviderError>>,
     {
-        let whose = Whose::Any;
+        let whose = SlotsOf::Any;
         self.attempt(whose, method, ctx, |_| None, call).await.0
     }
 
     /// Runs a call as [`Lane::run`] does, on this lane's own process only.
-    pub async fn run_here<T, F>(
+    pub async fn run_on_own_process<T, F>(
         self: &Arc<Self>,
         method: Method,
         ctx: &CallContext,
@@ -249,7 +251,7 @@ impl Lane {
         T: Answer,
         F: Future<Output = Result<T, ProviderError>>,
     {
-        let whose = Whose::This;
+        let whose = SlotsOf::This;
         self.attempt(whose, method, ctx, |_| None, call).await.0
     }
 
@@ -257,7 +259,7 @@ impl Lane {
     /// failure.
     pub(super) async fn attempt<T, F>(
         self: &Arc<Self>,
-        whose: Whose,
+        whose: SlotsOf,
         method: Method,
         ctx: &CallContext,
         judge: impl Fn(&ProviderError) -> Option<Retry>,
@@ -288,7 +290,7 @@ impl Lane {
     }
 
     /// Makes a call without a slot, at once: it must succeed even if all slots are held.
-    pub async fn run_beside<T, F>(
+    pub async fn run_without_slot<T, F>(
         self: &Arc<Self>,
         method: Method,
         ctx: &CallContext,
@@ -304,9 +306,9 @@ impl Lane {
             .0
     }
 
-    /// Runs a call as [`Lane::run_beside`] does, and returns the retry that `judge` decides on
+    /// Runs a call as [`Lane::run_without_slot`] does, and returns the retry that `judge` decides on
     /// after a failure.
-    pub async fn run_item<T, F>(
+    pub async fn run_single_call<T, F>(
         self: &Arc<Self>,
         method: Method,
         ctx: &CallContext,
@@ -333,7 +335,7 @@ impl Lane {
         let mut slots = Vec::with_capacity(self.slots as usize);
         // Slots are taken in order of arrival, so calls already in line are served first.
         for _ in 0..self.slots {
-            slots.push(self.acquire(0, method, ctx, (false, Whose::This)).await?);
+            slots.push(self.acquire(0, method, ctx, (false, SlotsOf::This)).await?);
         }
         Ok(Drained { _slots: slots })
     }

@@ -1,7 +1,7 @@
 //! Links passed with a provider call: for a link, the two resources that it connects; for another
 //! resource, the links that end at it. Callers set them for dialects with links (Bluelink).
 
-use super::Held;
+use super::StateEntry;
 use cty::Value;
 
 /// Links of a resource.
@@ -10,7 +10,7 @@ pub struct Linked {
     /// For a link: its ends, from and to, as far as known.
     pub ends: Option<[LinkEnd; 2]>,
     /// For another resource: the links in the state that end at it.
-    pub by: Vec<Held>,
+    pub ending_links: Vec<StateEntry>,
 }
 
 /// End of a link.
@@ -23,7 +23,7 @@ pub struct LinkEnd {
     /// Full address of its provider.
     pub provider: String,
     /// Its object in the state, if there is one.
-    pub held: Option<Held>,
+    pub state_entry: Option<StateEntry>,
     /// Value before the staged change; `None` if the state has it.
     pub before: Option<Value>,
     /// Planned value, possibly with unknown values; `None` if the state has it.

@@ -1,6 +1,6 @@
 //! Methods of providers: names, default deadlines and properties.
 
-use crate::engine::words::MethodName;
+use crate::engine::model::MethodName;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -122,7 +122,7 @@ impl Method {
     }
 
     /// Returns the method with this name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|m| m.name() == name)
     }
 
@@ -201,7 +201,7 @@ impl Method {
 
 impl From<Method> for MethodName {
     fn from(method: Method) -> Self {
-        Self::known(method.name())
+        Self::from_static(method.name())
     }
 }
 

@@ -10,11 +10,11 @@ mod deadlines;
 mod error;
 mod kind;
 mod lane;
-mod ledger;
+mod lanes;
 mod linked;
 mod method;
+mod side_effects;
 mod stats;
-mod switchboard;
 #[cfg(test)]
 mod tests;
 
@@ -24,8 +24,8 @@ pub use context::CallContext;
 pub use deadlines::Deadlines;
 pub use error::ProviderError;
 pub use kind::Kind;
-pub use lane::{Drained, Lane, Rpc, Standing, current, seat};
-pub use ledger::{Held, Ledger, Unwritten};
+pub use lane::{Drained, HostRequest, Lane, Rpc, current, seat};
+pub use lanes::Calls;
 pub use linked::{LinkEnd, Linked};
 pub use method::Method;
-pub use switchboard::Calls;
+pub use side_effects::{NotRecorded, SideEffectRecord, StateEntry};

@@ -2,17 +2,17 @@
 //! wide (error at most 6 %). Older calls are dropped, so counts, errors and percentiles are of the
 //! same calls. Owned by a lane.
 
-use crate::engine::words::Latency;
+use crate::engine::model::Latency;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::Duration;
 
 /// Values below this have a bucket each.
-const EXACT: u64 = 16;
+const EXACT_BUCKETS: u64 = 16;
 /// Number of buckets for each power of two above.
 const SPLIT: u64 = 8;
 /// Covers values up to 2^40 microseconds, about twelve days.
-const BUCKETS: usize = (EXACT + (40 - 4 + 1) * SPLIT) as usize;
+const BUCKETS: usize = (EXACT_BUCKETS + (40 - 4 + 1) * SPLIT) as usize;
 /// Number of calls to keep.
 pub(super) const WINDOW: usize = 1_000;
 /// Marks a failed call, whose duration says nothing about successful ones.
@@ -52,28 +52,31 @@ pub(super) struct Window {
 
 /// Statistics of earlier runs. Their weight decreases as this run makes calls.
 #[derive(Clone, Default)]
-pub(super) struct Past {
+pub(super) struct EarlierStats {
     good: Histogram,
     errors: u64,
     max_us: u64,
 }
 
 fn bucket(us: u64) -> usize {
-    if us < EXACT {
+    if us < EXACT_BUCKETS {
         return us as usize;
     }
     let power = u64::from(63 - us.leading_zeros());
     let part = (us >> (power - 3)) & (SPLIT - 1);
-    ((EXACT + (power - 4) * SPLIT + part) as usize).min(BUCKETS - 1)
+    ((EXACT_BUCKETS + (power - 4) * SPLIT + part) as usize).min(BUCKETS - 1)
 }
 
 /// Returns the middle of a bucket.
 fn middle(index: usize) -> u64 {
     let index = index as u64;
-    if index < EXACT {
+    if index < EXACT_BUCKETS {
         return index;
     }
-    let (power, part) = ((index - EXACT) / SPLIT + 4, (index - EXACT) % SPLIT);
+    let (power, part) = (
+        (index - EXACT_BUCKETS) / SPLIT + 4,
+        (index - EXACT_BUCKETS) % SPLIT,
+    );
     let width = 1 << (power - 3);
     (1 << power) + part * width + width / 2
 }
@@ -83,7 +86,7 @@ fn round_ms(us: u64) -> u64 {
 }
 
 impl Histogram {
-    fn put(&mut self, us: u64, times: u64) {
+    fn add(&mut self, us: u64, times: u64) {
         let index = bucket(us);
         let slot = &mut self.buckets[index];
         *slot = slot.saturating_add(u32::try_from(times).unwrap_or(u32::MAX));
@@ -95,7 +98,7 @@ impl Histogram {
         };
     }
 
-    fn take(&mut self, us: u64) {
+    fn remove(&mut self, us: u64) {
         self.buckets[bucket(us)] -= 1;
         self.weight -= 1;
     }
@@ -107,7 +110,7 @@ impl Window {
         if self.calls.len() == WINDOW
             && let Some(oldest) = self.calls.pop_front().filter(|us| *us != FAILED)
         {
-            self.good.take(oldest);
+            self.good.remove(oldest);
             let number = self.count - WINDOW as u64;
             self.longest.pop_front_if(|(longest, _)| *longest == number);
         }
@@ -116,7 +119,7 @@ impl Window {
             // `FAILED` is reserved as a marker.
             .min(FAILED - 1);
         if !error {
-            self.good.put(us, 1);
+            self.good.add(us, 1);
             // A monotonic queue: shorter calls before this one can no longer become the maximum.
             while self.longest.pop_back_if(|(_, took)| *took <= us).is_some() {}
             self.longest.push_back((self.count, us));
@@ -131,9 +134,9 @@ impl Window {
     }
 }
 
-impl Past {
+impl EarlierStats {
     /// Restores a histogram with the given percentiles.
-    pub(super) fn of(past: &Latency) -> Self {
+    pub(super) fn from_latency(past: &Latency) -> Self {
         let most = WINDOW as u64;
         // Scale the total to the window, and keep the ratio of errors.
         let count = past.count.min(most);
@@ -141,9 +144,9 @@ impl Past {
         let n = count - errors;
         let (half, most) = (n.div_ceil(2), (n * 95).div_ceil(100));
         let mut good = Histogram::default();
-        good.put(past.p50_ms * 1_000, half);
-        good.put(past.p95_ms * 1_000, most - half);
-        good.put(past.max_ms * 1_000, n - most);
+        good.add(past.p50_ms * 1_000, half);
+        good.add(past.p95_ms * 1_000, most - half);
+        good.add(past.max_ms * 1_000, n - most);
         Self {
             good,
             errors,
@@ -154,7 +157,7 @@ impl Past {
 
 /// Computes the statistics over the calls of this run, and over earlier ones as far as the window
 /// has room. Percentiles are 0 without a successful call.
-pub(super) fn latency(live: Option<&Window>, past: Option<&Past>) -> Latency {
+pub(super) fn latency(live: Option<&Window>, past: Option<&EarlierStats>) -> Latency {
     let now = live.map_or(0, |w| w.calls.len() as u64);
     let room = (WINDOW as u64).saturating_sub(now);
     let past = past.filter(|_| room > 0);
@@ -202,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_value_falls_into_a_bucket_whose_middle_is_near() {
+    fn histogram_buckets_have_bounded_relative_error() {
         for us in (0..5_000)
             .chain((0..35).map(|p| (1u64 << p) + 77))
             .chain((5..39).map(|p| (1u64 << p) - 1))
@@ -215,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_of_a_known_distribution() {
+    fn percentiles_match_a_known_distribution() {
         let mut w = Window::default();
         (1..=100).for_each(|ms| w.add(Duration::from_millis(ms), ms % 10 == 0));
         let latency = w.latency();
@@ -228,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn history_comes_back_as_it_was_and_gives_way_to_what_is_new() {
+    fn stored_latency_is_restored_and_displaced_by_new_samples() {
         let past = Latency {
             count: 40,
             errors: 3,
@@ -236,7 +239,7 @@ mod tests {
             p95_ms: 900,
             max_ms: 4_000,
         };
-        let old = Past::of(&past);
+        let old = EarlierStats::from_latency(&past);
         let back = latency(None, Some(&old));
         assert_eq!((back.count, back.errors, back.max_ms), (40, 3, 4_000));
         assert!(
@@ -262,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_become_slow_shows_after_however_many_calls_and_errors_are_of_the_same_calls() {
+    fn latency_window_reflects_only_the_latest_calls() {
         let mut w = Window::default();
         (0..20_000).for_each(|_| w.add(Duration::from_millis(10), true));
         (0..20_000).for_each(|_| w.add(Duration::from_millis(10), false));
@@ -276,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_is_of_the_calls_that_are_looked_back_on() {
+    fn maximum_latency_covers_successful_calls_in_the_window() {
         let mut w = Window::default();
         let ms = |n: usize| (n * 7_919) % 1_301;
         for n in 0..5 * WINDOW {
@@ -288,15 +291,18 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_usual_where_nothing_went_well() {
+    fn latency_is_unknown_without_a_successful_call() {
         assert_eq!(latency(None, None), Latency::default());
-        assert!(!latency(None, Some(&Past::of(&Latency::default()))).is_known());
+        assert!(!latency(None, Some(&EarlierStats::from_latency(&Latency::default()))).is_known());
         let failed = Latency {
             count: 3,
             errors: 3,
             ..Latency::default()
         };
-        assert_eq!(latency(None, Some(&Past::of(&failed))), failed);
+        assert_eq!(
+            latency(None, Some(&EarlierStats::from_latency(&failed))),
+            failed
+        );
         assert!(!failed.is_known());
     }
 }

@@ -5,13 +5,13 @@ mod banks;
 mod ends;
 mod measures;
 
-use super::lane::UNTOLD;
+use super::lane::REPORT_AFTER;
 use super::*;
 use crate::engine::bus::{Bus, EventSink};
+use crate::engine::model::*;
 use crate::engine::mutex::lock;
 use crate::engine::secrets::Secrets;
 use crate::engine::settings::RetrySettings;
-use crate::engine::words::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -69,7 +69,7 @@ impl Bench {
     }
 
     fn ctx(&self, resource: &str) -> CallContext {
-        CallContext::of(resource, &self.cancel)
+        CallContext::for_resource(resource, &self.cancel)
     }
 
     /// Starts a call that ends on the returned sender's signal.
@@ -96,7 +96,7 @@ impl Bench {
 /// Runs all tasks as far as possible, with a pause after which waiting calls are reported.
 async fn settle() {
     at_once().await;
-    tokio::time::sleep(UNTOLD * 2).await;
+    tokio::time::sleep(REPORT_AFTER * 2).await;
     at_once().await;
 }
 
@@ -112,7 +112,7 @@ fn fine() -> Answered {
 }
 
 #[tokio::test(start_paused = true)]
-async fn first_come_first_served_and_each_waiter_names_its_blocker() {
+async fn slots_are_granted_in_order_and_waiters_name_their_blocker() {
     let bench = Bench::new(2);
     let (end1, _) = bench.begin(Method::Apply, "aws_db_instance.main").await;
     let (end2, _) = bench.begin(Method::Read, "b").await;
@@ -145,7 +145,7 @@ async fn first_come_first_served_and_each_waiter_names_its_blocker() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waits_for_a_moment_only_is_not_told() {
+async fn short_waits_are_not_reported() {
     let bench = Bench::new(1);
     let (end1, _) = bench.begin(Method::Apply, "a").await;
     let (lane, ctx) = (bench.lane.clone(), bench.ctx("b"));
@@ -153,7 +153,7 @@ async fn who_waits_for_a_moment_only_is_not_told() {
         .tasks
         .spawn(async move { lane.run(Method::Read, &ctx, async { fine() }).await });
     at_once().await;
-    assert!(bench.lane.is_waited_for());
+    assert!(bench.lane.has_waiters());
     end1.send(fine()).expect("waits");
     second.await.expect("ran").expect("answered");
     settle().await;
@@ -164,13 +164,13 @@ async fn who_waits_for_a_moment_only_is_not_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_board_shows_who_waits_for_whom_in_words() {
+async fn call_view_names_the_slot_owner_a_call_waits_for() {
     let bus = Bus::default();
     let calls = Calls::new(Arc::new(bus.clone()), Deadlines::default(), Vec::new());
     let lane = calls.lane(&PluginId("hashicorp/aws".into()), 1);
     let (tasks, cancel) = (TaskTracker::new(), CancellationToken::new());
     for resource in ["aws_db_instance.main", "aws_s3_bucket.logs"] {
-        let (lane, ctx) = (lane.clone(), CallContext::of(resource, &cancel));
+        let (lane, ctx) = (lane.clone(), CallContext::for_resource(resource, &cancel));
         tasks.spawn(async move {
             lane.run::<Checked, _>(Method::Apply, &ctx, std::future::pending())
                 .await
@@ -189,11 +189,11 @@ async fn the_board_shows_who_waits_for_whom_in_words() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_waiter_that_gives_up_leaves_the_line_and_the_others_move_up() {
+async fn cancelled_waiter_leaves_the_queue_and_others_advance() {
     let bench = Bench::new(1);
     let (end1, _) = bench.begin(Method::Read, "a").await;
     let alone = CancellationToken::new();
-    let (lane, ctx) = (bench.lane.clone(), CallContext::of("b", &alone));
+    let (lane, ctx) = (bench.lane.clone(), CallContext::for_resource("b", &alone));
     let given_up = bench
         .tasks
         .spawn(async move { lane.run(Method::Apply, &ctx, async { fine() }).await });
@@ -203,7 +203,8 @@ async fn a_waiter_that_gives_up_leaves_the_line_and_the_others_move_up() {
     alone.cancel();
     let error = given_up.await.expect("ran").expect_err("cancelled");
     assert!(
-        matches!(error, ProviderError::Cancelled { sent: false, .. }) && !error.may_have_acted(),
+        matches!(error, ProviderError::Cancelled { sent: false, .. })
+            && !error.may_have_changed_infrastructure(),
         "{error}"
     );
     assert_eq!(bench.heard(), ["2 Cancelled"]);
@@ -215,7 +216,7 @@ async fn a_waiter_that_gives_up_leaves_the_line_and_the_others_move_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn draining_waits_for_all_and_is_no_call() {
+async fn drain_waits_for_running_calls_and_emits_no_call_event() {
     let bench = Bench::new(2);
     let (end, task) = bench.begin(Method::Read, "a").await;
     bench.heard();
@@ -241,9 +242,12 @@ async fn draining_waits_for_all_and_is_no_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_sink_must_not_hear_is_in_no_answer_that_goes_through_here() {
+async fn sensitive_text_is_redacted_from_answers_and_errors() {
     let bench = Bench::new(1);
-    bench.ear.secrets.learn_text("correct horse battery staple");
+    bench
+        .ear
+        .secrets
+        .register_text("correct horse battery staple");
     let refused = || ProviderError::Refused {
         plugin: bench.lane.plugin().clone(),
         method: Method::Read,
@@ -290,7 +294,7 @@ impl Drop for Counted<'_> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn never_more_calls_than_slots_and_none_is_lost() {
+async fn running_calls_never_exceed_the_slots_and_none_is_lost() {
     let bus = Bus::default();
     let calls = Calls::new(Arc::new(bus.clone()), Deadlines::default(), Vec::new());
     let lane = calls.lane(&PluginId("p".into()), 3);
@@ -341,7 +345,7 @@ async fn never_more_calls_than_slots_and_none_is_lost() {
 }
 
 #[test]
-fn refusal_names_grpc_for_its_codes_alone() {
+fn refusal_mentions_grpc_only_for_grpc_codes() {
     for (code, text, class) in [
         ("Unavailable", "(gRPC Unavailable)", FailureClass::Transient),
         ("Internal", "(gRPC Internal)", FailureClass::Unexpected),

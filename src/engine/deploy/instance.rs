@@ -1,11 +1,11 @@
 //! Applies one managed resource instance: the request to the provider, the checks of its answer,
 //! and the resulting state in each case. Same rules as OpenTofu.
 
-use super::class::class_of;
+use super::failure_class::class_of;
 use crate::engine::calls::{CallContext, Method, ProviderDiagnostic, ProviderError};
+use crate::engine::model::{Action, FailureClass, Severity};
 use crate::engine::provider::{ApplyRequest, ApplyResponse, Provider};
-use crate::engine::stage::managed::at_sensitive;
-use crate::engine::words::{Action, FailureClass, Severity};
+use crate::engine::stage::managed::shown_prefix;
 use cty::Value;
 use cty::schema::Schema;
 use proto::Bytes;
@@ -20,7 +20,7 @@ pub struct Applying<'a> {
     /// Unmarked; null for a destroy.
     pub planned: Value,
     /// The planned object with its marks, to hide sensitive paths.
-    pub shown: &'a Value,
+    pub marked_plan: &'a Value,
     /// Wholly known; null for a destroy.
     pub config: Value,
     pub private: Bytes,
@@ -43,7 +43,7 @@ pub struct Applied {
 }
 
 /// Remedy for an unknown outcome.
-pub const WHAT_NOW: &str = "The outcome is unknown: the plugin may have acted. Before the next stage, check the object in the target system. `flightdeck logs` shows the last output of the plugin.";
+pub const UNKNOWN_OUTCOME_REMEDY: &str = "The outcome is unknown: the plugin may have acted. Before the next stage, check the object in the target system. `flightdeck logs` shows the last output of the plugin.";
 
 /// Failure of an apply.
 #[derive(Debug, Clone)]
@@ -79,7 +79,7 @@ impl Failed {
             (Some(error), _) => (
                 error.to_string(),
                 if self.unknown {
-                    WHAT_NOW.to_owned()
+                    UNKNOWN_OUTCOME_REMEDY.to_owned()
                 } else {
                     String::new()
                 },
@@ -111,15 +111,15 @@ pub async fn apply(provider: &dyn Provider, asked: Applying<'_>, ctx: &CallConte
         ..ctx.clone()
     };
     match provider.apply(request, &ctx).await {
-        Ok(response) => judged(asked, response, &provider.info().address),
-        Err(error) => unanswered(asked, error),
+        Ok(response) => checked_result(asked, response, &provider.info().address),
+        Err(error) => without_answer(asked, error),
     }
 }
 
 /// Returns the result of a call without an answer: the state keeps its object.
-fn unanswered(asked: Applying<'_>, error: ProviderError) -> Applied {
+fn without_answer(asked: Applying<'_>, error: ProviderError) -> Applied {
     // The outcome is known only if the error proves that the plugin has not acted.
-    let unknown = error.may_have_acted();
+    let unknown = error.may_have_changed_infrastructure();
     Applied {
         object: None,
         private: asked.private,
@@ -136,7 +136,7 @@ fn unanswered(asked: Applying<'_>, error: ProviderError) -> Applied {
 }
 
 /// Returns the resulting object, and checks it against the plan.
-fn judged(asked: Applying<'_>, response: ApplyResponse, who: &str) -> Applied {
+fn checked_result(asked: Applying<'_>, response: ApplyResponse, who: &str) -> Applied {
     let (mut errors, warnings): (Vec<_>, Vec<_>) = response
         .diagnostics
         .into_iter()
@@ -149,7 +149,7 @@ fn judged(asked: Applying<'_>, response: ApplyResponse, who: &str) -> Applied {
         .unwrap_or_else(|| Value::null(asked.schema.implied_type().clone()));
     // After an error the result need not match the plan.
     if !provider_failed {
-        errors = faults(&asked, &new, response.legacy, who);
+        errors = inconsistencies(&asked, &new, response.legacy, who);
         if !errors.is_empty() {
             class = FailureClass::InconsistentResult;
         }
@@ -180,10 +180,15 @@ fn judged(asked: Applying<'_>, response: ApplyResponse, who: &str) -> Applied {
 }
 
 /// Returns the differences between the plan and a result without errors.
-fn faults(asked: &Applying<'_>, new: &Value, legacy: bool, who: &str) -> Vec<ProviderDiagnostic> {
+fn inconsistencies(
+    asked: &Applying<'_>,
+    new: &Value,
+    legacy: bool,
+    who: &str,
+) -> Vec<ProviderDiagnostic> {
     let mut faults = Vec::new();
     if !new.is_wholly_known() {
-        faults.push(broken(
+        faults.push(inconsistency(
             who,
             "the result still contains unknown values after the apply",
         ));
@@ -192,11 +197,14 @@ fn faults(asked: &Applying<'_>, new: &Value, legacy: bool, who: &str) -> Vec<Pro
     let new = new.clone().unknown_as_null();
     match (asked.planned.is_null(), new.is_null()) {
         (true, true) => {}
-        (true, false) => faults.push(broken(
+        (true, false) => faults.push(inconsistency(
             who,
             "the result still contains an object after a destroy",
         )),
-        (false, true) => faults.push(broken(who, "the result contains no object after the apply")),
+        (false, true) => faults.push(inconsistency(
+            who,
+            "the result contains no object after the apply",
+        )),
         // The legacy SDK declares that it cannot keep to its plan.
         (false, false) if legacy => {}
         (false, false) => {
@@ -204,19 +212,19 @@ fn faults(asked: &Applying<'_>, new: &Value, legacy: bool, who: &str) -> Vec<Pro
             for (path, text) in
                 cty::plan::assert_object_compatible(&schema.block, &asked.planned, &new)
             {
-                let hidden = asked.shown.hides_at(&path);
-                let text = match hidden.or_else(|| at_sensitive(schema, &new, &path)) {
+                let hidden = asked.marked_plan.shown_prefix(&path);
+                let text = match hidden.or_else(|| shown_prefix(schema, &new, &path)) {
                     Some(path) => format!("{path}: a sensitive value differs from the plan"),
                     None => format!("{path}: {text}"),
                 };
-                faults.push(broken(who, &text).at(path));
+                faults.push(inconsistency(who, &text).at(path));
             }
         }
     }
     faults
 }
 
-fn broken(who: &str, fault: &str) -> ProviderDiagnostic {
+fn inconsistency(who: &str, fault: &str) -> ProviderDiagnostic {
     ProviderDiagnostic::error(
         "Provider produced inconsistent result after apply",
         format!(

@@ -1,7 +1,7 @@
 //! Deploy: turns a selection into steps and runs them in order. Every call that changes something
 //! is recorded before and after it.
 
-mod class;
+mod failure_class;
 pub mod instance;
 pub mod provision;
 pub mod record;

@@ -6,15 +6,17 @@ mod local;
 mod remote;
 
 use super::record::DeployRecord;
-use super::run::Trouble;
+use super::run::OperationError;
+use crate::engine::model::{FailureClass, ObjectPhase, OperationStep};
 use crate::engine::shell::Output;
 use crate::engine::shell::ssh::{Remote, SshError, Target};
 use crate::engine::stage::change::Change;
-use crate::engine::stage::provision::{Connection, Unread, What, connection, read};
+use crate::engine::stage::provision::{
+    Connection, ConnectionError, ProvisionerArguments, connection, read,
+};
 use crate::engine::stage::scope::ModuleScope;
 use crate::engine::store::StoreError;
 use crate::engine::store::model::DestroyStepOf;
-use crate::engine::words::{FailureClass, ObjectPhase, OperationStep};
 use lang::config::Provisioner;
 use lang::diag::{Diagnostic, Diagnostics};
 use std::path::Path;
@@ -27,14 +29,14 @@ const HIDDEN: &str = "(output redacted: the command received a sensitive value)"
 /// Failure of a provisioner.
 pub enum Failed {
     /// It failed, or could not be run.
-    Trouble(Box<Trouble>),
+    Error(Box<OperationError>),
     /// Its intent or outcome could not be recorded; true if it had run by then.
     Store(StoreError, bool),
 }
 
 impl From<Diagnostics> for Failed {
     fn from(diags: Diagnostics) -> Self {
-        Self::Trouble(diags.into())
+        Self::Error(diags.into())
     }
 }
 
@@ -47,7 +49,7 @@ struct Fault {
 }
 
 /// Running provisioner.
-struct Doing<'a> {
+struct RunningProvisioner<'a> {
     recorder: &'a DeployRecord,
     provisioner: &'a Provisioner,
     /// Address of the object.
@@ -71,10 +73,10 @@ pub async fn run(
 ) -> Result<(), Failed> {
     let what = read(scope, provisioner, Some(recorder.secrets()))?;
     let connection = match what {
-        What::Local(_) => None,
+        ProvisionerArguments::Local(_) => None,
         _ => match connection(scope, provisioner, recorder.secrets()) {
             // Nothing has run yet, so this failure needs no intent.
-            Err(Unread::Faulty(diags)) => return Err(diags.into()),
+            Err(ConnectionError::Faulty(diags)) => return Err(diags.into()),
             read => Some(read),
         },
     };
@@ -83,24 +85,24 @@ pub async fn run(
         place,
     };
     recorder
-        .intend_provisioner(change, step.clone(), of)
+        .record_provisioner_intent(change, step.clone(), of)
         .await
         .map_err(|e| Failed::Store(e, false))?;
-    let doing = Doing {
+    let doing = RunningProvisioner {
         recorder,
         provisioner,
         name: change.address.to_string(),
-        base: &scope.around.dir,
+        base: &scope.context.dir,
         cancel,
     };
-    let done = doing.carried_out(&what, connection).await;
+    let done = doing.run_or_copy(&what, connection).await;
     // `on_failure = continue` must not hide a cancellation.
-    let go_on = done.is_err() && provisioner.go_on_after_failure && !cancel.is_cancelled();
+    let go_on = done.is_err() && provisioner.continue_on_failure && !cancel.is_cancelled();
     // With an unknown outcome the intent stays open, because the command may still run on the
     // machine.
     if go_on || done.as_ref().err().is_none_or(|fault| !fault.unknown) {
         recorder
-            .settle(change, &step, done.is_ok() || go_on, Vec::new())
+            .record_outcome(change, &step, done.is_ok() || go_on, Vec::new())
             .await
             .map_err(|e| Failed::Store(e, true))?;
     }
@@ -112,80 +114,83 @@ pub async fn run(
                 .next()
                 .map(|d| d.detail.as_str())
                 .unwrap_or_default();
-            doing.say(&format!(
+            doing.log_output(&format!(
                 "the provisioner failed; the deploy continues, because on_failure = continue. {why}"
             ));
             Ok(())
         }
-        done => done
-            .map_err(|fault| Failed::Trouble(Trouble::of(fault.diags, fault.class, fault.unknown))),
+        done => done.map_err(|fault| {
+            Failed::Error(OperationError::of(fault.diags, fault.class, fault.unknown))
+        }),
     }
 }
 
 /// Returns the phase to report.
-fn ended(done: &Result<(), Fault>) -> ObjectPhase {
+fn end_phase(done: &Result<(), Fault>) -> ObjectPhase {
     match done {
         Ok(()) => ObjectPhase::Ended,
         Err(_) => ObjectPhase::Failed,
     }
 }
 
-impl Doing<'_> {
+impl RunningProvisioner<'_> {
     /// Runs or copies, and reports the phases.
-    async fn carried_out(
+    async fn run_or_copy(
         &self,
-        what: &What,
-        connection: Option<Result<Connection, Unread>>,
+        what: &ProvisionerArguments,
+        connection: Option<Result<Connection, ConnectionError>>,
     ) -> Result<(), Fault> {
-        self.follow(ObjectPhase::Begun);
+        self.report_phase(ObjectPhase::Begun);
         let done = match (what, connection) {
             // Invalid connection values fail here, after the intent, so that
             // `on_failure = continue` can ignore them.
-            (_, Some(Err(Unread::Faulty(diags) | Unread::Wrong(diags)))) => Err(Fault {
-                diags,
-                class: None,
-                unknown: false,
-            }),
-            (What::Remote(what), Some(Ok(connection))) => {
+            (_, Some(Err(ConnectionError::Faulty(diags) | ConnectionError::Invalid(diags)))) => {
+                Err(Fault {
+                    diags,
+                    class: None,
+                    unknown: false,
+                })
+            }
+            (ProvisionerArguments::Remote(what), Some(Ok(connection))) => {
                 Box::pin(remote::run(what, &connection, self)).await
             }
-            (What::File(what), Some(Ok(connection))) => {
+            (ProvisionerArguments::File(what), Some(Ok(connection))) => {
                 Box::pin(file::run(what, &connection, self)).await
             }
-            (What::Local(what), _) => local::run(what, self).await,
-            (What::Remote(_) | What::File(_), None) => Ok(()),
+            (ProvisionerArguments::Local(what), _) => local::run(what, self).await,
+            (ProvisionerArguments::Remote(_) | ProvisionerArguments::File(_), None) => Ok(()),
         };
-        self.follow(ended(&done));
+        self.report_phase(end_phase(&done));
         done
     }
 
-    fn say(&self, text: &str) {
-        self.recorder.say(&self.name, text);
-        self.tell(text);
+    fn log_output(&self, text: &str) {
+        self.recorder.log_output(&self.name, text);
+        self.report_output(text);
     }
 
     /// Reports that a background process kept the output of a command open.
-    fn tell_left_open(&self, output: &Output<'_>) {
+    fn report_left_open(&self, output: &Output<'_>) {
         if output.is_left_open() {
-            self.recorder.left_open(&self.name);
+            self.recorder.report_left_open(&self.name);
         }
     }
 
     /// Reports output as an object step only, without logging it.
-    fn tell(&self, text: &str) {
-        self.follow(ObjectPhase::Said(text.to_owned()));
+    fn report_output(&self, text: &str) {
+        self.report_phase(ObjectPhase::Said(text.to_owned()));
     }
 
-    fn follow(&self, phase: ObjectPhase) {
+    fn report_phase(&self, phase: ObjectPhase) {
         let kind = &self.provisioner.kind;
-        self.recorder.follow(&self.name, kind, || phase);
+        self.recorder.emit_step(&self.name, kind, || phase);
     }
 
     fn fault(&self, detail: String) -> Fault {
         let summary = format!("{} provisioner error", self.provisioner.kind);
         let diagnostic = Diagnostic::error(summary, detail)
             .at(self.provisioner.span)
-            .about(self.name.as_str());
+            .with_address(self.name.as_str());
         Fault {
             diags: diagnostic.into(),
             class: None,
@@ -204,21 +209,21 @@ impl Doing<'_> {
         detail.push('.');
         Fault {
             class: Some(error.class()),
-            unknown: error.leaves_unknown(),
+            unknown: error.may_still_run(),
             ..self.fault(detail)
         }
     }
 
     async fn connect<'t>(&self, target: &'t Target) -> Result<Remote<'t>, Fault> {
         let agent = target.agent.is_some();
-        self.say(&format!("connecting to {}", target.to.text(agent)));
+        self.log_output(&format!("connecting to {}", target.endpoint.text(agent)));
         if let Some(bastion) = &target.bastion {
-            self.say(&format!("through the bastion {}", bastion.text(agent)));
+            self.log_output(&format!("through the bastion {}", bastion.text(agent)));
         }
-        let remote = Remote::connect(target, &|text| self.say(text), self.cancel)
+        let remote = Remote::connect(target, &|text| self.log_output(text), self.cancel)
             .await
             .map_err(|e| self.ssh_fault(&e))?;
-        self.say("connected");
+        self.log_output("connected");
         Ok(remote)
     }
 }

@@ -1,23 +1,23 @@
 //! Record of one deploy: owns the state of every operation, emits events, and writes to the store.
 //! Operations wait only for intents and outcomes.
 
-mod beside;
 mod failure;
 mod operations;
 mod outcome;
 mod progress;
+mod requested_calls;
 
 use super::waits::Waits;
 use crate::engine::bus::Bus;
+use crate::engine::model::*;
 use crate::engine::pool::Pool;
 use crate::engine::secrets::Secrets;
 use crate::engine::store::Store;
 use crate::engine::store::model::{DestroyStep, UnknownOutcome};
-use crate::engine::words::*;
-pub use beside::{Account, Objects};
 pub use failure::fingerprint;
 use operations::Operations;
 pub use progress::{DestroyProgress, object_digest};
+pub use requested_calls::{Objects, RequestRecorder};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
@@ -69,7 +69,7 @@ impl DeployRecord {
                 all: operations,
                 by_id,
                 waits: Waits::default(),
-                unkept: BTreeSet::new(),
+                unstored: BTreeSet::new(),
             })),
             changed: Notify::new(),
             earlier,
@@ -83,14 +83,14 @@ impl DeployRecord {
     }
 
     /// Emits a step of a provisioner.
-    pub fn follow(&self, address: &str, kind: &str, phase: impl FnOnce() -> ObjectPhase) {
-        crate::engine::bus::follow(&self.bus, || ObjectStep {
+    pub fn emit_step(&self, address: &str, kind: &str, phase: impl FnOnce() -> ObjectPhase) {
+        crate::engine::bus::emit_step(&self.bus, || ObjectStep {
             address: address.to_owned(),
             work: ObjectWork::Provision(kind.to_owned()),
             phase: match phase() {
                 ObjectPhase::Said(text) => ObjectPhase::Said(
                     self.secrets()
-                        .hide(&crate::engine::visible::uncoloured(&text))
+                        .redact(&crate::engine::visible::uncoloured(&text))
                         .into_owned(),
                 ),
                 phase => phase,
@@ -100,23 +100,23 @@ impl DeployRecord {
     }
 
     /// Logs output of a provisioner for an operation.
-    pub fn say(&self, address: &str, text: &str) {
+    pub fn log_output(&self, address: &str, text: &str) {
         let plugin = PluginId(format!("provisioner {address}").into());
-        let line = crate::engine::words::LogLine {
+        let line = crate::engine::model::LogLine {
             plugin,
             at: now_ms(),
-            level: crate::engine::words::LogLevel::Info,
-            stream: crate::engine::words::LogStream::Engine,
+            level: crate::engine::model::LogLevel::Info,
+            stream: crate::engine::model::LogStream::Engine,
             module: None,
             // Redacted here, because events are stored.
             text: self
                 .secrets()
-                .hide(&crate::engine::visible::uncoloured(text))
+                .redact(&crate::engine::visible::uncoloured(text))
                 .into_owned(),
             panic: false,
         };
         self.bus
-            .emit(EventKind::Plugin(crate::engine::words::PluginEvent::Log {
+            .emit(EventKind::Plugin(crate::engine::model::PluginEvent::Log {
                 line,
             }));
     }

@@ -5,33 +5,37 @@
 use std::collections::HashMap;
 
 /// Needs stored per line, and those displayed at a time.
-pub const REMEMBERED: usize = 64;
-const NAMED: usize = 8;
+pub const MAX_STORED: usize = 64;
+const MAX_DISPLAYED: usize = 8;
 
 /// Lines of all waiting operations, by index of the operation in the deploy.
 #[derive(Default)]
 pub struct Waits {
     lines: Vec<Line>,
     /// Lines that wait for an operation.
-    within: HashMap<usize, Vec<usize>>,
+    by_operation: HashMap<usize, Vec<usize>>,
 }
 
 /// Operations that wait, and the dependencies that they all wait for.
 pub struct Line {
     pub waiting: Vec<usize>,
     /// Displayed and not done.
-    pub named: Vec<usize>,
+    pub displayed: Vec<usize>,
     /// Not displayed and not done; in the order of their start.
-    rest: Vec<usize>,
+    not_displayed: Vec<usize>,
 }
 
 impl Line {
     /// Displays further needs. Those that start last come first, because early ones would soon have
     /// to be replaced for every waiter.
-    fn name_more(&mut self) {
-        let more = self.rest.len().min(NAMED - self.named.len());
-        self.named.extend(self.rest.drain(self.rest.len() - more..));
-        self.named.sort_unstable();
+    fn display_more(&mut self) {
+        let more = self
+            .not_displayed
+            .len()
+            .min(MAX_DISPLAYED - self.displayed.len());
+        self.displayed
+            .extend(self.not_displayed.drain(self.not_displayed.len() - more..));
+        self.displayed.sort_unstable();
     }
 }
 
@@ -42,14 +46,14 @@ impl Waits {
         for (waiting, rest) in all {
             let number = waits.lines.len();
             for need in &rest {
-                waits.within.entry(*need).or_default().push(number);
+                waits.by_operation.entry(*need).or_default().push(number);
             }
             let mut line = Line {
                 waiting,
-                named: Vec::new(),
-                rest,
+                displayed: Vec::new(),
+                not_displayed: rest,
             };
-            line.name_more();
+            line.display_more();
             waits.lines.push(line);
         }
         waits
@@ -63,14 +67,17 @@ impl Waits {
     /// Marks an operation as done. Returns the lines that display other needs now.
     pub fn done(&mut self, operation: usize) -> Vec<&Line> {
         let mut told = Vec::new();
-        for at in self.within.remove(&operation).unwrap_or_default() {
+        for at in self.by_operation.remove(&operation).unwrap_or_default() {
             let line = &mut self.lines[at];
-            let before = line.named.len();
-            line.named.retain(|named| *named != operation);
-            line.rest.retain(|other| *other != operation);
+            let before = line.displayed.len();
+            line.displayed.retain(|named| *named != operation);
+            line.not_displayed.retain(|other| *other != operation);
             // Replaced only together, because each change emits an event for every waiter.
-            if line.named.len() < before && line.named.is_empty() && !line.rest.is_empty() {
-                line.name_more();
+            if line.displayed.len() < before
+                && line.displayed.is_empty()
+                && !line.not_displayed.is_empty()
+            {
+                line.display_more();
                 told.push(at);
             }
         }
@@ -85,14 +92,14 @@ mod tests {
     fn told(waits: &mut Waits, done: usize) -> Vec<(Vec<usize>, Vec<usize>)> {
         let lines = waits.done(done).into_iter();
         lines
-            .map(|line| (line.waiting.clone(), line.named.clone()))
+            .map(|line| (line.waiting.clone(), line.displayed.clone()))
             .collect()
     }
 
     #[test]
-    fn others_are_named_once_those_that_were_are_done() {
+    fn waiting_line_names_new_dependencies_when_the_named_ones_end() {
         let mut waits = Waits::of([(vec![99, 98], (0..20).collect())]);
-        assert_eq!(waits.lines[0].named, (12..20).collect::<Vec<_>>());
+        assert_eq!(waits.lines[0].displayed, (12..20).collect::<Vec<_>>());
         // One need that was not displayed, and most of the displayed ones.
         for n in [7, 12, 13, 14, 15, 16, 17, 18] {
             assert_eq!(told(&mut waits, n), []);
@@ -109,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn where_all_is_done_in_its_order_nothing_is_told_anew() {
+    fn dependencies_completing_in_order_cause_no_update() {
         let mut waits = Waits::of([(vec![99], (0..64).collect())]);
         assert!((0..64).all(|n| told(&mut waits, n).is_empty()));
     }

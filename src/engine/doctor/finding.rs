@@ -19,7 +19,7 @@ pub enum Area {
 
 impl Area {
     /// Name of the area.
-    pub fn word(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::Machine => "machine",
             Self::Workspace => "workspace",
@@ -53,13 +53,13 @@ pub struct Finding {
     pub remedy: Option<String>,
     /// Action of `--fix`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub fix: Option<Mend>,
+    pub fix: Option<Fix>,
 }
 
 /// Fix that is safe without confirmation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
-pub enum Mend {
+pub enum Fix {
     /// Restricts a file to its owner.
     MakePrivate { path: PathBuf },
     /// Removes lock info of a lock that no process has.
@@ -73,7 +73,7 @@ pub enum Mend {
 pub(super) struct Findings(Vec<Finding>);
 
 impl Findings {
-    pub(super) fn fine(&mut self, area: Area, text: impl Into<String>) {
+    pub(super) fn add_ok(&mut self, area: Area, text: impl Into<String>) {
         self.add(area, Level::Fine, text.into());
     }
 
@@ -93,17 +93,22 @@ impl Findings {
     }
 
     /// Sets the fix of the last finding.
-    pub(super) fn fix(&mut self, mend: Mend) {
+    pub(super) fn fix(&mut self, mend: Fix) {
         if let Some(last) = self.0.last_mut() {
             last.fix = Some(mend);
         }
     }
 
     /// Adds a finding about a file with secrets that others can read.
-    pub(super) fn open_to_others(&mut self, area: Area, text: impl Into<String>, path: PathBuf) {
+    pub(super) fn readable_by_others(
+        &mut self,
+        area: Area,
+        text: impl Into<String>,
+        path: PathBuf,
+    ) {
         self.warning(area, text);
         self.remedy(format!("run `chmod 600 {}`", path.display()));
-        self.fix(Mend::MakePrivate { path });
+        self.fix(Fix::MakePrivate { path });
     }
 
     pub(super) fn append(&mut self, mut more: Self) {

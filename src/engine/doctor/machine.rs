@@ -8,17 +8,17 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// Below this, a deploy may run out of space, in bytes.
-const LITTLE_SPACE: u64 = 200 << 20;
+const LOW_DISK_SPACE: u64 = 200 << 20;
 /// Below this, nothing can be stored, in bytes.
 const NO_SPACE: u64 = 4 << 20;
 /// Approximate memory of a plugin, in bytes.
-const LITTLE_MEMORY: u64 = 256 << 20;
+const PLUGIN_MEMORY: u64 = 256 << 20;
 /// Each plugin process and connection needs some file descriptors.
 const FEW_FILES: u64 = 256;
 /// Size of a socket path on Linux, including the terminating zero.
 const SOCKET_NAME: usize = 108;
 /// Longest part after the temporary directory: a directory of ours and the plugin's socket.
-const AFTER_TEMP: usize = "/flightdeck-XXXXXXXXXX/plugin4294967295".len();
+const MAX_SOCKET_SUFFIX: usize = "/flightdeck-XXXXXXXXXX/plugin4294967295".len();
 /// File systems whose locks belong to another machine, by their `statfs` type.
 const REMOTE: [(u32, &str); 5] = [
     (0x6969, "NFS"),
@@ -30,7 +30,7 @@ const REMOTE: [(u32, &str); 5] = [
 
 pub(super) fn examine(dir: &Path, found: &mut Findings) {
     let area = Area::Machine;
-    found.fine(
+    found.add_ok(
         area,
         format!(
             "flightdeck {}, language of OpenTofu {LANGUAGE_VERSION}, on {} {}",
@@ -40,7 +40,7 @@ pub(super) fn examine(dir: &Path, found: &mut Findings) {
         ),
     );
     // Lock owners and orphaned plugins are recognized by their start times in /proc.
-    if ProcessIdentity::own().is_none() {
+    if ProcessIdentity::current().is_none() {
         found.error(area, "cannot read /proc, so processes cannot be identified");
         found.remedy("mount it with `mount -t proc proc /proc`");
     }
@@ -68,11 +68,11 @@ fn space(dir: &Path, found: &mut Findings) {
             if free < NO_SPACE {
                 found.error(area, text);
                 found.remedy("free disk space: no deploy can be recorded");
-            } else if free < LITTLE_SPACE {
+            } else if free < LOW_DISK_SPACE {
                 found.warning(area, text);
                 found.remedy("free disk space before the next deploy");
             } else {
-                found.fine(area, text);
+                found.add_ok(area, text);
             }
         }
         Err(e) => found.warning(area, format!("cannot determine the free disk space: {e}")),
@@ -100,7 +100,7 @@ fn memory(found: &mut Findings) {
         let rest = line.strip_prefix("MemAvailable:")?;
         rest.trim().strip_suffix(" kB")?.parse::<u64>().ok()
     });
-    if let Some(bytes) = available.map(|kb| kb << 10).filter(|b| *b < LITTLE_MEMORY) {
+    if let Some(bytes) = available.map(|kb| kb << 10).filter(|b| *b < PLUGIN_MEMORY) {
         found.warning(
             Area::Machine,
             format!(
@@ -121,7 +121,7 @@ fn temp(dir: &Path, found: &mut Findings) {
         found.error(area, format!("cannot create a file in {shown}: {e}"));
         found.remedy("set TMPDIR to a writable directory");
     }
-    let length = dir.as_os_str().len() + AFTER_TEMP;
+    let length = dir.as_os_str().len() + MAX_SOCKET_SUFFIX;
     if length >= SOCKET_NAME {
         found.error(
             area,
@@ -144,6 +144,6 @@ fn credentials(name: &str, found: &mut Findings) {
             "{} contains tokens, and other users on this machine can read it",
             path.display()
         );
-        found.open_to_others(Area::Machine, text, path);
+        found.readable_by_others(Area::Machine, text, path);
     }
 }

@@ -1,12 +1,12 @@
 //! Checks of plugins without launching any: location, missing ones, result of the last launch.
 
 use super::finding::{Area, Findings};
-use super::workspace::counted;
+use super::workspace::count_text;
+use crate::engine::model::Severity;
+use crate::engine::provider_resolution::{self, NotLaunched};
 use crate::engine::settings::Settings;
-use crate::engine::source::{self, NotLaunched};
 use crate::engine::store::Store;
 use crate::engine::trust::Trust;
-use crate::engine::words::Severity;
 use lang::config::Module;
 use std::collections::BTreeSet;
 
@@ -19,7 +19,13 @@ pub(super) fn examine(
     let area = Area::Plugins;
     let trust = Trust::new(settings.trusted_plugins.clone(), &settings.workspace);
     // The same search as before a launch, so that the findings match it.
-    let sought = source::seek(root, in_state, settings, &source::hashes(settings), &trust);
+    let sought = provider_resolution::find_providers(
+        root,
+        in_state,
+        settings,
+        &provider_resolution::hashes(settings),
+        &trust,
+    );
     for problem in &sought.problems {
         let text = format!("{}: {}", problem.summary, problem.detail);
         match problem.severity {
@@ -31,7 +37,7 @@ pub(super) fn examine(
         // The others are reported as missing, below.
         if start.is_ok() {
             let version = record.version.as_deref().unwrap_or("without a version");
-            found.fine(
+            found.add_ok(
                 area,
                 format!("{} {version}, {}", record.address, record.source),
             );
@@ -52,7 +58,7 @@ pub(super) fn examine(
             _ => "run `flightdeck init` to install missing plugins",
         });
     }
-    for (variable, root) in source::missing_plugin_roots(settings) {
+    for (variable, root) in provider_resolution::missing_plugin_roots(settings) {
         let root = root.display();
         found.warning(
             area,
@@ -65,7 +71,7 @@ pub(super) fn examine(
 }
 
 /// Checks for plugins whose last launch failed.
-pub(super) async fn last_launches(store: &Store, found: &mut Findings) {
+pub(super) async fn check_last_launches(store: &Store, found: &mut Findings) {
     let area = Area::Plugins;
     let rows = match store.plugins().await {
         Ok(rows) => rows,
@@ -85,7 +91,7 @@ pub(super) async fn last_launches(store: &Store, found: &mut Findings) {
             format!(
                 "the last launch of {} failed ({}): {}",
                 row.id,
-                counted(usize::try_from(tried).unwrap_or(usize::MAX), "attempt"),
+                count_text(usize::try_from(tried).unwrap_or(usize::MAX), "attempt"),
                 verdict.text
             ),
         );

@@ -1,18 +1,18 @@
 //! Check for plugin processes that outlived their flightdeck, found by recorded pid, start time and
 //! boot.
 
-use super::finding::{Area, Findings, Mend};
+use super::finding::{Area, Findings, Fix};
+use crate::engine::model::PluginRow;
 use crate::engine::plugin::orphans::{self, Orphan};
 use crate::engine::settings::{Access, Settings};
 use crate::engine::store::Store;
-use crate::engine::words::PluginRow;
-use crate::engine::workspace::home;
+use crate::engine::workspace::state_location;
 use std::path::{Path, PathBuf};
 
 pub(super) async fn examine(settings: &Settings, found: &mut Findings) {
     let mut running = 0;
     // Every workspace of the directory may have launched plugins.
-    for dir in stores(&settings.workspace) {
+    for dir in store_directories(&settings.workspace) {
         if !dir.join(".flightdeck").join("flightdeck.db").is_file() {
             continue;
         }
@@ -26,13 +26,13 @@ pub(super) async fn examine(settings: &Settings, found: &mut Findings) {
         running += rows.iter().map(|row| of_plugin(row, found)).sum::<usize>();
     }
     if running == 0 {
-        found.fine(Area::Processes, "no orphaned plugin process");
+        found.add_ok(Area::Processes, "no orphaned plugin process");
     }
 }
 
 /// Directories that may have a store: the workspace itself and its named workspaces.
-fn stores(workspace: &Path) -> Vec<PathBuf> {
-    let mut all = vec![home::store_dir(workspace, "")];
+fn store_directories(workspace: &Path) -> Vec<PathBuf> {
+    let mut all = vec![state_location::store_dir(workspace, "")];
     let named = workspace.join(".flightdeck").join("workspaces");
     let names = std::fs::read_dir(named).into_iter().flatten().flatten();
     all.extend(names.map(|entry| entry.path()));
@@ -58,13 +58,13 @@ fn of_plugin(row: &PluginRow, found: &mut Findings) -> usize {
         found.remedy(format!(
             "end it and its child processes with `kill -- -{pid}`"
         ));
-        found.fix(Mend::Stop { process });
+        found.fix(Fix::Stop { process });
     }
     count
 }
 
 #[cfg(test)]
-pub(super) fn told_of(row: &PluginRow) -> Vec<super::Finding> {
+pub(super) fn findings_of(row: &PluginRow) -> Vec<super::Finding> {
     let mut found = Findings::default();
     of_plugin(row, &mut found);
     found.into_vec()

@@ -1,12 +1,12 @@
 //! Checks of the state: readable, lock owner, difference from the store's copy.
 
-use super::finding::{Area, Findings, Mend};
-use super::workspace::counted;
+use super::finding::{Area, Findings, Fix};
+use super::workspace::count_text;
+use crate::engine::model::{ConfigKey, StageRequest, TERRAFORM_VERSION};
 use crate::engine::settings::Settings;
-use crate::engine::state::{HomeError, LeftLock, Place, StateOfRecord, left_lock};
+use crate::engine::state::{LeftLock, StateError, StateOfRecord, StatePlace, check_lock};
 use crate::engine::store::Store;
-use crate::engine::words::{ConfigKey, StageRequest, TERRAFORM_VERSION};
-use crate::engine::workspace::home::{self, Whereabouts};
+use crate::engine::workspace::state_location::{self, StateLocation};
 use lang::config::{LANGUAGE_VERSION, Version};
 use statefile::encryption::EncryptionError;
 use statefile::{ReadError, StateFile};
@@ -21,10 +21,10 @@ pub(super) async fn examine(
     found: &mut Findings,
 ) -> BTreeSet<String> {
     let area = Area::State;
-    let (dir, named) = (settings.workspace.clone(), settings.named.clone());
+    let (dir, named) = (settings.workspace.clone(), settings.workspace_name.clone());
     // Parsing a large configuration takes time.
     let located = tokio::task::spawn_blocking(move || {
-        home::of(&dir, &named, &StageRequest::default()).map_err(|lost| {
+        state_location::locate(&dir, &named, &StageRequest::default()).map_err(|lost| {
             let first = lost.diags.iter().find(|d| d.is_error());
             first.map_or_else(String::new, |d| format!("{}: {}", d.summary, d.detail))
         })
@@ -44,20 +44,20 @@ pub(super) async fn examine(
         }
     };
     // Only a local state has a system lock.
-    if let Place::File(file) = &place.place {
-        locked(&settings.workspace, file, found);
-        match fsroot::Below::named(&settings.workspace, file).check_file() {
+    if let StatePlace::File(file) = &place.place {
+        check_state_lock(&settings.workspace, file, found);
+        match fsroot::RootedPath::from_workspace(&settings.workspace, file).check_file() {
             Ok(()) => private(&settings.workspace.join(file), &place, found),
             Err(why) => found.error(area, why.to_string()),
         }
     }
     let providers = match content(settings, &place).await {
         Ok(Some(file)) => {
-            told(&file, found);
+            report_state(&file, found);
             providers(&file)
         }
         Ok(None) => {
-            found.fine(area, "no state yet");
+            found.add_ok(area, "no state yet");
             BTreeSet::new()
         }
         Err(why) => {
@@ -66,7 +66,7 @@ pub(super) async fn examine(
         }
     };
     if let Some(store) = store {
-        let state = StateOfRecord::of(&settings.workspace, store, place.place, place.encryption);
+        let state = StateOfRecord::new(&settings.workspace, store, place.place, place.encryption);
         on_record(&state, found).await;
     }
     providers
@@ -78,13 +78,13 @@ async fn on_record(state: &StateOfRecord, found: &mut Findings) {
     if let Err(why) = state.read().await {
         found.error(area, why.to_string());
     }
-    match state.is_behind().await {
+    match state.backend_is_behind().await {
         Ok(true) => {
             found.warning(
                 area,
                 format!(
                     "the store has changes that are not yet written to {}",
-                    state.place()
+                    state.place_name()
                 ),
             );
             found.remedy("run `flightdeck stage`, which writes them");
@@ -98,12 +98,12 @@ async fn on_record(state: &StateOfRecord, found: &mut Findings) {
 #[derive(Debug, thiserror::Error)]
 enum ContentError {
     #[error(transparent)]
-    Home(#[from] HomeError),
+    State(#[from] StateError),
     /// A task on another thread failed.
     #[error(transparent)]
     Task(#[from] tokio::task::JoinError),
     #[error("cannot decrypt the state: {0}")]
-    Sealed(#[from] EncryptionError),
+    Encryption(#[from] EncryptionError),
     #[error("cannot read the state: {0}")]
     Unreadable(#[from] ReadError),
 }
@@ -111,7 +111,7 @@ enum ContentError {
 /// Reads and decrypts the state.
 async fn content(
     settings: &Settings,
-    place: &Whereabouts,
+    place: &StateLocation,
 ) -> Result<Option<StateFile>, ContentError> {
     let text = place.place.text(&settings.workspace).await?;
     if text.is_empty() {
@@ -124,14 +124,14 @@ async fn content(
     Ok(StateFile::read(&opened.await??)?)
 }
 
-fn told(file: &StateFile, found: &mut Findings) {
+fn report_state(file: &StateFile, found: &mut Findings) {
     let objects: usize = file.resources.iter().map(|r| r.instances.len()).sum();
-    found.fine(
+    found.add_ok(
         Area::State,
         format!(
             "the state can be read: serial {}, {}",
             file.serial,
-            counted(objects, "object")
+            count_text(objects, "object")
         ),
     );
     // flightdeck writes this version itself.
@@ -161,8 +161,8 @@ fn providers(file: &StateFile) -> BTreeSet<String> {
 }
 
 /// Checks for a lock, or for lock info left behind.
-fn locked(dir: &Path, file: &Path, found: &mut Findings) {
-    match left_lock(dir, file) {
+fn check_state_lock(dir: &Path, file: &Path, found: &mut Findings) {
+    match check_lock(dir, file) {
         LeftLock::Nobody => {}
         LeftLock::Held(info) => {
             let who = info.map_or_else(
@@ -174,7 +174,7 @@ fn locked(dir: &Path, file: &Path, found: &mut Findings) {
                 "wait until the process that has the lock ends, or end it; the lock ends with it",
             );
         }
-        LeftLock::Gone { info, path } => {
+        LeftLock::Stale { info, path } => {
             let who = info.map_or_else(|| "a lock owner".to_owned(), |info| info.who);
             found.warning(
                 Area::State,
@@ -187,20 +187,20 @@ fn locked(dir: &Path, file: &Path, found: &mut Findings) {
                 "remove the file with `rm {}`; it does not block any command",
                 path.display()
             ));
-            found.fix(Mend::Remove { path });
+            found.fix(Fix::Remove { path });
         }
     }
 }
 
 /// Checks for a plain-text state that everyone can read.
-fn private(path: &Path, place: &Whereabouts, found: &mut Findings) {
+fn private(path: &Path, place: &StateLocation, found: &mut Findings) {
     let open = std::fs::metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o007 != 0);
     if open && !place.encryption.encrypts() {
         let text = format!(
             "every user on this machine can read {}, which may have secrets",
             path.display()
         );
-        found.open_to_others(Area::State, text, path.to_owned());
+        found.readable_by_others(Area::State, text, path.to_owned());
         found.remedy(format!(
             "run `chmod 600 {}`, or add an encryption block",
             path.display()

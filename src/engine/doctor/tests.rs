@@ -1,9 +1,9 @@
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
-use super::processes::told_of;
-use super::{Mend, mend};
+use super::processes::findings_of;
+use super::{Fix, mend};
+use crate::engine::model::{LaunchAttempt, PluginId, PluginRow, now_ms};
 use crate::engine::process::ProcessIdentity;
-use crate::engine::words::{LaunchAttempt, PluginId, PluginRow, now_ms};
 use std::process::{Command, Stdio};
 
 /// Recorded launch of a process.
@@ -49,10 +49,10 @@ impl Drop for Ended {
 }
 
 #[tokio::test]
-async fn a_plugin_process_without_its_owner_is_told_with_evidence_and_ended() {
+async fn orphaned_plugin_process_is_reported_with_evidence_and_killed() {
     let process = orphan();
     let _at_the_end = Ended(process.clone());
-    let found = told_of(&launch(&process, now_ms()));
+    let found = findings_of(&launch(&process, now_ms()));
     assert_eq!(found.len(), 1);
     assert!(
         found[0].text.contains(&process.pid.to_string()),
@@ -64,12 +64,12 @@ async fn a_plugin_process_without_its_owner_is_told_with_evidence_and_ended() {
         start_time: process.start_time + 1,
         ..process.clone()
     };
-    assert_eq!(told_of(&launch(&other, now_ms())), []);
-    assert_eq!(told_of(&launch(&process, 1_000)), []);
+    assert_eq!(findings_of(&launch(&other, now_ms())), []);
+    assert_eq!(findings_of(&launch(&process, 1_000)), []);
     let what = found[0].fix.clone().unwrap();
     let done = mend(&what).await.unwrap();
     assert!(done.contains("was killed"), "{done}");
     assert!(!process.is_running());
     assert!(mend(&what).await.is_err(), "there is nobody to end");
-    assert!(matches!(what, Mend::Stop { .. }));
+    assert!(matches!(what, Fix::Stop { .. }));
 }

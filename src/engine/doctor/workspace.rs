@@ -1,8 +1,8 @@
 //! Checks of the directory and its configuration.
 
 use super::finding::{Area, Findings};
+use crate::engine::model::StageRequest;
 use crate::engine::settings::Settings;
-use crate::engine::words::StageRequest;
 use crate::engine::workspace::load;
 use lang::config::{Module, is_config_dir};
 use rustix::fs::{Access, access};
@@ -23,26 +23,31 @@ pub(super) fn examine(settings: &Settings, found: &mut Findings) -> Option<Arc<M
         return None;
     }
     // Partial loading, because variables need no values here.
-    match load::load(dir, &settings.named, &StageRequest::default(), true) {
+    match load::load(
+        dir,
+        &settings.workspace_name,
+        &StageRequest::default(),
+        true,
+    ) {
         Ok((loaded, warnings)) => {
             let modules = loaded.root.all();
             let resources: usize = modules.iter().map(|m| m.resources.len()).sum();
-            let named = match settings.named.as_str() {
+            let named = match settings.workspace_name.as_str() {
                 "" => String::new(),
                 named => format!(" (workspace {named})"),
             };
-            found.fine(
+            found.add_ok(
                 area,
                 format!(
                     "the configuration is readable: {} with {}{named}",
-                    counted(modules.len(), "module"),
-                    counted(resources, "resource block"),
+                    count_text(modules.len(), "module"),
+                    count_text(resources, "resource block"),
                 ),
             );
             if !warnings.is_empty() {
                 found.warning(
                     area,
-                    counted(warnings.len(), "warning") + " in the configuration",
+                    count_text(warnings.len(), "warning") + " in the configuration",
                 );
                 found.remedy("run `flightdeck validate` to show them");
             }
@@ -56,7 +61,7 @@ pub(super) fn examine(settings: &Settings, found: &mut Findings) -> Option<Arc<M
                 area,
                 format!(
                     "the configuration is invalid: {}, the first is {first:?}",
-                    counted(errors, "error")
+                    count_text(errors, "error")
                 ),
             );
             found.remedy("run `flightdeck validate` to show each with its location, and `flightdeck init` to install missing modules");
@@ -65,7 +70,7 @@ pub(super) fn examine(settings: &Settings, found: &mut Findings) -> Option<Arc<M
     }
 }
 
-pub(super) fn counted(n: usize, word: &str) -> String {
+pub(super) fn count_text(n: usize, word: &str) -> String {
     match n {
         1 => format!("1 {word}"),
         n => format!("{n} {word}s"),

@@ -1,12 +1,12 @@
 //! Errors for objects that an operator named and that do not exist, with a remedy.
 
+use crate::engine::model::{DeployId, PluginId, StageId};
 use crate::engine::visible::one_line;
-use crate::engine::words::{DeployId, PluginId, StageId};
 use std::path::PathBuf;
 
 /// Object that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotThere {
+pub enum NotFound {
     /// The directory of a workspace.
     #[error("{} is not a directory", one_line(&.0.to_string_lossy()))]
     Directory(PathBuf),

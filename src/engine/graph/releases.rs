@@ -36,7 +36,7 @@ impl Releases {
     /// more.
     pub fn end(&mut self, graph: &Graph, step: Step) -> Vec<Step> {
         self.ended[step] = true;
-        self.settle(graph, step)
+        self.release_unneeded(graph, step)
     }
 
     /// Records that all steps have ended.
@@ -44,17 +44,17 @@ impl Releases {
         let open: Vec<Step> = (0..graph.len()).filter(|step| !self.ended[*step]).collect();
         open.iter().for_each(|step| self.ended[*step] = true);
         open.into_iter()
-            .flat_map(|step| self.settle(graph, step))
+            .flat_map(|step| self.release_unneeded(graph, step))
             .collect()
     }
 
     /// Releases a held step that is not needed.
-    pub fn let_go(&mut self, graph: &Graph, step: Step) -> Vec<Step> {
+    pub fn release(&mut self, graph: &Graph, step: Step) -> Vec<Step> {
         self.held.remove(&step);
-        self.settle(graph, step)
+        self.release_unneeded(graph, step)
     }
 
-    fn settle(&mut self, graph: &Graph, step: Step) -> Vec<Step> {
+    fn release_unneeded(&mut self, graph: &Graph, step: Step) -> Vec<Step> {
         let mut due = Vec::new();
         let mut queue = vec![step];
         while let Some(step) = queue.pop() {

@@ -7,13 +7,13 @@ fn graph(edges: &[(Step, Step)], steps: usize) -> Graph {
         g.add();
     }
     for &(step, needed) in edges {
-        g.need(step, needed);
+        g.add_need(step, needed);
     }
     g
 }
 
 #[tokio::test]
-async fn a_failure_stops_only_what_depends_on_it() {
+async fn failed_step_skips_only_its_dependents() {
     let g = graph(&[(1, 0), (2, 1), (4, 3)], 5);
     let ran = Mutex::new(Vec::new());
     let ended = g
@@ -29,28 +29,33 @@ async fn a_failure_stops_only_what_depends_on_it() {
     assert_eq!(
         ended,
         [
-            Ended::Failed,
-            Ended::Skipped,
-            Ended::Skipped,
-            Ended::Done,
-            Ended::Done
+            StepEnd::Failed,
+            StepEnd::Skipped,
+            StepEnd::Skipped,
+            StepEnd::Done,
+            StepEnd::Done
         ]
     );
     assert_eq!(*ran.lock().unwrap(), [0, 3, 4]);
 }
 
 #[tokio::test]
-async fn a_step_with_one_failed_and_one_late_need_is_skipped_once() {
+async fn step_with_a_failed_and_a_late_dependency_is_skipped_once() {
     let g = graph(&[(2, 0), (2, 1), (3, 2)], 4);
     let ended = g.walk(1, || true, |s| async move { s != 0 }).await;
     assert_eq!(
         ended,
-        [Ended::Failed, Ended::Done, Ended::Skipped, Ended::Skipped]
+        [
+            StepEnd::Failed,
+            StepEnd::Done,
+            StepEnd::Skipped,
+            StepEnd::Skipped
+        ]
     );
 }
 
 #[tokio::test]
-async fn a_walk_tells_of_each_step_that_ended_or_will_not_begin() {
+async fn walk_reports_each_ended_or_skipped_step() {
     let g = graph(&[(1, 0), (2, 1), (4, 3)], 5);
     let told = Mutex::new(Vec::new());
     let run = |s| async move { s != 0 };
@@ -66,7 +71,7 @@ async fn a_walk_tells_of_each_step_that_ended_or_will_not_begin() {
 }
 
 #[test]
-fn what_is_held_is_released_once_nothing_needs_it() {
+fn held_steps_are_released_when_no_dependent_remains() {
     // 1 needs 0, and 2 and 3 need 1. 1 is held too, so 0 is needed until 1 is let go.
     let g = graph(&[(1, 0), (2, 1), (3, 1)], 5);
     let mut releases = Releases::new(&g);
@@ -74,8 +79,8 @@ fn what_is_held_is_released_once_nothing_needs_it() {
     releases.hold(1);
     assert!([0, 1, 2].iter().all(|s| releases.end(&g, *s).is_empty()));
     assert_eq!(releases.end(&g, 3), [1]);
-    assert_eq!(releases.let_go(&g, 1), [0]);
-    assert!(releases.let_go(&g, 0).is_empty());
+    assert_eq!(releases.release(&g, 1), [0]);
+    assert!(releases.release(&g, 0).is_empty());
     assert!(releases.end_all(&g).is_empty());
     // Steps that were not started need nothing either.
     let mut releases = Releases::new(&g);
@@ -85,7 +90,7 @@ fn what_is_held_is_released_once_nothing_needs_it() {
 }
 
 #[tokio::test]
-async fn nothing_starts_once_no_more_is_wanted() {
+async fn walk_starts_no_step_after_a_stop() {
     let g = graph(&[(1, 0)], 3);
     let left = Mutex::new(1);
     let ended = g
@@ -98,18 +103,18 @@ async fn nothing_starts_once_no_more_is_wanted() {
             },
         )
         .await;
-    assert_eq!(ended, [Ended::Done, Ended::Skipped, Ended::Skipped]);
+    assert_eq!(ended, [StepEnd::Done, StepEnd::Skipped, StepEnd::Skipped]);
 }
 
 #[tokio::test]
-async fn what_is_urgent_starts_first_even_where_there_is_no_room_for_others() {
+async fn urgent_steps_start_first_even_at_the_parallelism_limit() {
     // Each odd step needs the even one before it; starting an even one makes the odd one urgent.
     let g = graph(&[(1, 0), (3, 2), (5, 4)], 6);
     let (urgency, ran) = (Urgency::default(), Mutex::new(Vec::new()));
     let run = |s: Step| {
         ran.lock().unwrap().push(s);
         if s.is_multiple_of(2) {
-            urgency.hurry(&g, s + 1);
+            urgency.make_urgent(&g, s + 1);
         }
         async { true }
     };
@@ -117,18 +122,18 @@ async fn what_is_urgent_starts_first_even_where_there_is_no_room_for_others() {
         .walk_urgent_first(1, &urgency, || Starts::All, run, |_| {})
         .await;
     assert_eq!(*ran.lock().unwrap(), [0, 1, 2, 3, 4, 5]);
-    assert_eq!(ended, [Ended::Done; 6]);
+    assert_eq!(ended, [StepEnd::Done; 6]);
 }
 
 #[tokio::test]
-async fn what_is_urgent_ends_after_everything_else_was_stopped() {
+async fn urgent_steps_and_their_dependencies_run_after_a_stop() {
     // 1 needs 0 and 4. 4 is ready too, but once 0 runs only urgent steps may start.
     let g = graph(&[(1, 0), (1, 4), (3, 2)], 5);
     let (urgency, ran) = (Urgency::default(), Mutex::new(Vec::new()));
     let run = |s: Step| {
         ran.lock().unwrap().push(s);
         if s == 0 {
-            urgency.hurry(&g, 1);
+            urgency.make_urgent(&g, 1);
         }
         async { true }
     };
@@ -144,17 +149,17 @@ async fn what_is_urgent_ends_after_everything_else_was_stopped() {
     assert_eq!(
         ended,
         [
-            Ended::Done,
-            Ended::Done,
-            Ended::Skipped,
-            Ended::Skipped,
-            Ended::Done
+            StepEnd::Done,
+            StepEnd::Done,
+            StepEnd::Skipped,
+            StepEnd::Skipped,
+            StepEnd::Done
         ]
     );
 }
 
 #[test]
-fn cycles_are_found_apart_from_what_hangs_on_them() {
+fn cycles_are_reported_without_their_dependents() {
     let g = graph(&[(0, 1), (1, 0), (2, 0), (3, 3), (4, 5)], 6);
     assert_eq!(g.cycles(), [vec![0, 1], vec![3]]);
     assert_eq!(g.order(), [5, 4]);

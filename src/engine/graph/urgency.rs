@@ -9,25 +9,25 @@ use std::sync::Mutex;
 /// Steps that start before all others, because they complete an operation that has started.
 #[derive(Debug, Default)]
 pub struct Urgency {
-    inner: Mutex<Hurried>,
+    inner: Mutex<UrgentSteps>,
 }
 
 #[derive(Debug, Default)]
-struct Hurried {
+struct UrgentSteps {
     pub(super) steps: HashSet<Step>,
     /// Urgent steps that the walk has not taken over yet.
-    pub(super) news: Vec<Step>,
+    pub(super) new_steps: Vec<Step>,
 }
 
 impl Urgency {
     /// Makes `step` and all its dependencies urgent.
-    pub fn hurry(&self, graph: &Graph, step: Step) {
+    pub fn make_urgent(&self, graph: &Graph, step: Step) {
         let mut inner = lock(&self.inner);
         let mut queue = vec![step];
         while let Some(step) = queue.pop() {
             // The needs of a step that is already urgent are urgent too.
             if inner.steps.insert(step) {
-                inner.news.push(step);
+                inner.new_steps.push(step);
                 queue.extend(graph.needs(step));
             }
         }
@@ -47,7 +47,7 @@ impl Urgency {
         steps.position(|step| inner.steps.contains(&step))
     }
 
-    pub(super) fn news(&self) -> Vec<Step> {
-        std::mem::take(&mut lock(&self.inner).news)
+    pub(super) fn take_new(&self) -> Vec<Step> {
+        std::mem::take(&mut lock(&self.inner).new_steps)
     }
 }

@@ -10,7 +10,7 @@ use tokio::task::{JoinError, JoinSet};
 
 /// End of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum StepEnd {
     Done,
     Failed,
     /// Not started: a need did not succeed, or starting was stopped.
@@ -30,7 +30,7 @@ impl Graph {
     /// Runs every step once, at most `limit` at a time. `run` returns true if the step succeeded.
     /// `go_on` is called before each start; once it returns false, nothing more starts. Steps in a
     /// cycle are skipped, so check for cycles first.
-    pub async fn walk<F, Fut>(&self, limit: usize, go_on: impl Fn() -> bool, run: F) -> Vec<Ended>
+    pub async fn walk<F, Fut>(&self, limit: usize, go_on: impl Fn() -> bool, run: F) -> Vec<StepEnd>
     where
         F: Fn(Step) -> Fut,
         Fut: Future<Output = bool> + Send + 'static,
@@ -50,18 +50,18 @@ impl Graph {
         may: impl Fn() -> Starts,
         run: F,
         told: impl Fn(Step),
-    ) -> Vec<Ended>
+    ) -> Vec<StepEnd>
     where
         F: Fn(Step) -> Fut,
         Fut: Future<Output = bool> + Send + 'static,
     {
         let limit = limit.max(1);
         let mut line = Line::new(self);
-        let mut ended: Vec<Option<Ended>> = vec![None; self.len()];
+        let mut ended: Vec<Option<StepEnd>> = vec![None; self.len()];
         // Separate tasks use all cores. Dropping the walk aborts them.
         let mut running = JoinSet::new();
         loop {
-            line.hurry(urgency.news());
+            line.make_urgent(urgency.take_new());
             while let Some(step) = line.next(
                 may(),
                 running.len() < limit,
@@ -74,32 +74,32 @@ impl Graph {
             let Some(ended_now) = running.join_next().await else {
                 break;
             };
-            let (step, ok) = whole(ended_now);
-            ended[step] = Some(if ok { Ended::Done } else { Ended::Failed });
+            let (step, ok) = join_result(ended_now);
+            ended[step] = Some(if ok { StepEnd::Done } else { StepEnd::Failed });
             told(step);
             let mut settled = vec![(step, ok)];
             // A failed step skips its dependents, and they skip theirs.
             while let Some((step, ok)) = settled.pop() {
                 for d in line.dependents[step].clone() {
                     if !ok && ended[d].is_none() {
-                        ended[d] = Some(Ended::Skipped);
+                        ended[d] = Some(StepEnd::Skipped);
                         told(d);
                         settled.push((d, false));
                     }
-                    line.one_less(d, ended[d].is_none());
+                    line.remove_need(d, ended[d].is_none());
                 }
             }
         }
         ended
             .into_iter()
-            .map(|e| e.unwrap_or(Ended::Skipped))
+            .map(|e| e.unwrap_or(StepEnd::Skipped))
             .collect()
     }
 }
 
 /// Returns the result of a task. Tasks are never aborted here, so an error is a panic, which is
 /// resumed.
-pub(super) fn whole<T>(joined: Result<T, JoinError>) -> T {
+pub(super) fn join_result<T>(joined: Result<T, JoinError>) -> T {
     joined.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
 }
 
@@ -123,7 +123,7 @@ where
         let Some(ended) = running.join_next().await else {
             break;
         };
-        let (at, value) = whole(ended);
+        let (at, value) = join_result(ended);
         done.insert(at, value);
     }
     done.into_values().collect()
@@ -161,7 +161,7 @@ impl Line {
         }
     }
 
-    pub(super) fn hurry(&mut self, steps: Vec<Step>) {
+    pub(super) fn make_urgent(&mut self, steps: Vec<Step>) {
         for step in steps {
             self.urgent[step] = true;
             // The step may be in the other heap already; `next` skips its second occurrence.
@@ -195,7 +195,7 @@ impl Line {
 
     /// Removes one unfinished need of a step. The step is ready if it was the last and the step is
     /// still wanted.
-    fn one_less(&mut self, step: Step, wanted: bool) {
+    fn remove_need(&mut self, step: Step, wanted: bool) {
         self.waiting[step] -= 1;
         if self.waiting[step] == 0 && wanted {
             if self.urgent[step] {

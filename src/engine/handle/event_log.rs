@@ -2,7 +2,7 @@
 
 use crate::engine::bus::{Bus, Listener};
 use crate::engine::logging::ENGINE_LOG;
-use crate::engine::words::{Event, EventKind, PluginEvent, Severity};
+use crate::engine::model::{Event, EventKind, PluginEvent, Severity};
 use std::sync::Arc;
 use tracing::{Level, event};
 
@@ -16,7 +16,7 @@ pub(super) fn start(bus: &Bus) {
 struct EventLog;
 
 impl Listener for EventLog {
-    fn hear(&self, heard: &Event) {
+    fn on_event(&self, heard: &Event) {
         // Serialized only if the level is enabled.
         let text = || serde_json::to_string(heard).unwrap_or_default();
         match &heard.kind {

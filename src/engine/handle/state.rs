@@ -2,8 +2,8 @@
 
 use super::Engine;
 use crate::engine::error::EngineError;
-use crate::engine::state::Settled;
-use crate::engine::words::*;
+use crate::engine::model::*;
+use crate::engine::state::ConflictChoice;
 
 impl Engine {
     /// Imports an existing object into the state. Settles the unknown outcomes of the address.
@@ -12,7 +12,7 @@ impl Engine {
     /// The address is not in the configuration or already has an object, the provider does not find
     /// the object, or a lock is held.
     pub async fn import(&self, object: ImportObject) -> Result<StateChange, EngineError> {
-        Box::pin(self.shared.work.import(object)).await
+        Box::pin(self.shared.operations.import(object)).await
     }
 
     /// Removes objects from the state without destroying them: instances, resources, modules, or
@@ -25,7 +25,7 @@ impl Engine {
         addresses: Vec<String>,
         dry_run: bool,
     ) -> Result<Vec<StateChange>, EngineError> {
-        self.shared.work.forget(addresses, dry_run).await
+        self.shared.operations.forget(addresses, dry_run).await
     }
 
     /// Taints the current object of an instance, or untaints it, which settles the unknown outcomes
@@ -34,7 +34,7 @@ impl Engine {
     /// # Errors
     /// There is no such object, or it is already in that condition; a lock is held.
     pub async fn taint(&self, address: String, tainted: bool) -> Result<StateChange, EngineError> {
-        self.shared.work.taint(address, tainted).await
+        self.shared.operations.taint(address, tainted).await
     }
 
     /// Moves an instance, a resource or a module to another address. With `dry_run` nothing is
@@ -49,7 +49,7 @@ impl Engine {
         to: String,
         dry_run: bool,
     ) -> Result<Vec<StateChange>, EngineError> {
-        self.shared.work.rename(from, to, dry_run).await
+        self.shared.operations.rename(from, to, dry_run).await
     }
 
     /// Assigns all objects of one provider to another. With `dry_run` nothing is changed.
@@ -62,7 +62,10 @@ impl Engine {
         to: String,
         dry_run: bool,
     ) -> Result<Vec<StateChange>, EngineError> {
-        self.shared.work.replace_provider(from, to, dry_run).await
+        self.shared
+            .operations
+            .replace_provider(from, to, dry_run)
+            .await
     }
 
     /// Replaces the state with a state file's text; `None` if it was equal. With `force`, accepts
@@ -75,7 +78,7 @@ impl Engine {
         text: Vec<u8>,
         force: bool,
     ) -> Result<Option<StateChange>, EngineError> {
-        self.shared.work.push_state(text, force).await
+        self.shared.operations.push_state(text, force).await
     }
 
     /// Outputs of the state, by name.
@@ -103,9 +106,9 @@ impl Engine {
     /// The workspace or the state is locked, or the state cannot be read or written.
     pub async fn use_state(
         &self,
-        with: Settled,
+        with: ConflictChoice,
     ) -> Result<Option<std::path::PathBuf>, EngineError> {
-        self.shared.work.use_state(with).await
+        self.shared.operations.use_state(with).await
     }
 
     /// State as state version 4.
@@ -118,6 +121,6 @@ impl Engine {
     /// # Errors
     /// The state cannot be read.
     pub async fn state_json(&self) -> Result<serde_json::Value, EngineError> {
-        self.shared.work.state_json().await
+        self.shared.operations.state_json().await
     }
 }

@@ -10,7 +10,7 @@ impl Engine {
     /// # Errors
     /// The search failed.
     pub async fn launch_transformers(&self) -> Result<(), EngineError> {
-        self.shared.work.launch_transformers().await.map(drop)
+        self.shared.operations.launch_transformers().await.map(drop)
     }
 
     /// Like [`load_plugins`](Self::load_plugins), and also launches the transformers and waits for
@@ -19,6 +19,6 @@ impl Engine {
     /// # Errors
     /// See [`load_plugins`](Self::load_plugins).
     pub async fn try_plugins(&self) -> Result<(), EngineError> {
-        Box::pin(self.shared.work.try_plugins()).await
+        Box::pin(self.shared.operations.try_plugins()).await
     }
 }

@@ -1,31 +1,31 @@
 //! Selection of a provider's version and sources.
 
 use super::Step;
-use super::provider::{Job, Trouble};
+use super::provider::{Job, Problem};
 use super::sources::{Listed, Source, sources};
 use semver::Version;
 use std::collections::BTreeSet;
 
 const UNKNOWN: &str = "Failed to query available provider packages";
-const UNFIT: &str = "Locked provider version does not match";
+const LOCK_MISMATCH: &str = "Locked provider version does not match";
 
 impl Job {
     /// Returns the locked version, else the newest allowed one with the list of each source.
-    pub(super) async fn version(&self) -> Result<(Version, Vec<Listed>), Trouble> {
+    pub(super) async fn version(&self) -> Result<(Version, Vec<Listed>), Problem> {
         // An upgrade ignores the locked version.
         let locked = self.locked.as_ref().filter(|_| !self.shared.upgrade);
         if let Some(entry) = locked
-            && !self.need.constraints.allow(&entry.version)
+            && !self.requirement.constraints.allow(&entry.version)
         {
             let detail = format!(
                 "The lock file has {} in version {}, but the version constraint is {}. Run `flightdeck init --upgrade` to select another version.",
-                self.address, entry.version, self.need.constraints
+                self.address, entry.version, self.requirement.constraints
             );
-            return Err((UNFIT, detail));
+            return Err((LOCK_MISMATCH, detail));
         }
-        (self.shared.tell)(Step::ProviderSought {
+        (self.shared.on_step)(Step::ProviderSought {
             provider: self.address.to_string(),
-            constraints: self.need.constraints.to_string(),
+            constraints: self.requirement.constraints.to_string(),
             locked: locked.map(|entry| entry.version.to_string()),
         });
         match locked {
@@ -36,17 +36,17 @@ impl Job {
     }
 
     /// Returns the sources to query.
-    pub(super) fn places(&self) -> Vec<Source> {
-        match &self.shared.only {
+    pub(super) fn sources(&self) -> Vec<Source> {
+        match &self.shared.only_source {
             Some(source) => vec![source.clone()],
             None => sources(&self.shared.places, &self.address),
         }
     }
 
     /// Returns the newest allowed version, and the list of each source.
-    async fn choose(&self) -> Result<(Version, Vec<Listed>), Trouble> {
+    async fn choose(&self) -> Result<(Version, Vec<Listed>), Problem> {
         let mut lists = Vec::new();
-        for source in self.places() {
+        for source in self.sources() {
             let list = source
                 .list(&self.shared.services, &self.address, &self.shared.platform)
                 .await;
@@ -55,20 +55,20 @@ impl Job {
                 let detail = format!(
                     "Cannot list the versions of {} from {}: {error}.",
                     self.address,
-                    source.words(&self.address)
+                    source.describe(&self.address)
                 );
                 (UNKNOWN, detail)
             })?);
         }
         let all: BTreeSet<&Version> = lists.iter().flat_map(|l| &l.versions).collect();
-        let fits = |version: &&&Version| self.need.constraints.allow(version);
+        let fits = |version: &&&Version| self.requirement.constraints.allow(version);
         if let Some(version) = all.iter().rev().find(fits) {
             let version = (*version).clone();
             return Ok((version, lists));
         }
         let asked: Vec<String> = lists
             .iter()
-            .map(|l| l.source.words(&self.address))
+            .map(|l| l.source.describe(&self.address))
             .collect();
         let asked = match asked.is_empty() {
             true => "any source, because the CLI configuration has no source for it".to_owned(),
@@ -78,7 +78,7 @@ impl Job {
             None => format!("The provider {} was not found in {asked}.", self.address),
             Some(newest) => format!(
                 "No version of {} matches the constraint ({}). The newest version is {newest}. Searched: {asked}.",
-                self.address, self.need.constraints
+                self.address, self.requirement.constraints
             ),
         };
         Err((UNKNOWN, detail))

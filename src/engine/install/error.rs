@@ -2,7 +2,7 @@
 //! does not need, and unreadable states.
 
 use crate::engine::error::EngineError;
-use crate::engine::state::HomeError;
+use crate::engine::state::StateError;
 use crate::engine::visible::one_line;
 use statefile::ReadError;
 use statefile::encryption::EncryptionError;
@@ -44,17 +44,17 @@ impl InstallError {
 
 impl From<InstallError> for EngineError {
     fn from(error: InstallError) -> Self {
-        Self::because(error)
+        Self::refused(error)
     }
 }
 
 /// Reasons why the state's providers cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum UnseenError {
+pub(super) enum StateProvidersError {
     #[error(transparent)]
-    Home(#[from] HomeError),
+    State(#[from] StateError),
     #[error(transparent)]
-    Sealed(#[from] EncryptionError),
+    Encryption(#[from] EncryptionError),
     #[error(transparent)]
     Unreadable(#[from] ReadError),
 }

@@ -2,7 +2,7 @@
 //! indexes of the providers written.
 
 use super::Step;
-use super::provider::{Job, Trouble};
+use super::provider::{Job, Problem};
 use super::providers::write;
 use super::sources::{Package, Source};
 use semver::Version;
@@ -10,11 +10,15 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-const UNTOLD: &str = "Failed to write the mirror index";
+const INDEX_NOT_WRITTEN: &str = "Failed to write the mirror index";
 
 impl Job {
     /// Adds the packages of these platforms to a mirror and updates its indexes.
-    pub(super) async fn mirrored(&self, dir: &Path, platforms: &[String]) -> Result<(), Trouble> {
+    pub(super) async fn update_mirror(
+        &self,
+        dir: &Path,
+        platforms: &[String],
+    ) -> Result<(), Problem> {
         let (version, lists) = self.version().await?;
         drop(lists);
         let folder = dir
@@ -23,7 +27,7 @@ impl Job {
             .join(&self.address.name);
         let mut found = BTreeMap::new();
         for platform in platforms {
-            let hashes = self.put(&folder, &version, platform).await?;
+            let hashes = self.add_package(&folder, &version, platform).await?;
             found.insert(platform.clone(), hashes);
         }
         let (name, of) = (self.address.name.clone(), version.clone());
@@ -33,18 +37,21 @@ impl Job {
             Ok(Err(error)) => error.to_string(),
             Err(error) => error.to_string(),
         };
-        Err((UNTOLD, format!("{} {version}: {why}.", self.address)))
+        Err((
+            INDEX_NOT_WRITTEN,
+            format!("{} {version}: {why}.", self.address),
+        ))
     }
 
     /// Adds one package; returns its hashes.
-    async fn put(
+    async fn add_package(
         &self,
         folder: &Path,
         version: &Version,
         platform: &str,
-    ) -> Result<BTreeSet<String>, Trouble> {
+    ) -> Result<BTreeSet<String>, Problem> {
         let services = &self.shared.services;
-        let failed = |why: String| self.failed(version, &format!("for {platform}: {why}"));
+        let failed = |why: String| self.fetch_problem(version, &format!("for {platform}: {why}"));
         let source = Source::Registry;
         let package = source.package(services, &self.address, version, platform);
         // A mirror has archives only.
@@ -56,10 +63,10 @@ impl Job {
                 ));
             }
         };
-        (self.shared.tell)(Step::ProviderFetching {
+        (self.shared.on_step)(Step::ProviderFetching {
             provider: self.address.to_string(),
             version: version.to_string(),
-            from: source.words(&self.address),
+            from: source.describe(&self.address),
         });
         let to = folder.join(archive(&self.address.name, version, platform));
         let on_bytes = self.on_bytes();
@@ -67,7 +74,7 @@ impl Job {
             .obtain_archive(&services.http().logging_in(), &to, self.policy(), &on_bytes)
             .await
             .map_err(|e| failed(e.to_string()))?;
-        (self.shared.tell)(Step::ProviderMirrored {
+        (self.shared.on_step)(Step::ProviderMirrored {
             provider: self.address.to_string(),
             version: version.to_string(),
             platform: platform.to_owned(),
@@ -104,8 +111,8 @@ fn index(
     archives.sort_keys();
     versions.sort_keys();
     // The version's file is written first, so that each listed version has one.
-    put_json(&one, json!({ "archives": archives }))?;
-    put_json(&all, json!({ "versions": versions }))
+    write_json(&one, json!({ "archives": archives }))?;
+    write_json(&all, json!({ "versions": versions }))
 }
 
 /// Returns the member of an index; empty if the index is missing or invalid.
@@ -118,6 +125,6 @@ fn before(path: &PathBuf, member: &str) -> Map<String, Value> {
     }
 }
 
-fn put_json(path: &Path, value: Value) -> std::io::Result<()> {
+fn write_json(path: &Path, value: Value) -> std::io::Result<()> {
     write(path, &format!("{value:#}"))
 }

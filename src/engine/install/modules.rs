@@ -1,14 +1,14 @@
 //! Installs modules while the configuration is loaded, because the calls of a module are known only
 //! after its download. Owns the manifest until it is written.
 
-use super::place::copy;
+use super::files::copy;
 use super::{Request, Step, Tell};
-use crate::engine::workspace::home;
+use crate::engine::workspace::state_location;
 use fetch::{FetchError, Packages as Fetcher, Services, expand};
-use fsroot::Below;
+use fsroot::RootedPath;
 use lang::config::{
-    self, Asked, Manifest, ModuleSource, Record, RegistryModule, RemoteModule, Version,
-    VersionConstraint,
+    self, InstalledModule, Manifest, ModuleRequest, ModuleSource, RegistryModule, RemoteModule,
+    Version, VersionConstraint,
 };
 use lang::diag::{Diagnostic, Diagnostics};
 use std::collections::HashMap;
@@ -22,15 +22,15 @@ pub(super) struct Installer<'a> {
     /// Modules directory, relative to the root.
     folder: PathBuf,
     /// Modules directory, for writing.
-    to: Below,
+    target_dir: RootedPath,
     manifest: Manifest,
-    before: Manifest,
+    previous_manifest: Manifest,
     services: &'a Services,
     upgrade: bool,
     /// Packages downloaded in this run, by address; further calls copy them.
     fetched: HashMap<String, PathBuf>,
     versions: HashMap<String, Vec<String>>,
-    tell: Tell,
+    on_step: Tell,
     stop: CancellationToken,
     runtime: Handle,
 }
@@ -43,9 +43,9 @@ struct Package {
     version: Option<Version>,
 }
 
-type Told<T> = Result<T, Box<Diagnostic>>;
+type ModuleResult<T> = Result<T, Box<Diagnostic>>;
 
-fn told<T>(asked: &Asked<'_>, summary: &str, detail: String) -> Told<T> {
+fn module_error<T>(asked: &ModuleRequest<'_>, summary: &str, detail: String) -> ModuleResult<T> {
     Err(Box::new(Diagnostic::error(summary, detail).at(asked.span)))
 }
 
@@ -59,7 +59,7 @@ impl<'a> Installer<'a> {
         runtime: Handle,
     ) -> Result<Self, Diagnostic> {
         let folder = config::modules_dir(Path::new(""), data);
-        let to = home::data(&request.dir).join(folder.file_name().unwrap_or_default());
+        let to = state_location::data(&request.dir).join(folder.file_name().unwrap_or_default());
         let at = request.dir.join(&folder);
         let before = Manifest::read(&at).map_err(|why| {
             let file = at.join(config::MANIFEST);
@@ -72,7 +72,7 @@ impl<'a> Installer<'a> {
             )
         })?;
         let mut manifest = before.clone();
-        let root = Record {
+        let root = InstalledModule {
             source: String::new(),
             version: None,
             dir: ".".to_owned(),
@@ -81,14 +81,14 @@ impl<'a> Installer<'a> {
         Ok(Self {
             root: request.dir.clone(),
             folder,
-            to,
+            target_dir: to,
             manifest,
-            before,
+            previous_manifest: before,
             services,
             upgrade: request.upgrade,
             fetched: HashMap::new(),
             versions: HashMap::new(),
-            tell,
+            on_step: tell,
             stop,
             runtime,
         })
@@ -100,12 +100,12 @@ impl<'a> Installer<'a> {
     }
 
     /// Writes the manifest, if there are modules and it changed.
-    pub(super) fn keep(&self, diags: &mut Diagnostics) {
-        let none = self.manifest.records.len() == 1 && self.before.records.is_empty();
-        if none || self.manifest == self.before {
+    pub(super) fn write_manifest(&self, diags: &mut Diagnostics) {
+        let none = self.manifest.records.len() == 1 && self.previous_manifest.records.is_empty();
+        if none || self.manifest == self.previous_manifest {
             return;
         }
-        let file = self.to.join(config::MANIFEST);
+        let file = self.target_dir.join(config::MANIFEST);
         if let Err(error) = file.replace(self.manifest.text().as_bytes(), 0o644) {
             let detail = format!("{} could not be written: {error}.", file.path().display());
             diags.push(Diagnostic::error(
@@ -116,7 +116,7 @@ impl<'a> Installer<'a> {
     }
 
     /// Returns the valid record of an installed module.
-    fn standing(&self, asked: &Asked<'_>, source: &str) -> Option<Record> {
+    fn valid_record(&self, asked: &ModuleRequest<'_>, source: &str) -> Option<InstalledModule> {
         let record = self.manifest.records.get(&asked.key)?;
         let fits = match (&record.version, asked.version) {
             (Some(version), Some(wanted)) => wanted.allows(version),
@@ -149,23 +149,23 @@ impl<'a> Installer<'a> {
         })
     }
 
-    fn install(&mut self, asked: &Asked<'_>) -> Told<(String, Option<Version>)> {
+    fn install(&mut self, asked: &ModuleRequest<'_>) -> ModuleResult<(String, Option<Version>)> {
         let package = match asked.source {
             ModuleSource::Remote(remote) => Package {
                 remote: remote.clone(),
                 token: None,
                 version: None,
             },
-            ModuleSource::Registry(module) => self.in_registry(asked, module)?,
+            ModuleSource::Registry(module) => self.find_in_registry(asked, module)?,
             ModuleSource::Local(_) => {
-                return told(
+                return module_error(
                     asked,
                     "Unreadable module directory",
                     "A local path cannot be downloaded.".to_owned(),
                 );
             }
         };
-        (self.tell)(Step::ModuleFetching {
+        (self.on_step)(Step::ModuleFetching {
             module: asked.key.clone(),
             source: match asked.source {
                 ModuleSource::Registry(module) => module.package(),
@@ -173,7 +173,7 @@ impl<'a> Installer<'a> {
             },
             version: package.version.as_ref().map(Version::to_string),
         });
-        let place = self.to.join(&asked.key);
+        let place = self.target_dir.join(&asked.key);
         let to = self.root.join(&self.folder).join(&asked.key);
         self.fetch(asked, &package, &place, &to)?;
         let dir = expand(&to, &package.remote.subdir).or_else(|e| {
@@ -183,7 +183,7 @@ impl<'a> Installer<'a> {
                 asked.name,
                 fetch::redacted(&package.remote.package)
             );
-            told(asked, "Module subdirectory not found", detail)
+            module_error(asked, "Module subdirectory not found", detail)
         })?;
         let inner = dir.strip_prefix(&to).unwrap_or(Path::new(""));
         let shown = self.folder.join(&asked.key).join(inner);
@@ -195,11 +195,11 @@ impl<'a> Installer<'a> {
 
     fn fetch(
         &mut self,
-        asked: &Asked<'_>,
+        asked: &ModuleRequest<'_>,
         package: &Package,
-        place: &Below,
+        place: &RootedPath,
         to: &Path,
-    ) -> Told<()> {
+    ) -> ModuleResult<()> {
         let address = &package.remote.package;
         let failed = |why: String| {
             let detail = format!(
@@ -209,7 +209,7 @@ impl<'a> Installer<'a> {
                 // The message of a failed program may end with a dot.
                 why.trim_end().trim_end_matches('.')
             );
-            told(asked, "Failed to download module", detail)
+            module_error(asked, "Failed to download module", detail)
         };
         // Ensures that the parent directories exist and are no links.
         if let Err(e) = place.create_parents().and_then(|()| place.remove_all()) {
@@ -219,7 +219,7 @@ impl<'a> Installer<'a> {
         if let Some(other) = self.fetched.get(address).filter(|other| other.is_dir()) {
             return copy(other, to).or_else(|e| failed(e.to_string()));
         }
-        let (tell, what) = (self.tell.clone(), asked.key.clone());
+        let (tell, what) = (self.on_step.clone(), asked.key.clone());
         let on_bytes = move |done, total| {
             tell(Step::Bytes {
                 what: what.clone(),
@@ -239,7 +239,11 @@ impl<'a> Installer<'a> {
         }
     }
 
-    fn in_registry(&mut self, asked: &Asked<'_>, module: &RegistryModule) -> Told<Package> {
+    fn find_in_registry(
+        &mut self,
+        asked: &ModuleRequest<'_>,
+        module: &RegistryModule,
+    ) -> ModuleResult<Package> {
         let version = self.version(asked, module)?;
         let names = [&*module.namespace, &module.name, &module.system];
         let text = version.to_string();
@@ -250,7 +254,7 @@ impl<'a> Installer<'a> {
                 module.host,
                 module.package()
             );
-            told(asked, "Error accessing remote module registry", detail)
+            module_error(asked, "Error accessing remote module registry", detail)
         })?;
         let remote = RemoteModule::parse(&location.source).or_else(|error| {
             let detail = format!(
@@ -259,7 +263,7 @@ impl<'a> Installer<'a> {
                 module.package(),
                 fetch::redacted(&location.source)
             );
-            told(asked, "Error accessing remote module registry", detail)
+            module_error(asked, "Error accessing remote module registry", detail)
         })?;
         // A registry must not make this machine read its own files.
         if remote.package.starts_with("file:") {
@@ -268,7 +272,7 @@ impl<'a> Installer<'a> {
                 module.host,
                 module.package()
             );
-            return told(asked, "Error accessing remote module registry", detail);
+            return module_error(asked, "Error accessing remote module registry", detail);
         }
         Ok(Package {
             remote: remote.below(&module.subdir),
@@ -278,7 +282,11 @@ impl<'a> Installer<'a> {
     }
 
     /// Returns the newest allowed version.
-    fn version(&mut self, asked: &Asked<'_>, module: &RegistryModule) -> Told<Version> {
+    fn version(
+        &mut self,
+        asked: &ModuleRequest<'_>,
+        module: &RegistryModule,
+    ) -> ModuleResult<Version> {
         let package = format!("{}/{}", module.host, module.package());
         let texts = match self.versions.get(&package) {
             Some(texts) => texts.clone(),
@@ -287,7 +295,7 @@ impl<'a> Installer<'a> {
                 let asking = self.services.module_versions(&module.host, names);
                 let texts = self
                     .wait(asking)
-                    .or_else(|error| unlisted(asked, module, &error))?;
+                    .or_else(|error| unlisted_error(asked, module, &error))?;
                 self.versions.insert(package, texts.clone());
                 texts
             }
@@ -303,7 +311,7 @@ impl<'a> Installer<'a> {
                 module.host,
                 module.package()
             );
-            return told(asked, "Module has no versions", detail);
+            return module_error(asked, "Module has no versions", detail);
         };
         match all.iter().rev().find(|version| wanted.allows(version)) {
             Some(version) => Ok(version.clone()),
@@ -313,7 +321,7 @@ impl<'a> Installer<'a> {
                     module.package(),
                     module.host
                 );
-                told(asked, "Unresolvable module version constraint", detail)
+                module_error(asked, "Unresolvable module version constraint", detail)
             }
         }
     }
@@ -327,21 +335,29 @@ fn names(wanted: &VersionConstraint, version: &Version) -> bool {
         .any(|exact| exact == *wanted)
 }
 
-fn unlisted<T>(asked: &Asked<'_>, module: &RegistryModule, error: &FetchError) -> Told<T> {
+fn unlisted_error<T>(
+    asked: &ModuleRequest<'_>,
+    module: &RegistryModule,
+    error: &FetchError,
+) -> ModuleResult<T> {
     let (package, host) = (module.package(), &module.host);
     if let FetchError::NotFound(_) = error {
         let detail = format!(
             "The module {package} of the call \"{}\" is not in the registry {host}.",
             asked.name
         );
-        return told(asked, "Module not found", detail);
+        return module_error(asked, "Module not found", detail);
     }
     let detail = format!("Cannot list the versions of {package} from {host}: {error}.");
-    told(asked, "Error accessing remote module registry", detail)
+    module_error(asked, "Error accessing remote module registry", detail)
 }
 
-impl config::Packages for Installer<'_> {
-    fn place(&mut self, asked: &Asked<'_>, diags: &mut Diagnostics) -> Option<String> {
+impl config::ModuleResolver for Installer<'_> {
+    fn module_directory(
+        &mut self,
+        asked: &ModuleRequest<'_>,
+        diags: &mut Diagnostics,
+    ) -> Option<String> {
         if self.stopped() {
             return None;
         }
@@ -361,13 +377,13 @@ impl config::Packages for Installer<'_> {
             self.record(asked, source, dir.clone(), None);
             return Some(dir);
         }
-        if let Some(record) = self.standing(asked, &source) {
+        if let Some(record) = self.valid_record(asked, &source) {
             return Some(record.dir);
         }
         self.forget(&asked.key);
         match self.install(asked) {
             Ok((dir, version)) => {
-                (self.tell)(Step::ModuleInstalled {
+                (self.on_step)(Step::ModuleInstalled {
                     module: asked.key.clone(),
                     dir: dir.clone(),
                     version: version.as_ref().map(Version::to_string),
@@ -386,9 +402,15 @@ impl config::Packages for Installer<'_> {
 }
 
 impl Installer<'_> {
-    fn record(&mut self, asked: &Asked<'_>, source: String, dir: String, version: Option<Version>) {
+    fn record(
+        &mut self,
+        asked: &ModuleRequest<'_>,
+        source: String,
+        dir: String,
+        version: Option<Version>,
+    ) {
         let dir = if dir.is_empty() { ".".to_owned() } else { dir };
-        let record = Record {
+        let record = InstalledModule {
             source,
             version,
             dir,

@@ -4,14 +4,14 @@
 use super::Request;
 use super::error::InstallError;
 use crate::engine::plugin::find::{Method, MethodKind, Places};
-use crate::engine::workspace::home;
+use crate::engine::workspace::state_location;
 use std::path::{Path, PathBuf};
 
 /// File in the data directory.
 const FILE: &str = "plugin_path";
 
 /// Returns the given directories; none if they are reset.
-fn given(request: &Request) -> &[PathBuf] {
+fn directories(request: &Request) -> &[PathBuf] {
     match &request.plugin_dirs[..] {
         [only] if only.as_os_str().is_empty() => &[],
         all => all,
@@ -24,8 +24,8 @@ pub(super) fn record(request: &Request) -> Result<(), InstallError> {
     if request.plugin_dirs.is_empty() {
         return Ok(());
     }
-    let file = home::data(&request.dir).join(FILE);
-    let written = match given(request) {
+    let file = state_location::data(&request.dir).join(FILE);
+    let written = match directories(request) {
         [] => file.remove_file(),
         all => {
             let text: Vec<String> = all.iter().map(|p| p.to_string_lossy().into()).collect();
@@ -40,8 +40,8 @@ pub(super) fn record(request: &Request) -> Result<(), InstallError> {
 }
 
 /// Restricts the sources to these directories, if there are any.
-pub(super) fn alone(request: &Request, places: &mut Places) {
-    let all = given(request);
+pub(super) fn restrict_to(request: &Request, places: &mut Places) {
+    let all = directories(request);
     if all.is_empty() {
         return;
     }

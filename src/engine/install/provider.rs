@@ -1,16 +1,16 @@
 //! Installation of one provider: selects a version, downloads and verifies its package, and moves
 //! or links it to its directory.
 
-use super::place::{LinkError, linked, lock};
+use super::files::{LinkError, lock, replace_with_link};
 use super::requirements::Need;
 use super::sources::{Listed, Package, Source};
 use super::{Step, Tell};
+use crate::engine::model::DEFAULT_HOST;
 use crate::engine::plugin::find::{
-    HashCache, LockEntry, Places, ProviderAddress, Surroundings, platform,
+    Environment, HashCache, LockEntry, Places, ProviderAddress, platform,
 };
-use crate::engine::words::DEFAULT_HOST;
 use fetch::{Checks, FetchError, Policy, Services};
-use fsroot::Below;
+use fsroot::RootedPath;
 use semver::Version;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -21,7 +21,7 @@ pub(super) struct Shared {
     pub(super) places: Places,
     pub(super) services: Arc<Services>,
     pub(super) upgrade: bool,
-    pub(super) tell: Tell,
+    pub(super) on_step: Tell,
     /// Require a signature even if the default registry names no key.
     pub(super) strict: bool,
     pub(super) expired_is_wrong: bool,
@@ -29,14 +29,14 @@ pub(super) struct Shared {
     /// Platform of the packages.
     pub(super) platform: String,
     /// The only source to query, regardless of the CLI configuration.
-    pub(super) only: Option<Source>,
+    pub(super) only_source: Option<Source>,
 }
 
 impl Shared {
     /// Creates the data for this platform, with the sources of the CLI configuration.
     pub(super) fn new(
         places: Places,
-        around: &Surroundings,
+        around: &Environment,
         services: Arc<Services>,
         tell: Tell,
     ) -> Self {
@@ -47,10 +47,10 @@ impl Shared {
             upgrade: false,
             cache: HashCache::in_memory(),
             platform: platform(),
-            only: None,
+            only_source: None,
             places,
             services,
-            tell,
+            on_step: tell,
         }
     }
 }
@@ -66,24 +66,24 @@ pub(super) struct Done {
 }
 
 /// Failure: summary and detail.
-pub(super) type Trouble = (&'static str, String);
+pub(super) type Problem = (&'static str, String);
 
 pub(super) struct Job {
     pub(super) shared: Arc<Shared>,
     pub(super) address: ProviderAddress,
-    pub(super) need: Need,
+    pub(super) requirement: Need,
     /// Entry in the lock file.
     pub(super) locked: Option<LockEntry>,
 }
 
 impl Job {
-    pub(super) async fn run(self) -> Result<Done, Trouble> {
+    pub(super) async fn run(self) -> Result<Done, Problem> {
         let (version, lists) = self.version().await?;
         let warnings = lists.iter().flat_map(|l| l.warnings.clone()).collect();
         let base = self.shared.places.workspace.clone();
         // An installed package that the lock file allows is not downloaded again.
-        if let Some(done) = self.there(&base, &version, warnings).await {
-            (self.shared.tell)(Step::ProviderReused {
+        if let Some(done) = self.installed_package(&base, &version, warnings).await {
+            (self.shared.on_step)(Step::ProviderReused {
                 provider: self.address.to_string(),
                 version: version.to_string(),
             });
@@ -91,7 +91,7 @@ impl Job {
         }
         // A locked version was chosen without lists, so every source is asked.
         let from = match lists.is_empty() {
-            true => self.places(),
+            true => self.sources(),
             false => {
                 let has = |list: &&Listed| list.versions.contains(&version);
                 lists.iter().filter(has).map(|l| l.source.clone()).collect()
@@ -103,7 +103,7 @@ impl Job {
     }
 
     /// Returns the hashes that the lock file allows for a version.
-    fn allowed(&self, version: &Version) -> Vec<String> {
+    fn allowed_hashes(&self, version: &Version) -> Vec<String> {
         let entry = self.locked.as_ref().filter(|e| e.version == *version);
         let hashes = entry.map(|e| e.hashes.clone()).unwrap_or_default();
         // Hashes of other schemes cannot be checked.
@@ -111,7 +111,7 @@ impl Job {
         hashes.into_iter().filter(known).collect()
     }
 
-    fn package_dir(&self, base: &Path, version: &Version) -> Below {
+    fn package_dir(&self, base: &Path, version: &Version) -> RootedPath {
         let ProviderAddress {
             host,
             namespace,
@@ -124,15 +124,20 @@ impl Job {
             .join(&self.shared.platform);
         // The plugin cache is the operator's directory and may contain links.
         if base == self.shared.places.workspace {
-            Below::new(base, inner)
+            RootedPath::new(base, inner)
         } else {
-            Below::trusted(base, inner)
+            RootedPath::trusted(base, inner)
         }
     }
 
     /// Returns the installed package, if its hash is in the lock file.
-    async fn there(&self, base: &Path, version: &Version, warnings: Vec<String>) -> Option<Done> {
-        let allowed = self.allowed(version);
+    async fn installed_package(
+        &self,
+        base: &Path,
+        version: &Version,
+        warnings: Vec<String>,
+    ) -> Option<Done> {
+        let allowed = self.allowed_hashes(version);
         let dir = self.package_dir(base, version).path();
         // Without a hash of its files, an unpacked package cannot be verified.
         if !dir.is_dir() || !allowed.iter().any(|h| h.starts_with("h1:")) {
@@ -149,18 +154,18 @@ impl Job {
         })
     }
 
-    async fn install(&self, version: &Version, from: &[Source]) -> Result<Done, Trouble> {
+    async fn install(&self, version: &Version, from: &[Source]) -> Result<Done, Problem> {
         let own = self.shared.places.workspace.clone();
         let Some(cache) = self.shared.places.cache.clone() else {
             return self.install_into(&own, version, from).await;
         };
-        let done = match self.there(&cache, version, Vec::new()).await {
+        let done = match self.installed_package(&cache, version, Vec::new()).await {
             Some(done) => done,
-            None => match self.taken(&cache, version).await {
+            None => match self.cached_package(&cache, version).await {
                 Some(done) => done,
                 // Other workspaces use and trust the cache, so packages of this workspace stay out
                 // of it.
-                None if from.iter().any(|source| self.is_brought(source)) => {
+                None if from.iter().any(|source| self.is_shipped(source)) => {
                     return self.install_into(&own, version, from).await;
                 }
                 None => self.install_into(&cache, version, from).await?,
@@ -171,8 +176,9 @@ impl Job {
             self.package_dir(&cache, version).path(),
             self.package_dir(&own, version),
         );
-        linked(&package, &link).map_err(|e| self.failed(version, &e.to_string()))?;
-        (self.shared.tell)(Step::ProviderInstalled {
+        replace_with_link(&package, &link)
+            .map_err(|e| self.fetch_problem(version, &e.to_string()))?;
+        (self.shared.on_step)(Step::ProviderInstalled {
             provider: self.address.to_string(),
             version: version.to_string(),
             from: format!("the plugin cache {}", cache.display()),
@@ -183,9 +189,11 @@ impl Job {
 
     /// Returns the package in the cache, if configuration allows its use without a hash in the lock
     /// file.
-    async fn taken(&self, cache: &Path, version: &Version) -> Option<Done> {
+    async fn cached_package(&self, cache: &Path, version: &Version) -> Option<Done> {
         let dir = self.package_dir(cache, version).path();
-        if !self.shared.places.may_break_lock || !self.allowed(version).is_empty() || !dir.is_dir()
+        if !self.shared.places.may_break_lock
+            || !self.allowed_hashes(version).is_empty()
+            || !dir.is_dir()
         {
             return None;
         }
@@ -199,7 +207,7 @@ impl Job {
         })
     }
 
-    pub(super) fn failed(&self, version: &Version, why: &str) -> Trouble {
+    pub(super) fn fetch_problem(&self, version: &Version, why: &str) -> Problem {
         (
             FAILED,
             format!("Failed to install {} {version}: {why}.", self.address),
@@ -211,7 +219,7 @@ impl Job {
         &self,
         version: &Version,
         from: &'s [Source],
-    ) -> Result<(&'s Source, Package), Trouble> {
+    ) -> Result<(&'s Source, Package), Problem> {
         let mut found = None;
         for source in from {
             let package = source
@@ -223,9 +231,9 @@ impl Job {
                 )
                 .await;
             let package = package.map_err(|e| {
-                self.failed(
+                self.fetch_problem(
                     version,
-                    &format!("{} failed: {e}", source.words(&self.address)),
+                    &format!("{} failed: {e}", source.describe(&self.address)),
                 )
             })?;
             if let Some(package) = package {
@@ -234,13 +242,13 @@ impl Job {
             }
         }
         let Some(found) = found else {
-            let asked: Vec<String> = from.iter().map(|s| s.words(&self.address)).collect();
+            let asked: Vec<String> = from.iter().map(|s| s.describe(&self.address)).collect();
             let why = format!(
                 "no package for {} in {}",
                 self.shared.platform,
                 asked.join(", ")
             );
-            return Err(self.failed(version, &why));
+            return Err(self.fetch_problem(version, &why));
         };
         Ok(found)
     }
@@ -250,48 +258,48 @@ impl Job {
         base: &Path,
         version: &Version,
         from: &[Source],
-    ) -> Result<Done, Trouble> {
+    ) -> Result<Done, Problem> {
         let (source, package) = self.first(version, from).await?;
         let to = self.package_dir(base, version);
         // Another process may be installing the same package.
         let _lock = lock(&to)
             .await
-            .map_err(|e| self.failed(version, &e.to_string()))?;
-        (self.shared.tell)(Step::ProviderFetching {
+            .map_err(|e| self.fetch_problem(version, &e.to_string()))?;
+        (self.shared.on_step)(Step::ProviderFetching {
             provider: self.address.to_string(),
             version: version.to_string(),
-            from: source.words(&self.address),
+            from: source.describe(&self.address),
         });
-        let allowed = self.allowed(version);
-        let is_brought = self.is_brought(source);
+        let allowed = self.allowed_hashes(version);
+        let is_brought = self.is_shipped(source);
         let (h1, checked, vouched, signer) = match package {
             Package::Unpacked(dir) => {
                 let h1 = self.link_package(&dir, &to, &allowed).await;
-                let h1 = h1.map_err(|why| self.failed(version, &why.to_string()))?;
+                let h1 = h1.map_err(|why| self.fetch_problem(version, &why.to_string()))?;
                 (h1, BTreeSet::new(), BTreeSet::new(), None)
             }
             Package::Packed(package) => {
                 let obtained = self.unpack(&package, &to.path(), &allowed).await;
-                let obtained = obtained.map_err(|e| self.failed(version, &e.to_string()))?;
-                let mut vouched = obtained.vouched;
+                let obtained = obtained.map_err(|e| self.fetch_problem(version, &e.to_string()))?;
+                let mut vouched = obtained.other_platform_hashes;
                 let is_mirrored = matches!(package.checks, Checks::Hashes { .. });
                 // A mirror's hashes do not prove a signature, so they are not recorded as verified.
-                if is_mirrored && self.must_be_signed() {
+                if is_mirrored && self.requires_signature() {
                     vouched.clear();
                 }
                 (obtained.h1, obtained.checked, vouched, obtained.signer)
             }
         };
-        if is_brought && let Err(source) = self.shared.places.record_taken(&h1) {
+        if is_brought && let Err(source) = self.shared.places.record_shipped(&h1) {
             // Only this record distinguishes it from the user's own packages.
             to.remove_all().ok();
             let why = format!("cannot record its provenance: {source}");
-            return Err(self.failed(version, &why));
+            return Err(self.fetch_problem(version, &why));
         }
-        (self.shared.tell)(Step::ProviderInstalled {
+        (self.shared.on_step)(Step::ProviderInstalled {
             provider: self.address.to_string(),
             version: version.to_string(),
-            from: source.words(&self.address),
+            from: source.describe(&self.address),
             signed_by: signer.as_ref().map(|s| s.key.clone()),
         });
         let mut warnings = Vec::new();
@@ -310,14 +318,14 @@ impl Job {
     }
 
     /// Returns true if the source is inside the workspace.
-    fn is_brought(&self, source: &Source) -> bool {
+    fn is_shipped(&self, source: &Source) -> bool {
         match source {
-            Source::Directory(path) => self.shared.places.are_brought_from(path),
+            Source::Directory(path) => self.shared.places.ships_plugins_in(path),
             Source::Mirror { .. } | Source::Registry => false,
         }
     }
 
-    fn must_be_signed(&self) -> bool {
+    fn requires_signature(&self) -> bool {
         self.shared.strict || self.address.host.as_deref() != Some(DEFAULT_HOST)
     }
 
@@ -325,7 +333,7 @@ impl Job {
     pub(super) fn policy(&self) -> Policy {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         Policy {
-            must_be_signed: self.must_be_signed(),
+            must_be_signed: self.requires_signature(),
             expired_is_wrong: self.shared.expired_is_wrong,
             now: now.map_or(0, |d| d.as_secs()),
         }
@@ -333,7 +341,7 @@ impl Job {
 
     /// Reports the progress of a download.
     pub(super) fn on_bytes(&self) -> impl Fn(u64, Option<u64>) + Send + Sync + use<> {
-        let (tell, what) = (self.shared.tell.clone(), self.address.to_string());
+        let (tell, what) = (self.shared.on_step.clone(), self.address.to_string());
         move |done, total| {
             tell(Step::Bytes {
                 what: what.clone(),
@@ -349,7 +357,7 @@ impl Job {
         package: &fetch::ProviderPackage,
         to: &Path,
         allowed: &[String],
-    ) -> Result<fetch::Obtained, FetchError> {
+    ) -> Result<fetch::FetchedPackage, FetchError> {
         let (policy, on_bytes) = (self.policy(), self.on_bytes());
         let http = self.shared.services.http();
         let file = |source| FetchError::File {
@@ -357,7 +365,7 @@ impl Job {
             source,
         };
         if std::fs::symlink_metadata(to).is_err() {
-            return package.obtain(http, to, allowed, policy, &on_bytes).await;
+            return package.install(http, to, allowed, policy, &on_bytes).await;
         }
         // On the same file system, so that the package can be renamed.
         let folder = to.parent().unwrap_or(Path::new("."));
@@ -367,7 +375,7 @@ impl Job {
             .map_err(file)?;
         let new = room.path().join("package");
         let obtained = package
-            .obtain(http, &new, allowed, policy, &on_bytes)
+            .install(http, &new, allowed, policy, &on_bytes)
             .await?;
         let (shared, there) = (self.shared.clone(), to.to_owned());
         let hash = tokio::task::spawn_blocking(move || shared.cache.package(&there)).await;
@@ -389,7 +397,7 @@ impl Job {
     async fn link_package(
         &self,
         package: &Path,
-        to: &Below,
+        to: &RootedPath,
         allowed: &[String],
     ) -> Result<String, LinkError> {
         let (shared, dir) = (self.shared.clone(), package.to_owned());
@@ -402,7 +410,7 @@ impl Job {
                 hash,
             });
         }
-        linked(package, to)?;
+        replace_with_link(package, to)?;
         Ok(hash)
     }
 }

@@ -6,10 +6,10 @@ use super::provider::{Done, Job, Shared};
 use super::requirements::Needs;
 use super::{Lockfile, Request, Step, Tell, plain};
 use crate::engine::error::EngineError;
-use crate::engine::plugin::find::{LockEntry, LockFile, Places, ProviderAddress, Surroundings};
-use crate::engine::words::{DEFAULT_HOST, Diagnostic, NO_TRANSFORMERS, Severity};
+use crate::engine::model::{DEFAULT_HOST, Diagnostic, NO_TRANSFORMERS, Severity};
+use crate::engine::plugin::find::{Environment, LockEntry, LockFile, Places, ProviderAddress};
 use fetch::{Locked, Services, constraints, lock_text};
-use fsroot::Below;
+use fsroot::RootedPath;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,19 +18,19 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 /// Number of concurrent installations.
-const AT_A_TIME: usize = 8;
+const MAX_CONCURRENT: usize = 8;
 /// Registry whose providers have equivalents in the default one.
-const OTHER: &str = "registry.terraform.io";
+const TERRAFORM_REGISTRY: &str = "registry.terraform.io";
 
 /// Installs all needed providers and writes the lock file. Returns their number and warnings.
 pub(super) async fn providers(
     request: &Request,
     needs: Needs,
-    (places, around, services): (Places, &Surroundings, Services),
+    (places, around, services): (Places, &Environment, Services),
     tell: Tell,
     stop: CancellationToken,
 ) -> Result<(usize, Vec<Diagnostic>), EngineError> {
-    let before = LockFile::read(&request.dir).map_err(EngineError::because)?;
+    let before = LockFile::read(&request.dir).map_err(EngineError::refused)?;
     let mut warnings = Vec::new();
     let locks = locks(&before, &needs, &mut warnings);
     // A running process or a build of the user needs no package.
@@ -53,7 +53,7 @@ pub(super) async fn providers(
     };
     let (there, needs): (Needs, Needs) = needs.into_iter().partition(|(a, _)| found(a));
     if !there.is_empty() {
-        let names: Vec<String> = there.keys().map(ProviderAddress::short).collect();
+        let names: Vec<String> = there.keys().map(ProviderAddress::short_form).collect();
         let detail = format!(
             "These providers are used from the plugin path, so nothing is installed for them: {}.",
             names.join(", ")
@@ -68,7 +68,7 @@ pub(super) async fn providers(
     let jobs = needs.iter().map(|(address, need)| Job {
         shared: shared.clone(),
         address: address.clone(),
-        need: need.clone(),
+        requirement: need.clone(),
         locked: locks.get(address).cloned(),
     });
     let done = all(jobs.collect(), &stop).await?;
@@ -78,7 +78,7 @@ pub(super) async fn providers(
             warnings.push(plain(Severity::Warning, "Provider warning", detail));
         }
     }
-    keep(request, &before, &needs, &done, &tell, &mut warnings)?;
+    write_lock_file(request, &before, &needs, &done, &tell, &mut warnings)?;
     Ok((done.len(), warnings))
 }
 
@@ -95,8 +95,9 @@ pub(super) fn locks(
         .collect();
     let mut twins = Vec::new();
     for (address, entry) in before.iter() {
-        let twin = address.on(DEFAULT_HOST);
-        let is_other = address.host.as_deref() == Some(OTHER) && address.namespace == "hashicorp";
+        let twin = address.on_host(DEFAULT_HOST);
+        let is_other =
+            address.host.as_deref() == Some(TERRAFORM_REGISTRY) && address.namespace == "hashicorp";
         if is_other && needs.contains_key(&twin) && !locks.contains_key(&twin) {
             twins.push(format!("{address} → {twin}"));
             let entry = LockEntry {
@@ -122,7 +123,7 @@ pub(super) async fn all(
     jobs: Vec<Job>,
     stop: &CancellationToken,
 ) -> Result<BTreeMap<ProviderAddress, Done>, EngineError> {
-    let room = Arc::new(Semaphore::new(AT_A_TIME));
+    let room = Arc::new(Semaphore::new(MAX_CONCURRENT));
     let shared = jobs.first().map(|job| job.shared.clone());
     let mut running = JoinSet::new();
     for job in jobs {
@@ -175,7 +176,7 @@ pub(super) async fn all(
 }
 
 /// Writes the lock file if it changed.
-fn keep(
+fn write_lock_file(
     request: &Request,
     before: &LockFile,
     needs: &Needs,
@@ -239,7 +240,7 @@ fn keep(
     let lonely: Vec<String> = done
         .iter()
         .filter(|(_, done)| !done.complete)
-        .map(|(address, _)| address.short())
+        .map(|(address, _)| address.short_form())
         .collect();
     if !lonely.is_empty() {
         let detail = format!(
@@ -256,5 +257,5 @@ fn keep(
 pub(super) fn write(path: &Path, text: &str) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let name = path.file_name().unwrap_or_default();
-    Below::new(folder, name).replace(text.as_bytes(), 0o644)
+    RootedPath::new(folder, name).replace(text.as_bytes(), 0o644)
 }

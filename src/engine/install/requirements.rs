@@ -1,7 +1,7 @@
 //! Required providers with their version constraints, from configuration and state.
 
+use crate::engine::model::{ConfigKey, DEFAULT_HOST};
 use crate::engine::plugin::find::{Constraints, ProviderAddress};
-use crate::engine::words::{ConfigKey, DEFAULT_HOST};
 use crate::engine::workspace::provider_addr;
 use lang::config::Module;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ const BUILTIN: &str = "terraform.io";
 /// Host of bundled providers.
 const BUNDLED: &str = "flightdeck.internal";
 /// Terraform's registry; the default one replaces it.
-const OTHER: &str = "registry.terraform.io";
+const TERRAFORM_REGISTRY: &str = "registry.terraform.io";
 
 /// Version constraints on one provider.
 #[derive(Debug, Clone, Default)]
@@ -25,7 +25,7 @@ pub(super) type Needs = BTreeMap<ProviderAddress, Need>;
 
 /// Requirements of a configuration and a state; `in_state` has provider configurations in a state's
 /// form. The second value is a list of errors.
-pub(super) fn needs(root: &Module, in_state: &BTreeSet<String>) -> (Needs, Vec<String>) {
+pub(super) fn requirements(root: &Module, in_state: &BTreeSet<String>) -> (Needs, Vec<String>) {
     let mut needs = Needs::new();
     let mut wrong = Vec::new();
     for (address, conditions) in root.all().into_iter().flat_map(provider_addr::required) {
@@ -50,9 +50,10 @@ pub(super) fn needs(root: &Module, in_state: &BTreeSet<String>) -> (Needs, Vec<S
         };
         // A state written by Terraform refers to the same provider in the default registry, unless
         // the configuration names the other one.
-        let other = address.host.as_deref() == Some(OTHER) && !needs.contains_key(&address);
+        let other =
+            address.host.as_deref() == Some(TERRAFORM_REGISTRY) && !needs.contains_key(&address);
         let address = if other {
-            address.on(DEFAULT_HOST)
+            address.on_host(DEFAULT_HOST)
         } else {
             address
         };
@@ -82,7 +83,7 @@ mod tests {
     use lang::source::SourceMap;
 
     #[test]
-    fn what_is_needed_is_what_modules_and_the_state_name() {
+    fn requirements_come_from_modules_and_the_state() {
         let dir = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| {
             let path = dir.path().join(name);
@@ -105,7 +106,7 @@ mod tests {
             "provider[\"terraform.io/builtin/terraform\"]",
         ];
         let state = state.map(str::to_owned).into_iter().collect();
-        let (needs, wrong) = needs(&loaded.root, &state);
+        let (needs, wrong) = requirements(&loaded.root, &state);
         assert!(wrong.is_empty(), "{wrong:?}");
         let names: Vec<String> = needs.keys().map(ToString::to_string).collect();
         assert_eq!(
@@ -120,7 +121,7 @@ mod tests {
         let aws = &needs[&"registry.opentofu.org/hashicorp/aws".parse().unwrap()];
         assert_eq!(aws.texts.len(), 2);
         let state = ["provider[\"registry.terraform.io/-/aws\"]".to_owned()].into();
-        let (_, wrong) = super::needs(&loaded.root, &state);
+        let (_, wrong) = super::requirements(&loaded.root, &state);
         assert!(wrong[0].contains("without a namespace"), "{wrong:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! Sources of a provider's packages, in the order of queries: directories, mirrors, its registry.
 
 use crate::engine::plugin::find::{
-    MethodKind, MirrorKind, Places, ProviderAddress, Seen, scan, scan_for,
+    MethodKind, MirrorKind, Places, ProviderAddress, SeenFiles, scan, scan_for,
 };
 use fetch::{Checks, FetchError, PackageLocation, Platform, Provider, ProviderPackage, Services};
 use semver::Version;
@@ -67,7 +67,7 @@ pub(super) fn sources(places: &Places, address: &ProviderAddress) -> Vec<Source>
 
 impl Source {
     /// Returns the name of the source, for messages.
-    pub(super) fn words(&self, address: &ProviderAddress) -> String {
+    pub(super) fn describe(&self, address: &ProviderAddress) -> String {
         match self {
             Self::Directory(path) => format!("the directory {}", path.display()),
             Self::Mirror { url, .. } => format!("the mirror {}", fetch::redacted(url)),
@@ -89,7 +89,7 @@ impl Source {
     ) -> Result<Listed, FetchError> {
         let found = match self {
             Self::Directory(path) => {
-                let Seen {
+                let SeenFiles {
                     packages, archives, ..
                 } = scan_for(path, address, machine);
                 let unpacked = packages.into_iter().map(|p| p.version);

@@ -1,11 +1,11 @@
 //! Prometheus metrics of an engine, folded from its events and served over HTTP. Owns the counters;
 //! the bus delivers the events.
 
-mod measures;
-mod served;
-mod sights;
+mod counters;
+mod gauges;
+mod server;
 #[cfg(test)]
 mod tests;
 
-pub use measures::Measures;
-pub use served::{MetricsError, Served, serve};
+pub use counters::Measures;
+pub use server::{MetricsError, Served, serve};

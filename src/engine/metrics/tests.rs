@@ -2,7 +2,7 @@
 
 use super::Measures;
 use crate::engine::bus::{Bus, CAPACITY};
-use crate::engine::words::*;
+use crate::engine::model::*;
 use std::collections::BTreeSet;
 
 fn plugin() -> PluginId {
@@ -61,7 +61,7 @@ fn operation(index: u32, state: OperationState) -> EventKind {
         plugin: None,
         action: Action::Create,
         state,
-        step: Reached::default(),
+        step: OperationProgress::default(),
         half_done: false,
         attempt: 1,
         retry: None,
@@ -96,7 +96,7 @@ fn measured(events: impl IntoIterator<Item = EventKind>) -> String {
 }
 
 #[test]
-fn an_attempt_and_an_operation_count_once_each_however_often_they_are_told_of() {
+fn launch_attempts_and_operations_are_counted_once() {
     use OperationState::{Done, Failed, NotAttempted, Running, Unknown};
     let text = measured([
         attempt(1, None),
@@ -131,8 +131,8 @@ fn an_attempt_and_an_operation_count_once_each_however_often_they_are_told_of() 
 }
 
 #[test]
-fn a_replacement_counts_once_and_the_old_process_is_seen_until_it_is_gone() {
-    let leaving = |calls| Leaving {
+fn replacement_is_counted_once_and_old_process_is_draining_until_gone() {
+    let leaving = |calls| DrainingProcess {
         generation: 1,
         pid: Some(7),
         since: 1,
@@ -179,7 +179,7 @@ fn a_replacement_counts_once_and_the_old_process_is_seen_until_it_is_gone() {
 }
 
 #[test]
-fn how_long_a_call_took_that_was_given_up_is_in_no_duration() {
+fn cancelled_calls_are_not_in_the_duration_histogram() {
     let text = measured([
         call(1, CallOutcome::Ok, 20),
         call(2, CallOutcome::Error, 300),
@@ -208,7 +208,7 @@ fn how_long_a_call_took_that_was_given_up_is_in_no_duration() {
 }
 
 #[test]
-fn what_was_there_a_moment_ago_and_is_not_any_more_is_not_said() {
+fn metrics_of_ended_calls_and_former_states_disappear() {
     let (bus, measures) = (Bus::default(), Measures::new());
     let state = |state| {
         EventKind::Plugin(PluginEvent::State {
@@ -254,7 +254,7 @@ fn what_was_there_a_moment_ago_and_is_not_any_more_is_not_said() {
 }
 
 #[tokio::test]
-async fn events_that_a_slow_reader_missed_are_counted_and_lines_left_out_are_too() {
+async fn missed_events_and_omitted_log_lines_are_counted() {
     let (bus, measures) = (Bus::default(), Measures::new());
     bus.listen(measures.clone());
     let (_, _reader) = bus.subscribe();
@@ -288,7 +288,7 @@ fn named(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn the_page_names_all_that_is_measured_and_the_dashboard_reads_nothing_else() {
+fn metrics_documentation_and_dashboard_match_the_metrics() {
     let log = EventKind::Plugin(PluginEvent::Log {
         line: LogLine {
             plugin: plugin(),
@@ -300,7 +300,7 @@ fn the_page_names_all_that_is_measured_and_the_dashboard_reads_nothing_else() {
             panic: false,
         },
     });
-    let of_source = [include_str!("measures.rs"), include_str!("sights.rs")].concat();
+    let of_source = [include_str!("counters.rs"), include_str!("gauges.rs")].concat();
     // Each family is registered by a line with its name in quotes.
     let quoted: BTreeSet<&str> = of_source.split('"').skip(1).step_by(2).collect();
     let text = measured([log, attempt(1, Some("ready")), call(1, CallOutcome::Ok, 1)]);

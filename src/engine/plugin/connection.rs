@@ -1,7 +1,7 @@
 //! Connection to a launched process, with a token that is cancelled when the process ends. Created
 //! by the launch, ended by the supervisor, cloned by callers.
 
-use super::life::Link;
+use super::lifecycle::Link;
 use std::any::Any;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -32,7 +32,7 @@ impl Connection {
         (&*self.link as &dyn Any).downcast_ref()
     }
 
-    pub(super) fn way(&self) -> &dyn Link {
+    pub(super) fn raw_link(&self) -> &dyn Link {
         &*self.link
     }
 
@@ -40,12 +40,12 @@ impl Connection {
     /// deregistered.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        !self.ended.is_cancelled() && !self.link.lost().is_cancelled()
+        !self.ended.is_cancelled() && !self.link.lost_token().is_cancelled()
     }
 
     /// Returns a token that is cancelled when the process has ended, was stopped or crashed.
     #[must_use]
-    pub fn ended(&self) -> &CancellationToken {
+    pub fn end_token(&self) -> &CancellationToken {
         &self.ended
     }
 }

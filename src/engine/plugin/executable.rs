@@ -27,11 +27,11 @@ impl FileIdentity {
     pub(super) async fn of(path: &Path, hashes: &Arc<HashCache>) -> Option<Self> {
         let (path, hashes) = (path.to_owned(), Arc::clone(hashes));
         // Hashing a large executable blocks for seconds unless its digest is cached.
-        let look = move || Self::now(&path, &hashes);
+        let look = move || Self::read_now(&path, &hashes);
         tokio::task::spawn_blocking(look).await.ok().flatten()
     }
 
-    fn now(path: &Path, hashes: &HashCache) -> Option<Self> {
+    fn read_now(path: &Path, hashes: &HashCache) -> Option<Self> {
         use std::os::unix::fs::MetadataExt as _;
         let meta = std::fs::metadata(path).ok()?;
         Some(Self {
@@ -84,7 +84,7 @@ pub(super) fn check(path: &Path) -> Result<(), StartFailure> {
     if let Ok(file) = File::open(path)
         && file.take(256).read_to_end(&mut head).is_ok()
     {
-        return judge(path, &head, meta.len());
+        return check_executable(path, &head, meta.len());
     }
     Ok(())
 }
@@ -109,7 +109,7 @@ pub(super) fn explain(path: &Path, error: std::io::Error) -> StartFailure {
     }
 }
 
-fn judge(path: &Path, head: &[u8], size: u64) -> Result<(), StartFailure> {
+fn check_executable(path: &Path, head: &[u8], size: u64) -> Result<(), StartFailure> {
     let unusable = |reason: &str| StartFailure::NotExecutable {
         path: path.to_owned(),
         reason: reason.to_owned(),
@@ -126,7 +126,7 @@ fn judge(path: &Path, head: &[u8], size: u64) -> Result<(), StartFailure> {
         machine: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
     };
     // Without this check, the C library would run the file as a shell script.
-    let Some(format) = Format::of(head) else {
+    let Some(format) = Format::detect(head) else {
         return Err(unusable(
             "it is neither a binary executable nor a script with an interpreter line (`#!`)",
         ));
@@ -165,7 +165,7 @@ struct Elf {
 }
 
 impl Format {
-    fn of(head: &[u8]) -> Option<Self> {
+    fn detect(head: &[u8]) -> Option<Self> {
         match head {
             [0x7f, b'E', b'L', b'F', ..] => Elf::parse(head).map(Self::Elf),
             [0xfe, 0xed, 0xfa, 0xce | 0xcf, ..]
@@ -277,7 +277,7 @@ mod tests {
     }
 
     fn kind(head: &[u8], size: u64) -> (&'static str, String) {
-        match judge(Path::new("/p"), head, size) {
+        match check_executable(Path::new("/p"), head, size) {
             Ok(()) => ("runs", String::new()),
             Err(e) => (e.kind(), e.to_string()),
         }
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-    fn foreign_programs_are_named() {
+    fn foreign_executables_are_reported_with_their_platform() {
         assert_eq!(kind(&elf(62, 0), 10_000).0, "runs");
         assert_eq!(
             kind(&elf(62, 0), 100),
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_program_is_said() {
+    fn non_executables_are_reported() {
         assert_eq!(kind(b"#!/bin/sh\n", 10).0, "runs");
         assert_eq!(kind(b"hello", 5).0, "not_executable");
         assert_eq!(kind(b"", 0).0, "not_executable");
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn the_test_itself_runs_here() {
+    fn running_test_binary_is_accepted_as_executable() {
         check(&std::env::current_exe().expect("own path")).expect("runs");
         assert_eq!(
             check(Path::new("/nonexistent/x")).expect_err("none").kind(),

@@ -1,7 +1,7 @@
 //! Failures of a launch, one variant for each cause, with the remedy for the operator.
 
 use super::oom::Memory;
-use crate::engine::words::{Verdict, seconds};
+use crate::engine::model::{Verdict, seconds};
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -15,7 +15,7 @@ pub struct Exit {
 }
 
 impl Exit {
-    pub(super) fn of(
+    pub(super) fn from_status(
         status: std::process::ExitStatus,
         memory: impl FnOnce() -> Option<Memory>,
     ) -> Self {
@@ -29,7 +29,7 @@ impl Exit {
     }
 
     /// Returns true for a signal that the program itself caused by a fault.
-    fn is_fault(&self) -> bool {
+    fn is_crash_signal(&self) -> bool {
         // SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS.
         self.signal
             .is_some_and(|signal| matches!(signal, 4..=8 | 11 | 31))
@@ -130,7 +130,7 @@ pub enum StartFailure {
         last_line: Option<String>,
     },
     #[error("{0}")]
-    Dialect(Unfit),
+    Dialect(IncompatiblePlugin),
     #[error("cannot connect to the plugin at {address}: {reason}")]
     Connect { address: String, reason: String },
     #[error("failed to read the plugin's schema: {0}")]
@@ -142,7 +142,7 @@ pub enum StartFailure {
 /// Failure that a dialect found in a process.
 #[derive(Debug, Error)]
 #[error("{source}")]
-pub struct Unfit {
+pub struct IncompatiblePlugin {
     /// Machine-readable reason, defined by the dialect.
     pub kind: &'static str,
     /// True if another launch of the same file may succeed.
@@ -157,9 +157,9 @@ pub struct Unfit {
 pub enum Suspicion {
     None,
     /// The process may be exiting; if it is, its exit is the reason to report.
-    Dies,
+    Exiting,
     /// It may not be a plugin, and may exit on its own after printing something.
-    Stranger,
+    NotAPlugin,
 }
 
 /// Remedy for an error that only the plugin's authors can fix.
@@ -181,7 +181,7 @@ fn hint(exit: &Exit, last_line: &Option<String>) -> String {
     let said = words(last_line);
     match (exit, last_line) {
         // A fault is the plugin's own error, whatever it printed.
-        (exit, _) if exit.is_fault() => format!("{said}; {ITS_ERROR}"),
+        (exit, _) if exit.is_crash_signal() => format!("{said}; {ITS_ERROR}"),
         (
             Exit {
                 signal: Some(_), ..
@@ -227,13 +227,13 @@ impl StartFailure {
     }
 
     /// Returns true if the process ended or timed out before its handshake or registration.
-    pub(in crate::engine) fn is_before_arrival(&self) -> bool {
+    pub(in crate::engine) fn ended_before_arrival(&self) -> bool {
         matches!(self, Self::Exited { .. } | Self::TimedOut { .. })
     }
 
     pub(super) fn suspicion(&self) -> Suspicion {
         match self {
-            Self::Connect { .. } | Self::Schema(_) => Suspicion::Dies,
+            Self::Connect { .. } | Self::Schema(_) => Suspicion::Exiting,
             Self::Dialect(unfit) => unfit.suspicion,
             _ => Suspicion::None,
         }
@@ -241,7 +241,7 @@ impl StartFailure {
 
     /// Returns the record of the failure for the launch attempt.
     #[must_use]
-    pub fn verdict(&self) -> Verdict {
+    pub fn failure_record(&self) -> Verdict {
         Verdict {
             kind: self.kind().to_owned(),
             text: self.to_string(),

@@ -1,17 +1,17 @@
 //! Set of all plugins of one engine: creates their supervisors, owns the tasks and ends them
 //! together.
 
-use super::board::Board;
 use super::find::HashCache;
 use super::handle::Plugin;
 use super::launch::LaunchContext;
-use super::life::Life;
-use super::programs::Programs;
+use super::lifecycle::Life;
+use super::programs::PinnedExecutables;
 use super::settings::{PluginSettings, Start};
-use super::supervisor::{ORDERS, Supervisor};
+use super::status::PluginStatus;
+use super::supervisor::{ORDER_QUEUE, Supervisor};
 use super::usage::Meter;
+use crate::engine::model::{PluginFound, PluginId, PluginState};
 use crate::engine::plugin::PluginObserver;
-use crate::engine::words::{PluginFound, PluginId, PluginState};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{mpsc, watch};
@@ -30,7 +30,7 @@ struct Shared {
     tracker: TaskTracker,
     cancel: CancellationToken,
     meter: Arc<Meter>,
-    programs: Programs,
+    programs: PinnedExecutables,
     hashes: Arc<HashCache>,
     plugins: Mutex<Vec<Plugin>>,
 }
@@ -61,7 +61,7 @@ impl Plugins {
                 tracker,
                 cancel,
                 meter,
-                programs: Programs::default(),
+                programs: PinnedExecutables::default(),
                 plugins: Mutex::default(),
             }),
         }
@@ -82,7 +82,7 @@ impl Plugins {
 
     /// Returns the executables whose contents are pinned during stages and deploys.
     #[must_use]
-    pub fn programs(&self) -> &Programs {
+    pub fn programs(&self) -> &PinnedExecutables {
         &self.shared.programs
     }
 
@@ -130,8 +130,8 @@ impl Plugins {
         settings: PluginSettings,
     ) -> Plugin {
         let shared = &self.shared;
-        let board = Board::new(id, found, Arc::clone(&shared.observer));
-        let (orders, receiver) = mpsc::channel(ORDERS);
+        let board = PluginStatus::new(id, found, Arc::clone(&shared.observer));
+        let (orders, receiver) = mpsc::channel(ORDER_QUEUE);
         let (incidents_sender, incidents) = watch::channel(VecDeque::new());
         let executable = match &start {
             Some((Start::Spawn(spec), _)) => Some(spec.executable.clone()),
@@ -142,7 +142,7 @@ impl Plugins {
                 let (board, tracker) = (Arc::clone(&board), shared.tracker.clone());
                 let board_logs = board.logs();
                 Arc::new(LaunchContext {
-                    life,
+                    lifecycle: life,
                     board,
                     settings: settings.clone(),
                     start,
@@ -150,7 +150,7 @@ impl Plugins {
                     logs: board_logs,
                     programs: shared.programs.clone(),
                     hashes: Arc::clone(&shared.hashes),
-                    beside: false,
+                    is_additional: false,
                 })
             }),
             board: Arc::clone(&board),
@@ -163,9 +163,9 @@ impl Plugins {
             incidents: incidents_sender,
             waiters: Vec::new(),
             generation: 0,
-            outgoing: Vec::new(),
+            draining: Vec::new(),
             crashes: VecDeque::new(),
-            out_of_time: None,
+            launches_at_timeout: None,
         };
         shared.tracker.spawn(supervisor.run());
         let plugin = Plugin {
@@ -187,7 +187,7 @@ impl Plugins {
     }
 
     /// Returns a token that is cancelled when all plugins are stopped.
-    pub(in crate::engine) fn ending(&self) -> CancellationToken {
+    pub(in crate::engine) fn stop_token(&self) -> CancellationToken {
         self.shared.cancel.clone()
     }
 

@@ -19,7 +19,7 @@ impl Group {
     }
 
     /// Releases the group: its processes continue after the drop.
-    pub(in crate::engine) fn let_go(&mut self) {
+    pub(in crate::engine) fn release(&mut self) {
         self.0 = None;
     }
 }

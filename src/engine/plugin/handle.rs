@@ -1,15 +1,15 @@
 //! Handle to one plugin, with the commands of systemctl: start, stop, restart, disable, enable. It
 //! keeps no state; it sends orders to the supervisor, which owns the process.
 
-use super::board::Board;
 use super::connection::Connection;
 use super::executable::FileIdentity;
 use super::failure::{Exit, StartFailure};
 use super::find::HashCache;
 use super::incident::Incident;
+use super::status::PluginStatus;
 use super::usage::Meter;
 use crate::engine::calls::ProviderError;
-use crate::engine::words::{
+use crate::engine::model::{
     LogLevel, LogLine, PluginEvent, PluginFound, PluginId, PluginState, Renewal, Usage,
 };
 use std::collections::VecDeque;
@@ -86,7 +86,7 @@ pub(super) enum Order {
     Disable(Done),
     Enable(Done),
     /// End the idle process, for a displayed reason, until the next demand.
-    Rest(String, Done),
+    Idle(String, Done),
     /// Replace the serving process with a new one.
     Replace(Replacement),
 }
@@ -102,14 +102,14 @@ pub(in crate::engine) type Fit = Box<
 pub(super) struct Replacement {
     /// Reason, for display.
     pub(super) why: String,
-    pub(super) fit: Fit,
+    pub(super) configure: Fit,
     pub(super) done: oneshot::Sender<Result<(), NotReplaced>>,
 }
 
 /// Handle to one plugin. Cheap to clone.
 #[derive(Clone)]
 pub struct Plugin {
-    pub(super) board: Arc<Board>,
+    pub(super) board: Arc<PluginStatus>,
     pub(super) orders: mpsc::Sender<Order>,
     pub(super) incidents: watch::Receiver<VecDeque<Arc<Incident>>>,
     pub(super) meter: Arc<Meter>,
@@ -136,8 +136,8 @@ impl Plugin {
 
     /// Returns the plugin's description and origin; the dialect is set once known.
     #[must_use]
-    pub fn found(&self) -> PluginFound {
-        self.board.found.borrow().clone()
+    pub fn description(&self) -> PluginFound {
+        self.board.description.borrow().clone()
     }
 
     #[must_use]
@@ -164,8 +164,8 @@ impl Plugin {
     }
 
     /// Waits, at most `within`, until all output written so far is in the log.
-    pub async fn heard(&self, within: Duration) {
-        self.board.logs().hearing.quiet(within).await;
+    pub async fn wait_until_logged(&self, within: Duration) {
+        self.board.logs().pipes.wait_until_drained(within).await;
     }
 
     /// Returns a connection to the plugin, launching it if it does not run. Bounded by the number
@@ -196,27 +196,27 @@ impl Plugin {
     /// Asks the process to end, kills it after the grace period, and returns when it has ended. The
     /// next demand starts it again.
     pub async fn stop(&self) {
-        self.tell(Order::Stop).await;
+        self.send_order(Order::Stop).await;
     }
 
     /// Kills the process and its group without asking, and returns when it has ended.
     pub async fn kill(&self) {
-        self.tell(Order::Kill).await;
+        self.send_order(Order::Kill).await;
     }
 
     /// Stops the plugin, and rejects every demand until it is enabled.
     pub async fn disable(&self) {
-        self.tell(Order::Disable).await;
+        self.send_order(Order::Disable).await;
     }
 
     /// Reverts [`Plugin::disable`]. Launches nothing.
     pub async fn enable(&self) {
-        self.tell(Order::Enable).await;
+        self.send_order(Order::Enable).await;
     }
 
     /// Ends the idle process and reports the reason; the next demand starts it again.
-    pub(in crate::engine) async fn rest(&self, why: String) {
-        self.tell(|done| Order::Rest(why, done)).await;
+    pub(in crate::engine) async fn end_idle(&self, why: String) {
+        self.send_order(|done| Order::Idle(why, done)).await;
     }
 
     /// Launches one process beside the serving one, and redirects calls to it once `fit` has
@@ -230,7 +230,11 @@ impl Plugin {
         fit: Fit,
     ) -> Result<(), NotReplaced> {
         let (done, answer) = oneshot::channel();
-        let order = Order::Replace(Replacement { why, fit, done });
+        let order = Order::Replace(Replacement {
+            why,
+            configure: fit,
+            done,
+        });
         let sent = self.orders.send(order).await;
         sent.map_err(|_| NotReplaced::Gone)?;
         answer.await.unwrap_or(Err(NotReplaced::Gone))
@@ -238,7 +242,7 @@ impl Plugin {
 
     /// Returns the current file of the executable if its contents differ from those of the serving
     /// process.
-    pub(in crate::engine) async fn other_file(&self) -> Option<FileIdentity> {
+    pub(in crate::engine) async fn changed_file(&self) -> Option<FileIdentity> {
         let (known, now) = self.files().await?;
         (!now.is_same_program(&known)).then_some(now)
     }
@@ -255,11 +259,11 @@ impl Plugin {
 
     /// Returns the last measured resource usage of a process of the plugin.
     pub(in crate::engine) fn usage(&self, pid: u32) -> Option<Usage> {
-        self.meter.of(pid)
+        self.meter.last_measurement(pid)
     }
 
     /// Reports the progress of a replacement; `None` clears it.
-    pub(in crate::engine) fn say_renewal(&self, renewal: Option<Renewal>) {
+    pub(in crate::engine) fn report_replacement(&self, renewal: Option<Renewal>) {
         let plugin = self.board.id.clone();
         self.board
             .observer
@@ -267,8 +271,8 @@ impl Plugin {
     }
 
     /// Adds a line of the engine to the plugin's log.
-    pub(in crate::engine) fn note(&self, level: LogLevel, text: String) {
-        self.board.note(level, text);
+    pub(in crate::engine) fn log_engine_line(&self, level: LogLevel, text: String) {
+        self.board.log_engine_line(level, text);
     }
 
     /// Returns the incident of the process with this generation, waiting at most `within`: a call
@@ -296,7 +300,7 @@ impl Plugin {
         answer.await.unwrap_or_else(|_| Err(gone()))
     }
 
-    async fn tell(&self, order: impl FnOnce(Done) -> Order) {
+    async fn send_order(&self, order: impl FnOnce(Done) -> Order) {
         let (done, answer) = oneshot::channel();
         // A supervisor that has ended has also stopped its process, so the order is done.
         if self.orders.send(order(done)).await.is_ok() {

@@ -1,10 +1,10 @@
 //! Incidents: one record for each crash of a plugin in use. Calls interrupted by the crash refer to
 //! it instead of each reporting a lost connection.
 
-use super::board::Board;
 use super::failure::{Exit, ITS_ERROR};
 use super::launch::Running;
-use crate::engine::words::{LogLine, PluginEvent, PluginId, UnixMs, now_ms};
+use super::status::PluginStatus;
+use crate::engine::model::{LogLine, PluginEvent, PluginId, UnixMs, now_ms};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -13,7 +13,7 @@ use tokio::sync::watch;
 pub(super) type Incidents = watch::Sender<VecDeque<Arc<Incident>>>;
 
 /// Number of incidents to keep per plugin.
-const KEPT: usize = 16;
+const MAX_INCIDENTS: usize = 16;
 /// Number of log lines to keep with an incident.
 const LINES: usize = 100;
 
@@ -48,14 +48,14 @@ pub struct Incident {
 }
 
 impl Incident {
-    fn of(board: &Board, running: &Running, end: End) -> Self {
+    fn of(board: &PluginStatus, running: &Running, end: End) -> Self {
         let (logs, connection) = (&running.logs, &running.connection);
         let (generation, pid) = (connection.generation, connection.pid.unwrap_or_default());
         let at = now_ms();
         let (how, exit) = match end {
             End::Exited(exit) => (exit.to_string(), exit),
             End::CutOff { ended } => {
-                let lost = format!("it {}", connection.way().lost_by());
+                let lost = format!("it {}", connection.raw_link().loss_cause());
                 let how = match ended {
                     true => {
                         format!("{lost} without exiting and was killed; {ITS_ERROR}")
@@ -65,7 +65,7 @@ impl Incident {
                 (how, Exit::default())
             }
         };
-        let text = match logs.last_words() {
+        let text = match logs.last_output() {
             Some(words) => format!("the plugin crashed during use: {how}: {words}"),
             None => format!("the plugin crashed during use: {how}"),
         };
@@ -77,13 +77,13 @@ impl Incident {
             exit,
             text,
             trace: logs.trace(),
-            last_lines: logs.ending(LINES),
+            last_lines: logs.exit_lines(LINES),
         }
     }
 
     /// Records a new incident of the plugin and emits its event.
-    pub(super) fn happens(
-        board: &Board,
+    pub(super) fn record(
+        board: &PluginStatus,
         incidents: &Incidents,
         running: &Running,
         end: End,
@@ -92,7 +92,7 @@ impl Incident {
         // Emitted first: calls that find the incident in the list refer to its event.
         board.observer.event(incident.event());
         incidents.send_modify(|all| {
-            if all.len() == KEPT {
+            if all.len() == MAX_INCIDENTS {
                 all.pop_front();
             }
             all.push_back(Arc::clone(&incident));

@@ -1,20 +1,20 @@
 //! One launch attempt: from exec to a working connection. After a failed attempt the process is
 //! killed and reaped. The supervisor calls it and owns the result.
 
-use super::board::{AttemptRecord, Board};
 use super::connection::Connection;
 use super::executable;
 use super::failure::{Exit, StartFailure, Suspicion};
 use super::find::HashCache;
-use super::hearing::Heard;
-use super::life::{Arrival, Birth, Life, Link, Prepared};
+use super::lifecycle::{Arrival, Life, Link, Prepared, Startup};
 use super::logs::{Logs, drain};
-use super::newborn::{Child, FirstLine, FirstOutput, Newborn, quiet};
-use super::programs::Programs;
+use super::pipe_drain::DrainedPipe;
+use super::programs::PinnedExecutables;
 use super::settings::{PluginSettings, Reattach, SpawnSpec, Start, deadline_of};
 use super::spawn::{Process, SocketFolder, spawn};
+use super::starting::{Child, FirstLine, FirstOutput, StartingProcess, wait_until_drained};
+use super::status::{AttemptRecord, PluginStatus};
+use crate::engine::model::{LogStream, PhaseName};
 use crate::engine::process::ProcessIdentity;
-use crate::engine::words::{LogStream, PhaseName};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
@@ -26,31 +26,31 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 /// Time for an incipient end to become visible, such as after a closed output or connection.
-pub(super) const SETTLE: Duration = Duration::from_secs(2);
+pub(super) const EXIT_GRACE: Duration = Duration::from_secs(2);
 /// Maximum length of the first line in bytes; no handshake line is as long.
 const FIRST_LINE: u64 = 16 * 1024 + 1;
 /// Time for an executable that is not a plugin to exit on its own.
-const STRANGER_GRACE: Duration = Duration::from_millis(300);
+const NOT_A_PLUGIN_GRACE: Duration = Duration::from_millis(300);
 
 /// Inputs of a launch.
 #[derive(Clone)]
 pub(super) struct LaunchContext {
-    pub(super) life: Arc<dyn Life>,
-    pub(super) board: Arc<Board>,
+    pub(super) lifecycle: Arc<dyn Life>,
+    pub(super) board: Arc<PluginStatus>,
     pub(super) settings: PluginSettings,
     pub(super) start: Start,
     pub(super) tracker: TaskTracker,
     pub(super) logs: Arc<Logs>,
-    pub(super) programs: Programs,
+    pub(super) programs: PinnedExecutables,
     pub(super) hashes: Arc<HashCache>,
     /// True if another process of the plugin serves at the same time.
-    pub(super) beside: bool,
+    pub(super) is_additional: bool,
 }
 
 impl LaunchContext {
     /// Returns the time limit from exec to handshake or registration.
     pub(super) fn deadline(&self) -> Duration {
-        deadline_of(&self.settings.launch, self.life.arrival())
+        deadline_of(&self.settings.launch, self.lifecycle.arrival())
     }
 }
 
@@ -90,8 +90,8 @@ impl Body {
             return None;
         };
         process
-            .end(if failure.suspicion() == Suspicion::Stranger {
-                STRANGER_GRACE
+            .end(if failure.suspicion() == Suspicion::NotAPlugin {
+                NOT_A_PLUGIN_GRACE
             } else {
                 Duration::ZERO
             })
@@ -99,7 +99,7 @@ impl Body {
     }
 
     /// Waits until the process has ended on its own. Cancel-safe.
-    pub(super) async fn ended(&mut self) -> Exit {
+    pub(super) async fn wait_for_exit(&mut self) -> Exit {
         match self {
             Self::Own { process, .. } => process.wait().await,
             Self::Attached { identity, .. } => {
@@ -116,7 +116,7 @@ impl Body {
     /// Reads the remaining output of an ended process. Grandchildren that left the group may hold a
     /// pipe open, so reading also stops once the pipes are quiet. The readers of an attached
     /// process stop at once, because its output has no end.
-    pub(super) async fn hear_out(&mut self, logs: &Logs) {
+    pub(super) async fn read_remaining(&mut self, logs: &Logs) {
         match self {
             Self::Own { readers, .. } => {
                 let all = async {
@@ -127,7 +127,7 @@ impl Body {
                 // The end of the streams is conclusive; quiet pipes are a fallback.
                 tokio::select! { biased;
                     () = all => {}
-                    () = quiet(logs) => readers.iter().for_each(JoinHandle::abort),
+                    () = wait_until_drained(logs) => readers.iter().for_each(JoinHandle::abort),
                 }
                 readers.clear();
             }
@@ -148,13 +148,13 @@ pub(super) async fn launch(
     let recorder = AttemptRecord::begin(
         &context.board,
         &context.logs,
-        &*context.life,
-        (number, context.beside),
+        &*context.lifecycle,
+        (number, context.is_additional),
         &context.settings.launch,
     );
     let launched = match &context.start {
-        Start::Spawn(spec) => own(&context, spec, recorder, &stop).await,
-        Start::Attach(other) => attach(&context, other, recorder, &stop).await,
+        Start::Spawn(spec) => launch_own(&context, spec, recorder, &stop).await,
+        Start::Attach(other) => attach_to_process(&context, other, recorder, &stop).await,
     };
     let (body, link) = launched?;
     let connection = Connection::new(link, generation, body.pid());
@@ -168,7 +168,7 @@ pub(super) async fn launch(
 
 type Launched = Result<(Body, Box<dyn Link>), StartFailure>;
 
-async fn own(
+async fn launch_own(
     context: &LaunchContext,
     spec: &SpawnSpec,
     mut recorder: AttemptRecord,
@@ -177,7 +177,7 @@ async fn own(
     // The deadline includes exec, which may block on a slow file system.
     let begun = Instant::now();
     let limit = context.deadline();
-    let awaited = context.life.arrival().word();
+    let awaited = context.lifecycle.arrival().display_name();
     let made = async {
         // A stop order makes the result useless, so check it first.
         tokio::select! { biased;
@@ -197,29 +197,29 @@ async fn own(
     recorder.spawned(
         process.pid,
         process.identity.as_ref(),
-        context.life.arrival(),
+        context.lifecycle.arrival(),
     );
     let logs = &context.logs;
     let (first, line, mut readers) = read_streams(context, &mut process);
     let said = first.clone();
     let child = Some(Child {
         process: &mut process,
-        begun,
+        started_at: begun,
         first,
         line,
     });
-    let mut newborn = Newborn {
+    let mut newborn = StartingProcess {
         context,
         recorder: &mut recorder,
         child,
-        followers: Vec::new(),
+        readers: Vec::new(),
     };
     // Biased for the same reason.
     let outcome = tokio::select! { biased;
         () = stop.cancelled() => Err(StartFailure::Stopped),
-        outcome = birth.come_up(&mut newborn) => outcome,
+        outcome = birth.become_ready(&mut newborn) => outcome,
     };
-    readers.append(&mut newborn.followers);
+    readers.append(&mut newborn.readers);
     let mut body = Body::Own {
         process: Box::new(process),
         readers,
@@ -232,12 +232,12 @@ async fn own(
         Err(failure) => {
             let exit = body.end(&failure).await;
             // After the end of the process, so that its last lines are in the record.
-            body.hear_out(logs).await;
+            body.read_remaining(logs).await;
             // The exit may have been noticed before the output was read.
             if let Some(at) = *said.borrow() {
-                recorder.reached_at(PhaseName::FIRST_OUTPUT, at);
+                recorder.phase_reached_at(PhaseName::FIRST_OUTPUT, at);
             }
-            let failure = explained(&*context.life, failure, logs);
+            let failure = with_last_output(&*context.lifecycle, failure, logs);
             recorder.end(Err(&failure), exit);
             Err(failure)
         }
@@ -246,22 +246,22 @@ async fn own(
 
 /// Completes the failure with the last output, which is known only after the process has ended and
 /// its streams are read.
-fn explained(life: &dyn Life, failure: StartFailure, logs: &Logs) -> StartFailure {
+fn with_last_output(life: &dyn Life, failure: StartFailure, logs: &Logs) -> StartFailure {
     let failure = match failure {
         StartFailure::Exited { awaited, exit, .. } => StartFailure::Exited {
             awaited,
             exit,
-            last_line: logs.last_words(),
+            last_line: logs.last_output(),
         },
         StartFailure::ExitedEarly { awaited, exit, .. } => StartFailure::ExitedEarly {
             awaited,
             exit,
-            last_line: logs.last_words(),
+            last_line: logs.last_output(),
         },
         StartFailure::TimedOut { awaited, after, .. } => StartFailure::TimedOut {
             awaited,
             after,
-            last_line: logs.last_words(),
+            last_line: logs.last_output(),
         },
         other => other,
     };
@@ -272,25 +272,31 @@ fn explained(life: &dyn Life, failure: StartFailure, logs: &Logs) -> StartFailur
 async fn exec(
     context: &LaunchContext,
     spec: &SpawnSpec,
-) -> Result<(Process, Box<dyn Birth>), StartFailure> {
+) -> Result<(Process, Box<dyn Startup>), StartFailure> {
     let path = spec.executable.clone();
-    let (life, approved) = (Arc::clone(&context.life), spec.approved.clone());
+    let (life, approved) = (Arc::clone(&context.lifecycle), spec.approved.clone());
     let expected = context.programs.expected(&path);
     let hashes = Arc::clone(&context.hashes);
     let prepare = move || {
         executable::check(&path)?;
         // The digest is checked right before exec, to keep the window for a changed file small.
-        if approved.is_some_and(|(files, digest)| !hashes.holds(&files, &digest)) {
+        if approved.is_some_and(|(files, digest)| !hashes.matches_digest(&files, &digest)) {
             return Err(StartFailure::NotApproved(path));
         }
-        if expected.is_some_and(|it| !hashes.holds(&it.files, &it.digest)) {
+        if expected.is_some_and(|it| !hashes.matches_digest(&it.files, &it.digest)) {
             return Err(StartFailure::Replaced(path));
         }
         // Created last: nothing has to be removed if a check fails.
         let folder = SocketFolder::new().map_err(|source| StartFailure::Spawn { path, source })?;
         Ok((life.prepare(folder.path())?, folder))
     };
-    let (Prepared { environment, birth }, folder) = tokio::task::spawn_blocking(prepare)
+    let (
+        Prepared {
+            environment,
+            startup: birth,
+        },
+        folder,
+    ) = tokio::task::spawn_blocking(prepare)
         .await
         .unwrap_or_else(|e| {
             Err(StartFailure::Spawn {
@@ -312,7 +318,7 @@ fn read_streams(
     let (tracker, logs) = (&context.tracker, &context.logs);
     let (first, seen) = watch::channel(None);
     let (line, handshake) = oneshot::channel();
-    let handshakes = context.life.arrival() == Arrival::Handshake;
+    let handshakes = context.lifecycle.arrival() == Arrival::Handshake;
     // Without a handshake, all of stdout is log output.
     let (line, handshake) = (handshakes.then_some(line), handshakes.then_some(handshake));
     let Some((stdout, stderr)) = process.streams() else {
@@ -320,13 +326,13 @@ fn read_streams(
     };
     let readers = vec![
         tracker.spawn(read_stdout(
-            logs.hearing.of(stdout),
+            logs.pipes.track(stdout),
             first.clone(),
             line,
             Arc::clone(logs),
         )),
         tracker.spawn(read_stderr(
-            logs.hearing.of(stderr),
+            logs.pipes.track(stderr),
             first,
             Arc::clone(logs),
         )),
@@ -344,7 +350,7 @@ fn mark(first: &watch::Sender<Option<Instant>>) {
 
 /// Sends the first line to the launch if it awaits a handshake; all others go to the log.
 async fn read_stdout(
-    stdout: Heard<ChildStdout>,
+    stdout: DrainedPipe<ChildStdout>,
     first: watch::Sender<Option<Instant>>,
     line: Option<oneshot::Sender<Option<Vec<u8>>>>,
     logs: Arc<Logs>,
@@ -368,7 +374,7 @@ async fn read_stdout(
 }
 
 async fn read_stderr(
-    stderr: Heard<ChildStderr>,
+    stderr: DrainedPipe<ChildStderr>,
     first: watch::Sender<Option<Instant>>,
     logs: Arc<Logs>,
 ) {
@@ -378,18 +384,18 @@ async fn read_stderr(
     .await;
 }
 
-async fn attach(
+async fn attach_to_process(
     context: &LaunchContext,
     other: &Reattach,
     mut recorder: AttemptRecord,
     stop: &CancellationToken,
 ) -> Launched {
     let identity = other.pid.and_then(ProcessIdentity::of);
-    let mut newborn = Newborn {
+    let mut newborn = StartingProcess {
         context,
         recorder: &mut recorder,
         child: None,
-        followers: Vec::new(),
+        readers: Vec::new(),
     };
     let steps = async {
         // A stale TF_REATTACH_PROVIDERS is common, so report it clearly.
@@ -402,7 +408,7 @@ async fn attach(
                 reason,
             });
         }
-        context.life.attach(other, &mut newborn).await
+        context.lifecycle.attach(other, &mut newborn).await
     };
     // A stop order makes the result useless, so check it first.
     let outcome = tokio::select! { biased;
@@ -412,13 +418,13 @@ async fn attach(
     let mut body = Body::Attached {
         identity,
         pid: other.pid,
-        readers: newborn.followers,
+        readers: newborn.readers,
     };
     recorder.end(outcome.as_ref().map(|_| ()), None);
     match outcome {
         Ok(link) => Ok((body, link)),
         Err(failure) => {
-            body.hear_out(&context.logs).await;
+            body.read_remaining(&context.logs).await;
             Err(failure)
         }
     }

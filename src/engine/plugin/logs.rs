@@ -3,13 +3,13 @@
 //! supervisor, filled by its readers.
 
 use super::PluginObserver;
-use super::gate::{AT_ONCE, Gate};
-use super::hearing::Hearing;
-use super::parse::{LineParser, Parsed, words_of};
+use super::log_rate_limit::{LogRateLimit, MAX_LINES_PER_SECOND};
+use super::parse::{LineParser, Parsed, panic_message};
+use super::pipe_drain::PipeDrains;
 use crate::engine::logging::PROVIDER_LOG;
+use crate::engine::model::{LogLevel, LogLine, LogStream, PluginEvent, PluginId, UnixMs, now_ms};
 use crate::engine::secrets::Secrets;
 use crate::engine::visible::uncoloured;
-use crate::engine::words::{LogLevel, LogLine, LogStream, PluginEvent, PluginId, UnixMs, now_ms};
 use std::collections::VecDeque;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,19 +25,19 @@ const ATTEMPT_TAIL: usize = 20;
 /// Number of lines to keep of a panic's trace; its beginning is the most useful part.
 const TRACE: usize = 100;
 /// Number of lines to keep from before a panic.
-const BEFORE: usize = 20;
+const LINES_BEFORE_PANIC: usize = 20;
 /// Maximum length of a line in an attempt's tail or a trace, in bytes.
-const SHORT: usize = 400;
+const MAX_TAIL_LINE: usize = 400;
 /// Maximum delay between a line's own timestamp and its reading for the timestamp to be used, in
 /// milliseconds.
-const LATE: UnixMs = 60_000;
+const MAX_TIMESTAMP_AGE: UnixMs = 60_000;
 /// A flood of lines ends after a pause of this length.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Returns the time of a line. Under load a line is read long after it was written, and would be
 /// attributed to a later operation, so its own timestamp is preferred if it is plausible.
-fn said_at(own: Option<UnixMs>, read: UnixMs) -> UnixMs {
-    own.filter(|own| (read - LATE..=read).contains(own))
+fn line_time(own: Option<UnixMs>, read: UnixMs) -> UnixMs {
+    own.filter(|own| (read - MAX_TIMESTAMP_AGE..=read).contains(own))
         .unwrap_or(read)
 }
 
@@ -46,13 +46,13 @@ pub(super) struct Logs {
     plugin: PluginId,
     observer: Arc<dyn PluginObserver>,
     secrets: Secrets,
-    kept: Mutex<Kept>,
+    recent: Mutex<RecentLines>,
     /// Pipes of the process.
-    pub(super) hearing: Hearing,
+    pub(super) pipes: PipeDrains,
 }
 
 #[derive(Default)]
-struct Kept {
+struct RecentLines {
     ring: VecDeque<LogLine>,
     /// Last lines of the current launch.
     tail: VecDeque<String>,
@@ -61,10 +61,10 @@ struct Kept {
     complaint: Option<String>,
     /// Lines of the panic; `before` has the last lines before it.
     trace: Vec<LogLine>,
-    before: Vec<LogLine>,
+    replaced_lines: Vec<LogLine>,
     stderr: LineParser,
     others: LineParser,
-    gate: Gate,
+    rate_limit: LogRateLimit,
 }
 
 impl Logs {
@@ -74,32 +74,32 @@ impl Logs {
             plugin,
             observer,
             secrets,
-            kept: Mutex::default(),
-            hearing: Hearing::default(),
+            recent: Mutex::default(),
+            pipes: PipeDrains::default(),
         })
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_recent(&self) -> MutexGuard<'_, RecentLines> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Starts the log of a new process: resets trace and tail.
     pub(super) fn begin_launch(&self) {
         // Otherwise held lines of the old process would appear after those of the new one.
-        self.let_go();
+        self.release_held();
         // The ring continues over launches; the rest belongs to one process.
-        let ring = std::mem::take(&mut self.kept().ring);
-        *self.kept() = Kept {
+        let ring = std::mem::take(&mut self.lock_recent().ring);
+        *self.lock_recent() = RecentLines {
             ring,
-            ..Kept::default()
+            ..RecentLines::default()
         };
     }
 
     /// Inserts the lines of the replaced process before those of this one.
-    pub(super) fn follow_on(&self, old: &Self) {
+    pub(super) fn prepend_replaced(&self, old: &Self) {
         // Take the old lines before locking, because two logs must not be locked at once.
         let before = old.last(RING);
-        let mut kept = self.kept();
+        let mut kept = self.lock_recent();
         let own = std::mem::take(&mut kept.ring);
         let all = before.into_iter().chain(own);
         all.for_each(|line| push(&mut kept.ring, line, RING));
@@ -107,7 +107,7 @@ impl Logs {
 
     /// Adds a warning of the engine, and shows it to the operator at once.
     pub(super) fn warn(&self, text: &str) {
-        let text = self.secrets.hide(text).into_owned();
+        let text = self.secrets.redact(text).into_owned();
         let notice = format!("{}: {text}", self.plugin);
         let line = LogLine {
             plugin: self.plugin.clone(),
@@ -118,18 +118,18 @@ impl Logs {
             text,
             panic: false,
         };
-        push(&mut self.kept().ring, line.clone(), RING);
+        push(&mut self.lock_recent().ring, line.clone(), RING);
         self.observer.event(PluginEvent::Log { line });
-        self.observer.notice(notice);
+        self.observer.on_notice(notice);
     }
 
     /// Accepts one line as received, without its line end.
-    pub(super) fn take(&self, stream: LogStream, bytes: &[u8]) {
+    pub(super) fn add_line(&self, stream: LogStream, bytes: &[u8]) {
         let text = String::from_utf8_lossy(bytes);
         // Strip colours before parsing: a level may be coloured.
         let text = uncoloured(text.trim_end_matches('\r'));
         let (left_out, lines) = {
-            let mut kept = self.kept();
+            let mut kept = self.lock_recent();
             let parser = if stream == LogStream::Stderr {
                 &mut kept.stderr
             } else {
@@ -137,21 +137,21 @@ impl Logs {
             };
             let mut parsed = parser.parse(&text);
             // Redact before anything keeps the text: a plugin may print the secrets it was given.
-            self.secrets.hide_in(&mut parsed.text);
+            self.secrets.redact_in_place(&mut parsed.text);
             // Lines past the limit pass the rate limit like any others.
             let of_trace = parsed.panic && kept.trace.len() < TRACE;
             if !parsed.text.trim().is_empty() {
-                push(&mut kept.tail, short(&parsed.text), ATTEMPT_TAIL);
+                push(&mut kept.tail, shorten(&parsed.text), ATTEMPT_TAIL);
                 if stream == LogStream::Stderr {
                     // Panics and fatal errors are on stderr, so prefer its last line over that of
                     // stdout.
-                    kept.complaint = Some(short(&parsed.text));
+                    kept.complaint = Some(shorten(&parsed.text));
                 }
             }
             logged(&self.plugin, &parsed);
             let line = LogLine {
                 plugin: self.plugin.clone(),
-                at: said_at(parsed.said_at, now_ms()),
+                at: line_time(parsed.timestamp, now_ms()),
                 level: parsed.level,
                 stream,
                 module: parsed.module,
@@ -161,33 +161,33 @@ impl Logs {
             if of_trace {
                 if kept.trace.is_empty() {
                     // Copied now, because the frames that follow would push them out of the ring.
-                    kept.before = kept
+                    kept.replaced_lines = kept
                         .ring
                         .iter()
-                        .skip(kept.ring.len().saturating_sub(BEFORE))
+                        .skip(kept.ring.len().saturating_sub(LINES_BEFORE_PANIC))
                         .cloned()
                         .collect();
                 }
                 kept.trace.push(LogLine {
-                    text: short(&line.text),
+                    text: shorten(&line.text),
                     ..line.clone()
                 });
             }
             push(&mut kept.ring, line.clone(), RING);
-            kept.gate.admit(line, of_trace, Instant::now())
+            kept.rate_limit.admit(line, of_trace, Instant::now())
         };
-        self.tell(left_out, lines);
+        self.emit_lines(left_out, lines);
     }
 
     /// Emits events. Call it without the lock, because the observer is foreign code and might log.
-    fn tell(&self, left_out: u64, lines: Vec<LogLine>) {
+    fn emit_lines(&self, left_out: u64, lines: Vec<LogLine>) {
         let gap = (left_out > 0).then(|| LogLine {
             plugin: self.plugin.clone(),
             at: now_ms(),
             level: LogLevel::Warn,
             stream: LogStream::Engine,
             module: None,
-            text: format!("{left_out} lines omitted: more than {AT_ONCE} in a second"),
+            text: format!("{left_out} lines omitted: more than {MAX_LINES_PER_SECOND} in a second"),
             panic: false,
         });
         if gap.is_some() {
@@ -202,28 +202,28 @@ impl Logs {
     }
 
     /// Emits the held lines of a flood.
-    fn let_go(&self) {
-        let (left_out, lines) = self.kept().gate.let_go();
-        self.tell(left_out, lines);
+    fn release_held(&self) {
+        let (left_out, lines) = self.lock_recent().rate_limit.release_held();
+        self.emit_lines(left_out, lines);
     }
 
     /// Waits for `more` of a stream. If that takes longer than a pause, a flood is over.
-    pub(super) async fn waiting_for<T>(&self, more: impl Future<Output = T>) -> T {
+    pub(super) async fn await_input<T>(&self, more: impl Future<Output = T>) -> T {
         let mut more = pin!(more);
         loop {
             // The lock must not be held across the await.
-            let holds = self.kept().gate.holds();
+            let holds = self.lock_recent().rate_limit.has_held_lines();
             // Data first: it is a pause only if nothing arrives.
             tokio::select! { biased;
                 got = &mut more => return got,
-                () = tokio::time::sleep(PAUSE), if holds => self.let_go(),
+                () = tokio::time::sleep(PAUSE), if holds => self.release_held(),
             }
         }
     }
 
     /// Returns the newest lines, at most `count`, oldest first.
     pub(super) fn last(&self, count: usize) -> Vec<LogLine> {
-        let kept = self.kept();
+        let kept = self.lock_recent();
         kept.ring
             .iter()
             .skip(kept.ring.len().saturating_sub(count))
@@ -233,13 +233,13 @@ impl Logs {
 
     /// Returns the newest lines of an ended process. After a panic: its beginning, because
     /// thousands of frames may follow, and the lines before it.
-    pub(super) fn ending(&self, count: usize) -> Vec<LogLine> {
-        let kept = self.kept();
+    pub(super) fn exit_lines(&self, count: usize) -> Vec<LogLine> {
+        let kept = self.lock_recent();
         if kept.trace.is_empty() {
             drop(kept);
             return self.last(count);
         }
-        kept.before
+        kept.replaced_lines
             .iter()
             .chain(&kept.trace)
             .take(count)
@@ -249,7 +249,7 @@ impl Logs {
 
     /// Returns the last lines of the current launch; after a panic, its first ones.
     pub(super) fn tail(&self) -> Vec<String> {
-        let kept = self.kept();
+        let kept = self.lock_recent();
         if kept.trace.is_empty() {
             return kept.tail.iter().cloned().collect();
         }
@@ -263,14 +263,18 @@ impl Logs {
 
     /// Returns the panic of the current launch, if there was one, beginning with its first line.
     pub(super) fn trace(&self) -> Vec<String> {
-        self.kept().trace.iter().map(|l| l.text.clone()).collect()
+        self.lock_recent()
+            .trace
+            .iter()
+            .map(|l| l.text.clone())
+            .collect()
     }
 
     /// Returns the most likely exit reason: the panic's message, else the last line on stderr, else
     /// the last line of all.
-    pub(super) fn last_words(&self) -> Option<String> {
-        let kept = self.kept();
-        words_of(kept.trace.iter().map(|l| l.text.as_str()))
+    pub(super) fn last_output(&self) -> Option<String> {
+        let kept = self.lock_recent();
+        panic_message(kept.trace.iter().map(|l| l.text.as_str()))
             .or_else(|| kept.complaint.clone())
             .or_else(|| kept.tail.back().cloned())
     }
@@ -306,11 +310,11 @@ fn push<T>(queue: &mut VecDeque<T>, item: T, bound: usize) {
     queue.push_back(item);
 }
 
-fn short(text: &str) -> String {
-    if text.len() <= SHORT {
+fn shorten(text: &str) -> String {
+    if text.len() <= MAX_TAIL_LINE {
         return text.to_owned();
     }
-    let mut end = SHORT;
+    let mut end = MAX_TAIL_LINE;
     while !text.is_char_boundary(end) {
         end -= 1;
     }
@@ -370,11 +374,11 @@ pub(super) async fn drain<R>(
     }
     // Ends with the process, which closes the stream.
     while let Ok(1..) = read_line(&mut reader, &mut line, MAX_LINE).await {
-        logs.take(stream, &line);
+        logs.add_line(stream, &line);
         // An error recurs at the next read, which ends the loop.
-        logs.waiting_for(reader.fill_buf()).await.ok();
+        logs.await_input(reader.fill_buf()).await.ok();
     }
-    logs.let_go();
+    logs.release_held();
 }
 
 /// Assembles lines from a byte stream that arrives in pieces.
@@ -386,12 +390,12 @@ pub(super) struct LineAssembler {
 impl LineAssembler {
     pub(super) fn feed(&mut self, mut data: &[u8], mut take: impl FnMut(&[u8])) {
         while let Some(end) = data.iter().position(|b| *b == b'\n') {
-            self.keep(&data[..end]);
+            self.buffer(&data[..end]);
             take(&self.partial);
             self.partial.clear();
             data = &data[end + 1..];
         }
-        self.keep(data);
+        self.buffer(data);
     }
 
     pub(super) fn finish(&mut self, take: impl FnOnce(&[u8])) {
@@ -401,7 +405,7 @@ impl LineAssembler {
         }
     }
 
-    fn keep(&mut self, piece: &[u8]) {
+    fn buffer(&mut self, piece: &[u8]) {
         let room = MAX_LINE.saturating_sub(self.partial.len()).min(piece.len());
         self.partial.extend_from_slice(&piece[..room]);
     }

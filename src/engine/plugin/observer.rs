@@ -2,8 +2,8 @@
 //! it.
 
 use crate::engine::bus::{Bus, EventSink};
+use crate::engine::model::{EventKind, PluginEvent};
 use crate::engine::secrets::Secrets;
-use crate::engine::words::{EventKind, PluginEvent};
 
 /// Receiver of a supervisor's events. Must not block.
 pub trait PluginObserver: Send + Sync + 'static {
@@ -11,7 +11,7 @@ pub trait PluginObserver: Send + Sync + 'static {
     fn event(&self, event: PluginEvent);
 
     /// Receives a text to show to the operator at once.
-    fn notice(&self, _text: String) {}
+    fn on_notice(&self, _text: String) {}
 
     /// Returns the secrets to redact in a plugin's output. It has no default, because an observer
     /// that forgot to implement it would redact nothing.
@@ -23,7 +23,7 @@ impl PluginObserver for Bus {
         self.emit(EventKind::Plugin(event));
     }
 
-    fn notice(&self, text: String) {
+    fn on_notice(&self, text: String) {
         self.emit(EventKind::Notice { text });
     }
 

@@ -50,7 +50,7 @@ impl OutOfMemory {
     }
 
     /// Compares the counter with its value at the start.
-    pub(super) fn since(&self) -> Option<Memory> {
+    pub(super) fn compare_with_start(&self) -> Option<Memory> {
         // `None` if the group was removed together with its process.
         let now = count(&self.file)?;
         Some(match (now > self.count, self.group) {
@@ -120,41 +120,41 @@ mod tests {
     const EVENTS: &str = "low 0\nhigh 12\nmax 340\noom 1\noom_kill 1\noom_group_kill 0\n";
 
     #[test]
-    fn the_groups_own_count_is_taken() {
+    fn cgroup_oom_kill_counter_detects_memory_exhaustion() {
         let system = System::new("0::/user.slice/app.scope\n");
         let file = "sys/fs/cgroup/user.slice/app.scope/memory.events";
         system.write(file, EVENTS);
         system.write("proc/vmstat", "oom_kill 7\n");
         let watch = system.watch().expect("counted");
-        assert_eq!(watch.since(), Some(Memory::Enough));
+        assert_eq!(watch.compare_with_start(), Some(Memory::Enough));
         // First memory is short without a kill, then a process is killed.
         system.write(file, &EVENTS.replace("oom 1", "oom 2"));
-        assert_eq!(watch.since(), Some(Memory::Enough));
+        assert_eq!(watch.compare_with_start(), Some(Memory::Enough));
         system.write(file, &EVENTS.replace("oom_kill 1", "oom_kill 2"));
-        assert_eq!(watch.since(), Some(Memory::GroupRanOut));
+        assert_eq!(watch.compare_with_start(), Some(Memory::GroupRanOut));
         // A group removed with its process has no counter.
         fs::remove_file(system.0.path().join(file)).expect("removed");
-        assert_eq!(watch.since(), None);
+        assert_eq!(watch.compare_with_start(), None);
     }
 
     #[test]
-    fn groups_of_version_1_and_containers_are_counted_too() {
+    fn cgroup_v1_and_container_counters_are_read() {
         let system = System::new("4:cpu,memory:/docker/abc\n1:name=systemd:/\n0::/\n");
         let file = "sys/fs/cgroup/memory/memory.oom_control";
         system.write(file, "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n");
         let watch = system.watch().expect("counted");
         system.write(file, "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
-        assert_eq!(watch.since(), Some(Memory::GroupRanOut));
+        assert_eq!(watch.compare_with_start(), Some(Memory::GroupRanOut));
     }
 
     #[test]
-    fn without_a_group_the_machines_count_is_taken() {
+    fn machine_oom_counter_is_used_without_a_cgroup() {
         let system = System::new("");
         assert!(system.watch().is_none(), "nothing is counted here");
         system.write("proc/vmstat", "nr_free_pages 1\noom_kill 7\n");
         let watch = system.watch().expect("counted");
-        assert_eq!(watch.since(), Some(Memory::Enough));
+        assert_eq!(watch.compare_with_start(), Some(Memory::Enough));
         system.write("proc/vmstat", "nr_free_pages 1\noom_kill 8\n");
-        assert_eq!(watch.since(), Some(Memory::MachineRanOut));
+        assert_eq!(watch.compare_with_start(), Some(Memory::MachineRanOut));
     }
 }

@@ -1,8 +1,8 @@
 //! Finds plugin processes that outlived the flightdeck process that launched them, by pid, start
 //! time and boot in the records of launches. Reads `/proc`; ends nothing.
 
+use crate::engine::model::{OrphanView, PluginId, PluginRow, UnixMs};
 use crate::engine::process::{ProcessIdentity, booted_at, parent};
-use crate::engine::words::{OrphanView, PluginId, PluginRow, UnixMs};
 
 /// Tolerance for adjustments of the clock since the launch.
 const CLOCK_MS: i64 = 5_000;
@@ -55,7 +55,7 @@ pub fn of(row: &PluginRow) -> Vec<Orphan> {
         }
         // A running flightdeck is still the parent. As process 1 it merely adopts orphans.
         let parent = parent(pid).unwrap_or(0);
-        if parent == 1 || !is_ours(parent) {
+        if parent == 1 || !is_flightdeck(parent) {
             all.push(Orphan {
                 process,
                 parent,
@@ -67,7 +67,7 @@ pub fn of(row: &PluginRow) -> Vec<Orphan> {
 }
 
 /// Returns true if a process is a flightdeck: it runs this executable, or one of that name.
-fn is_ours(pid: u32) -> bool {
+fn is_flightdeck(pid: u32) -> bool {
     let Ok(program) = std::fs::read_link(format!("/proc/{pid}/exe")) else {
         return false;
     };

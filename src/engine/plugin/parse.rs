@@ -1,7 +1,7 @@
 //! Parses lines of plugin output into log lines: hclog JSON, `[LEVEL] text`, panics, and plain
 //! text. Its only state is the panic mode, which starts with the first line of a trace.
 
-use crate::engine::words::{LogLevel, UnixMs};
+use crate::engine::model::{LogLevel, UnixMs};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -14,7 +14,7 @@ pub struct Parsed {
     pub level: LogLevel,
     pub module: Option<String>,
     /// Timestamp that the plugin wrote.
-    pub said_at: Option<UnixMs>,
+    pub timestamp: Option<UnixMs>,
     pub text: String,
     /// True if the line belongs to the trace of a panic.
     pub panic: bool,
@@ -42,7 +42,7 @@ impl LineParser {
         Parsed {
             level,
             module: None,
-            said_at: None,
+            timestamp: None,
             text: line.to_owned(),
             panic: self.panicking,
         }
@@ -70,9 +70,9 @@ pub fn opens_panic(line: &str) -> bool {
 
 /// Returns the message of a panic: its first line and the lines that belong to it, without
 /// goroutines, frames and registers.
-pub fn words_of<'l>(mut trace: impl Iterator<Item = &'l str>) -> Option<String> {
+pub fn panic_message<'l>(mut trace: impl Iterator<Item = &'l str>) -> Option<String> {
     /// Maximum number of further lines; the log has all of them.
-    const MORE: usize = 2;
+    const MAX_FURTHER_LINES: usize = 2;
     let mut words = trace.next()?.to_owned();
     let goes_on = |line: &&str| {
         let end = [
@@ -84,7 +84,7 @@ pub fn words_of<'l>(mut trace: impl Iterator<Item = &'l str>) -> Option<String> 
         ];
         !line.trim().is_empty() && !end.iter().any(|e| line.starts_with(e))
     };
-    for line in trace.take_while(goes_on).take(MORE) {
+    for line in trace.take_while(goes_on).take(MAX_FURTHER_LINES) {
         words.push(' ');
         words.push_str(line.trim());
     }
@@ -138,7 +138,7 @@ fn hclog(line: &str) -> Option<Parsed> {
     Some(Parsed {
         level,
         module,
-        said_at,
+        timestamp: said_at,
         text,
         panic: false,
     })
@@ -189,7 +189,7 @@ fn tagged(line: &str) -> Option<Parsed> {
     Some(Parsed {
         level: level(word)?,
         module: None,
-        said_at: None,
+        timestamp: None,
         text: rest.trim_start().to_owned(),
         panic: false,
     })
@@ -205,8 +205,8 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_has_its_time_keeps_it() {
-        let at = |line: &str| LineParser::default().parse(line).said_at;
+    fn timestamp_of_a_structured_log_line_is_parsed() {
+        let at = |line: &str| LineParser::default().parse(line).timestamp;
         assert_eq!(
             at(
                 r#"{"@level":"info","@message":"m","@timestamp":"2026-11-21T11:00:00.250001+01:00"}"#
@@ -221,13 +221,13 @@ mod tests {
     }
 
     #[test]
-    fn the_words_of_a_panic_are_its_own_and_no_register() {
+    fn panic_message_excludes_registers() {
         // As the Go runtime writes them.
         let nil = "panic: runtime error: invalid memory address or nil pointer dereference\n[signal SIGSEGV: segmentation violation code=0x1]\n\ngoroutine 1 [running]:";
         let signal = "SIGABRT: abort\nPC=0x40866e m=0 sigcode=0\n\ngoroutine 1 gp=0x3e5 m=0 [running]:\nfs     0x0\ngs     0x0";
         let fault = "fatal error: fault\n[signal SIGSEGV: segmentation violation addr=0xdeadbeef]\n\ngoroutine 1 [running]:";
         let rust = "thread 'main' panicked at src/main.rs:1:1:\nno such thing\nnote: run with `RUST_BACKTRACE=1`";
-        let words = |text: &str| words_of(text.lines()).unwrap();
+        let words = |text: &str| panic_message(text.lines()).unwrap();
         assert_eq!(words(signal), "SIGABRT: abort");
         assert_eq!(
             words(fault),
@@ -240,11 +240,11 @@ mod tests {
             words(rust),
             "thread 'main' panicked at src/main.rs:1:1: no such thing"
         );
-        assert_eq!(words_of(std::iter::empty()), None);
+        assert_eq!(panic_message(std::iter::empty()), None);
     }
 
     #[test]
-    fn what_is_said_twice_under_one_name_is_shown_twice() {
+    fn duplicate_log_fields_are_shown_twice() {
         let line = r#"{"a\"b":1,"e":"x","@message":"m","e":"y","@level":"error"}"#;
         let shown = "m a\"b=1 e=x e=y".to_owned();
         assert_eq!(parse(line), (LogLevel::Error, shown));
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn structured_lines_keep_message_module_and_values() {
+    fn structured_log_lines_keep_message_module_and_fields() {
         let line = r#"{"@level":"warn","@message":"slow answer","@module":"provider.http","@timestamp":"2026-11-21T10:00:00.000001Z","ms":1200,"url":"/a b","ok":true}"#;
         let parsed = LineParser::default().parse(line);
         assert_eq!(parsed.level, LogLevel::Warn);
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_are_levels() {
+    fn log_tags_set_the_level() {
         assert_eq!(parse("[ERROR] no"), (LogLevel::Error, "no".into()));
         assert_eq!(
             parse("2026/11/21 10:00:00 [INFO] hello [x]"),
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_takes_the_untagged_lines_after_it() {
+    fn panic_includes_the_untagged_lines_after_it() {
         let mut parser = LineParser::default();
         assert!(!parser.parse("all is well").panic);
         assert!(parser.parse("panic: assignment to entry in nil map").panic);

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 /// Counter of pins, with the expected contents of the executables. Cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub struct Programs(Arc<Inner>);
+pub struct PinnedExecutables(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -28,13 +28,13 @@ pub(in crate::engine) struct Expected {
 
 /// Guard of a pin. While it exists, plugins run the contents that were approved.
 #[derive(Debug)]
-pub struct Pinned(Programs);
+pub struct Pin(PinnedExecutables);
 
-impl Programs {
+impl PinnedExecutables {
     /// Pins the current executables; changed files are used only after the pin is dropped.
-    pub fn pin(&self) -> Pinned {
+    pub fn pin(&self) -> Pin {
         self.0.pins.fetch_add(1, Ordering::SeqCst);
-        Pinned(self.clone())
+        Pin(self.clone())
     }
 
     /// Returns true if any pin exists.
@@ -54,7 +54,7 @@ impl Programs {
     }
 }
 
-impl Drop for Pinned {
+impl Drop for Pin {
     fn drop(&mut self) {
         self.0.0.pins.fetch_sub(1, Ordering::SeqCst);
     }

@@ -1,7 +1,7 @@
 //! Settings of launches, and the program to launch. Plain data, owned by the creator of the
 //! supervisor.
 
-use super::life::Arrival;
+use super::lifecycle::Arrival;
 use crate::engine::settings::{CrashSettings, LaunchSettings};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn registrations_have_15_seconds_and_handshakes_a_minute() {
+    fn default_launch_deadlines_are_15_and_60_seconds() {
         let settings = LaunchSettings::default();
         let seconds = |arrival| deadline_of(&settings, arrival).as_secs();
         assert_eq!(seconds(Arrival::Registration), 15);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn backoff_grows_and_then_repeats() {
+    fn backoff_grows_and_then_repeats_the_last_value() {
         let mut settings = LaunchSettings::default();
         let waits: Vec<u128> = (1..=6)
             .map(|n| backoff_after(&settings, n).as_millis())

@@ -2,10 +2,10 @@
 //! the parent-death signal when the *thread* that forked ends, not the process. Each child leads
 //! its own process group, and its [`Process`] owns the guard that kills the group.
 
+use super::descendants::{self, Mark};
 use super::failure::Exit;
 use super::group::Group;
-use super::life::Environment;
-use super::marked::{self, Mark};
+use super::lifecycle::Environment;
 use super::oom::OutOfMemory;
 use super::settings::SpawnSpec;
 use crate::engine::process::ProcessIdentity;
@@ -27,7 +27,7 @@ const QUEUE: usize = 256;
 /// Maximum length of a base directory that keeps socket paths within the kernel's limit.
 const BASE_LIMIT: usize = 60;
 /// Maximum time for a killed process to disappear; longer only if the machine is in trouble.
-const REAP: Duration = Duration::from_secs(5);
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Child process that has not been reaped yet.
 pub(super) struct Process {
@@ -59,13 +59,15 @@ impl Process {
             return exit;
         }
         let exit = match self.child.wait().await {
-            Ok(status) => Exit::of(status, || self.out_of_memory.as_ref()?.since()),
+            Ok(status) => {
+                Exit::from_status(status, || self.out_of_memory.as_ref()?.compare_with_start())
+            }
             Err(_) => Exit::default(),
         };
         // The leader's pid is free from here on. The group's number is not while a grandchild is in
         // it, and no new process can have become a group of that number in this short time.
         self.group.kill();
-        self.group.let_go();
+        self.group.release();
         if let Some(mark) = self.mark.take() {
             // Bounded, and its result is not needed.
             tokio::task::spawn_blocking(move || mark.kill()).await.ok();
@@ -90,7 +92,7 @@ impl Process {
     /// Kills the group and waits for the process.
     pub(super) async fn kill(&mut self) {
         self.group.kill();
-        tokio::time::timeout(REAP, self.wait()).await.ok();
+        tokio::time::timeout(KILL_TIMEOUT, self.wait()).await.ok();
     }
 
     /// Waits for the process for at most `grace`, then kills it. Returns its exit status if it
@@ -125,7 +127,7 @@ fn base() -> PathBuf {
 }
 
 /// Maximum attempts to create a directory if another process removes it at once.
-const TRIES: u32 = 5;
+const MAX_ATTEMPTS: u32 = 5;
 /// Prefix of socket directories; the pid of their creator follows.
 const PREFIX: &str = "flightdeck-";
 
@@ -141,7 +143,7 @@ impl SocketFolder {
     pub(super) fn new() -> io::Result<Self> {
         let prefix = format!("{PREFIX}{}-", std::process::id());
         let private = std::fs::Permissions::from_mode(0o700);
-        for _ in 0..TRIES {
+        for _ in 0..MAX_ATTEMPTS {
             let folder = tempfile::Builder::new()
                 .prefix(&prefix)
                 .permissions(private.clone())
@@ -171,7 +173,7 @@ impl SocketFolder {
 
 /// Removes the directories of flightdeck processes that were killed. Permissions limit this to the
 /// user's own directories; those that are locked or whose creator runs are kept.
-fn sweep(base: &Path) {
+fn remove_stale_directories(base: &Path) {
     for entry in std::fs::read_dir(base).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let maker = name
@@ -183,7 +185,7 @@ fn sweep(base: &Path) {
         if let Some(pid) = maker
             && is_directory
             // Without a readable /proc, every creator would look ended.
-            && ProcessIdentity::own().is_some()
+            && ProcessIdentity::current().is_some()
             && ProcessIdentity::of(pid).is_none()
             && let Ok(folder) = std::fs::File::open(entry.path())
             && folder.try_lock().is_ok()
@@ -202,7 +204,7 @@ pub(super) async fn spawn(
     let mark = Mark::new();
     let mut command = command(spec, environment);
     // Set last, so that no configured variable can override the mark.
-    command.env(marked::VARIABLE, mark.value());
+    command.env(descendants::VARIABLE, mark.value());
     let (reply, answer) = oneshot::channel();
     let order = Spawning {
         command,
@@ -234,10 +236,10 @@ fn command(spec: &SpawnSpec, environment: Environment) -> std::process::Command 
             command.env_remove(name);
         }
     }
-    for name in environment.without {
+    for name in environment.removed_variables {
         command.env_remove(name);
     }
-    command.envs(environment.with).envs(&spec.env);
+    command.envs(environment.set_variables).envs(&spec.env);
     if let Some(directory) = &spec.directory {
         command.current_dir(directory);
     }
@@ -265,7 +267,7 @@ fn spawner() -> &'static SyncSender<Spawning> {
         // If the thread does not start, the channel is disconnected and each launch fails with
         // that.
         let work = move || {
-            sweep(&base());
+            remove_stale_directories(&base());
             serve(&orders);
         };
         thread.spawn(work).ok();
@@ -288,12 +290,12 @@ fn serve(orders: &Receiver<Spawning>) {
         // is dropped here, and the guard kills the process.
         let _runtime = runtime.enter();
         reply.send(start(command, mark, sockets)).ok();
-        watcher.get_or_insert_with(marked::watch);
+        watcher.get_or_insert_with(descendants::start_watcher);
     }
 }
 
 /// Makes the kernel kill the child when the thread that starts it ends.
-pub(in crate::engine) fn die_with_parent(command: &mut std::process::Command) {
+pub(in crate::engine) fn set_parent_death_signal(command: &mut std::process::Command) {
     let parent = Pid::from_raw(i32::try_from(std::process::id()).unwrap_or_default());
     // SAFETY: runs in the child between fork and exec, where only calls that are safe in a signal
     // handler are allowed: two system calls and an error value that is built without allocating.
@@ -318,7 +320,7 @@ fn start(
     mark: Mark,
     sockets: SocketFolder,
 ) -> io::Result<Process> {
-    die_with_parent(&mut command);
+    set_parent_death_signal(&mut command);
     let mut command = Command::from(command);
     command.process_group(0);
     let mut child = command.spawn()?;
@@ -346,7 +348,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_of_the_dead_are_swept_and_those_of_the_living_left() {
+    fn socket_directories_of_dead_processes_are_removed() {
         let base = tempfile::tempdir().expect("folder");
         let make = |name: &str| {
             let path = base.path().join(name);
@@ -366,7 +368,7 @@ mod tests {
         let elsewhere = make("flightdeck-4194998-abc");
         let lock = std::fs::File::open(&elsewhere).expect("opened");
         lock.lock_shared().expect("locked");
-        sweep(base.path());
+        remove_stale_directories(base.path());
         assert!(
             !dead.exists()
                 && own.exists()
@@ -376,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn the_path_of_a_socket_is_short_enough() {
+    fn socket_path_is_short_and_its_directory_private() {
         let folder = SocketFolder::new().expect("folder");
         let socket = folder.path().join("plugin18446744073709551615");
         // Limit of the kernel, including the terminating zero.

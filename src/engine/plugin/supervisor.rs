@@ -1,20 +1,20 @@
 //! Supervisor: one task per plugin that alone owns its process and state, from launch to end.
 //! Handles send it orders.
 
-mod beside;
 mod launching;
 mod ready;
+mod replacement;
 
-use super::board::Board;
 use super::connection::Connection;
 use super::handle::{Done, Order, PluginError, Ticket};
 use super::incident::Incidents;
 use super::launch::LaunchContext;
-use super::programs::Programs;
+use super::programs::PinnedExecutables;
 use super::settings::PluginSettings;
+use super::status::PluginStatus;
 use super::usage::Meter;
-use crate::engine::words::PluginState;
-use beside::Outgoing;
+use crate::engine::model::PluginState;
+use replacement::Outgoing;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,7 +22,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 /// Maximum number of orders that wait for a supervisor.
-pub(super) const ORDERS: usize = 64;
+pub(super) const ORDER_QUEUE: usize = 64;
 
 /// Next step of the supervisor.
 enum Next {
@@ -47,21 +47,21 @@ enum Interrupt {
 /// Owner of one plugin's process and state.
 pub(super) struct Supervisor {
     pub(super) context: Option<Arc<LaunchContext>>,
-    pub(super) board: Arc<Board>,
+    pub(super) board: Arc<PluginStatus>,
     pub(super) settings: PluginSettings,
     pub(super) orders: mpsc::Receiver<Order>,
     pub(super) cancel: CancellationToken,
     pub(super) meter: Arc<Meter>,
-    pub(super) programs: Programs,
+    pub(super) programs: PinnedExecutables,
     pub(super) incidents: Incidents,
     /// Callers that wait for the plugin to be ready.
     pub(super) waiters: Vec<Ticket>,
     pub(super) generation: u64,
     /// Replaced processes with their remaining calls.
-    pub(super) outgoing: Vec<Outgoing>,
+    pub(super) draining: Vec<Outgoing>,
     pub(super) crashes: VecDeque<Instant>,
     /// Number of launches made when the total time ran out; `None` if it did not.
-    pub(super) out_of_time: Option<u32>,
+    pub(super) launches_at_timeout: Option<u32>,
 }
 
 impl Supervisor {
@@ -77,12 +77,12 @@ impl Supervisor {
             };
         }
         // Replaced processes may still run, even if the plugin itself has stopped.
-        self.end_outgoing(true).await;
+        self.end_draining(true).await;
         // A final failure stays visible after the end.
         if !self.board.current().is_failed() && self.board.current() != PluginState::Stopped {
             self.board.set(PluginState::Stopped);
         }
-        self.answer_all(&Err(PluginError::Gone {
+        self.answer_waiters(&Err(PluginError::Gone {
             plugin: self.board.id.clone(),
         }));
     }
@@ -96,7 +96,7 @@ impl Supervisor {
         }
     }
 
-    fn answer_all(&mut self, answer: &Result<Connection, PluginError>) {
+    fn answer_waiters(&mut self, answer: &Result<Connection, PluginError>) {
         for waiter in self.waiters.drain(..) {
             // The receiver is gone if the caller has stopped waiting.
             waiter.send(answer.clone()).ok();
@@ -104,12 +104,14 @@ impl Supervisor {
     }
 
     /// Returns the error of a state that only an operator can resolve.
-    fn refusal(&self) -> Option<PluginError> {
+    fn unavailable_error(&self) -> Option<PluginError> {
         let plugin = self.board.id.clone();
         Some(match self.board.current() {
             PluginState::GaveUp { why } => PluginError::GaveUp {
                 plugin,
-                attempts: self.out_of_time.unwrap_or(self.settings.launch.attempts),
+                attempts: self
+                    .launches_at_timeout
+                    .unwrap_or(self.settings.launch.attempts),
                 why,
             },
             PluginState::Incompatible { why } => PluginError::Incompatible { plugin, why },
@@ -124,7 +126,7 @@ impl Supervisor {
             return Next::End;
         };
         match order {
-            Order::Demand(ticket) => match self.refusal() {
+            Order::Demand(ticket) => match self.unavailable_error() {
                 Some(error) => {
                     ticket.send(Err(error)).ok();
                     Next::Idle
@@ -134,7 +136,7 @@ impl Supervisor {
                     Next::Launch
                 }
             },
-            Order::Start(ticket) | Order::Restart(ticket) => match self.refusal() {
+            Order::Start(ticket) | Order::Restart(ticket) => match self.unavailable_error() {
                 Some(error @ (PluginError::Disabled { .. } | PluginError::Rejected { .. })) => {
                     ticket.send(Err(error)).ok();
                     Next::Idle
@@ -147,31 +149,31 @@ impl Supervisor {
                 }
             },
             order @ (Order::Stop(_) | Order::Kill(_)) => {
-                self.end_outgoing(matches!(order, Order::Stop(_))).await;
+                self.end_draining(matches!(order, Order::Stop(_))).await;
                 let (Order::Stop(done) | Order::Kill(done)) = order else {
                     return Next::Idle;
                 };
                 // Keep the state of a final failure: it explains more than "stopped".
-                if self.refusal().is_none() {
+                if self.unavailable_error().is_none() {
                     self.board.set(PluginState::Stopped);
                 }
                 done.send(()).ok();
                 Next::Idle
             }
             Order::Disable(done) => {
-                self.end_outgoing(true).await;
-                if !matches!(self.refusal(), Some(PluginError::Rejected { .. })) {
+                self.end_draining(true).await;
+                if !matches!(self.unavailable_error(), Some(PluginError::Rejected { .. })) {
                     self.board.set(PluginState::Disabled);
                 }
                 done.send(()).ok();
                 Next::Idle
             }
-            Order::Rest(_, done) => {
+            Order::Idle(_, done) => {
                 done.send(()).ok();
                 Next::Idle
             }
             Order::Replace(order) => {
-                order.refused();
+                order.reject();
                 Next::Idle
             }
             Order::Enable(done) => {
@@ -187,14 +189,16 @@ impl Supervisor {
     fn fail(&mut self, state: PluginState) -> Next {
         self.board.set(state);
         // Derived from the state just set, so later demands get the same error.
-        let error = self.refusal().unwrap_or_else(|| PluginError::Gone {
-            plugin: self.board.id.clone(),
-        });
-        self.answer_all(&Err(error));
+        let error = self
+            .unavailable_error()
+            .unwrap_or_else(|| PluginError::Gone {
+                plugin: self.board.id.clone(),
+            });
+        self.answer_waiters(&Err(error));
         Next::Idle
     }
 
-    fn broken_off(&mut self, interrupt: Interrupt, done: Vec<Done>) -> Next {
+    fn end_interrupted_launch(&mut self, interrupt: Interrupt, done: Vec<Done>) -> Next {
         let plugin = self.board.id.clone();
         let (state, error) = match interrupt {
             Interrupt::Disable => (PluginState::Disabled, PluginError::Disabled { plugin }),
@@ -204,7 +208,7 @@ impl Supervisor {
         };
         // Set the state before the answers, so that callers who wake up see it.
         self.board.set(state);
-        self.answer_all(&Err(error));
+        self.answer_waiters(&Err(error));
         for ack in done {
             ack.send(()).ok();
         }

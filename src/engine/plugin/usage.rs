@@ -1,9 +1,9 @@
 //! Measures CPU and memory of the plugin processes at an interval, in one task for all of them.
 //! Reading `/proc` runs on a blocking thread.
 
+use crate::engine::model::{PluginEvent, PluginId, Usage};
 use crate::engine::mutex::lock;
 use crate::engine::plugin::PluginObserver;
-use crate::engine::words::{PluginEvent, PluginId, Usage};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -15,26 +15,26 @@ use tokio_util::sync::CancellationToken;
 #[derive(Default)]
 pub(super) struct Meter {
     watched: Mutex<HashMap<u32, PluginId>>,
-    seen: Mutex<HashMap<u32, Usage>>,
+    measurements: Mutex<HashMap<u32, Usage>>,
 }
 
 impl Meter {
-    fn watched(&self) -> MutexGuard<'_, HashMap<u32, PluginId>> {
+    fn lock_watched(&self) -> MutexGuard<'_, HashMap<u32, PluginId>> {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn watch(&self, pid: u32, plugin: PluginId) {
-        self.watched().insert(pid, plugin);
+        self.lock_watched().insert(pid, plugin);
     }
 
     pub(super) fn forget(&self, pid: u32) {
-        self.watched().remove(&pid);
-        lock(&self.seen).remove(&pid);
+        self.lock_watched().remove(&pid);
+        lock(&self.measurements).remove(&pid);
     }
 
     /// Returns the last measurement of a process.
-    pub(super) fn of(&self, pid: u32) -> Option<Usage> {
-        lock(&self.seen).get(&pid).copied()
+    pub(super) fn last_measurement(&self, pid: u32) -> Option<Usage> {
+        lock(&self.measurements).get(&pid).copied()
     }
 
     /// Measures and reports until `cancel`.
@@ -56,7 +56,7 @@ impl Meter {
                 () = cancel.cancelled() => return,
                 _ = tick.tick() => {}
             }
-            let watched = self.watched().clone();
+            let watched = self.lock_watched().clone();
             if watched.is_empty() {
                 continue;
             }
@@ -84,8 +84,8 @@ impl Meter {
                     rss_bytes: process.memory(),
                 };
                 // `forget` may have been called during the measurement; do not add the pid again.
-                if self.watched().contains_key(&pid) {
-                    lock(&self.seen).insert(pid, usage);
+                if self.lock_watched().contains_key(&pid) {
+                    lock(&self.measurements).insert(pid, usage);
                 }
                 observer.event(PluginEvent::Usage { plugin, usage });
             }

@@ -1,16 +1,16 @@
 //! Assigns processes to provider configurations: the first process of an address serves all calls
 //! without configuration and the first configuration; each further configuration gets its own.
 
-use super::follow::Follow;
 use super::handle::Pool;
+use super::pooled_provider::PooledProvider;
 use super::process::Process;
 use crate::engine::calls::{CallContext, ProviderError};
+use crate::engine::model::{BUILTIN_PLUGIN, PluginEvent, PluginFound, PluginId, PluginState};
 use crate::engine::mutex::lock;
 use crate::engine::plugin::Start;
 use crate::engine::provider::Provider;
 use crate::engine::provider::builtin::{self, Builtin, RemoteStates};
 use crate::engine::provider::dialect::Configuration;
-use crate::engine::words::{BUILTIN_PLUGIN, PluginEvent, PluginFound, PluginId, PluginState};
 use cty::Value;
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ impl Pool {
     /// Returns a provider for calls that need no configuration: schema, validation, upgrades,
     /// functions. Launches it if needed; its schema is known on return. The provider stays usable
     /// after a crash or restart.
-    pub async fn plain(
+    pub async fn unconfigured(
         &self,
         address: &str,
         ctx: &CallContext,
@@ -35,7 +35,7 @@ impl Pool {
         };
         // Launch now, so that the schema is known to the caller.
         process.current(ctx).await?;
-        Ok(Arc::new(Follow::plain(process)))
+        Ok(Arc::new(PooledProvider::unconfigured(process)))
     }
 
     /// Returns the provider of the configuration named `key` (`provider.aws.west`), and true if its
@@ -55,10 +55,13 @@ impl Pool {
         let process = self.assign(address, key)?;
         if process.dialect().configuration() == Configuration::OfCall {
             process.current(ctx).await?;
-            return Ok((Arc::new(Follow::with(process, config.clone())), true));
+            return Ok((
+                Arc::new(PooledProvider::with(process, config.clone())),
+                true,
+            ));
         }
-        let done = process.fit_for(config, ctx).await?;
-        Ok((Arc::new(Follow::configured(process)), done))
+        let done = process.prepare_configuration(config, ctx).await?;
+        Ok((Arc::new(PooledProvider::configured(process)), done))
     }
 
     /// Returns the process of a configuration; creates one unless the first process is unassigned.
@@ -89,12 +92,14 @@ impl Pool {
                 // Every demand on this process fails with the reason of the rejection.
                 None => return Ok(entry.processes[0].clone()),
             };
-            let found = serving(&entry.found, key);
-            self.another(entry, found, &start, None);
-        } else if dialect.configuration() == Configuration::OfProcess && !is_default(address, key) {
+            let found = serving(&entry.description, key);
+            self.add_process(entry, found, &start, None);
+        } else if dialect.configuration() == Configuration::OfProcess
+            && !is_default_configuration(address, key)
+        {
             let (plugin, found) = (
                 entry.processes[index].id().clone(),
-                serving(&entry.found, key),
+                serving(&entry.description, key),
             );
             self.shared
                 .observer
@@ -127,7 +132,7 @@ impl Pool {
                 found,
             });
             let state = PluginState::Ready {
-                since: crate::engine::words::now_ms(),
+                since: crate::engine::model::now_ms(),
             };
             shared.observer.event(PluginEvent::State {
                 plugin: plugin.clone(),
@@ -154,7 +159,7 @@ impl Pool {
 
 /// Returns true for the default configuration of an address, which needs no mention in the
 /// description of its process.
-fn is_default(address: &str, key: &str) -> bool {
+fn is_default_configuration(address: &str, key: &str) -> bool {
     key.strip_prefix("provider[\"")
         .and_then(|rest| rest.strip_suffix("\"]"))
         == Some(address)
@@ -162,7 +167,7 @@ fn is_default(address: &str, key: &str) -> bool {
 
 /// Returns the plugin's description for a process that serves one configuration.
 fn serving(found: &PluginFound, key: &str) -> PluginFound {
-    if is_default(&found.address, key) {
+    if is_default_configuration(&found.address, key) {
         return found.clone();
     }
     PluginFound {

@@ -1,19 +1,19 @@
 //! Handle to the pool, and its state per provider address.
 
 use super::process::Process;
+use super::schema_cache::SchemaCache;
 use super::settings::PoolSettings;
-use super::shelf::Shelf;
 use crate::engine::calls::{Calls, Kind};
+use crate::engine::model::{Latency, PluginFound, PluginId};
 use crate::engine::plugin::{PluginObserver, Plugins, Start};
 use crate::engine::provider::builtin::{Builtin, RemoteStates};
-use crate::engine::words::{Latency, PluginFound, PluginId};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, OnceLock};
 use tokio::sync::Notify;
 
 /// State of one provider address.
 pub(super) struct Address {
-    pub(super) found: PluginFound,
+    pub(super) description: PluginFound,
     /// `None` if the plugin is unavailable.
     pub(super) start: Option<Start>,
     pub(super) processes: Vec<Arc<Process>>,
@@ -26,12 +26,12 @@ pub(super) struct Shared {
     pub(super) plugins: Plugins,
     pub(super) calls: Calls,
     pub(super) observer: Arc<dyn PluginObserver>,
-    pub(super) shelf: Arc<Shelf>,
+    pub(super) schema_cache: Arc<SchemaCache>,
     pub(super) addresses: Mutex<BTreeMap<String, Address>>,
     /// Held while transformers are registered.
     pub(super) declaring: tokio::sync::Mutex<()>,
     /// Notified when a call starts to wait for a slot.
-    pub(super) presses: Arc<Notify>,
+    pub(super) on_wait: Arc<Notify>,
     pub(super) builtin: OnceLock<Arc<Builtin>>,
     /// Encryption of the states that the builtin provider reads.
     pub(super) remote_states: Arc<Mutex<RemoteStates>>,
@@ -58,15 +58,15 @@ impl Pool {
                 plugins,
                 calls,
                 observer,
-                shelf,
+                schema_cache: shelf,
                 addresses,
                 declaring: tokio::sync::Mutex::default(),
                 builtin,
-                presses: Arc::default(),
+                on_wait: Arc::default(),
                 remote_states: Arc::default(),
             }),
         };
-        pool.keep();
+        pool.start_maintenance();
         pool
     }
 
@@ -86,7 +86,7 @@ impl Pool {
     }
 
     /// Returns the usual latency of such calls to a plugin.
-    pub fn usual(&self, plugin: &PluginId, kind: &Kind) -> Option<Latency> {
-        self.shared.calls.usual(plugin, kind)
+    pub fn usual_latency(&self, plugin: &PluginId, kind: &Kind) -> Option<Latency> {
+        self.shared.calls.usual_latency(plugin, kind)
     }
 }

@@ -19,12 +19,12 @@ pub(super) struct Launched {
     pub(super) configured: AtomicBool,
     /// Current users.
     pub(super) users: TaskTracker,
-    pub(super) since: Instant,
+    pub(super) started_at: Instant,
     /// Number of calls started.
     pub(super) calls: AtomicU64,
     /// Number of open ephemeral resources, which only this process can close.
     pub(super) open: AtomicUsize,
-    used: Mutex<Instant>,
+    last_used: Mutex<Instant>,
 }
 
 impl Launched {
@@ -39,10 +39,10 @@ impl Launched {
             adapter,
             configured: AtomicBool::new(false),
             users,
-            since: now,
+            started_at: now,
             calls: AtomicU64::new(0),
             open: AtomicUsize::new(0),
-            used: Mutex::new(now),
+            last_used: Mutex::new(now),
         })
     }
 
@@ -53,18 +53,18 @@ impl Launched {
     /// Returns the time since the last use; `None` while it is in use.
     pub(super) fn idle(&self) -> Option<Duration> {
         let unused = self.users.is_empty() && self.open.load(Ordering::SeqCst) == 0;
-        unused.then(|| lock(&self.used).elapsed())
+        unused.then(|| lock(&self.last_used).elapsed())
     }
 }
 
 /// Lease on a launch. While it exists, the process is not ended, neither as idle nor after a
 /// replacement.
-pub(super) struct Hold {
+pub(super) struct Lease {
     pub(super) launched: Arc<Launched>,
     _token: TaskTrackerToken,
 }
 
-impl Hold {
+impl Lease {
     /// Takes a lease. Call it under the lock of `current`, so that no lease begins on a launch that
     /// has just been replaced.
     pub(super) fn of(launched: &Arc<Launched>) -> Self {
@@ -79,26 +79,26 @@ impl Hold {
     }
 
     /// Counts one more call.
-    pub(super) fn counted(self) -> Self {
+    pub(super) fn count_call(self) -> Self {
         self.launched.calls.fetch_add(1, Ordering::Relaxed);
         self
     }
 
     /// Counts an opened ephemeral resource.
-    pub(super) fn opened(&self) {
+    pub(super) fn count_opened(&self) {
         self.launched.open.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Counts a closed ephemeral resource. Saturates, because after a crash more may be closed than
     /// were opened in this process.
-    pub(super) fn closed(&self) {
+    pub(super) fn count_closed(&self) {
         let one_less = |open: usize| open.checked_sub(1);
         let (set, fetch) = (Ordering::SeqCst, Ordering::SeqCst);
         self.launched.open.fetch_update(set, fetch, one_less).ok();
     }
 }
 
-impl Deref for Hold {
+impl Deref for Lease {
     type Target = dyn Provider;
 
     fn deref(&self) -> &Self::Target {
@@ -106,8 +106,8 @@ impl Deref for Hold {
     }
 }
 
-impl Drop for Hold {
+impl Drop for Lease {
     fn drop(&mut self) {
-        *lock(&self.launched.used) = Instant::now();
+        *lock(&self.launched.last_used) = Instant::now();
     }
 }

@@ -4,19 +4,19 @@
 //! assignment, the schemas and the adapters; supervisors own the processes.
 
 mod assignment;
-mod crew;
-mod declared;
-mod follow;
+mod exit_watcher;
 mod handle;
-mod keeper;
 mod launched;
+mod maintenance;
+mod pooled_provider;
 mod process;
 mod processes;
-mod renewal;
+mod registration;
+mod replacement;
+mod replicas;
+mod schema_cache;
 mod settings;
-mod shelf;
 mod transformers;
-mod witness;
 
 pub use handle::Pool;
 pub use processes::Blocked;

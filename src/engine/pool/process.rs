@@ -1,17 +1,17 @@
 //! Provider process across its launches: the adapter of the current launch, and the configuration.
 //! Shared by the handles of the pool.
 
-use super::crew::Crew;
-use super::launched::{Hold, Launched};
-use super::renewal::Renewing;
-use super::shelf::Shelf;
-use super::witness::{Witness, blocked};
+use super::exit_watcher::{ExitWatcher, blocked};
+use super::launched::{Launched, Lease};
+use super::replacement::Renewing;
+use super::replicas::Replicas;
+use super::schema_cache::SchemaCache;
 use crate::engine::calls::{Answer, CallContext, Checked, Lane, Method, ProviderError};
+use crate::engine::model::{PluginId, PluginState};
 use crate::engine::mutex::lock;
 use crate::engine::plugin::{Connection, Plugin, PluginError, Start};
-use crate::engine::provider::dialect::{Asking, Dialect, Reached};
+use crate::engine::provider::dialect::{ConnectedProcess, Dialect, SetupCalls};
 use crate::engine::provider::*;
-use crate::engine::words::{PluginId, PluginState};
 use cty::Value;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -25,8 +25,8 @@ pub(super) struct Process {
     pub(super) dialect: Arc<dyn Dialect>,
     address: String,
     pub(super) start: Option<Start>,
-    shelf: Arc<Shelf>,
-    pub(super) ready_within: Duration,
+    schema_cache: Arc<SchemaCache>,
+    pub(super) ready_timeout: Duration,
     /// Pauses between launches.
     pub(super) backoff: Vec<Duration>,
     pub(super) current: Mutex<Option<Arc<Launched>>>,
@@ -37,11 +37,11 @@ pub(super) struct Process {
     /// `fitting`.
     pub(super) making: tokio::sync::Mutex<()>,
     /// Held while the process gets another configuration or is replaced.
-    pub(super) fitting: tokio::sync::Mutex<()>,
+    pub(super) reconfiguring: tokio::sync::Mutex<()>,
     /// Users of replaced launches.
-    pub(super) leaving: Mutex<Vec<TaskTracker>>,
+    pub(super) draining: Mutex<Vec<TaskTracker>>,
     pub(super) renewing: Mutex<Renewing>,
-    pub(super) crew: Mutex<Crew>,
+    pub(super) replicas: Mutex<Replicas>,
 }
 
 impl Process {
@@ -51,7 +51,7 @@ impl Process {
         dialect: Arc<dyn Dialect>,
         address: String,
         start: Option<&Start>,
-        shelf: Arc<Shelf>,
+        shelf: Arc<SchemaCache>,
         (ready_within, backoff): (Duration, Vec<Duration>),
     ) -> Self {
         let start = start.cloned();
@@ -63,17 +63,17 @@ impl Process {
             dialect,
             address,
             start,
-            shelf,
-            ready_within,
+            schema_cache: shelf,
+            ready_timeout: ready_within,
             backoff,
             current,
             schema,
             config,
             making,
-            fitting,
-            leaving,
+            reconfiguring: fitting,
+            draining: leaving,
             renewing,
-            crew,
+            replicas: crew,
         }
     }
 
@@ -94,7 +94,7 @@ impl Process {
     }
 
     /// Returns the dialect of the running process, with its version.
-    pub(super) fn speaks(&self) -> &'static str {
+    pub(super) fn running_dialect(&self) -> &'static str {
         lock(&self.current)
             .as_ref()
             .map_or(self.dialect.name(), |c| c.adapter.info().dialect)
@@ -127,13 +127,13 @@ impl Process {
     }
 
     /// Returns the current launch with a lease, if it is alive.
-    pub(super) fn alive(&self) -> Option<Hold> {
+    pub(super) fn lease_if_alive(&self) -> Option<Lease> {
         let current = lock(&self.current);
-        current.as_ref().filter(|c| c.is_alive()).map(Hold::of)
+        current.as_ref().filter(|c| c.is_alive()).map(Lease::of)
     }
 
     /// Returns the current launch without a lease, if it is alive.
-    pub(super) fn lives(&self) -> Option<Arc<Launched>> {
+    pub(super) fn launch_if_alive(&self) -> Option<Arc<Launched>> {
         lock(&self.current)
             .as_ref()
             .filter(|c| c.is_alive())
@@ -141,7 +141,7 @@ impl Process {
     }
 
     /// Locks `mutex`, unless the caller cancels.
-    async fn turn<'m>(
+    async fn lock_or_cancel<'m>(
         &self,
         mutex: &'m tokio::sync::Mutex<()>,
         ctx: &CallContext,
@@ -149,11 +149,11 @@ impl Process {
         tokio::select! {
             biased;
             guard = mutex.lock() => Ok(guard),
-            () = ctx.cancel.cancelled() => Err(self.given_up()),
+            () = ctx.cancel.cancelled() => Err(self.cancelled_error()),
         }
     }
 
-    fn given_up(&self) -> ProviderError {
+    fn cancelled_error(&self) -> ProviderError {
         ProviderError::Cancelled {
             plugin: self.id().clone(),
             method: Method::Schema,
@@ -162,14 +162,14 @@ impl Process {
     }
 
     /// Returns the running process, launching it if needed. Its schema is known.
-    pub(super) async fn current(&self, ctx: &CallContext) -> Result<Hold, ProviderError> {
-        match self.alive() {
+    pub(super) async fn current(&self, ctx: &CallContext) -> Result<Lease, ProviderError> {
+        match self.lease_if_alive() {
             Some(hold) => Ok(hold),
             None => {
                 // Concurrent callers share one launch.
-                let _one = self.turn(&self.making, ctx).await?;
+                let _one = self.lock_or_cancel(&self.making, ctx).await?;
                 // Boxed to keep the future of every call small.
-                Box::pin(self.make(ctx)).await
+                Box::pin(self.launch(ctx)).await
             }
         }
     }
@@ -179,26 +179,26 @@ impl Process {
     pub(super) async fn current_configured(
         &self,
         ctx: &CallContext,
-    ) -> Result<Hold, ProviderError> {
-        if let Some(hold) = self.alive()
+    ) -> Result<Lease, ProviderError> {
+        if let Some(hold) = self.lease_if_alive()
             && (hold.is_configured() || lock(&self.config).is_none())
         {
             return Ok(hold);
         }
-        let _one = self.turn(&self.making, ctx).await?;
-        let hold = Box::pin(self.make(ctx)).await?;
+        let _one = self.lock_or_cancel(&self.making, ctx).await?;
+        let hold = Box::pin(self.launch(ctx)).await?;
         let config = lock(&self.config).clone();
         let Some(config) = config.filter(|_| !hold.is_configured()) else {
             return Ok(hold);
         };
-        self.give(&*hold, config, &ctx.cancel).await?;
+        self.send_configuration(&*hold, config, &ctx.cancel).await?;
         hold.launched.configured.store(true, Ordering::SeqCst);
         Ok(hold)
     }
 
     /// Sends the configuration to a new launch. Uses no slot, because the caller may hold one
     /// already.
-    pub(super) async fn give(
+    pub(super) async fn send_configuration(
         &self,
         adapter: &dyn Provider,
         config: Value,
@@ -208,7 +208,7 @@ impl Process {
         let call = adapter.configure(config, &general);
         let answer = self
             .lane
-            .run_beside(Method::Configure, &general, call)
+            .run_without_slot(Method::Configure, &general, call)
             .await?;
         match answer.first_error() {
             None => Ok(()),
@@ -222,7 +222,7 @@ impl Process {
     }
 
     /// Records the configuration that the process received.
-    pub(super) fn given(&self, to: &Hold, config: Value) {
+    pub(super) fn set_configuration(&self, to: &Lease, config: Value) {
         *lock(&self.config) = Some(config);
         // After the configuration is stored, so that a relaunch in between uses it.
         to.launched.configured.store(true, Ordering::SeqCst);
@@ -230,12 +230,12 @@ impl Process {
 
     /// Prepares the process for a configuration, restarting it if it has another one. Returns true
     /// if it already has this one.
-    pub(super) async fn fit_for(
+    pub(super) async fn prepare_configuration(
         &self,
         config: &Value,
         ctx: &CallContext,
     ) -> Result<bool, ProviderError> {
-        let _one = self.turn(&self.fitting, ctx).await?;
+        let _one = self.lock_or_cancel(&self.reconfiguring, ctx).await?;
         let known = lock(&self.config).clone();
         match known {
             None => {
@@ -249,11 +249,11 @@ impl Process {
             Some(_) => {
                 // Restart: nothing of the old configuration, such as credentials, regions and
                 // caches, may remain in the process.
-                self.dismiss_crew(ctx).await?;
+                self.close_replicas(ctx).await?;
                 // Wait for running calls: they must finish with the configuration they started
                 // with.
                 let _all = self.lane.drain(Method::Configure, ctx).await?;
-                self.left(ctx).await?;
+                self.wait_for_drained(ctx).await?;
                 *lock(&self.config) = None;
                 lock(&self.current).take();
                 self.demand(ctx, self.plugin.restart()).await?;
@@ -264,11 +264,11 @@ impl Process {
     }
 
     /// Waits until replaced launches have no users.
-    pub(super) async fn left(&self, ctx: &CallContext) -> Result<(), ProviderError> {
-        let all = lock(&self.leaving).clone();
+    pub(super) async fn wait_for_drained(&self, ctx: &CallContext) -> Result<(), ProviderError> {
+        let all = lock(&self.draining).clone();
         for users in all {
             tokio::select! { biased; // who gives up waits no more
-                () = ctx.cancel.cancelled() => return Err(self.given_up()),
+                () = ctx.cancel.cancelled() => return Err(self.cancelled_error()),
                 () = users.wait() => {}
             }
         }
@@ -276,15 +276,15 @@ impl Process {
     }
 
     /// Launches the process and creates its adapter, unless it runs. Call it with `making` held.
-    async fn make(&self, ctx: &CallContext) -> Result<Hold, ProviderError> {
-        if let Some(hold) = self.alive() {
+    async fn launch(&self, ctx: &CallContext) -> Result<Lease, ProviderError> {
+        if let Some(hold) = self.lease_if_alive() {
             return Ok(hold);
         }
         let connection = self.demand(ctx, self.plugin.ready()).await?;
         let launched = self.adapted(connection, &ctx.cancel).await?;
         // Schema and launch are published under one lock, so that they always match.
         let mut current = lock(&self.current);
-        let hold = Hold::of(&launched);
+        let hold = Lease::of(&launched);
         *lock(&self.schema) = launched.adapter.known_schema();
         *current = Some(launched);
         Ok(hold)
@@ -296,23 +296,23 @@ impl Process {
         connection: Connection,
         cancel: &CancellationToken,
     ) -> Result<Arc<Launched>, ProviderError> {
-        let known = self.start.as_ref().and_then(|s| self.shelf.get(s));
+        let known = self.start.as_ref().and_then(|s| self.schema_cache.get(s));
         let is_new = known.is_none();
-        let asking = Asking {
+        let asking = SetupCalls {
             lane: self.lane.clone(),
             cancel: cancel.clone(),
         };
         let users = TaskTracker::new();
-        let reached = Reached {
+        let reached = ConnectedProcess {
             plugin: self.id().clone(),
             address: self.address.clone(),
             connection: connection.clone(),
-            obituary: Arc::new(Witness {
+            exit_reporter: Arc::new(ExitWatcher {
                 plugin: self.plugin.clone(),
                 connection: connection.clone(),
             }),
             schema: known,
-            asking: asking.clone(),
+            setup_calls: asking.clone(),
             users: users.clone(),
         };
         let adapter = self.dialect.adapter(reached).await?;
@@ -321,7 +321,7 @@ impl Process {
                 Some(schema) => schema,
                 None => {
                     asking
-                        .ask(
+                        .make_call(
                             Method::Schema,
                             adapter.schema(&CallContext::general(cancel)),
                         )
@@ -329,7 +329,7 @@ impl Process {
                 }
             };
             if let Some(start) = &self.start {
-                self.shelf.put(start, &schema);
+                self.schema_cache.insert(start, &schema);
             }
         }
         Ok(Launched::new(connection, adapter, users))
@@ -346,22 +346,22 @@ impl Process {
             biased;
             answer = answer => answer.map_err(|e| blocked(e, plugin)),
             // Only the wait ends; the launch itself continues for other callers.
-            () = ctx.cancel.cancelled() => Err(self.given_up()),
-            () = tokio::time::sleep(self.ready_within) => {
-                Err(ProviderError::NotReady { plugin, after: self.ready_within, state: self.plugin.state().word().to_owned() })
+            () = ctx.cancel.cancelled() => Err(self.cancelled_error()),
+            () = tokio::time::sleep(self.ready_timeout) => {
+                Err(ProviderError::NotReady { plugin, after: self.ready_timeout, state: self.plugin.state().label().to_owned() })
             }
         }
     }
 
     /// Asks the provider to stop its current work, if it runs.
     pub(super) async fn ask_to_stop(&self, ctx: &CallContext) -> Result<(), ProviderError> {
-        let Some(hold) = self.alive() else {
+        let Some(hold) = self.lease_if_alive() else {
             return Ok(());
         };
         let call = async { hold.stop(ctx).await.map(|()| Checked::default()) };
         self.lane
             // Without a slot, because all slots may be held by the calls to stop.
-            .run_beside(Method::Stop, ctx, call)
+            .run_without_slot(Method::Stop, ctx, call)
             .await
             .map(|_| ())
     }

@@ -1,14 +1,14 @@
 //! Methods of the pool that concern all its processes: functions, plugins that failed for good,
 //! stop and kill.
 
-use super::follow::Follow;
 use super::handle::Pool;
+use super::pooled_provider::PooledProvider;
 use super::process::Process;
 use crate::engine::calls::{CallContext, ProviderError};
+use crate::engine::model::{PluginId, PluginState};
 use crate::engine::mutex::lock;
 use crate::engine::provider::Provider;
 use crate::engine::provider::functions::Functions;
-use crate::engine::words::{PluginId, PluginState};
 use futures_util::future::join_all;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ impl Pool {
             .map(|(address, p)| {
                 (
                     Arc::from(address.as_str()),
-                    Arc::new(Follow::plain(p.clone())) as Arc<dyn Provider>,
+                    Arc::new(PooledProvider::unconfigured(p.clone())) as Arc<dyn Provider>,
                 )
             })
             .collect();
@@ -66,7 +66,7 @@ impl Pool {
             })
         };
         // Mates are optional: the leader still serves their configuration.
-        let led = self.processes().into_iter().filter(|p| !p.is_mate());
+        let led = self.processes().into_iter().filter(|p| !p.is_replica());
         led.filter_map(one).collect()
     }
 

@@ -12,10 +12,10 @@ pub struct PoolSettings {
     pub slots: u32,
     pub service: ServiceSettings,
     /// Interval of the maintenance task.
-    pub look_every: Duration,
+    pub maintenance_interval: Duration,
     /// Maximum time to wait for a plugin to be ready; `None` is the time that its launches and the
     /// pauses between them may take.
-    pub ready_within: Option<Duration>,
+    pub ready_timeout: Option<Duration>,
     /// Directory against which the builtin provider resolves paths.
     pub workspace: PathBuf,
     /// Plugin dialects.
@@ -28,8 +28,8 @@ impl PoolSettings {
         Self {
             slots: 10,
             service: ServiceSettings::default(),
-            look_every: Duration::from_secs(2),
-            ready_within: None,
+            maintenance_interval: Duration::from_secs(2),
+            ready_timeout: None,
             workspace: workspace.into(),
             dialects: Dialects::default(),
         }

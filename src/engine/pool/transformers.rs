@@ -1,11 +1,11 @@
 //! Launches transformers. They are supervised like every plugin, but have no slots, because they
 //! serve no configuration and receive no calls. Supervisors own their processes.
 
-use super::declared::short_name;
 use super::handle::Pool;
+use super::registration::short_name;
+use crate::engine::model::{PluginFound, PluginId, PluginKind};
 use crate::engine::plugin::find::FoundTransformer;
 use crate::engine::plugin::{Plugin, Start};
-use crate::engine::words::{PluginFound, PluginId, PluginKind};
 
 impl Pool {
     /// Registers transformers and starts to launch each one, unless it runs or has failed for good.
@@ -31,12 +31,12 @@ impl Pool {
         let FoundTransformer {
             found,
             spec,
-            has_twin,
+            shares_provider_id: has_twin,
         } = one;
         let plugins = &self.shared.plugins;
         let all = plugins.list();
         let known = all.iter().find(|p| is_transformer(p, &found.address));
-        if let Some(known) = known.filter(|k| is_same(&k.found(), &found)) {
+        if let Some(known) = known.filter(|k| is_same(&k.description(), &found)) {
             return known.clone();
         }
         if let Some(known) = known {
@@ -60,7 +60,7 @@ impl Pool {
 }
 
 fn is_transformer(plugin: &Plugin, address: &str) -> bool {
-    let found = plugin.found();
+    let found = plugin.description();
     found.kind == PluginKind::Transformer && found.address == address
 }
 

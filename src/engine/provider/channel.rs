@@ -23,7 +23,7 @@ use tower::Service;
 /// Flow-control window of streams and connection: schemas of tens of megabytes in few round trips.
 const WINDOW: u32 = 16 << 20;
 
-const SPEAKER: HeaderValue =
+const USER_AGENT_VALUE: HeaderValue =
     HeaderValue::from_static(concat!("flightdeck/", env!("CARGO_PKG_VERSION")));
 
 type Broken = Box<dyn Error + Send + Sync>;
@@ -44,7 +44,7 @@ impl Channel {
     ///
     /// # Errors
     /// The other end has closed the socket or does not speak HTTP/2.
-    pub(super) async fn over(
+    pub(super) async fn connect_over(
         socket: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     ) -> Result<Self, Lost> {
         let (streams, connection) = Builder::new()
@@ -71,7 +71,7 @@ impl Service<Request<tonic::body::Body>> for Channel {
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Broken>> + Send>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Broken>> {
-        self.streams.poll_ready(cx).map_err(broken)
+        self.streams.poll_ready(cx).map_err(convert_error)
     }
 
     fn call(&mut self, request: Request<tonic::body::Body>) -> Self::Future {
@@ -86,15 +86,15 @@ impl Service<Request<tonic::body::Body>> for Channel {
             uri.authority = Some(Authority::from_static("localhost"));
             head.uri = Uri::from_parts(uri)?;
             head.version = Version::HTTP_2;
-            head.headers.insert(USER_AGENT, SPEAKER);
+            head.headers.insert(USER_AGENT, USER_AGENT_VALUE);
             // The message is complete in memory; the library splits it into frames and waits for
             // the window.
             let message = message.collect().await?.to_bytes();
             let (answer, mut stream) = streams
                 .send_request(Request::from_parts(head, ()), false)
-                .map_err(broken)?;
-            stream.send_data(message, true).map_err(broken)?;
-            let (head, stream) = answer.await.map_err(broken)?.into_parts();
+                .map_err(convert_error)?;
+            stream.send_data(message, true).map_err(convert_error)?;
+            let (head, stream) = answer.await.map_err(convert_error)?.into_parts();
             let read = false;
             Ok(Response::from_parts(head, Answer { stream, read }))
         })
@@ -122,20 +122,22 @@ impl Body for Answer {
                 Some(Ok(data)) => {
                     // Without this, the peer stops sending after one window.
                     let room = self.stream.flow_control().release_capacity(data.len());
-                    return Poll::Ready(Some(room.map(|()| Frame::data(data)).map_err(broken)));
+                    return Poll::Ready(Some(
+                        room.map(|()| Frame::data(data)).map_err(convert_error),
+                    ));
                 }
-                Some(Err(e)) => return Poll::Ready(Some(Err(broken(e)))),
+                Some(Err(e)) => return Poll::Ready(Some(Err(convert_error(e)))),
                 None => self.read = true,
             }
         }
-        let trailers = ready!(self.stream.poll_trailers(cx)).map_err(broken);
+        let trailers = ready!(self.stream.poll_trailers(cx)).map_err(convert_error);
         Poll::Ready(trailers.map(|all| all.map(Frame::trailers)).transpose())
     }
 }
 
 /// Converts an HTTP/2 error. A stream reset by the plugin keeps its code, from which tonic derives
 /// a status; any other error means that the connection is lost.
-fn broken(error: h2::Error) -> Broken {
+fn convert_error(error: h2::Error) -> Broken {
     match error.is_reset() && error.is_remote() {
         true => error.into(),
         false => Lost(error).into(),

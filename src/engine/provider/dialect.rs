@@ -3,10 +3,10 @@
 
 use super::{Provider, ProviderSchema, bluelink, tfplugin};
 use crate::engine::calls::{CallContext, Checked, Lane, Method, ProviderError};
+use crate::engine::model::{PluginFound, PluginId};
 use crate::engine::plugin::Connection;
-use crate::engine::plugin::life::Life;
+use crate::engine::plugin::lifecycle::Life;
 use crate::engine::settings::Settings;
-use crate::engine::words::{PluginFound, PluginId};
 use async_trait::async_trait;
 use std::fmt;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub trait Dialect: Send + Sync + 'static {
     fn claims(&self, found: &PluginFound) -> bool;
 
     /// Returns the life cycle of its processes.
-    fn life(&self) -> Arc<dyn Life>;
+    fn lifecycle(&self) -> Arc<dyn Life>;
 
     /// Returns the life cycle of transformer processes; `None` if it has no transformers.
     fn transformers(&self) -> Option<Arc<dyn Life>> {
@@ -38,7 +38,7 @@ pub trait Dialect: Send + Sync + 'static {
 
     /// Returns true if its plugins can call each other during a stage or deploy: an idle plugin may
     /// then still be needed.
-    fn ask_each_other(&self) -> bool {
+    fn plugins_call_each_other(&self) -> bool {
         false
     }
 
@@ -52,7 +52,7 @@ pub trait Dialect: Send + Sync + 'static {
     ///
     /// # Errors
     /// The result of the launch is unusable.
-    async fn adapter(&self, reached: Reached) -> Result<Arc<dyn Provider>, ProviderError>;
+    async fn adapter(&self, reached: ConnectedProcess) -> Result<Arc<dyn Provider>, ProviderError>;
 }
 
 /// Way in which a dialect passes a provider's configuration to its processes.
@@ -67,35 +67,35 @@ pub enum Configuration {
 }
 
 /// Ready process.
-pub struct Reached {
+pub struct ConnectedProcess {
     pub plugin: PluginId,
     /// Full provider address.
     pub address: String,
     /// Connection made by the life cycle of the same dialect.
     pub connection: Connection,
     /// Reports the reason after the connection broke.
-    pub obituary: Arc<dyn Obituary>,
+    pub exit_reporter: Arc<dyn ExitReporter>,
     /// Schema, if another process of the same executable has supplied it.
     pub schema: Option<Arc<ProviderSchema>>,
     /// Calls needed to create the adapter.
-    pub asking: Asking,
+    pub setup_calls: SetupCalls,
     /// Tracks users of the process, for calls that reach it other than through the adapter.
     pub users: TaskTracker,
 }
 
 /// Calls for creating an adapter. They use no slot, because the caller may hold one.
 #[derive(Clone)]
-pub struct Asking {
+pub struct SetupCalls {
     pub lane: Arc<Lane>,
     pub cancel: CancellationToken,
 }
 
-impl Asking {
+impl SetupCalls {
     /// Makes a call.
     ///
     /// # Errors
     /// The call failed, passed its deadline or was cancelled.
-    pub async fn ask<T: Send>(
+    pub async fn make_call<T: Send>(
         &self,
         method: Method,
         call: impl Future<Output = Result<T, ProviderError>> + Send,
@@ -108,7 +108,7 @@ impl Asking {
         };
         Box::pin(
             self.lane
-                .run_beside(method, &CallContext::general(&self.cancel), call),
+                .run_without_slot(method, &CallContext::general(&self.cancel), call),
         )
         .await?;
         answered.ok_or_else(|| ProviderError::Cancelled {
@@ -119,10 +119,10 @@ impl Asking {
     }
 }
 
-impl Reached {
+impl ConnectedProcess {
     /// Returns the error of an adapter that received the process of another dialect.
     #[must_use]
-    pub fn foreign(self) -> ProviderError {
+    pub fn wrong_dialect_error(self) -> ProviderError {
         let why = "its process uses another dialect than it was launched with; this is a bug in flightdeck".to_owned();
         ProviderError::Blocked {
             plugin: self.plugin,
@@ -134,7 +134,7 @@ impl Reached {
 
 /// End of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Death {
+pub enum ProcessEnd {
     /// It crashed. All calls interrupted by one crash have the same incident.
     Crashed { incident: String, text: String },
     /// It was stopped, restarted or killed by an order.
@@ -143,28 +143,28 @@ pub enum Death {
 
 /// Source of the reason why a process ended: its supervisor.
 #[async_trait]
-pub trait Obituary: Send + Sync {
+pub trait ExitReporter: Send + Sync {
     /// Returns the end of the process behind a broken connection; `None` if it still runs, or its
     /// end is not recorded within a short time.
-    async fn death(&self) -> Option<Death>;
+    async fn process_end(&self) -> Option<ProcessEnd>;
 }
 
 /// Returns the error of a call whose connection broke; `why` describes it as seen by the caller.
-pub async fn lost(
-    obituary: &dyn Obituary,
+pub async fn lost_connection_error(
+    obituary: &dyn ExitReporter,
     plugin: PluginId,
     method: Method,
     why: String,
 ) -> ProviderError {
     // A call notices the broken connection, the supervisor the exit, possibly a little later.
-    match obituary.death().await {
-        Some(Death::Crashed { incident, text }) => ProviderError::Crashed {
+    match obituary.process_end().await {
+        Some(ProcessEnd::Crashed { incident, text }) => ProviderError::Crashed {
             plugin,
             method,
             incident,
             text,
         },
-        Some(Death::Ended) => ProviderError::Ended { plugin, method },
+        Some(ProcessEnd::Ended) => ProviderError::Ended { plugin, method },
         None => ProviderError::Unavailable {
             plugin,
             method,
@@ -179,7 +179,7 @@ pub struct Dialects {
     /// In the order in which they may claim a plugin.
     special: Vec<Arc<dyn Dialect>>,
     /// Default dialect, for plugins that no other one claims.
-    usual: Arc<dyn Dialect>,
+    fallback: Arc<dyn Dialect>,
 }
 
 impl Default for Dialects {
@@ -195,17 +195,17 @@ impl Dialects {
     pub fn of_workspace(settings: &Settings) -> Self {
         Self::with_bluelink(bluelink::BluelinkSettings::of(
             &settings.workspace,
-            &settings.named,
+            &settings.workspace_name,
         ))
     }
 
     fn with_bluelink(settings: bluelink::BluelinkSettings) -> Self {
         let usual = tfplugin::TfPlugin {
-            life: tfplugin::TfLife::of_environment(),
+            lifecycle: tfplugin::TfLife::from_environment(),
         };
         Self {
             special: vec![Arc::new(bluelink::Bluelink::new(settings))],
-            usual: Arc::new(usual),
+            fallback: Arc::new(usual),
         }
     }
 
@@ -222,7 +222,7 @@ impl Dialects {
         self.special
             .iter()
             .find(|dialect| dialect.claims(found))
-            .unwrap_or(&self.usual)
+            .unwrap_or(&self.fallback)
             .clone()
     }
 }
@@ -233,7 +233,7 @@ impl fmt::Debug for Dialects {
             .entries(
                 self.special
                     .iter()
-                    .chain([&self.usual])
+                    .chain([&self.fallback])
                     .map(|dialect| dialect.name()),
             )
             .finish()

@@ -5,11 +5,11 @@
 use super::builtin::ADDRESS;
 use super::{FunctionParameter, FunctionSignature, Provider, Signatures};
 use crate::engine::calls::CallContext;
+use crate::engine::model::ConfigKey;
 use crate::engine::mutex::lock;
-use crate::engine::words::ConfigKey;
 use cty::{Type, Value};
 use futures_util::FutureExt as _;
-use lang::functions::{CallError, Function, Host, Look, Param};
+use lang::functions::{CallError, ExternalInput, Function, Host, Param};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 #[derive(Clone, Default)]
 pub struct Functions {
     /// By address, without a configuration.
-    plain: Arc<HashMap<Arc<str>, Arc<dyn Provider>>>,
+    unconfigured: Arc<HashMap<Arc<str>, Arc<dyn Provider>>>,
     configured: Arc<Mutex<HashMap<ConfigKey, Configured>>>,
     cancel: CancellationToken,
 }
@@ -35,7 +35,7 @@ impl Functions {
     /// Creates functions of these providers; their calls end with `cancel`.
     pub fn new(plain: HashMap<Arc<str>, Arc<dyn Provider>>, cancel: CancellationToken) -> Self {
         Self {
-            plain: Arc::new(plain),
+            unconfigured: Arc::new(plain),
             configured: Arc::default(),
             cancel,
         }
@@ -70,7 +70,7 @@ impl Functions {
                 (provider, format!("{key}::{name}"), signature)
             }
             None => {
-                let provider = self.plain.get(&key.address)?;
+                let provider = self.unconfigured.get(&key.address)?;
                 let signature = provider.known_schema()?.functions.get(name)?.clone();
                 (provider, format!("{}::{name}", key.address), signature)
             }
@@ -78,7 +78,7 @@ impl Functions {
         Some(Arc::new(function(Called {
             provider: provider.clone(),
             name: name.to_owned(),
-            asked,
+            input_key: asked,
             signature,
             cancel: self.cancel.clone(),
         })))
@@ -90,14 +90,14 @@ struct Called {
     provider: Arc<dyn Provider>,
     name: String,
     /// Key under which its answers are recorded as external inputs.
-    asked: String,
+    input_key: String,
     signature: FunctionSignature,
     cancel: CancellationToken,
 }
 
 /// Returns a placeholder for a function that a provider may have once configured: accepts any
 /// arguments and returns an unknown value.
-pub fn unregistered() -> Arc<Function> {
+pub fn placeholder_function() -> Arc<Function> {
     let any = Param::new("arguments", Type::Dynamic)
         .null()
         .unknown()
@@ -151,8 +151,8 @@ fn function(called: Called) -> Function {
         if let (Some(arguments), Some(answer)) =
             (digest(arguments), digest(std::slice::from_ref(&result)))
         {
-            host.found(
-                Look::Answer(format!("{} {arguments}", called.asked)),
+            host.record_input(
+                ExternalInput::Answer(format!("{} {arguments}", called.input_key)),
                 answer,
             )?;
         }
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_builtin_providers_functions_are_those_of_the_language() {
+    fn builtin_provider_functions_are_found_by_address() {
         let functions = Functions::default();
         assert!(
             functions

@@ -2,10 +2,10 @@
 //! conversion of failed calls into errors. Keeps no state.
 
 use super::channel::Channel;
-use super::dialect::{self, Obituary};
+use super::dialect::{self, ExitReporter};
 use crate::engine::calls::{Method, ProviderError};
 use crate::engine::causes;
-use crate::engine::words::PluginId;
+use crate::engine::model::PluginId;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// Size of the write buffer in bytes: the maximum of one TLS record.
-const TOGETHER: usize = 16 << 10;
+const WRITE_BUFFER: usize = 16 << 10;
 
 /// Socket that signals its end.
 pub(super) struct Watched {
@@ -33,7 +33,7 @@ pub(super) struct Watched {
 impl Watched {
     /// Wraps a socket; `lost` is cancelled when the connection has ended, whichever side closed it.
     pub(super) fn new(socket: Box<dyn Stream>, lost: CancellationToken) -> Self {
-        let socket = BufWriter::with_capacity(TOGETHER, socket);
+        let socket = BufWriter::with_capacity(WRITE_BUFFER, socket);
         Self { socket, lost }
     }
 }
@@ -149,11 +149,17 @@ pub(super) async fn explain(
     method: Method,
     status: &Status,
     limit: usize,
-    obituary: &Arc<dyn Obituary>,
+    obituary: &Arc<dyn ExitReporter>,
 ) -> ProviderError {
     // Checked first: after a crash the status code says nothing.
-    if lost(status) {
-        return dialect::lost(&**obituary, plugin, method, words(status)).await;
+    if is_connection_lost(status) {
+        return dialect::lost_connection_error(
+            &**obituary,
+            plugin,
+            method,
+            status_with_causes(status),
+        )
+        .await;
     }
     if let Some(what) = too_large(status, limit) {
         return ProviderError::Undecodable {
@@ -183,7 +189,7 @@ pub(super) async fn explain(
 
 /// Returns true if no answer came: the status was created locally, from a broken connection. A
 /// running provider may answer with the same code about its own backend, but without a source.
-fn lost(status: &Status) -> bool {
+fn is_connection_lost(status: &Status) -> bool {
     let broken = matches!(
         status.code(),
         Code::Unavailable | Code::Unknown | Code::Internal | Code::Cancelled
@@ -192,6 +198,6 @@ fn lost(status: &Status) -> bool {
 }
 
 /// Formats a status with all its causes.
-fn words(status: &Status) -> String {
-    causes::after(status.message().to_owned(), status)
+fn status_with_causes(status: &Status) -> String {
+    causes::append_causes(status.message().to_owned(), status)
 }

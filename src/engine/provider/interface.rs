@@ -2,7 +2,7 @@
 
 use super::model::*;
 use crate::engine::calls::{CallContext, Checked, Method, ProviderError};
-use crate::engine::words::PluginId;
+use crate::engine::model::PluginId;
 use async_trait::async_trait;
 use cty::Value;
 use std::sync::Arc;

@@ -323,7 +323,7 @@ impl Answer for FunctionResponse {
 
     fn hide(&mut self, secrets: &Secrets) {
         if let Err(error) = &mut self.result {
-            secrets.hide_in(&mut error.text);
+            secrets.redact_in_place(&mut error.text);
         }
     }
 }
@@ -331,7 +331,7 @@ impl Answer for FunctionResponse {
 impl ProviderSchema {
     /// Returns the schema for a call of `method` on `type_name`: resource, data source or ephemeral
     /// resource.
-    pub fn of(&self, method: Method, type_name: &str) -> Option<&Schema> {
+    pub fn schema_for_call(&self, method: Method, type_name: &str) -> Option<&Schema> {
         match method {
             Method::ValidateData | Method::ReadData => self.data_sources.get(type_name),
             Method::ValidateEphemeral

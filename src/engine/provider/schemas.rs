@@ -124,7 +124,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[test]
-    fn a_schema_is_kept_decoded_once_it_was_asked_for_and_not_before() {
+    fn schema_is_decoded_on_first_use_and_cached() {
         static READ: AtomicUsize = AtomicUsize::new(0);
         let read: ReadSchema = |raw, at| {
             READ.fetch_add(1, Ordering::Relaxed);

@@ -4,22 +4,22 @@ use cty::schema::Attribute;
 use cty::{Marks, Type};
 
 #[test]
-fn a_learnt_text_is_hidden_in_every_spelling() {
+fn sensitive_text_is_redacted_in_each_encoding() {
     let secrets = Secrets::default();
     let secret = "pa\"ss\\wörd-93";
-    assert_eq!(secrets.hide("nothing is known"), "nothing is known");
-    secrets.learn(&Value::string(secret).mark(Mark::Sensitive));
+    assert_eq!(secrets.redact("nothing is known"), "nothing is known");
+    secrets.register(&Value::string(secret).mark(Mark::Sensitive));
     assert_eq!(
-        secrets.hide(&format!("a {secret} b {secret}")),
+        secrets.redact(&format!("a {secret} b {secret}")),
         "a (sensitive) b (sensitive)"
     );
     let json = |text: &str| serde_json::to_string(text).unwrap();
     assert_eq!(
-        secrets.hide(&json(&format!("x{secret}y"))),
+        secrets.redact(&json(&format!("x{secret}y"))),
         "\"x(sensitive)y\""
     );
     assert_eq!(
-        secrets.hide(&json(&json(secret))),
+        secrets.redact(&json(&json(secret))),
         "\"\\\"(sensitive)\\\"\""
     );
     let encoded = |digits: fn(u8) -> String| {
@@ -48,7 +48,7 @@ fn a_learnt_text_is_hidden_in_every_spelling() {
         secret.bytes().map(|b| format!("{b:02X}")).collect(),
     ];
     for text in &spelled {
-        let hidden = secrets.hide(text).into_owned();
+        let hidden = secrets.redact(text).into_owned();
         assert!(
             hidden.contains(MASK) && !hidden.contains("93"),
             "{text}: {hidden}"
@@ -57,29 +57,29 @@ fn a_learnt_text_is_hidden_in_every_spelling() {
     for prefix in ["", "u:", "user:", "another:"] {
         let encoded =
             base64::engine::general_purpose::STANDARD.encode(format!("{prefix}{secret}:after"));
-        let hidden = secrets.hide(&encoded).into_owned();
+        let hidden = secrets.redact(&encoded).into_owned();
         assert!(hidden.contains(MASK), "{prefix}: {hidden}");
     }
 }
 
 #[test]
-fn blanks_may_be_plus_signs_and_what_stands_around_stays() {
+fn plus_signs_match_spaces_and_surrounding_text_is_kept() {
     let secrets = Secrets::default();
-    secrets.learn_text("two words+100%");
+    secrets.register_text("two words+100%");
     assert_eq!(
-        secrets.hide("q=two+words%2B100%25&n=a+b%20c"),
+        secrets.redact("q=two+words%2B100%25&n=a+b%20c"),
         "q=(sensitive)&n=a+b%20c"
     );
     assert_eq!(
-        secrets.hide("q=two%20words+100%25\\n\\q"),
+        secrets.redact("q=two%20words+100%25\\n\\q"),
         "q=(sensitive)\\n\\q"
     );
 }
 
 #[test]
-fn any_text_is_read_without_a_panic_and_nothing_but_the_secret_goes() {
+fn redaction_never_panics_and_keeps_all_other_text() {
     let secrets = Secrets::default();
-    secrets.learn_text("ß\"secret\\");
+    secrets.register_text("ß\"secret\\");
     for text in [
         "\\",
         "\\u",
@@ -97,9 +97,9 @@ fn any_text_is_read_without_a_panic_and_nothing_but_the_secret_goes() {
         "\\U0000",
         "\\u{10ffff}é",
     ] {
-        assert_eq!(secrets.hide(text), text);
+        assert_eq!(secrets.redact(text), text);
         assert_eq!(
-            secrets.hide(&format!("{text}ß\"secret\\")),
+            secrets.redact(&format!("{text}ß\"secret\\")),
             format!("{text}(sensitive)"),
             "{text}"
         );
@@ -109,10 +109,10 @@ fn any_text_is_read_without_a_panic_and_nothing_but_the_secret_goes() {
 /// Many escapes cost only a bounded number of passes: the searched bytes grow with the length of
 /// the text alone.
 #[test]
-fn a_text_of_escapes_is_read_some_times_and_no_more() {
+fn number_of_decoded_readings_is_bounded() {
     let text = "\\\\%25+".repeat(1000);
     let (mut readings, mut bytes) = (0, 0);
-    spellings::readings(&text, &mut |read| {
+    encodings::unescaped_forms(&text, &mut |read| {
         (readings, bytes) = (readings + 1, bytes + read.bytes.len())
     });
     assert!(
@@ -122,48 +122,51 @@ fn a_text_of_escapes_is_read_some_times_and_no_more() {
 }
 
 #[test]
-fn the_longest_of_those_that_begin_alike_is_hidden_whole() {
+fn longest_secret_with_a_common_prefix_is_redacted() {
     let secrets = Secrets::default();
     for text in ["token-1", "token-12345", "token-123"] {
-        secrets.learn_text(text);
+        secrets.register_text(text);
     }
     assert_eq!(
-        secrets.hide("token-12345 token-1234 token-1"),
+        secrets.redact("token-12345 token-1234 token-1"),
         "(sensitive) (sensitive)4 (sensitive)"
     );
 }
 
 #[test]
-fn short_texts_and_what_is_not_sensitive_stay() {
+fn short_and_non_sensitive_texts_are_not_redacted() {
     let secrets = Secrets::default();
     let open = Value::string("open-and-visible");
     let value = Value::object([
         ("open", open),
         ("pin", Value::string("12345").mark(Mark::Sensitive)),
     ]);
-    secrets.learn(&value);
+    secrets.register(&value);
     assert_eq!(
-        secrets.hide("open-and-visible 12345"),
+        secrets.redact("open-and-visible 12345"),
         "open-and-visible 12345"
     );
 }
 
 #[test]
-fn numbers_lines_of_longer_texts_and_the_inside_of_what_is_marked_are_hidden() {
+fn numbers_long_lines_and_nested_members_of_sensitive_values_are_redacted() {
     let secrets = Secrets::default();
     let key = "-----BEGIN KEY-----\nMIIEvQIBADANBgkq\nhkiG9w0BAQEFAASC\n-----END KEY-----\n";
     let inner = Value::object([
         ("port", Value::int(54_321_987)),
         ("key", Value::string(key)),
     ]);
-    secrets.learn(&inner.mark(Mark::Sensitive));
-    assert_eq!(secrets.hide("54321987"), MASK);
-    assert_eq!(secrets.hide("line hkiG9w0BAQEFAASC."), "line (sensitive).");
-    assert_eq!(secrets.hide("-----BEGIN KEY-----"), "-----BEGIN KEY-----");
+    secrets.register(&inner.mark(Mark::Sensitive));
+    assert_eq!(secrets.redact("54321987"), MASK);
+    assert_eq!(
+        secrets.redact("line hkiG9w0BAQEFAASC."),
+        "line (sensitive)."
+    );
+    assert_eq!(secrets.redact("-----BEGIN KEY-----"), "-----BEGIN KEY-----");
 }
 
 #[test]
-fn a_schema_says_what_is_sensitive_or_write_only() {
+fn sensitive_and_write_only_attributes_are_learned_from_the_schema() {
     let secrets = Secrets::default();
     let mut block = Block::default();
     block.attributes.insert(
@@ -181,9 +184,9 @@ fn a_schema_says_what_is_sensitive_or_write_only() {
         .attributes
         .insert("name".into(), Attribute::optional(Type::String));
     let value = ["password", "once", "name"].map(|n| (n, Value::string(format!("the-{n}"))));
-    secrets.learn_by(&block, &Value::object(value).with_marks(&Marks::default()));
+    secrets.register_by_schema(&block, &Value::object(value).with_marks(&Marks::default()));
     assert_eq!(
-        secrets.hide("the-password the-once the-name"),
+        secrets.redact("the-password the-once the-name"),
         "(sensitive) (sensitive) the-name"
     );
 }

@@ -1,8 +1,8 @@
 //! Command of a `local-exec` provisioner: runs in its own process group behind a guard process,
 //! reads the output in bounded lines, and ends with the deploy. Independent of the configuration.
 
-use super::guard::guarded;
-use super::output::{LEFT_OPEN, Lines, Output};
+use super::guard::guarded_command;
+use super::output::{LEFT_OPEN_TIMEOUT, Lines, Output};
 use crate::engine::plugin::Group;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 /// Maximum time for a killed group to end.
-const REAP: Duration = Duration::from_secs(5);
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Command with its directory and environment.
 pub(in crate::engine) struct LocalCommand {
@@ -25,7 +25,7 @@ pub(in crate::engine) struct LocalCommand {
 }
 
 /// End of a command.
-pub(in crate::engine) enum Ended {
+pub(in crate::engine) enum CommandExit {
     /// It exited on its own.
     Status(ExitStatus),
     /// It was killed with all its descendants.
@@ -42,8 +42,8 @@ impl LocalCommand {
         &self,
         output: &Output<'_>,
         cancel: &CancellationToken,
-    ) -> std::io::Result<Ended> {
-        let words = guarded(&self.words);
+    ) -> std::io::Result<CommandExit> {
+        let words = guarded_command(&self.words);
         // Without a guard, as in tests, the command runs directly.
         let has_guard = words.len() > self.words.len();
         let mut command = tokio::process::Command::new(&words[0]);
@@ -67,16 +67,19 @@ impl LocalCommand {
         let Some(status) = ended else {
             let pid = child.id();
             // Wait for the guard to kill everything; only then kill the guard itself.
-            let ended = has_guard && tokio::time::timeout(REAP, child.wait()).await.is_ok();
+            let ended = has_guard
+                && tokio::time::timeout(KILL_TIMEOUT, child.wait())
+                    .await
+                    .is_ok();
             if !ended {
                 Group::of(pid).kill();
-                tokio::time::timeout(REAP, child.wait()).await.ok();
+                tokio::time::timeout(KILL_TIMEOUT, child.wait()).await.ok();
             }
-            return Ok(Ended::Killed);
+            return Ok(CommandExit::Killed);
         };
         // The command ended on its own, so its background processes may continue.
-        group.let_go();
-        Ok(Ended::Status(status?))
+        group.release();
+        Ok(CommandExit::Status(status?))
     }
 }
 
@@ -92,7 +95,7 @@ async fn run_to_end(
     };
     let (mut out, mut err) = (Lines::of(out), Lines::of(err));
     let (status, is_read) = {
-        let mut reading = pin!(async { tokio::join!(out.pass_on(output), err.pass_on(output)) });
+        let mut reading = pin!(async { tokio::join!(out.forward(output), err.forward(output)) });
         let mut is_read = false;
         // Output is polled last: a command that floods its output must be cancellable, and the end
         // of one that leaves a flood behind must be noticed.
@@ -106,14 +109,14 @@ async fn run_to_end(
         if status.is_some() && !is_read {
             is_read = tokio::select! { biased;
                 () = cancel.cancelled() => false,
-                read = tokio::time::timeout(LEFT_OPEN, reading) => read.is_ok(),
+                read = tokio::time::timeout(LEFT_OPEN_TIMEOUT, reading) => read.is_ok(),
             };
         }
         (status, is_read)
     };
     if status.is_some() && !is_read {
-        output.leave_open();
-        let (mut out, mut err) = (out.given_up(output), err.given_up(output));
+        output.set_left_open();
+        let (mut out, mut err) = (out.into_cancelled(output), err.into_cancelled(output));
         // If its pipes were closed, a background process (such as a tunnel for later steps) would
         // die at its next write. This task ends with those processes, or with flightdeck.
         TaskTracker::new().spawn(async move {

@@ -19,32 +19,32 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// First argument of its command line.
-pub const WORD: &str = "__guard";
+pub const ARGUMENT: &str = "__guard";
 /// Exit code if the command cannot be started, as in shells.
 const NOT_STARTED: u8 = 127;
 /// Maximum number of searches for descendants: a process may fork while it is being killed.
 const SEARCHES: u32 = 50;
 /// Pause between two searches, in which killed processes become zombies.
-const BETWEEN: Duration = Duration::from_millis(2);
+const SEARCH_PAUSE: Duration = Duration::from_millis(2);
 
 /// True while everything is being killed; the guard must not exit before that is done.
 static ENDING: AtomicBool = AtomicBool::new(false);
 
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
-/// Declares that this program runs [`main`] when called with [`WORD`]. Without it, commands have no
+/// Declares that this program runs [`main`] when called with [`ARGUMENT`]. Without it, commands have no
 /// guard.
-pub fn offer() {
+pub fn register() {
     // Refers to the running executable, even if the file was replaced since.
     PROGRAM.get_or_init(|| PathBuf::from("/proc/self/exe"));
 }
 
 /// Returns the command line with the guard in front.
-pub(super) fn guarded(words: &[String]) -> Vec<OsString> {
+pub(super) fn guarded_command(words: &[String]) -> Vec<OsString> {
     let guard = PROGRAM
         .get()
         .filter(|p| p.exists())
-        .map(|p| [p.into(), OsString::from(WORD)]);
+        .map(|p| [p.into(), OsString::from(ARGUMENT)]);
     guard
         .into_iter()
         .flatten()
@@ -78,10 +78,13 @@ pub fn main(words: &[OsString]) -> ExitCode {
     // The command must not read the guard's lifeline.
     command.args(arguments).stdin(Stdio::null());
     // In case the guard itself is killed.
-    crate::engine::plugin::die_with_parent(&mut command);
+    crate::engine::plugin::set_parent_death_signal(&mut command);
     // On failure, only descendants that are still below the command are found.
     set_child_subreaper(Some(getpid())).ok();
-    match command.spawn().and_then(|child| ended(child.id())) {
+    match command
+        .spawn()
+        .and_then(|child| wait_for_command(child.id()))
+    {
         Ok(End::Code(code)) => ExitCode::from(u8::try_from(code).unwrap_or(1)),
         Ok(End::Signal(signal)) => {
             // Twice: for memory faults, the first signal only removes the handler of the Rust
@@ -105,7 +108,7 @@ enum End {
 }
 
 /// Waits for the command, and reaps all processes that the guard has adopted in the meantime.
-fn ended(command: u32) -> io::Result<End> {
+fn wait_for_command(command: u32) -> io::Result<End> {
     loop {
         let Some((pid, status)) = wait(WaitOptions::empty())? else {
             continue;
@@ -132,12 +135,12 @@ fn kill_descendants() {
     let own = std::process::id();
     for _ in 0..SEARCHES {
         let mut killed = false;
-        for pid in processes().filter(|pid| is_below(*pid, own)) {
+        for pid in processes().filter(|pid| is_descendant(*pid, own)) {
             // Opened before the second check, so that a reused pid cannot receive the signal.
             let process = i32::try_from(pid).ok().and_then(Pid::from_raw);
             let process = process.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
             if let Some(process) = process
-                && is_below(pid, own)
+                && is_descendant(pid, own)
             {
                 killed |= pidfd_send_signal(process, Signal::KILL).is_ok();
             }
@@ -145,7 +148,7 @@ fn kill_descendants() {
         if !killed {
             return;
         }
-        std::thread::sleep(BETWEEN);
+        std::thread::sleep(SEARCH_PAUSE);
     }
 }
 
@@ -155,10 +158,10 @@ fn processes() -> impl Iterator<Item = u32> {
 }
 
 /// Returns true if a process is a descendant of another one.
-fn is_below(pid: u32, above: u32) -> bool {
+fn is_descendant(pid: u32, above: u32) -> bool {
     /// Maximum length of the chain of parents, which may change while it is read.
-    const DEEPEST: usize = 4_096;
-    let chain = std::iter::successors(parent(pid), |pid| parent(*pid)).take(DEEPEST);
+    const MAX_ANCESTORS: usize = 4_096;
+    let chain = std::iter::successors(parent(pid), |pid| parent(*pid)).take(MAX_ANCESTORS);
     // Process 1 is the parent of orphans and ends every chain.
     chain.take_while(|pid| *pid > 1).any(|pid| pid == above)
 }

@@ -6,5 +6,5 @@ pub mod guard;
 mod output;
 pub(in crate::engine) mod ssh;
 
-pub(in crate::engine) use command::{Ended, LocalCommand};
+pub(in crate::engine) use command::{CommandExit, LocalCommand};
 pub(in crate::engine) use output::Output;

@@ -9,23 +9,23 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, BufReader};
 
 /// Maximum number of lines to pass on per command.
-const TOLD_LINES: usize = 10_000;
+const MAX_LINES: usize = 10_000;
 /// Number of last lines for an error.
 const LAST_LINES: usize = 20;
 /// Maximum size of one line in bytes; the rest is only counted.
 const LINE: usize = 64 * 1024;
 /// Time to read on after the command has ended: a background process may keep the output open for
 /// ever.
-pub(super) const LEFT_OPEN: Duration = Duration::from_secs(2);
+pub(super) const LEFT_OPEN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Receiver of one command's lines.
 pub(in crate::engine) struct Output<'a> {
-    say: &'a (dyn Fn(&str) + Sync),
-    heard: Mutex<Heard>,
+    on_line: &'a (dyn Fn(&str) + Sync),
+    received: Mutex<OutputReader>,
 }
 
 #[derive(Default)]
-struct Heard {
+struct OutputReader {
     lines: usize,
     last: VecDeque<String>,
     left_open: bool,
@@ -46,17 +46,17 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 
     /// Passes on all lines up to the end of the stream; invalid UTF-8 is replaced.
-    pub(super) async fn pass_on(&mut self, output: &Output<'_>) {
+    pub(super) async fn forward(&mut self, output: &Output<'_>) {
         // Ends with the command, which closes the stream.
         while let Ok(1..) = read_line(&mut self.reader, &mut self.line, LINE).await {
-            output.hear(&self.line);
+            output.forward_line(&self.line);
         }
     }
 
     /// Passes on the partial line after reading was cancelled, and returns the stream.
-    pub(super) fn given_up(self, output: &Output<'_>) -> BufReader<R> {
+    pub(super) fn into_cancelled(self, output: &Output<'_>) -> BufReader<R> {
         if !self.line.is_empty() {
-            output.hear(&self.line);
+            output.forward_line(&self.line);
         }
         self.reader
     }
@@ -65,18 +65,18 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 impl<'a> Output<'a> {
     pub(in crate::engine) fn new(say: &'a (dyn Fn(&str) + Sync)) -> Self {
         Self {
-            say,
-            heard: Mutex::default(),
+            on_line: say,
+            received: Mutex::default(),
         }
     }
 
-    fn hear(&self, line: &[u8]) {
+    fn forward_line(&self, line: &[u8]) {
         let line = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
-        let mut heard = lock(&self.heard);
+        let mut heard = lock(&self.received);
         // Counted past the limit too; the last lines are always kept for an error.
         heard.lines += 1;
-        if heard.lines <= TOLD_LINES {
-            (self.say)(&line);
+        if heard.lines <= MAX_LINES {
+            (self.on_line)(&line);
         }
         if heard.last.len() == LAST_LINES {
             heard.last.pop_front();
@@ -85,19 +85,19 @@ impl<'a> Output<'a> {
     }
 
     /// Records that the command has ended but another process keeps its output open.
-    pub(super) fn leave_open(&self) {
-        lock(&self.heard).left_open = true;
+    pub(super) fn set_left_open(&self) {
+        lock(&self.received).left_open = true;
     }
 
     /// Returns true if another process kept the output open after the end of the command, so that
     /// the rest was not read.
     pub(in crate::engine) fn is_left_open(&self) -> bool {
-        lock(&self.heard).left_open
+        lock(&self.received).left_open
     }
 
     /// Returns the last lines.
     pub(in crate::engine) fn last(self) -> Vec<String> {
-        let heard = self.heard.into_inner();
+        let heard = self.received.into_inner();
         let heard = heard.unwrap_or_else(std::sync::PoisonError::into_inner);
         heard.last.into()
     }

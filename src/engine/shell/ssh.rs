@@ -6,14 +6,14 @@ mod agent;
 mod auth;
 mod command;
 mod connect;
+mod connection;
 mod error;
 mod keys;
-mod line;
 mod proxy;
 mod quote;
 mod scp;
 
-pub(in crate::engine) use command::Ended;
+pub(in crate::engine) use command::RemoteExit;
 pub(in crate::engine) use connect::Remote;
 pub(in crate::engine) use error::SshError;
 pub(in crate::engine) use scp::Source;
@@ -23,7 +23,7 @@ use std::time::Duration;
 
 /// Remote machine, with the route to it.
 pub(in crate::engine) struct Target {
-    pub(in crate::engine) to: Endpoint,
+    pub(in crate::engine) endpoint: Endpoint,
     /// Bastion host for the connection.
     pub(in crate::engine) bastion: Option<Endpoint>,
     /// HTTP proxy for the first connection.

@@ -1,19 +1,19 @@
 //! Cells: results of graph nodes. The evaluation of a node reads published cells and returns one
-//! new [`Cell`], which only [`Cells::absorb`] publishes. Diagnostics come out in graph order, not
+//! new [`Cell`], which only [`Cells::publish`] publishes. Diagnostics come out in graph order, not
 //! in the order of evaluation.
 
 use super::change::{Change, Drift};
 use super::checked::{self, At, Checked};
 use super::conditions::{Status, Statuses};
-use super::scope::Surroundings;
-use super::values::Worked;
+use super::scope::WalkContext;
+use super::values::PublishedValue;
 use super::walk::{call_failed, placed};
 use crate::engine::calls::{ProviderDiagnostic, ProviderError};
 use crate::engine::graph::Step;
+use crate::engine::model::ConfigKey;
 use crate::engine::mutex::lock;
 use crate::engine::provider::{Provider, Signatures};
 use crate::engine::store::model::StateEdit;
-use crate::engine::words::ConfigKey;
 use lang::addr::{AbsResource, InstanceKey};
 use lang::body::Body;
 use lang::diag::Diagnostics;
@@ -40,11 +40,11 @@ pub struct Cell {
     /// Dependents are not evaluated.
     pub failed: bool,
     /// Values that references to the node see.
-    pub values: Vec<Worked>,
+    pub values: Vec<PublishedValue>,
     /// Provider configurations that the node has configured.
     pub ready: Vec<Ready>,
     /// Data sources of checks that failed to read.
-    pub unread: Vec<AbsResource>,
+    pub failed_reads: Vec<AbsResource>,
     /// Instance keys that the configuration declares.
     pub expansions: BTreeMap<AbsResource, BTreeSet<InstanceKey>>,
     pub changes: Vec<Change>,
@@ -57,17 +57,17 @@ pub struct Cell {
 
 impl Cell {
     /// Records the status of a condition of an object and its failure messages.
-    pub fn note(&mut self, at: &At, rest: &str, status: Status, said: &Diagnostics) {
-        self.statuses.note(&at.object(rest), status);
+    pub fn record_condition(&mut self, at: &At, rest: &str, status: Status, said: &Diagnostics) {
+        self.statuses.record(&at.object(rest), status);
         self.checked
-            .note(at, rest, status, checked::problem(status, said));
+            .record_condition(at, rest, status, checked::problem(status, said));
     }
 
     /// Adds diagnostics; returns true if none of them is an error.
     pub fn report(&mut self, diags: impl Into<Diagnostics>) -> bool {
         let diags = diags.into();
         let good = !diags.has_errors();
-        say(&mut self.diags, diags);
+        add_distinct(&mut self.diags, diags);
         good
     }
 
@@ -97,7 +97,7 @@ impl Cell {
         self.failed |= part.failed;
         self.values.extend(part.values);
         self.ready.extend(part.ready);
-        self.unread.extend(part.unread);
+        self.failed_reads.extend(part.failed_reads);
         self.expansions.extend(part.expansions);
         self.changes.extend(part.changes);
         self.drift.extend(part.drift);
@@ -105,14 +105,14 @@ impl Cell {
         part.statuses
             .0
             .into_iter()
-            .for_each(|(object, status)| self.statuses.note(&object, status));
+            .for_each(|(object, status)| self.statuses.record(&object, status));
         self.checked.append(part.checked);
-        say(&mut self.diags, part.diags);
+        add_distinct(&mut self.diags, part.diags);
     }
 
     /// Marks the cell as failed unless `good`.
     #[must_use]
-    pub fn ended(mut self, good: bool) -> Self {
+    pub fn failed_unless(mut self, good: bool) -> Self {
         self.failed |= !good;
         self
     }
@@ -120,7 +120,7 @@ impl Cell {
 
 /// Adds diagnostics without repetitions. Instances of one block repeat a diagnostic right after
 /// each other, so it is enough to compare with the newest ones; this bounds the cost.
-fn say(all: &mut Diagnostics, more: Diagnostics) {
+fn add_distinct(all: &mut Diagnostics, more: Diagnostics) {
     for d in more {
         let from = all.len().saturating_sub(COMPARED);
         if !all.0[from..].contains(&d) {
@@ -132,16 +132,16 @@ fn say(all: &mut Diagnostics, more: Diagnostics) {
 /// Published results of one walk, by step.
 #[derive(Default)]
 pub struct Cells {
-    absorbed: Mutex<BTreeMap<Step, Arc<Cell>>>,
+    published: Mutex<BTreeMap<Step, Arc<Cell>>>,
     ready: Mutex<HashMap<ConfigKey, Arc<dyn Provider>>>,
-    unread: Mutex<HashSet<AbsResource>>,
+    failed_reads: Mutex<HashSet<AbsResource>>,
     /// Diagnostics of a step outside of its cell: those of ephemeral resources that it has opened.
-    beside: Mutex<BTreeMap<Step, Diagnostics>>,
+    extra_diagnostics: Mutex<BTreeMap<Step, Diagnostics>>,
 }
 
 /// Published results of a walk, merged from the cells of its nodes.
 #[derive(Default)]
-pub struct Gathered {
+pub struct MergedCells {
     pub changes: Vec<(Step, Change)>,
     pub drift: Vec<Drift>,
     pub edits: Vec<StateEdit>,
@@ -153,29 +153,32 @@ pub struct Gathered {
 
 impl Cells {
     /// Publishes the result of a node; nothing else does. Returns true if the node succeeded.
-    pub fn absorb(&self, step: Step, mut cell: Cell, around: &Surroundings) -> bool {
+    pub fn publish(&self, step: Step, mut cell: Cell, around: &WalkContext) -> bool {
         let good = !cell.failed;
         // Values and providers are published before the cell, whose presence says that the step is
         // complete.
-        around.values.absorb(std::mem::take(&mut cell.values));
+        around.values.publish(std::mem::take(&mut cell.values));
         for ready in std::mem::take(&mut cell.ready) {
             let (key, provider) = (ready.key, ready.provider);
             lock(&self.ready).insert(key.clone(), provider.clone());
             around.functions.configured(key, provider, ready.functions);
         }
-        lock(&self.unread).extend(std::mem::take(&mut cell.unread));
-        lock(&self.absorbed).insert(step, Arc::new(cell));
+        lock(&self.failed_reads).extend(std::mem::take(&mut cell.failed_reads));
+        lock(&self.published).insert(step, Arc::new(cell));
         good
     }
 
     /// Adds diagnostics of a step outside of its cell.
-    pub fn beside(&self, step: Step, diags: impl Into<Diagnostics>) {
-        say(lock(&self.beside).entry(step).or_default(), diags.into());
+    pub fn add_diagnostics(&self, step: Step, diags: impl Into<Diagnostics>) {
+        add_distinct(
+            lock(&self.extra_diagnostics).entry(step).or_default(),
+            diags.into(),
+        );
     }
 
     /// Returns the result of a step if it was evaluated.
     pub fn of(&self, step: Step) -> Option<Arc<Cell>> {
-        lock(&self.absorbed).get(&step).cloned()
+        lock(&self.published).get(&step).cloned()
     }
 
     /// Returns the provider of a configuration that is ready.
@@ -184,23 +187,25 @@ impl Cells {
     }
 
     /// Returns true if the data source of a check failed to read.
-    pub fn is_unread(&self, resource: &AbsResource) -> bool {
-        lock(&self.unread).contains(resource)
+    pub fn has_failed_read(&self, resource: &AbsResource) -> bool {
+        lock(&self.failed_reads).contains(resource)
     }
 
     /// Returns true if any step has an error.
     pub fn has_errors(&self) -> bool {
-        lock(&self.absorbed)
+        lock(&self.published)
             .values()
             .any(|cell| cell.diags.has_errors())
-            || lock(&self.beside).values().any(Diagnostics::has_errors)
+            || lock(&self.extra_diagnostics)
+                .values()
+                .any(Diagnostics::has_errors)
     }
 
     /// Merges all cells in the order given; steps that `order` lacks follow by number.
-    pub fn gather(&self, order: impl IntoIterator<Item = Step>) -> Gathered {
-        let mut cells = std::mem::take(&mut *lock(&self.absorbed));
-        let mut beside = std::mem::take(&mut *lock(&self.beside));
-        let mut all = Gathered::default();
+    pub fn merge_in_order(&self, order: impl IntoIterator<Item = Step>) -> MergedCells {
+        let mut cells = std::mem::take(&mut *lock(&self.published));
+        let mut beside = std::mem::take(&mut *lock(&self.extra_diagnostics));
+        let mut all = MergedCells::default();
         let ordered: Vec<Step> = order.into_iter().collect();
         let known: HashSet<Step> = ordered.iter().copied().collect();
         // A deploy also records diagnostics under steps beyond the graph, such as those of
@@ -221,12 +226,12 @@ impl Cells {
                 cell.statuses
                     .0
                     .into_iter()
-                    .for_each(|(object, status)| all.statuses.note(&object, status));
+                    .for_each(|(object, status)| all.statuses.record(&object, status));
                 all.checked.append(cell.checked);
                 all.expansions.extend(cell.expansions);
-                say(&mut all.diags, cell.diags);
+                add_distinct(&mut all.diags, cell.diags);
             }
-            say(&mut all.diags, beside.remove(&step).unwrap_or_default());
+            add_distinct(&mut all.diags, beside.remove(&step).unwrap_or_default());
         }
         all
     }

@@ -3,13 +3,13 @@
 
 use super::checked::Checked;
 use super::conditions::Statuses;
+use super::external_inputs::RecordedInputs;
 use super::managed::Reason;
 use super::needs::Needs;
 use super::relevant::Relevant;
 use super::renames::Renames;
-use super::sights::Seen;
+use crate::engine::model::{Action, CommandView, ConfigKey, StageId, StageRequest, UnixMs};
 use crate::engine::store::model::StateEdit;
-use crate::engine::words::{Action, CommandView, ConfigKey, StageId, StageRequest, UnixMs};
 use cty::{Path, Value};
 use lang::addr::AbsInstance;
 use lang::config::Overridden;
@@ -72,7 +72,7 @@ pub struct Object {
 
 impl Object {
     /// Wraps a value without private data or identity.
-    pub fn plain(value: Value) -> Self {
+    pub fn from_value(value: Value) -> Self {
         Self {
             value,
             private: Vec::new(),
@@ -93,7 +93,7 @@ pub struct Recorded {
 
 impl Recorded {
     /// For an object that the state does not have.
-    pub fn nothing() -> Self {
+    pub fn unrecorded() -> Self {
         Self {
             dependencies: BTreeSet::new(),
             needs: Some(Needs::new()),
@@ -279,10 +279,10 @@ impl Change {
 
     /// Applies renames to the recorded dependencies, so that the destroy is ordered with the
     /// objects of the state under their new addresses.
-    pub fn follow(&mut self, renames: &Renames) {
+    pub fn apply_renames(&mut self, renames: &Renames) {
         let was = &mut self.recorded;
         was.dependencies = renames.dependencies(&was.dependencies);
-        was.needs = was.needs.as_ref().map(|all| renames.needs(all));
+        was.needs = was.needs.as_ref().map(|all| renames.rename_needs(all));
         // A planned object has its dependencies from the configuration, which already uses the new
         // addresses.
         if self.after.value.is_null() {
@@ -292,17 +292,17 @@ impl Change {
 
     /// Adds declared dependencies of an object that will be destroyed, because they order its
     /// destroy too.
-    pub fn ends_before(&mut self, declared: &BTreeSet<String>) {
+    pub fn add_destroy_dependencies(&mut self, declared: &BTreeSet<String>) {
         self.recorded.dependencies.extend(declared.iter().cloned());
         self.dependencies = Arc::new(self.dependencies.union(declared).cloned().collect());
     }
 
     /// Actions as the plan representation lists them.
-    pub fn plan_words(&self) -> &'static [&'static str] {
+    pub fn plan_actions(&self) -> &'static [&'static str] {
         match &self.act {
             // The plan representation has one order, whichever half runs first.
             Act::Replace { by, .. } if by.forgets => &["forget", "create"],
-            _ => self.action().plan_words(),
+            _ => self.action().plan_actions(),
         }
     }
 
@@ -372,13 +372,13 @@ pub struct Stage {
     pub took_ms: u64,
     pub digests: Digests,
     /// External inputs that evaluation read.
-    pub sights: Seen,
+    pub external_inputs: RecordedInputs,
     pub origin: StateOrigin,
     pub state_serial: i64,
     /// In dependency order.
     pub changes: Vec<Change>,
     /// Ids of the changes deselected when the stage was made or loaded.
-    pub left: Vec<String>,
+    pub deselected: Vec<String>,
     pub outputs: Vec<OutputChange>,
     pub drift: Vec<Drift>,
     /// State edits from moves and refresh; written when the stage is deployed.
@@ -395,8 +395,8 @@ pub struct Stage {
 
 /// Result of staging.
 #[derive(Debug)]
-pub enum Worked {
-    Whole(Box<Stage>),
+pub enum StageResult {
+    Complete(Box<Stage>),
     /// No stage. Contains the part planned before the errors if the caller asked for it; it is only
     /// for display.
     Errored(Option<Box<Stage>>),

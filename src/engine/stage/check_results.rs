@@ -2,7 +2,7 @@
 //! here they are sorted by address.
 
 use super::checked::Checked;
-use super::checks_json::apart;
+use super::checks_json::split_module_path;
 use super::conditions::{Status, Statuses};
 use serde_json::{Value as Json, json};
 
@@ -24,7 +24,7 @@ fn result(object: &str, staged: Status, checked: &Checked) -> Json {
     let objects: Vec<Json> = instances
         .iter()
         .map(|(address, one)| {
-            let mut all = json!({ "object_addr": address, "status": one.status.word() });
+            let mut all = json!({ "object_addr": address, "status": one.status.plan_name() });
             if !one.problems.is_empty() {
                 all["failure_messages"] = one.problems.as_slice().into();
             }
@@ -32,9 +32,9 @@ fn result(object: &str, staged: Status, checked: &Checked) -> Json {
         })
         .collect();
     json!({
-        "object_kind": kind(apart(object).1),
+        "object_kind": kind(split_module_path(object).1),
         "config_addr": object,
-        "status": status.word(),
+        "status": status.plan_name(),
         "objects": Some(objects).filter(|o| !o.is_empty()),
     })
 }

@@ -1,7 +1,7 @@
 //! Check status of each instance of an object with conditions, in addition to the status of the
 //! object as a whole.
 
-use super::checks_json::apart;
+use super::checks_json::split_module_path;
 use super::conditions::{HIDDEN_MESSAGE, NO_MESSAGE, Status, declared};
 use super::nodes::Node;
 use super::plan::PlanWalk;
@@ -83,7 +83,13 @@ pub struct Checked(BTreeMap<String, BTreeMap<String, Instance>>);
 
 impl Checked {
     /// Records the status of one condition; the worst of an instance counts.
-    pub fn note(&mut self, at: &At, rest: &str, status: Status, problem: Option<String>) {
+    pub fn record_condition(
+        &mut self,
+        at: &At,
+        rest: &str,
+        status: Status,
+        problem: Option<String>,
+    ) {
         let instances = self.0.entry(at.object(rest)).or_default();
         let one = instances
             .entry(at.address(rest))
@@ -104,10 +110,10 @@ impl Checked {
     }
 
     /// Records an instance without a status as unknown.
-    fn there(&mut self, at: &At, rest: &str) {
+    fn record_unknown(&mut self, at: &At, rest: &str) {
         let known = self.0.get(&at.object(rest));
         if known.is_none_or(|known| !known.contains_key(&at.address(rest))) {
-            self.note(at, rest, Status::Unknown, None);
+            self.record_condition(at, rest, Status::Unknown, None);
         }
     }
 
@@ -120,9 +126,9 @@ impl Checked {
         let walk = &plan.walk;
         let worked_out = |node: &Node| {
             let step = walk.nodes.step(node);
-            step.filter(|step| plan.wishes.works_out(*step))
+            step.filter(|step| plan.options.evaluates(*step))
         };
-        for node in declared(&walk.around.root) {
+        for node in declared(&walk.context.root) {
             // Nodes outside of the targets are not expanded, so their instances are not known.
             if worked_out(&node).is_none() {
                 continue;
@@ -134,10 +140,10 @@ impl Checked {
                 Node::Resource(resource) => (&resource.module, resource.resource.to_string()),
                 _ => continue,
             };
-            for module in walk.around.values.instances(path).iter() {
+            for module in walk.context.values.instances(path).iter() {
                 let mut at = At::module(module);
                 let Node::Resource(resource) = &node else {
-                    self.there(&at, &rest);
+                    self.record_unknown(&at, &rest);
                     continue;
                 };
                 let resource = AbsResource {
@@ -147,7 +153,7 @@ impl Checked {
                 let keys = expansions.get(&resource);
                 for key in keys.into_iter().flatten() {
                     at.key = key.clone();
-                    self.there(&at, &rest);
+                    self.record_unknown(&at, &rest);
                 }
             }
         }
@@ -172,7 +178,7 @@ impl Checked {
 
     /// Replaces the statuses of known instances with later ones. Instances that the stage did not
     /// have are ignored.
-    pub fn settle(&mut self, later: Self) {
+    pub fn update_known(&mut self, later: Self) {
         for (object, instances) in later.0 {
             let Some(known) = self.0.get_mut(&object) else {
                 continue;
@@ -188,7 +194,7 @@ impl Checked {
     /// Resets data sources to unknown, because OpenTofu writes this status for data sources that it
     /// read while planning.
     pub fn forget_data(&mut self) {
-        let data = |object: &str| apart(object).1.starts_with("data.");
+        let data = |object: &str| split_module_path(object).1.starts_with("data.");
         let instances = self.0.iter_mut().filter(|(object, _)| data(object));
         for one in instances.flat_map(|(_, all)| all.values_mut()) {
             (one.status, one.problems) = (Status::Unknown, Vec::new());
@@ -202,7 +208,7 @@ impl Checked {
     }
 
     /// Changes the status of an instance from unknown to pass.
-    pub fn known(&mut self, at: &At, rest: &str) {
+    pub fn mark_passed(&mut self, at: &At, rest: &str) {
         let instances = self.0.get_mut(&at.object(rest));
         let instance = instances.and_then(|all| all.get_mut(&at.address(rest)));
         if let Some(one) = instance.filter(|one| one.status == Status::Unknown) {
@@ -234,7 +240,7 @@ impl Instance {
         at.insert("to_display".into(), address.into());
         let mut out = Map::new();
         out.insert("address".into(), at.into());
-        out.insert("status".into(), self.status.word().into());
+        out.insert("status".into(), self.status.plan_name().into());
         if !self.problems.is_empty() {
             let problems = self.problems.iter();
             let problems = problems.map(|message| json!({ "message": message }));

@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json, json};
 
 /// Encodes one checked object; `address` is that of the declaration.
 pub(super) fn check(address: &str, status: &str, instances: Vec<Json>) -> Json {
-    let (module, rest) = apart(address);
+    let (module, rest) = split_module_path(address);
     let parts: Vec<&str> = rest.split('.').collect();
     let (kind, of_resource, name) = match parts[..] {
         ["output", name] => ("output_value", None, name),
@@ -40,7 +40,7 @@ pub(super) fn check(address: &str, status: &str, instances: Vec<Json>) -> Json {
 }
 
 /// Splits an address into its module path and the rest; modules may have keys.
-pub(super) fn apart(address: &str) -> (&str, &str) {
+pub(super) fn split_module_path(address: &str) -> (&str, &str) {
     let mut rest = address;
     while let Some(after) = rest.strip_prefix("module.") {
         let mut quoted = false;
@@ -62,7 +62,7 @@ pub(super) fn apart(address: &str) -> (&str, &str) {
 
 /// Check result as in a state of version 4.
 #[derive(Deserialize)]
-struct Kept {
+struct CheckRecord {
     config_addr: String,
     status: String,
     #[serde(default)]
@@ -79,7 +79,7 @@ struct KeptInstance {
 
 /// Returns the checked objects recorded in a state; empty if they cannot be parsed.
 pub(super) fn of_state(text: &str) -> Vec<Json> {
-    let mut kept: Vec<Kept> = serde_json::from_str(text).unwrap_or_default();
+    let mut kept: Vec<CheckRecord> = serde_json::from_str(text).unwrap_or_default();
     kept.sort_by(|a, b| a.config_addr.cmp(&b.config_addr));
     let all = kept.into_iter().map(|one| {
         let mut instances = one.objects.unwrap_or_default();
@@ -91,7 +91,7 @@ pub(super) fn of_state(text: &str) -> Vec<Json> {
 }
 
 fn instance(kept: KeptInstance) -> Json {
-    let (module, rest) = apart(&kept.object_addr);
+    let (module, rest) = split_module_path(&kept.object_addr);
     let key = match kept.object_addr.parse::<AbsInstance>() {
         Ok(address) if rest.ends_with(']') => address.key,
         _ => InstanceKey::None,

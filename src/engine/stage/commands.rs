@@ -3,8 +3,8 @@
 
 use super::diff;
 use super::scope::ModuleScope;
+use crate::engine::model::{ChangeView, CommandView};
 use crate::engine::secrets::Secrets;
-use crate::engine::words::{ChangeView, CommandView};
 use cty::{Mark, Type};
 use lang::body::BodySchema;
 use lang::config::Provisioner;
@@ -12,7 +12,7 @@ use lang::syntax::Expr;
 use lang::syntax::ast::ExprKind;
 
 /// Redacts secrets in a command.
-pub(super) fn hide(view: &mut CommandView, secrets: &Secrets) {
+pub(super) fn redact(view: &mut CommandView, secrets: &Secrets) {
     let parts = [
         Some(&mut view.command),
         view.interpreter.as_mut(),
@@ -22,15 +22,15 @@ pub(super) fn hide(view: &mut CommandView, secrets: &Secrets) {
     parts
         .into_iter()
         .flatten()
-        .for_each(|text| secrets.hide_in(text));
+        .for_each(|text| secrets.redact_in_place(text));
 }
 
 /// Limit of commands listed in a confirmation; further ones are counted, and the stage shows them.
-const NAMED: usize = 8;
+const MAX_LISTED: usize = 8;
 
 /// Summarizes the commands that these changes would run, for a confirmation: a count, and one line
 /// for each of the first. `None` if there are none.
-pub fn asked_for<'c>(
+pub fn summarize<'c>(
     changes: impl Iterator<Item = &'c ChangeView>,
 ) -> Option<(String, Vec<String>)> {
     let all: Vec<(&ChangeView, &CommandView)> = changes
@@ -41,21 +41,26 @@ pub fn asked_for<'c>(
     }
     let line = |c: &ChangeView, command: &CommandView| match &command.host {
         None => format!("{}: {}", c.address, command.line()),
-        Some(_) => format!("{} {}: {}", c.address, command.lead(), command.line()),
+        Some(_) => format!(
+            "{} {}: {}",
+            c.address,
+            command.kind_and_machine(),
+            command.line()
+        ),
     };
     let mut lines: Vec<String> = all
         .iter()
-        .take(NAMED)
+        .take(MAX_LISTED)
         .map(|(c, command)| line(c, command))
         .collect();
-    if all.len() > NAMED {
-        lines.push(format!("and {} more", all.len() - NAMED));
+    if all.len() > MAX_LISTED {
+        lines.push(format!("and {} more", all.len() - MAX_LISTED));
     }
-    Some((counted(all.iter().map(|(_, command)| *command)), lines))
+    Some((count_text(all.iter().map(|(_, command)| *command)), lines))
 }
 
 /// Counts local commands, remote commands and copies.
-fn counted<'c>(all: impl Iterator<Item = &'c CommandView>) -> String {
+fn count_text<'c>(all: impl Iterator<Item = &'c CommandView>) -> String {
     let mut counts = [0; 3];
     for command in all {
         counts[if command.copies {

@@ -22,7 +22,7 @@ pub enum Status {
 
 impl Status {
     /// Returns the word of the plan representation.
-    pub fn word(self) -> &'static str {
+    pub fn plan_name(self) -> &'static str {
         match self {
             Self::Pass => "pass",
             Self::Unknown => "unknown",
@@ -38,7 +38,7 @@ pub struct Statuses(pub BTreeMap<String, Status>);
 
 impl Statuses {
     /// Records the status of one condition; the worst of an object counts.
-    pub fn note(&mut self, object: &str, status: Status) {
+    pub fn record(&mut self, object: &str, status: Status) {
         let entry = self.0.entry(object.to_owned()).or_insert(status);
         *entry = (*entry).max(status);
     }
@@ -132,7 +132,7 @@ pub fn check(scope: &ModuleScope<'_>, condition: &Condition, kind: Kind) -> (Sta
     diags.append(found);
     // The message of a validation is judged only if the validation fails.
     if kind != Kind::Validation {
-        diags.extend(unfit(&message).map(|detail| {
+        diags.extend(message_error(&message).map(|detail| {
             Diagnostic::error("Invalid error message", detail).at(condition.message.span)
         }));
         broken = diags.has_errors();
@@ -175,7 +175,7 @@ pub fn check(scope: &ModuleScope<'_>, condition: &Condition, kind: Kind) -> (Sta
         diags.push(Diagnostic::error("Invalid error message", detail).at(condition.message.span));
         return (Status::Fail, diags);
     }
-    let text = told(&message, condition, kind, &mut diags);
+    let text = shown_message(&message, condition, kind, &mut diags);
     let failure = match kind {
         Kind::Assertion => Diagnostic::warning(kind.failed(), text),
         _ => Diagnostic::error(kind.failed(), text),
@@ -186,7 +186,7 @@ pub fn check(scope: &ModuleScope<'_>, condition: &Condition, kind: Kind) -> (Sta
 
 /// Checks a resource's condition without judging its result: only a plan knows the objects that it
 /// applies to.
-pub fn evaluable(scope: &ModuleScope<'_>, condition: &Condition) -> Diagnostics {
+pub fn check_evaluable(scope: &ModuleScope<'_>, condition: &Condition) -> Diagnostics {
     let mut diags = faults_of(scope, condition);
     if !diags.has_errors() {
         diags.append(scope.evaluate(&condition.condition).1);
@@ -196,12 +196,12 @@ pub fn evaluable(scope: &ModuleScope<'_>, condition: &Condition) -> Diagnostics 
 }
 
 /// Checks the names and the message of an assertion before anything is planned.
-pub fn sayable(scope: &ModuleScope<'_>, assertion: &Condition) -> Diagnostics {
+pub fn check_assertion(scope: &ModuleScope<'_>, assertion: &Condition) -> Diagnostics {
     let mut diags = faults_of(scope, assertion);
     if !diags.has_errors() {
         let (message, found) = scope.evaluate(&assertion.message);
         diags.append(found);
-        diags.extend(unfit(&message).map(|detail| {
+        diags.extend(message_error(&message).map(|detail| {
             Diagnostic::error("Invalid error message", detail).at(assertion.message.span)
         }));
     }
@@ -228,7 +228,7 @@ fn faults_of(scope: &ModuleScope<'_>, condition: &Condition) -> Diagnostics {
 }
 
 /// Returns the reason that a value cannot be a message; unknown values are accepted.
-fn unfit(message: &Value) -> Option<&'static str> {
+fn message_error(message: &Value) -> Option<&'static str> {
     match cty::convert::convert(&message.clone().unmark_deep().0, &Type::String) {
         Err(_) => Some("Unsuitable value for error message: a string is required."),
         Ok(text) if text.is_null() => Some("Unsuitable value for error message: must not be null."),
@@ -237,7 +237,12 @@ fn unfit(message: &Value) -> Option<&'static str> {
 }
 
 /// Returns the message, or a placeholder with a diagnostic if it is sensitive or ephemeral.
-fn told(message: &Value, condition: &Condition, kind: Kind, diags: &mut Diagnostics) -> String {
+fn shown_message(
+    message: &Value,
+    condition: &Condition,
+    kind: Kind,
+    diags: &mut Diagnostics,
+) -> String {
     let hidden = match () {
         () if message.contains_mark(&cty::Mark::Sensitive) => "sensitive",
         () if message.contains_mark(&cty::Mark::Ephemeral) => "ephemeral",

@@ -6,13 +6,13 @@ mod module;
 mod provider;
 mod reference;
 
+use crate::engine::model::Action;
 use crate::engine::provider::ProviderSchema;
 use crate::engine::stage::change::Change;
 use crate::engine::stage::managed::Reason;
 use crate::engine::stage::masks;
-use crate::engine::stage::objects::{self, Around};
+use crate::engine::stage::objects::{self, RecordContext};
 use crate::engine::store::model::StateObject;
-use crate::engine::words::Action;
 use cty::schema::Schema;
 use lang::addr::Resource as Name;
 use lang::config::Module;
@@ -56,7 +56,7 @@ impl Configuration<'_> {
 
     /// Returns an object that refresh read but no state has: a data source of a check, which the
     /// deploy reads again (null for unknown parts if it failed), or an object to import.
-    pub fn found(&self, change: &Change) -> Option<StateObject> {
+    pub fn read_without_record(&self, change: &Change) -> Option<StateObject> {
         let read = change.reason == Some(Reason::ReadBecauseCheckNested);
         let (value, identity) = match change.importing().is_some() {
             true => (change.before.value.clone(), change.before.identity.as_ref()),
@@ -71,7 +71,7 @@ impl Configuration<'_> {
         // An identity may be known only after the apply, even if the object is known.
         let known = identity.filter(|v| !v.is_null() && v.is_wholly_known());
         let nothing = BTreeSet::new();
-        let around = Around {
+        let around = RecordContext {
             address: &change.address,
             deposed: "",
             provider: &change.provider,
@@ -98,7 +98,7 @@ impl Configuration<'_> {
 }
 
 /// Inserts a value unless it is empty or false.
-fn put(out: &mut Map<String, Json>, name: &str, value: impl Into<Json>) {
+fn insert_nonempty(out: &mut Map<String, Json>, name: &str, value: impl Into<Json>) {
     let value = value.into();
     let empty = match &value {
         Json::String(text) => text.is_empty(),

@@ -1,7 +1,7 @@
 //! Renders two values side by side as one row per leaf, with sensitive parts masked. Pure. All
 //! displayed values of a stage come from here.
 
-use crate::engine::words::AttributeChange;
+use crate::engine::model::AttributeChange;
 use cty::{Path, PathStep, Value};
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ pub const SENSITIVE: &str = "(sensitive value)";
 /// Placeholder of a value that only the deploy determines.
 pub const UNKNOWN: &str = "(known after apply)";
 /// Path of a whole value in its row.
-const WHOLE: &str = "*";
+const WHOLE_VALUE: &str = "*";
 
 /// Returns one row for each leaf of either side; nulls are not leaves. A leaf that is sensitive on
 /// one side is masked on both. Elements of sets are numbered: those of `before` first, then added
@@ -55,24 +55,24 @@ pub fn path_text(path: &Path) -> String {
         }
     }
     if out.is_empty() {
-        WHOLE.to_owned()
+        WHOLE_VALUE.to_owned()
     } else {
         out
     }
 }
 
 /// Returns true if the value's own marks hide it.
-fn hidden(value: &Value) -> bool {
+fn has_hiding_marks(value: &Value) -> bool {
     value.marks().is_sensitive() || value.marks().is_ephemeral()
 }
 
 /// Returns true if the value has a hidden part.
-pub fn hides(value: &Value) -> bool {
+pub fn has_hidden_part(value: &Value) -> bool {
     value.contains_mark(&cty::Mark::Sensitive) || value.contains_mark(&cty::Mark::Ephemeral)
 }
 
 fn write(value: &Value, out: &mut String) {
-    if hidden(value) {
+    if has_hiding_marks(value) {
         out.push_str(SENSITIVE);
         return;
     }
@@ -107,7 +107,7 @@ fn write(value: &Value, out: &mut String) {
         out.push_str(" }");
     } else {
         // A hidden part of an element hides the set, because the order of elements depends on it.
-        if value.ty().is_set() && hides(value) {
+        if value.ty().is_set() && has_hidden_part(value) {
             out.push_str(SENSITIVE);
             return;
         }
@@ -135,7 +135,7 @@ enum Shape {
     Set,
 }
 
-fn shape(value: &Value) -> Shape {
+fn shape_of(value: &Value) -> Shape {
     match () {
         () if !value.is_known() || value.is_null() => Shape::Leaf,
         () if value.as_map().is_some() => Shape::Named,
@@ -146,7 +146,7 @@ fn shape(value: &Value) -> Shape {
 }
 
 fn any_hides(before: Option<&Value>, after: Option<&Value>) -> bool {
-    before.is_some_and(hides) || after.is_some_and(hides)
+    before.is_some_and(has_hidden_part) || after.is_some_and(has_hidden_part)
 }
 
 struct Rows<'a> {
@@ -160,15 +160,15 @@ impl Rows<'_> {
         let (before, after) = (before.filter(there), after.filter(there));
         let Some(any) = after.or(before) else { return };
         // The rows of such a set would reveal the number and order of its elements.
-        let secret_set = |v: &Value| shape(v) == Shape::Set && hides(v);
-        if before.is_some_and(|v| hidden(v) || secret_set(v))
-            || after.is_some_and(|v| hidden(v) || secret_set(v))
+        let secret_set = |v: &Value| shape_of(v) == Shape::Set && has_hidden_part(v);
+        if before.is_some_and(|v| has_hiding_marks(v) || secret_set(v))
+            || after.is_some_and(|v| has_hiding_marks(v) || secret_set(v))
         {
             self.row(at, before, after, true);
             return;
         }
-        let shapes = (before.map(shape), after.map(shape));
-        let kind = shape(any);
+        let shapes = (before.map(shape_of), after.map(shape_of));
+        let kind = shape_of(any);
         let alike = shapes.0.is_none_or(|s| s == kind) && shapes.1.is_none_or(|s| s == kind);
         let empty = before.is_none_or(|v| v.is_empty()) && after.is_none_or(|v| v.is_empty());
         if !alike || kind == Shape::Leaf || empty {
@@ -178,13 +178,13 @@ impl Rows<'_> {
             return;
         }
         match kind {
-            Shape::Named => self.named(at, before, after),
+            Shape::Named => self.diff_members(at, before, after),
             Shape::Ordered => self.ordered(at, before, after),
             Shape::Set | Shape::Leaf => self.set(at, before, after),
         }
     }
 
-    fn named(&mut self, at: &mut Path, before: Option<&Value>, after: Option<&Value>) {
+    fn diff_members(&mut self, at: &mut Path, before: Option<&Value>, after: Option<&Value>) {
         let (b, a) = (
             before.and_then(Value::as_map),
             after.and_then(Value::as_map),
@@ -264,7 +264,7 @@ impl Rows<'_> {
             after: after.map(text),
             unknown,
             sensitive,
-            forces_replacement: changed && self.forcing.iter().any(|p| touches(p, at)),
+            forces_replacement: changed && self.forcing.iter().any(|p| overlaps(p, at)),
             changed,
         });
     }
@@ -272,7 +272,7 @@ impl Rows<'_> {
 
 /// Returns true if one path is a prefix of the other. Elements of sets match each other, because
 /// their rows are numbered and not keyed by value.
-fn touches(forcing: &Path, at: &Path) -> bool {
+fn overlaps(forcing: &Path, at: &Path) -> bool {
     let plain = |key: &Value| key.as_str().is_some() || key.as_number().is_some();
     for (a, b) in forcing.steps().iter().zip(at.steps()) {
         match (a, b) {

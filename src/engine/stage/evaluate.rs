@@ -5,7 +5,7 @@ use super::cell::Cell;
 use super::nodes::Node;
 use super::prior::PriorState;
 use super::scope::ModuleScope;
-use super::stored::keep_as_stored;
+use super::state_values::stored_cell;
 use super::walk::Walk;
 use cty::{Type, Value};
 use lang::addr::ModuleInstance;
@@ -22,19 +22,19 @@ const INPUT: &str = "<console-input>";
 
 /// Evaluates all nodes that an expression may reference and returns their diagnostics. Failed nodes
 /// have unknown values.
-pub async fn work_out(walk: &Arc<Walk>, prior: &Arc<PriorState>) -> Diagnostics {
+pub async fn evaluate(walk: &Arc<Walk>, prior: &Arc<PriorState>) -> Diagnostics {
     let run = |step| {
         let (walk, prior) = (walk.clone(), prior.clone());
         async move {
             let cell = match &walk.nodes.nodes[step] {
                 // Neither providers are configured nor checks evaluated.
                 Node::Provider(_) | Node::Check(..) => Cell::default(),
-                node => match walk.common(node).await {
+                node => match walk.evaluate_common(node).await {
                     Some(cell) => cell,
-                    None => keep_as_stored(&walk, &prior, step),
+                    None => stored_cell(&walk, &prior, step),
                 },
             };
-            walk.absorb(step, cell);
+            walk.publish(step, cell);
             // A failed node must not stop its dependents: they get unknown values.
             true
         }
@@ -43,26 +43,26 @@ pub async fn work_out(walk: &Arc<Walk>, prior: &Arc<PriorState>) -> Diagnostics 
     graph
         .walk(NODES_AT_A_TIME, || !walk.cancel.is_cancelled(), run)
         .await;
-    walk.cells.gather(graph.order()).diags
+    walk.cells.merge_in_order(graph.order()).diags
 }
 
 /// Evaluates an expression in the root module.
 pub fn evaluated(walk: &Walk, text: &str) -> (Value, Diagnostics) {
-    let (expr, mut diags) = parse_expression(text, INPUT, &walk.around.sources);
+    let (expr, mut diags) = parse_expression(text, INPUT, &walk.context.sources);
     if diags.has_errors() {
         return (Value::dynamic(), diags);
     }
     let root = ModuleInstance::root();
-    let scope = ModuleScope::new(&walk.around, &walk.around.root, &root);
+    let scope = ModuleScope::new(&walk.context, &walk.context.root, &root);
     let (value, said) = scope.evaluate(&expr);
     diags.append(said);
     // Sensitive values are learned before the result is rendered anywhere.
-    walk.providers.secrets().learn(&value);
+    walk.providers.secrets().register(&value);
     (value, diags)
 }
 
 /// Returns the argument if the text is a call `type(…)`, which only exists in the console.
-pub fn asks_for_type(text: &str) -> Option<String> {
+pub fn type_argument(text: &str) -> Option<String> {
     let (expr, diags) = parse_expression(text, INPUT, &SourceMap::new());
     let call = match &expr.kind {
         ExprKind::Call(call) if !diags.has_errors() && &*call.name == "type" => call,
@@ -100,7 +100,7 @@ struct Written<'v> {
 
 impl Written<'_> {
     fn of(&self, ty: &Type) -> String {
-        let hidden = self.hidden || self.value.is_some_and(|v| v.marks().hide());
+        let hidden = self.hidden || self.value.is_some_and(|v| v.marks().needs_redaction());
         let (lead, end) = (" ".repeat(self.indent + 4), " ".repeat(self.indent));
         let inner = |value, ty| {
             let indent = self.indent + 4;
@@ -114,7 +114,7 @@ impl Written<'_> {
         let collection = |name: &str, element: &Type| {
             let element = Written {
                 value: None,
-                hidden: hidden || self.value.is_some_and(Value::hides),
+                hidden: hidden || self.value.is_some_and(Value::needs_redaction),
                 indent: self.indent,
             }
             .of(element);
@@ -162,7 +162,7 @@ mod tests {
     use cty::{Mark, Marks};
 
     #[test]
-    fn names_of_attributes_are_shown_unless_something_around_them_is_sensitive() {
+    fn attribute_names_of_sensitive_objects_are_redacted_in_types() {
         let keyed = || Value::object([("key", Value::int(1))]);
         let secret = |value: Value, mark: Mark| value.with_marks(&Marks::one(mark));
         let sensitive = || secret(keyed(), Mark::Sensitive);

@@ -4,7 +4,7 @@
 use super::scope::{ModuleScope, Phase};
 use super::values::Expansion;
 use cty::{Mark, Type, Value};
-use lang::config::repeated_over;
+use lang::config::for_each_instances;
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::syntax::ast::Expr;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct Meta<'a> {
 /// Evaluates the expansion; `None` comes with errors. While validating, unknown values are not
 /// errors.
 pub fn expand(scope: &ModuleScope<'_>, meta: Meta<'_>) -> (Option<Expansion>, Diagnostics) {
-    let validating = scope.around.phase == Phase::Validate;
+    let validating = scope.context.phase == Phase::Validate;
     match meta {
         Meta {
             count: Some(expr), ..
@@ -124,7 +124,7 @@ fn count(scope: &ModuleScope<'_>, expr: &Expr) -> (Option<u64>, Diagnostics) {
                 fault(format!(
                     "The given \"count\" argument value is unsuitable: {n} instances exceed the limit of 1,000,000."
                 ))
-                .hiding(marks.hide()),
+                .redacted_if(marks.needs_redaction()),
             );
             (None, diags)
         }
@@ -150,12 +150,12 @@ fn for_each(scope: &ModuleScope<'_>, expr: &Expr) -> (Option<Vec<(Arc<str>, Valu
         let named = scope.check(&expr.traversals());
         let ty = value.ty();
         let may_fit = ty.is_dynamic() || ty.is_map() || ty.is_object() || ty.is_set();
-        if scope.around.phase == Phase::Validate && !named.has_errors() && may_fit {
+        if scope.context.phase == Phase::Validate && !named.has_errors() && may_fit {
             return (None, Diagnostics::new());
         }
         return (None, diags);
     }
-    match repeated_over(value, expr.span) {
+    match for_each_instances(value, expr.span) {
         Ok(items) => (items, diags),
         Err(fault) => {
             diags.push(fault);

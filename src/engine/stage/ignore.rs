@@ -37,7 +37,10 @@ impl Ignore {
             Self::Nothing => config.clone(),
             Self::All => without_computed_only(block, prior),
             Self::Paths(paths) => {
-                let places: Vec<Place> = paths.iter().filter_map(|p| place(prior, p)).collect();
+                let places: Vec<Place> = paths
+                    .iter()
+                    .filter_map(|p| resolve_path(prior, p))
+                    .collect();
                 rewrite(config, &mut Path::root(), &places)
             }
         }
@@ -68,7 +71,7 @@ fn without_computed_only(block: &Block, prior: &Value) -> Value {
 
 /// Resolves an ignored path. A string key at the end addresses one key of a map, or the whole value
 /// if that is not a map.
-fn place(prior: &Value, path: &Path) -> Option<Place> {
+fn resolve_path(prior: &Value, path: &Path) -> Option<Place> {
     let (path, key) = match path.steps().split_last() {
         Some((PathStep::Index(key), before)) if key.as_str().is_some() => {
             (Path::new(before.to_vec()), key.as_str().map(str::to_owned))

@@ -1,6 +1,6 @@
 //! `import` blocks: evaluates targets and ids, and fetches the objects from providers. Pure except
 //! for provider calls: an imported object enters the state when the stage is deployed.
-//! [`super::adopt`] uses it for the import command.
+//! [`super::import_object`] uses it for the import command.
 
 mod fetch;
 mod names;
@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 
 /// Import of one instance, requested by an `import` block or a command.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Wanted {
+pub struct ImportTarget {
     /// Empty if the object will be created instead, or if `identity` names it.
     pub id: String,
     /// As evaluated, not yet of the provider's type.
@@ -35,7 +35,7 @@ pub struct Wanted {
     pub span: Span,
 }
 
-impl Wanted {
+impl ImportTarget {
     /// Returns the key to import by; `None` if the object will be created instead.
     pub fn by(&self) -> Option<Importing> {
         match &self.identity {
@@ -47,7 +47,7 @@ impl Wanted {
     }
 
     /// Describes the key for messages.
-    fn shown(&self) -> String {
+    fn describe(&self) -> String {
         match self.by() {
             Some(Importing::Identity { identity }) => format!("identity {identity}"),
             _ => format!("id {}", lang::addr::quote(&self.id)),
@@ -107,7 +107,7 @@ pub fn expressions(import: &Import) -> Vec<&Expr> {
 
 /// Checks the blocks without a plan.
 pub fn validate(walk: &Walk) -> Diagnostics {
-    let root = &walk.around.root;
+    let root = &walk.context.root;
     let here = ModuleInstance::root();
     let mut diags = Diagnostics::new();
     for import in &root.imports {
@@ -133,7 +133,7 @@ pub fn validate(walk: &Walk) -> Diagnostics {
                 Diagnostic::error("Invalid import provider argument", detail).at(provider.span),
             );
         }
-        let base = ModuleScope::new(&walk.around, root, &here);
+        let base = ModuleScope::new(&walk.context, root, &here);
         let mut found = Diagnostics::new();
         if let Some(expr) = &import.for_each {
             found.append(base.check(&expr.traversals()));
@@ -147,14 +147,14 @@ pub fn validate(walk: &Walk) -> Diagnostics {
             },
             None => Repetition::default(),
         };
-        let scope = base.repeated(repetition);
+        let scope = base.with_repetition(repetition);
         for expr in expressions(import) {
             found.append(scope.check(&expr.traversals()));
             found.extend(self_reference(expr, &target));
         }
         if !found.has_errors() && declared {
             found.append(names::validate(
-                &walk.around,
+                &walk.context,
                 import,
                 identities(walk, &target),
             ));
@@ -183,11 +183,11 @@ fn self_reference(expr: &Expr, target: &ConfigResource) -> Option<Diagnostic> {
 
 /// Returns the identity schema of a type, if its provider has one.
 fn identities<'w>(walk: &'w Walk, target: &ConfigResource) -> Option<&'w IdentitySchema> {
-    let root = &walk.around.root;
+    let root = &walk.context.root;
     let module = root.descendant(&target.module.0)?;
     let declared = module.resources.get(&target.resource)?;
     let key = provider_addr::for_resource(root, module, declared);
-    let schema = walk.around.schemas.get(&key.address)?;
+    let schema = walk.context.schemas.get(&key.address)?;
     schema.identities.get(&*target.resource.kind)
 }
 
@@ -222,19 +222,19 @@ impl PlanWalk {
         &self,
         address: &ConfigResource,
         cell: &mut Cell,
-    ) -> Option<BTreeMap<AbsInstance, Wanted>> {
+    ) -> Option<BTreeMap<AbsInstance, ImportTarget>> {
         debug_assert!(
-            self.walk.around.phase == Phase::Plan,
+            self.walk.context.phase == Phase::Plan,
             "imports are resolved while planning"
         );
-        let (all, diags) = resolve(&self.walk.around, address);
+        let (all, diags) = resolve(&self.walk.context, address);
         cell.report(diags).then_some(all)
     }
 
     /// Reports imports into instances that are not declared.
-    pub fn imports_without_configuration(
+    pub fn report_undeclared_imports(
         &self,
-        all: &BTreeMap<AbsInstance, Wanted>,
+        all: &BTreeMap<AbsInstance, ImportTarget>,
         cell: &mut Cell,
     ) -> bool {
         let declared = |i: &AbsInstance| {
@@ -245,9 +245,10 @@ impl PlanWalk {
         let mut diags = Diagnostics::new();
         for (address, wanted) in all {
             // An import outside of the targets is not carried out, so it is not checked.
-            if self.wishes.wants(address) && !declared(address) {
+            if self.options.plans(address) && !declared(address) {
                 diags.push(
-                    no_configuration(&address.to_string(), wanted.span).about(address.to_string()),
+                    no_configuration(&address.to_string(), wanted.span)
+                        .with_address(address.to_string()),
                 );
             }
         }

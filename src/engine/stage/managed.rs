@@ -1,18 +1,18 @@
 //! Plans one managed resource instance: the request to the provider, the checks of its answer, and
 //! the resulting action. Works on values, without the configuration. Same rules as OpenTofu.
 
-mod ask;
 mod destroy;
+mod plan_request;
 mod reason;
 
 use super::ignore::Ignore;
 use crate::engine::calls::{CallContext, ProviderDiagnostic, ProviderError};
+use crate::engine::model::Action;
 use crate::engine::provider::{PlanResponse, Provider};
-use crate::engine::words::Action;
-use ask::{ask, warnings};
 use cty::schema::Schema;
 use cty::{Marks, Path, Value};
 pub use destroy::plan_destroy;
+use plan_request::{request_plan, warnings};
 use proto::Bytes;
 pub use reason::Reason;
 
@@ -27,7 +27,7 @@ pub struct Prior {
 }
 
 /// Input of a plan.
-pub struct Question<'a> {
+pub struct PlanQuestion<'a> {
     pub type_name: &'a str,
     pub schema: &'a Schema,
     /// Configured object, marked; may contain unknown values.
@@ -85,7 +85,7 @@ pub fn mark(schema: &Schema, value: Value, config_marks: &[(Path, Marks)]) -> Va
 
 /// Normalizes an object that a provider read: a null block becomes the equivalent empty one.
 /// OpenTofu does this for all providers.
-pub fn as_read(schema: &Schema, state: &Value, marks: &[(Path, Marks)]) -> Value {
+pub fn normalize_read(schema: &Schema, state: &Value, marks: &[(Path, Marks)]) -> Value {
     mark(
         schema,
         cty::plan::normalize_legacy(&schema.block, state),
@@ -96,7 +96,7 @@ pub fn as_read(schema: &Schema, state: &Value, marks: &[(Path, Marks)]) -> Value
 /// Requests a plan and derives the action.
 pub async fn plan(
     provider: &dyn Provider,
-    question: Question<'_>,
+    question: PlanQuestion<'_>,
     ctx: &CallContext,
 ) -> Result<Planned, NoPlan> {
     let schema = question.schema;
@@ -119,7 +119,7 @@ pub async fn plan(
         .map(|p| p.private.clone())
         .unwrap_or_default();
     let identity = question.prior.and_then(|p| p.identity.clone());
-    let first = ask(provider, &question, &prior, &asked, private, identity, ctx).await?;
+    let first = request_plan(provider, &question, &prior, &asked, private, identity, ctx).await?;
     let mut warnings = warnings(&first);
     // Providers on the legacy SDK may plan changes of ignored attributes, so these are restored
     // once more.
@@ -149,7 +149,7 @@ pub async fn plan(
     let same = planned.raw_equals(&prior);
     if !forced && replace_paths.is_empty() {
         let after = mark(schema, planned, &config_marks);
-        return Ok(kept_or_updated(before, after, same, first, warnings));
+        return Ok(no_op_or_update(before, after, same, first, warnings));
     }
     // The create half is planned without a prior object, from the unfiltered configuration. A
     // tainted object was already planned that way.
@@ -160,7 +160,7 @@ pub async fn plan(
         // The private data of the first plan is input of the second, as in OpenTofu.
         let private = first.private;
         // Its warnings are those of the first plan again, so they are not added.
-        ask(provider, &question, &null, &config, private, None, ctx).await?
+        request_plan(provider, &question, &null, &config, private, None, ctx).await?
     };
     warnings.truncate(64);
     Ok(Planned {
@@ -169,7 +169,7 @@ pub async fn plan(
         } else {
             Action::Replace
         },
-        reason: Some(why_replaced(question.force, tainted, &replace_paths)),
+        reason: Some(replace_reason(question.force, tainted, &replace_paths)),
         before,
         after: mark(schema, second.planned, &config_marks),
         private: second.private,
@@ -179,7 +179,7 @@ pub async fn plan(
     })
 }
 
-fn kept_or_updated(
+fn no_op_or_update(
     before: Value,
     after: Value,
     same: bool,
@@ -204,7 +204,7 @@ fn kept_or_updated(
     }
 }
 
-fn why_replaced(force: Option<Reason>, tainted: bool, paths: &[Path]) -> Reason {
+fn replace_reason(force: Option<Reason>, tainted: bool, paths: &[Path]) -> Reason {
     match () {
         // An explicit trigger explains more than the other reasons.
         () if force == Some(Reason::ReplaceByTriggers) => Reason::ReplaceByTriggers,
@@ -277,7 +277,7 @@ fn marks_differ(before: &Value, after: &Value) -> bool {
 
 /// Returns the longest prefix of a path that may be shown if the schema marks its value as
 /// sensitive.
-pub fn at_sensitive(schema: &Schema, value: &Value, path: &Path) -> Option<Path> {
+pub fn shown_prefix(schema: &Schema, value: &Value, path: &Path) -> Option<Path> {
     let found = schema
         .block
         .sensitive_paths(value)
@@ -297,7 +297,7 @@ mod tests {
 
     /// State from before the type had the block, returned unchanged by the read.
     #[test]
-    fn a_block_that_was_read_as_null_is_the_empty_one() {
+    fn block_read_as_null_becomes_empty() {
         let inner = Block::default();
         let empty = Value::list(inner.implied_type(), Vec::new());
         let rule = NestedBlock {
@@ -312,9 +312,9 @@ mod tests {
         };
         let schema = Schema::new(0, block);
         let gone = Value::null(schema.implied_type().clone());
-        assert!(as_read(&schema, &gone, &[]).is_null());
+        assert!(normalize_read(&schema, &gone, &[]).is_null());
         let read = Value::object_from_map([("rule".into(), Value::null(empty.ty().clone()))]);
-        let now = as_read(&schema, &read, &[]);
+        let now = normalize_read(&schema, &read, &[]);
         assert!(now.get_attr("rule").unwrap().raw_equals(&empty), "{now:?}");
     }
 }

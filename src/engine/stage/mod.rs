@@ -1,27 +1,27 @@
 //! Staging: plans changes from configuration and state. A walk evaluates each node of the
 //! configuration once; the only result is the stage.
 
-pub mod adopt;
 pub mod cell;
 pub mod change;
 pub mod check_results;
 pub mod checked;
 mod checks_json;
-mod choose;
 pub mod commands;
 pub mod conditions;
 pub mod config_json;
 mod create_first;
 mod cycle;
 pub mod diff;
-pub mod drawing;
+pub mod dot_graph;
+pub mod encoding;
 pub mod ephemeral;
 pub mod evaluate;
 pub mod expand;
+pub mod external_inputs;
 pub mod ignore;
 pub mod import;
-pub mod keep;
-pub mod links;
+pub mod import_object;
+pub mod link_arguments;
 pub mod managed;
 pub mod masks;
 mod move_order;
@@ -37,21 +37,21 @@ pub mod plan;
 pub mod plan_json;
 pub mod prior;
 pub mod prior_values;
+mod provider_instance;
 mod providers;
 pub(super) mod provision;
 pub mod refactor_checks;
 pub mod relevant;
 pub mod renames;
-#[cfg(test)]
-pub(super) mod samples;
 pub mod scope;
 pub mod select;
 pub mod show;
-pub mod sights;
 pub mod staging;
+mod state_values;
 pub mod steps;
-mod stored;
 mod targets;
+#[cfg(test)]
+pub(super) mod test_stages;
 pub mod validate;
 pub mod values;
 mod variables;

@@ -21,7 +21,7 @@ pub fn order(all: &[(ModulePath, &Moved)]) -> Result<Vec<Step>, Vec<Step>> {
     for (later, a) in statements.iter().enumerate() {
         for (earlier, b) in statements.iter().enumerate() {
             if later != earlier && a.waits_for(b) {
-                graph.need(later, earlier);
+                graph.add_need(later, earlier);
             }
         }
     }
@@ -42,11 +42,11 @@ struct Statement<'m> {
 struct End<'m> {
     /// Path of the module; a key is `None` if all instances are meant.
     path: Vec<(Arc<str>, Option<InstanceKey>)>,
-    what: What<'m>,
+    what: MoveSubject<'m>,
 }
 
 #[derive(Clone, Copy)]
-enum What<'m> {
+enum MoveSubject<'m> {
     /// All instances of the last call of the path.
     Call,
     /// One module instance.
@@ -74,19 +74,19 @@ impl<'m> Statement<'m> {
     /// Returns true if this statement is applied after `other`.
     fn waits_for(&self, other: &Self) -> bool {
         // A chain: `other` moves an object to the place that this one moves it from.
-        if self.from.follows(&other.to) {
+        if self.from.may_match(&other.to) {
             return true;
         }
-        let inside = self.from.within(&other.to) || self.to.within(&other.to);
-        if !inside && !other.from.within(&self.from) && !other.to.within(&self.from) {
+        let inside = self.from.is_within(&other.to) || self.to.is_within(&other.to);
+        if !inside && !other.from.is_within(&self.from) && !other.to.is_within(&self.from) {
             return false;
         }
         // A call whose name stays matches moves within it on both sides; in this case the depth
         // decides, or both would wait for each other.
-        self.depth >= other.depth || !self.keeps_its_name()
+        self.depth >= other.depth || !self.keeps_module_names()
     }
 
-    fn keeps_its_name(&self) -> bool {
+    fn keeps_module_names(&self) -> bool {
         let names = |end: &End<'_>| {
             end.path
                 .iter()
@@ -95,7 +95,10 @@ impl<'m> Statement<'m> {
         };
         let modules = matches!(
             (self.from.what, self.to.what),
-            (What::Call | What::Module, What::Call | What::Module)
+            (
+                MoveSubject::Call | MoveSubject::Module,
+                MoveSubject::Call | MoveSubject::Module
+            )
         );
         modules && names(&self.from) == names(&self.to)
     }
@@ -114,16 +117,16 @@ impl<'m> End<'m> {
                 .map(|(name, key)| (name.clone(), Some(key.clone()))),
         );
         let what = match target {
-            Target::Module(_) if one => What::Module,
+            Target::Module(_) if one => MoveSubject::Module,
             Target::Module(_) => {
                 if let Some((_, key)) = steps.last_mut() {
                     *key = None;
                 }
-                What::Call
+                MoveSubject::Call
             }
-            Target::Resource(r) if one => What::Instance(&r.resource, NO_KEY),
-            Target::Resource(r) => What::Resource(&r.resource),
-            Target::Instance(i) => What::Instance(&i.resource, &i.key),
+            Target::Resource(r) if one => MoveSubject::Instance(&r.resource, NO_KEY),
+            Target::Resource(r) => MoveSubject::Resource(&r.resource),
+            Target::Instance(i) => MoveSubject::Instance(&i.resource, &i.key),
         };
         Self { path: steps, what }
     }
@@ -138,26 +141,29 @@ impl<'m> End<'m> {
     }
 
     /// Returns true if both can name the same object.
-    fn follows(&self, other: &Self) -> bool {
+    fn may_match(&self, other: &Self) -> bool {
         let same = match (self.what, other.what) {
-            (What::Call | What::Module, What::Call | What::Module) => true,
-            (What::Resource(a), What::Resource(b)) => a == b,
-            (What::Instance(a, at), What::Instance(b, bt)) => a == b && at == bt,
+            (MoveSubject::Call | MoveSubject::Module, MoveSubject::Call | MoveSubject::Module) => {
+                true
+            }
+            (MoveSubject::Resource(a), MoveSubject::Resource(b)) => a == b,
+            (MoveSubject::Instance(a, at), MoveSubject::Instance(b, bt)) => a == b && at == bt,
             _ => false,
         };
         same && self.path.len() == other.path.len() && self.begins_with(other)
     }
 
     /// Returns true if this lies within `other`.
-    fn within(&self, other: &Self) -> bool {
+    fn is_within(&self, other: &Self) -> bool {
         if !self.begins_with(other) {
             return false;
         }
         let longer = self.path.len() > other.path.len();
         match (self.what, other.what) {
-            (What::Call, What::Call) | (What::Call | What::Module, What::Module) => longer,
-            (_, What::Call | What::Module) => true,
-            (What::Instance(a, _), What::Resource(b)) => !longer && a == b,
+            (MoveSubject::Call, MoveSubject::Call)
+            | (MoveSubject::Call | MoveSubject::Module, MoveSubject::Module) => longer,
+            (_, MoveSubject::Call | MoveSubject::Module) => true,
+            (MoveSubject::Instance(a, _), MoveSubject::Resource(b)) => !longer && a == b,
             _ => false,
         }
     }

@@ -27,7 +27,7 @@ pub fn apply(root: &Module, state: &mut PriorState) -> Result<Diagnostics, Diagn
     match move_order::order(&all) {
         Ok(order) => order
             .into_iter()
-            .for_each(|i| explicit(&all[i].0, all[i].1, state, &mut diags)),
+            .for_each(|i| apply_explicit(&all[i].0, all[i].1, state, &mut diags)),
         Err(circle) => {
             for i in circle {
                 let detail = "The moved blocks form a cycle, so the final address of an object cannot be determined. Remove one of them.";
@@ -40,11 +40,16 @@ pub fn apply(root: &Module, state: &mut PriorState) -> Result<Diagnostics, Diagn
         }
     }
     implied(root, state, &mut here);
-    state.settle();
+    state.finish_moves();
     Ok(diags)
 }
 
-fn explicit(path: &ModulePath, moved: &Moved, state: &mut PriorState, diags: &mut Diagnostics) {
+fn apply_explicit(
+    path: &ModulePath,
+    moved: &Moved,
+    state: &mut PriorState,
+    diags: &mut Diagnostics,
+) {
     let all: Vec<AbsInstance> = state
         .resources
         .iter()

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// Prefix of provider function names.
-const OF_PROVIDERS: &str = "provider::";
+const PROVIDER_PREFIX: &str = "provider::";
 
 const DEPRECATED: &str = "Value derived from a deprecated source";
 
@@ -41,7 +41,7 @@ pub struct ProviderFunction<'a> {
 
 /// Parses `provider::NAME::FUNCTION`, or the same with an alias; `None` for other functions.
 pub fn provider_function(name: &str) -> Option<ProviderFunction<'_>> {
-    let mut names = name.strip_prefix(OF_PROVIDERS)?.splitn(3, "::");
+    let mut names = name.strip_prefix(PROVIDER_PREFIX)?.splitn(3, "::");
     let (provider, second, third) = (names.next()?, names.next()?, names.next());
     let (alias, function) = match third {
         Some(function) => (Some(second), function),
@@ -63,7 +63,7 @@ impl Names {
         }
     }
 
-    pub fn said(&self) -> Diagnostics {
+    pub fn diagnostics(&self) -> Diagnostics {
         let mut said = self.found.clone();
         for (detail, places) in &self.outdated {
             let Some(first) = places.first() else {
@@ -81,7 +81,7 @@ impl Names {
         Diagnostics(said.into_values().collect())
     }
 
-    fn say(&mut self, span: Span, diagnostic: Diagnostic) {
+    fn add_once(&mut self, span: Span, diagnostic: Diagnostic) {
         self.found
             .entry(span)
             .or_insert_with(|| diagnostic.at(span));
@@ -90,12 +90,12 @@ impl Names {
     /// Checks a called function: it must belong to a provider that the module requires.
     pub fn called(&mut self, module: &Module, name: &str, span: Span) {
         let Some(called) = provider_function(name) else {
-            if name.starts_with(OF_PROVIDERS) {
+            if name.starts_with(PROVIDER_PREFIX) {
                 let detail = format!(
                     "{name:?} is not a valid name of a provider function. Use provider::NAME::FUNCTION or provider::NAME::ALIAS::FUNCTION."
                 );
                 let summary = "Unable to parse provider function";
-                self.say(span, Diagnostic::error(summary, detail));
+                self.add_once(span, Diagnostic::error(summary, detail));
             }
             return;
         };
@@ -108,7 +108,7 @@ impl Names {
             let detail = format!(
                 "The provider {provider:?} is not in required_providers of this module, so its functions cannot be called here. Add it to required_providers."
             );
-            return self.say(span, Diagnostic::error("Unknown function provider", detail));
+            return self.add_once(span, Diagnostic::error("Unknown function provider", detail));
         }
         let address = provider_addr::address_of(module, provider);
         let known = match self.schemas.get(&address) {
@@ -138,13 +138,13 @@ impl Names {
     }
 
     /// Checks a value passed to a variable of a module.
-    pub fn passed(&mut self, variable: &Variable, span: Span) {
+    pub fn check_passed_value(&mut self, variable: &Variable, span: Span) {
         if let Some(why) = &variable.deprecated {
             let detail = format!(
                 "The module author marked the variable {:?} as deprecated: {why}",
                 variable.name
             );
-            self.say(
+            self.add_once(
                 span,
                 Diagnostic::warning("Variable marked as deprecated by the module author", detail),
             );
@@ -152,7 +152,7 @@ impl Names {
     }
 
     /// Checks a reference to a module's output or into a resource.
-    pub fn referred(&mut self, module: &Module, t: &Traversal) {
+    pub fn check_reference(&mut self, module: &Module, t: &Traversal) {
         let (call, name) = match refs::parse(t) {
             Ok(Ref::ModuleOutput { call, output, .. }) => (call, output),
             Ok(Ref::Resource { resource, used, .. }) => {
@@ -169,7 +169,7 @@ impl Names {
             let detail = format!(
                 "The author of module.{call} marked its output {name:?} as deprecated: {why}"
             );
-            self.say(t.span(), Diagnostic::warning(DEPRECATED, detail));
+            self.add_once(t.span(), Diagnostic::warning(DEPRECATED, detail));
         }
     }
 
@@ -186,7 +186,8 @@ impl Names {
                 .get(&provider_addr::address_of(module, local))?;
             schema_of(schemas, resource)
         });
-        let Some((path, why)) = schema.and_then(|schema| outdated(&schema.block, steps)) else {
+        let Some((path, why)) = schema.and_then(|schema| deprecated_item(&schema.block, steps))
+        else {
             return;
         };
         let why = match why {
@@ -199,7 +200,7 @@ impl Names {
 }
 
 /// Returns the path and message of the first deprecated item along the steps.
-fn outdated<'s>(block: &'s Block, steps: &[Step]) -> Option<(String, &'s str)> {
+fn deprecated_item<'s>(block: &'s Block, steps: &[Step]) -> Option<(String, &'s str)> {
     let mut path = String::new();
     if block.deprecated {
         return Some((path, &block.deprecation_message));
@@ -282,7 +283,7 @@ mod tests {
             data_sources: [("t_whole".to_owned(), schema(whole))].into(),
             ..ProviderSchema::default()
         };
-        let address = crate::engine::words::whole_provider("t");
+        let address = crate::engine::model::full_address("t");
         [(Arc::from(address.as_str()), Arc::new(provider))].into()
     }
 
@@ -298,14 +299,14 @@ mod tests {
         for text in references {
             let (expr, _) = lang::syntax::parse_expression(text, text, &sources);
             for t in expr.traversals() {
-                names.referred(&loaded.root, t);
+                names.check_reference(&loaded.root, t);
             }
         }
-        names.said().into_iter().map(|d| d.detail).collect()
+        names.diagnostics().into_iter().map(|d| d.detail).collect()
     }
 
     #[test]
-    fn what_a_provider_calls_deprecated_is_warned_of_where_it_is_read() {
+    fn deprecation_is_reported_where_an_attribute_is_referenced() {
         const MARKS: &str = "The provider marks";
         for (reference, path, why) in [
             ("t_some.a.old", "t_some.a.old", ": take plain."),
@@ -334,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn one_cause_is_told_once_with_how_often_it_is_met() {
+    fn repeated_deprecation_is_reported_once_with_a_count() {
         assert_eq!(
             said(&["t_some.a.old", "[t_some.a.old, t_some.a.old]"]),
             [

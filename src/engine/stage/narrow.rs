@@ -9,7 +9,7 @@ use super::prior::PriorState;
 use super::select::{self, ChangeRef};
 use super::steps;
 use crate::engine::graph::Step;
-use crate::engine::words::{ConfigKey, StageMode};
+use crate::engine::model::{ConfigKey, StageMode};
 use crate::engine::workspace::provider_addr::{self};
 use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey, ModuleInstance, Target};
 use lang::config::Module;
@@ -17,18 +17,18 @@ use lang::diag::{Diagnostic, Diagnostics};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Limits of a stage, from targets and excludes.
-pub struct Narrow {
+pub struct StageScope {
     targets: Vec<Target>,
     excludes: Vec<Target>,
     /// Nodes to evaluate; resources outside keep their state.
     steps: BTreeSet<Step>,
     /// Resources of which only targeted instances are planned; of all others every instance is.
-    aimed: HashSet<ConfigResource>,
+    targeted: HashSet<ConfigResource>,
     /// Instances to destroy, by resource; `None` unless the mode is destroy.
-    going: Option<HashMap<ConfigResource, BTreeSet<AbsInstance>>>,
+    destroyed: Option<HashMap<ConfigResource, BTreeSet<AbsInstance>>>,
 }
 
-impl Narrow {
+impl StageScope {
     /// Computes the limits; `None` without targets and excludes.
     pub fn new(
         nodes: &Nodes,
@@ -45,11 +45,11 @@ impl Narrow {
             targets,
             excludes,
             steps: BTreeSet::new(),
-            aimed: HashSet::new(),
-            going: None,
+            targeted: HashSet::new(),
+            destroyed: None,
         };
         narrow.steps = if narrow.targets.is_empty() {
-            narrow.not_excluded(nodes)
+            narrow.included_nodes(nodes)
         } else {
             narrow.targeted(nodes)
         };
@@ -65,36 +65,36 @@ impl Narrow {
             // targets.
             let needed = going
                 .keys()
-                .filter_map(|r| needed_to_destroy(nodes, root, prior, r))
+                .filter_map(|r| destroy_needs(nodes, root, prior, r))
                 .flatten();
             let needed = nodes.graph.closure(needed.collect::<Vec<_>>());
             narrow.steps.extend(needed);
-            narrow.going = Some(going);
+            narrow.destroyed = Some(going);
         }
         Some(narrow)
     }
 
     /// Returns true if a node is evaluated.
-    pub fn works_out(&self, step: Step) -> bool {
+    pub fn evaluates(&self, step: Step) -> bool {
         self.steps.contains(&step)
     }
 
     /// Returns true if an instance of an evaluated resource is planned, or read before a destroy.
     pub fn plans(&self, instance: &AbsInstance) -> bool {
-        if !self.targets.is_empty() && self.aimed.contains(&instance.config()) {
-            return self.named(instance);
+        if !self.targets.is_empty() && self.targeted.contains(&instance.config()) {
+            return self.is_included(instance);
         }
         !self.excludes.iter().any(|t| t.contains(instance))
     }
 
     /// Returns true if deposed objects of an instance are destroyed: only if it is named itself.
-    pub fn clears(&self, instance: &AbsInstance) -> bool {
-        self.named(instance)
+    pub fn destroys_deposed(&self, instance: &AbsInstance) -> bool {
+        self.is_included(instance)
     }
 
     /// Returns true if the instance is destroyed.
     pub fn destroys(&self, instance: &AbsInstance) -> bool {
-        self.going
+        self.destroyed
             .as_ref()
             .and_then(|g| g.get(&instance.config()))
             .is_some_and(|all| all.contains(instance))
@@ -103,7 +103,7 @@ impl Narrow {
     /// Returns the changes to deselect initially: they were planned together with a needed
     /// resource, but no target needs these instances. Returns an error if the targets need an
     /// instance that they leave out.
-    pub fn besides(
+    pub fn initially_deselected(
         &self,
         changes: &[Change],
         prior: &PriorState,
@@ -116,23 +116,24 @@ impl Narrow {
         // The selection starts with the targeted changes and follows their needs.
         let asked: Vec<String> = changes
             .iter()
-            .filter(|c| steps::acts(c) && self.named(&c.address))
+            .filter(|c| steps::has_effect(c) && self.is_included(&c.address))
             .map(Change::id)
             .collect();
-        let selection = select::only(&refs, &asked)
+        let selection = select::select_only(&refs, &asked)
             .map_err(|e| Diagnostic::error("Invalid target", e.to_string()))?;
         let taken: HashSet<&str> = selection.taken.iter().map(String::as_str).collect();
-        let cut_off = self.cut_off(prior, expansions);
+        let cut_off = self.untargeted_new_instances(prior, expansions);
         let mut faults = Diagnostics::new();
         for change in changes.iter().filter(|c| taken.contains(c.id().as_str())) {
             let needs = change.needs.iter();
-            for missing in needs.flat_map(|need| needed_of(&cut_off, need)) {
+            for missing in needs.flat_map(|need| missing_of_need(&cut_off, need)) {
                 let detail = format!(
                     "{} depends on {missing}, which does not exist yet and is outside of the targets. Add --target '{missing}'.",
                     change.id(),
                 );
                 faults.push(
-                    Diagnostic::error("Targets exclude a dependency", detail).about(change.id()),
+                    Diagnostic::error("Targets exclude a dependency", detail)
+                        .with_address(change.id()),
                 );
             }
         }
@@ -145,7 +146,7 @@ impl Narrow {
 
     /// Returns declared instances that do not exist yet and are outside of the targets, although
     /// other instances of their resource are targeted.
-    fn cut_off(
+    fn untargeted_new_instances(
         &self,
         prior: &PriorState,
         expansions: &BTreeMap<AbsResource, BTreeSet<InstanceKey>>,
@@ -153,14 +154,14 @@ impl Narrow {
         let mut cut_off: HashMap<ConfigResource, Vec<AbsInstance>> = HashMap::new();
         for (resource, keys) in expansions {
             let config = resource.config();
-            if !self.aimed.contains(&config) {
+            if !self.targeted.contains(&config) {
                 continue;
             }
             let instances = keys.iter().map(|key| resource.instance(key.clone()));
             let missing: Vec<AbsInstance> = instances
                 .filter(|i| {
                     let exists = prior.objects(i).is_some_and(|o| o.current.is_some());
-                    !exists && !self.named(i)
+                    !exists && !self.is_included(i)
                 })
                 .collect();
             if !missing.is_empty() {
@@ -171,7 +172,7 @@ impl Narrow {
     }
 
     /// Returns true if targets or excludes leave the instance in.
-    fn named(&self, instance: &AbsInstance) -> bool {
+    fn is_included(&self, instance: &AbsInstance) -> bool {
         if self.targets.is_empty() {
             !self.excludes.iter().any(|t| t.contains(instance))
         } else {
@@ -185,7 +186,7 @@ impl Narrow {
             .filter(|(_, r)| self.targets.iter().any(|t| t.may_contain(r)))
             .map(|(s, _)| s)
             .collect();
-        self.aimed = direct
+        self.targeted = direct
             .iter()
             .filter_map(|s| nodes.nodes[*s].resource().cloned())
             .collect();
@@ -194,7 +195,7 @@ impl Narrow {
 
     /// Returns all nodes except excluded ones and dependents of partly excluded ones, with the
     /// dependencies of the rest.
-    fn not_excluded(&self, nodes: &Nodes) -> BTreeSet<Step> {
+    fn included_nodes(&self, nodes: &Nodes) -> BTreeSet<Step> {
         let excluded = |by: fn(&Target, &ConfigResource) -> bool| {
             resources(nodes)
                 .filter(move |(_, r)| self.excludes.iter().any(|t| by(t, r)))
@@ -210,7 +211,7 @@ impl Narrow {
             .filter(|(s, _)| in_part.contains(s))
             .flat_map(|(_, d)| d);
         let mut out = nodes.graph.dependents_closure(needing.collect::<Vec<_>>());
-        out.extend(excluded(covers));
+        out.extend(excluded(contains_all));
         let kept: Vec<Step> = resources(nodes)
             .map(|(s, _)| s)
             .filter(|s| !out.contains(s))
@@ -245,22 +246,22 @@ impl Narrow {
         let named = |wanted: bool| {
             web.all
                 .keys()
-                .filter(move |i| self.named(i) == wanted)
+                .filter(move |i| self.is_included(i) == wanted)
                 .cloned()
                 .collect()
         };
         if self.targets.is_empty() {
             // Excluded objects stay, so their dependencies must stay too.
-            let stay = web.with_what_they_need(named(false));
+            let stay = web.with_dependencies(named(false));
             return web.all.into_keys().filter(|i| !stay.contains(i)).collect();
         }
-        web.with_what_needs_them(named(true))
+        web.with_dependents(named(true))
     }
 }
 
 /// Returns the missing instances that a need stands for: one, or all of a resource if the instance
 /// is not known.
-fn needed_of<'m>(
+fn missing_of_need<'m>(
     missing: &'m HashMap<ConfigResource, Vec<AbsInstance>>,
     need: &str,
 ) -> Vec<&'m AbsInstance> {
@@ -281,7 +282,7 @@ fn resources(nodes: &Nodes) -> impl Iterator<Item = (Step, &ConfigResource)> {
 }
 
 /// Returns true if all instances of a resource lie in a target.
-fn covers(target: &Target, resource: &ConfigResource) -> bool {
+fn contains_all(target: &Target, resource: &ConfigResource) -> bool {
     let keyless = target
         .module()
         .0
@@ -292,7 +293,7 @@ fn covers(target: &Target, resource: &ConfigResource) -> bool {
 
 /// Returns the steps needed to destroy objects of a resource: its provider and the expression of
 /// `prevent_destroy`.
-fn needed_to_destroy(
+fn destroy_needs(
     nodes: &Nodes,
     root: &Module,
     prior: &PriorState,
@@ -357,7 +358,7 @@ impl<'s> Dependencies<'s> {
         web
     }
 
-    fn with_what_they_need(&self, mut seen: BTreeSet<AbsInstance>) -> BTreeSet<AbsInstance> {
+    fn with_dependencies(&self, mut seen: BTreeSet<AbsInstance>) -> BTreeSet<AbsInstance> {
         let mut queue: Vec<AbsInstance> = seen.iter().cloned().collect();
         // Instances of one resource mostly have the same dependencies, so each is followed once per
         // module instance.
@@ -365,21 +366,21 @@ impl<'s> Dependencies<'s> {
         while let Some(instance) = queue.pop() {
             for on in self.all.get(&instance).into_iter().flatten() {
                 if looked.insert((on, instance.module.clone())) {
-                    spread(&mut seen, &mut queue, &instance, self.of_resource.get(*on));
+                    add_reachable(&mut seen, &mut queue, &instance, self.of_resource.get(*on));
                 }
             }
         }
         seen
     }
 
-    fn with_what_needs_them(&self, mut seen: BTreeSet<AbsInstance>) -> BTreeSet<AbsInstance> {
+    fn with_dependents(&self, mut seen: BTreeSet<AbsInstance>) -> BTreeSet<AbsInstance> {
         let mut queue: Vec<AbsInstance> = seen.iter().cloned().collect();
         let mut looked: HashSet<AbsResource> = HashSet::new();
         while let Some(instance) = queue.pop() {
             // Recorded dependencies name resources, so one instance of a resource finds all its
             // dependents.
             if looked.insert(instance.abs()) {
-                spread(
+                add_reachable(
                     &mut seen,
                     &mut queue,
                     &instance,
@@ -391,13 +392,17 @@ impl<'s> Dependencies<'s> {
     }
 }
 
-fn spread(
+fn add_reachable(
     seen: &mut BTreeSet<AbsInstance>,
     queue: &mut Vec<AbsInstance>,
     from: &AbsInstance,
     to: Option<&Vec<AbsInstance>>,
 ) {
-    for other in to.into_iter().flatten().filter(|other| !apart(from, other)) {
+    for other in to
+        .into_iter()
+        .flatten()
+        .filter(|other| !in_other_module_instances(from, other))
+    {
         if seen.insert(other.clone()) {
             queue.push(other.clone());
         }
@@ -406,6 +411,6 @@ fn spread(
 
 /// Returns true if two objects are in different instances of one module: dependencies between
 /// resources of a module hold only within each instance.
-fn apart(a: &AbsInstance, b: &AbsInstance) -> bool {
+fn in_other_module_instances(a: &AbsInstance, b: &AbsInstance) -> bool {
     a.module != b.module && a.module.path() == b.module.path()
 }

@@ -7,7 +7,7 @@ mod instances;
 mod references;
 
 use super::nodes::Node;
-use super::scope::Surroundings;
+use super::scope::WalkContext;
 use super::values::Repetition;
 use crate::engine::workspace::provider_addr::{self};
 use instances::key_of;
@@ -24,20 +24,20 @@ pub type Needs = BTreeSet<String>;
 /// Dependencies found so far in one walk.
 #[derive(Default)]
 pub struct Known {
-    named: Mutex<HashMap<(ModuleInstance, Named), Arc<Needs>>>,
+    by_name: Mutex<HashMap<(ModuleInstance, Named), Arc<Needs>>>,
     /// Lookups in the blocks of a resource, the same for all its instances.
     lookups: Mutex<HashMap<(Vec<Arc<str>>, Name), Arc<Vec<Lookup>>>>,
 }
 
 /// Computes direct dependencies from the evaluated part of a walk.
 pub struct Needing<'w> {
-    pub around: &'w Surroundings,
-    pub known: &'w Known,
+    pub context: &'w WalkContext,
+    pub cache: &'w Known,
 }
 
 impl Needing<'_> {
     /// Caches the needs of an evaluated node, for all instances of its module.
-    pub fn pass(&self, node: &Node) {
+    pub fn cache_node(&self, node: &Node) {
         let (path, named) = match node {
             Node::Variable(path, name) => (path, Named::Variable(name.clone())),
             Node::Local(path, name) => (path, Named::Local(name.clone())),
@@ -45,22 +45,22 @@ impl Needing<'_> {
             Node::Provider(key) => (&key.module, Named::Provider(key.clone())),
             _ => return,
         };
-        for instance in self.around.values.instances(path).iter() {
-            self.named(instance, named.clone());
+        for instance in self.context.values.instances(path).iter() {
+            self.needs_of_named(instance, named.clone());
         }
     }
 
     /// Caches the needs of an evaluated data source or ephemeral resource, for its dependents.
-    pub fn pass_data(&self, address: &AbsInstance) {
+    pub fn cache_data(&self, address: &AbsInstance) {
         // References without a key are cached under the whole resource.
         for key in [None, Some(address.key.clone())] {
-            self.named(&address.module, Named::Data(address.resource.clone(), key));
+            self.needs_of_named(&address.module, Named::Data(address.resource.clone(), key));
         }
     }
 
     /// Returns the needs of a root output.
     pub fn of_output(&self, name: &Arc<str>) -> Needs {
-        (*self.named(&ModuleInstance::root(), Named::Output(name.clone()))).clone()
+        (*self.needs_of_named(&ModuleInstance::root(), Named::Output(name.clone()))).clone()
     }
 
     /// Returns the needs of an instance of a declared resource.
@@ -92,26 +92,30 @@ impl Needing<'_> {
         {
             self.expr(expr, place, out);
         }
-        self.repeated_over(place, out);
+        self.add_for_each_needs(place, out);
         for t in &resource.depends_on {
-            self.whole(t, place, out);
+            self.add_depends_on(t, place, out);
         }
-        let route = provider_addr::route_of(&self.around.root, place.module, resource);
+        let route = provider_addr::route_of(&self.context.root, place.module, resource);
         // A key that a module call passes counts with that call, in `of_calls`.
         if let Some(by) = route.by.as_ref().filter(|by| by.module.is_none()) {
             self.expr(by.key, place, out);
         }
         let key = route.block;
         // One instance is enough, because the references of the block are the same in all of them.
-        if let Some(instance) = self.around.values.instances(&key.module).first() {
-            out.extend(self.named(instance, Named::Provider(key)).iter().cloned());
+        if let Some(instance) = self.context.values.instances(&key.module).first() {
+            out.extend(
+                self.needs_of_named(instance, Named::Provider(key))
+                    .iter()
+                    .cloned(),
+            );
         }
         self.of_calls(place.instance, out);
     }
 
     /// Adds the needs of `for_each`. If it chains another resource, only the instance with the same
     /// key counts.
-    fn repeated_over(&self, place: &Place<'_>, out: &mut Needs) {
+    fn add_for_each_needs(&self, place: &Place<'_>, out: &mut Needs) {
         match place.for_each {
             Some(expr) if chained(expr).is_some() => self.each_value(place, out),
             Some(expr) => self.expr(expr, place, out),
@@ -139,10 +143,10 @@ impl Needing<'_> {
         let mut at = instance.clone();
         // Each enclosing call decides whether the instance exists at all.
         while let (Some(outer), Some((path, name))) = (at.parent(), at.path().parent()) {
-            if let Some(parent) = self.around.root.descendant(&path.0)
+            if let Some(parent) = self.context.root.descendant(&path.0)
                 && let Some(call) = parent.calls.get(name)
             {
-                let repetition = self.around.values.repetition(&at);
+                let repetition = self.context.values.repetition(&at);
                 let place = Place {
                     module: parent,
                     instance: &outer,
@@ -161,9 +165,9 @@ impl Needing<'_> {
                 {
                     self.expr(expr, &place, out);
                 }
-                self.repeated_over(&place, out);
+                self.add_for_each_needs(&place, out);
                 for t in &call.depends_on {
-                    self.whole(t, &place, out);
+                    self.add_depends_on(t, &place, out);
                 }
             }
             at = outer;

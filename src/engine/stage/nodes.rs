@@ -6,9 +6,9 @@ mod providers;
 
 use super::names::Names;
 use crate::engine::graph::{Graph, Step};
+use crate::engine::model::ConfigKey;
 use crate::engine::mutex::lock;
 use crate::engine::provider::ProviderSchema;
-use crate::engine::words::ConfigKey;
 use crate::engine::workspace::provider_addr::{self};
 pub use edges::schema_of;
 use lang::addr::{ConfigResource, InstanceKey, ModulePath, Resource};
@@ -70,7 +70,7 @@ pub struct Nodes {
     pub nodes: Vec<Node>,
     by_node: HashMap<Node, Step>,
     /// Instance keys a step depends on, per resource, if all its references have constant keys.
-    named: HashMap<(Step, Step), BTreeSet<InstanceKey>>,
+    instance_keys: HashMap<(Step, Step), BTreeSet<InstanceKey>>,
     /// By resource: instances of itself that its provisioners refer to; `None` means all.
     siblings: BTreeMap<Step, BTreeSet<Option<InstanceKey>>>,
     names: Names,
@@ -105,7 +105,7 @@ impl Nodes {
     /// Returns the instance keys of a resource that a step depends on; `None` if it depends on the
     /// whole resource.
     pub fn instances_needed(&self, step: Step, resource: Step) -> Option<&BTreeSet<InstanceKey>> {
-        self.named.get(&(step, resource))
+        self.instance_keys.get(&(step, resource))
     }
 
     /// Returns the resources whose provisioners refer to instances of the resource itself: by key,
@@ -119,8 +119,8 @@ impl Nodes {
     }
 
     /// Returns the diagnostics of names, before evaluation.
-    pub fn said_of_names(&self) -> Diagnostics {
-        self.names.said()
+    pub fn name_diagnostics(&self) -> Diagnostics {
+        self.names.diagnostics()
     }
 
     /// Returns the source positions of functions that the schemas lack, with the provider's
@@ -146,7 +146,7 @@ impl Nodes {
             graph,
             nodes: Vec::new(),
             by_node,
-            named: HashMap::new(),
+            instance_keys: HashMap::new(),
             siblings: BTreeMap::new(),
             names: Names::with(from.schemas),
             calls: Vec::new(),
@@ -189,7 +189,7 @@ impl Nodes {
                 // The destroy needs the provider that the state records.
                 if let Some(key) = from.orphan_providers.get(resource) {
                     let provider = all.add(Node::Provider(key.block()));
-                    all.graph.need(step, provider);
+                    all.graph.add_need(step, provider);
                 }
             }
         }
@@ -216,7 +216,7 @@ impl Nodes {
                 at.parent().map(|(parent, name)| (parent, name.clone()))
             {
                 if let Some(call) = self.step(&Node::Call(parent.clone(), name)) {
-                    graph.need(step, call);
+                    graph.add_need(step, call);
                 }
                 at = parent;
             }

@@ -2,15 +2,15 @@
 //! upgraded them, and encodes new ones.
 
 use super::change::Recorded;
-use super::keep::KeepError;
+use super::encoding::StageCodecError;
 use super::managed::Prior;
 use super::needs::Needs;
 use super::prior;
-use super::scope::Surroundings;
+use super::scope::WalkContext;
 use crate::engine::calls::{CallContext, ProviderDiagnostic, ProviderError};
+use crate::engine::model::ConfigKey;
 use crate::engine::provider::{Provider, UpgradeRequest};
 use crate::engine::store::model::StateObject;
-use crate::engine::words::ConfigKey;
 use cty::schema::Schema;
 use cty::{Marks, Path, Type, Value};
 use lang::addr::AbsInstance;
@@ -48,7 +48,7 @@ pub async fn load(
     // that the current schema lacks. With the current version unknown attributes are dropped, like
     // in OpenTofu.
     let attributes = if stored == schema.version {
-        known(&object.attributes, schema.implied_type())
+        retain_known(&object.attributes, schema.implied_type())
     } else {
         object.attributes.clone()
     };
@@ -64,7 +64,7 @@ pub async fn load(
     if answer
         .diagnostics
         .iter()
-        .any(|d| d.severity == crate::engine::words::Severity::Error)
+        .any(|d| d.severity == crate::engine::model::Severity::Error)
     {
         return Err(Unusable::Refused(answer.diagnostics));
     }
@@ -77,7 +77,7 @@ pub async fn load(
 }
 
 /// Returns the JSON text without attributes that the type lacks.
-fn known(attributes: &str, ty: &Type) -> String {
+fn retain_known(attributes: &str, ty: &Type) -> String {
     fn strip(value: &mut serde_json::Value, ty: &Type) -> bool {
         use serde_json::Value as Json;
         match (value, ty) {
@@ -170,7 +170,7 @@ async fn load_identity(
     if answer
         .diagnostics
         .iter()
-        .any(|d| d.severity == crate::engine::words::Severity::Error)
+        .any(|d| d.severity == crate::engine::model::Severity::Error)
     {
         return Err(Unusable::Refused(answer.diagnostics));
     }
@@ -179,8 +179,8 @@ async fn load_identity(
 
 /// Encodes an identity for the state: its JSON and its schema version. `None` unless it is wholly
 /// known.
-pub fn kept_identity(
-    around: &Surroundings,
+pub fn encode_identity(
+    around: &WalkContext,
     provider: &ConfigKey,
     kind: &str,
     identity: Option<&Value>,
@@ -199,7 +199,7 @@ pub fn kept_identity(
 
 /// Parts of a state record other than the value.
 #[derive(Debug, Clone)]
-pub struct Around<'a> {
+pub struct RecordContext<'a> {
     pub address: &'a AbsInstance,
     pub deposed: &'a str,
     pub provider: &'a ConfigKey,
@@ -208,29 +208,30 @@ pub struct Around<'a> {
     pub skip_destroy: bool,
     pub dependencies: &'a BTreeSet<String>,
     pub needs: &'a Needs,
-    /// As returned by [`kept_identity`].
+    /// As returned by [`encode_identity`].
     pub identity: Option<(String, i64)>,
 }
 
 /// Builds the state record of an object; the marks of `value` and the schema become its sensitive
 /// paths.
 pub fn record(
-    around: &Around<'_>,
+    around: &RecordContext<'_>,
     schema: &Schema,
     value: &Value,
     private: &[u8],
-) -> Result<StateObject, KeepError> {
+) -> Result<StateObject, StageCodecError> {
     let (plain, marks) = value.clone().unmark_deep_with_paths();
     let sensitive: Vec<(Path, Marks)> = marks
         .into_iter()
         // The state format has no other marks.
         .filter(|(_, m)| m.is_sensitive())
         .collect();
-    let attributes =
-        cty::json::encode(&plain, schema.implied_type()).map_err(|source| KeepError::Value {
+    let attributes = cty::json::encode(&plain, schema.implied_type()).map_err(|source| {
+        StageCodecError::Value {
             of: around.address.to_string(),
             source,
-        })?;
+        }
+    })?;
     Ok(StateObject {
         address: around.address.to_string(),
         deposed: around.deposed.to_owned(),

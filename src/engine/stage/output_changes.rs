@@ -5,7 +5,7 @@ use super::nodes::Node;
 use super::objects;
 use super::plan::PlanWalk;
 use super::prior_values::deprecated;
-use crate::engine::words::{Action, StageMode};
+use crate::engine::model::{Action, StageMode};
 use cty::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use std::sync::Arc;
 /// Computes the changes of root outputs.
 pub(super) fn outputs(plan: &PlanWalk) -> Vec<OutputChange> {
     // A narrowed destroy does not change outputs.
-    if plan.wishes.mode == StageMode::Destroy && plan.wishes.narrow.is_some() {
+    if plan.options.mode == StageMode::Destroy && plan.options.scope.is_some() {
         return Vec::new();
     }
     let root = lang::addr::ModuleInstance::root();
-    let declared = &plan.walk.around.root.outputs;
+    let declared = &plan.walk.context.root.outputs;
     let mut names: BTreeSet<Arc<str>> = declared.keys().cloned().collect();
     names.extend(plan.prior.outputs.keys().map(|n| Arc::from(n.as_str())));
     let mut out = Vec::new();
@@ -31,18 +31,18 @@ pub(super) fn outputs(plan: &PlanWalk) -> Vec<OutputChange> {
             .nodes
             .step(&Node::Output(lang::addr::ModulePath::root(), name.clone()));
         if !step.map_or_else(
-            || plan.wishes.narrow.is_none(),
-            |step| plan.wishes.works_out(step),
+            || plan.options.scope.is_none(),
+            |step| plan.options.evaluates(step),
         ) {
             continue;
         }
-        let destroying = plan.wishes.mode == StageMode::Destroy;
+        let destroying = plan.options.mode == StageMode::Destroy;
         let refreshed = destroying
-            && plan.wishes.refresh
+            && plan.options.refresh
             && !(plan.prior.resources.is_empty() && plan.prior.outputs.is_empty());
         let worked_out = output
             .filter(|o| !o.ephemeral)
-            .and_then(|_| plan.walk.around.values.output(&root, &name));
+            .and_then(|_| plan.walk.context.values.output(&root, &name));
         let given = |v: &Value| !(v.is_known() && v.is_null());
         // A destroy with refresh also removes outputs that the refresh would have added to the
         // state, even if they were never deployed.
@@ -62,7 +62,7 @@ pub(super) fn outputs(plan: &PlanWalk) -> Vec<OutputChange> {
         let Some(action) = action_of(change, kept && !destroying, marked) else {
             continue;
         };
-        let needs = plan.needing().of_output(&name);
+        let needs = plan.needs_computation().of_output(&name);
         out.push(OutputChange {
             name,
             action,

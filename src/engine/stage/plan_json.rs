@@ -6,8 +6,8 @@ use super::checks_json::check;
 use super::config_json::Configuration;
 use super::scope::timestamp;
 use super::{checks_json, masks, prior_values};
+use crate::engine::model::{Action, StageMode, TERRAFORM_VERSION};
 use crate::engine::store::model::State;
-use crate::engine::words::{Action, StageMode, TERRAFORM_VERSION};
 use cty::{Path, PathStep, Value};
 use lang::addr::{AbsInstance, InstanceKey, Mode};
 use lang::config::Module;
@@ -73,7 +73,7 @@ pub fn plan_json(stage: &Stage, state: &State, configuration: &Configuration<'_>
         out.insert("output_changes".into(), output_changes(stage));
     }
     // `prior_state` is the refreshed state, as in OpenTofu.
-    let mut prior = prior_values::after_edits(state, &stage.edits);
+    let mut prior = prior_values::state_after_edits(state, &stage.edits);
     prior_values::refresh_outputs(&mut prior, stage, configuration.root);
     prior_values::refresh_objects(&mut prior, state, stage, configuration);
     if !prior.objects.is_empty() || !prior.outputs.is_empty() {
@@ -92,7 +92,7 @@ pub fn plan_json(stage: &Stage, state: &State, configuration: &Configuration<'_>
     }
     let checks = stage.statuses.0.iter();
     let checks: Vec<Json> = checks
-        .map(|(address, status)| check(address, status.word(), stage.checked.json(address)))
+        .map(|(address, status)| check(address, status.plan_name(), stage.checked.json(address)))
         .collect();
     if !checks.is_empty() {
         out.insert("checks".into(), checks.into());
@@ -126,7 +126,7 @@ fn sorted<T, K: Ord>(all: &[T], key: impl Fn(&T) -> K) -> Vec<&T> {
 }
 
 /// Encodes the address of a changed resource instance.
-fn named_changed(address: &AbsInstance, previous: Option<&AbsInstance>) -> Map<String, Json> {
+fn changed_address(address: &AbsInstance, previous: Option<&AbsInstance>) -> Map<String, Json> {
     let mut out = Map::new();
     out.insert("address".into(), address.to_string().into());
     if let Some(previous) = previous {
@@ -147,8 +147,8 @@ fn named_changed(address: &AbsInstance, previous: Option<&AbsInstance>) -> Map<S
 }
 
 /// Encodes the address of an object.
-pub(super) fn named(address: &AbsInstance) -> Map<String, Json> {
-    let mut out = named_changed(address, None);
+pub(super) fn object_address(address: &AbsInstance) -> Map<String, Json> {
+    let mut out = changed_address(address, None);
     // `values` has no module address: the module tree contains it.
     out.shift_remove("module_address");
     out
@@ -163,7 +163,7 @@ fn mode(mode: Mode) -> &'static str {
 }
 
 fn resource_change(change: &Change) -> Json {
-    let mut out = named_changed(&change.address, change.previous.as_ref());
+    let mut out = changed_address(&change.address, change.previous.as_ref());
     out.insert(
         "provider_name".into(),
         change.provider.address.as_ref().into(),
@@ -171,8 +171,8 @@ fn resource_change(change: &Change) -> Json {
     if let Some(key) = &change.deposed {
         out.insert("deposed".into(), key.as_str().into());
     }
-    let mut what = sides(
-        change.plan_words(),
+    let mut what = change_object(
+        change.plan_actions(),
         &change.before.value,
         &change.after.value,
     );
@@ -200,26 +200,26 @@ fn resource_change(change: &Change) -> Json {
     }
     out.insert("change".into(), what.into());
     if let Some(reason) = change.reason {
-        out.insert("action_reason".into(), reason.word().into());
+        out.insert("action_reason".into(), reason.plan_name().into());
     }
     out.into()
 }
 
 fn drifted(drift: &Drift) -> Json {
-    let mut out = named_changed(&drift.address, drift.previous.as_ref());
+    let mut out = changed_address(&drift.address, drift.previous.as_ref());
     out.insert(
         "provider_name".into(),
         drift.provider.address.as_ref().into(),
     );
     out.insert(
         "change".into(),
-        sides(drift.action.plan_words(), &drift.before, &drift.after).into(),
+        change_object(drift.action.plan_actions(), &drift.before, &drift.after).into(),
     );
     out.into()
 }
 
 /// Encodes the `change` object of a resource.
-fn sides(actions: &[&str], before: &Value, after: &Value) -> Map<String, Json> {
+fn change_object(actions: &[&str], before: &Value, after: &Value) -> Map<String, Json> {
     let mut out = Map::new();
     out.insert("actions".into(), json!(actions));
     out.insert("before".into(), masks::known_json(before));
@@ -253,7 +253,7 @@ fn output_changes(stage: &Stage) -> Json {
     for change in &stage.outputs {
         let after = change.after.as_ref();
         let mut one = Map::new();
-        one.insert("actions".into(), json!(change.action.plan_words()));
+        one.insert("actions".into(), json!(change.action.plan_actions()));
         one.insert(
             "before".into(),
             change.before.as_ref().map_or(Json::Null, masks::known_json),
@@ -304,7 +304,7 @@ fn planned_values(stage: &Stage, configuration: &Configuration<'_>) -> Json {
         if change.deposed.is_some() || change.action() == Action::Destroy {
             continue;
         }
-        let mut one = named(&change.address);
+        let mut one = object_address(&change.address);
         one.insert(
             "provider_name".into(),
             change.provider.address.as_ref().into(),

@@ -1,7 +1,7 @@
 use super::super::change::{Act, Details, OutputChange};
 use super::super::conditions::Status;
 use super::super::managed::Reason;
-use super::super::samples::{bare, change, represented, stage};
+use super::super::test_stages::{bare, change, represented, stage};
 use super::*;
 use crate::engine::store::model::{StateEdit, StateObject, StateOutput};
 use cty::{Mark, Number, Type};
@@ -45,7 +45,7 @@ fn only_change(change: Change) -> Json {
 }
 
 #[test]
-fn unknowns_are_left_out_and_masked() {
+fn unknown_values_are_omitted_and_listed_in_after_unknown() {
     let null = Value::null(object().ty().clone());
     let got = only_change(change("thing_x.a", Action::Create, null, object()));
     let want = parse(
@@ -59,7 +59,7 @@ fn unknowns_are_left_out_and_masked() {
 }
 
 #[test]
-fn names_keys_paths_and_reasons_are_there() {
+fn plan_json_includes_names_keys_paths_and_reasons() {
     let known = Value::object([("a", Value::int(1))]);
     let mut replaced = change(
         "module.m[\"k\"].thing_x.a[3]",
@@ -88,7 +88,7 @@ fn names_keys_paths_and_reasons_are_there() {
 }
 
 #[test]
-fn changes_are_sorted_and_no_ops_are_listed() {
+fn changes_are_sorted_and_include_no_ops() {
     let got = represented(
         &stage(vec![
             bare("module.m.thing_x.a", Action::NoOp, &[], &[]),
@@ -114,7 +114,7 @@ fn changes_are_sorted_and_no_ops_are_listed() {
 }
 
 #[test]
-fn outputs_say_sensitive_on_both_sides() {
+fn output_changes_report_sensitivity_before_and_after() {
     let mut made = stage(Vec::new());
     let one = |name: &str, action, before, after, sensitive| OutputChange {
         name: name.into(),
@@ -154,7 +154,7 @@ fn outputs_say_sensitive_on_both_sides() {
 }
 
 #[test]
-fn checks_are_named_by_kind() {
+fn check_results_have_the_address_form_of_their_kind() {
     let mut made = stage(Vec::new());
     for (address, status) in [
         ("thing_x.a", Status::Pass),
@@ -163,7 +163,7 @@ fn checks_are_named_by_kind() {
         ("check.c", Status::Error),
         ("var.v", Status::Pass),
     ] {
-        made.statuses.note(address, status);
+        made.statuses.record(address, status);
     }
     let want = parse(
         r#"[{"address":{"kind":"check","name":"c","to_display":"check.c"},"status":"error"},
@@ -196,7 +196,7 @@ fn stored(address: &str, deposed: &str, attributes: &str, sensitive: &str) -> St
 }
 
 #[test]
-fn the_prior_state_is_the_one_after_refreshing() {
+fn prior_state_is_the_refreshed_state() {
     let secret = r#"[[{"type":"get_attr","value":"s"},{"type":"index","value":{"value":1,"type":"number"}}]]"#;
     let state = State {
         objects: vec![
@@ -241,7 +241,7 @@ fn the_prior_state_is_the_one_after_refreshing() {
 }
 
 #[test]
-fn planned_values_have_what_stays_and_comes() {
+fn planned_values_include_unchanged_and_created_objects() {
     let known = Value::object([("a", Value::int(1).mark(Mark::Sensitive))]);
     let null = Value::null(known.ty().clone());
     let mut made = stage(vec![

@@ -2,8 +2,8 @@
 //! one walk.
 
 use super::renames::Renames;
+use crate::engine::model::ConfigKey;
 use crate::engine::store::model::{State, StateEdit, StateObject, StateOutput};
-use crate::engine::words::ConfigKey;
 use cty::{Marks, Path, PathStep, Value};
 use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -31,7 +31,7 @@ pub struct PriorState {
 }
 
 /// Provider address in configuration or state → resolved address.
-pub type Meant = HashMap<Arc<str>, Arc<str>>;
+pub type ResolvedProviders = HashMap<Arc<str>, Arc<str>>;
 
 impl PriorState {
     /// Indexes a state. Objects with an invalid address are ignored.
@@ -66,7 +66,7 @@ impl PriorState {
 
     /// Replaces provider addresses by the resolved ones: a state of another tool may use another
     /// default host.
-    pub fn translate(&mut self, meant: &Meant) {
+    pub fn translate(&mut self, meant: &ResolvedProviders) {
         let objects = self.resources.values_mut().flat_map(BTreeMap::values_mut);
         for object in objects.flat_map(|o| o.current.iter_mut().chain(&mut o.deposed)) {
             let Some(key) = ConfigKey::parse(&object.provider) else {
@@ -121,7 +121,7 @@ impl PriorState {
     }
 
     /// Completes the moves: computes the renames and applies them to the ends of links.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn finish_moves(&mut self) {
         let all = || {
             self.resources.iter().flat_map(|(resource, instances)| {
                 let one = |(key, objects)| (resource.instance(InstanceKey::clone(key)), objects);

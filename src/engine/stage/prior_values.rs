@@ -2,17 +2,17 @@
 
 use super::change::Stage;
 use super::config_json::Configuration;
-use super::plan_json::named;
+use super::plan_json::object_address;
+use crate::engine::model::{Action, ConfigKey, StageMode};
 use crate::engine::store::model::{State, StateEdit, StateObject, StateOutput};
-use crate::engine::store::sensitive::{Paths, Place};
-use crate::engine::words::{Action, ConfigKey, StageMode};
+use crate::engine::store::sensitive::{Paths, SensitivePart};
 use lang::addr::{AbsInstance, Mode, ModuleInstance};
 use lang::config::{Module, Output};
 use serde_json::{Map, Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Returns the state after these edits, applied as the store does.
-pub fn after_edits(state: &State, edits: &[StateEdit]) -> State {
+pub fn state_after_edits(state: &State, edits: &[StateEdit]) -> State {
     let mut objects: BTreeMap<(String, String), StateObject> = state
         .objects
         .iter()
@@ -116,7 +116,7 @@ pub fn refresh_outputs(state: &mut State, stage: &Stage, root: &Module) {
                     value: text,
                     ty: plain.ty().to_json(),
                     sensitive: declared.sensitive,
-                    rest: output_rest(declared),
+                    rest: extra_output_attributes(declared),
                 });
             }
             None if change.null => state.outputs.retain(|o| *o.name != *change.name),
@@ -140,7 +140,9 @@ pub fn refresh_objects(
         let address = change.address.to_string();
         if change.action() == Action::Read || change.importing().is_some() {
             prior.objects.retain(|o| o.address != address);
-            prior.objects.extend(configuration.found(change));
+            prior
+                .objects
+                .extend(configuration.read_without_record(change));
         } else if !stage.request.no_refresh {
             dependencies.insert(address, &change.dependencies);
         }
@@ -164,7 +166,7 @@ pub fn refresh_objects(
 }
 
 /// Returns further attributes of an output's record as JSON text; empty if none.
-pub fn output_rest(declared: &Output) -> String {
+pub fn extra_output_attributes(declared: &Output) -> String {
     let deprecated = declared.deprecated.as_ref();
     deprecated.map_or_else(String::new, |why| json!({ "deprecated": why }).to_string())
 }
@@ -209,10 +211,11 @@ pub fn values(state: &State) -> Json {
 }
 
 fn resource(address: &AbsInstance, object: &StateObject) -> Json {
-    let mut out = named(address);
+    let mut out = object_address(address);
     let provider = ConfigKey::parse(&object.provider)
         .map_or_else(|| object.provider.clone(), |key| key.address.to_string());
-    let (values, sensitive) = value_and_mask(&Paths::of(object).from(&parsed(&object.attributes)));
+    let (values, sensitive) =
+        value_and_mask(&Paths::of_stored_object(object).from(&parsed(&object.attributes)));
     out.insert("provider_name".into(), provider.into());
     // The representation has version 0 for deposed objects.
     let version = match object.deposed.is_empty() {
@@ -245,8 +248,8 @@ fn resource(address: &AbsInstance, object: &StateObject) -> Json {
 }
 
 /// Returns the values without their stored types, and the mask of sensitive parts.
-fn value_and_mask(at: &Place<'_>) -> (Json, Json) {
-    let hidden = at.hidden();
+fn value_and_mask(at: &SensitivePart<'_>) -> (Json, Json) {
+    let hidden = at.is_all_sensitive();
     let (value, mask) = match at.value {
         Json::Object(_) => {
             let all: Vec<(&str, (Json, Json))> = at

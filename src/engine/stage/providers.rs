@@ -6,8 +6,8 @@ use super::scope::{ModuleScope, Phase};
 use super::values::Repetition;
 use super::walk::Walk;
 use crate::engine::calls::CallContext;
+use crate::engine::model::ConfigKey;
 use crate::engine::provider::{Provider, ProviderSchema, Signatures};
-use crate::engine::words::ConfigKey;
 use crate::engine::workspace::provider_addr::{self};
 use cty::Value;
 use futures_util::stream::{self, StreamExt};
@@ -15,18 +15,18 @@ use lang::config::ProviderConfig;
 use std::sync::Arc;
 
 /// Instances of one block configured at a time.
-const AT_A_TIME: usize = 8;
+const MAX_CONCURRENT: usize = 8;
 
 impl Walk {
     /// Evaluates a provider block and configures its processes.
     pub(super) async fn provider_block(&self, key: &ConfigKey, cell: &mut Cell) -> bool {
-        let Some(schema) = self.around.schemas.get(&key.address).cloned() else {
+        let Some(schema) = self.context.schemas.get(&key.address).cloned() else {
             return true;
         };
-        let Some(block) = provider_addr::block_of(&self.around.root, key) else {
+        let Some(block) = provider_addr::block_of(&self.context.root, key) else {
             // Only the root's default configuration may be undeclared. Missing others are reported
             // with the objects that need them.
-            return !provider_addr::is_there(&self.around.root, key)
+            return !provider_addr::is_configured(&self.context.root, key)
                 || self
                     .provider(key, &schema, None, Repetition::default(), cell)
                     .await;
@@ -50,11 +50,11 @@ impl Walk {
                 let good = self
                     .provider(&key, schema, Some(block), repetition, &mut part)
                     .await;
-                part.ended(good)
+                part.failed_unless(good)
             });
         }
         // `buffered` keeps the order of instances, so that diagnostics do not depend on timing.
-        let parts: Vec<Cell> = stream::iter(work).buffered(AT_A_TIME).collect().await;
+        let parts: Vec<Cell> = stream::iter(work).buffered(MAX_CONCURRENT).collect().await;
         parts.into_iter().for_each(|part| cell.append(part));
         !cell.failed
     }
@@ -81,9 +81,9 @@ impl Walk {
         let address = key.to_string();
         let body = declared.map(|d| &d.body);
         let checked = async {
-            let plain = self.providers.plain(&key.address, &ctx).await?;
+            let plain = self.providers.unconfigured(&key.address, &ctx).await?;
             // Providers have checked their blocks in the validate walk.
-            if self.around.phase != Phase::Validate || declared.is_none() {
+            if self.context.phase != Phase::Validate || declared.is_none() {
                 return Ok(None);
             }
             plain
@@ -100,7 +100,7 @@ impl Walk {
             }
             Ok(None) => {}
         }
-        if self.around.phase == Phase::Validate {
+        if self.context.phase == Phase::Validate {
             return true;
         }
         // The pool may return a process that already has this configuration.
@@ -140,9 +140,9 @@ impl Walk {
         cell: &mut Cell,
     ) -> Result<Value, bool> {
         let module = self.module(&key.module).ok_or(true)?;
-        let instances = self.around.values.instances(&key.module);
+        let instances = self.context.values.instances(&key.module);
         let instance = instances.first().ok_or(true)?;
-        let scope = ModuleScope::new(&self.around, module, instance).repeated(repetition);
+        let scope = ModuleScope::new(&self.context, module, instance).with_repetition(repetition);
         let (value, diags) = self.decode(&block.body, &schema.provider.block, &scope);
         if cell.report(diags) {
             Ok(value)

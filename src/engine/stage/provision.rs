@@ -7,7 +7,7 @@ mod file;
 mod local;
 mod remote;
 
-pub(in crate::engine) use connection::{Connection, Unread, read as connection};
+pub(in crate::engine) use connection::{Connection, ConnectionError, read as connection};
 pub(in crate::engine) use file::{FileCopy, From};
 pub(in crate::engine) use local::LocalExec;
 pub(in crate::engine) use remote::{RemoteExec, Scripts};
@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Arguments of a provisioner, by kind.
-pub(in crate::engine) enum What {
+pub(in crate::engine) enum ProvisionerArguments {
     Local(LocalExec),
     Remote(RemoteExec),
     File(FileCopy),
@@ -52,7 +52,7 @@ pub fn names(provisioner: &Provisioner, resource: &lang::addr::Resource) -> bool
 /// Returns a digest of a provisioner's source text: kind, arguments and connection. Values do not
 /// count, because a timestamp in a command would change the digest each time.
 pub(in crate::engine) fn text_digest(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> String {
-    let sources = &scope.around.sources;
+    let sources = &scope.context.sources;
     let bodies = [Some(&provisioner.body), provisioner.connection.as_ref()];
     let arguments = bodies.into_iter().flatten().flat_map(|body| {
         // Sorted by name, because the order of arguments has no meaning.
@@ -73,11 +73,13 @@ pub(in crate::engine) fn read(
     scope: &ModuleScope<'_>,
     provisioner: &Provisioner,
     secrets: Option<&Secrets>,
-) -> Result<What, Diagnostics> {
+) -> Result<ProvisionerArguments, Diagnostics> {
     match &*provisioner.kind {
-        "local-exec" => local::read(scope, provisioner, secrets).map(What::Local),
-        "remote-exec" => remote::read(scope, provisioner, secrets).map(What::Remote),
-        "file" => file::read(scope, provisioner, secrets).map(What::File),
+        "local-exec" => local::read(scope, provisioner, secrets).map(ProvisionerArguments::Local),
+        "remote-exec" => {
+            remote::read(scope, provisioner, secrets).map(ProvisionerArguments::Remote)
+        }
+        "file" => file::read(scope, provisioner, secrets).map(ProvisionerArguments::File),
         other => {
             let detail = format!(
                 "The provisioner {other:?} is not supported. Use \"local-exec\", \"remote-exec\" or \"file\"."

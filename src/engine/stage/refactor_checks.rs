@@ -101,7 +101,7 @@ impl fmt::Display for End {
     }
 }
 
-fn ends(moved: &Moved, within: &ModuleInstance) -> Option<(End, End)> {
+fn move_ends(moved: &Moved, within: &ModuleInstance) -> Option<(End, End)> {
     let full =
         |inner: &ModuleInstance| ModuleInstance(within.0.iter().chain(&inner.0).cloned().collect());
     let resource = |r: &AbsResource| AbsResource {
@@ -140,15 +140,15 @@ fn ends(moved: &Moved, within: &ModuleInstance) -> Option<(End, End)> {
 impl PlanWalk {
     /// Checks the `moved` blocks once the declared instances are known.
     pub fn moves_faults(&self) -> Diagnostics {
-        let root = &self.walk.around.root;
+        let root = &self.walk.context.root;
         let mut diags = Diagnostics::new();
         let mut to_of: HashMap<End, (End, lang::source::Span)> = HashMap::new();
         let mut from_of: HashMap<End, (End, lang::source::Span)> = HashMap::new();
         for module in root.all() {
             for moved in &module.moved {
                 // A statement applies in each instance of its module.
-                for within in self.walk.around.values.instances(&module.path).iter() {
-                    let Some((from, to)) = ends(moved, within) else {
+                for within in self.walk.context.values.instances(&module.path).iter() {
+                    let Some((from, to)) = move_ends(moved, within) else {
                         continue;
                     };
                     let mut fault = |summary: &str, detail: String| {
@@ -209,11 +209,11 @@ impl PlanWalk {
     }
 
     fn declared(&self, end: &End) -> bool {
-        let root = &self.walk.around.root;
+        let root = &self.walk.context.root;
         match end {
             End::Module(module) => self
                 .walk
-                .around
+                .context
                 .values
                 .instances(&module.path())
                 .contains(module),
@@ -221,7 +221,7 @@ impl PlanWalk {
             End::Call(module) => match (module.parent(), module.path().parent()) {
                 (Some(parent), Some((path, call))) => {
                     let calls = |m: &Module| m.calls.contains_key(call);
-                    self.walk.around.values.instances(&path).contains(&parent)
+                    self.walk.context.values.instances(&path).contains(&parent)
                         && root.descendant(&path.0).is_some_and(calls)
                 }
                 _ => false,

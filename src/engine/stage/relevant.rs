@@ -3,11 +3,11 @@
 
 mod resource;
 
+use crate::engine::model::{Action, StageMode};
 use crate::engine::provider::ProviderSchema;
 use crate::engine::stage::change::{Change, OutputChange};
 use crate::engine::stage::masks;
 use crate::engine::stage::plan::PlanWalk;
-use crate::engine::words::{Action, StageMode};
 use lang::addr::{AbsInstance, InstanceKey, ModuleInstance, Reference, Resource as Name, Subject};
 use lang::config::Module;
 use lang::syntax::ast::{Expr, Step, StepKind, Traversal};
@@ -82,9 +82,9 @@ pub(super) fn of_plan(
     let mut read: Vec<(ModuleInstance, Arc<str>)> = root
         .map(|o| (ModuleInstance::root(), o.name.clone()))
         .collect();
-    let around = &plan.walk.around;
+    let around = &plan.walk.context;
     let values = &around.values;
-    let destroying = plan.wishes.mode == StageMode::Destroy;
+    let destroying = plan.options.mode == StageMode::Destroy;
     let modules = around.root.all().into_iter();
     for module in modules.filter(|module| !module.path.is_root() && !destroying) {
         for instance in values.instances(&module.path).iter() {
@@ -126,7 +126,7 @@ impl Following<'_> {
         while let Some(found) = next.pop() {
             if met.insert(found.key()) {
                 all.extend(found.relevant());
-                next.extend(self.behind(&found));
+                next.extend(self.references_in_target(&found));
             }
         }
         all.sort_by_cached_key(|one| (one.resource.clone(), one.attribute.to_string()));
@@ -135,7 +135,7 @@ impl Following<'_> {
     }
 
     /// Returns the references in the target of a reference.
-    fn behind(&self, found: &Referred) -> Vec<Referred> {
+    fn references_in_target(&self, found: &Referred) -> Vec<Referred> {
         let at = &found.module;
         let here = || self.root.descendant(&at.path().0);
         let callee = |name: &Arc<str>, key: &InstanceKey| at.child(name, key.clone());

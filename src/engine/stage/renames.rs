@@ -1,7 +1,7 @@
 //! Addresses that moved, old to new, and their replacement in other objects: in dependencies and in
 //! the ends of links. Pure.
 
-use super::links;
+use super::link_arguments;
 use super::needs::Needs;
 use crate::engine::provider::LINK;
 use crate::engine::store::model::StateObject;
@@ -49,7 +49,7 @@ impl Renames {
     }
 
     /// Returns true if dependencies on this configuration address change.
-    pub fn concern(&self, on: &str) -> bool {
+    pub fn affects(&self, on: &str) -> bool {
         self.declared.contains_key(on)
     }
 
@@ -69,7 +69,7 @@ impl Renames {
     }
 
     /// Renames needs.
-    pub fn needs<'a>(&self, of: impl IntoIterator<Item = &'a String>) -> Needs {
+    pub fn rename_needs<'a>(&self, of: impl IntoIterator<Item = &'a String>) -> Needs {
         let now = |was: &String| self.address(was).unwrap_or(was).clone();
         of.into_iter().map(now).collect()
     }
@@ -79,6 +79,8 @@ impl Renames {
     pub fn link(&self, object: &StateObject) -> Option<String> {
         let address = object.address.parse::<AbsInstance>().ok()?;
         let is_link = *address.resource.kind == *LINK;
-        is_link.then(|| links::followed(&object.attributes, |end| self.address(end).cloned()))?
+        is_link.then(|| {
+            link_arguments::renamed_link(&object.attributes, |end| self.address(end).cloned())
+        })?
     }
 }

@@ -8,19 +8,19 @@ mod value;
 
 pub(super) use orphaned::marked;
 
-use super::sights::{Changed, Sights};
+use super::external_inputs::{Changed, ExternalInputs};
 use super::values::{Repetition, Values};
+use crate::engine::memory_limit;
+use crate::engine::model::UnixMs;
 use crate::engine::provider::ProviderSchema;
 use crate::engine::provider::functions::Functions;
-use crate::engine::room;
-use crate::engine::words::UnixMs;
 use crate::engine::workspace::refs::{self};
 use cty::Value;
 use lang::addr::{Mode, ModuleInstance, Resource};
 use lang::config::Module;
-use lang::diag::{Diagnostic, Diagnostics, Said};
+use lang::diag::{Diagnostic, Diagnostics, Message};
 use lang::eval;
-use lang::functions::{Finding, Look};
+use lang::functions::{ExternalInput, RecordedInput};
 use lang::source::{SourceMap, Span};
 use lang::syntax::ast::Traversal;
 use std::collections::{BTreeSet, HashMap};
@@ -46,7 +46,7 @@ pub fn timestamp(at: UnixMs) -> String {
 }
 
 /// Data shared by all evaluations of one walk.
-pub struct Surroundings {
+pub struct WalkContext {
     pub root: Arc<Module>,
     pub dir: PathBuf,
     pub sources: SourceMap,
@@ -60,10 +60,10 @@ pub struct Surroundings {
     pub timestamp: String,
     /// Cancels every evaluation.
     pub cancel: CancellationToken,
-    pub sights: Sights,
+    pub external_inputs: ExternalInputs,
 }
 
-impl Surroundings {
+impl WalkContext {
     /// Returns the schema of a resource or data source, if the provider has one.
     pub fn schema(&self, address: &str, resource: &Resource) -> Option<&cty::schema::Schema> {
         let schemas = self.schemas.get(address)?;
@@ -77,7 +77,7 @@ impl Surroundings {
 
 /// Names of one module instance, with `each`, `count` and `self` if set.
 pub struct ModuleScope<'a> {
-    pub around: &'a Surroundings,
+    pub context: &'a WalkContext,
     pub module: &'a Module,
     pub instance: &'a ModuleInstance,
     pub repetition: Repetition,
@@ -87,24 +87,24 @@ pub struct ModuleScope<'a> {
     /// Check whose assertions are evaluated.
     pub check: Option<&'a str>,
     /// Resource that must not refer to itself.
-    pub own: Option<&'a Resource>,
+    pub own_resource: Option<&'a Resource>,
     /// Variable's own value while its validation is checked.
     pub own_variable: Option<(Arc<str>, Value)>,
     /// External inputs of this scope, if kept apart from those of the walk.
-    pub sights: Option<&'a Sights>,
+    pub external_inputs: Option<&'a ExternalInputs>,
     /// External input that changed during evaluation; `try` does not hide it.
     pub changed: OnceLock<Changed>,
     /// Rounds of the evaluation: calls of `cut`.
-    pub rounds: AtomicU32,
+    pub stop_checks: AtomicU32,
 }
 
 /// Rounds, some milliseconds, after which an evaluation yields.
-const MANY: u32 = 50_000;
+const ROUNDS_PER_YIELD: u32 = 50_000;
 
 /// Yields this worker of the runtime to other tasks: as many evaluations as cores would block the
 /// console's input. The pause lets another thread take the worker over; otherwise it is tried again
 /// after as many rounds.
-fn make_way() {
+fn yield_to_runtime() {
     // `block_in_place` panics on a single-threaded runtime.
     let here = tokio::runtime::Handle::try_current();
     if here.is_ok_and(|h| h.runtime_flavor() == tokio::runtime::RuntimeFlavor::MultiThread) {
@@ -114,26 +114,26 @@ fn make_way() {
 
 impl<'a> ModuleScope<'a> {
     /// Creates the scope of a module instance without repetition.
-    pub fn new(around: &'a Surroundings, module: &'a Module, instance: &'a ModuleInstance) -> Self {
+    pub fn new(around: &'a WalkContext, module: &'a Module, instance: &'a ModuleInstance) -> Self {
         Self {
-            around,
+            context: around,
             module,
             instance,
             repetition: Repetition::default(),
             self_value: None,
             self_of: None,
             check: None,
-            own: None,
+            own_resource: None,
             own_variable: None,
-            sights: None,
+            external_inputs: None,
             changed: OnceLock::new(),
-            rounds: AtomicU32::new(0),
+            stop_checks: AtomicU32::new(0),
         }
     }
 
     /// Sets `each` and `count`.
     #[must_use]
-    pub fn repeated(mut self, repetition: Repetition) -> Self {
+    pub fn with_repetition(mut self, repetition: Repetition) -> Self {
         self.repetition = repetition;
         self
     }
@@ -160,7 +160,7 @@ impl<'a> ModuleScope<'a> {
         if let Some(text) = changed
             && !diags.errors().any(|d| d.detail.contains(text.as_str()))
         {
-            let mut d = Diagnostic::error("External input changed", Said::plain(text));
+            let mut d = Diagnostic::error("External input changed", Message::plain(text));
             d.subject = span;
             diags.push(d);
         }
@@ -181,31 +181,33 @@ impl eval::Scope for ModuleScope<'_> {
     }
 
     fn base_dir(&self) -> &Path {
-        &self.around.dir
+        &self.context.dir
     }
 
     fn planning(&self) -> bool {
-        self.around.phase != Phase::Apply
+        self.context.phase != Phase::Apply
     }
 
     fn plan_timestamp(&self) -> Option<String> {
-        (self.around.phase != Phase::Validate).then(|| self.around.timestamp.clone())
+        (self.context.phase != Phase::Validate).then(|| self.context.timestamp.clone())
     }
 
-    fn cut(&self) -> Option<Diagnostic> {
+    fn stop_reason(&self) -> Option<Diagnostic> {
         // Checked during evaluation, because one expression can allocate without limit.
-        if room::is_over() {
+        if memory_limit::is_exceeded() {
             let detail = format!(
                 "The memory limit of {} was exceeded during this evaluation. Set {} to a higher limit.",
-                room::words(),
-                room::VARIABLE
+                memory_limit::limit_text(),
+                memory_limit::VARIABLE
             );
-            return Some(Diagnostic::error("Out of memory", Said::plain(detail)));
+            return Some(Diagnostic::error("Out of memory", Message::plain(detail)));
         }
-        if self.rounds.fetch_add(1, Ordering::Relaxed) % MANY == MANY - 1 {
-            make_way();
+        if self.stop_checks.fetch_add(1, Ordering::Relaxed) % ROUNDS_PER_YIELD
+            == ROUNDS_PER_YIELD - 1
+        {
+            yield_to_runtime();
         }
-        let asked = self.around.cancel.is_cancelled();
+        let asked = self.context.cancel.is_cancelled();
         asked.then(|| {
             Diagnostic::error(
                 "Evaluation cancelled",
@@ -214,25 +216,30 @@ impl eval::Scope for ModuleScope<'_> {
         })
     }
 
-    fn room(&self) -> u64 {
-        room::left()
+    fn max_value_size(&self) -> u64 {
+        memory_limit::remaining()
     }
 
-    fn found(&self, finding: Finding) -> Result<(), Said> {
-        let found = self.sights.unwrap_or(&self.around.sights).found(finding);
+    fn record_input(&self, finding: RecordedInput) -> Result<(), Message> {
+        let found = self
+            .external_inputs
+            .unwrap_or(&self.context.external_inputs)
+            .record(finding);
         found.map_err(|changed| {
-            let said = Said::plain(changed.to_string());
+            let said = Message::plain(changed.to_string());
             // Kept here too, because `try` may discard the error.
             self.changed.get_or_init(|| changed);
             said
         })
     }
 
-    fn approved(&self, look: &Look) -> Option<String> {
-        self.sights.unwrap_or(&self.around.sights).approved(look)
+    fn approved_digest(&self, look: &ExternalInput) -> Option<String> {
+        self.external_inputs
+            .unwrap_or(&self.context.external_inputs)
+            .approved(look)
     }
 
     fn sources(&self) -> SourceMap {
-        self.around.sources.clone()
+        self.context.sources.clone()
     }
 }

@@ -2,15 +2,15 @@
 //! changes selected or deselected along, with their cause. Pure; linear in changes and
 //! dependencies.
 
-mod web;
+mod closure;
 
 use super::change::{Change, Stage};
 use super::needs::Needs;
-use crate::engine::words::{Action, Select, Selection};
+use crate::engine::model::{Action, Select, Selection};
+pub use closure::changed_needs;
+use closure::{DependencyGraph, keys};
 use lang::addr::{AbsInstance, AbsResource, Target};
 use std::collections::{BTreeSet, HashMap};
-pub use web::named_needs;
-use web::{Web, keys};
 
 /// Parts of a change that matter for selections.
 #[derive(Debug, Clone)]
@@ -84,10 +84,10 @@ pub fn select(
     left: &BTreeSet<String>,
     how: &Select,
 ) -> Result<Selection, SelectError> {
-    let web = Web::new(changes);
+    let web = DependencyGraph::new(changes);
     let mut taken: Vec<bool> = changes
         .iter()
-        .map(|c| acts(c) && !left.contains(&c.id))
+        .map(|c| has_effect(c) && !left.contains(&c.id))
         .collect();
     let along = match how {
         Select::Take(address) => {
@@ -99,10 +99,10 @@ pub fn select(
             let start = find(changes, address)?;
             // Its dependents cannot be applied without it, so they are deselected too.
             taken[start] = false;
-            web.drop(&mut taken, vec![start])
+            web.deselect_dependents(&mut taken, vec![start])
         }
         Select::All => {
-            taken = changes.iter().map(acts).collect();
+            taken = changes.iter().map(has_effect).collect();
             Vec::new()
         }
         Select::None => {
@@ -114,7 +114,7 @@ pub fn select(
             taken = changes
                 .iter()
                 .zip(&taken)
-                .map(|(c, taken)| acts(c) && !taken)
+                .map(|(c, taken)| has_effect(c) && !taken)
                 .collect();
             let all = (0..changes.len()).filter(|i| taken[*i]).collect();
             web.pull(&mut taken, all)
@@ -127,13 +127,13 @@ pub fn select(
 ///
 /// # Errors
 /// If an address has no change to select.
-pub fn only(changes: &[ChangeRef], addresses: &[String]) -> Result<Selection, SelectError> {
+pub fn select_only(changes: &[ChangeRef], addresses: &[String]) -> Result<Selection, SelectError> {
     let mut taken = vec![false; changes.len()];
     // A selection may name thousands of changes, too many for a linear search each.
     let by_id: HashMap<&str, usize> = changes
         .iter()
         .enumerate()
-        .filter(|(_, c)| acts(c))
+        .filter(|(_, c)| has_effect(c))
         .map(|(i, c)| (c.id.as_str(), i))
         .collect();
     let mut start = Vec::with_capacity(addresses.len());
@@ -147,7 +147,7 @@ pub fn only(changes: &[ChangeRef], addresses: &[String]) -> Result<Selection, Se
             start.push(at);
         }
     }
-    let along = Web::new(changes).pull(&mut taken, start);
+    let along = DependencyGraph::new(changes).pull(&mut taken, start);
     Ok(selection(changes, &taken, along))
 }
 
@@ -156,7 +156,7 @@ fn selection(changes: &[ChangeRef], taken: &[bool], along: Vec<(usize, usize)>) 
         let picked = changes
             .iter()
             .zip(taken)
-            .filter(|(c, taken)| acts(c) && **taken == wanted);
+            .filter(|(c, taken)| has_effect(c) && **taken == wanted);
         picked.map(|(c, _)| c.id.clone()).collect()
     };
     Selection {
@@ -170,16 +170,16 @@ fn selection(changes: &[ChangeRef], taken: &[bool], along: Vec<(usize, usize)>) 
 }
 
 /// Returns true if the change has an effect.
-fn acts(change: &ChangeRef) -> bool {
+fn has_effect(change: &ChangeRef) -> bool {
     change.action != Action::NoOp || change.imports
 }
 
 fn find(changes: &[ChangeRef], address: &str) -> Result<usize, SelectError> {
     match changes.iter().position(|c| c.id == address) {
-        Some(at) if acts(&changes[at]) => Ok(at),
+        Some(at) if has_effect(&changes[at]) => Ok(at),
         Some(_) => Err(SelectError::Unchanged(address.to_owned())),
         None => {
-            let of = |c: &&ChangeRef| acts(c) && c.address.config().to_string() == address;
+            let of = |c: &&ChangeRef| has_effect(c) && c.address.config().to_string() == address;
             let alike = changes.iter().filter(of).map(|c| c.id.clone());
             Err(SelectError::NoChange {
                 address: address.to_owned(),
@@ -204,7 +204,7 @@ fn applies(change: &ChangeRef) -> bool {
 /// Returns the needs of the prior object as point names. A need of a resource means all its
 /// instances, but within the same module only those of the own module instance, because names are
 /// relative to it.
-fn needed(change: &ChangeRef) -> BTreeSet<String> {
+fn prior_needs(change: &ChangeRef) -> BTreeSet<String> {
     let own = keys(&change.address);
     let all: BTreeSet<String> = match &change.needed {
         Needed::Itself(needs) => needs.clone(),

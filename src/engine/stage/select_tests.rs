@@ -1,4 +1,4 @@
-use super::super::samples::{bare, stage};
+use super::super::test_stages::{bare, stage};
 use super::*;
 use Action::{Create, Destroy, Forget, NoOp, Replace, ReplaceCreateFirst, Update};
 
@@ -41,7 +41,7 @@ const CHAIN: &[Row<'static>] = &[
 ];
 
 #[test]
-fn leaving_drops_what_depends() {
+fn deselecting_a_change_deselects_its_dependents() {
     let changes = refs(CHAIN);
     let (left, along) = run(&changes, &[], Select::Leave("x.net".into()));
     assert_eq!(left, ["x.net", "x.sub", "x.web"]);
@@ -54,7 +54,7 @@ fn leaving_drops_what_depends() {
 }
 
 #[test]
-fn taking_pulls_in_what_is_needed() {
+fn selecting_a_change_selects_its_dependencies() {
     let changes = refs(CHAIN);
     let (left, along) = run(
         &changes,
@@ -66,7 +66,7 @@ fn taking_pulls_in_what_is_needed() {
 }
 
 #[test]
-fn all_none_and_invert() {
+fn select_all_none_and_invert_give_the_expected_selection() {
     let changes = refs(CHAIN);
     assert!(run(&changes, &["x.net"], Select::All).0.is_empty());
     assert_eq!(
@@ -85,7 +85,7 @@ fn all_none_and_invert() {
 }
 
 #[test]
-fn destroys_go_the_other_way_round() {
+fn destroys_are_selected_in_reverse_dependency_order() {
     let changes = refs(&[
         ("x.low", Destroy, &[], &[]),
         ("x.high", Destroy, &["x.low"], &["x.low"]),
@@ -114,7 +114,7 @@ fn destroys_go_the_other_way_round() {
 
 /// Selects the change of `x.low` with this action: is the change of its dependent selected along?
 #[test]
-fn what_a_replacement_drags_along() {
+fn selecting_a_destroy_or_replacement_selects_affected_dependents() {
     for (low, high, pulled) in [
         (Destroy, Update, true),
         (Destroy, Replace, true),
@@ -136,7 +136,7 @@ fn what_a_replacement_drags_along() {
 }
 
 #[test]
-fn instances_share_what_their_resource_needs() {
+fn resource_reference_depends_on_each_changed_instance() {
     let changes = refs(&[
         ("x.a[0]", Create, &[], &[]),
         ("x.a[1]", Create, &["x.a"], &[]),
@@ -148,7 +148,7 @@ fn instances_share_what_their_resource_needs() {
 }
 
 #[test]
-fn an_instance_needs_the_one_that_it_names() {
+fn instance_reference_depends_only_on_the_named_instance() {
     let changes = refs(&[
         ("x.a[\"x\"]", Create, &[], &[]),
         ("x.a[\"z\"]", Create, &[], &[]),
@@ -200,7 +200,7 @@ fn an_instance_needs_the_one_that_it_names() {
 /// A recorded need of one instance concerns only that instance; a need of the resource concerns all
 /// of them.
 #[test]
-fn replacing_an_instance_drags_along_what_needed_it() {
+fn replacing_an_instance_selects_dependents_that_may_have_used_it() {
     let all: Vec<Change> = [
         ("x", Some("x.a[\"x\"]")),
         ("y", Some("x.a[\"y\"]")),
@@ -228,7 +228,7 @@ fn replacing_an_instance_drags_along_what_needed_it() {
 
 /// Within a module, recorded dependencies concern only the own module instance.
 #[test]
-fn instances_of_a_module_are_apart_from_each_other() {
+fn module_instances_are_independent_of_each_other() {
     let changes = refs(&[
         ("module.m[0].x.low", Destroy, &[], &[]),
         ("module.m[1].x.low", Destroy, &[], &[]),
@@ -243,7 +243,7 @@ fn instances_of_a_module_are_apart_from_each_other() {
 
 /// An unchanged change passes on its needs.
 #[test]
-fn needs_go_through_what_stays() {
+fn dependencies_pass_through_unchanged_resources() {
     let changes = refs(&[
         ("x.a", Update, &[], &[]),
         ("x.b", NoOp, &["x.a"], &[]),
@@ -256,16 +256,16 @@ fn needs_go_through_what_stays() {
 }
 
 #[test]
-fn only_takes_with_what_is_needed() {
+fn only_selects_the_change_with_its_dependencies() {
     let changes = refs(CHAIN);
-    let out = only(&changes, &["x.sub".to_owned(), "x.sub".to_owned()]).unwrap();
+    let out = select_only(&changes, &["x.sub".to_owned(), "x.sub".to_owned()]).unwrap();
     assert_eq!(out.taken, ["x.net", "x.sub"]);
     assert_eq!(out.left, ["x.web", "x.apart"]);
-    assert!(only(&changes, &["x.sub".to_owned(), "x.no".to_owned()]).is_err());
+    assert!(select_only(&changes, &["x.sub".to_owned(), "x.no".to_owned()]).is_err());
 }
 
 #[test]
-fn unknown_addresses_are_refused_in_words() {
+fn unknown_addresses_are_rejected_with_a_reason() {
     let changes = refs(&[("x.a[0]", Create, &[], &[]), ("x.same", NoOp, &[], &[])]);
     for (address, part) in [
         ("x.nope", "no change of x.nope"),
@@ -287,7 +287,7 @@ fn unknown_addresses_are_refused_in_words() {
 /// For arbitrary graphs and steps: selected changes have all their needs, and a step has its
 /// effect.
 #[test]
-fn selections_are_closed() {
+fn selections_are_dependency_closures() {
     use proptest::prelude::*;
     let actions = [
         NoOp,
@@ -317,7 +317,7 @@ fn selections_are_closed() {
             let how = match kind { 0 => Select::Take(address.clone()), 1 => Select::Leave(address.clone()), 2 => Select::All, 3 => Select::None, _ => Select::Invert };
             let Ok(out) = select(&changes, &left, &how) else { continue };
             let taken: BTreeSet<&str> = out.taken.iter().map(String::as_str).collect();
-            prop_assert_eq!(out.taken.len() + out.left.len(), changes.iter().filter(|c| acts(c)).count());
+            prop_assert_eq!(out.taken.len() + out.left.len(), changes.iter().filter(|c| has_effect(c)).count());
             match how {
                 Select::Take(_) => prop_assert!(taken.contains(address.as_str())),
                 Select::Leave(_) => prop_assert!(!taken.contains(address.as_str())),
@@ -329,7 +329,7 @@ fn selections_are_closed() {
                 }
             }
             for c in changes.iter().filter(|c| taken.contains(c.id.as_str()) && c.action == Destroy) {
-                for d in changes.iter().filter(|d| needed(d).contains(&c.id) && d.action.destroys()) {
+                for d in changes.iter().filter(|d| prior_needs(d).contains(&c.id) && d.action.destroys()) {
                     prop_assert!(taken.contains(d.id.as_str()), "destroying {} needs {}", c.id, d.id);
                 }
             }
@@ -344,7 +344,7 @@ fn selections_are_closed() {
 
 /// Two resources with 5,000 instances each, which depend on each other as whole resources.
 #[test]
-fn of_ten_thousand_changes_those_that_need_one_are_left_with_it() {
+fn deselecting_one_of_ten_thousand_changes_affects_only_its_dependents() {
     let mut rows = Vec::new();
     for i in 0..5_000 {
         rows.push(bare(&format!("x.a[{i}]"), Create, &[], &[]));

@@ -5,24 +5,24 @@ use super::change::{Change, Drift, Importing, OutputChange, Stage};
 use super::managed::Reason;
 use super::{diff, select};
 use crate::engine::cores;
+use crate::engine::model::*;
 use crate::engine::secrets::Secrets;
-use crate::engine::words::*;
 use cty::{Path, PathStep, Value};
 use lang::addr::Mode;
 use std::collections::BTreeSet;
 
 /// Limit of attributes named in a reason.
-const NAMED: usize = 3;
+const MAX_LISTED: usize = 3;
 
 /// Returns the summary of a stage, redacted: a provider may repeat a sensitive attribute in another
 /// one, so known secrets are hidden everywhere.
-pub fn shown(stage: &Stage, secrets: &Secrets) -> StageSummary {
+pub fn redacted_summary(stage: &Stage, secrets: &Secrets) -> StageSummary {
     let mut summary = summary(stage);
     summary
         .changes
         .iter_mut()
         .flat_map(|c| &mut c.commands)
-        .for_each(|c| super::commands::hide(c, secrets));
+        .for_each(|c| super::commands::redact(c, secrets));
     let attributes = summary
         .changes
         .iter_mut()
@@ -41,13 +41,13 @@ pub fn shown(stage: &Stage, secrets: &Secrets) -> StageSummary {
         .chain(drift)
         .chain(outputs)
         .flatten()
-        .for_each(|text| secrets.hide_in(text));
+        .for_each(|text| secrets.redact_in_place(text));
     summary
 }
 
 /// Returns the summary with marked values masked, but without further redaction.
 pub fn summary(stage: &Stage) -> StageSummary {
-    let needs = select::named_needs(&select::references(stage));
+    let needs = select::changed_needs(&select::references(stage));
     let mut counts = Counts::default();
     for change in &stage.changes {
         counts.add(change.action());
@@ -61,18 +61,18 @@ pub fn summary(stage: &Stage) -> StageSummary {
         counts,
         // Large stages render for long; changes are independent, so all cores share the work.
         changes: cores::each(stage.changes.iter().zip(needs).collect(), |(c, needs)| {
-            view(c, stage.request.mode, needs)
+            change_view(c, stage.request.mode, needs)
         }),
-        left: stage.left.clone(),
+        left: stage.deselected.clone(),
         outputs: stage.outputs.iter().map(output).collect(),
         drift: stage.drift.iter().map(drift).collect(),
     }
 }
 
-fn view(change: &Change, mode: StageMode, needs: Vec<String>) -> ChangeView {
+fn change_view(change: &Change, mode: StageMode, needs: Vec<String>) -> ChangeView {
     let (before, after) = (
-        echoed(change, &change.before.value),
-        echoed(change, &change.after.value),
+        with_input_marks(change, &change.before.value),
+        with_input_marks(change, &change.after.value),
     );
     let attributes = diff::attributes(&before, &after, change.replace_paths());
     ChangeView {
@@ -81,8 +81,8 @@ fn view(change: &Change, mode: StageMode, needs: Vec<String>) -> ChangeView {
         resource_type: change.address.resource.kind.to_string(),
         provider: short_provider(&change.provider.address).to_owned(),
         action: change.action(),
-        action_reason: change.reason.map(|r| r.word().to_owned()),
-        why: why(change, mode, &attributes),
+        action_reason: change.reason.map(|r| r.plan_name().to_owned()),
+        why: describe_reason(change, mode, &attributes),
         needs,
         attributes,
         drifted: change.drifted,
@@ -93,9 +93,12 @@ fn view(change: &Change, mode: StageMode, needs: Vec<String>) -> ChangeView {
 /// Returns a side of a change with further marks: `terraform_data` returns its input as output, so
 /// the output is as sensitive as the input. For display only; expressions that read it see no
 /// marks.
-fn echoed(change: &Change, side: &Value) -> Value {
+fn with_input_marks(change: &Change, side: &Value) -> Value {
     let resource = &change.address.resource;
-    if resource.mode != Mode::Managed || &*resource.kind != "terraform_data" || !diff::hides(side) {
+    if resource.mode != Mode::Managed
+        || &*resource.kind != "terraform_data"
+        || !diff::has_hidden_part(side)
+    {
         return side.clone();
     }
     let (_, marks) = side.clone().unmark_deep_with_paths();
@@ -132,7 +135,12 @@ fn drift(drift: &Drift) -> DriftView {
 
 fn output(change: &OutputChange) -> OutputView {
     // One hidden part hides the whole output, because it has a single row.
-    let sensitive = change.sensitive || change.before.iter().chain(&change.after).any(diff::hides);
+    let sensitive = change.sensitive
+        || change
+            .before
+            .iter()
+            .chain(&change.after)
+            .any(diff::has_hidden_part);
     let text = |v: &Value| match (v.is_known(), sensitive) {
         (false, _) => diff::UNKNOWN.to_owned(),
         (true, true) => diff::SENSITIVE.to_owned(),
@@ -149,7 +157,7 @@ fn output(change: &OutputChange) -> OutputView {
 }
 
 /// Describes the reason of a change, without values.
-fn why(change: &Change, mode: StageMode, attributes: &[AttributeChange]) -> String {
+fn describe_reason(change: &Change, mode: StageMode, attributes: &[AttributeChange]) -> String {
     let mut parts = Vec::new();
     match change.importing() {
         None => {}
@@ -220,7 +228,7 @@ fn why(change: &Change, mode: StageMode, attributes: &[AttributeChange]) -> Stri
 
 fn reason(change: &Change) -> String {
     change.reason.map_or_else(
-        || change.action().word().to_owned(),
+        || change.action().label().to_owned(),
         |r| r.text().to_owned(),
     )
 }
@@ -243,7 +251,7 @@ fn names(attributes: &[AttributeChange], pick: impl Fn(&AttributeChange) -> bool
             }
         }
     }
-    let more = names.len().saturating_sub(NAMED);
+    let more = names.len().saturating_sub(MAX_LISTED);
     let mut text = names[..names.len() - more].join(", ");
     if more > 0 {
         text.push_str(&format!(", and {more} more"));

@@ -1,29 +1,29 @@
 //! Sequence of one stage: moves, validate walk, plan walk, and assembly of the result.
 
-use super::cell::{Cell, Gathered};
-use super::change::{Change, Digests, OutputChange, Stage, StateOrigin, Worked};
+use super::cell::{Cell, MergedCells};
+use super::change::{Change, Digests, OutputChange, Stage, StageResult, StateOrigin};
 use super::checked::Checked;
 use super::conditions::Statuses;
 use super::create_first::create_first;
 use super::cycle::cycles;
 use super::ephemeral::Leases;
-use super::narrow::Narrow;
+use super::external_inputs::ExternalInputs;
+use super::narrow::StageScope;
 use super::nodes::{Nodes, Sources};
 use super::output_changes::outputs;
-use super::plan::{ByEnd, PlanWalk, Wishes};
-use super::prior::{Meant, PriorState};
-use super::scope::{Phase, Surroundings, timestamp};
-use super::sights::Sights;
-use super::stored::keep_as_stored;
-use super::targets::{Targets, nowhere, read_targets, without_instance};
+use super::plan::{LinksByEnd, PlanOptions, PlanWalk};
+use super::prior::{PriorState, ResolvedProviders};
+use super::scope::{Phase, WalkContext, timestamp};
+use super::state_values::stored_cell;
+use super::targets::{Targets, read_targets, unmatched_warnings, without_instance};
 use super::values::Values;
 use super::variables;
 use super::walk::{Providers, Walk};
 use super::{import, moves, needs, refactor_checks, relevant, steps, validate};
 use crate::engine::graph::{Graph, Starts, Step, Urgency};
+use crate::engine::model::{StageId, StageMode, StageRequest, UnixMs, now_ms};
 use crate::engine::provider::ProviderSchema;
 use crate::engine::store::model::State;
-use crate::engine::words::{StageId, StageMode, StageRequest, UnixMs, now_ms};
 use cty::Value;
 use lang::config::{Module, Overridden};
 use lang::diag::{Diagnostic, Diagnostics};
@@ -40,7 +40,7 @@ use tokio_util::sync::CancellationToken;
 const NODES_AT_A_TIME: usize = 64;
 
 /// Input of a stage.
-pub struct Basis {
+pub struct PlanInput {
     pub id: StageId,
     pub request: StageRequest,
     pub root: Arc<Module>,
@@ -49,14 +49,14 @@ pub struct Basis {
     pub schemas: HashMap<Arc<str>, Arc<ProviderSchema>>,
     pub state: State,
     /// Resolved provider addresses.
-    pub meant: Meant,
+    pub resolved_providers: ResolvedProviders,
     pub given: HashMap<Arc<str>, (Value, Option<Span>)>,
     /// Values of root variables as given.
-    pub written: BTreeMap<Arc<str>, Value>,
+    pub given_texts: BTreeMap<Arc<str>, Value>,
     pub overridden: Overridden,
     pub digests: Digests,
     /// Location of `state`.
-    pub origin: StateOrigin,
+    pub state_origin: StateOrigin,
     pub providers: Arc<dyn Providers>,
     pub cancel: CancellationToken,
     /// Cancelled when plugins are killed, so that open resources cannot be closed.
@@ -69,9 +69,9 @@ pub struct Basis {
     pub progress: Arc<dyn Fn(u32, u32, &dyn Display) + Send + Sync>,
 }
 
-impl Basis {
-    pub(super) fn walk(&self, phase: Phase, prior: &PriorState, at: UnixMs) -> Walk {
-        let around = Surroundings {
+impl PlanInput {
+    pub(super) fn new_walk(&self, phase: Phase, prior: &PriorState, at: UnixMs) -> Walk {
+        let around = WalkContext {
             root: self.root.clone(),
             dir: self.dir.clone(),
             sources: self.sources.clone(),
@@ -82,7 +82,7 @@ impl Basis {
             values: Values::default(),
             timestamp: timestamp(at),
             cancel: self.cancel.clone(),
-            sights: Sights::default(),
+            external_inputs: ExternalInputs::default(),
         };
         let nodes = Nodes::build(&Sources {
             root: &self.root,
@@ -104,20 +104,20 @@ impl Basis {
 }
 
 /// Validates the configuration independently of variable values; returns errors and warnings.
-async fn validate(basis: &Basis, prior: &PriorState, at: UnixMs) -> Diagnostics {
-    let walk = Arc::new(basis.walk(Phase::Validate, prior, at));
+async fn validate(basis: &PlanInput, prior: &PriorState, at: UnixMs) -> Diagnostics {
+    let walk = Arc::new(basis.new_walk(Phase::Validate, prior, at));
     let cycles = cycles(&walk.nodes, &basis.root);
     if cycles.has_errors() {
         // Other references may be wrong too, but OpenTofu reports the cycles alone.
         return cycles;
     }
-    let names = walk.nodes.said_of_names();
+    let names = walk.nodes.name_diagnostics();
     if names.has_errors() {
         return names;
     }
     let run = |step| {
         let walk = walk.clone();
-        async move { walk.absorb(step, validate::run(&walk, step).await) }
+        async move { walk.publish(step, validate::run(&walk, step).await) }
     };
     walk.nodes
         .graph
@@ -125,25 +125,25 @@ async fn validate(basis: &Basis, prior: &PriorState, at: UnixMs) -> Diagnostics 
         .await;
     let mut cell = Cell::default();
     cell.report(names);
-    cell.report(walk.cells.gather(walk.nodes.graph.order()).diags);
+    cell.report(walk.cells.merge_in_order(walk.nodes.graph.order()).diags);
     cell.report(import::validate(&walk));
     cell.diags
 }
 
 /// Validates a configuration without its state; returns errors and warnings.
-pub async fn validated(basis: &Basis) -> Diagnostics {
+pub async fn validated(basis: &PlanInput) -> Diagnostics {
     validate(basis, &PriorState::new(&State::default()), now_ms()).await
 }
 
 /// Plans a stage; `Errored` after errors. Returns diagnostics in both cases.
-pub async fn stage(basis: Basis) -> (Worked, Diagnostics) {
+pub async fn stage(basis: PlanInput) -> (StageResult, Diagnostics) {
     let (began, at) = (std::time::Instant::now(), now_ms());
     let mut prior = PriorState::new(&basis.state);
     // First of all, because the graph looks up providers of orphans by their resolved address.
-    prior.translate(&basis.meant);
+    prior.translate(&basis.resolved_providers);
     let targets = match read_targets(&basis.request) {
         Ok(targets) => targets,
-        Err(d) => return (Worked::Errored(None), d.into()),
+        Err(d) => return (StageResult::Errored(None), d.into()),
     };
     // A cycle of moves is reported last, because wrong moves, which may explain it, are only known
     // after planning.
@@ -154,17 +154,17 @@ pub async fn stage(basis: Basis) -> (Worked, Diagnostics) {
     diags.append(validate(&basis, &prior, at).await);
     refactor_faults(&basis, &prior, &targets, &mut diags);
     if diags.has_errors() || basis.cancel.is_cancelled() {
-        return (Worked::Errored(None), diags);
+        return (StageResult::Errored(None), diags);
     }
     let plan = Arc::new(planning(&basis, prior, targets, at, &mut diags));
     if diags.has_errors() {
-        return (Worked::Errored(None), diags);
+        return (StageResult::Errored(None), diags);
     }
     let graph = plan.walk.nodes.to_plan();
     // Without state a destroy has nothing to plan, so no provider is called.
     let nothing = basis.state.objects.is_empty() && basis.state.outputs.is_empty();
     if basis.request.mode != StageMode::Destroy || !nothing {
-        worked_out(&plan, &graph, &basis.cancel).await;
+        run_walk(&plan, &graph, &basis.cancel).await;
     }
     let mut faults = plan.moves_faults();
     if !faults.has_errors() {
@@ -173,9 +173,9 @@ pub async fn stage(basis: Basis) -> (Worked, Diagnostics) {
     if faults.has_errors() && !basis.cancel.is_cancelled() {
         // Wrong moves are likely the cause of all other errors, so only they are shown.
         diags.append(faults);
-        return (Worked::Errored(None), diags);
+        return (StageResult::Errored(None), diags);
     }
-    let mut gathered = plan.walk.cells.gather(graph.order());
+    let mut gathered = plan.walk.cells.merge_in_order(graph.order());
     // Both walks report the same diagnostics of the configuration.
     let before = diags.len();
     for d in std::mem::take(&mut gathered.diags) {
@@ -185,26 +185,31 @@ pub async fn stage(basis: Basis) -> (Worked, Diagnostics) {
     }
     let errored = diags.has_errors();
     if basis.cancel.is_cancelled() || errored && !basis.shows_errored {
-        return (Worked::Errored(None), diags);
+        return (StageResult::Errored(None), diags);
     }
     let request = basis.request.clone();
-    match put_together(basis, &plan, gathered, at, errored) {
-        Ok(stage) if errored => (Worked::Errored(Some(Box::new(stage))), diags),
+    match assemble(basis, &plan, gathered, at, errored) {
+        Ok(stage) if errored => (StageResult::Errored(Some(Box::new(stage))), diags),
         Ok(mut stage) => {
             diags.extend(without_instance(&request, &plan.walk.nodes, &stage.changes));
             stage.took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-            (Worked::Whole(Box::new(stage)), diags)
+            (StageResult::Complete(Box::new(stage)), diags)
         }
         Err(faults) => {
             diags.append(faults);
-            (Worked::Errored(None), diags)
+            (StageResult::Errored(None), diags)
         }
     }
 }
 
 /// Checks `removed` blocks, import targets and targets of moves; each check runs only if the
 /// previous ones found no errors.
-fn refactor_faults(basis: &Basis, prior: &PriorState, targets: &Targets, diags: &mut Diagnostics) {
+fn refactor_faults(
+    basis: &PlanInput,
+    prior: &PriorState,
+    targets: &Targets,
+    diags: &mut Diagnostics,
+) {
     if !diags.has_errors() {
         diags.append(refactor_checks::removed(&basis.root));
         // Other modes do not import, and may be needed to repair such a configuration.
@@ -220,7 +225,7 @@ fn refactor_faults(basis: &Basis, prior: &PriorState, targets: &Targets, diags: 
 
 /// Prepares the plan walk of a valid configuration.
 fn planning(
-    basis: &Basis,
+    basis: &PlanInput,
     prior: PriorState,
     targets: Targets,
     at: UnixMs,
@@ -228,10 +233,10 @@ fn planning(
 ) -> PlanWalk {
     let walk = Walk {
         destroying: basis.request.mode == StageMode::Destroy,
-        ..basis.walk(Phase::Plan, &prior, at)
+        ..basis.new_walk(Phase::Plan, &prior, at)
     };
-    diags.extend(nowhere(&basis.request, &walk.nodes));
-    let narrow = Narrow::new(
+    diags.extend(unmatched_warnings(&basis.request, &walk.nodes));
+    let narrow = StageScope::new(
         &walk.nodes,
         &basis.root,
         &prior,
@@ -249,15 +254,15 @@ fn planning(
         create_first: create_first(&walk.nodes, &basis.root, &prior),
         walk,
         prior,
-        wishes: Wishes {
+        options: PlanOptions {
             mode: basis.request.mode,
             refresh: !basis.request.no_refresh,
             replace: targets.replace,
-            narrow,
+            scope: narrow,
             parallelism: basis.parallelism,
         },
-        by_end: ByEnd::default(),
-        needs: needs::Known::default(),
+        by_end: LinksByEnd::default(),
+        need_cache: needs::Known::default(),
         progress: Box::new(move |address| {
             let n = done.fetch_add(1, Ordering::Relaxed) + 1;
             told(n, total.max(n), address);
@@ -266,7 +271,7 @@ fn planning(
 }
 
 /// Evaluates all nodes in dependency order.
-async fn worked_out(plan: &Arc<PlanWalk>, graph: &Graph, cancel: &CancellationToken) {
+async fn run_walk(plan: &Arc<PlanWalk>, graph: &Graph, cancel: &CancellationToken) {
     let may = || {
         if cancel.is_cancelled() {
             Starts::None
@@ -278,33 +283,34 @@ async fn worked_out(plan: &Arc<PlanWalk>, graph: &Graph, cancel: &CancellationTo
     let run = |step| {
         let plan = plan.clone();
         async move {
-            let cell = if plan.wishes.works_out(step) {
+            let cell = if plan.options.evaluates(step) {
                 plan.run(step).await
             } else {
-                let mut cell = keep_as_stored(&plan.walk, &plan.prior, step);
+                let mut cell = stored_cell(&plan.walk, &plan.prior, step);
                 // A narrowed destroy may still select objects of the node by the state.
-                cell.append(plan.by_state(step).await);
+                cell.append(plan.plan_state_removals(step).await);
                 cell
             };
-            let good = plan.walk.absorb(step, cell);
+            let good = plan.walk.publish(step, cell);
             // Needs are cached in walk order, so that later look-ups descend only one step.
-            plan.needing().pass(&plan.walk.nodes.nodes[step]);
+            plan.needs_computation()
+                .cache_node(&plan.walk.nodes.nodes[step]);
             good
         }
     };
     // A plan has no urgent steps.
     let urgency = Urgency::default();
     let walking = graph.walk_urgent_first(NODES_AT_A_TIME, &urgency, may, run, |step| {
-        leases.ended(graph, step)
+        leases.step_ended(graph, step)
     });
-    leases.beside(&plan.walk, graph, walking).await;
+    leases.run_with_renewal(&plan.walk, graph, walking).await;
 }
 
 /// Assembles the stage from the results of the walk.
-fn put_together(
-    basis: Basis,
+fn assemble(
+    basis: PlanInput,
     plan: &PlanWalk,
-    found: Gathered,
+    found: MergedCells,
     at: UnixMs,
     errored: bool,
 ) -> Result<Stage, Diagnostics> {
@@ -317,20 +323,22 @@ fn put_together(
     let PlanWalk {
         walk,
         prior,
-        wishes,
+        options: wishes,
         ..
     } = plan;
-    let mut changes = in_order(&walk.nodes, found.changes);
+    let mut changes = sort_changes(&walk.nodes, found.changes);
     if !prior.renames.is_empty() {
-        changes.iter_mut().for_each(|c| c.follow(&prior.renames));
+        changes
+            .iter_mut()
+            .for_each(|c| c.apply_renames(&prior.renames));
     }
     // A destroy is limited by instance already, and a refresh has no changes.
     let narrow = wishes
-        .narrow
+        .scope
         .as_ref()
         .filter(|_| basis.request.mode == StageMode::Normal);
     let left = narrow
-        .map(|n| n.besides(&changes, prior, &found.expansions))
+        .map(|n| n.initially_deselected(&changes, prior, &found.expansions))
         .transpose()?;
     if !errored {
         can_be_deployed(&basis, walk, &changes, &outputs)?;
@@ -345,24 +353,24 @@ fn put_together(
         statuses.complete(&basis.root, |node| {
             walk.nodes
                 .step(node)
-                .is_some_and(|step| wishes.works_out(step))
+                .is_some_and(|step| wishes.evaluates(step))
         });
         checked.complete(plan, &found.expansions);
     }
     let relevant = relevant::of_plan(plan, &changes, &outputs);
     Ok(Stage {
         id: basis.id,
-        variables: variables::of(&basis.root, &basis.written),
+        variables: variables::values_with_defaults(&basis.root, &basis.given_texts),
         overridden: basis.overridden,
         request: basis.request,
         at,
         took_ms: 0,
         digests: basis.digests,
-        sights: walk.around.sights.seen(),
-        origin: basis.origin,
+        external_inputs: walk.context.external_inputs.recorded(),
+        origin: basis.state_origin,
         state_serial: prior.serial,
         changes,
-        left: left.unwrap_or_default(),
+        deselected: left.unwrap_or_default(),
         outputs,
         drift: found.drift,
         // Moves come first, because all later edits use the new addresses.
@@ -375,13 +383,13 @@ fn put_together(
 
 /// Builds the deploy steps once, so that a cycle is reported while planning.
 fn can_be_deployed(
-    basis: &Basis,
+    basis: &PlanInput,
     walk: &Walk,
     changes: &[Change],
     outputs: &[OutputChange],
 ) -> Result<(), Diagnostic> {
     let all: BTreeSet<usize> = (0..changes.len())
-        .filter(|&i| steps::acts(&changes[i]))
+        .filter(|&i| steps::has_effect(&changes[i]))
         .collect();
     let outputs: Vec<&OutputChange> = outputs.iter().collect();
     let ends = steps::ends(&walk.nodes, &basis.request, &outputs);
@@ -389,7 +397,7 @@ fn can_be_deployed(
 }
 
 /// Sorts changes by dependency, then by address.
-fn in_order(nodes: &Nodes, mut changes: Vec<(Step, Change)>) -> Vec<Change> {
+fn sort_changes(nodes: &Nodes, mut changes: Vec<(Step, Change)>) -> Vec<Change> {
     let mut place = vec![usize::MAX; nodes.nodes.len()];
     for (at, step) in nodes.graph.order().into_iter().enumerate() {
         place[step] = at;

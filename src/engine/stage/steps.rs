@@ -6,8 +6,8 @@ mod builder;
 use super::change::{Change, OutputChange};
 use super::nodes::{Node, Nodes};
 use crate::engine::graph::{Graph, Step};
-use crate::engine::words::{Action, StageMode, StageRequest};
-use builder::{Builder, GATED};
+use crate::engine::model::{Action, StageMode, StageRequest};
+use builder::{Builder, GATE_THRESHOLD};
 use lang::addr::ModulePath;
 use lang::diag::Diagnostic;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -63,7 +63,7 @@ impl Steps {
 }
 
 /// Returns true if a change has an effect.
-pub fn acts(change: &Change) -> bool {
+pub fn has_effect(change: &Change) -> bool {
     change.action() != Action::NoOp || change.importing().is_some()
 }
 
@@ -112,13 +112,13 @@ pub fn build(
     taken: &BTreeSet<usize>,
     ends: &BTreeSet<Step>,
 ) -> Result<Steps, Diagnostic> {
-    let steps = build_with(nodes, changes, taken, ends, GATED);
+    let steps = build_with(nodes, changes, taken, ends, GATE_THRESHOLD);
     if steps.graph.cycles().is_empty() {
         return Ok(steps);
     }
     // Gates hide the single edges of a cycle, so it is built again without them.
     let mut steps = build_with(nodes, changes, taken, ends, usize::MAX);
-    match steps.open_circles() {
+    match steps.break_cycles() {
         None => Ok(steps),
         Some(cycle) => Err(steps.cycle(&cycle, nodes, changes)),
     }
@@ -147,19 +147,21 @@ fn build_with(
     out.nodes(ends, changes, taken);
     out.instances(changes, taken);
     out.destruction_order(changes, taken);
-    out.checks_last(changes, taken);
+    out.order_checks_last(changes, taken);
     out.steps
 }
 
 impl Steps {
     /// Breaks cycles by removing edges that are not essential. Returns a cycle without such an
     /// edge.
-    fn open_circles(&mut self) -> Option<Vec<Step>> {
+    fn break_cycles(&mut self) -> Option<Vec<Step>> {
         // Each iteration removes an edge, so the loop ends.
         loop {
             let cycle = self.graph.cycles().into_iter().next()?;
-            match self.removable(&cycle) {
-                Some((step, needed)) => needed.iter().for_each(|n| self.graph.unneed(step, *n)),
+            match self.removable_needs(&cycle) {
+                Some((step, needed)) => {
+                    needed.iter().for_each(|n| self.graph.remove_need(step, *n))
+                }
                 None => return Some(cycle),
             }
         }
@@ -168,7 +170,7 @@ impl Steps {
     /// Returns a step of a cycle and the needs that can be removed. All at once is safe: each of
     /// them closes a cycle of its own, because a path back to the step never passes through the
     /// step.
-    fn removable(&self, cycle: &[Step]) -> Option<(Step, Vec<Step>)> {
+    fn removable_needs(&self, cycle: &[Step]) -> Option<(Step, Vec<Step>)> {
         let inside: BTreeSet<Step> = cycle.iter().copied().collect();
         let needed_of = |step: Step, removable: &dyn Fn(&Task) -> bool| {
             let needs = self.graph.needs(step);

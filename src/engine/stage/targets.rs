@@ -2,12 +2,12 @@
 
 use super::change::Change;
 use super::nodes::Nodes;
-use crate::engine::words::{StageMode, StageRequest};
+use crate::engine::model::{StageMode, StageRequest};
 use lang::addr::{AbsInstance, Mode, Target};
 use lang::diag::Diagnostic;
 
 /// Limit of instances named in a hint.
-const NAMED: usize = 8;
+const MAX_LISTED: usize = 8;
 
 pub(super) struct Targets {
     pub(super) target: Vec<Target>,
@@ -92,7 +92,7 @@ pub(super) fn without_instance(
         let there: Vec<String> = changes
             .iter()
             .filter(same)
-            .take(NAMED)
+            .take(MAX_LISTED)
             .map(|c| c.address.to_string())
             .collect();
         let hint = match there.is_empty() {
@@ -120,7 +120,7 @@ pub(super) fn without_instance(
 
 /// Returns warnings for addresses that neither configuration nor state has. These are no errors,
 /// because the object may already be deleted; but a typo must be visible, above all in an exclude.
-pub(super) fn nowhere(request: &StageRequest, nodes: &Nodes) -> Vec<Diagnostic> {
+pub(super) fn unmatched_warnings(request: &StageRequest, nodes: &Nodes) -> Vec<Diagnostic> {
     let flags = [
         (
             "target",

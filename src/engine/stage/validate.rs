@@ -5,15 +5,15 @@ mod depends_on;
 
 use super::cell::Cell;
 use super::conditions;
-use super::ephemeral::nothing_known;
+use super::ephemeral::unknown_value;
 use super::expand::{self, Meta};
 use super::nodes::Node;
 use super::scope::ModuleScope;
-use super::values::Worked;
+use super::values::PublishedValue;
 use super::walk::Walk;
 use crate::engine::calls::{CallContext, ProviderDiagnostic};
 use crate::engine::graph::Step;
-use crate::engine::words::short_provider;
+use crate::engine::model::short_provider;
 use crate::engine::workspace::provider_addr;
 use crate::engine::workspace::refs::{self, Ref};
 use cty::Value;
@@ -26,16 +26,16 @@ use lang::syntax::ast::{StepKind, Traversal};
 /// Validates one node.
 pub async fn run(walk: &Walk, step: Step) -> Cell {
     let node = &walk.nodes.nodes[step];
-    if let Some(mut cell) = walk.common(node).await {
+    if let Some(mut cell) = walk.evaluate_common(node).await {
         let good = depends_on(walk, node, &mut cell);
-        return cell.ended(good);
+        return cell.failed_unless(good);
     }
     let mut cell = Cell::default();
     let good = match node {
         Node::Resource(address) => resource(walk, address, &mut cell).await,
         _ => true,
     };
-    cell.ended(good)
+    cell.failed_unless(good)
 }
 
 async fn resource(walk: &Walk, address: &ConfigResource, cell: &mut Cell) -> bool {
@@ -45,14 +45,14 @@ async fn resource(walk: &Walk, address: &ConfigResource, cell: &mut Cell) -> boo
     let Some(resource) = module.resources.get(&address.resource) else {
         return true;
     };
-    let key = provider_addr::for_resource(&walk.around.root, module, resource);
-    let instances = walk.around.values.instances(&address.module);
+    let key = provider_addr::for_resource(&walk.context.root, module, resource);
+    let instances = walk.context.values.instances(&address.module);
     for instance in instances.iter() {
         let abs = AbsResource {
             module: instance.clone(),
             resource: address.resource.clone(),
         };
-        cell.values.push(Worked::Resource(
+        cell.values.push(PublishedValue::Resource(
             abs,
             anything(walk, &key.address, resource),
         ));
@@ -60,35 +60,38 @@ async fn resource(walk: &Walk, address: &ConfigResource, cell: &mut Cell) -> boo
     let Some(instance) = instances.first() else {
         return true;
     };
-    let base = ModuleScope::new(&walk.around, module, instance);
+    let base = ModuleScope::new(&walk.context, module, instance);
     let meta = Meta {
         count: resource.count.as_ref(),
         for_each: resource.for_each.as_ref(),
         enabled: resource.lifecycle.enabled.as_ref(),
     };
     let own = ModuleScope {
-        own: Some(&resource.name),
-        ..ModuleScope::new(&walk.around, module, instance)
+        own_resource: Some(&resource.name),
+        ..ModuleScope::new(&walk.context, module, instance)
     };
     let (expansion, diags) = expand::expand(&base, meta);
     let mut good = cell.report(diags);
     good &= cell.report(dependency_faults(&base, &resource.depends_on));
-    if !walk.around.schemas.contains_key(&key.address) {
+    if !walk.context.schemas.contains_key(&key.address) {
         return false;
     }
-    if let Some(fault) = super::links::fault(walk, module, resource) {
+    if let Some(fault) = super::link_arguments::fault(walk, module, resource) {
         return cell.report(fault);
     }
-    let Some(schema) = walk.around.schema(&key.address, &address.resource) else {
+    let Some(schema) = walk.context.schema(&key.address, &address.resource) else {
         return cell.report(no_such_type(&key.address, resource));
     };
     let repetition = expansion
         .map(|e| e.instances())
         .and_then(|mut all| (!all.is_empty()).then(|| all.remove(0).1))
         .unwrap_or_default();
-    let scope = own.repeated(repetition.clone());
-    let (config, diags) = super::links::decoded(walk, resource, schema, &scope);
-    let decoded = cell.report(super::plan::about(diags, &address_of(address, instance)));
+    let scope = own.with_repetition(repetition.clone());
+    let (config, diags) = super::link_arguments::decoded(walk, resource, schema, &scope);
+    let decoded = cell.report(super::plan::with_address(
+        diags,
+        &address_of(address, instance),
+    ));
     good &= decoded;
     good &= cell.report(ignored_faults(resource, &schema.block));
     good &= conditions_of(walk, module, resource, &scope, cell);
@@ -100,7 +103,7 @@ async fn resource(walk: &Walk, address: &ConfigResource, cell: &mut Cell) -> boo
     }
     // Providers check complete objects only.
     if decoded {
-        good &= ask(walk, address, resource, &key.address, config, cell).await;
+        good &= validate_with_provider(walk, address, resource, &key.address, config, cell).await;
     }
     good
 }
@@ -109,11 +112,11 @@ async fn resource(walk: &Walk, address: &ConfigResource, cell: &mut Cell) -> boo
 fn anything(walk: &Walk, provider: &str, resource: &Resource) -> Value {
     // With `enabled` the value may also be null.
     if resource.name.mode == Mode::Ephemeral && resource.lifecycle.enabled.is_none() {
-        return nothing_known(resource, walk.around.schema(provider, &resource.name));
+        return unknown_value(resource, walk.context.schema(provider, &resource.name));
     }
     let repeated = resource.count.is_some() || resource.for_each.is_some();
     let Some(schema) = walk
-        .around
+        .context
         .schema(provider, &resource.name)
         .filter(|_| !repeated)
     else {
@@ -126,10 +129,10 @@ fn anything(walk: &Walk, provider: &str, resource: &Resource) -> Value {
 }
 
 /// Returns `self` of a resource.
-fn some_instance(walk: &Walk, module: &Module, resource: &Resource) -> Value {
+fn self_value(walk: &Walk, module: &Module, resource: &Resource) -> Value {
     anything(
         walk,
-        &provider_addr::for_resource(&walk.around.root, module, resource).address,
+        &provider_addr::for_resource(&walk.context.root, module, resource).address,
         resource,
     )
 }
@@ -187,16 +190,16 @@ fn conditions_of(
 ) -> bool {
     let mut good = true;
     for condition in &resource.lifecycle.preconditions {
-        good &= cell.report(conditions::evaluable(scope, condition));
+        good &= cell.report(conditions::check_evaluable(scope, condition));
     }
     let after = ModuleScope {
-        self_value: Some(some_instance(walk, module, resource)),
+        self_value: Some(self_value(walk, module, resource)),
         self_of: Some(&resource.name),
         repetition: scope.repetition.clone(),
-        ..ModuleScope::new(&walk.around, module, scope.instance)
+        ..ModuleScope::new(&walk.context, module, scope.instance)
     };
     for condition in &resource.lifecycle.postconditions {
-        good &= cell.report(conditions::evaluable(&after, condition));
+        good &= cell.report(conditions::check_evaluable(&after, condition));
     }
     // The plan checks an expression with references.
     if let Some(expr) = resource
@@ -209,7 +212,7 @@ fn conditions_of(
         if !diags.has_errors()
             && cty::convert::convert(&value.unmark_deep().0, &cty::Type::Bool).is_err()
         {
-            good &= cell.report(super::plan::no_guard(expr, "is not a bool"));
+            good &= cell.report(super::plan::invalid_prevent_destroy(expr, "is not a bool"));
         }
     }
     for expr in &resource.lifecycle.replace_triggered_by {
@@ -243,10 +246,10 @@ fn provisioners(
     let mut good = true;
     for provisioner in &resource.provisioners {
         let scope = ModuleScope {
-            self_value: Some(some_instance(walk, module, resource)),
+            self_value: Some(self_value(walk, module, resource)),
             self_of: Some(&resource.name),
             repetition: scope.repetition.clone(),
-            ..ModuleScope::new(&walk.around, module, scope.instance)
+            ..ModuleScope::new(&walk.context, module, scope.instance)
         };
         // Errors in a shared connection are reported once.
         good &= cell.report(crate::engine::stage::provision::validate(
@@ -261,7 +264,7 @@ fn provisioners(
 }
 
 /// Lets the provider validate a block.
-async fn ask(
+async fn validate_with_provider(
     walk: &Walk,
     address: &ConfigResource,
     resource: &Resource,
@@ -273,10 +276,10 @@ async fn ask(
     let plain = config.unmark_deep().0;
     let ctx = CallContext {
         // Instances are unknown here, so the ends are the declared resources.
-        linked: super::links::declared(walk, address, resource),
+        linked: super::link_arguments::declared(walk, address, resource),
         ..walk.context(text.clone())
     };
-    let answer = match walk.providers.plain(provider, &ctx).await {
+    let answer = match walk.providers.unconfigured(provider, &ctx).await {
         Err(error) => Err(error),
         Ok(plugin) => match address.resource.mode {
             Mode::Data => {
@@ -320,7 +323,7 @@ fn no_such_type(address: &str, resource: &Resource) -> Diagnostic {
     );
     Diagnostic::error(word, detail)
         .at(resource.kind_span)
-        .about(resource.name.to_string())
+        .with_address(resource.name.to_string())
 }
 
 /// Reports attributes in `ignore_changes` that the schema lacks.

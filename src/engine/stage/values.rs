@@ -96,7 +96,7 @@ impl<K: Eq + Hash, V: Clone> Map<K, V> {
             .cloned()
     }
 
-    fn put(&self, key: K, value: V) {
+    fn insert(&self, key: K, value: V) {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -107,7 +107,7 @@ impl<K: Eq + Hash, V: Clone> Map<K, V> {
 type Named = (ModuleInstance, Arc<str>);
 
 /// Published value of a node.
-pub enum Worked {
+pub enum PublishedValue {
     Variable(ModuleInstance, Arc<str>, Value),
     Local(ModuleInstance, Arc<str>, Value),
     Output(ModuleInstance, Arc<str>, Value),
@@ -130,7 +130,7 @@ pub struct Values {
     /// `each` and `count` in the call of a module instance.
     repetitions: Map<ModuleInstance, Repetition>,
     /// Whole objects of calls, built on first use.
-    whole: Map<Named, Value>,
+    call_objects: Map<Named, Value>,
 }
 
 macro_rules! named {
@@ -146,22 +146,29 @@ impl Values {
     named!(variable, variables, "a variable");
     named!(local, locals, "a local value");
     named!(output, outputs, "an output");
-    named!(whole_call, whole, "a module call as a whole");
+    named!(whole_call, call_objects, "a module call as a whole");
 
     /// Caches the value of a module call as a whole, which consists of its outputs.
-    pub fn put_whole_call(&self, module: &ModuleInstance, name: &Arc<str>, value: Value) {
-        self.whole.put((module.clone(), name.clone()), value);
+    pub fn cache_call_value(&self, module: &ModuleInstance, name: &Arc<str>, value: Value) {
+        self.call_objects
+            .insert((module.clone(), name.clone()), value);
     }
 
     /// Publishes values.
-    pub fn absorb(&self, all: impl IntoIterator<Item = Worked>) {
+    pub fn publish(&self, all: impl IntoIterator<Item = PublishedValue>) {
         for one in all {
             match one {
-                Worked::Variable(module, name, value) => self.variables.put((module, name), value),
-                Worked::Local(module, name, value) => self.locals.put((module, name), value),
-                Worked::Output(module, name, value) => self.outputs.put((module, name), value),
-                Worked::Resource(resource, value) => self.resources.put(resource, value),
-                Worked::Calls(parent, name, expansions) => {
+                PublishedValue::Variable(module, name, value) => {
+                    self.variables.insert((module, name), value)
+                }
+                PublishedValue::Local(module, name, value) => {
+                    self.locals.insert((module, name), value)
+                }
+                PublishedValue::Output(module, name, value) => {
+                    self.outputs.insert((module, name), value)
+                }
+                PublishedValue::Resource(resource, value) => self.resources.insert(resource, value),
+                PublishedValue::Calls(parent, name, expansions) => {
                     self.put_calls(&parent, &name, expansions)
                 }
             }
@@ -188,7 +195,7 @@ impl Values {
     }
 
     /// Returns true if the instances of a module are evaluated and do not include this one.
-    pub fn lacks(&self, instance: &ModuleInstance) -> bool {
+    pub fn excludes_instance(&self, instance: &ModuleInstance) -> bool {
         let all = self.modules.get(&instance.path());
         all.is_some_and(|all| !all.contains(instance))
     }
@@ -210,11 +217,12 @@ impl Values {
         for (module, expansion) in expansions {
             for (key, repetition) in expansion.instances() {
                 let child = module.child(name, key);
-                self.repetitions.put(child.clone(), repetition);
+                self.repetitions.insert(child.clone(), repetition);
                 all.push(child);
             }
-            self.calls.put((module, name.clone()), Arc::new(expansion));
+            self.calls
+                .insert((module, name.clone()), Arc::new(expansion));
         }
-        self.modules.put(parent.child(name), Arc::new(all));
+        self.modules.insert(parent.child(name), Arc::new(all));
     }
 }

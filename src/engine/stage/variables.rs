@@ -6,7 +6,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Returns the values that a deploy uses: given values, otherwise defaults.
-pub(super) fn of(root: &Module, given: &BTreeMap<Arc<str>, Value>) -> BTreeMap<Arc<str>, Value> {
+pub(super) fn values_with_defaults(
+    root: &Module,
+    given: &BTreeMap<Arc<str>, Value>,
+) -> BTreeMap<Arc<str>, Value> {
     let declared = root.variables.iter();
     let all = declared.filter_map(|(name, declared)| {
         let given = given.get(name).cloned();

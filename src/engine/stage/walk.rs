@@ -3,8 +3,8 @@
 //! of its nodes; a node reads published results and is evaluated to a [`Cell`].
 
 mod decode;
-mod follow;
-mod said;
+mod object_steps;
+mod provider_diagnostics;
 mod variables;
 
 use super::cell::{Cell, Cells};
@@ -14,15 +14,15 @@ use super::ephemeral::Leases;
 use super::expand::{self, Meta};
 use super::nodes::{Node, Nodes};
 use super::outlines::Outlines;
-use super::scope::{ModuleScope, Phase, Surroundings, marked};
-use super::values::Worked;
+use super::scope::{ModuleScope, Phase, WalkContext, marked};
+use super::values::PublishedValue;
 use crate::engine::bus::EventSink;
 use crate::engine::calls::{CallContext, ProviderError};
 use crate::engine::graph::Step;
+use crate::engine::model::{ConfigKey, short_provider};
 use crate::engine::provider::Provider;
 use crate::engine::provider::functions::Functions;
 use crate::engine::secrets::Secrets;
-use crate::engine::words::{ConfigKey, short_provider};
 use crate::engine::workspace::provider_addr::{self};
 use async_trait::async_trait;
 use cty::Value;
@@ -30,7 +30,7 @@ use lang::addr::{AbsInstance, AbsResource, ModulePath};
 use lang::config::Module;
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::Span;
-pub use said::{call_failed, placed, unkept};
+pub use provider_diagnostics::{call_failed, not_storable, placed};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -39,7 +39,7 @@ use tokio_util::sync::CancellationToken;
 #[async_trait]
 pub trait Providers: Send + Sync {
     /// Returns a process for calls without configuration: schema, validation, upgrades.
-    async fn plain(
+    async fn unconfigured(
         &self,
         address: &str,
         ctx: &CallContext,
@@ -66,12 +66,12 @@ pub trait Providers: Send + Sync {
 
 /// Walk over the nodes.
 pub struct Walk {
-    pub around: Surroundings,
+    pub context: WalkContext,
     pub nodes: Nodes,
     pub providers: Arc<dyn Providers>,
     pub cancel: CancellationToken,
     /// Given values of root variables, converted.
-    pub given: HashMap<Arc<str>, (Value, Option<Span>)>,
+    pub variables: HashMap<Arc<str>, (Value, Option<Span>)>,
     pub cells: Cells,
     /// Parsed bodies of resources.
     pub outlines: Outlines,
@@ -80,13 +80,13 @@ pub struct Walk {
     /// True in a destroy: checks and output conditions are not evaluated.
     pub destroying: bool,
     /// Final values of root outputs, which are not evaluated again.
-    pub settled: HashMap<Arc<str>, Value>,
+    pub final_outputs: HashMap<Arc<str>, Value>,
 }
 
 impl Walk {
     /// Creates a walk.
     pub fn new(
-        mut around: Surroundings,
+        mut around: WalkContext,
         nodes: Nodes,
         providers: Arc<dyn Providers>,
         cancel: CancellationToken,
@@ -95,26 +95,26 @@ impl Walk {
         around.unregistered = nodes.unregistered_functions().keys().copied().collect();
         Self {
             leases: Leases::new(cancel.clone()),
-            around,
+            context: around,
             nodes,
             providers,
             cancel,
-            given,
+            variables: given,
             cells: Cells::default(),
             outlines: Outlines::default(),
             destroying: false,
-            settled: HashMap::new(),
+            final_outputs: HashMap::new(),
         }
     }
 
     /// Returns a module of the configuration.
     pub fn module(&self, path: &ModulePath) -> Option<&Module> {
-        self.around.root.descendant(&path.0)
+        self.context.root.descendant(&path.0)
     }
 
     /// Publishes the result of a step. Returns true if the step succeeded.
-    pub fn absorb(&self, step: Step, cell: Cell) -> bool {
-        self.cells.absorb(step, cell, &self.around)
+    pub fn publish(&self, step: Step, cell: Cell) -> bool {
+        self.cells.publish(step, cell, &self.context)
     }
 
     /// Reports the diagnostics of a check's data source as warnings; an error fails the check.
@@ -129,11 +129,12 @@ impl Walk {
         let failed = said.has_errors();
         if failed {
             let at = At::module(&address.module);
-            let why = Some(said.as_one());
+            let why = Some(said.joined());
             let check = format!("check.{check}");
-            cell.statuses.note(&at.object(&check), Status::Fail);
-            cell.checked.note(&at, &check, Status::Fail, why);
-            cell.unread.push(address.abs());
+            cell.statuses.record(&at.object(&check), Status::Fail);
+            cell.checked
+                .record_condition(&at, &check, Status::Fail, why);
+            cell.failed_reads.push(address.abs());
         }
         said.0
             .iter_mut()
@@ -144,7 +145,7 @@ impl Walk {
 
     /// Returns the call context of a resource instance.
     pub fn context(&self, resource: impl Into<Arc<str>>) -> CallContext {
-        CallContext::of(resource, &self.cancel)
+        CallContext::for_resource(resource, &self.cancel)
     }
 
     /// Returns the call context of a resource instance, with `provider_meta` of its module; `None`
@@ -184,7 +185,7 @@ impl Walk {
             return Some(None);
         };
         let Some(schema) = self
-            .around
+            .context
             .schemas
             .get(provider)
             .and_then(|s| s.provider_meta.as_ref())
@@ -199,13 +200,13 @@ impl Walk {
             cell.report(Diagnostic::error(summary, detail).at(told.span));
             return None;
         };
-        let scope = ModuleScope::new(&self.around, module, &address.module);
+        let scope = ModuleScope::new(&self.context, module, &address.module);
         let (value, diags) = self.decode(&told.body, &schema.block, &scope);
         cell.report(diags).then(|| Some(value.unmark_deep().0))
     }
 
     /// Evaluates a node that needs no resource's provider; `None` for other nodes.
-    pub async fn common(&self, node: &Node) -> Option<Cell> {
+    pub async fn evaluate_common(&self, node: &Node) -> Option<Cell> {
         let mut cell = Cell::default();
         let good = match node {
             Node::Variable(path, name) => self.variable(path, name, &mut cell),
@@ -216,7 +217,7 @@ impl Walk {
             Node::Check(path, name) => self.check(path, name, &mut cell),
             Node::Resource(_) | Node::Orphan(_) => return None,
         };
-        Some(cell.ended(good))
+        Some(cell.failed_unless(good))
     }
 
     fn local(&self, path: &ModulePath, name: &Arc<str>, cell: &mut Cell) -> bool {
@@ -227,13 +228,13 @@ impl Walk {
             return true;
         };
         let mut good = true;
-        for instance in self.around.values.instances(path).iter() {
+        for instance in self.context.values.instances(path).iter() {
             let (value, diags) =
-                ModuleScope::new(&self.around, module, instance).evaluate(&local.expr);
+                ModuleScope::new(&self.context, module, instance).evaluate(&local.expr);
             good &= cell.report(diags);
-            self.providers.secrets().learn(&value);
+            self.providers.secrets().register(&value);
             cell.values
-                .push(Worked::Local(instance.clone(), name.clone(), value));
+                .push(PublishedValue::Local(instance.clone(), name.clone(), value));
         }
         good
     }
@@ -247,8 +248,8 @@ impl Walk {
         };
         let mut good = true;
         let mut all = Vec::new();
-        for instance in self.around.values.instances(path).iter() {
-            let scope = ModuleScope::new(&self.around, module, instance);
+        for instance in self.context.values.instances(path).iter() {
+            let scope = ModuleScope::new(&self.context, module, instance);
             let meta = Meta {
                 count: call.count.as_ref(),
                 for_each: call.for_each.as_ref(),
@@ -261,7 +262,7 @@ impl Walk {
             }
         }
         cell.values
-            .push(Worked::Calls(path.clone(), name.clone(), all));
+            .push(PublishedValue::Calls(path.clone(), name.clone(), all));
         good
     }
 
@@ -274,8 +275,8 @@ impl Walk {
         };
         let address = format!("output.{name}");
         let mut good = true;
-        for instance in self.around.values.instances(path).iter() {
-            let scope = ModuleScope::new(&self.around, module, instance);
+        for instance in self.context.values.instances(path).iter() {
+            let scope = ModuleScope::new(&self.context, module, instance);
             let mut fine = true;
             if output.ephemeral && path.is_root() {
                 let detail = "Root outputs are stored, and ephemeral values must not be. Only outputs of child modules can be ephemeral.";
@@ -287,8 +288,8 @@ impl Walk {
                 for condition in &output.preconditions {
                     let (status, diags) =
                         conditions::check(&scope, condition, Kind::OutputPrecondition);
-                    if self.around.phase != Phase::Validate {
-                        cell.note(&At::of(&scope), &address, status, &diags);
+                    if self.context.phase != Phase::Validate {
+                        cell.record_condition(&At::of(&scope), &address, status, &diags);
                     }
                     fine &= cell.report(diags);
                 }
@@ -300,8 +301,8 @@ impl Walk {
                 continue;
             }
             // The stage settled this value, so the deploy writes exactly the approved one.
-            if let Some(value) = self.settled.get(name).filter(|_| path.is_root()) {
-                cell.values.push(Worked::Output(
+            if let Some(value) = self.final_outputs.get(name).filter(|_| path.is_root()) {
+                cell.values.push(PublishedValue::Output(
                     instance.clone(),
                     name.clone(),
                     value.clone(),
@@ -310,17 +311,24 @@ impl Walk {
             }
             let (value, mut diags) = scope.evaluate(&output.value);
             if !diags.has_errors() {
-                diags.extend(said::undeclared_marks(output, &value, path.is_root()));
+                diags.extend(provider_diagnostics::undeclared_marks(
+                    output,
+                    &value,
+                    path.is_root(),
+                ));
             }
             // Found while planning, so that no deploy fails at its end.
-            if path.is_root() && self.around.phase == Phase::Plan {
-                diags.extend(said::unkeepable(output, &value));
+            if path.is_root() && self.context.phase == Phase::Plan {
+                diags.extend(provider_diagnostics::check_storable(output, &value));
             }
             good &= cell.report(diags);
             let value = marked(value, output.sensitive, output.ephemeral);
-            self.providers.secrets().learn(&value);
-            cell.values
-                .push(Worked::Output(instance.clone(), name.clone(), value));
+            self.providers.secrets().register(&value);
+            cell.values.push(PublishedValue::Output(
+                instance.clone(),
+                name.clone(),
+                value,
+            ));
         }
         good
     }
@@ -337,10 +345,10 @@ impl Walk {
         }
         let address = format!("check.{name}");
         let mut good = true;
-        for instance in self.around.values.instances(path).iter() {
+        for instance in self.context.values.instances(path).iter() {
             // Without its data source the assertions cannot be evaluated.
             if let Some(data) = &check.data
-                && self.cells.is_unread(&AbsResource {
+                && self.cells.has_failed_read(&AbsResource {
                     module: instance.clone(),
                     resource: data.clone(),
                 })
@@ -349,17 +357,17 @@ impl Walk {
             }
             let scope = ModuleScope {
                 check: Some(name),
-                ..ModuleScope::new(&self.around, module, instance)
+                ..ModuleScope::new(&self.context, module, instance)
             };
             for assertion in &check.asserts {
                 // A failed assertion is a warning and never fails a run; an assertion that cannot
                 // be evaluated does.
-                if self.around.phase == Phase::Validate {
-                    good &= cell.report(conditions::sayable(&scope, assertion));
+                if self.context.phase == Phase::Validate {
+                    good &= cell.report(conditions::check_assertion(&scope, assertion));
                     continue;
                 }
                 let (status, diags) = conditions::check(&scope, assertion, Kind::Assertion);
-                cell.note(&At::of(&scope), &address, status, &diags);
+                cell.record_condition(&At::of(&scope), &address, status, &diags);
                 good &= cell.report(diags);
             }
         }

@@ -6,10 +6,11 @@ mod duration;
 mod error;
 mod gcs;
 mod http;
+mod http_client;
 mod http_error;
 mod local;
+mod metadata;
 mod pg;
-mod record;
 mod redirect;
 mod s3;
 mod schema;
@@ -18,15 +19,14 @@ mod settings;
 mod tests;
 mod token;
 mod values;
-mod web;
 
 pub use duration::duration;
-pub use record::Record;
+pub use metadata::BackendMetadata;
 pub use settings::{Settings, SettingsError};
 
-use super::held::tracked;
+use super::lock_registry::tracked;
 use super::unlocked::Unlocked;
-use super::{Home, HomeError};
+use super::{StateError, StateManager};
 use crate::engine::store::model::State;
 use crate::engine::store::version4;
 use async_trait::async_trait;
@@ -46,34 +46,34 @@ pub trait Backend: Send + Sync + 'static {
     ///
     /// # Errors
     /// The backend has only the default workspace.
-    fn home(&self, named: &str) -> Result<Arc<dyn Home>, HomeError>;
+    fn state_manager(&self, named: &str) -> Result<Arc<dyn StateManager>, StateError>;
 
     /// Names of the workspaces besides the default one, sorted.
     ///
     /// # Errors
     /// They cannot be listed.
-    async fn workspaces(&self) -> Result<Vec<String>, HomeError>;
+    async fn workspaces(&self) -> Result<Vec<String>, StateError>;
 
     /// Creates a workspace with an empty state. Does nothing if it exists.
     ///
     /// # Errors
     /// The state cannot be locked, read or written.
-    async fn create(&self, named: &str, info: LockInfo) -> Result<(), HomeError> {
-        let home = self.home(named)?;
+    async fn create(&self, named: &str, info: LockInfo) -> Result<(), StateError> {
+        let home = self.state_manager(named)?;
         home.lock(info).await?;
-        let made = begin(&*home).await;
-        HomeError::with_unlocked(made, home.unlock().await)
+        let made = create_initial_state(&*home).await;
+        StateError::combine_with_unlock(made, home.unlock().await)
     }
 
     /// Deletes a workspace and its state. The caller checks its content first.
     ///
     /// # Errors
     /// The state cannot be locked or deleted.
-    async fn delete(&self, named: &str, info: LockInfo) -> Result<(), HomeError> {
-        let home = self.home(named)?;
+    async fn delete(&self, named: &str, info: LockInfo) -> Result<(), StateError> {
+        let home = self.state_manager(named)?;
         home.lock(info).await?;
         let deleted = home.delete().await;
-        HomeError::with_unlocked(deleted, home.unlock().await)
+        StateError::combine_with_unlock(deleted, home.unlock().await)
     }
 }
 
@@ -82,16 +82,16 @@ struct Tracked<B>(B);
 
 #[async_trait]
 impl<B: Backend> Backend for Tracked<B> {
-    fn home(&self, named: &str) -> Result<Arc<dyn Home>, HomeError> {
-        self.0.home(named).map(tracked)
+    fn state_manager(&self, named: &str) -> Result<Arc<dyn StateManager>, StateError> {
+        self.0.state_manager(named).map(tracked)
     }
 
-    async fn workspaces(&self) -> Result<Vec<String>, HomeError> {
+    async fn workspaces(&self) -> Result<Vec<String>, StateError> {
         self.0.workspaces().await
     }
 }
 
-async fn begin(home: &dyn Home) -> Result<(), HomeError> {
+async fn create_initial_state(home: &dyn StateManager) -> Result<(), StateError> {
     if !home.read().await?.is_empty() {
         return Ok(());
     }
@@ -109,7 +109,7 @@ impl Settings {
     ///
     /// # Errors
     /// A required argument is missing or invalid.
-    pub fn open(&self, dir: &Path, locks: bool) -> Result<Arc<dyn Backend>, HomeError> {
+    pub fn open(&self, dir: &Path, locks: bool) -> Result<Arc<dyn Backend>, StateError> {
         let variables = |name: &str| std::env::var(name).ok();
         // The local backend implements the option itself.
         if self.kind() == "local" {
@@ -127,17 +127,17 @@ impl Settings {
         &self,
         dir: &Path,
         variables: Variables<'_>,
-    ) -> Result<Arc<dyn Backend>, HomeError> {
+    ) -> Result<Arc<dyn Backend>, StateError> {
         let values = Values::new(self, variables);
         let kind = self.kind();
         match kind {
             // The system releases a file's lock when its process ends.
             "local" => Ok(Arc::new(local::Local::new(dir, &values, true))),
-            "http" => opened(kind, http::Http::new(&values)),
-            "s3" => opened(kind, s3::S3::new(&values, dir)),
-            "pg" => opened(kind, pg::Pg::new(&values)),
-            "gcs" => opened(kind, gcs::Gcs::new(&values)),
-            "azurerm" => opened(kind, azurerm::Azure::new(&values)),
+            "http" => boxed_backend(kind, http::Http::new(&values)),
+            "s3" => boxed_backend(kind, s3::S3::new(&values, dir)),
+            "pg" => boxed_backend(kind, pg::Pg::new(&values)),
+            "gcs" => boxed_backend(kind, gcs::Gcs::new(&values)),
+            "azurerm" => boxed_backend(kind, azurerm::Azure::new(&values)),
             // Settings exist only for supported backends.
             other => Err(unusable(kind, Unknown(other.to_owned()))),
         }
@@ -146,11 +146,11 @@ impl Settings {
 
 /// Returns true if the server may have carried out a failed request, by the causes of the error:
 /// only the answer is missing.
-pub(super) fn may_be_done(error: &(dyn Error + 'static)) -> bool {
+pub(super) fn may_have_succeeded(error: &(dyn Error + 'static)) -> bool {
     let mut cause = Some(error);
     while let Some(error) = cause {
-        if let Some(error) = error.downcast_ref::<web::WebError>() {
-            return error.may_be_done();
+        if let Some(error) = error.downcast_ref::<http_client::WebError>() {
+            return error.may_have_succeeded();
         }
         cause = error.source();
     }
@@ -161,18 +161,18 @@ pub(super) fn may_be_done(error: &(dyn Error + 'static)) -> bool {
 #[error("unknown backend {0:?}")]
 struct Unknown(String);
 
-fn opened<B: Backend, E: Error + Send + Sync + 'static>(
+fn boxed_backend<B: Backend, E: Error + Send + Sync + 'static>(
     kind: &str,
     made: Result<B, E>,
-) -> Result<Arc<dyn Backend>, HomeError> {
+) -> Result<Arc<dyn Backend>, StateError> {
     match made {
         Ok(backend) => Ok(Arc::new(Tracked(backend))),
         Err(why) => Err(unusable(kind, why)),
     }
 }
 
-fn unusable(kind: &str, why: impl Error + Send + Sync + 'static) -> HomeError {
-    HomeError::Backend {
+fn unusable(kind: &str, why: impl Error + Send + Sync + 'static) -> StateError {
+    StateError::Backend {
         kind: kind.to_owned(),
         source: Arc::new(why),
     }

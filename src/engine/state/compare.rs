@@ -5,10 +5,10 @@ use crate::engine::store::version4;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of addresses in a summary; the others are counted.
-const NAMED: usize = 5;
+const MAX_LISTED: usize = 5;
 
 /// Each object and output of a state, in a comparable form.
-fn parts(state: &State) -> BTreeMap<String, String> {
+fn comparable_parts(state: &State) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     for object in &state.objects {
         let alone = State {
@@ -34,7 +34,7 @@ fn parts(state: &State) -> BTreeMap<String, String> {
 }
 
 /// Are two states equal, apart from serials and check results?
-pub(super) fn same(a: &State, b: &State) -> bool {
+pub(super) fn same_content(a: &State, b: &State) -> bool {
     let spelt = |state: &State| {
         let mut file = version4(state);
         (file.serial, file.check_results) = (0, None);
@@ -46,8 +46,8 @@ pub(super) fn same(a: &State, b: &State) -> bool {
 }
 
 /// Summary of the differences.
-pub(super) fn differ(home: &State, copy: &State) -> String {
-    let (there, here) = (parts(home), parts(copy));
+pub(super) fn summarize_differences(home: &State, copy: &State) -> String {
+    let (there, here) = (comparable_parts(home), comparable_parts(copy));
     let names: BTreeSet<&String> = there.keys().chain(here.keys()).collect();
     let mut words: Vec<String> = Vec::new();
     let mut more = 0;
@@ -58,7 +58,7 @@ pub(super) fn differ(home: &State, copy: &State) -> String {
             (Some(_), None) => format!("{name} is only in the backend"),
             (None, _) => format!("{name} is only in the store"),
         };
-        if words.len() < NAMED {
+        if words.len() < MAX_LISTED {
             words.push(word);
         } else {
             more += 1;

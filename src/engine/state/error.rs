@@ -12,7 +12,7 @@ pub type Cause = Arc<dyn std::error::Error + Send + Sync>;
 
 /// Reasons why the state cannot be locked, read or written.
 #[derive(Debug, Clone, thiserror::Error)]
-pub enum HomeError {
+pub enum StateError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// Another lock owner has the lock.
@@ -51,7 +51,7 @@ pub enum HomeError {
     #[error(
         "the state in {place} (serial {theirs}) and the copy in the store (serial {ours}) were changed independently: {differ}. Both are unchanged. Run `flightdeck state use home` to continue with the state in {place}, or `flightdeck state use record` to continue with the copy; the other one is saved in a file"
     )]
-    Apart {
+    Conflict {
         place: String,
         theirs: i64,
         ours: i64,
@@ -67,7 +67,7 @@ pub enum HomeError {
     #[error(
         "the state in {place} no longer exists, but the store has a copy with {objects} objects. Run `flightdeck state use record` to write the copy back, or `flightdeck state use home` to start with an empty state; the copy is then saved in a file"
     )]
-    Gone { place: String, objects: usize },
+    Deleted { place: String, objects: usize },
     /// The configuration names another location than before.
     #[error(
         "the state was in {from}, but the configuration now names {to}. Run `flightdeck state use record` to write the copy in the store there, or `flightdeck state use home` to continue with the state there; the other one is saved in a file"
@@ -82,7 +82,7 @@ pub enum HomeError {
     #[error(
         "the pushed state has the serial {pushed}, but the current state has the serial {there}, so the current state is newer. Nothing was changed; use --force to push it anyway"
     )]
-    Older { pushed: i64, there: i64 },
+    OlderSerial { pushed: i64, there: i64 },
     /// A request to the backend failed.
     #[error("cannot {what} the state in {place}: {source}{}", stays_locked(.left.as_deref()))]
     Remote {
@@ -96,7 +96,7 @@ pub enum HomeError {
     #[error(
         "the state in {place} may still be locked: {why}. When no program uses it any more, run `flightdeck force-unlock {id}`"
     )]
-    LeftLocked {
+    LockLeftBehind {
         place: String,
         id: String,
         why: String,
@@ -107,7 +107,7 @@ pub enum HomeError {
     )]
     Stopped { place: String },
     #[error("{place} already has another state{}, so the state was not copied there", apart(.differ.as_deref()))]
-    Taken {
+    Occupied {
         place: String,
         /// Summary of the differences.
         differ: Option<String>,
@@ -135,7 +135,7 @@ pub enum HomeError {
     Task(Arc<tokio::task::JoinError>),
 }
 
-impl HomeError {
+impl StateError {
     /// Failed request to a backend.
     pub(super) fn remote(
         what: &'static str,
@@ -151,11 +151,11 @@ impl HomeError {
     }
 
     /// Returns true if a failed request may have taken the lock: only its answer is missing.
-    pub(super) fn may_be_done(&self) -> bool {
+    pub(super) fn may_have_locked(&self) -> bool {
         let Self::Remote { source, .. } = self else {
             return false;
         };
-        backend::may_be_done(&**source)
+        backend::may_have_succeeded(&**source)
     }
 
     /// The reason without the location.
@@ -168,9 +168,12 @@ impl HomeError {
 
     /// Combines the result of work under a lock with that of the unlock. If both failed, the error
     /// of the work also names the lock left behind.
-    pub fn with_unlocked<T>(done: Result<T, Self>, unlocked: Result<(), Self>) -> Result<T, Self> {
+    pub fn combine_with_unlock<T>(
+        done: Result<T, Self>,
+        unlocked: Result<(), Self>,
+    ) -> Result<T, Self> {
         match (done, unlocked) {
-            (Err(error), Err(Self::Remote { left: Some(id), .. })) => Err(error.left_locked(&id)),
+            (Err(error), Err(Self::Remote { left: Some(id), .. })) => Err(error.with_lock_id(&id)),
             (done, unlocked) => {
                 let done = done?;
                 unlocked.map(|()| done)
@@ -179,7 +182,7 @@ impl HomeError {
     }
 
     /// Adds the id of a lock left behind, for the remedy.
-    pub(super) fn left_locked(mut self, id: &str) -> Self {
+    pub(super) fn with_lock_id(mut self, id: &str) -> Self {
         if let Self::Remote { left, .. } = &mut self {
             *left = Some(id.to_owned());
         }
@@ -205,7 +208,7 @@ pub(super) enum UnlockError {
     OtherId { id: String, asked: String },
     /// The lock is a system lock on a file.
     #[error("{0}. The lock on a file ends with the process that has it: end that process")]
-    OfProcess(#[source] HomeError),
+    OfProcess(#[source] StateError),
 }
 
 fn apart(differ: Option<&str>) -> String {

@@ -3,11 +3,13 @@
 //! to its name.
 
 use super::error::UnlockError;
-use super::file_content::{MAX_STATE, content, digest, initial, is_initial, on_one_line, put};
-use super::{Home, HomeError, Spelling};
+use super::file_content::{
+    MAX_STATE, content, digest, initial_content, is_initial, on_one_line, write_in_place,
+};
+use super::{Spelling, StateError, StateManager};
 use crate::engine::mutex::lock;
 use async_trait::async_trait;
-use fsroot::{Below, Refusal, is_same_file};
+use fsroot::{Refusal, RootedPath, is_same_file};
 use nix::fcntl::{FcntlArg, fcntl};
 use statefile::LockInfo;
 use std::fs::File;
@@ -16,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 /// Attempts to lock a file whose name another program gives to a new one.
-const TRIES: u32 = 5;
+const MAX_ATTEMPTS: u32 = 5;
 
 /// Files of a state, relative to the workspace directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,9 +34,9 @@ pub struct FilePlace {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileBackup {
     /// `NAME.backup` in the same directory.
-    Beside,
+    Sibling,
     At(PathBuf),
-    Nowhere,
+    NoBackup,
 }
 
 impl FilePlace {
@@ -43,27 +45,27 @@ impl FilePlace {
         Self {
             path: path.to_owned(),
             read: None,
-            backup: FileBackup::Beside,
+            backup: FileBackup::Sibling,
         }
     }
 }
 
 /// State manager of a state file.
 #[derive(Clone)]
-pub(super) struct InFile(Arc<Inner>);
+pub(super) struct StateFileManager(Arc<Inner>);
 
 struct Inner {
     /// Path as configured, for messages.
     name: String,
     path: PathBuf,
-    state: Below,
+    state: RootedPath,
     /// `.NAME.lock.info` in the same directory.
-    info: Below,
-    backup: Option<Below>,
+    info_path: RootedPath,
+    backup: Option<RootedPath>,
     /// File to read the state from, if different.
     read: Option<PathBuf>,
     locks: bool,
-    held: Mutex<Option<Held>>,
+    held_lock: Mutex<Option<Held>>,
 }
 
 /// The lock, while it is held.
@@ -71,24 +73,24 @@ struct Held {
     /// The only open handle: an OFD lock ends when it is closed.
     file: File,
     /// The file was created by this lock.
-    made: bool,
+    created: bool,
     /// Content at the time of the lock, until it is written to the backup.
-    before: Option<Vec<u8>>,
+    backup_content: Option<Vec<u8>>,
     /// Digest of the content as this process last read or wrote it.
-    seen: [u8; 32],
+    last_digest: [u8; 32],
 }
 
-impl InFile {
+impl StateFileManager {
     /// State file of a workspace directory. Without `locks` neither the lock nor the lock info is
     /// used.
-    pub(super) fn of(dir: &Path, place: &FilePlace, locks: bool) -> Self {
+    pub(super) fn in_directory(dir: &Path, place: &FilePlace, locks: bool) -> Self {
         let inner = Inner::new(dir, &place.path);
         Self(Arc::new(Inner {
             read: place.read.as_ref().map(|path| dir.join(path)),
             backup: match &place.backup {
-                FileBackup::Beside => inner.backup,
-                FileBackup::At(path) => Some(Below::named(dir, path)),
-                FileBackup::Nowhere => None,
+                FileBackup::Sibling => inner.backup,
+                FileBackup::At(path) => Some(RootedPath::from_workspace(dir, path)),
+                FileBackup::NoBackup => None,
             },
             locks,
             ..inner
@@ -97,65 +99,65 @@ impl InFile {
 
     async fn blocking<T: Send + 'static>(
         &self,
-        job: impl FnOnce(&Inner) -> Result<T, HomeError> + Send + 'static,
-    ) -> Result<T, HomeError> {
+        job: impl FnOnce(&Inner) -> Result<T, StateError> + Send + 'static,
+    ) -> Result<T, StateError> {
         let inner = Arc::clone(&self.0);
         tokio::task::spawn_blocking(move || job(&inner))
             .await
-            .map_err(|e| HomeError::Task(Arc::new(e)))?
+            .map_err(|e| StateError::Task(Arc::new(e)))?
     }
 }
 
 #[async_trait]
-impl Home for InFile {
+impl StateManager for StateFileManager {
     fn place(&self) -> String {
         self.0.name.clone()
     }
 
-    fn spelling(&self) -> Spelling {
+    fn layout(&self) -> Spelling {
         Spelling::Indented
     }
 
-    async fn lock(&self, info: LockInfo) -> Result<(), HomeError> {
-        self.blocking(move |inner| inner.take(&info)).await
+    async fn lock(&self, info: LockInfo) -> Result<(), StateError> {
+        self.blocking(move |inner| inner.acquire(&info)).await
     }
 
-    async fn unlock(&self) -> Result<(), HomeError> {
+    async fn unlock(&self) -> Result<(), StateError> {
         self.blocking(Inner::release).await
     }
 
-    async fn read(&self) -> Result<Vec<u8>, HomeError> {
+    async fn read(&self) -> Result<Vec<u8>, StateError> {
         self.blocking(Inner::read).await
     }
 
     /// Writes the backup.
-    async fn prepare(&self) -> Result<(), HomeError> {
-        self.blocking(|inner| inner.keep(lock(&inner.held).as_mut()))
+    async fn prepare_write(&self) -> Result<(), StateError> {
+        self.blocking(|inner| inner.write_backup(lock(&inner.held_lock).as_mut()))
             .await
     }
 
-    async fn write(&self, text: String) -> Result<(), HomeError> {
+    async fn write(&self, text: String) -> Result<(), StateError> {
         self.blocking(move |inner| inner.write(&text)).await
     }
 
     /// A system lock ends with its process, so there is nothing to remove.
-    async fn force_unlock(&self, _: &str) -> Result<(), HomeError> {
+    async fn force_unlock(&self, _: &str) -> Result<(), StateError> {
         let info = LockInfo::default();
         let why = match self.lock(info).await {
             Ok(()) => {
                 self.unlock().await?;
                 UnlockError::NotLocked
             }
-            Err(e @ HomeError::Locked { .. }) => UnlockError::OfProcess(e),
+            Err(e @ StateError::Locked { .. }) => UnlockError::OfProcess(e),
             Err(e) => return Err(e),
         };
-        Err(HomeError::remote("unlock", self.0.name.clone(), why))
+        Err(StateError::remote("unlock", self.0.name.clone(), why))
     }
 
-    async fn delete(&self) -> Result<(), HomeError> {
+    async fn delete(&self) -> Result<(), StateError> {
         self.blocking(|inner| {
             let removed = inner.state.remove_file();
-            removed.map_err(HomeError::io("remove", &inner.path))
+            removed.map_err(StateError::io("remove", &inner.path))
         })
         .await
     }
@@ -165,11 +167,11 @@ impl Inner {
     fn new(dir: &Path, name: &Path) -> Self {
         let path = dir.join(name);
         let file = name.file_name().unwrap_or_default().to_string_lossy();
-        let beside = |file: String| Below::named(dir, &name.with_file_name(file));
+        let beside = |file: String| RootedPath::from_workspace(dir, &name.with_file_name(file));
         Self {
             name: name.display().to_string(),
-            state: Below::named(dir, name),
-            info: beside(format!(
+            state: RootedPath::from_workspace(dir, name),
+            info_path: beside(format!(
                 ".{}.lock.info",
                 file.strip_prefix('.').unwrap_or(&file)
             )),
@@ -177,21 +179,21 @@ impl Inner {
             read: None,
             locks: true,
             path,
-            held: Mutex::default(),
+            held_lock: Mutex::default(),
         }
     }
 
-    fn take(&self, info: &LockInfo) -> Result<(), HomeError> {
-        let mut held = lock(&self.held);
+    fn acquire(&self, info: &LockInfo) -> Result<(), StateError> {
+        let mut held = lock(&self.held_lock);
         if held.is_some() {
             return Ok(());
         }
         // Locked before the read, so the content cannot change in between.
-        let (mut file, made) = self.locked()?;
-        let before = content(&mut file).map_err(HomeError::io("read", &self.path))?;
+        let (mut file, made) = self.open_locked()?;
+        let before = content(&mut file).map_err(StateError::io("read", &self.path))?;
         // With `-state-out` the file may be any file of the operator's.
         if self.read.is_some() && !is_initial(&before) && on_one_line(&before).is_none() {
-            return Err(HomeError::Refused(format!(
+            return Err(StateError::Refused(format!(
                 "{} is not a state file, so it is not overwritten; name another file for the state",
                 self.path.display()
             )));
@@ -201,26 +203,26 @@ impl Inner {
                 path: self.name.clone(),
                 ..info.clone()
             };
-            self.info
+            self.info_path
                 .replace(word.to_line().as_bytes(), 0o600)
-                .map_err(HomeError::io("write", &self.info.path()))?;
+                .map_err(StateError::io("write", &self.info_path.path()))?;
         }
         *held = Some(Held {
             file,
-            made,
-            seen: digest(&before),
-            before: Some(before).filter(|text| !is_initial(text)),
+            created: made,
+            last_digest: digest(&before),
+            backup_content: Some(before).filter(|text| !is_initial(text)),
         });
         Ok(())
     }
 
     /// Opens or creates the file and locks it; returns true if it was created.
-    fn locked(&self) -> Result<(File, bool), HomeError> {
+    fn open_locked(&self) -> Result<(File, bool), StateError> {
         let folder = self.path.parent().unwrap_or(Path::new(""));
         self.state
             .create_parents()
-            .map_err(HomeError::io("create", folder))?;
-        for _ in 0..TRIES {
+            .map_err(StateError::io("create", folder))?;
+        for _ in 0..MAX_ATTEMPTS {
             let opened = self.state.open_in_place().map_err(|e| self.refused(e))?;
             if let Some(file) = opened {
                 self.lock_file(&file)?;
@@ -235,75 +237,75 @@ impl Inner {
             // which looks like a lost state.
             let made = self
                 .state
-                .create_whole(initial().as_bytes(), 0o600, |file| {
+                .create_atomic(initial_content().as_bytes(), 0o600, |file| {
                     self.lock_file(file).map_err(std::io::Error::other)
                 })
-                .map_err(HomeError::io("create", &self.path))?;
+                .map_err(StateError::io("create", &self.path))?;
             if let Some(file) = made {
                 return Ok((file, true));
             }
         }
         let changing = std::io::Error::other("other programs keep replacing it");
-        Err(HomeError::io("lock", &self.path)(changing))
+        Err(StateError::io("lock", &self.path)(changing))
     }
 
-    fn lock_file(&self, file: &File) -> Result<(), HomeError> {
+    fn lock_file(&self, file: &File) -> Result<(), StateError> {
         if !self.locks {
             return Ok(());
         }
         // An OFD lock belongs to the open handle, so two engines in one process exclude each other.
-        match fcntl(file, FcntlArg::F_OFD_SETLK(&whole_file())) {
+        match fcntl(file, FcntlArg::F_OFD_SETLK(&whole_file_lock())) {
             Ok(_) => Ok(()),
             Err(nix::Error::EAGAIN | nix::Error::EACCES) => {
-                let info = self.info.read().ok();
-                Err(HomeError::Locked {
+                let info = self.info_path.read().ok();
+                Err(StateError::Locked {
                     place: self.name.clone(),
                     info: info.and_then(|text| LockInfo::read(&text)).map(Box::new),
                 })
             }
-            Err(e) => Err(HomeError::io("lock", &self.path)(e.into())),
+            Err(e) => Err(StateError::io("lock", &self.path)(e.into())),
         }
     }
 
-    fn refused(&self, error: std::io::Error) -> HomeError {
+    fn refused(&self, error: std::io::Error) -> StateError {
         match Refusal::of(&error) {
-            Some(Refusal::Type { .. }) => HomeError::NotAFile {
+            Some(Refusal::Type { .. }) => StateError::NotAFile {
                 path: self.path.clone(),
             },
-            _ => HomeError::io("open", &self.path)(error),
+            _ => StateError::io("open", &self.path)(error),
         }
     }
 
-    fn release(&self) -> Result<(), HomeError> {
-        let Some(mut held) = lock(&self.held).take() else {
+    fn release(&self) -> Result<(), StateError> {
+        let Some(mut held) = lock(&self.held_lock).take() else {
             return Ok(());
         };
         // Removed before the lock ends, so it never names an owner of a later lock.
         let removed = match self.locks {
-            true => self.info.remove_file(),
+            true => self.info_path.remove_file(),
             false => Ok(()),
         };
         // Removed while locked, so no other program can have written it.
-        if held.made
+        if held.created
             && content(&mut held.file)
-                .is_ok_and(|text| is_initial(&text) && digest(&text) == held.seen)
+                .is_ok_and(|text| is_initial(&text) && digest(&text) == held.last_digest)
             && is_same_file(&held.file, &self.path)
             && let Err(error) = self.state.remove_file()
         {
             tracing::warn!(%error, file = %self.path.display(), "cannot remove the new state file");
         }
-        removed.map_err(HomeError::io("remove", &self.info.path()))
+        removed.map_err(StateError::io("remove", &self.info_path.path()))
     }
 
-    fn read(&self) -> Result<Vec<u8>, HomeError> {
+    fn read(&self) -> Result<Vec<u8>, StateError> {
         let path = self.read.as_ref().unwrap_or(&self.path);
-        let io = HomeError::io("read", path);
+        let io = StateError::io("read", path);
         // While locked, the open handle is read: the name may belong to another file by now.
-        let text = match &mut *lock(&self.held) {
+        let text = match &mut *lock(&self.held_lock) {
             Some(held) if self.read.is_none() => content(&mut held.file),
             _ => match std::fs::metadata(path) {
                 Ok(found) if !found.is_file() => {
-                    return Err(HomeError::NotAFile { path: path.clone() });
+                    return Err(StateError::NotAFile { path: path.clone() });
                 }
                 _ => fsroot::read_at_most(path, MAX_STATE),
             },
@@ -317,51 +319,52 @@ impl Inner {
     }
 
     /// Writes the content found at the lock to the backup, once, before the first change.
-    fn keep(&self, held: Option<&mut Held>) -> Result<(), HomeError> {
+    fn write_backup(&self, held: Option<&mut Held>) -> Result<(), StateError> {
         let Some(held) = held else {
             return Ok(());
         };
-        if let (Some(line), Some(backup)) =
-            (held.before.as_deref().and_then(on_one_line), &self.backup)
-        {
+        if let (Some(line), Some(backup)) = (
+            held.backup_content.as_deref().and_then(on_one_line),
+            &self.backup,
+        ) {
             backup
                 .replace(line.as_bytes(), 0o600)
-                .map_err(HomeError::io("write", &backup.path()))?;
+                .map_err(StateError::io("write", &backup.path()))?;
         }
-        held.before = None;
+        held.backup_content = None;
         Ok(())
     }
 
-    fn write(&self, text: &str) -> Result<(), HomeError> {
-        let mut held = lock(&self.held);
+    fn write(&self, text: &str) -> Result<(), StateError> {
+        let mut held = lock(&self.held_lock);
         let Some(held) = &mut *held else {
             let unlocked = std::io::Error::other("the state is not locked");
-            return Err(HomeError::io("write", &self.path)(unlocked));
+            return Err(StateError::io("write", &self.path)(unlocked));
         };
         // The lock protects the old file only; a write would go to a file that nobody reads.
         if !is_same_file(&held.file, &self.path) {
             let replaced = std::io::Error::other(
                 "another file took its name after it was locked; move the new file away",
             );
-            return Err(HomeError::io("write", &self.path)(replaced));
+            return Err(StateError::io("write", &self.path)(replaced));
         }
-        let old = content(&mut held.file).map_err(HomeError::io("read", &self.path))?;
+        let old = content(&mut held.file).map_err(StateError::io("read", &self.path))?;
         // A program that ignores locks wrote the file. Its state must not be lost.
-        if digest(&old) != held.seen {
-            return Err(HomeError::Overwritten {
+        if digest(&old) != held.last_digest {
+            return Err(StateError::Overwritten {
                 place: self.name.clone(),
             });
         }
-        self.keep(Some(held))?;
-        let written = put(&mut held.file, text.as_bytes());
+        self.write_backup(Some(held))?;
+        let written = write_in_place(&mut held.file, text.as_bytes());
         if written.is_err() {
             // The old text fits, because its blocks were already allocated.
-            drop(put(&mut held.file, &old));
+            drop(write_in_place(&mut held.file, &old));
         } else {
             // The next write must compare with the text that is now partly there.
-            held.seen = digest(text.as_bytes());
+            held.last_digest = digest(text.as_bytes());
         }
-        written.map_err(HomeError::io("write", &self.path))
+        written.map_err(StateError::io("write", &self.path))
     }
 }
 
@@ -372,7 +375,7 @@ pub enum LeftLock {
     /// A process has the lock; with its lock info, if readable.
     Held(Option<Box<LockInfo>>),
     /// No process has the lock, but lock info was left behind.
-    Gone {
+    Stale {
         info: Option<Box<LockInfo>>,
         /// File with the lock info.
         path: PathBuf,
@@ -380,16 +383,16 @@ pub enum LeftLock {
 }
 
 /// Checks who has the lock of a state file, without taking it.
-pub fn left_lock(dir: &Path, name: &Path) -> LeftLock {
+pub fn check_lock(dir: &Path, name: &Path) -> LeftLock {
     let inner = Inner::new(dir, name);
-    let text = inner.info.read().ok();
+    let text = inner.info_path.read().ok();
     let info = text.as_deref().and_then(LockInfo::read).map(Box::new);
     if inner.state.open().is_ok_and(|file| is_locked(&file)) {
         LeftLock::Held(info)
     } else if text.is_some() {
-        LeftLock::Gone {
+        LeftLock::Stale {
             info,
-            path: inner.info.path(),
+            path: inner.info_path.path(),
         }
     } else {
         LeftLock::Nobody
@@ -397,13 +400,13 @@ pub fn left_lock(dir: &Path, name: &Path) -> LeftLock {
 }
 
 fn is_locked(file: &File) -> bool {
-    let mut request = whole_file();
+    let mut request = whole_file_lock();
     // The kernel returns the first conflicting lock, or F_UNLCK without a conflict.
     fcntl(file, FcntlArg::F_OFD_GETLK(&mut request)).is_ok()
         && request.l_type != nix::libc::F_UNLCK as nix::libc::c_short
 }
 
-fn whole_file() -> nix::libc::flock {
+fn whole_file_lock() -> nix::libc::flock {
     nix::libc::flock {
         l_type: nix::libc::F_WRLCK as _,
         l_whence: nix::libc::SEEK_SET as _,

@@ -1,11 +1,11 @@
 //! Content of a state file: bounded reads, writes in place, and the initial state.
 
 use super::Spelling;
-use super::sealed::spelt;
+use super::encryption::serialize;
 use crate::engine::store::model::State;
 use sha2::{Digest as _, Sha256};
 use statefile::StateFile;
-use statefile::encryption::is_sealed;
+use statefile::encryption::is_encrypted;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 
@@ -16,12 +16,12 @@ const MAX_INITIAL: usize = 1 << 10;
 
 /// Content of a new state file: a state without objects and with serial 0, which no written state
 /// has.
-pub(super) fn initial() -> String {
+pub(super) fn initial_content() -> String {
     let state = State {
         lineage: uuid::Uuid::new_v4().to_string(),
         ..State::default()
     };
-    spelt(&state, Spelling::Indented)
+    serialize(&state, Spelling::Indented)
 }
 
 /// Is the text an initial state, or empty as other programs leave it?
@@ -40,7 +40,7 @@ pub(super) fn is_initial(text: &[u8]) -> bool {
 
 /// The text of a state file for a backup; `None` if it is not a state file.
 pub(super) fn on_one_line(text: &[u8]) -> Option<String> {
-    if is_sealed(text) {
+    if is_encrypted(text) {
         let text = std::str::from_utf8(text).ok()?;
         return Some(statefile::compact(text) + "\n");
     }
@@ -60,7 +60,7 @@ pub(super) fn content(file: &mut File) -> std::io::Result<Vec<u8>> {
 /// Writes a text in place. The first byte stays invalid until the rest is complete. So a killed
 /// process leaves neither an empty file, which looks like a missing state, nor a readable mixture
 /// of two states.
-pub(super) fn put(file: &mut File, text: &[u8]) -> std::io::Result<()> {
+pub(super) fn write_in_place(file: &mut File, text: &[u8]) -> std::io::Result<()> {
     let Some((first, rest)) = text.split_first() else {
         file.set_len(0)?;
         return file.sync_all();

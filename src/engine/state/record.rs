@@ -1,12 +1,16 @@
 //! State of record of a workspace: combines a state manager with the store's copy.
 
-use super::look::{AtHome, Look, is_behind, is_blank, is_own, with_begun};
-use super::sealed::Spelt;
-use super::told::{apart, brought, gone, read_elsewhere, taken_over};
-use super::{Home, HomeError, Patience, Place};
+use super::comparison::{
+    BackendState, Comparison, add_unconfirmed, backend_is_behind, is_blank, is_own_write,
+};
+use super::encryption::SerializedState;
+use super::reconcile_messages::{
+    conflict_error, deleted_error, found_state_message, migrated_message, read_place_message,
+};
+use super::{LockWait, StateError, StateManager, StatePlace};
 use crate::engine::mutex::lock;
 use crate::engine::store::Store;
-use crate::engine::store::model::{HomeRecord, State, StateObject};
+use crate::engine::store::model::{BackendVersion, State, StateObject};
 use statefile::LockInfo;
 use statefile::encryption::{Encryption, EncryptionError};
 use std::path::{Path, PathBuf};
@@ -17,16 +21,16 @@ use std::time::Duration;
 pub struct StateOfRecord {
     pub(super) dir: PathBuf,
     pub(super) copy: Store,
-    now: Mutex<Now>,
+    current: Mutex<CurrentManager>,
     /// Take locks.
     pub(super) locks: bool,
     /// Serializes writes to the backend.
-    bringing: tokio::sync::Mutex<()>,
+    writing: tokio::sync::Mutex<()>,
 }
 
-struct Now {
-    place: Place,
-    home: Arc<dyn Home>,
+struct CurrentManager {
+    place: StatePlace,
+    manager: Arc<dyn StateManager>,
     encryption: Encryption,
     /// The lock is taken and the copy is in use.
     open: bool,
@@ -34,10 +38,10 @@ struct Now {
 
 impl StateOfRecord {
     /// State of record of the workspace in `dir`, with its store.
-    pub fn of(dir: &Path, store: &Store, place: Place, encryption: Encryption) -> Self {
+    pub fn new(dir: &Path, store: &Store, place: StatePlace, encryption: Encryption) -> Self {
         Self {
-            now: Mutex::new(Now {
-                home: place.open(dir, true),
+            current: Mutex::new(CurrentManager {
+                manager: place.open(dir, true),
                 place,
                 encryption,
                 open: false,
@@ -45,7 +49,7 @@ impl StateOfRecord {
             dir: dir.to_owned(),
             copy: store.clone(),
             locks: true,
-            bringing: tokio::sync::Mutex::default(),
+            writing: tokio::sync::Mutex::default(),
         }
     }
 
@@ -53,21 +57,21 @@ impl StateOfRecord {
     pub fn without_lock(mut self) -> Self {
         self.locks = false;
         {
-            let mut now = lock(&self.now);
-            now.home = now.place.open(&self.dir, false);
+            let mut now = lock(&self.current);
+            now.manager = now.place.open(&self.dir, false);
         }
         self
     }
 
     /// Sets the location of the state, unless it is open.
-    pub fn lives_at(&self, place: Place, encryption: Encryption) {
-        let mut now = lock(&self.now);
+    pub fn set_place(&self, place: StatePlace, encryption: Encryption) {
+        let mut now = lock(&self.current);
         // The place must not change under a held lock.
         if now.open {
             return;
         }
         if now.place != place {
-            now.home = place.open(&self.dir, self.locks);
+            now.manager = place.open(&self.dir, self.locks);
             now.place = place;
         }
         // Keeps derived keys, which are expensive.
@@ -77,30 +81,32 @@ impl StateOfRecord {
     }
 
     pub(super) fn encryption(&self) -> Encryption {
-        lock(&self.now).encryption.clone()
+        lock(&self.current).encryption.clone()
     }
 
     /// Location of the state, for an operator.
-    pub fn place(&self) -> String {
-        self.home().place()
+    pub fn place_name(&self) -> String {
+        self.state_manager().place()
     }
 
     /// Location of the state, independent of the current directory: a file is relative to the
     /// workspace.
-    pub fn place_anywhere(&self) -> String {
-        let now = lock(&self.now);
+    pub fn absolute_place_name(&self) -> String {
+        let now = lock(&self.current);
         match &now.place {
-            Place::File(path) => path.display().to_string(),
-            Place::Named(_) | Place::In(..) | Place::Refused(_) => now.home.place(),
+            StatePlace::File(path) => path.display().to_string(),
+            StatePlace::NamedFiles(_) | StatePlace::In(..) | StatePlace::Refused(_) => {
+                now.manager.place()
+            }
         }
     }
 
-    pub(super) fn home(&self) -> Arc<dyn Home> {
-        lock(&self.now).home.clone()
+    pub(super) fn state_manager(&self) -> Arc<dyn StateManager> {
+        lock(&self.current).manager.clone()
     }
 
     fn is_open(&self) -> bool {
-        lock(&self.now).open
+        lock(&self.current).open
     }
 
     /// Takes the lock and reconciles the copy with the backend. From then on work uses the copy.
@@ -111,94 +117,99 @@ impl StateOfRecord {
     pub async fn open(
         &self,
         info: LockInfo,
-        patience: &Patience<'_>,
-    ) -> Result<Vec<String>, HomeError> {
+        patience: &LockWait<'_>,
+    ) -> Result<Vec<String>, StateError> {
         if self.is_open() {
             return Ok(Vec::new());
         }
-        let home = self.home();
+        let home = self.state_manager();
         patience.lock(&*home, info).await?;
-        let agreed = self.agree(&*home).await;
+        let agreed = self.reconcile(&*home).await;
         // The copy may be used only after the reconciliation.
         if agreed.is_ok() {
-            lock(&self.now).open = true;
+            lock(&self.current).open = true;
             return agreed;
         }
-        HomeError::with_unlocked(agreed, home.unlock().await)
+        StateError::combine_with_unlock(agreed, home.unlock().await)
     }
 
     /// Writes the copy to the backend and releases the lock in every case.
     ///
     /// # Errors
     /// The write failed, and the store has the state; or the lock cannot be released.
-    pub async fn close(&self) -> Result<(), HomeError> {
+    pub async fn close(&self) -> Result<(), StateError> {
         if !self.is_open() {
             return Ok(());
         }
-        let brought = self.bring_home().await;
-        HomeError::with_unlocked(brought, self.unlock().await)
+        let brought = self.write_back().await;
+        StateError::combine_with_unlock(brought, self.unlock().await)
     }
 
     /// Releases the lock without a write.
     ///
     /// # Errors
     /// The lock cannot be released.
-    pub async fn unlock(&self) -> Result<(), HomeError> {
-        self.closed().unlock().await
+    pub async fn unlock(&self) -> Result<(), StateError> {
+        self.mark_closed().unlock().await
     }
 
     /// Releases the lock after a cancelled request, whose outcome does not matter.
     ///
     /// # Errors
     /// The lock may stay behind; the error names it.
-    pub async fn give_back(&self, within: Duration) -> Result<(), HomeError> {
-        self.closed().give_back(within).await
+    pub async fn release_cancelled(&self, within: Duration) -> Result<(), StateError> {
+        self.mark_closed().release_cancelled(within).await
     }
 
     /// File to read the state from, if it is written to another one.
     pub(super) fn read_from(&self) -> Option<PathBuf> {
-        match &lock(&self.now).place {
-            Place::Named(files) => files.read.clone(),
-            Place::File(_) | Place::In(..) | Place::Refused(_) => None,
+        match &lock(&self.current).place {
+            StatePlace::NamedFiles(files) => files.read.clone(),
+            StatePlace::File(_) | StatePlace::In(..) | StatePlace::Refused(_) => None,
         }
     }
 
     /// Marks the state as closed and returns its state manager.
-    fn closed(&self) -> Arc<dyn Home> {
-        let mut now = lock(&self.now);
+    fn mark_closed(&self) -> Arc<dyn StateManager> {
+        let mut now = lock(&self.current);
         now.open = false;
-        now.home.clone()
+        now.manager.clone()
     }
 
     /// Reads the complete state.
     ///
     /// # Errors
     /// It cannot be read.
-    pub async fn read(&self) -> Result<State, HomeError> {
+    pub async fn read(&self) -> Result<State, StateError> {
         if self.is_open() {
             return Ok(self.copy.state().await?);
         }
-        let home = self.home();
-        let known = self.copy.home().await?;
+        let home = self.state_manager();
+        let known = self.copy.backend_version().await?;
         let copy = self.copy.state().await?;
         let place = home.place();
-        let found = AtHome::new(home.read().await?, &place, &known);
-        let as_seen = found.is_as_seen();
-        match self.look(&place, found, &copy).await {
+        let found = BackendState::new(home.read().await?, &place, &known);
+        let as_seen = found.is_unchanged();
+        match self.compare(&place, found, &copy).await {
             // Encryption was configured and the state is still plain. A read may show it; only a
             // write encrypts.
-            Err(HomeError::Encrypted {
+            Err(StateError::Encrypted {
                 source: EncryptionError::Plain,
                 ..
             }) if as_seen => Ok(copy),
             Err(error) => Err(error),
             // Both sides have changes, so neither can be shown as the state.
-            Ok(Look::Other(state)) if is_behind(&known, &copy) => {
-                Err(apart(home.place(), &state, &copy))
+            Ok(Comparison::Other(state)) if backend_is_behind(&known, &copy) => {
+                Err(conflict_error(home.place(), &state, &copy))
             }
-            Ok(Look::Other(state)) => Ok(*state),
-            Ok(Look::Gone) => Err(gone(home.place(), &copy)),
-            Ok(Look::Unchanged | Look::Same | Look::Nothing | Look::Half) => Ok(copy),
+            Ok(Comparison::Other(state)) => Ok(*state),
+            Ok(Comparison::Deleted) => Err(deleted_error(home.place(), &copy)),
+            Ok(
+                Comparison::Unchanged
+                | Comparison::Same
+                | Comparison::NeverWritten
+                | Comparison::Partial,
+            ) => Ok(copy),
         }
     }
 
@@ -206,7 +217,7 @@ impl StateOfRecord {
     ///
     /// # Errors
     /// The state cannot be read.
-    pub async fn version(&self) -> Result<(String, i64), HomeError> {
+    pub async fn version(&self) -> Result<(String, i64), StateError> {
         if self.is_open() {
             return Ok(self.copy.state_version().await?);
         }
@@ -218,9 +229,9 @@ impl StateOfRecord {
     ///
     /// # Errors
     /// The store cannot be read.
-    pub async fn is_behind(&self) -> Result<bool, HomeError> {
-        Ok(is_behind(
-            &self.copy.home().await?,
+    pub async fn backend_is_behind(&self) -> Result<bool, StateError> {
+        Ok(backend_is_behind(
+            &self.copy.backend_version().await?,
             &self.copy.state().await?,
         ))
     }
@@ -229,15 +240,15 @@ impl StateOfRecord {
     ///
     /// # Errors
     /// The store cannot be read.
-    pub async fn is_unwritten(&self) -> Result<bool, HomeError> {
-        Ok(self.copy.home().await?.place.is_empty())
+    pub async fn is_unwritten(&self) -> Result<bool, StateError> {
+        Ok(self.copy.backend_version().await?.place.is_empty())
     }
 
     /// Current object at an address.
     ///
     /// # Errors
     /// The state cannot be read.
-    pub async fn object(&self, address: &str) -> Result<Option<StateObject>, HomeError> {
+    pub async fn object(&self, address: &str) -> Result<Option<StateObject>, StateError> {
         if self.is_open() {
             return Ok(self.copy.object(address).await?);
         }
@@ -251,21 +262,24 @@ impl StateOfRecord {
     ///
     /// # Errors
     /// The write failed; the store has the complete state.
-    pub async fn bring_home(&self) -> Result<(), HomeError> {
-        let _one = self.bringing.lock().await;
-        let home = self.home();
-        let known = self.copy.home().await?;
+    pub async fn write_back(&self) -> Result<(), StateError> {
+        let _one = self.writing.lock().await;
+        let home = self.state_manager();
+        let known = self.copy.backend_version().await?;
         // Compares serials first, because there is usually nothing to write.
         let here = known.place == home.place() && !known.writing;
         let serial = self.copy.state_serial().await?;
         if here && serial == known.serial || known.place.is_empty() && serial == 0 {
             return Ok(());
         }
-        let spelt = async { self.spelt(self.copy.state().await?, &*home).await };
+        let spelt = async {
+            self.serialize_encrypted(self.copy.state().await?, &*home)
+                .await
+        };
         // Backup and serialization are independent, and both are slow.
-        let (spelt, prepared) = tokio::join!(spelt, home.prepare());
+        let (spelt, prepared) = tokio::join!(spelt, home.prepare_write());
         prepared?;
-        let Spelt {
+        let SerializedState {
             text,
             digest,
             serial,
@@ -275,100 +289,105 @@ impl StateOfRecord {
         let known = if known.place == home.place() {
             known
         } else {
-            HomeRecord {
+            BackendVersion {
                 place: home.place(),
-                ..HomeRecord::default()
+                ..BackendVersion::default()
             }
         };
-        let begun = HomeRecord {
+        let begun = BackendVersion {
             writing: true,
-            digest: with_begun(&known.digest, &digest),
+            digest: add_unconfirmed(&known.digest, &digest),
             ..known
         };
-        self.copy.put_home(begun).await?;
+        self.copy.set_backend_version(begun).await?;
         let written = home.write(text).await;
-        if let Err(HomeError::Overwritten { .. }) = written {
+        if let Err(StateError::Overwritten { .. }) = written {
             // Nothing was written, so the foreign text must not pass for a partial write.
-            self.copy.put_home(before).await?;
+            self.copy.set_backend_version(before).await?;
         }
         written?;
-        let written = HomeRecord {
+        let written = BackendVersion {
             place: home.place(),
             digest,
             serial,
             writing: false,
         };
-        Ok(self.copy.put_home(written).await?)
+        Ok(self.copy.set_backend_version(written).await?)
     }
 
     /// Reconciles the copy with the backend, under its lock.
-    async fn agree(&self, home: &dyn Home) -> Result<Vec<String>, HomeError> {
+    async fn reconcile(&self, home: &dyn StateManager) -> Result<Vec<String>, StateError> {
         let place = home.place();
-        let known = self.copy.home().await?;
-        let found = AtHome::new(home.read().await?, &place, &known);
+        let known = self.copy.backend_version().await?;
+        let found = BackendState::new(home.read().await?, &place, &known);
         // Avoids loading the copy, because the state is usually as last seen.
-        if found.is_as_seen() && !known.writing && known.serial == self.copy.state_serial().await? {
+        if found.is_unchanged()
+            && !known.writing
+            && known.serial == self.copy.state_serial().await?
+        {
             // Decrypted even so, because the configured encryption may have changed.
-            self.opened(&place, found.text).await?;
+            self.decrypt(&place, found.text).await?;
             return Ok(Vec::new());
         }
         let digest = found.digest();
         let copy = self.copy.state().await?;
         let moved = !known.place.is_empty() && known.place != place && !is_blank(&copy);
-        match self.look(&place, found, &copy).await? {
+        match self.compare(&place, found, &copy).await? {
             // The write succeeded but was not recorded, or the state was copied there by hand.
-            Look::Same => {
+            Comparison::Same => {
                 // Another program may have recreated an object with equal attributes.
-                if !is_own(&known, &digest) {
+                if !is_own_write(&known, &digest) {
                     self.copy.drop_destroy_steps().await?;
                 }
-                self.note(place, digest, copy.serial).await?;
+                self.set_backend_version(place, digest, copy.serial).await?;
                 Ok(Vec::new())
             }
-            Look::Other(_) | Look::Nothing if moved => Err(HomeError::Moved {
+            Comparison::Other(_) | Comparison::NeverWritten if moved => Err(StateError::Moved {
                 from: known.place,
                 to: place,
             }),
-            Look::Nothing if is_blank(&copy) => Ok(Vec::new()),
-            Look::Unchanged | Look::Nothing => {
+            Comparison::NeverWritten if is_blank(&copy) => Ok(Vec::new()),
+            Comparison::Unchanged | Comparison::NeverWritten => {
                 let first = known.place.is_empty();
-                self.bring_home().await?;
-                Ok(vec![brought(&place, &copy, first)])
+                self.write_back().await?;
+                Ok(vec![migrated_message(&place, &copy, first)])
             }
-            Look::Half => {
-                self.bring_home().await?;
+            Comparison::Partial => {
+                self.write_back().await?;
                 Ok(vec![format!(
                     "{place} was only partly written when flightdeck ended; the state (serial {}) was written again from the store",
                     copy.serial
                 )])
             }
-            Look::Gone => Err(gone(place, &copy)),
-            Look::Other(state) if is_behind(&known, &copy) => Err(apart(place, &state, &copy)),
-            Look::Other(state) => {
+            Comparison::Deleted => Err(deleted_error(place, &copy)),
+            Comparison::Other(state) if backend_is_behind(&known, &copy) => {
+                Err(conflict_error(place, &state, &copy))
+            }
+            Comparison::Other(state) => {
                 let told = match self.read_from() {
-                    Some(path) => read_elsewhere(&path, &place, &state),
-                    None => taken_over(&place, &state, &known),
+                    Some(path) => read_place_message(&path, &place, &state),
+                    None => found_state_message(&place, &state, &known),
                 };
-                self.take_over(*state, &copy, place, digest).await?;
+                self.replace_copy(*state, &copy, place, digest).await?;
                 Ok(vec![told])
             }
         }
     }
 
-    async fn take_over(
+    async fn replace_copy(
         &self,
         found: State,
         copy: &State,
         place: String,
         digest: String,
-    ) -> Result<(), HomeError> {
+    ) -> Result<(), StateError> {
         // Serials only rise, so stages of the old copy become stale.
         let serial = if is_blank(copy) {
             found.serial
         } else {
             found.serial.max(copy.serial + 1)
         };
-        let record = HomeRecord {
+        let record = BackendVersion {
             place,
             digest,
             serial,
@@ -376,17 +395,22 @@ impl StateOfRecord {
         };
         Ok(self
             .copy
-            .take_over(State { serial, ..found }, record)
+            .replace_with_backend(State { serial, ..found }, record)
             .await?)
     }
 
-    async fn note(&self, place: String, digest: String, serial: i64) -> Result<(), HomeError> {
-        let record = HomeRecord {
+    async fn set_backend_version(
+        &self,
+        place: String,
+        digest: String,
+        serial: i64,
+    ) -> Result<(), StateError> {
+        let record = BackendVersion {
             place,
             digest,
             serial,
             writing: false,
         };
-        Ok(self.copy.put_home(record).await?)
+        Ok(self.copy.set_backend_version(record).await?)
     }
 }

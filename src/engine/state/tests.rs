@@ -4,7 +4,7 @@
 
 use super::*;
 use crate::engine::settings::Access;
-use crate::engine::store::model::{HomeRecord, State, StateEdit};
+use crate::engine::store::model::{BackendVersion, State, StateEdit};
 use crate::engine::store::sensitive::tests::object;
 use crate::engine::store::{Store, version4};
 use statefile::encryption::{Encryption, Hash, KeySource, Method, Secret};
@@ -37,7 +37,7 @@ impl Bench {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path(), Access::ReadWrite).unwrap();
-        let state = StateOfRecord::of(dir.path(), &store, Place::File(NAME.into()), plain());
+        let state = StateOfRecord::new(dir.path(), &store, StatePlace::File(NAME.into()), plain());
         Self { dir, store, state }
     }
 
@@ -47,10 +47,10 @@ impl Bench {
 
     /// The same workspace after a restart.
     fn again(self) -> Self {
-        let state = StateOfRecord::of(
+        let state = StateOfRecord::new(
             self.dir.path(),
             &self.store,
-            Place::File(NAME.into()),
+            StatePlace::File(NAME.into()),
             plain(),
         );
         Self { state, ..self }
@@ -83,12 +83,12 @@ impl Bench {
     }
 
     async fn open(&self) -> Vec<String> {
-        self.state.open(info(), &Patience::none()).await.unwrap()
+        self.state.open(info(), &LockWait::no_wait()).await.unwrap()
     }
 
     async fn refused(&self) -> String {
         self.state
-            .open(info(), &Patience::none())
+            .open(info(), &LockWait::no_wait())
             .await
             .unwrap_err()
             .to_string()
@@ -101,7 +101,7 @@ impl Bench {
 }
 
 #[tokio::test]
-async fn a_new_workspace_has_no_file_until_there_is_something_in_it() {
+async fn empty_new_workspace_leaves_no_state_file() {
     let w = Bench::new();
     assert!(w.open().await.is_empty());
     let text = fs::read_to_string(w.file()).unwrap();
@@ -120,7 +120,7 @@ async fn a_new_workspace_has_no_file_until_there_is_something_in_it() {
 }
 
 #[tokio::test]
-async fn a_state_that_another_program_left_is_taken_over_and_comes_back_byte_for_byte() {
+async fn foreign_state_is_adopted_and_written_back_byte_for_byte() {
     let w = Bench::new();
     w.elsewhere(7, &["terraform_data.a", "terraform_data.b"]);
     let text = fs::read(w.file()).unwrap();
@@ -139,12 +139,12 @@ async fn a_state_that_another_program_left_is_taken_over_and_comes_back_byte_for
 }
 
 #[tokio::test]
-async fn before_the_first_change_what_was_there_is_kept_beside_it_on_one_line() {
+async fn first_change_writes_a_single_line_backup_of_the_previous_state() {
     let w = Bench::new();
     w.elsewhere(7, &["terraform_data.a"]);
     w.open().await;
     w.put("terraform_data.b").await;
-    w.state.bring_home().await.unwrap();
+    w.state.write_back().await.unwrap();
     w.put("terraform_data.c").await;
     w.state.close().await.unwrap();
     let backup = fs::read_to_string(w.dir.path().join("terraform.tfstate.backup")).unwrap();
@@ -158,11 +158,11 @@ async fn before_the_first_change_what_was_there_is_kept_beside_it_on_one_line() 
 }
 
 #[tokio::test]
-async fn what_was_not_brought_home_is_brought_there_at_the_next_start() {
+async fn unwritten_state_is_written_at_the_next_open() {
     let w = Bench::new();
     w.open().await;
     w.put("terraform_data.a").await;
-    w.state.bring_home().await.unwrap();
+    w.state.write_back().await.unwrap();
     w.put("terraform_data.b").await;
     // The process ends here: the system releases its lock, and its record stays.
     let w = w.again();
@@ -175,19 +175,19 @@ async fn what_was_not_brought_home_is_brought_there_at_the_next_start() {
 }
 
 #[tokio::test]
-async fn a_file_that_was_half_written_is_written_again_from_the_record() {
+async fn partially_written_state_file_is_restored_from_the_record() {
     let w = Bench::new();
     w.open().await;
     w.put("terraform_data.a").await;
     w.state.close().await.unwrap();
     let whole = fs::read(w.file()).unwrap();
     for cut in [0, 1, whole.len() / 2] {
-        let known = w.store.home().await.unwrap();
-        let writing = HomeRecord {
+        let known = w.store.backend_version().await.unwrap();
+        let writing = BackendVersion {
             writing: true,
             ..known
         };
-        w.store.put_home(writing).await.unwrap();
+        w.store.set_backend_version(writing).await.unwrap();
         fs::write(w.file(), &whole[..cut]).unwrap();
         assert_eq!(w.addresses().await, ["terraform_data.a"], "{cut}");
         let told = w.open().await;
@@ -201,7 +201,7 @@ async fn a_file_that_was_half_written_is_written_again_from_the_record() {
 }
 
 #[tokio::test]
-async fn what_nobody_of_ours_cut_off_is_refused_and_left_alone() {
+async fn foreign_truncated_state_file_is_refused_and_left_unchanged() {
     let w = Bench::new();
     w.elsewhere(7, &["terraform_data.a"]);
     w.open().await;
@@ -212,8 +212,8 @@ async fn what_nobody_of_ours_cut_off_is_refused_and_left_alone() {
 }
 
 #[tokio::test]
-async fn states_that_were_changed_apart_are_both_kept_until_the_operator_says_which() {
-    for with in [Settled::Home, Settled::Record] {
+async fn conflicting_states_are_kept_until_the_operator_chooses() {
+    for with in [ConflictChoice::Backend, ConflictChoice::Record] {
         let w = Bench::new();
         w.elsewhere(7, &["terraform_data.a"]);
         w.open().await;
@@ -230,24 +230,33 @@ async fn states_that_were_changed_apart_are_both_kept_until_the_operator_says_wh
         ] {
             assert!(said.contains(part), "{part}: {said}");
         }
-        let other = w.state.settle(with, info()).await.unwrap().unwrap();
+        let other = w
+            .state
+            .resolve_conflict(with, info())
+            .await
+            .unwrap()
+            .unwrap();
         let other = fs::read_to_string(other).unwrap();
         w.open().await;
         let (here, there) = match with {
-            Settled::Home => ("terraform_data.theirs", "\"ours\""),
-            Settled::Record => ("terraform_data.ours", "\"theirs\""),
+            ConflictChoice::Backend => ("terraform_data.theirs", "\"ours\""),
+            ConflictChoice::Record => ("terraform_data.ours", "\"theirs\""),
         };
         assert_eq!(w.addresses().await[1], here);
         assert!(other.contains(there), "{other}");
         w.state.close().await.unwrap();
         let text = fs::read_to_string(w.file()).unwrap();
-        let serial = if with == Settled::Home { 9 } else { 10 };
+        let serial = if with == ConflictChoice::Backend {
+            9
+        } else {
+            10
+        };
         assert!(text.contains(&format!("\"serial\": {serial},")), "{text}");
     }
 }
 
 #[tokio::test]
-async fn a_file_that_is_gone_is_not_taken_for_a_state_without_objects() {
+async fn missing_state_file_is_not_treated_as_an_empty_state() {
     let w = Bench::new();
     w.open().await;
     w.put("terraform_data.a").await;
@@ -259,31 +268,37 @@ async fn a_file_that_is_gone_is_not_taken_for_a_state_without_objects() {
         "{said}"
     );
     assert!(!w.file().exists(), "nothing is left of the look");
-    w.state.settle(Settled::Record, info()).await.unwrap();
+    w.state
+        .resolve_conflict(ConflictChoice::Record, info())
+        .await
+        .unwrap();
     assert!(w.file().exists());
     assert!(w.open().await.is_empty());
 }
 
 #[tokio::test]
-async fn another_place_is_not_begun_with_unasked() {
+async fn changed_state_location_is_refused_until_confirmed() {
     let w = Bench::new();
     w.open().await;
     w.put("terraform_data.a").await;
     w.state.close().await.unwrap();
     w.state
-        .lives_at(Place::File("st/x.tfstate".into()), plain());
+        .set_place(StatePlace::File("st/x.tfstate".into()), plain());
     let said = w.refused().await;
     assert!(
         said.contains("was in terraform.tfstate, but the configuration now names st/x.tfstate"),
         "{said}"
     );
-    w.state.settle(Settled::Record, info()).await.unwrap();
+    w.state
+        .resolve_conflict(ConflictChoice::Record, info())
+        .await
+        .unwrap();
     assert!(w.dir.path().join("st/x.tfstate").exists());
     assert!(w.file().exists(), "what was left stays");
 }
 
 #[tokio::test]
-async fn the_state_of_an_older_flightdeck_is_brought_to_its_file_once_and_that_is_said() {
+async fn state_of_an_older_version_is_moved_to_its_file_once() {
     let w = Bench::new();
     w.put("terraform_data.a").await;
     assert_eq!(w.addresses().await.len(), 1, "before");
@@ -297,10 +312,11 @@ async fn the_state_of_an_older_flightdeck_is_brought_to_its_file_once_and_that_i
 }
 
 #[tokio::test]
-async fn the_lock_is_seen_by_others_and_theirs_here() {
+async fn state_lock_excludes_other_processes_in_both_directions() {
     let w = Bench::new();
     w.open().await;
-    let other = file::InFile::of(w.dir.path(), &FilePlace::at(NAME.as_ref()), true);
+    let other =
+        file::StateFileManager::in_directory(w.dir.path(), &FilePlace::at(NAME.as_ref()), true);
     let said = other.lock(info()).await.unwrap_err().to_string();
     assert!(
         said.contains("is locked by me@here (OperationTypeApply"),
@@ -316,7 +332,7 @@ async fn the_lock_is_seen_by_others_and_theirs_here() {
 }
 
 #[tokio::test]
-async fn fields_that_are_not_known_here_survive_a_change_of_other_objects() {
+async fn unknown_fields_survive_a_change_of_other_objects() {
     let w = Bench::new();
     w.elsewhere(7, &["terraform_data.a"]);
     let text = fs::read_to_string(w.file()).unwrap();
@@ -357,11 +373,11 @@ fn sealed_with(passphrase: &str, more: &[Method]) -> Encryption {
 }
 
 #[tokio::test]
-async fn an_encrypted_state_is_read_and_written_as_such_and_by_nobody_without_the_key() {
+async fn encrypted_state_is_readable_only_with_its_key() {
     let w = Bench::new();
-    let place = || Place::File(NAME.into());
+    let place = || StatePlace::File(NAME.into());
     w.state
-        .lives_at(place(), sealed_with("sixteen letters!", &[]));
+        .set_place(place(), sealed_with("sixteen letters!", &[]));
     w.open().await;
     w.put("terraform_data.a").await;
     w.state.close().await.unwrap();
@@ -370,7 +386,7 @@ async fn an_encrypted_state_is_read_and_written_as_such_and_by_nobody_without_th
     assert!(text.starts_with("{\n  \"serial\": 1,\n") && text.ends_with("}\n"));
     // A second store that must read the state.
     let other = Store::open(&w.dir.path().join("other"), Access::ReadOnly).unwrap();
-    let with = |encryption| StateOfRecord::of(w.dir.path(), &other, place(), encryption);
+    let with = |encryption| StateOfRecord::new(w.dir.path(), &other, place(), encryption);
     let read = with(sealed_with("sixteen letters!", &[])).read().await;
     assert_eq!(read.unwrap().objects.len(), 1);
     let said = with(sealed_with("another passphrase", &[])).read().await;
@@ -384,15 +400,15 @@ async fn an_encrypted_state_is_read_and_written_as_such_and_by_nobody_without_th
 }
 
 #[tokio::test]
-async fn a_plain_state_is_encrypted_from_the_first_change_on_where_the_fallback_says_so() {
+async fn plain_state_is_encrypted_at_the_first_change_with_a_fallback() {
     let w = Bench::new();
     w.elsewhere(7, &["terraform_data.a"]);
-    let place = || Place::File(NAME.into());
+    let place = || StatePlace::File(NAME.into());
     w.state
-        .lives_at(place(), sealed_with("sixteen letters!", &[]));
+        .set_place(place(), sealed_with("sixteen letters!", &[]));
     assert!(w.refused().await.contains("it is not encrypted"));
     let begun = sealed_with("sixteen letters!", &[Method::Unencrypted]);
-    w.state.lives_at(place(), begun);
+    w.state.set_place(place(), begun);
     w.open().await;
     w.put("terraform_data.b").await;
     w.state.close().await.unwrap();

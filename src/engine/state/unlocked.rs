@@ -1,7 +1,7 @@
 //! Wraps a backend for `-lock=false`: its states are read and written without locks.
 
 use super::backend::Backend;
-use super::{Home, HomeError, Spelling};
+use super::{Spelling, StateError, StateManager};
 use async_trait::async_trait;
 use statefile::LockInfo;
 use std::sync::Arc;
@@ -11,52 +11,52 @@ pub(super) struct Unlocked(pub(super) Arc<dyn Backend>);
 
 #[async_trait]
 impl Backend for Unlocked {
-    fn home(&self, named: &str) -> Result<Arc<dyn Home>, HomeError> {
-        Ok(Arc::new(UnlockedHome(self.0.home(named)?)))
+    fn state_manager(&self, named: &str) -> Result<Arc<dyn StateManager>, StateError> {
+        Ok(Arc::new(UnlockedManager(self.0.state_manager(named)?)))
     }
 
-    async fn workspaces(&self) -> Result<Vec<String>, HomeError> {
+    async fn workspaces(&self) -> Result<Vec<String>, StateError> {
         self.0.workspaces().await
     }
 }
 
-struct UnlockedHome(Arc<dyn Home>);
+struct UnlockedManager(Arc<dyn StateManager>);
 
 #[async_trait]
-impl Home for UnlockedHome {
+impl StateManager for UnlockedManager {
     fn place(&self) -> String {
         self.0.place()
     }
 
-    fn spelling(&self) -> Spelling {
-        self.0.spelling()
+    fn layout(&self) -> Spelling {
+        self.0.layout()
     }
 
-    async fn lock(&self, _: LockInfo) -> Result<(), HomeError> {
+    async fn lock(&self, _: LockInfo) -> Result<(), StateError> {
         Ok(())
     }
 
-    async fn unlock(&self) -> Result<(), HomeError> {
+    async fn unlock(&self) -> Result<(), StateError> {
         Ok(())
     }
 
-    async fn read(&self) -> Result<Vec<u8>, HomeError> {
+    async fn read(&self) -> Result<Vec<u8>, StateError> {
         self.0.read().await
     }
 
-    async fn prepare(&self) -> Result<(), HomeError> {
-        self.0.prepare().await
+    async fn prepare_write(&self) -> Result<(), StateError> {
+        self.0.prepare_write().await
     }
 
-    async fn write(&self, text: String) -> Result<(), HomeError> {
+    async fn write(&self, text: String) -> Result<(), StateError> {
         self.0.write(text).await
     }
 
-    async fn force_unlock(&self, id: &str) -> Result<(), HomeError> {
+    async fn force_unlock(&self, id: &str) -> Result<(), StateError> {
         self.0.force_unlock(id).await
     }
 
-    async fn delete(&self) -> Result<(), HomeError> {
+    async fn delete(&self) -> Result<(), StateError> {
         self.0.delete().await
     }
 }

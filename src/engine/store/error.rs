@@ -1,6 +1,6 @@
 //! Errors of the store.
 
-use crate::engine::words::LockHolder;
+use crate::engine::model::LockHolder;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ pub enum Damage {
     CutOff,
     /// Missing table or index, described.
     #[error("{0} is missing")]
-    Lost(String),
+    MissingPart(String),
     #[error(transparent)]
     Sqlite(Arc<rusqlite::Error>),
 }
 
 /// Reasons why a file is not a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NoStore {
+pub enum NotAStore {
     #[error("it is not a SQLite file")]
     NoDatabase,
     #[error("it is another program's SQLite file")]
@@ -29,7 +29,7 @@ pub enum NoStore {
 
 /// Signs that another user or program placed the store's file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Alien {
+pub enum ForeignFile {
     /// Kind of file in the place of a directory or plain file.
     #[error("it is {0}")]
     Is(&'static str),
@@ -42,7 +42,7 @@ pub enum Alien {
 
 /// Source of a refused write.
 #[derive(Debug, Clone, thiserror::Error)]
-pub enum Denied {
+pub enum WriteDenied {
     #[error(transparent)]
     System(Arc<std::io::Error>),
     #[error(transparent)]
@@ -54,7 +54,7 @@ pub enum Denied {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
     #[error("cannot write in {}: {source}; give yourself write permission there, or work on a copy", path.display())]
-    ReadOnlyDirectory { path: PathBuf, source: Denied },
+    ReadOnlyDirectory { path: PathBuf, source: WriteDenied },
     #[error("cannot read {}: {source}; it belongs to another user: run flightdeck as its owner, or ask the owner for permission", path.display())]
     Unreadable {
         path: PathBuf,
@@ -96,7 +96,7 @@ pub enum StoreError {
         ours: i64,
     },
     #[error("flightdeck does not use {}: {source}; it was not changed: check where it comes from, and move it away", path.display())]
-    Foreign { path: PathBuf, source: Alien },
+    Foreign { path: PathBuf, source: ForeignFile },
     /// Users by number.
     #[error(
         "flightdeck does not use {}: it belongs to the user id {owner}, but flightdeck runs as the user id {me}; it was not changed: run flightdeck as its owner, or change the owner with `chown -R`",
@@ -104,9 +104,9 @@ pub enum StoreError {
     )]
     NotYours { path: PathBuf, owner: u32, me: u32 },
     #[error("{} is not a flightdeck store ({source}); it was not changed: move it away", path.display())]
-    NotOurs { path: PathBuf, source: NoStore },
+    NotOurs { path: PathBuf, source: NotAStore },
     #[error("the workspace is locked by {} on {} (pid {}) since {}: {}", .0.who, .0.host, .0.pid, when(.0.since), .0.reason)]
-    Held(Box<LockHolder>),
+    Locked(Box<LockHolder>),
     #[error(
         "this flightdeck process no longer has the workspace lock: another flightdeck process has acquired it, or the lock was released; run the command again when no other flightdeck uses the workspace"
     )]
@@ -160,7 +160,7 @@ impl StoreError {
                 | Self::Unreadable { .. }
                 | Self::NotYours { .. }
                 | Self::Foreign {
-                    source: Alien::Is(_),
+                    source: ForeignFile::Is(_),
                     ..
                 }
         )
@@ -182,7 +182,7 @@ impl StoreError {
         match fsroot::Refusal::of(&source) {
             Some(fsroot::Refusal::Link { path }) => Self::Foreign {
                 path: path.clone(),
-                source: Alien::Is("a symbolic link"),
+                source: ForeignFile::Is("a symbolic link"),
             },
             _ => Self::io(path, "open", source),
         }
@@ -193,7 +193,7 @@ impl StoreError {
         match source.kind() {
             K::PermissionDenied | K::ReadOnlyFilesystem => Self::ReadOnlyDirectory {
                 path: path.to_owned(),
-                source: Denied::System(Arc::new(source)),
+                source: WriteDenied::System(Arc::new(source)),
             },
             K::StorageFull | K::QuotaExceeded => Self::DiskFull {
                 path: path.to_owned(),

@@ -1,15 +1,15 @@
 //! Records of the store. Values are JSON text in the form of state version 4, which the store does
 //! not interpret.
 
-pub use super::packed::Packed;
-use crate::engine::words::*;
+pub use super::compressed::CompressedJson;
+use crate::engine::model::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Maximum number of stored events of one deploy; further ones are only counted.
-pub const KEPT_EVENTS: u32 = 100_000;
+pub const MAX_EVENTS: u32 = 100_000;
 /// Maximum number of stored log lines of a workspace.
-pub const KEPT_LINES: i64 = 100_000;
+pub const MAX_LOG_LINES: i64 = 100_000;
 
 /// One object of a resource instance in the state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,7 +78,7 @@ pub struct State {
 
 /// Record of the state's location in the backend: the version last seen, and unfinished writes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct HomeRecord {
+pub struct BackendVersion {
     /// Name of the location; empty if the state was never written.
     pub place: String,
     /// Digest of the text last seen there; empty if there was none. Digests of unconfirmed writes
@@ -136,9 +136,9 @@ pub struct StageRecord {
     pub state_serial: i64,
     pub counts: Counts,
     /// JSON of [`StageSummary`].
-    pub summary: Packed,
+    pub summary: CompressedJson,
     /// JSON of the engine's record of the stage, including sensitive values.
-    pub detail: Packed,
+    pub detail: CompressedJson,
     /// JSON array of deselected addresses.
     pub left: Vec<String>,
     /// Configuration files at the time of the stage: relative name and text. Stored once for each
@@ -194,11 +194,11 @@ pub struct DestroyStep {
 
 /// Unknown outcomes that an operator settles.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Settling {
+pub struct Settlement {
     /// Ids of the intents.
     pub intents: Vec<i64>,
     /// Description, for the record.
-    pub how: String,
+    pub description: String,
     /// Destroy-time provisioners among them have run.
     pub done: bool,
 }
@@ -237,8 +237,8 @@ impl UnknownOutcome {
 
     /// Side effect of the step outside its object, if it is one. No state covers it, so only an
     /// operator can check it.
-    pub fn beside(&self) -> Option<&Deed> {
-        self.step.beside()
+    pub fn requested_call(&self) -> Option<&SideEffect> {
+        self.step.requested_call()
     }
 
     /// `create in deploy #3`.
@@ -255,7 +255,7 @@ impl UnknownOutcome {
 
 /// A deploy that was recorded as running.
 #[derive(Debug, Clone)]
-pub struct Begun {
+pub struct StartedDeploy {
     pub deploy: DeployId,
     /// State at the deploy's begin.
     pub state: Arc<State>,
@@ -267,7 +267,7 @@ pub struct NewDeploy {
     pub stage: StageId,
     pub mode: StageMode,
     pub began: UnixMs,
-    pub who: String,
+    pub user: String,
     pub counts: Counts,
     pub config_digest: String,
     /// `deploy` of each is set to the new number.
@@ -291,5 +291,5 @@ pub struct CallSample {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Acquired {
     /// Former owner whose process had ended.
-    pub taken_over: Option<LockHolder>,
+    pub former_owner: Option<LockHolder>,
 }

@@ -6,11 +6,11 @@ use super::Store;
 use super::error::StoreError;
 use super::model::CallSample;
 use crate::engine::bus::{Subscription, Update};
-use crate::engine::view::View;
-use crate::engine::words::{
+use crate::engine::model::{
     CallFinished, CallOutcome, DeployId, Event, EventKind, LaunchAttempt, LogLevel, LogLine,
     LogStream, PluginEvent, PluginFound, PluginId, UnixMs, now_ms,
 };
+use crate::engine::view::View;
 use futures_util::FutureExt;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::TaskTracker;
 
 /// Maximum number of events in one batch, limited to one commit's time.
-const TOGETHER: usize = 4_096;
+const MAX_BATCH: usize = 4_096;
 /// Time to gather events. It saves waking this task for each event and committing a few events at a
 /// time.
-const GATHER: Duration = Duration::from_millis(50);
+const BATCH_DELAY: Duration = Duration::from_millis(50);
 
 /// The task that writes. Ends after [`Recorder`] is dropped and all earlier events are written;
 /// [`Recorder::flush`] waits for them.
@@ -61,7 +61,7 @@ impl Recorder {
 }
 
 /// Stored form of an event: without call statistics, which a replay computes from the calls.
-fn kept(event: &Arc<Event>) -> Arc<Event> {
+fn stored_form(event: &Arc<Event>) -> Arc<Event> {
     match &event.kind {
         EventKind::CallFinished(call) if call.measured.is_some() => {
             let call = CallFinished {
@@ -84,10 +84,10 @@ async fn run(store: Store, events: Subscription, mut asked: mpsc::Receiver<onesh
     };
     loop {
         tokio::select! {
-            update = listening.events.recv_together(GATHER) => {
+            update = listening.events.recv_together(BATCH_DELAY) => {
                 let Some(update) = update else { break };
                 let mut batch = Batch::default();
-                listening.take(update, &mut batch);
+                listening.add_update(update, &mut batch);
                 batch.write(&listening.store).await;
             }
             flush = asked.recv() => {
@@ -115,7 +115,7 @@ impl Listening {
     /// Writes all events emitted so far, but none emitted meanwhile, so that it ends.
     async fn drain(&mut self) {
         // Fixed before the loop, so that later events do not prolong it.
-        let said = self.events.said();
+        let said = self.events.last_event_number();
         while self.heard < said {
             let mut batch = Batch::default();
             self.fill(&mut batch);
@@ -130,25 +130,25 @@ impl Listening {
     /// Takes events that have already arrived. Unconstrained, because tokio's budget would make a
     /// full channel look empty.
     fn fill(&mut self, batch: &mut Batch) {
-        while batch.size < TOGETHER
+        while batch.size < MAX_BATCH
             && let Some(Some(update)) =
                 tokio::task::unconstrained(self.events.recv()).now_or_never()
         {
-            self.take(update, batch);
+            self.add_update(update, batch);
         }
     }
 
-    fn take(&mut self, update: Update, batch: &mut Batch) {
+    fn add_update(&mut self, update: Update, batch: &mut Batch) {
         self.heard = match &update {
             Update::Events(events) => events.last().map_or(self.heard, |event| event.seq),
             Update::Snapshot(view) => view.seq,
         };
-        batch.take(update, &mut self.deploy);
+        batch.add_update(update, &mut self.deploy);
     }
 }
 
 impl Batch {
-    fn take(&mut self, update: Update, deploy: &mut Option<DeployId>) {
+    fn add_update(&mut self, update: Update, deploy: &mut Option<DeployId>) {
         match update {
             Update::Events(events) => {
                 self.size += events.len();
@@ -197,7 +197,7 @@ impl Batch {
                     | EventKind::Plugin(PluginEvent::Log { .. } | PluginEvent::Usage { .. })
             )
         {
-            self.events.entry(id).or_default().push(kept(event));
+            self.events.entry(id).or_default().push(stored_form(event));
         }
         // Cleared after the event is filed, so that the last event belongs to its deploy.
         if matches!(event.kind, EventKind::DeployFinished(_)) {

@@ -11,15 +11,15 @@ const PREFIX: &str = "flightdeck-rescue-";
 /// Name of a new rescue file of `store` in `dir`. In a shared directory the name includes a digest
 /// of the workspace.
 pub(super) fn new_name(dir: &Path, store: &Path) -> String {
-    let now = crate::engine::words::now_ms();
+    let now = crate::engine::model::now_ms();
     match of_workspace(store) {
-        Some(workspace) if same(dir, &workspace) => format!("{PREFIX}{now}.db"),
+        Some(workspace) if is_same_directory(dir, &workspace) => format!("{PREFIX}{now}.db"),
         _ => format!("{PREFIX}{}-{now}.db", digest(store)),
     }
 }
 
 /// Newest unused rescue file of a store.
-pub fn waiting_rescue(store: &Path) -> Option<PathBuf> {
+pub fn unused_rescue_file(store: &Path) -> Option<PathBuf> {
     let workspace = of_workspace(store)?;
     // TMPDIR may have been different in the run that wrote the file.
     let mut shared = vec![
@@ -29,7 +29,8 @@ pub fn waiting_rescue(store: &Path) -> Option<PathBuf> {
     ];
     shared.dedup();
     let named = format!("{PREFIX}{}-", digest(store));
-    newest(&workspace, PREFIX).or_else(|| shared.iter().find_map(|dir| newest(dir, &named)))
+    newest_file(&workspace, PREFIX)
+        .or_else(|| shared.iter().find_map(|dir| newest_file(dir, &named)))
 }
 
 /// Command that puts a rescue file in the place of its store.
@@ -59,14 +60,14 @@ fn digest(store: &Path) -> String {
     fetch::hex(&hash[..8])
 }
 
-fn same(dir: &Path, other: &Path) -> bool {
+fn is_same_directory(dir: &Path, other: &Path) -> bool {
     let id = |path: &Path| std::fs::metadata(path).ok().map(|m| (m.dev(), m.ino()));
     id(dir).is_some_and(|dir| Some(dir) == id(other))
 }
 
 /// Newest matching file of this user. Others are ignored, because everyone may write to a temporary
 /// directory.
-fn newest(dir: &Path, prefix: &str) -> Option<PathBuf> {
+fn newest_file(dir: &Path, prefix: &str) -> Option<PathBuf> {
     let me = rustix::process::geteuid().as_raw();
     let names = std::fs::read_dir(dir).ok()?.flatten();
     names
@@ -87,25 +88,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rescue_file_is_found_beside_the_configuration_and_in_a_shared_directory() {
+    fn rescue_file_is_found_beside_the_configuration_or_in_a_shared_directory() {
         let (dir, shared) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let store = dir.path().join(".flightdeck/flightdeck.db");
         let own = new_name(dir.path(), &store);
         let named = new_name(shared.path(), &store);
         assert!(named.len() > own.len(), "{named} names the workspace");
         let prefix = format!("{PREFIX}{}-", digest(&store));
-        assert_eq!(newest(shared.path(), &prefix), None);
+        assert_eq!(newest_file(shared.path(), &prefix), None);
         std::os::unix::fs::symlink("/dev/null", shared.path().join(&named)).unwrap();
-        assert_eq!(newest(shared.path(), &prefix), None, "a link is no file");
+        assert_eq!(
+            newest_file(shared.path(), &prefix),
+            None,
+            "a link is no file"
+        );
         std::fs::remove_file(shared.path().join(&named)).unwrap();
         std::fs::write(shared.path().join(&named), "").unwrap();
         assert_eq!(
-            newest(shared.path(), &prefix),
+            newest_file(shared.path(), &prefix),
             Some(shared.path().join(&named))
         );
         let other = dir.path().join("other/.flightdeck/flightdeck.db");
         assert_ne!(digest(&other), digest(&store));
         std::fs::write(dir.path().join(&own), "").unwrap();
-        assert_eq!(waiting_rescue(&store), Some(dir.path().join(own)));
+        assert_eq!(unused_rescue_file(&store), Some(dir.path().join(own)));
     }
 }

@@ -1,10 +1,10 @@
 //! Rows for the display of the state: attributes flattened to leaves, sensitive ones masked.
 
 use super::model::{State, StateObject};
-use super::sensitive::{Paths, Place};
+use super::sensitive::{Paths, SensitivePart};
 use crate::engine::cores;
+use crate::engine::model::{Lazy, OutputValue, StateRow};
 use crate::engine::secrets::Secrets;
-use crate::engine::words::{Later, OutputValue, StateRow};
 use lang::addr::{AbsInstance, Mode};
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
@@ -46,26 +46,27 @@ pub fn rows(state: &Arc<State>, secrets: &Secrets) -> Vec<StateRow> {
     }
     let objects = parsed.into_iter().enumerate().collect();
     cores::each(objects, |(n, address)| {
-        let attributes = looked_at(state.clone(), n, secrets.clone());
+        let attributes = object_attributes(state.clone(), n, secrets.clone());
         row(&state.objects[n], address.as_ref(), attributes, &dependents)
     })
 }
 
 /// Attributes of the `n`th object, computed when they are read.
-fn looked_at(state: Arc<State>, n: usize, secrets: Secrets) -> Later<Vec<(String, String)>> {
-    Later::new(move || {
+fn object_attributes(state: Arc<State>, n: usize, secrets: Secrets) -> Lazy<Vec<(String, String)>> {
+    Lazy::new(move || {
         let mut all = attributes(&state.objects[n]);
-        all.iter_mut().for_each(|(_, text)| secrets.hide_in(text));
+        all.iter_mut()
+            .for_each(|(_, text)| secrets.redact_in_place(text));
         all
     })
 }
 
 /// As [`rows`], with sensitive values.
-pub fn rows_in_the_clear(state: &Arc<State>) -> Vec<StateRow> {
+pub fn rows_with_sensitive(state: &Arc<State>) -> Vec<StateRow> {
     let mut all = rows(state, &Secrets::default());
     for (n, row) in all.iter_mut().enumerate() {
         let state = state.clone();
-        row.attributes = Later::new(move || {
+        row.attributes = Lazy::new(move || {
             let mut leaves = Vec::new();
             if let Ok(value) = serde_json::from_str::<Value>(&state.objects[n].attributes) {
                 flatten(&Paths::none().from(&value), "", &mut leaves);
@@ -79,7 +80,7 @@ pub fn rows_in_the_clear(state: &Arc<State>) -> Vec<StateRow> {
 fn row(
     object: &StateObject,
     address: Option<&AbsInstance>,
-    attributes: Later<Vec<(String, String)>>,
+    attributes: Lazy<Vec<(String, String)>>,
     dependents: &HashMap<&str, BTreeSet<String>>,
 ) -> StateRow {
     let config = address.map(|a| a.config().to_string()).unwrap_or_default();
@@ -113,7 +114,7 @@ fn attributes(object: &StateObject) -> Vec<(String, String)> {
     let mut out = Vec::new();
     match serde_json::from_str::<Value>(&object.attributes) {
         Ok(value) => flatten(
-            &Paths::to_show(object, resource_type).from(&value),
+            &Paths::for_display(object, resource_type).from(&value),
             "",
             &mut out,
         ),
@@ -123,11 +124,11 @@ fn attributes(object: &StateObject) -> Vec<(String, String)> {
     out
 }
 
-fn flatten(at: &Place<'_>, path: &str, out: &mut Vec<(String, String)>) {
+fn flatten(at: &SensitivePart<'_>, path: &str, out: &mut Vec<(String, String)>) {
     match at.value {
         Value::Null => {}
         // Checked before the members, so that nothing inside a sensitive value is shown.
-        _ if at.hidden() => out.push((
+        _ if at.is_all_sensitive() => out.push((
             if path.is_empty() { "*" } else { path }.to_owned(),
             MASK.into(),
         )),

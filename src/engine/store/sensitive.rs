@@ -11,14 +11,14 @@ pub struct Paths(Vec<Vec<Value>>);
 
 impl Paths {
     /// Paths of a stored object. If they cannot be parsed, all of it is sensitive.
-    pub fn of(object: &StateObject) -> Self {
+    pub fn of_stored_object(object: &StateObject) -> Self {
         Self(serde_json::from_str(&object.sensitive).unwrap_or_else(|_| vec![Vec::new()]))
     }
 
     /// Paths for display: a `terraform_data` returns its input as its output, so both are equally
     /// sensitive.
-    pub fn to_show(object: &StateObject, resource_type: &str) -> Self {
-        let Self(mut all) = Self::of(object);
+    pub fn for_display(object: &StateObject, resource_type: &str) -> Self {
+        let Self(mut all) = Self::of_stored_object(object);
         if resource_type == "terraform_data" {
             let given = all
                 .iter()
@@ -40,49 +40,54 @@ impl Paths {
     }
 
     /// Place of the complete object, to start a walk.
-    pub fn from<'a>(&'a self, value: &'a Value) -> Place<'a> {
-        Place::new(value, self.0.iter().map(Vec::as_slice).collect(), false)
+    pub fn from<'a>(&'a self, value: &'a Value) -> SensitivePart<'a> {
+        SensitivePart::new(value, self.0.iter().map(Vec::as_slice).collect(), false)
     }
 }
 
 /// A value inside a stored object, with the rest of each sensitive path that leads to it.
-pub struct Place<'a> {
+pub struct SensitivePart<'a> {
     /// The value without the type of a pair.
     pub value: &'a Value,
-    left: Vec<&'a [Value]>,
+    remaining: Vec<&'a [Value]>,
     /// The type of everything inside is known, so no more pairs follow.
     typed: bool,
 }
 
-impl<'a> Place<'a> {
+impl<'a> SensitivePart<'a> {
     fn new(value: &'a Value, left: Vec<&'a [Value]>, typed: bool) -> Self {
         match dynamic(value).filter(|_| !typed) {
             Some((inner, ty)) => Self {
                 value: inner,
-                left,
+                remaining: left,
                 typed: !ty.has_dynamic(),
             },
-            None => Self { value, left, typed },
+            None => Self {
+                value,
+                remaining: left,
+                typed,
+            },
         }
     }
 
     /// Is all of it sensitive? Also true where a path cannot be followed further, such as an
     /// element of a set, which is named by its value.
-    pub fn hidden(&self) -> bool {
-        self.left
-            .iter()
-            .any(|rest| rest.first().is_none_or(|step| !fits(step, self.value)))
+    pub fn is_all_sensitive(&self) -> bool {
+        self.remaining.iter().any(|rest| {
+            rest.first()
+                .is_none_or(|step| !step_matches(step, self.value))
+        })
     }
 
     /// Members of an object or map, by name.
-    pub fn members(&self) -> impl Iterator<Item = (&'a str, Place<'a>)> {
+    pub fn members(&self) -> impl Iterator<Item = (&'a str, SensitivePart<'a>)> {
         let all = self.value.as_object().into_iter().flatten();
         all.map(|(name, inner)| {
             (
                 name.as_str(),
                 Self::new(
                     inner,
-                    self.through(|step| key(step) == name.as_str()),
+                    self.paths_into(|step| key(step) == name.as_str()),
                     self.typed,
                 ),
             )
@@ -90,19 +95,19 @@ impl<'a> Place<'a> {
     }
 
     /// Elements of a sequence, in order.
-    pub fn elements(&self) -> impl Iterator<Item = Place<'a>> {
+    pub fn elements(&self) -> impl Iterator<Item = SensitivePart<'a>> {
         let all = self.value.as_array().into_iter().flatten().enumerate();
         all.map(|(n, inner)| {
             Self::new(
                 inner,
-                self.through(|step| key(step).as_u64() == u64::try_from(n).ok()),
+                self.paths_into(|step| key(step).as_u64() == u64::try_from(n).ok()),
                 self.typed,
             )
         })
     }
 
-    fn through(&self, leads: impl Fn(&Value) -> bool) -> Vec<&'a [Value]> {
-        self.left
+    fn paths_into(&self, leads: impl Fn(&Value) -> bool) -> Vec<&'a [Value]> {
+        self.remaining
             .iter()
             .filter_map(|rest| rest.split_first())
             .filter(|(step, _)| leads(step))
@@ -131,7 +136,7 @@ fn key(step: &Value) -> &Value {
 }
 
 /// Can a step be followed into this value?
-fn fits(step: &Value, value: &Value) -> bool {
+fn step_matches(step: &Value, value: &Value) -> bool {
     match value {
         Value::Object(_) => key(step).is_string(),
         Value::Array(_) => key(step).is_u64(),
@@ -142,7 +147,7 @@ fn fits(step: &Value, value: &Value) -> bool {
 }
 
 /// Registers the sensitive values of a state for redaction.
-pub fn learn(secrets: &Secrets, state: &State) {
+pub fn register_state(secrets: &Secrets, state: &State) {
     // Most objects have no sensitive paths, and then need no parsing.
     for object in state
         .objects
@@ -150,24 +155,24 @@ pub fn learn(secrets: &Secrets, state: &State) {
         .filter(|o| o.sensitive.len() > "[]".len())
     {
         if let Ok(attributes) = serde_json::from_str(&object.attributes) {
-            learn_from(secrets, &Paths::of(object).from(&attributes));
+            register_at(secrets, &Paths::of_stored_object(object).from(&attributes));
         }
     }
     for output in state.outputs.iter().filter(|o| o.sensitive) {
         if let Ok(value) = serde_json::from_str(&output.value) {
-            secrets.learn_json(&value);
+            secrets.register_json(&value);
         }
     }
 }
 
 /// Registers the values at the sensitive paths of a stored object.
-fn learn_from(secrets: &Secrets, at: &Place<'_>) {
-    if at.hidden() {
-        secrets.learn_json(at.value);
+fn register_at(secrets: &Secrets, at: &SensitivePart<'_>) {
+    if at.is_all_sensitive() {
+        secrets.register_json(at.value);
     } else {
         at.members()
-            .for_each(|(_, inner)| learn_from(secrets, &inner));
-        at.elements().for_each(|inner| learn_from(secrets, &inner));
+            .for_each(|(_, inner)| register_at(secrets, &inner));
+        at.elements().for_each(|inner| register_at(secrets, &inner));
     }
 }
 
@@ -197,8 +202,8 @@ pub mod tests {
         }
     }
 
-    fn leaves(place: &Place<'_>, hidden: bool, out: &mut Vec<String>) {
-        let hidden = hidden || place.hidden();
+    fn leaves(place: &SensitivePart<'_>, hidden: bool, out: &mut Vec<String>) {
+        let hidden = hidden || place.is_all_sensitive();
         if place.value.is_object() || place.value.is_array() {
             place
                 .members()
@@ -217,9 +222,9 @@ pub mod tests {
             ..object()
         };
         let paths = if shown {
-            Paths::to_show(&object, "terraform_data")
+            Paths::for_display(&object, "terraform_data")
         } else {
-            Paths::of(&object)
+            Paths::of_stored_object(&object)
         };
         let mut out = Vec::new();
         leaves(&paths.from(&value), false, &mut out);
@@ -232,7 +237,7 @@ pub mod tests {
     }
 
     #[test]
-    fn a_path_leads_through_a_value_that_is_kept_with_its_type() {
+    fn sensitive_path_resolves_through_a_value_stored_with_its_type() {
         let kept = || json!({"value": {"a": 1, "b": 2}, "type": ["object", {"a": "number", "b": "number"}]});
         let b = path(json!({"type": "get_attr", "value": "b"}));
         assert_eq!(
@@ -246,7 +251,7 @@ pub mod tests {
     }
 
     #[test]
-    fn an_object_with_members_of_the_same_names_is_no_such_pair() {
+    fn object_with_type_and_value_members_is_not_a_typed_value() {
         let inner = json!({"type": "string", "value": "x"});
         let value = path(json!({"type": "get_attr", "value": "value"}));
         assert_eq!(
@@ -259,7 +264,7 @@ pub mod tests {
     }
 
     #[test]
-    fn what_cannot_be_followed_or_read_hides_all_of_it() {
+    fn unresolvable_sensitive_path_redacts_the_whole_value() {
         let set = path(json!({"type": "index", "value": {"value": null, "type": "dynamic"}}));
         assert_eq!(seen(json!({"input": [1, 2]}), &set, false), ["!1", "!2"]);
         assert_eq!(seen(json!({"a": 1}), "no json", false), ["!1"]);
@@ -274,7 +279,7 @@ pub mod tests {
     }
 
     #[test]
-    fn what_is_sensitive_in_a_stored_object_is_learnt_also_where_it_is_kept_with_its_type() {
+    fn sensitive_values_of_stored_objects_are_learned() {
         let secrets = Secrets::default();
         let attributes = r#"{"a": {"list": [{"open": "open-word", "key": "closed-word"}]}, "b": "other-word",
             "input": {"value": {"key": "inner-word", "open": "object"}, "type": ["object", {"key": "string", "open": "string"}]}}"#;
@@ -290,9 +295,9 @@ pub mod tests {
             objects: vec![object],
             ..State::default()
         };
-        learn(&secrets, &state);
+        register_state(&secrets, &state);
         let said = secrets
-            .hide("open-word closed-word inner-word other-word object")
+            .redact("open-word closed-word inner-word other-word object")
             .into_owned();
         assert_eq!(said, "open-word (sensitive) (sensitive) other-word object");
     }

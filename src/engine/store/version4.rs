@@ -2,7 +2,7 @@
 
 use super::model::{State, StateObject, StateOutput};
 use crate::engine::cores;
-use crate::engine::words::{ConfigKey, TERRAFORM_VERSION};
+use crate::engine::model::{ConfigKey, TERRAFORM_VERSION};
 use lang::addr::{AbsInstance, AddrError, InstanceKey, Mode};
 use serde::{Deserialize, Serialize};
 use statefile::{Fields, Instance, Key, Output, Resource, StateFile};
@@ -98,7 +98,7 @@ pub fn version4(state: &State) -> StateFile {
             name: key.3.clone(),
             provider: Some(key.4.clone()),
             instances: Vec::new(),
-            rest: unknown.resource,
+            unknown_fields: unknown.resource,
         });
         let instance = instance(&address.key, object, unknown.instance);
         resource.instances.push(instance);
@@ -110,7 +110,7 @@ pub fn version4(state: &State) -> StateFile {
         outputs: state.outputs.iter().map(output).collect(),
         resources: resources.into_values().map(with_one_provider).collect(),
         check_results: state.check_results.clone(),
-        rest: parsed(&state.rest),
+        unknown_fields: parsed(&state.rest),
     };
     file.sort();
     file
@@ -140,7 +140,7 @@ fn output(output: &StateOutput) -> Output {
         value: output.value.clone(),
         ty: output.ty.clone(),
         sensitive: output.sensitive,
-        rest: parsed(&output.rest),
+        unknown_fields: parsed(&output.rest),
     }
 }
 
@@ -166,7 +166,7 @@ fn instance(key: &InstanceKey, object: &StateObject, rest: Fields) -> Instance {
             .identity
             .as_ref()
             .map(|_| u64::try_from(object.identity_version).unwrap_or_default()),
-        rest,
+        unknown_fields: rest,
     }
 }
 
@@ -206,7 +206,7 @@ pub fn from_version4(file: StateFile) -> Result<State, Version4Error> {
         outputs,
         // OpenTofu writes null for a state without check results.
         check_results: file.check_results.filter(|text| text != "null"),
-        rest: text(&file.rest, file.rest.is_empty()),
+        rest: text(&file.unknown_fields, file.unknown_fields.is_empty()),
     })
 }
 
@@ -229,7 +229,7 @@ fn read_output(output: Output) -> Result<StateOutput, Version4Error> {
         value: statefile::compact(&output.value),
         ty: statefile::compact(&output.ty),
         sensitive: output.sensitive,
-        rest: text(&output.rest, output.rest.is_empty()),
+        rest: text(&output.unknown_fields, output.unknown_fields.is_empty()),
     })
 }
 
@@ -291,8 +291,8 @@ fn provider_address(text: &str) -> Option<String> {
     };
     // Old addresses have no namespace; `-` stands for it.
     let address = match name {
-        "terraform" => crate::engine::words::BUILTIN_PROVIDER.to_owned(),
-        name => format!("{}/-/{name}", crate::engine::words::DEFAULT_HOST),
+        "terraform" => crate::engine::model::BUILTIN_PROVIDER.to_owned(),
+        name => format!("{}/-/{name}", crate::engine::model::DEFAULT_HOST),
     };
     let whole = format!("{module}provider[\"{address}\"]{alias}");
     ConfigKey::parse(&whole).map(|_| whole)
@@ -326,7 +326,7 @@ fn object(resource: &Resource, instance: Instance) -> Result<StateObject, Versio
             })?;
     }
     if instance
-        .rest
+        .unknown_fields
         .0
         .iter()
         .any(|(name, _)| name == "attributes_flat")
@@ -334,8 +334,8 @@ fn object(resource: &Resource, instance: Instance) -> Result<StateObject, Versio
         return Err(Version4Error::Flat(written));
     }
     let unknown = Unknown {
-        resource: resource.rest.clone(),
-        instance: instance.rest,
+        resource: resource.unknown_fields.clone(),
+        instance: instance.unknown_fields,
     };
     let nothing = unknown.resource.is_empty() && unknown.instance.is_empty();
     Ok(StateObject {

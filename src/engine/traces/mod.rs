@@ -2,7 +2,7 @@
 //! module that uses the OpenTelemetry libraries. The bus delivers the events; nothing is exported
 //! unless an endpoint is configured.
 
-mod sent;
+mod export;
 mod spans;
 
-pub use sent::{Traces, TracesError};
+pub use export::{Traces, TracesError};

@@ -2,8 +2,8 @@
 //! the concurrent work.
 
 use crate::engine::bus::Listener;
+use crate::engine::model::*;
 use crate::engine::mutex::lock;
-use crate::engine::words::*;
 use opentelemetry::trace::{SpanKind, Status, TraceContextExt as _, Tracer as _};
 use opentelemetry::{Context, KeyValue};
 use opentelemetry_sdk::trace::SdkTracer;
@@ -17,7 +17,7 @@ pub(super) struct Spans {
     tracer: SdkTracer,
     open: Mutex<Open>,
     /// Number of ended spans.
-    made: Arc<AtomicU64>,
+    ended_spans: Arc<AtomicU64>,
 }
 
 /// Open spans.
@@ -29,17 +29,17 @@ struct Open {
     operations: HashMap<u32, Option<(String, Context)>>,
     calls: HashMap<CallId, Attempt>,
     /// Number of the next attempt of a call that failed temporarily, by method and object.
-    again: HashMap<(MethodName, Option<Arc<str>>), u32>,
+    next_attempts: HashMap<(MethodName, Option<Arc<str>>), u32>,
 }
 
 /// Spans of one attempt, from the wait for a slot, and of its call, from when it is sent.
 struct Attempt {
-    whole: Context,
+    call_span: Context,
     call: Context,
 }
 
 impl Listener for Spans {
-    fn hear(&self, event: &Event) {
+    fn on_event(&self, event: &Event) {
         let open = &mut *lock(&self.open);
         match &event.kind {
             EventKind::DeployStarted(deploy) => self.deploy_begins(open, deploy, event.at),
@@ -56,7 +56,7 @@ impl Spans {
     pub(super) fn new(tracer: SdkTracer, made: Arc<AtomicU64>) -> Self {
         Self {
             tracer,
-            made,
+            ended_spans: made,
             open: Mutex::default(),
         }
     }
@@ -140,12 +140,12 @@ impl Spans {
         }
         open.operations.insert(operation.index, None);
         let ended = span.span();
-        ended.set_attribute(text("flightdeck.outcome", operation.state.word()));
+        ended.set_attribute(text("flightdeck.outcome", operation.state.label()));
         if let Some(failure) = &operation.failure {
-            ended.set_attribute(text("flightdeck.failure", failure.class.word()));
+            ended.set_attribute(text("flightdeck.failure", failure.class.label()));
             ended.set_status(Status::error(failure.summary.clone()));
-        } else if operation.is_left() {
-            ended.set_status(Status::error(operation.state.word()));
+        } else if operation.is_incomplete() {
+            ended.set_status(Status::error(operation.state.label()));
         }
         self.end(&span, at);
     }
@@ -161,7 +161,7 @@ impl Spans {
             Some(&mine.1)
         });
         let of = (call.method.clone(), call.resource.clone());
-        let number_of_it = open.again.remove(&of).unwrap_or(1);
+        let number_of_it = open.next_attempts.remove(&of).unwrap_or(1);
         let queued = i64::try_from(call.queued_ms).unwrap_or_default();
         let attributes = vec![
             number("flightdeck.attempt", number_of_it),
@@ -181,16 +181,26 @@ impl Spans {
         let attributes = attributes.into_iter().flatten().collect();
         let name = (call.method.to_string(), SpanKind::Client);
         let sent = self.begin(name, &whole, at, attributes);
-        open.calls.insert(call.call, Attempt { whole, call: sent });
+        open.calls.insert(
+            call.call,
+            Attempt {
+                call_span: whole,
+                call: sent,
+            },
+        );
     }
 
     fn call_ends(&self, open: &mut Open, call: &CallFinished, at: UnixMs) {
         // Outside a deploy, nothing would remove the entry.
         if let (Some(again), true) = (&call.again, open.deploy.is_some()) {
             let of = (call.method.clone(), call.resource.clone());
-            open.again.insert(of, again.attempt);
+            open.next_attempts.insert(of, again.attempt);
         }
-        let Some(Attempt { whole, call: sent }) = open.calls.remove(&call.call) else {
+        let Some(Attempt {
+            call_span: whole,
+            call: sent,
+        }) = open.calls.remove(&call.call)
+        else {
             return;
         };
         sent.span()
@@ -214,7 +224,11 @@ impl Spans {
             calls,
             ..
         } = std::mem::take(open);
-        for Attempt { whole, call } in calls.into_values() {
+        for Attempt {
+            call_span: whole,
+            call,
+        } in calls.into_values()
+        {
             self.end(&call, at);
             self.end(&whole, at);
         }
@@ -225,18 +239,18 @@ impl Spans {
             return;
         };
         let span = whole.span();
-        span.set_attribute(text("flightdeck.outcome", summary.outcome.word()));
+        span.set_attribute(text("flightdeck.outcome", summary.outcome.label()));
         let counts = &summary.operations;
         span.set_attribute(number("flightdeck.done", counts.done));
         span.set_attribute(number("flightdeck.failed", counts.failed));
         if summary.outcome != DeployOutcome::Succeeded {
-            span.set_status(Status::error(summary.outcome.word()));
+            span.set_status(Status::error(summary.outcome.label()));
         }
         self.end(&whole, summary.ended.unwrap_or(at));
     }
 
     fn end(&self, span: &Context, at: UnixMs) {
-        self.made.fetch_add(1, Ordering::Relaxed);
+        self.ended_spans.fetch_add(1, Ordering::Relaxed);
         span.span().end_with_timestamp(time(at));
     }
 }

@@ -1,7 +1,7 @@
 //! Waiting and running calls, latencies, and the fold of their events.
 
 use super::{View, push};
-use crate::engine::words::*;
+use crate::engine::model::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ impl View {
             }
             EventKind::CallStarted(s) => {
                 if let Some(deploy) = &mut self.deploy {
-                    deploy.stood_in_line(s);
+                    deploy.add_queue_time(s);
                 }
                 self.calls.insert(
                     s.call,

@@ -1,7 +1,7 @@
 //! View of the running or replayed deploy, and the fold of its events.
 
 use super::{View, push};
-use crate::engine::words::*;
+use crate::engine::model::*;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -101,7 +101,7 @@ impl DeployView {
         }
     }
 
-    pub(super) fn stood_in_line(&mut self, call: &CallStarted) {
+    pub(super) fn add_queue_time(&mut self, call: &CallStarted) {
         if let (None, Some(resource), 1..) = (&self.summary, &call.resource, call.queued_ms) {
             *self.queued_ms.entry(resource.to_string()).or_default() += call.queued_ms;
         }

@@ -1,7 +1,7 @@
 //! View of each plugin, and the fold of plugin events.
 
 use super::{View, push};
-use crate::engine::words::*;
+use crate::engine::model::*;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -25,7 +25,7 @@ pub struct PluginView {
     pub renewal: Option<Renewal>,
     /// Replaced processes that still have calls, oldest first.
     #[serde(default)]
-    pub leaving: Vec<Leaving>,
+    pub leaving: Vec<DrainingProcess>,
 }
 
 impl PluginView {

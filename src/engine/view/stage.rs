@@ -1,7 +1,7 @@
 //! View of a stage that is being computed, and the fold of stage events.
 
 use super::View;
-use crate::engine::words::*;
+use crate::engine::model::*;
 use serde::{Deserialize, Serialize};
 
 /// Stage in progress.

@@ -16,7 +16,7 @@ fn said(intent: Option<i64>, summary: &str) -> Diagnostic {
 }
 
 #[test]
-fn what_is_said_of_an_unknown_outcome_is_over_once_it_is_settled_in_whatever_words() {
+fn unknown_outcome_diagnostic_is_removed_when_settled() {
     let mut view = View::default();
     let mut seq = 0;
     let mut fold = |view: &mut View, kind| {

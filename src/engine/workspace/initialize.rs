@@ -1,17 +1,17 @@
 //! Backend part of `init`: merges block and `-backend-config`, writes the backend metadata and
 //! migrates states.
 
-use super::agreed::is_used;
-use super::encrypted;
-use super::home::{self, Unlocated};
+use super::backend_check::has_content;
+use super::encryption;
 use super::load::inputs;
+use super::state_location::{self, Unlocated};
+use crate::engine::model::{StageRequest, VariableFlag};
 use crate::engine::settings::Access;
-use crate::engine::state::backend::{Backend, Record, Settings, SettingsError};
-use crate::engine::state::{HomeError, Locking, Place, StateOfRecord, lock_info as info};
+use crate::engine::state::backend::{Backend, BackendMetadata, Settings, SettingsError};
+use crate::engine::state::{Locking, StateError, StateOfRecord, StatePlace, lock_info as info};
 use crate::engine::store::Store;
-use crate::engine::words::{StageRequest, VariableFlag};
 use cty::Value;
-use fsroot::Below;
+use fsroot::RootedPath;
 use lang::config::backend_of;
 use lang::diag::Diagnostics;
 use lang::source::SourceMap;
@@ -43,7 +43,7 @@ pub struct Initialized {
     /// Type of the backend; `None` without a backend.
     pub backend: Option<String>,
     /// Messages about the changes.
-    pub told: Vec<String>,
+    pub messages: Vec<String>,
 }
 
 /// Reasons why the initialization failed.
@@ -52,7 +52,7 @@ pub enum InitError {
     #[error("the configuration cannot be read")]
     Configuration(Unlocated),
     #[error(transparent)]
-    Home(#[from] HomeError),
+    State(#[from] StateError),
     #[error(transparent)]
     Settings(#[from] SettingsError),
     #[error("{0}")]
@@ -62,7 +62,7 @@ pub enum InitError {
     #[error(
         "{from} has a state, but the backend is now {to}; use -migrate-state with -force-copy to copy the state to {to}, or -reconfigure to leave it in {from}"
     )]
-    Ask { from: String, to: String },
+    ConfirmationNeeded { from: String, to: String },
 }
 
 impl std::fmt::Debug for InitError {
@@ -80,8 +80,8 @@ pub async fn init_backend(
     named: &str,
     options: &InitBackend,
 ) -> Result<Initialized, InitError> {
-    let data = home::data(dir);
-    let recorded = Record::read(&data.path())?;
+    let data = state_location::data(dir);
+    let recorded = BackendMetadata::read(&data.path())?;
     if options.without_backend {
         let backend = recorded.map(|record| record.kind);
         return Ok(Initialized {
@@ -89,7 +89,7 @@ pub async fn init_backend(
             ..Initialized::default()
         });
     }
-    let said = said(dir, named, options)?;
+    let said = configured_backend(dir, named, options)?;
     let (written, merged) = (said.written, said.merged);
     // With `-reconfigure` the recorded backend does not matter.
     let before = match &recorded {
@@ -102,14 +102,14 @@ pub async fn init_backend(
     let record = merged
         .as_ref()
         .zip(written.as_ref())
-        .map(|(merged, written)| Record::of(merged, written.hash()));
+        .map(|(merged, written)| BackendMetadata::from_settings(merged, written.hash()));
     let mut done = Initialized {
         backend: kind,
-        told: Vec::new(),
+        messages: Vec::new(),
     };
     if recorded.is_some() && before == merged && record.is_some() {
         // The block's text may differ although its meaning is the same.
-        Record::write(record.as_ref(), &data)?;
+        BackendMetadata::write(record.as_ref(), &data)?;
         return Ok(done);
     }
     // No backend block means local files.
@@ -125,7 +125,7 @@ pub async fn init_backend(
         return Err(changed(before.kind(), to.kind()));
     }
     if !options.reconfigure && from != to {
-        let moving = Moving {
+        let moving = Migration {
             dir,
             from: &from,
             to: &to,
@@ -133,18 +133,18 @@ pub async fn init_backend(
             encryption: said.encryption,
             locking: options.locking,
         };
-        done.told = moving.bring(named, options.force_copy).await?;
+        done.messages = moving.migrate_all(named, options.force_copy).await?;
     }
     match record {
         Some(record) => {
             // Opened before it is recorded, to find errors in the arguments.
             to.open(dir, true)?;
-            Record::write(Some(&record), &data)?;
-            done.told
+            BackendMetadata::write(Some(&record), &data)?;
+            done.messages
                 .push(format!("configured the backend {:?}", to.kind()));
         }
         // Metadata without a backend replaces earlier metadata only.
-        None if recorded.is_some() => Record::write(None, &data)?,
+        None if recorded.is_some() => BackendMetadata::write(None, &data)?,
         None => {}
     }
     Ok(done)
@@ -157,7 +157,7 @@ fn changed(from: &str, to: &str) -> InitError {
 }
 
 /// Backend and encryption of the configuration.
-struct Said {
+struct ConfiguredBackend {
     /// The backend block as written.
     written: Option<Settings>,
     /// The block merged with `-backend-config`.
@@ -166,17 +166,21 @@ struct Said {
     encryption: Option<Encryption>,
 }
 
-fn said(dir: &Path, named: &str, options: &InitBackend) -> Result<Said, InitError> {
+fn configured_backend(
+    dir: &Path,
+    named: &str,
+    options: &InitBackend,
+) -> Result<ConfiguredBackend, InitError> {
     let sources = SourceMap::new();
     let request = StageRequest::with_variables(options.variables.clone());
     let (backend, encrypted, mut diags) = backend_of(dir, &sources, &inputs(&request, named));
     // An unsupported method is an error only if a state must be encrypted.
     let mut unknown = Diagnostics::new();
-    let encryption = encrypted::state(&encrypted, &mut unknown);
+    let encryption = encryption::state(&encrypted, &mut unknown);
     let encryption = (!unknown.has_errors()).then_some(encryption);
     let written = backend
         .as_ref()
-        .and_then(|backend| home::settings(backend, &mut diags));
+        .and_then(|backend| state_location::settings(backend, &mut diags));
     if diags.has_errors() {
         return Err(InitError::Configuration(Unlocated {
             sources,
@@ -186,7 +190,7 @@ fn said(dir: &Path, named: &str, options: &InitBackend) -> Result<Said, InitErro
     }
     let Some(written) = written else {
         if options.config.is_empty() {
-            return Ok(Said {
+            return Ok(ConfiguredBackend {
                 written: None,
                 merged: None,
                 encryption,
@@ -199,9 +203,9 @@ fn said(dir: &Path, named: &str, options: &InitBackend) -> Result<Said, InitErro
     let mut merged = written.clone();
     // Later arguments override earlier ones.
     for one in &options.config {
-        beside(dir, one, &mut merged)?;
+        merge_backend_config(dir, one, &mut merged)?;
     }
-    Ok(Said {
+    Ok(ConfiguredBackend {
         written: Some(written),
         merged: Some(merged),
         encryption,
@@ -209,7 +213,7 @@ fn said(dir: &Path, named: &str, options: &InitBackend) -> Result<Said, InitErro
 }
 
 /// Merges one `-backend-config` argument.
-fn beside(dir: &Path, text: &str, settings: &mut Settings) -> Result<(), InitError> {
+fn merge_backend_config(dir: &Path, text: &str, settings: &mut Settings) -> Result<(), InitError> {
     // A file may have an equals sign in its name.
     if let Some((name, value)) = text.split_once('=')
         && !dir.join(text).is_file()
@@ -233,7 +237,7 @@ fn beside(dir: &Path, text: &str, settings: &mut Settings) -> Result<(), InitErr
 }
 
 /// Migration of states between two backends.
-struct Moving<'a> {
+struct Migration<'a> {
     dir: &'a Path,
     from: &'a Settings,
     to: &'a Settings,
@@ -243,25 +247,25 @@ struct Moving<'a> {
     locking: Locking,
 }
 
-impl Moving<'_> {
-    fn open(&self, settings: &Settings) -> Result<Arc<dyn Backend>, HomeError> {
-        settings.open(self.dir, self.locking.is_on)
+impl Migration<'_> {
+    fn open(&self, settings: &Settings) -> Result<Arc<dyn Backend>, StateError> {
+        settings.open(self.dir, self.locking.is_enabled)
     }
 
     /// Migrates the states of all workspaces.
-    async fn bring(&self, named: &str, yes: bool) -> Result<Vec<String>, InitError> {
+    async fn migrate_all(&self, named: &str, yes: bool) -> Result<Vec<String>, InitError> {
         let (old, new) = (self.open(self.from)?, self.open(self.to)?);
         // The default workspace has an empty name, and backends do not list it.
         let mut names = vec![String::new()];
         names.extend(old.workspaces().await?);
         let mut todo = Vec::new();
         for name in names {
-            let from = old.home(&name)?;
+            let from = old.state_manager(&name)?;
             let text = from.read().await?;
-            let store = home::store_dir(self.dir, &name);
+            let store = state_location::store_dir(self.dir, &name);
             // Changes that only the store has are written during the migration.
             let on_record = store.join(".flightdeck").join("flightdeck.db").is_file();
-            if is_used(&text) || (on_record && !text.is_empty()) {
+            if has_content(&text) || (on_record && !text.is_empty()) {
                 todo.push((name, from.place(), on_record));
             }
         }
@@ -271,9 +275,9 @@ impl Moving<'_> {
         // One confirmation covers all states.
         if !yes {
             let to = new
-                .home(named)
-                .map_or_else(|_| self.to.kind().to_owned(), |home| home.place());
-            return Err(InitError::Ask {
+                .state_manager(named)
+                .map_or_else(|_| self.to.kind().to_owned(), |manager| manager.place());
+            return Err(InitError::ConfirmationNeeded {
                 from: todo[0].1.clone(),
                 to,
             });
@@ -281,10 +285,10 @@ impl Moving<'_> {
         let mut told = Vec::new();
         for (name, _, on_record) in todo {
             // A held lock is awaited as long as `-lock-timeout` allows.
-            let mut waits = self.locking.waits();
+            let mut waits = self.locking.new_wait();
             loop {
-                let brought = self.bring_one(&name, on_record).await;
-                let is_locked = matches!(brought, Err(InitError::Home(HomeError::Locked { .. })));
+                let brought = self.migrate_workspace(&name, on_record).await;
+                let is_locked = matches!(brought, Err(InitError::State(StateError::Locked { .. })));
                 if !is_locked || !waits.next().await {
                     told.push(brought?);
                     break;
@@ -294,40 +298,41 @@ impl Moving<'_> {
         Ok(told)
     }
 
-    async fn bring_one(&self, name: &str, on_record: bool) -> Result<String, InitError> {
+    async fn migrate_workspace(&self, name: &str, on_record: bool) -> Result<String, InitError> {
         let (from, to) = (
-            self.open(self.from)?.home(name)?,
-            self.open(self.to)?.home(name)?,
+            self.open(self.from)?.state_manager(name)?,
+            self.open(self.to)?.state_manager(name)?,
         );
         // Through the store, so that its unwritten changes are not lost.
         if on_record {
-            let store = Store::open(home::store_below(self.dir, name), Access::ReadWrite)
-                .map_err(HomeError::from)?;
-            let old = home::placed(self.from.clone(), name);
+            let store = Store::open(
+                state_location::store_directory_in(self.dir, name),
+                Access::ReadWrite,
+            )
+            .map_err(StateError::from)?;
+            let old = state_location::state_place(self.from.clone(), name);
             let encryption = self.encryption.clone().ok_or_else(|| {
                 InitError::Refused(
                     "cannot migrate the state: its encryption method is not supported, and the copy would be plain text".to_owned(),
                 )
             })?;
-            let mut state = StateOfRecord::of(self.dir, &store, old, encryption);
-            if !self.locking.is_on {
+            let mut state = StateOfRecord::new(self.dir, &store, old, encryption);
+            if !self.locking.is_enabled {
                 state = state.without_lock();
             }
-            let new = home::placed(self.to.clone(), name);
-            state
-                .bring_over(new, info("migration source state"))
-                .await?;
+            let new = state_location::state_place(self.to.clone(), name);
+            state.migrate(new, info("migration source state")).await?;
         } else {
             from.lock(info("migration source state")).await?;
             let copied = copy(&*from, &*to).await;
-            HomeError::with_unlocked(copied, from.unlock().await)?;
+            StateError::combine_with_unlock(copied, from.unlock().await)?;
         }
         // Emptied as OpenTofu does, so that the old state is not used by mistake.
         if self.implicit
-            && let Place::File(file) = home::placed(self.from.clone(), name)
+            && let StatePlace::File(file) = state_location::state_place(self.from.clone(), name)
             && self.to.kind() != "local"
         {
-            emptied(self.dir, &file)?;
+            empty_with_backup(self.dir, &file)?;
         }
         let subject = if name.is_empty() {
             "the state".to_owned()
@@ -344,33 +349,33 @@ impl Moving<'_> {
 
 /// Copies a state to a location with no state or an equal one.
 async fn copy(
-    from: &dyn crate::engine::state::Home,
-    to: &dyn crate::engine::state::Home,
-) -> Result<(), HomeError> {
+    from: &dyn crate::engine::state::StateManager,
+    to: &dyn crate::engine::state::StateManager,
+) -> Result<(), StateError> {
     to.lock(info("migration destination state")).await?;
     let copied = async {
         let text = from.read().await?;
         let there = to.read().await?;
         // An interrupted migration may already have written an equal state.
-        if is_used(&there) && there != text {
-            return Err(HomeError::Taken {
+        if has_content(&there) && there != text {
+            return Err(StateError::Occupied {
                 place: to.place(),
                 differ: None,
             });
         }
-        to.write(crate::engine::state::respelt(&text, to.spelling()))
+        to.write(crate::engine::state::convert_layout(&text, to.layout()))
             .await
     };
-    HomeError::with_unlocked(copied.await, to.unlock().await)
+    StateError::combine_with_unlock(copied.await, to.unlock().await)
 }
 
 /// Empties the file of a default location after a copy to `.backup`.
-fn emptied(dir: &Path, file: &Path) -> Result<(), HomeError> {
+fn empty_with_backup(dir: &Path, file: &Path) -> Result<(), StateError> {
     let mut backup = file.as_os_str().to_owned();
     backup.push(".backup");
     let (state, backup) = (
-        Below::named(dir, file),
-        Below::named(dir, Path::new(&backup)),
+        RootedPath::from_workspace(dir, file),
+        RootedPath::from_workspace(dir, Path::new(&backup)),
     );
     let empty = || {
         let open = state.open_in_place()?.ok_or(std::io::ErrorKind::NotFound)?;
@@ -379,7 +384,7 @@ fn emptied(dir: &Path, file: &Path) -> Result<(), HomeError> {
         open.set_len(0)?;
         open.sync_all()
     };
-    empty().map_err(|source| HomeError::NotEmptied {
+    empty().map_err(|source| StateError::NotEmptied {
         path: dir.join(file),
         source: Arc::new(source),
     })

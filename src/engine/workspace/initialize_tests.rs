@@ -41,9 +41,9 @@ impl Bench {
     }
 
     fn place(&self) -> Result<String, String> {
-        home::of(self.0.path(), "", &StageRequest::default())
+        state_location::locate(self.0.path(), "", &StageRequest::default())
             .map(|found| match found.place {
-                Place::File(file) => file.display().to_string(),
+                StatePlace::File(file) => file.display().to_string(),
                 other => format!("{other:?}"),
             })
             .map_err(|e| e.refused.map(|why| why.to_string()).unwrap_or_default())
@@ -66,7 +66,7 @@ fn migrate() -> InitBackend {
 }
 
 #[tokio::test]
-async fn what_is_said_beside_a_block_is_recorded_with_it_and_counts_from_then_on() {
+async fn backend_configuration_arguments_are_recorded_by_init() {
     let w = Bench::new("backend \"local\" {}");
     w.write(
         "b.tfbackend",
@@ -89,7 +89,7 @@ async fn what_is_said_beside_a_block_is_recorded_with_it_and_counts_from_then_on
     let again = w
         .init(with(&["path=later.tfstate", "workspace_dir=ws"]))
         .await;
-    assert!(again.unwrap().told.is_empty());
+    assert!(again.unwrap().messages.is_empty());
     let said = w.init(with(&["bucket=x"])).await.unwrap_err();
     assert!(said.contains("no argument \"bucket\""), "{said}");
     w.block("");
@@ -98,7 +98,7 @@ async fn what_is_said_beside_a_block_is_recorded_with_it_and_counts_from_then_on
 }
 
 #[tokio::test]
-async fn a_block_that_was_changed_is_refused_until_it_is_said_what_becomes_of_the_state() {
+async fn changed_backend_is_refused_until_migrated_or_reconfigured() {
     let w = Bench::new("backend \"local\" { path = \"a.tfstate\" }");
     w.init(with(&[])).await.unwrap();
     w.write("a.tfstate", STATE);
@@ -116,7 +116,7 @@ async fn a_block_that_was_changed_is_refused_until_it_is_said_what_becomes_of_th
     assert!(said.contains("a.tfstate has a state"), "{said}");
     let done = w.init(migrate()).await.unwrap();
     assert!(
-        done.told[0].contains("migrated the state from a.tfstate to b.tfstate"),
+        done.messages[0].contains("migrated the state from a.tfstate to b.tfstate"),
         "{done:?}"
     );
     assert!(w.read("b.tfstate").contains("\"serial\": 3"));
@@ -134,7 +134,7 @@ async fn a_block_that_was_changed_is_refused_until_it_is_said_what_becomes_of_th
 }
 
 #[tokio::test]
-async fn a_block_that_was_taken_out_is_refused_and_its_state_comes_back_when_asked_for() {
+async fn removed_backend_is_refused_until_its_state_is_migrated() {
     let w = Bench::new("backend \"local\" { path = \"a.tfstate\" }");
     w.init(with(&[])).await.unwrap();
     w.write("a.tfstate", STATE);
@@ -148,7 +148,7 @@ async fn a_block_that_was_taken_out_is_refused_and_its_state_comes_back_when_ask
 }
 
 #[tokio::test]
-async fn a_state_that_is_another_is_not_written_over() {
+async fn migration_does_not_overwrite_another_state() {
     let w = Bench::new("backend \"local\" { path = \"a.tfstate\" }");
     w.init(with(&[])).await.unwrap();
     w.write("a.tfstate", STATE);
@@ -164,7 +164,7 @@ async fn a_state_that_is_another_is_not_written_over() {
 }
 
 #[tokio::test]
-async fn without_the_backend_the_record_counts_and_nothing_is_changed() {
+async fn init_without_backend_uses_backend_metadata_and_changes_nothing() {
     let w = Bench::new("backend \"local\" { path = \"a.tfstate\" }");
     let without = || InitBackend {
         without_backend: true,
@@ -180,19 +180,19 @@ async fn without_the_backend_the_record_counts_and_nothing_is_changed() {
 }
 
 #[tokio::test]
-async fn what_was_on_record_alone_goes_along_and_is_not_looked_for_at_the_old_place() {
+async fn state_record_follows_a_backend_migration() {
     let w = Bench::new("backend \"local\" { path = \"a.tfstate\" }");
     w.init(with(&[])).await.unwrap();
     w.write("a.tfstate", STATE);
     let store = Store::open(w.0.path(), Access::ReadWrite).unwrap();
-    let at = |file: &str| Place::File(file.into());
-    let state = StateOfRecord::of(w.0.path(), &store, at("a.tfstate"), Default::default());
-    let patience = crate::engine::state::Patience::none();
+    let at = |file: &str| StatePlace::File(file.into());
+    let state = StateOfRecord::new(w.0.path(), &store, at("a.tfstate"), Default::default());
+    let patience = crate::engine::state::LockWait::no_wait();
     state.open(info("x"), &patience).await.unwrap();
     state.close().await.unwrap();
     w.block("backend \"local\" { path = \"b.tfstate\" }");
     w.init(migrate()).await.unwrap();
-    let state = StateOfRecord::of(w.0.path(), &store, at("b.tfstate"), Default::default());
+    let state = StateOfRecord::new(w.0.path(), &store, at("b.tfstate"), Default::default());
     let told = state.open(info("x"), &patience).await.unwrap();
     assert!(told.is_empty(), "it is known there: {told:?}");
 }

@@ -3,8 +3,8 @@
 //! elsewhere.
 
 use super::provider_addr;
+use crate::engine::model::{StageMode, StageRequest, VariableFlag};
 use crate::engine::state::backend::Settings;
-use crate::engine::words::{StageMode, StageRequest, VariableFlag};
 use cty::Value;
 use lang::config::{self, Encrypted, Flag, Inputs, Method, Module, Overridden, RequiredProvider};
 use lang::diag::{Diagnostic, Diagnostics};
@@ -31,12 +31,12 @@ pub struct Loaded {
     /// Errors in values of variables, reported when a stage is computed.
     pub value_errors: Diagnostics,
     /// Content of test files, when only validating.
-    pub tested: config::Tested,
+    pub tested: config::TestModules,
 }
 
 impl Loaded {
     /// A module under test, to be validated as a root.
-    pub fn apart(&self, root: Arc<Module>) -> Self {
+    pub fn with_root(&self, root: Arc<Module>) -> Self {
         Self {
             root,
             dir: self.dir.clone(),
@@ -47,7 +47,7 @@ impl Loaded {
             config_digest: String::new(),
             snapshot: self.snapshot.clone(),
             value_errors: Diagnostics::new(),
-            tested: config::Tested::default(),
+            tested: config::TestModules::default(),
         }
     }
 }
@@ -55,7 +55,7 @@ impl Loaded {
 const NO_FILES: &str = "No configuration files";
 
 /// Message for a directory without configuration; its first line is the summary.
-pub fn unconfigured(dir: &Path) -> Option<String> {
+pub fn missing_configuration(dir: &Path) -> Option<String> {
     (!config::is_config_dir(dir)).then(|| {
         format!(
             "{NO_FILES}\nThe directory {} contains no configuration files (.tf, .tf.json). Go to the directory that has them, or name it with -C.",
@@ -84,7 +84,7 @@ pub fn load(
     let destroys = request.mode == StageMode::Destroy && !partial;
     if !destroys
         && !partial
-        && let Some(why) = unconfigured(dir)
+        && let Some(why) = missing_configuration(dir)
     {
         let detail = why.split_once('\n').map_or("", |(_, detail)| detail);
         let detail = detail.to_owned();
@@ -92,7 +92,7 @@ pub fn load(
     }
     let (loaded, mut diags) = config::load_root(dir, &sources, &inputs);
     if !partial {
-        diags.append(refused(&loaded.root));
+        diags.append(unsupported_backends(&loaded.root));
         diags.append(unencrypted(&loaded.encrypted));
     }
     if diags.has_errors() {
@@ -150,7 +150,7 @@ pub fn inputs(request: &StageRequest, workspace: &str) -> Inputs {
 }
 
 /// Reports an unsupported backend before any work.
-fn refused(root: &Module) -> Diagnostics {
+fn unsupported_backends(root: &Module) -> Diagnostics {
     let mut diags = Diagnostics::new();
     if let Some((kind, span)) = &root.backend
         && let Err(error) = Settings::new(kind)
@@ -165,7 +165,7 @@ fn unencrypted(encrypted: &[Encrypted]) -> Diagnostics {
     let mut diags = Diagnostics::new();
     let really = |one: &&Encrypted| !matches!(one.methods.first(), Some(Method::Unencrypted));
     // Methods for remote states only read and do not matter here.
-    let kept = |one: &&Encrypted| matches!(&*one.what, "state" | "plan");
+    let kept = |one: &&Encrypted| matches!(&*one.target, "state" | "plan");
     if let Some(one) = encrypted.iter().filter(really).find(kept) {
         let detail = "The state is encrypted in its backend, but the store in .flightdeck/ is not: it contains stages and a copy of the state as plain text, in a file that only its owner can read.";
         diags.warning(one.span, "The store is not encrypted", detail);
@@ -302,7 +302,7 @@ pub fn place_of(root: &Module, address: &str) -> Option<Span> {
 }
 
 /// Provider addresses used by resources, data sources and provider blocks.
-pub fn used(root: &Module) -> BTreeSet<Arc<str>> {
+pub fn used_providers(root: &Module) -> BTreeSet<Arc<str>> {
     let mut out = BTreeSet::new();
     for module in root.all() {
         out.extend(

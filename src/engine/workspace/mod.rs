@@ -2,12 +2,12 @@
 //! in expressions. `init` and the workspace commands write here; all else reads. Launches no
 //! plugin.
 
-mod agreed;
-mod encrypted;
-pub mod home;
+mod backend_check;
+mod encryption;
 pub mod initialize;
-pub mod links;
+pub mod link_providers;
 pub mod load;
-pub mod named;
 pub mod provider_addr;
 pub mod refs;
+pub mod state_location;
+pub mod workspaces;

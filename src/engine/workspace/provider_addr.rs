@@ -1,6 +1,6 @@
 //! Resolves the `provider` block of a resource. Pure.
 
-use crate::engine::words::{ConfigKey, whole_provider};
+use crate::engine::model::{ConfigKey, full_address};
 use lang::addr::ModulePath;
 use lang::config::{Module, ProviderConfig, ProviderRef};
 use lang::syntax::ast::Expr;
@@ -26,8 +26,8 @@ pub struct By<'a> {
 /// Provider address of a local name in a module.
 pub fn address_of(module: &Module, local: &str) -> Arc<str> {
     match module.required_providers.get(local) {
-        Some(required) => whole_provider(&required.source).into(),
-        None => whole_provider(local).into(),
+        Some(required) => full_address(&required.source).into(),
+        None => full_address(local).into(),
     }
 }
 
@@ -39,7 +39,7 @@ pub fn implied_local_name(kind: &str) -> &str {
 /// Resolves a reference in a module to its block, following the providers that calls pass or share.
 pub fn resolve<'a>(root: &'a Module, module: &Module, reference: &'a ProviderRef) -> Route<'a> {
     let mut by = reference.key.as_deref().map(|key| By { key, module: None });
-    let block = follow(
+    let block = resolve_passed(
         root,
         module,
         &reference.name,
@@ -49,7 +49,7 @@ pub fn resolve<'a>(root: &'a Module, module: &Module, reference: &'a ProviderRef
     Route { block, by }
 }
 
-fn follow<'a>(
+fn resolve_passed<'a>(
     root: &'a Module,
     module: &Module,
     name: &Arc<str>,
@@ -97,7 +97,7 @@ fn follow<'a>(
                     let other = parent
                         .required_providers
                         .iter()
-                        .find(|(_, r)| *whole_provider(&r.source) == *address)
+                        .find(|(_, r)| *full_address(&r.source) == *address)
                         .map(|(n, _)| n.clone());
                     name = other.unwrap_or(name);
                 }
@@ -146,7 +146,7 @@ pub fn block_of<'a>(root: &'a Module, key: &ConfigKey) -> Option<&'a ProviderCon
 
 /// Returns true if the configuration has the block of a key, with its instance. The root has an
 /// implicit empty block for each provider.
-pub fn is_there(root: &Module, key: &ConfigKey) -> bool {
+pub fn is_configured(root: &Module, key: &ConfigKey) -> bool {
     match block_of(root, key) {
         Some(block) => match (&block.instances, &key.instance) {
             (Some(instances), Some(instance)) => instances.contains_key(instance),
@@ -159,7 +159,7 @@ pub fn is_there(root: &Module, key: &ConfigKey) -> bool {
 /// Every provider address that a configuration requires or uses, root module first.
 pub fn addresses(root: &Module) -> Vec<Arc<str>> {
     let mut out: Vec<Arc<str>> = Vec::new();
-    for address in root.all().into_iter().flat_map(named) {
+    for address in root.all().into_iter().flat_map(provider_addresses) {
         // Keeps the order, root module first.
         if !out.contains(&address) {
             out.push(address);
@@ -169,7 +169,7 @@ pub fn addresses(root: &Module) -> Vec<Arc<str>> {
 }
 
 /// Provider addresses in one module, with repetitions.
-fn named(module: &Module) -> impl Iterator<Item = Arc<str>> {
+fn provider_addresses(module: &Module) -> impl Iterator<Item = Arc<str>> {
     let required = module.required_providers.keys();
     let blocks = module.providers.iter().map(|p| &p.name);
     let declared = required.chain(blocks).map(|name| address_of(module, name));
@@ -179,7 +179,9 @@ fn named(module: &Module) -> impl Iterator<Item = Arc<str>> {
 
 /// Providers of one module by address: version constraints as written, each with its local name.
 pub fn required(module: &Module) -> BTreeMap<Arc<str>, Vec<(Arc<str>, Arc<str>)>> {
-    let mut all: BTreeMap<_, Vec<_>> = named(module).map(|a| (a, Vec::new())).collect();
+    let mut all: BTreeMap<_, Vec<_>> = provider_addresses(module)
+        .map(|a| (a, Vec::new()))
+        .collect();
     let required = module.required_providers.iter();
     let required = required.flat_map(|(name, r)| r.versions.iter().map(move |v| (name, &v.0)));
     let blocks = module.providers.iter();
@@ -218,7 +220,7 @@ pub fn for_function<'a>(
 ) -> Route<'a> {
     let mut by = None;
     let alias = alias.map(Arc::from);
-    let block = follow(root, module, &name.into(), alias.as_ref(), &mut by);
+    let block = resolve_passed(root, module, &name.into(), alias.as_ref(), &mut by);
     if block_of(root, &block).is_some() {
         return Route { block, by };
     }
@@ -238,7 +240,7 @@ pub fn route_of<'a>(
         Some(reference) => resolve(root, module, reference),
         None => {
             let mut by = None;
-            let block = follow(
+            let block = resolve_passed(
                 root,
                 module,
                 &implied_local_name(&resource.name.kind).into(),

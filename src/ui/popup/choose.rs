@@ -10,14 +10,14 @@ use crate::app::state::{Popup, State};
 use crate::app::text::width;
 use crate::ui::paint::Brush;
 
-pub(super) fn ladder(
+pub(super) fn draw_cancel_ladder(
     state: &State,
     popup: &Popup,
     brush: &mut Brush<'_>,
     selected: usize,
     cells: usize,
 ) {
-    let rungs: Vec<Doc> = doc::ladder(state)
+    let rungs: Vec<Doc> = doc::cancel_rungs(state)
         .iter()
         .map(|d| doc::wrap(d, cells))
         .collect();

@@ -9,7 +9,7 @@ use crate::app::state::{Confirm, Popup, State};
 use crate::app::text::width;
 use crate::ui::paint::Brush;
 
-pub(super) fn confirm(
+pub(super) fn draw_confirmation(
     state: &State,
     popup: &Popup,
     brush: &mut Brush<'_>,

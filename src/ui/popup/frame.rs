@@ -2,10 +2,10 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::around::{doctor, installing, workspaces};
-use super::choose::{demo, import, ladder, unknown};
-use super::confirm::confirm;
+use super::choose::{demo, draw_cancel_ladder, import, unknown};
+use super::confirm::draw_confirmation;
 use super::palette::palette;
+use super::workspaces::{doctor, installing, workspaces};
 use crate::app::doc::{Doc, Line, Role};
 use crate::app::state::{Popup, State};
 use crate::app::text::width;
@@ -37,14 +37,14 @@ pub fn draw(state: &State, brush: &mut Brush<'_>) -> Option<Position> {
             entry, selected, ..
         } => Some(palette(state, popup, brush, entry, *selected)),
         Popup::Ladder { selected } => {
-            ladder(state, popup, brush, *selected, cells);
+            draw_cancel_ladder(state, popup, brush, *selected, cells);
             None
         }
         Popup::Demo { selected } => {
             demo(state, popup, brush, *selected);
             None
         }
-        Popup::Confirm(c) => confirm(state, popup, brush, c, cells),
+        Popup::Confirm(c) => draw_confirmation(state, popup, brush, c, cells),
         Popup::Unknown { selected, refused } => {
             unknown(state, popup, brush, *selected, *refused, cells);
             None

@@ -1,9 +1,9 @@
 //! Popups: help, palette, confirmations, cancel ladder.
 
-mod around;
 mod choose;
 mod confirm;
 mod frame;
 mod palette;
+mod workspaces;
 
 pub use frame::draw;

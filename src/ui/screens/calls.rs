@@ -80,7 +80,7 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
 }
 
 /// Number of locks that the plugin holds for the call, and of calls that wait for them.
-fn holds(state: &State, c: &CallView) -> Line {
+fn locks_and_waiters(state: &State, c: &CallView) -> Line {
     let held = state.view.locks.values().filter(|l| l.call == Some(c.call));
     let (n, waiters) = held.fold((0, 0), |(n, w), l| (n + 1, w + l.waiters.len()));
     match (n, waiters) {
@@ -102,7 +102,7 @@ fn open(state: &State, c: &CallView) -> Vec<Line> {
         // Calls within this process need no slot.
         (_, None) => line(Role::Dim, "–"),
     };
-    let mut last = holds(state, c);
+    let mut last = locks_and_waiters(state, c);
     // A queued call has no running time to compare with the usual one.
     if let Some(w) = &c.waits_for {
         last.push(span(Role::Warn, w));
@@ -139,7 +139,7 @@ fn open(state: &State, c: &CallView) -> Vec<Line> {
 const LEVELS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 
 /// Draws the newest samples as bars, scaled to their maximum.
-fn spark(samples: &VecDeque<u64>, cells: usize) -> String {
+fn sparkline(samples: &VecDeque<u64>, cells: usize) -> String {
     let from = samples.len().saturating_sub(cells);
     // At least 1, because an idle chart has only zeros.
     let most = samples.iter().skip(from).max().copied().unwrap_or(0).max(1);
@@ -176,7 +176,7 @@ pub fn charts(state: &State, area: Rect, brush: &mut Brush<'_>) {
             y,
             cells.saturating_sub(used + 1),
             role,
-            &spark(samples, usize::from(cells.saturating_sub(used + 1))),
+            &sparkline(samples, usize::from(cells.saturating_sub(used + 1))),
         );
     };
     let s = &state.samples;

@@ -6,8 +6,8 @@ use crate::app::format::{duration, elapsed};
 use crate::app::list::Row;
 use crate::app::running;
 use crate::app::state::State;
+use crate::engine::model::{Operation, OperationProgress, OperationState, UnixMs};
 use crate::engine::view::DeployView;
-use crate::engine::words::{Operation, OperationState, Reached, UnixMs};
 use crate::ui::table::{Column, Width, column, number};
 
 pub const COLUMNS: &[Column] = &[
@@ -48,12 +48,12 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     };
     let word = match op.state {
         _ if queued.is_some() => "queued".to_owned(),
-        OperationState::Done => op.action.done_word().to_owned(),
+        OperationState::Done => op.action.past_tense().to_owned(),
         OperationState::Failed => format!("{} failed", op.action.operation_word()),
-        OperationState::Running if op.step != Reached::Unsaid => op.step.to_string(),
+        OperationState::Running if op.step != OperationProgress::Unsaid => op.step.to_string(),
         // The note describes the unknown outcome.
         OperationState::Unknown => "unknown".to_owned(),
-        s => s.word().to_owned(),
+        s => s.label().to_owned(),
     };
     let time = match (op.state, op.began) {
         (OperationState::Running, Some(_)) => {
@@ -77,7 +77,7 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
         line(address, &op.address),
         line(role, word),
         time,
-        note(state, d, op, now),
+        operation_note(state, d, op, now),
     ]
 }
 
@@ -94,7 +94,7 @@ fn blockers(d: &DeployView, op: &Operation, word: &str) -> Line {
     let role = if failed { Role::Warn } else { Role::Dim };
     let why = state
         .filter(|_| failed)
-        .map_or_else(String::new, |s| format!(" ({})", s.word()));
+        .map_or_else(String::new, |s| format!(" ({})", s.label()));
     let more = if all.len() > 1 {
         format!(" and {} more", all.len() - 1)
     } else {
@@ -103,7 +103,7 @@ fn blockers(d: &DeployView, op: &Operation, word: &str) -> Line {
     vec![span(role, format!("{word} {first}{why}{more}"))]
 }
 
-fn note(state: &State, d: &DeployView, op: &Operation, now: UnixMs) -> Line {
+fn operation_note(state: &State, d: &DeployView, op: &Operation, now: UnixMs) -> Line {
     let mut l = Line::new();
     if let Some(call) = running::queued(state, op) {
         return vec![span(Role::Warn, running::in_line(state, call))];
@@ -123,7 +123,7 @@ fn note(state: &State, d: &DeployView, op: &Operation, now: UnixMs) -> Line {
             if let Some(f) = &op.failure {
                 l.push(span(
                     Role::Warn,
-                    format!("  {}: {}", f.class.word(), f.summary),
+                    format!("  {}: {}", f.class.label(), f.summary),
                 ));
             }
         }
@@ -132,7 +132,7 @@ fn note(state: &State, d: &DeployView, op: &Operation, now: UnixMs) -> Line {
                 l.push(span(Role::Bad, format!("{}  ", op.step)));
             }
             if let Some(f) = &op.failure {
-                l.push(span(Role::Bad, format!("{}: ", f.class.word())));
+                l.push(span(Role::Bad, format!("{}: ", f.class.label())));
                 l.push(span(Role::Plain, &f.summary));
             }
         }

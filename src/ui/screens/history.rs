@@ -28,7 +28,7 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     vec![
         line(Role::Strong, d.deploy.to_string()),
         line(Role::Plain, date(d.began, state.utc_offset)),
-        line(role, format!("{symbol} {}", d.outcome.word())),
+        line(role, format!("{symbol} {}", d.outcome.label())),
         doc::counts(&d.counts),
         line(Role::Plain, d.operations.done.to_string()),
         line(
@@ -84,7 +84,7 @@ pub fn failure_cells(state: &State, row: &Row) -> Vec<Line> {
             format!("{}×", g.count),
         ),
         line(Role::Plain, date(g.last, state.utc_offset)),
-        line(Role::Bad, g.class.word()),
+        line(Role::Bad, g.class.label()),
         vec![span(Role::Strong, &g.summary)],
         line(Role::Plain, place),
     ]

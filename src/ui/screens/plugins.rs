@@ -4,8 +4,8 @@ use crate::app::doc::{self, Line, Role, line, span};
 use crate::app::format::{bytes, duration, elapsed};
 use crate::app::list::Row;
 use crate::app::state::State;
+use crate::engine::model::{PluginId, PluginState};
 use crate::engine::view::PluginView;
-use crate::engine::words::{PluginId, PluginState};
 use crate::ui::table::{Column, Width, column, number};
 
 pub const COLUMNS: &[Column] = &[
@@ -24,30 +24,30 @@ pub const COLUMNS: &[Column] = &[
     column("LAST OUTPUT", Width::Flex(10, 4), 1),
 ];
 
-fn none() -> Line {
+fn empty_cell() -> Line {
     line(Role::Dim, "–")
 }
 
 /// Time since the plugin is ready, or since its launch began, or until its next launch.
-fn up(state: &State, p: &PluginView) -> Line {
+fn uptime(state: &State, p: &PluginView) -> Line {
     let attempt = p.attempt();
     match &p.state {
         PluginState::Ready { since } => line(Role::Plain, elapsed(state.now - since)),
         PluginState::Launching { .. }
         | PluginState::Handshaking { .. }
-        | PluginState::Registering { .. } => {
-            attempt.map_or_else(none, |a| line(Role::Busy, elapsed(state.now - a.began)))
-        }
+        | PluginState::Registering { .. } => attempt.map_or_else(empty_cell, |a| {
+            line(Role::Busy, elapsed(state.now - a.began))
+        }),
         PluginState::Backoff { until, .. } => line(
             Role::Warn,
             format!("in {}", elapsed((until - state.now).max(0))),
         ),
-        _ => none(),
+        _ => empty_cell(),
     }
 }
 
 /// Number of the current launch, and the limit.
-fn tries(p: &PluginView) -> Line {
+fn launch_count(p: &PluginView) -> Line {
     let attempt = p.attempt();
     match &p.state {
         PluginState::Launching { attempt, limit }
@@ -62,7 +62,7 @@ fn tries(p: &PluginView) -> Line {
             format!("{attempt}/{limit}"),
         ),
         // In other states the number of the last launch still tells how many it took.
-        _ => attempt.map_or_else(none, |a| {
+        _ => attempt.map_or_else(empty_cell, |a| {
             line(
                 if a.number > 1 {
                     Role::Warn
@@ -76,7 +76,7 @@ fn tries(p: &PluginView) -> Line {
 }
 
 /// Last output line of the plugin; preceded by the name of the transform for a transformer.
-fn last_words(p: &PluginView) -> String {
+fn last_output(p: &PluginView) -> String {
     let transform = p.found.as_ref().and_then(|f| f.transform.as_deref());
     let kind = p.is_transformer().then(|| match transform {
         Some(name) => format!("transformer {name:?}"),
@@ -109,34 +109,34 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     // The reason of a failure matters more than the last line.
     let words = p
         .state
-        .why()
-        .map_or_else(|| line(Role::Dim, last_words(p)), |why| line(role, why));
+        .unavailable_reason()
+        .map_or_else(|| line(Role::Dim, last_output(p)), |why| line(role, why));
     vec![
         line(role, format!("{symbol} {word}")),
         line(Role::Strong, &p.id.0),
         found
             .and_then(|f| f.version.as_ref())
-            .map_or_else(none, |v| line(Role::Plain, v)),
+            .map_or_else(empty_cell, |v| line(Role::Plain, v)),
         found
             .and_then(|f| f.dialect.as_ref())
-            .map_or_else(none, |d| line(Role::Plain, d)),
+            .map_or_else(empty_cell, |d| line(Role::Plain, d)),
         p.usage
             .map(|u| u.pid)
             // A new process has no usage sample yet.
             .or(p.pid.filter(|_| p.state.has_process()))
-            .map_or_else(none, |pid| line(Role::Plain, pid.to_string())),
-        tries(p),
-        up(state, p),
+            .map_or_else(empty_cell, |pid| line(Role::Plain, pid.to_string())),
+        launch_count(p),
+        uptime(state, p),
         if p.restarts > 0 {
             line(Role::Warn, p.restarts.to_string())
         } else {
             line(Role::Dim, "0")
         },
-        p.usage.map_or_else(none, |u| {
+        p.usage.map_or_else(empty_cell, |u| {
             line(Role::Plain, format!("{:.0}%", u.cpu_percent))
         }),
         p.usage
-            .map_or_else(none, |u| line(Role::Plain, bytes(u.rss_bytes))),
+            .map_or_else(empty_cell, |u| line(Role::Plain, bytes(u.rss_bytes))),
         if in_call > 0 {
             line(Role::Busy, in_call.to_string())
         } else {
@@ -145,7 +145,7 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
         state
             .view
             .p95_ms(&p.id)
-            .map_or_else(none, |ms| line(Role::Plain, duration(ms))),
+            .map_or_else(empty_cell, |ms| line(Role::Plain, duration(ms))),
         words,
     ]
 }

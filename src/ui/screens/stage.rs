@@ -4,7 +4,7 @@ use crate::app::doc::{self, Line, Role, line, span};
 use crate::app::list::Row;
 use crate::app::rows::{drift_row, output_row};
 use crate::app::state::State;
-use crate::engine::words::{Action, DriftKind, DriftView};
+use crate::engine::model::{Action, DriftKind, DriftView};
 use crate::ui::table::{Column, Width, column};
 
 pub const COLUMNS: &[Column] = &[
@@ -49,9 +49,9 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
             } else {
                 doc::action_role(c.action)
             },
-            c.action.word(),
+            c.action.label(),
         ),
-        note(state, c, left),
+        change_note(state, c, left),
     ]
 }
 
@@ -74,8 +74,8 @@ fn output_cells(state: &State, row: &Row) -> Vec<Line> {
         Line::new(),
         doc::action_sign(o.action),
         line(Role::Plain, row.key.text().unwrap_or_default()),
-        line(doc::action_role(o.action), o.action.word()),
-        if o.stays(&state.view.left) {
+        line(doc::action_role(o.action), o.action.label()),
+        if o.is_unchanged_without(&state.view.left) {
             line(Role::Warn, "unchanged: depends on a deselected change")
         } else {
             // A row has one line; the detail shows the complete value.
@@ -102,12 +102,12 @@ fn drift_cells(d: &DriftView) -> Vec<Line> {
         Line::new(),
         line(role, "!"),
         line(Role::Plain, &d.address),
-        line(role, d.what.word()),
+        line(role, d.what.label()),
         line(Role::Dim, note),
     ]
 }
 
-fn note(state: &State, c: &crate::engine::words::ChangeView, left: bool) -> Line {
+fn change_note(state: &State, c: &crate::engine::model::ChangeView, left: bool) -> Line {
     let mut l = Line::new();
     // Notes are ordered by importance, and rows are cut: an unknown outcome comes first.
     if let Some(u) = state
@@ -116,13 +116,13 @@ fn note(state: &State, c: &crate::engine::words::ChangeView, left: bool) -> Line
     {
         return doc::unknown_note(state, u);
     }
-    if let Some(a) = state.along.get(&c.address) {
-        let (symbol, word) = if a.pulled_in {
+    if let Some(a) = state.implied.get(&c.address) {
+        let (symbol, word) = if a.selected {
             ("▲", "with")
         } else {
             ("▼", "with")
         };
-        l.push(span(Role::Warn, format!("{symbol} {word} {}", a.by)));
+        l.push(span(Role::Warn, format!("{symbol} {word} {}", a.cause)));
         return l;
     }
     if !left && let Some(n) = c.needs.iter().find(|n| state.view.left.contains(*n)) {

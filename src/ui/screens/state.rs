@@ -3,7 +3,7 @@
 use crate::app::doc::{self, Line, Role, line};
 use crate::app::list::Row;
 use crate::app::state::State;
-use crate::engine::words::DriftKind;
+use crate::engine::model::DriftKind;
 use crate::ui::table::{Column, Width, column, number};
 
 pub const COLUMNS: &[Column] = &[

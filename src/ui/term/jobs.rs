@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use tokio::signal::unix::{self, SignalKind};
 
 /// Interval of checks for the terminal: not all shells send SIGCONT.
-const LOOK: Duration = Duration::from_millis(200);
+const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 /// Time after which a requested stop counts as failed.
-const STOPS_WITHIN: Duration = Duration::from_secs(1);
+const STOP_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Returns true if a shell can resume this process: its parent is in the same session. The terminal
 /// cannot stop a session leader, such as a program that a terminal was opened for. In a container
@@ -31,14 +31,14 @@ pub fn has_shell() -> bool {
 pub(super) struct Jobs {
     continued: unix::Signal,
     /// Time of the requested stop, until it is known to have happened.
-    asked: Option<Instant>,
+    stop_requested_at: Option<Instant>,
 }
 
 impl Jobs {
     pub(super) fn new() -> io::Result<Self> {
         Ok(Self {
             continued: unix::signal(SignalKind::from_raw(Signal::CONT.as_raw()))?,
-            asked: None,
+            stop_requested_at: None,
         })
     }
 
@@ -46,31 +46,35 @@ impl Jobs {
     /// receive the signal, so the process may still run after the return. The terminal must not be
     /// used until [`Self::back`] returns.
     pub(super) fn stop(&mut self) -> io::Result<()> {
-        self.asked = Some(Instant::now());
+        self.stop_requested_at = Some(Instant::now());
         Ok(kill_current_process_group(Signal::TSTP)?)
     }
 
     /// Waits until the process continues after a stop, requested or not.
     pub(super) async fn continued(&mut self) {
         self.continued.recv().await;
-        self.asked = None;
+        self.stop_requested_at = None;
     }
 
     /// Waits until the terminal may be used: the process was stopped and continues, or could not be
     /// stopped, and is in the foreground. Cancel-safe.
-    pub(super) async fn back(&mut self) {
-        while self.asked.is_some_and(|at| at.elapsed() < STOPS_WITHIN) || !is_in_front() {
+    pub(super) async fn wait_for_foreground(&mut self) {
+        while self
+            .stop_requested_at
+            .is_some_and(|at| at.elapsed() < STOP_TIMEOUT)
+            || !is_foreground()
+        {
             tokio::select! {
                 () = self.continued() => {}
-                () = tokio::time::sleep(LOOK) => {}
+                () = tokio::time::sleep(CHECK_INTERVAL) => {}
             }
         }
-        self.asked = None;
+        self.stop_requested_at = None;
     }
 }
 
 /// Returns true if the process is in the foreground of its terminal, or if that is unknown.
-fn is_in_front() -> bool {
+fn is_foreground() -> bool {
     let ours = getpgrp();
     ours.as_raw() == 0
         || tcgetpgrp(stdin()).map_or(true, |group| {

@@ -1,10 +1,10 @@
 //! Terminal: set up, restored in every case, and drawn in whole frames. Only this folder uses
 //! crossterm.
 
-mod guard;
 mod jobs;
 mod screen;
+mod setup;
 
-pub use guard::{background_is_light, install_panic_hook, start_log};
 pub use jobs::has_shell;
 pub use screen::Screen;
+pub use setup::{background_is_light, install_panic_hook, start_log};

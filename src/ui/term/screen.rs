@@ -20,7 +20,7 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use tui_logger::{TuiWidgetEvent, TuiWidgetState};
 
-use super::guard::{TAKEN, install_panic_hook, leave, on_this_thread, write_enter};
+use super::setup::{TAKEN, install_panic_hook, restore_once, set_loop_thread, write_enter};
 use crate::app::State;
 use crate::app::key::{Input, Key, KeyCode, MouseAct};
 use crate::app::msg::{Effect, TracingMove};
@@ -49,10 +49,10 @@ impl Screen {
     pub fn enter(mouse: bool) -> io::Result<Self> {
         install_panic_hook();
         // Recorded again at each poll and draw, because the runtime may move the loop.
-        on_this_thread();
+        set_loop_thread();
         // The memory limit ends the process without unwinding, so no drop would restore the
         // terminal.
-        crate::engine::room::at_the_end(leave);
+        crate::engine::memory_limit::set_exit_hook(restore_once);
         let mut screen = Self {
             terminal: ManuallyDrop::new(Terminal::new(CrosstermBackend::new(
                 BufWriter::with_capacity(FRAME_BYTES, stdout()),
@@ -63,11 +63,11 @@ impl Screen {
             tracing: TuiWidgetState::new()
                 .set_default_display_level(tui_logger::LevelFilter::Debug),
         };
-        screen.take()?;
+        screen.take_terminal()?;
         Ok(screen)
     }
 
-    fn take(&mut self) -> io::Result<()> {
+    fn take_terminal(&mut self) -> io::Result<()> {
         // A stop from outside may have left the terminal in another mode than crossterm has
         // recorded.
         terminal::disable_raw_mode()?;
@@ -98,7 +98,7 @@ impl Screen {
         // The stream's thread reads from the terminal until it is dropped, but the shell needs the
         // input now.
         self.input = None;
-        leave();
+        restore_once();
         if !words.is_empty() {
             writeln!(stdout(), "{words}")?;
         }
@@ -109,7 +109,7 @@ impl Screen {
     async fn event(&mut self) -> Option<Option<io::Result<Event>>> {
         let stream = self.input.as_mut()?;
         let next = poll_fn(|cx| {
-            on_this_thread();
+            set_loop_thread();
             stream.poll_next_unpin(cx)
         });
         tokio::select! { biased;
@@ -128,7 +128,7 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         self.input = None;
-        leave();
+        restore_once();
     }
 }
 
@@ -144,7 +144,7 @@ impl Surface for Screen {
         if self.input.is_none() {
             return Ok(());
         }
-        on_this_thread();
+        set_loop_thread();
         // Terminals that support it show the frame only when it is complete.
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
         let tracing = &self.tracing;
@@ -167,8 +167,8 @@ impl Surface for Screen {
                 Some(Some(Err(e))) => return Some(Err(e)),
                 Some(None) => return None,
                 None => {
-                    self.jobs.back().await;
-                    if let Err(e) = self.take() {
+                    self.jobs.wait_for_foreground().await;
+                    if let Err(e) = self.take_terminal() {
                         return Some(Err(e));
                     }
                     // The terminal may have been resized.
@@ -179,7 +179,7 @@ impl Surface for Screen {
         }
     }
 
-    fn act(&mut self, effect: Effect) -> io::Result<()> {
+    fn trigger(&mut self, effect: Effect) -> io::Result<()> {
         match effect {
             Effect::Copy(text) => execute!(
                 self.terminal.backend_mut(),
@@ -271,10 +271,10 @@ fn translate(event: Event) -> Option<Input> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::guard::{background_is_light, write_enter, write_leave};
+    use super::super::setup::{background_is_light, write_enter, write_leave};
 
     #[test]
-    fn leaving_undoes_what_entering_did() {
+    fn leaving_the_screen_resets_each_terminal_mode() {
         let (mut entered, mut left) = (Vec::new(), Vec::new());
         write_enter(&mut entered, true).unwrap();
         write_leave(&mut left).unwrap();
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn the_terminal_may_say_that_it_is_light() {
+    fn light_background_is_detected_from_colorfgbg() {
         assert_eq!(background_is_light(Some("0;15")), Some(true));
         assert_eq!(background_is_light(Some("15;default;0")), Some(false));
         assert_eq!(background_is_light(Some("0;7")), Some(true));

@@ -3,10 +3,10 @@
 use super::{Console, fixture};
 use crate::app::msg::{Answer, Effect};
 use crate::app::state::Screen;
-use crate::engine::words::*;
+use crate::engine::model::*;
 
 #[test]
-fn a_change_is_left_with_what_needs_it_and_the_row_says_so() {
+fn deselected_change_deselects_its_dependents_and_rows_show_it() {
     let mut c = Console::staged(120, 40);
     c.press("3 x");
     let left = "aws_s3_bucket.logs".to_owned();
@@ -57,7 +57,7 @@ fn a_change_is_left_with_what_needs_it_and_the_row_says_so() {
 }
 
 #[test]
-fn hidden_rows_are_never_taken_or_left() {
+fn hidden_rows_are_never_selected_or_deselected() {
     let mut c = Console::staged(120, 40);
     c.press("3 + 0");
     c.hides("aws_eip.old");
@@ -74,7 +74,7 @@ fn hidden_rows_are_never_taken_or_left() {
 }
 
 #[test]
-fn the_diff_shows_json_by_its_structure_and_hides_what_is_sensitive() {
+fn diff_shows_json_structure_and_redacts_sensitive_values() {
     let mut c = Console::staged(120, 40);
     c.press("3 j enter");
     c.shows("-       \"N\": 1");
@@ -92,7 +92,7 @@ fn the_diff_shows_json_by_its_structure_and_hides_what_is_sensitive() {
 }
 
 #[test]
-fn applying_names_what_is_destroyed_and_defaults_to_no() {
+fn apply_confirmation_lists_destroyed_objects_and_defaults_to_no() {
     let mut c = Console::staged(120, 40);
     c.press("3 a");
     c.shows("Apply stage #12?");
@@ -115,7 +115,7 @@ fn applying_names_what_is_destroyed_and_defaults_to_no() {
 }
 
 #[test]
-fn many_destroys_must_be_typed() {
+fn many_destroys_require_a_typed_confirmation() {
     let mut c = Console::staged(120, 40);
     c.state.typed_from = 2;
     c.press("3 a y");
@@ -128,7 +128,7 @@ fn many_destroys_must_be_typed() {
 }
 
 #[test]
-fn a_question_is_withdrawn_when_the_stage_changes_under_it() {
+fn apply_confirmation_closes_when_the_selection_changes() {
     let mut c = Console::staged(120, 40);
     c.press("3 a");
     c.event(EventKind::Selected {
@@ -143,7 +143,7 @@ fn a_question_is_withdrawn_when_the_stage_changes_under_it() {
 }
 
 #[test]
-fn only_what_was_read_is_applied_after_something_was_left() {
+fn only_selected_changes_are_deployed_after_deselection() {
     let mut c = Console::staged(120, 40);
     c.event(EventKind::Selected {
         stage: 12,
@@ -164,7 +164,7 @@ fn only_what_was_read_is_applied_after_something_was_left() {
 }
 
 #[test]
-fn a_deploy_shows_what_runs_what_failed_and_what_waits() {
+fn deploy_screen_shows_running_failed_and_waiting_operations() {
     let mut c = Console::deploying(120, 40);
     c.press("4");
     assert!(c.line("aws_db_instance.main ").contains("creating"));
@@ -179,7 +179,7 @@ fn a_deploy_shows_what_runs_what_failed_and_what_waits() {
 }
 
 #[test]
-fn what_runs_is_looked_at_until_the_operator_looks_elsewhere() {
+fn cursor_follows_the_running_operation_until_moved() {
     let mut c = Console::deploying(120, 40);
     c.press("4");
     c.shows("+ aws_db_instance.main");
@@ -229,7 +229,7 @@ fn what_runs_is_looked_at_until_the_operator_looks_elsewhere() {
 }
 
 #[test]
-fn a_deploy_that_ends_shows_what_failed_unless_the_operator_looks_elsewhere() {
+fn finished_deploy_selects_the_first_failure_unless_the_cursor_moved() {
     for (keys, selected) in [("4", "aws_iam_role.app"), ("4 G", "aws_s3_bucket.logs")] {
         let mut c = Console::deploying(80, 24);
         c.press(keys);
@@ -256,7 +256,7 @@ fn a_deploy_that_ends_shows_what_failed_unless_the_operator_looks_elsewhere() {
 }
 
 #[test]
-fn the_ladder_names_what_each_rung_hits_and_killing_is_asked_again() {
+fn cancel_ladder_names_affected_calls_and_confirms_killing() {
     let mut c = Console::deploying(120, 40);
     c.press("4 c");
     c.shows("start no new operation");
@@ -273,7 +273,7 @@ fn the_ladder_names_what_each_rung_hits_and_killing_is_asked_again() {
 }
 
 #[test]
-fn leaving_during_a_deploy_asks_and_waits_for_it() {
+fn quitting_during_a_deploy_asks_and_waits_for_its_end() {
     let mut c = Console::deploying(120, 40);
     c.press("q");
     c.shows("Deploy #31 is running");
@@ -299,7 +299,7 @@ fn control_c_never_kills_a_deploy() {
 }
 
 #[test]
-fn what_failed_is_staged_again_alone() {
+fn failed_operations_are_staged_again_as_the_rest_of_the_deploy() {
     let mut c = Console::deploying(120, 40);
     let mut rest = fixture::operation(
         3,
@@ -328,7 +328,7 @@ fn what_failed_is_staged_again_alone() {
 }
 
 #[test]
-fn an_outdated_stage_is_reported_in_the_place_of_the_question() {
+fn outdated_stage_is_reported_instead_of_the_apply_confirmation() {
     let mut c = Console::staged(120, 40);
     c.press("3 a");
     c.shows("Apply stage #12?");

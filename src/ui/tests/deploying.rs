@@ -2,7 +2,7 @@
 
 use super::Console;
 use super::fixture::{self, NOW, id};
-use crate::engine::words::*;
+use crate::engine::model::*;
 
 /// Starts another operation whose call is queued.
 fn queue(c: &mut Console) {
@@ -12,7 +12,7 @@ fn queue(c: &mut Console) {
 }
 
 #[test]
-fn an_object_that_was_imported_as_it_is_was_imported_and_not_left_alone() {
+fn unchanged_import_is_shown_as_imported() {
     let mut c = Console::deploying(120, 40);
     let op = fixture::operation(4, "aws_eip.old", Action::NoOp, OperationState::Done);
     c.event(EventKind::Operation(op.clone()));
@@ -35,7 +35,7 @@ fn an_object_that_was_imported_as_it_is_was_imported_and_not_left_alone() {
 }
 
 #[test]
-fn what_stands_in_line_is_not_counted_as_running_and_its_clock_stands() {
+fn queued_operation_is_not_counted_as_running() {
     let mut c = Console::deploying(120, 40);
     queue(&mut c);
     c.press("4 > > > >");
@@ -72,7 +72,7 @@ fn what_stands_in_line_is_not_counted_as_running_and_its_clock_stands() {
 }
 
 #[test]
-fn a_call_that_is_made_again_is_told_with_its_attempt_and_the_time_until_it() {
+fn retried_call_shows_its_attempt_and_the_time_until_the_next() {
     let mut c = Console::deploying(120, 40);
     let mut op = fixture::operation(
         3,
@@ -129,7 +129,7 @@ fn waiting_for(c: &mut Console, state: OperationState) {
 }
 
 #[test]
-fn what_is_in_the_way_is_named_first_and_what_is_done_is_not() {
+fn blocking_dependencies_are_named_first_and_completed_ones_last() {
     let mut c = Console::deploying(120, 40);
     waiting_for(&mut c, OperationState::Waiting);
     c.press("4 > > > >");
@@ -174,7 +174,7 @@ fn what_is_in_the_way_is_named_first_and_what_is_done_is_not() {
 }
 
 #[test]
-fn an_operation_has_the_calls_of_its_own_deploy() {
+fn operation_shows_only_calls_of_its_own_deploy() {
     let mut c = Console::staged(120, 40);
     let call = |method: &str, error: Option<&str>| {
         EventKind::CallFinished(CallFinished {
@@ -211,7 +211,7 @@ fn an_operation_has_the_calls_of_its_own_deploy() {
 }
 
 #[test]
-fn a_lock_is_shown_with_whose_call_holds_it_for_how_long_and_who_waits() {
+fn resource_lock_shows_its_owner_duration_and_waiters() {
     let mut c = Console::deploying(120, 40);
     let lock = ResourceLock {
         lock: 1,
@@ -247,21 +247,21 @@ fn a_lock_is_shown_with_whose_call_holds_it_for_how_long_and_who_waits() {
 }
 
 #[test]
-fn what_is_beside_an_operation_is_told_with_it_and_is_an_unknown_outcome_of_its_own() {
+fn side_effect_is_shown_with_its_operation_and_as_an_unknown_outcome() {
     let mut c = Console::deploying(120, 40);
-    let deed = Deed {
+    let deed = SideEffect {
         action: Action::Create,
         kind: "aws/iam/role".into(),
         name: "reader".into(),
     };
     let mut op = fixture::operation(4, "aws_eip.old", Action::Update, OperationState::Done);
-    op.beside = vec![Beside {
+    op.beside = vec![RequestedCall {
         place: 1,
         deed: deed.clone(),
         asked_by: "hashicorp/aws".into(),
         began: NOW,
         took_ms: Some(9),
-        end: DeedEnd::Unknown("it died".into()),
+        end: SideEffectOutcome::Unknown("it died".into()),
     }];
     c.event(EventKind::Operation(op));
     c.press("4 G enter");

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::app::msg::{Answer, Effect};
-use crate::engine::words::{DriftKind, DriftView, EventKind, StageMode, StageSummary};
+use crate::engine::model::{DriftKind, DriftView, EventKind, StageMode, StageSummary};
 
 fn found(address: &str, what: DriftKind) -> DriftView {
     let after = (what != DriftKind::Gone).then_some("\"large\"");
@@ -38,7 +38,7 @@ fn drifted() -> Vec<DriftView> {
 }
 
 #[test]
-fn a_refresh_shows_what_is_gone_and_what_was_changed() {
+fn refresh_only_stage_shows_deleted_and_changed_objects() {
     let mut c = Console::staged(120, 40);
     c.event(EventKind::Staged(
         stage(StageMode::RefreshOnly, drifted()).into(),
@@ -69,7 +69,7 @@ fn a_refresh_shows_what_is_gone_and_what_was_changed() {
 }
 
 #[test]
-fn a_normal_stage_shows_what_was_found_beside_what_would_change() {
+fn normal_stage_shows_drift_beside_its_changes() {
     let mut c = Console::staged(120, 40);
     c.event(EventKind::Staged(
         StageSummary {
@@ -99,7 +99,7 @@ fn a_normal_stage_shows_what_was_found_beside_what_would_change() {
 }
 
 #[test]
-fn the_state_says_what_the_last_stage_found() {
+fn state_screen_shows_the_drift_of_the_last_stage() {
     let mut c = Console::staged(120, 40);
     let mut rows = fixture::state_rows();
     (rows[0].drift, rows[1].drift) = (Some(DriftKind::Changed), Some(DriftKind::Gone));

@@ -3,10 +3,10 @@
 
 use super::{Console, fixture};
 use crate::app::msg::Answer;
-use crate::engine::words::*;
+use crate::engine::model::*;
 
 #[test]
-fn frames_of_every_screen_can_be_looked_at() {
+fn frames_of_each_screen_are_dumped_for_inspection() {
     for (w, h) in [(120, 40), (80, 24), (200, 60), (40, 12)] {
         let mut c = Console::deploying(w, h);
         for s in 0..90 {
@@ -43,7 +43,7 @@ fn frames_of_every_screen_can_be_looked_at() {
 }
 
 #[test]
-fn running_rows_never_scroll_away() {
+fn running_rows_stay_visible_when_the_list_scrolls() {
     let mut c = Console::staged(80, 24);
     let operations: Vec<_> = (0..500)
         .map(|i| {
@@ -77,7 +77,7 @@ fn running_rows_never_scroll_away() {
 }
 
 #[test]
-fn a_replacement_done_by_half_stands_first_in_red_and_the_ladder_says_what_may_become_one() {
+fn half_replaced_object_is_listed_first_and_the_ladder_warns_of_it() {
     let mut c = Console::staged(120, 40);
     fixture::deploying().into_iter().for_each(|e| c.event(e));
     let mut op = fixture::operations()[3].clone();
@@ -104,14 +104,14 @@ fn a_replacement_done_by_half_stands_first_in_red_and_the_ladder_says_what_may_b
 }
 
 #[test]
-fn a_flood_of_rows_is_drawn_fast() {
+fn twenty_thousand_log_rows_are_displayed() {
     let mut c = Console::staged(200, 60);
     for i in 0..20_000 {
-        c.state.log.push(crate::engine::words::LogLine {
+        c.state.log.push(crate::engine::model::LogLine {
             plugin: fixture::id("hashicorp/aws"),
             at: fixture::NOW,
-            level: crate::engine::words::LogLevel::Info,
-            stream: crate::engine::words::LogStream::Stderr,
+            level: crate::engine::model::LogLevel::Info,
+            stream: crate::engine::model::LogStream::Stderr,
             module: None,
             text: format!("line {i}"),
             panic: false,

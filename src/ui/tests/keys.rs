@@ -4,10 +4,10 @@ use super::{Console, fixture};
 use crate::app::key::{Input, MouseAct};
 use crate::app::msg::{Answer, Effect, Msg};
 use crate::app::state::{Fault, Screen};
-use crate::engine::words::*;
+use crate::engine::model::*;
 
 #[test]
-fn an_old_deploy_is_played_again_event_by_event() {
+fn recorded_deploy_is_replayed_event_by_event() {
     let mut c = Console::staged(120, 40);
     c.press("5");
     c.answer(Answer::History(fixture::history()));
@@ -37,7 +37,7 @@ fn an_old_deploy_is_played_again_event_by_event() {
 }
 
 #[test]
-fn failures_are_grouped_with_what_followed() {
+fn failures_are_grouped_with_their_resolution() {
     let mut c = Console::staged(120, 40);
     c.press("5 f");
     c.answer(Answer::Failures(fixture::failures()));
@@ -49,7 +49,7 @@ fn failures_are_grouped_with_what_followed() {
 }
 
 #[test]
-fn the_state_is_a_tree_with_dependencies_both_ways() {
+fn state_tree_shows_dependencies_in_both_directions() {
     let mut c = Console::staged(120, 40);
     c.press("6");
     c.answer(Answer::State(fixture::state_rows()));
@@ -73,7 +73,7 @@ fn the_state_is_a_tree_with_dependencies_both_ways() {
 }
 
 #[test]
-fn logs_follow_filter_and_search_and_are_harmless() {
+fn logs_can_be_followed_filtered_searched_and_saved() {
     let mut c = Console::staged(120, 40);
     c.press("7");
     c.shows("rate limit at 80 percent");
@@ -102,7 +102,7 @@ fn logs_follow_filter_and_search_and_are_harmless() {
 }
 
 #[test]
-fn a_search_keeps_the_rows_and_esc_goes_back_to_where_it_began() {
+fn search_keeps_all_rows_and_escape_restores_the_cursor() {
     let mut c = Console::staged(120, 40);
     c.press("3 /");
     c.type_text("eip");
@@ -125,7 +125,7 @@ fn a_search_keeps_the_rows_and_esc_goes_back_to_where_it_began() {
 }
 
 #[test]
-fn help_and_palette_come_from_the_same_table_as_the_keys() {
+fn help_and_palette_use_the_command_table() {
     let mut c = Console::staged(120, 40);
     c.press("3 ?");
     c.shows("select this change with its dependencies");
@@ -144,7 +144,7 @@ fn help_and_palette_come_from_the_same_table_as_the_keys() {
 }
 
 #[test]
-fn the_palette_runs_a_command_that_leaves_or_destroys_only_when_it_is_chosen() {
+fn palette_runs_quit_or_destructive_commands_only_when_chosen() {
     for (typed, name) in [
         ("var", "quit"),
         ("quit", "quit"),
@@ -199,7 +199,7 @@ fn the_palette_runs_a_command_that_leaves_or_destroys_only_when_it_is_chosen() {
 }
 
 #[test]
-fn a_letter_after_a_choice_takes_the_choice_back() {
+fn typing_after_a_palette_choice_discards_the_choice() {
     let mut c = Console::staged(120, 40);
     c.press("1 : down up");
     c.type_text("qui");
@@ -208,7 +208,7 @@ fn a_letter_after_a_choice_takes_the_choice_back() {
 }
 
 #[test]
-fn a_workspace_held_by_another_is_read_only_and_says_who() {
+fn locked_workspace_is_read_only_and_names_the_lock_owner() {
     let mut c = Console::staged(120, 40);
     let holder = LockHolder {
         who: "bob".into(),
@@ -253,7 +253,7 @@ fn a_workspace_held_by_another_is_read_only_and_says_who() {
 }
 
 #[test]
-fn an_empty_workspace_is_greeted() {
+fn empty_workspace_shows_a_welcome_text() {
     let mut c = Console::new(120, 40);
     c.state.configured = false;
     c.shows("Welcome to flightdeck");
@@ -264,7 +264,7 @@ fn an_empty_workspace_is_greeted() {
 }
 
 #[test]
-fn a_stage_that_failed_shows_the_place_and_the_line() {
+fn failed_stage_shows_source_position_and_line() {
     let mut c = Console::staged(120, 40);
     c.event(EventKind::StageStarted(StageStarted {
         stage: 13,
@@ -315,7 +315,7 @@ fn a_stage_that_failed_shows_the_place_and_the_line() {
 }
 
 #[test]
-fn reasons_that_do_not_fit_end_above_the_rule_and_say_so() {
+fn long_diagnostics_are_truncated_above_the_rule_with_a_count() {
     let mut c = Console::staged(80, 24);
     c.state.frame.notes = vec!["demo".into()];
     let detail = (0..30)
@@ -358,7 +358,7 @@ fn reasons_that_do_not_fit_end_above_the_rule_and_say_so() {
 }
 
 #[test]
-fn an_incident_is_one_key_away() {
+fn incident_key_opens_the_crashed_plugin() {
     let mut c = Console::staged(120, 40);
     c.event(EventKind::Plugin(PluginEvent::Crash {
         plugin: fixture::id("hashicorp/random"),
@@ -377,7 +377,7 @@ fn an_incident_is_one_key_away() {
 }
 
 #[test]
-fn the_demo_says_what_breaks_and_breaks_it() {
+fn demo_faults_are_listed_and_triggered_by_key() {
     let mut c = Console::staged(120, 40);
     c.state.frame.notes = vec!["demo: B breaks something on purpose, then 5 crash".into()];
     c.state.faults = vec![Fault {
@@ -393,7 +393,7 @@ fn the_demo_says_what_breaks_and_breaks_it() {
 }
 
 #[test]
-fn the_mouse_selects_scrolls_and_turns_tabs() {
+fn mouse_selects_rows_scrolls_and_switches_screens() {
     let mut c = Console::staged(120, 40);
     c.press("3");
     let frame = c.frame();
@@ -415,7 +415,7 @@ fn the_mouse_selects_scrolls_and_turns_tabs() {
 }
 
 #[test]
-fn a_paste_is_not_taken_for_commands() {
+fn pasted_text_is_not_interpreted_as_keys() {
     let mut c = Console::staged(120, 40);
     c.press("3 a");
     c.send(Msg::Input(Input::Paste("y\nq".into())));
@@ -426,7 +426,7 @@ fn a_paste_is_not_taken_for_commands() {
 }
 
 #[test]
-fn the_cursor_stays_with_its_row_while_rows_move() {
+fn cursor_stays_on_its_row_while_rows_are_reordered() {
     let mut c = Console::deploying(120, 40);
     c.press("4 G");
     let before = c.state.operation().map(|o| o.address.clone());

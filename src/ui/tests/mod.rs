@@ -1,8 +1,6 @@
 //! Tests of the console without a terminal: they press keys and check frames.
 
-mod after_a_kill;
 mod applying;
-mod around;
 mod deploying;
 mod drift;
 mod every_key;
@@ -14,11 +12,13 @@ mod processes;
 mod run_loop;
 mod sizes;
 mod staged;
+mod unknown_outcomes;
+mod workspaces;
 
 use crate::app::key::{Input, Key};
 use crate::app::msg::{Answer, Effect, Msg};
-use crate::app::{State, settle, update};
-use crate::engine::words::{Event, EventKind};
+use crate::app::{State, refresh_lists, update};
+use crate::engine::model::{Event, EventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::sync::Arc;
@@ -103,7 +103,7 @@ impl Console {
     }
 
     pub fn buffer(&mut self) -> Buffer {
-        settle(&mut self.state);
+        refresh_lists(&mut self.state);
         let (width, height) = self.state.frame.size;
         let mut buffer = Buffer::empty(Rect {
             x: 0,

@@ -2,10 +2,10 @@
 
 use super::{Console, fixture};
 use crate::app::msg::{Answer, Effect};
-use crate::engine::words::*;
+use crate::engine::model::*;
 
 #[test]
-fn the_builtin_provider_waits_for_no_launch() {
+fn builtin_provider_shows_no_process_and_cannot_be_controlled() {
     let mut c = Console::new(120, 40);
     let found = PluginFound {
         address: "terraform.io/builtin/terraform".into(),
@@ -45,7 +45,7 @@ fn the_builtin_provider_waits_for_no_launch() {
 }
 
 #[test]
-fn plugins_tell_how_each_launch_went() {
+fn plugins_screen_shows_launch_results() {
     let mut c = Console::staged(120, 40);
     assert!(c.line("acme/legacy ").contains("✗ gave up"));
     assert!(c.line("hashicorp/aws ").contains("● ready"));
@@ -53,7 +53,7 @@ fn plugins_tell_how_each_launch_went() {
 }
 
 #[test]
-fn plugin_panes_turn_with_arrows_and_open_with_enter() {
+fn plugin_panes_change_with_arrow_keys_and_open_with_enter() {
     let mut c = Console::staged(120, 40);
     // acme/legacy sorts first.
     c.shows("#5");
@@ -101,7 +101,7 @@ fn plugin_panes_turn_with_arrows_and_open_with_enter() {
 }
 
 #[test]
-fn a_schema_is_asked_for_when_it_is_looked_at_and_unfolds() {
+fn schema_is_loaded_when_viewed_and_can_be_expanded() {
     let mut c = Console::staged(120, 40);
     c.press("j j right");
     assert_eq!(
@@ -131,7 +131,7 @@ fn a_schema_is_asked_for_when_it_is_looked_at_and_unfolds() {
 }
 
 #[test]
-fn a_plugin_without_a_process_is_not_stopped() {
+fn plugin_without_a_process_cannot_be_stopped() {
     let mut c = Console::staged(120, 40);
     let states = [
         (
@@ -160,7 +160,7 @@ fn a_plugin_without_a_process_is_not_stopped() {
 }
 
 #[test]
-fn stopping_a_plugin_in_use_names_the_calls_and_defaults_to_no() {
+fn stopping_a_plugin_in_use_lists_its_calls_and_defaults_to_no() {
     let mut c = Console::deploying(120, 40);
     c.press("1 g j j S");
     c.shows("Stop hashicorp/aws?");
@@ -175,7 +175,7 @@ fn stopping_a_plugin_in_use_names_the_calls_and_defaults_to_no() {
 }
 
 #[test]
-fn calls_name_who_waits_for_whom() {
+fn calls_screen_shows_the_blocking_call() {
     let mut c = Console::deploying(120, 40);
     c.press("2");
     c.shows("longest: aws_db_instance.main (ApplyResourceChange");
@@ -190,7 +190,7 @@ fn calls_name_who_waits_for_whom() {
 }
 
 #[test]
-fn without_calls_the_charts_stay_and_words_stand_below_them() {
+fn charts_remain_visible_without_calls() {
     for (width, height) in [(120, 40), (80, 24), (40, 12)] {
         let mut c = Console::staged(width, height);
         c.press("2");
@@ -205,7 +205,7 @@ fn without_calls_the_charts_stay_and_words_stand_below_them() {
 }
 
 #[test]
-fn a_transformer_is_a_plugin_that_nothing_can_use_and_nothing_is_blocked_by() {
+fn transformer_is_shown_as_unusable_and_blocks_nothing() {
     for (width, height) in [(120, 40), (80, 24)] {
         let mut c = Console::new(width, height);
         let plugin = fixture::id("bluelink/run");

@@ -2,7 +2,7 @@
 
 use super::{Console, fixture};
 use crate::app::msg::{Answer, Effect};
-use crate::engine::words::*;
+use crate::engine::model::*;
 
 fn aws() -> PluginId {
     fixture::id("hashicorp/aws")
@@ -12,8 +12,8 @@ fn tell(c: &mut Console, event: PluginEvent) {
     c.event(EventKind::Plugin(event));
 }
 
-fn leaving(calls: u64, overdue: bool) -> Leaving {
-    Leaving {
+fn leaving(calls: u64, overdue: bool) -> DrainingProcess {
+    DrainingProcess {
         generation: 1,
         pid: Some(41_822),
         since: fixture::NOW - 12_000,
@@ -41,7 +41,7 @@ fn beside(c: &mut Console) {
 }
 
 #[test]
-fn a_replacement_is_seen_from_its_reason_to_the_end_of_the_old_process() {
+fn replacement_is_shown_from_its_reason_to_the_exit_of_the_old_process() {
     for (width, height) in [(120, 40), (80, 24)] {
         let mut c = Console::staged(width, height);
         c.press("1");
@@ -95,7 +95,7 @@ fn a_replacement_is_seen_from_its_reason_to_the_end_of_the_old_process() {
 }
 
 #[test]
-fn one_whose_successor_did_not_come_up_says_why_and_when_it_is_tried_again() {
+fn failed_replacement_shows_its_reason_and_the_next_attempt() {
     let mut c = Console::staged(120, 40);
     c.press("1");
     let renewal = Some(Renewal::Failed {
@@ -122,7 +122,7 @@ fn one_whose_successor_did_not_come_up_says_why_and_when_it_is_tried_again() {
 }
 
 #[test]
-fn a_process_that_nobody_used_is_idle_and_says_when_it_comes_again() {
+fn idle_process_shows_its_reason_and_restart_condition() {
     let mut c = Console::staged(120, 40);
     c.press("1");
     let why = "ended after 10 min without a call; starts again when needed";
@@ -140,7 +140,7 @@ fn a_process_that_nobody_used_is_idle_and_says_when_it_comes_again() {
 }
 
 #[test]
-fn orphans_are_counted_everywhere_listed_below_the_plugins_and_ended_after_a_yes() {
+fn orphans_are_counted_listed_and_ended_after_confirmation() {
     for (width, height) in [(120, 40), (80, 24)] {
         let mut c = Console::staged(width, height);
         let orphans: Vec<OrphanView> = [4_711, 4_712]

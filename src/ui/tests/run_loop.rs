@@ -4,9 +4,9 @@ use super::fixture;
 use crate::app::State;
 use crate::app::key::{Input, Key};
 use crate::app::msg::{Effect, Msg};
-use crate::app::run::{Feed, Surface, event_loop};
+use crate::app::run::{EventSource, Surface, event_loop};
 use crate::engine::bus::Update;
-use crate::engine::words::{Event, EventKind, PluginEvent, Usage};
+use crate::engine::model::{Event, EventKind, PluginEvent, Usage};
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
@@ -44,7 +44,7 @@ impl Surface for Script {
         self.input.recv().await.map(Ok)
     }
 
-    fn act(&mut self, effect: Effect) -> io::Result<()> {
+    fn trigger(&mut self, effect: Effect) -> io::Result<()> {
         self.acts.push((effect, self.frames));
         Ok(())
     }
@@ -83,7 +83,7 @@ struct Flood {
     engine: Engine,
 }
 
-impl Feed for Flood {
+impl EventSource for Flood {
     async fn next(&mut self) -> Option<Update> {
         let kind = match self.engine {
             Engine::Silent => std::future::pending().await,
@@ -170,7 +170,7 @@ async fn play(
 /// This test and the last but one use the runtime's paused clock, which advances when all tasks are
 /// idle.
 #[tokio::test(start_paused = true)]
-async fn an_idle_console_draws_for_its_clock_alone_and_writes_little() {
+async fn idle_console_draws_once_per_clock_tick_and_writes_little() {
     for engine in [Engine::Silent, Engine::Idle] {
         let (surface, state, _) = play(engine, async |keys| {
             tokio::time::sleep(Duration::from_millis(2_500)).await;
@@ -206,7 +206,7 @@ async fn an_idle_console_draws_for_its_clock_alone_and_writes_little() {
 }
 
 #[tokio::test]
-async fn a_flood_of_events_costs_thirty_frames_a_second_and_no_key() {
+async fn event_flood_is_limited_to_thirty_frames_a_second_and_keys_still_work() {
     let began = std::time::Instant::now();
     let (surface, state, _) = play(Engine::Flooding, async |keys| {
         tokio::time::sleep(Duration::from_secs(1)).await;
@@ -234,7 +234,7 @@ async fn a_flood_of_events_costs_thirty_frames_a_second_and_no_key() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_is_drawn_at_once() {
+async fn key_press_is_drawn_immediately() {
     let (surface, ..) = play(Engine::Silent, async |keys| {
         for _ in 0..20 {
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -248,7 +248,7 @@ async fn a_key_is_drawn_at_once() {
 }
 
 #[tokio::test]
-async fn it_starts_by_asking_for_what_it_shows() {
+async fn startup_requests_the_displayed_data() {
     let (.., effects) = play(Engine::Silent, async |keys| drop(keys)).await;
     for e in [
         Effect::HoldLock,

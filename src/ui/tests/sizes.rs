@@ -2,7 +2,7 @@
 
 use super::{Console, fixture};
 use crate::app::msg::Answer;
-use crate::app::state::{Looks, ThemeName};
+use crate::app::state::{Appearance, ThemeName};
 use ratatui::style::Color;
 
 fn full(width: u16, height: u16) -> Console {
@@ -14,7 +14,7 @@ fn full(width: u16, height: u16) -> Console {
 }
 
 #[test]
-fn no_screen_panics_at_any_size() {
+fn screens_do_not_panic_at_any_size() {
     for (w, h) in [
         (0, 0),
         (1, 1),
@@ -57,7 +57,7 @@ fn no_screen_panics_at_any_size() {
 }
 
 #[test]
-fn small_screens_say_what_they_need() {
+fn small_screen_shows_the_required_size_or_reduced_content() {
     let mut c = full(20, 5);
     c.shows("flightdeck needs");
     let mut c = full(40, 12);
@@ -69,7 +69,7 @@ fn small_screens_say_what_they_need() {
 }
 
 #[test]
-fn at_80_by_24_each_screen_has_its_list_and_its_detail() {
+fn each_screen_shows_list_and_detail_at_80_by_24() {
     let mut c = full(80, 24);
     c.shows("acme/legacy");
     c.shows("attempts");
@@ -84,7 +84,7 @@ fn at_80_by_24_each_screen_has_its_list_and_its_detail() {
 }
 
 #[test]
-fn a_narrow_header_keeps_what_failed_what_runs_and_who_holds_the_workspace() {
+fn narrow_header_keeps_failures_running_deploy_and_lock_owner() {
     for width in 40..=120 {
         let mut c = full(width, 24);
         let line = c.frame().lines().next().unwrap().to_owned();
@@ -102,7 +102,7 @@ fn a_narrow_header_keeps_what_failed_what_runs_and_who_holds_the_workspace() {
     let mut c = Console::staged(80, 24);
     c.shows("stage #12 6/6");
     let (who, host, boot_id, reason) = ("bob".into(), "ci".into(), "b".into(), "deploy".into());
-    let holder = crate::engine::words::LockHolder {
+    let holder = crate::engine::model::LockHolder {
         who,
         host,
         pid: 99,
@@ -113,7 +113,7 @@ fn a_narrow_header_keeps_what_failed_what_runs_and_who_holds_the_workspace() {
         since: 0,
         reason,
     };
-    c.event(crate::engine::words::EventKind::Lock {
+    c.event(crate::engine::model::EventKind::Lock {
         holder: Some(holder),
         ours: false,
     });
@@ -121,7 +121,7 @@ fn a_narrow_header_keeps_what_failed_what_runs_and_who_holds_the_workspace() {
 }
 
 #[test]
-fn what_narrows_a_list_is_said_however_long_its_title_is() {
+fn list_filters_are_shown_with_a_long_title() {
     let mut c = full(80, 24);
     c.press("5 enter");
     c.answer(Answer::Record(Box::new(fixture::record())));
@@ -136,11 +136,11 @@ fn what_narrows_a_list_is_said_however_long_its_title_is() {
 }
 
 #[test]
-fn without_colour_no_cell_has_any_and_the_cursor_is_still_seen() {
+fn no_color_mode_has_no_colors_and_shows_the_cursor() {
     let mut c = full(120, 40);
-    c.state.frame.looks = Looks {
+    c.state.frame.appearance = Appearance {
         color: false,
-        ..Looks::default()
+        ..Appearance::default()
     };
     c.press("3");
     let buffer = c.buffer();
@@ -159,10 +159,10 @@ fn without_colour_no_cell_has_any_and_the_cursor_is_still_seen() {
 }
 
 #[test]
-fn ascii_means_ascii() {
+fn ascii_mode_draws_only_ascii() {
     for theme in [ThemeName::Dark, ThemeName::Light, ThemeName::Contrast] {
         let mut c = full(120, 40);
-        c.state.frame.looks = Looks {
+        c.state.frame.appearance = Appearance {
             theme,
             color: true,
             ascii: true,
@@ -175,7 +175,7 @@ fn ascii_means_ascii() {
 }
 
 #[test]
-fn the_same_state_gives_the_same_frame() {
+fn equal_states_draw_equal_frames() {
     let mut a = full(120, 40);
     let mut b = full(120, 40);
     for screen in ["1", "2", "3", "4", "5", "6", "7"] {

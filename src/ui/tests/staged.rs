@@ -5,7 +5,7 @@ use super::Console;
 use super::fixture;
 use crate::app::msg::Effect;
 use crate::app::state::Screen;
-use crate::engine::words::*;
+use crate::engine::model::*;
 
 fn warning(summary: &str, address: &str) -> EventKind {
     EventKind::Diagnostic(Diagnostic {
@@ -21,7 +21,7 @@ fn warning(summary: &str, address: &str) -> EventKind {
 }
 
 #[test]
-fn warnings_of_a_stage_are_counted_in_its_title_and_opened_with_a_key_of_the_footer() {
+fn stage_warnings_are_counted_in_the_title_and_opened_by_key() {
     for (width, height) in [(120, 40), (80, 24)] {
         let mut c = Console::staged(width, height);
         c.press("3");
@@ -87,7 +87,7 @@ fn quiet(outputs: Vec<OutputView>, moved: bool) -> Console {
 }
 
 #[test]
-fn outputs_that_change_are_rows_and_worth_a_deploy_by_themselves() {
+fn output_changes_are_rows_and_can_be_deployed_alone() {
     let mut c = quiet(outputs(), false);
     c.hides("No changes.");
     c.shows("· 2 outputs");
@@ -124,7 +124,7 @@ fn outputs_that_change_are_rows_and_worth_a_deploy_by_themselves() {
 }
 
 #[test]
-fn objects_that_only_move_are_rows_and_worth_a_deploy_by_themselves() {
+fn moved_objects_are_rows_and_can_be_deployed_alone() {
     let mut c = quiet(vec![], true);
     c.shows("· 1 moved");
     assert!(
@@ -142,7 +142,7 @@ fn objects_that_only_move_are_rows_and_worth_a_deploy_by_themselves() {
 }
 
 #[test]
-fn commands_are_named_in_the_row_in_the_detail_and_in_the_question_before_a_deploy() {
+fn provisioner_commands_are_shown_in_row_detail_and_confirmation() {
     for (width, height) in [(120, 40), (80, 24)] {
         let mut c = Console::staged(width, height);
         let mut summary = fixture::summary();
@@ -187,7 +187,7 @@ fn commands_are_named_in_the_row_in_the_detail_and_in_the_question_before_a_depl
 }
 
 #[test]
-fn a_plugin_that_comes_with_the_workspace_is_asked_for_before_it_is_launched() {
+fn untrusted_workspace_plugin_requires_confirmation_before_launch() {
     let own = |changed| WorkspacePlugin {
         address: "registry.opentofu.org/acme/thing".into(),
         executable: "/clone/terraform.d/plugins/terraform-provider-thing".into(),

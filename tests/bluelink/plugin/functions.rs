@@ -1,8 +1,8 @@
 //! Functions of the fake provider, which call functions of others through their host.
 
 use crate::PORTS;
-use crate::doing::{Fake, bad_input, unexpected};
-use crate::place::file;
+use crate::fault_files::file;
+use crate::resource_calls::{Fake, bad_input, unexpected};
 use proto::bluelink::pluginservicev1::HasFunctionRequest;
 use proto::bluelink::pluginservicev1::has_function_response::Response as Has;
 use proto::bluelink::pluginservicev1::service_client::ServiceClient;
@@ -56,7 +56,7 @@ fn answers_text() -> Return {
 }
 
 /// Return type of `measure`.
-fn measured() -> Return {
+fn measure_return_type() -> Return {
     let attribute = |kind, allow_null_value| FunctionObjectAttributeType {
         r#type: Some(scalar(kind)),
         allow_null_value,
@@ -104,7 +104,7 @@ pub fn definition(name: &str) -> Option<FunctionDefinition> {
                 Parameter::ListParameter(numbers),
                 Parameter::VariadicParameter(any),
             ];
-            (all, measured())
+            (all, measure_return_type())
         }
         "through" => (
             vec![text("function", false), text("text", false)],
@@ -136,7 +136,7 @@ pub fn definition(name: &str) -> Option<FunctionDefinition> {
 }
 
 /// Encodes JSON as the framework does: in the bytes of an `Any`.
-fn packed(json: &Value) -> prost_types::Any {
+fn encode_any(json: &Value) -> prost_types::Any {
     let bytes = json.to_string().into_bytes();
     prost_types::Any {
         type_url: "type.googleapis.com/google.protobuf.BytesValue".to_owned(),
@@ -144,7 +144,7 @@ fn packed(json: &Value) -> prost_types::Any {
     }
 }
 
-fn unpacked(any: Option<prost_types::Any>) -> Value {
+fn decode_any(any: Option<prost_types::Any>) -> Value {
     let bytes: Vec<u8> = prost::Message::decode(&*any.unwrap_or_default().value).unwrap();
     serde_json::from_slice(&bytes).unwrap()
 }
@@ -155,9 +155,10 @@ impl Fake {
         request: FunctionCallRequest,
     ) -> Result<FunctionCallResult, ErrorResponse> {
         let name = request.function_name;
-        let args = unpacked(request.args.unwrap_or_default().args);
+        let args = decode_any(request.args.unwrap_or_default().args);
         let what = json!({"function": name, "args": args});
-        self.enter("CallFunction", &request.host_id, what).await?;
+        self.begin_call("CallFunction", &request.host_id, what)
+            .await?;
         let context = request.call_context.unwrap_or_default();
         let text = |at: usize| args[at].as_str().unwrap_or_default();
         let mut info = FunctionRuntimeInfo::default();
@@ -165,7 +166,7 @@ impl Fake {
             "double" => json!(format!("{0}{0}", text(0))),
             "shout" if text(0).is_empty() => return Err(bad_input(&["there is nothing to shout"])),
             "shout" => {
-                let twice = asked(context, "double", json!([text(0)])).await?;
+                let twice = call_through_host(context, "double", json!([text(0)])).await?;
                 let mark = args.get(1).and_then(Value::as_str).unwrap_or("!");
                 json!(format!("{}{mark}", twice.as_str().unwrap().to_uppercase()))
             }
@@ -173,8 +174,8 @@ impl Fake {
                 let sizes = args[0].as_array().unwrap().len();
                 json!({"count": sizes + args.as_array().unwrap().len() - 1, "note": null})
             }
-            "through" => asked(context, text(0), json!([text(1)])).await?,
-            "endless" => asked(context, "endless", json!([text(0)])).await?,
+            "through" => call_through_host(context, text(0), json!([text(1)])).await?,
+            "endless" => call_through_host(context, "endless", json!([text(0)])).await?,
             "partly" => {
                 info.function_name = "double".to_owned();
                 Value::Null
@@ -182,7 +183,7 @@ impl Fake {
             other => return Err(unexpected(format!("no such function: {other}"))),
         };
         Ok(FunctionCallResult {
-            response_data: Some(packed(&answer)),
+            response_data: Some(encode_any(&answer)),
             // The framework always sends it.
             function_info: Some(info),
         })
@@ -190,7 +191,7 @@ impl Fake {
 }
 
 /// Calls another function through the host.
-pub async fn asked(
+pub async fn call_through_host(
     context: FunctionCallContext,
     function: &str,
     args: Value,
@@ -207,7 +208,7 @@ pub async fn asked(
         function_name: function.to_owned(),
         host_id: String::new(),
         args: Some(FunctionCallArgs {
-            args: Some(packed(&args)),
+            args: Some(encode_any(&args)),
         }),
         call_context: Some(context),
     };
@@ -215,7 +216,7 @@ pub async fn asked(
     match answer.response {
         Some(Said::FunctionResult(result)) => {
             assert!(has, "it is called and was not there");
-            Ok(unpacked(result.response_data))
+            Ok(decode_any(result.response_data))
         }
         Some(Said::ErrorResponse(error)) => Err(unexpected(format!(
             "the host says: {} (it has it: {has})",

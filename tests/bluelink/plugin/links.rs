@@ -7,10 +7,10 @@
 //! - `locks`: the last phase locks the resource at the link's begin,
 //! - `bare`: no change is ever staged.
 
-use crate::convert::{json, node};
-use crate::doing::{Fake, spec_of, unexpected};
-use crate::place::file;
-use crate::world;
+use crate::fault_files::file;
+use crate::mapping_node::{json, node};
+use crate::object_store;
+use crate::resource_calls::{Fake, spec_of, unexpected};
 use proto::bluelink::providerserverv1::*;
 use proto::bluelink::schema::{MappingNode, ScalarValue, scalar_value::Value as Scalar};
 use proto::bluelink::sharedtypesv1::*;
@@ -67,7 +67,7 @@ fn scalar(text: &str) -> ScalarValue {
     }
 }
 
-pub fn there(name: &str) -> bool {
+pub fn file_exists(name: &str) -> bool {
     file(name).exists()
 }
 
@@ -95,7 +95,7 @@ pub fn object(info: &Option<ResourceInfo>) -> Result<Value, ErrorResponse> {
     let state = info.as_ref().and_then(|i| i.current_resource_state.clone());
     let spec = spec_of(&state.ok_or_else(|| unexpected("the resource has no state"))?)?;
     let id = spec["id"].as_str().unwrap_or_default();
-    world::read(id).ok_or_else(|| unexpected(format!("there is no {id:?} to be linked")))
+    object_store::read(id).ok_or_else(|| unexpected(format!("there is no {id:?} to be linked")))
 }
 
 fn data(state: &Option<LinkState>) -> Value {
@@ -105,7 +105,11 @@ fn data(state: &Option<LinkState>) -> Value {
 }
 
 /// Request about a link, as recorded in `calls`.
-pub fn told(update: i32, state: &Option<LinkState>, changes: &Option<LinkChanges>) -> Value {
+pub fn recorded_request(
+    update: i32,
+    state: &Option<LinkState>,
+    changes: &Option<LinkChanges>,
+) -> Value {
     let changes = changes.clone().unwrap_or_default();
     let fields = changes.modified_fields.iter().chain(&changes.new_fields);
     let fields: Vec<&String> = fields.map(|c| &c.field_path).collect();
@@ -133,7 +137,7 @@ pub fn provider_context(context: &Option<LinkContext>) -> ProviderContext {
 
 impl Fake {
     pub async fn links(&self, request: ProviderRequest) -> Said<LinkTypes> {
-        if there("old") {
+        if file_exists("old") {
             return Err(Refusal::Old);
         }
         let said = std::fs::read_to_string(file("links")).unwrap_or_default();
@@ -141,7 +145,7 @@ impl Fake {
             r#type: line.to_owned(),
         };
         let link_types = said.lines().map(kind).collect();
-        let entered = self.enter("ListLinkTypes", &request.host_id, json!({}));
+        let entered = self.begin_call("ListLinkTypes", &request.host_id, json!({}));
         entered.await?;
         Ok(LinkTypes { link_types })
     }
@@ -156,14 +160,14 @@ impl Fake {
             ..LinkAnnotationDefinition::default()
         };
         let definitions = [(format!("fake/box::{MODE}"), definition)].into();
-        let entered = self.enter("GetLinkAnnotationDefinitions", &request.host_id, json!({}));
+        let entered = self.begin_call("GetLinkAnnotationDefinitions", &request.host_id, json!({}));
         entered.await?;
         Ok(LinkAnnotationDefinitions { definitions })
     }
 
     pub async fn link_kind(&self, request: LinkRequest) -> Said<LinkKindInfo> {
-        let entered = self.enter("GetLinkKind", &request.host_id, json!({}));
-        let kind = match there("hard") {
+        let entered = self.begin_call("GetLinkKind", &request.host_id, json!({}));
+        let kind = match file_exists("hard") {
             true => LinkKind::Hard,
             false => LinkKind::Soft,
         };
@@ -172,7 +176,7 @@ impl Fake {
     }
 
     pub async fn link_priority(&self, request: LinkRequest) -> Said<LinkPriorityResourceInfo> {
-        let entered = self.enter("GetLinkPriorityResource", &request.host_id, json!({}));
+        let entered = self.begin_call("GetLinkPriorityResource", &request.host_id, json!({}));
         let priority_resource = LinkPriorityResource::B.into();
         entered.await?;
         Ok(LinkPriorityResourceInfo { priority_resource })
@@ -195,7 +199,9 @@ impl Fake {
             .collect();
         let spec = json(&request.resource_a_spec.unwrap_or_default()).unwrap();
         let what = json!({"a": request.resource_a_name, "b": request.resource_b_name, "annotations": annotations});
-        let entered = self.enter("ValidateLink", &request.host_id, what).await;
+        let entered = self
+            .begin_call("ValidateLink", &request.host_id, what)
+            .await;
         let lonely = spec["name"] == "lonely";
         let diagnostic = lonely.then(|| Diagnostic {
             level: DiagnosticLevel::Error.into(),
@@ -226,7 +232,7 @@ impl Fake {
             "from": from.name, "to": to.name, "there": request.current_link_state.is_some(), "data": now,
             "unknown": [a.field_changes_known_on_deploy, b.field_changes_known_on_deploy],
         });
-        self.enter("StageLinkChanges", &request.host_id, what)
+        self.begin_call("StageLinkChanges", &request.host_id, what)
             .await?;
         let mut changes = LinkChanges::default();
         let wanted = [
@@ -261,7 +267,7 @@ impl Fake {
                 (false, false) => changes.modified_fields.push(change),
             }
         }
-        if there("bare") {
+        if file_exists("bare") {
             changes = LinkChanges::default();
         }
         Ok(StageLinkChangesCompleteResponse {

@@ -23,28 +23,28 @@
 )]
 #![allow(clippy::unwrap_used, reason = "a test plugin may panic")]
 
-mod asking;
-mod convert;
-mod deregistering;
-mod doing;
-mod foreigner;
+mod deregistration;
+mod descriptions;
+mod fault_files;
 mod functions;
-mod linking;
+mod host_requests;
+mod impostor;
+mod link_calls;
 mod links;
-mod pinging;
-mod place;
+mod mapping_node;
+mod object_store;
+mod ping_client;
 mod provider;
+mod resource_calls;
 mod schema;
-mod texts;
 mod transformer;
-mod world;
 
-use doing::{Fake, Host};
-use place::file;
+use fault_files::file;
 use proto::bluelink::pluginservicev1 as host;
 use proto::bluelink::pluginservicev1::service_client::ServiceClient;
 use proto::bluelink::providerserverv1::provider_server::ProviderServer;
 use proto::bluelink::transformerserverv1::transformer_server::TransformerServer;
+use resource_calls::{Fake, Host};
 use std::process::ExitCode;
 use std::time::Duration;
 use tokio::net::{TcpListener, UnixListener};
@@ -81,9 +81,9 @@ async fn main() -> ExitCode {
 
 async fn serve() -> ExitCode {
     if let Ok(whose) = std::env::var(FOREIGNER) {
-        return foreigner::run(&whose).await;
+        return impostor::run(&whose).await;
     }
-    let fault = place::next_fault();
+    let fault = fault_files::take_launch_fault();
     match fault.as_str() {
         "exits" => {
             eprintln!("[ERROR] no licence was found");
@@ -127,17 +127,18 @@ async fn serve() -> ExitCode {
         eprintln!("registered again: {} {}", again.success, again.message);
     }
     tokio::time::sleep(KNOWS_ITS_HOST_AFTER).await;
-    knows.learn(&reply.host_id);
+    knows.set(&reply.host_id);
     if fault == "asks" {
         let context = Default::default();
-        let doubled = functions::asked(context, "double", serde_json::json!(["a"])).await;
+        let doubled =
+            functions::call_through_host(context, "double", serde_json::json!(["a"])).await;
         println!("a function says {doubled:?}");
-        let found = asking::lookup(String::new(), "fake/box", "box-1", None).await;
+        let found = host_requests::lookup(String::new(), "fake/box", "box-1", None).await;
         println!("looked up: {found:?}");
     }
     if fault == "deregisters" {
         tokio::time::sleep(Duration::from_millis(500)).await;
-        let agreed = deregistering::deregister(&reply.host_id).await;
+        let agreed = deregistration::deregister(&reply.host_id).await;
         println!("deregistered: {agreed}");
     }
     std::future::pending().await
@@ -145,7 +146,7 @@ async fn serve() -> ExitCode {
 
 /// Registered plugin type: that of the installation directory, unless the fault says otherwise.
 fn kind(fault: &str) -> host::PluginType {
-    match (place::transforms(), fault) {
+    match (fault_files::is_transformer(), fault) {
         (true, "provider") => host::PluginType::Provider,
         (true, _) | (false, "transformer") => host::PluginType::Transformer,
         (false, _) => host::PluginType::Provider,
@@ -162,7 +163,7 @@ fn registration(fault: &str, port: i32, socket: String) -> host::PluginRegistrat
         plugin_type: kind(fault).into(),
         plugin_id: match fault {
             "wrong-id" => "somebody/else".to_owned(),
-            _ => place::id(),
+            _ => fault_files::id(),
         },
         instance_id: pid.to_string(),
         protocol_versions: match fault {
@@ -179,7 +180,7 @@ fn registration(fault: &str, port: i32, socket: String) -> host::PluginRegistrat
         }),
         port: match fault {
             "deaf" => 1,
-            "elsewhere" => place::number("elsewhere"),
+            "elsewhere" => fault_files::number("elsewhere"),
             _ => port,
         },
         unix_socket: socket,
@@ -190,10 +191,10 @@ fn registration(fault: &str, port: i32, socket: String) -> host::PluginRegistrat
 async fn listen(fault: &str, host: Host) -> (i32, String) {
     let namespace = match fault {
         "wrong-namespace" => "other".to_owned(),
-        _ => place::id().rsplit('/').next().unwrap().to_owned(),
+        _ => fault_files::id().rsplit('/').next().unwrap().to_owned(),
     };
     let fake = Fake { host, namespace };
-    let server = match place::transforms() || fault == "serves-another" {
+    let server = match fault_files::is_transformer() || fault == "serves-another" {
         true => Server::builder().add_service(TransformerServer::new(fake)),
         false => Server::builder().add_service(ProviderServer::new(fake)),
     };

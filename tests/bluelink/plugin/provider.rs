@@ -1,12 +1,12 @@
 //! Service of a provider.
 
-use crate::convert::json;
-use crate::doing::{Fake, nodes, text, unexpected};
+use crate::descriptions;
+use crate::fault_files::file;
 use crate::functions;
 use crate::links::links_served;
-use crate::place::file;
+use crate::mapping_node::json;
+use crate::resource_calls::{Fake, nodes, text, unexpected};
 use crate::schema;
-use crate::texts;
 use proto::bluelink::providerserverv1::provider_server::Provider;
 use proto::bluelink::providerserverv1::*;
 use proto::bluelink::sharedtypesv1::*;
@@ -30,7 +30,7 @@ macro_rules! answer {
 impl Provider for Fake {
     async fn get_namespace(&self, request: Request<ProviderRequest>) -> Answer<NamespaceResponse> {
         let entered = self
-            .enter("GetNamespace", &request.get_ref().host_id, json!({}))
+            .begin_call("GetNamespace", &request.get_ref().host_id, json!({}))
             .await;
         let namespace = self.namespace.clone();
         answer!(
@@ -46,7 +46,7 @@ impl Provider for Fake {
         request: Request<ProviderRequest>,
     ) -> Answer<ConfigDefinitionResponse> {
         let entered = self
-            .enter("GetConfigDefinition", &request.get_ref().host_id, json!({}))
+            .begin_call("GetConfigDefinition", &request.get_ref().host_id, json!({}))
             .await;
         answer!(
             ConfigDefinitionResponse,
@@ -61,7 +61,7 @@ impl Provider for Fake {
         request: Request<ProviderRequest>,
     ) -> Answer<ResourceTypesResponse> {
         let entered = self
-            .enter("ListResourceTypes", &request.get_ref().host_id, json!({}))
+            .begin_call("ListResourceTypes", &request.get_ref().host_id, json!({}))
             .await;
         let one = |t: &str| ResourceType {
             r#type: t.replacen("fake/", &format!("{}/", self.namespace), 1),
@@ -83,7 +83,7 @@ impl Provider for Fake {
             return Err(Status::unimplemented("it is older than this call"));
         }
         let entered = self
-            .enter("ListDataSourceTypes", &request.get_ref().host_id, json!({}))
+            .begin_call("ListDataSourceTypes", &request.get_ref().host_id, json!({}))
             .await;
         let data_source_types = vec![DataSourceType {
             r#type: format!("{}/box", self.namespace),
@@ -104,7 +104,7 @@ impl Provider for Fake {
             return Err(Status::unimplemented("it is older than this call"));
         }
         let entered = self
-            .enter("ListFunctions", &request.get_ref().host_id, json!({}))
+            .begin_call("ListFunctions", &request.get_ref().host_id, json!({}))
             .await;
         let functions = functions::names();
         answer!(
@@ -125,7 +125,7 @@ impl Provider for Fake {
             ..
         } = request.into_inner();
         let defined = async {
-            self.enter("GetFunctionDefinition", &host_id, json!({"function": name}))
+            self.begin_call("GetFunctionDefinition", &host_id, json!({"function": name}))
                 .await?;
             let unknown = || unexpected(format!("no such function: {name}"));
             functions::definition(&name).ok_or_else(unknown)
@@ -155,7 +155,7 @@ impl Provider for Fake {
         request: Request<ProviderRequest>,
     ) -> Answer<RetryPolicyResponse> {
         let entered = self
-            .enter("GetRetryPolicy", &request.get_ref().host_id, json!({}))
+            .begin_call("GetRetryPolicy", &request.get_ref().host_id, json!({}))
             .await;
         let said = std::fs::read_to_string(file("retry")).unwrap_or_default();
         let said: Vec<f64> = said
@@ -189,7 +189,7 @@ impl Provider for Fake {
         let checked = async {
             let spec = json(&spec.unwrap_or_default()).map_err(unexpected)?;
             let what = json!({"spec": spec});
-            self.enter("CustomValidateResource", &request.host_id, what)
+            self.begin_call("CustomValidateResource", &request.host_id, what)
                 .await?;
             let forbidden = spec["name"] == "forbidden";
             let diagnostics = forbidden.then(|| Diagnostic {
@@ -222,7 +222,7 @@ impl Provider for Fake {
         let request = request.into_inner();
         let kind = text(request.resource_type);
         let defined = async {
-            self.enter("GetResourceSpecDefinition", &request.host_id, json!({}))
+            self.begin_call("GetResourceSpecDefinition", &request.host_id, json!({}))
                 .await?;
             let kind = kind.replacen(&format!("{}/", self.namespace), "fake/", 1);
             schema::definition(&kind)
@@ -272,7 +272,7 @@ impl Provider for Fake {
             GetResourceExternalStateResponse,
             get_resource_external_state_response,
             ResourceSpecState,
-            self.look(request.into_inner()).await
+            self.read_object(request.into_inner()).await
         )
     }
 
@@ -294,7 +294,7 @@ impl Provider for Fake {
         request: Request<DataSourceRequest>,
     ) -> Answer<DataSourceSpecDefinitionResponse> {
         let entered = self
-            .enter(
+            .begin_call(
                 "GetDataSourceSpecDefinition",
                 &request.get_ref().host_id,
                 json!({}),
@@ -313,7 +313,7 @@ impl Provider for Fake {
         request: Request<DataSourceRequest>,
     ) -> Answer<DataSourceFilterFieldsResponse> {
         let entered = self
-            .enter(
+            .begin_call(
                 "GetDataSourceFilterFields",
                 &request.get_ref().host_id,
                 json!({}),
@@ -359,7 +359,7 @@ impl Provider for Fake {
         request: Request<ResourceRequest>,
     ) -> Answer<ResourceTypeResponse> {
         let kind = text(request.into_inner().resource_type);
-        let info = texts::label(&kind).map(|label| ResourceTypeInfo {
+        let info = descriptions::label(&kind).map(|label| ResourceTypeInfo {
             r#type: None,
             label,
         });
@@ -375,7 +375,7 @@ impl Provider for Fake {
         &self,
         request: Request<ResourceRequest>,
     ) -> Answer<TypeDescriptionResponse> {
-        let said = texts::description(&text(request.into_inner().resource_type));
+        let said = descriptions::description(&text(request.into_inner().resource_type));
         answer!(
             TypeDescriptionResponse,
             type_description_response,
@@ -388,7 +388,7 @@ impl Provider for Fake {
         &self,
         request: Request<ResourceRequest>,
     ) -> Answer<ExamplesResponse> {
-        let said = texts::examples(&text(request.into_inner().resource_type));
+        let said = descriptions::examples(&text(request.into_inner().resource_type));
         answer!(ExamplesResponse, examples_response, Examples, said)
     }
 
@@ -401,7 +401,7 @@ impl Provider for Fake {
             .data_source_type
             .unwrap_or_default()
             .r#type;
-        let info = texts::label(&kind).map(|label| DataSourceTypeInfo {
+        let info = descriptions::label(&kind).map(|label| DataSourceTypeInfo {
             r#type: None,
             label,
         });
@@ -422,7 +422,7 @@ impl Provider for Fake {
             .data_source_type
             .unwrap_or_default()
             .r#type;
-        let said = texts::description(&kind);
+        let said = descriptions::description(&kind);
         answer!(
             TypeDescriptionResponse,
             type_description_response,
@@ -455,8 +455,8 @@ impl Provider for Fake {
         update_link_resource_b(UpdateLinkResourceRequest)
             -> UpdateLinkResourceResponse, update_link_resource_response, CompleteResponse, link_b;
         update_link_intermediary_resources(UpdateLinkIntermediaryResourcesRequest)
-            -> UpdateLinkIntermediaryResourcesResponse, update_link_intermediary_resources_response, CompleteResponse, link_between;
+            -> UpdateLinkIntermediaryResourcesResponse, update_link_intermediary_resources_response, CompleteResponse, update_intermediaries;
         get_link_intermediary_external_state(GetLinkIntermediaryExternalStateRequest)
-            -> GetLinkIntermediaryExternalStateResponse, get_link_intermediary_external_state_response, CompleteResponse, look_between;
+            -> GetLinkIntermediaryExternalStateResponse, get_link_intermediary_external_state_response, CompleteResponse, read_intermediaries;
     }
 }

@@ -1,6 +1,6 @@
 //! Types of the fake provider, with one field for each property that a schema can express.
 
-use crate::convert::node;
+use crate::mapping_node::node;
 use proto::bluelink::providerserverv1::{
     DataSourceFilterFieldSchema, DataSourceFilterFields, DataSourceSpecDefinition,
     DataSourceSpecSchema, DataSourceSpecSchemaType as Kind,

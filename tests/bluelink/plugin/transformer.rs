@@ -1,7 +1,7 @@
 //! Service of a transformer: it answers its name, and receives no other call.
 
-use crate::doing::Fake;
-use crate::place::file;
+use crate::fault_files::file;
+use crate::resource_calls::Fake;
 use proto::bluelink::transformerserverv1::transform_name_response::Response as Said;
 use proto::bluelink::transformerserverv1::transformer_server::Transformer;
 use proto::bluelink::transformerserverv1::*;
@@ -15,7 +15,9 @@ impl Transformer for Fake {
         request: Request<TransformerRequest>,
     ) -> Result<Response<TransformNameResponse>, Status> {
         let host_id = request.into_inner().host_id;
-        let entered = self.enter("GetTransformName", &host_id, json!({})).await;
+        let entered = self
+            .begin_call("GetTransformName", &host_id, json!({}))
+            .await;
         let name = std::fs::read_to_string(file("transform"));
         let name = TransformNameInfo {
             transform_name: name.unwrap_or_else(|_| "fake-2024-11-20".to_owned()),

@@ -2,6 +2,6 @@
 //! or a hang.
 
 mod case;
-mod large;
-mod odd_files;
-mod refused;
+mod invalid_configurations;
+mod size_limits;
+mod unusual_files;

@@ -1,23 +1,23 @@
 //! Tests of `flightdeck init` against a registry of the tests, git and archives; and compared with
 //! `tofu`, if available.
 
-mod elsewhere;
-mod get;
-mod hostile;
-mod logins;
+mod archives;
+mod get_command;
+mod hostile_sources;
+mod https_server;
+mod interrupted_init;
+mod lock_mirror_schemas;
 mod modules;
-mod packed;
+mod netrc;
+mod pgp_signer;
 mod plugin_dirs;
 mod providers;
 mod registry;
-mod server;
-mod signer;
-mod stopped;
 
 pub(crate) use registry::platform;
 
 use crate::support::{Run, Workspace};
-use server::Server;
+use https_server::Server;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
@@ -32,7 +32,7 @@ fn run_with(w: &Workspace, server: &Server, args: &[&str], variables: &[(&str, &
     command
         .env("SSL_CERT_FILE", server.certificate())
         .envs(variables.iter().copied());
-    Run::of(&mut command)
+    Run::from_command(&mut command)
 }
 
 /// Path of `tofu` from the environment; without one, prints that the test is skipped.

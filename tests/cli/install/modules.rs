@@ -1,7 +1,7 @@
 //! Tests of the installation of modules from git, registries and archives, and of refused sources.
 
-use super::packed::{tarred, zipped};
-use super::server::{Reply, Server};
+use super::archives::{tar_gz, zip};
+use super::https_server::{Reply, Server};
 use super::{git, run, run_tofu, run_with, tofu};
 use crate::support::Workspace;
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ pub(super) fn registry(server: &Server) {
         ];
         server.answer(
             &format!("/archives/{version}.tgz"),
-            Reply::bytes(tarred(&files)),
+            Reply::bytes(tar_gz(&files)),
         );
     }
 }
@@ -50,7 +50,7 @@ pub(super) fn manifest(w: &Workspace) -> Value {
 }
 
 #[test]
-fn modules_come_from_a_registry_in_the_newest_version_that_is_wanted() {
+fn newest_matching_version_is_installed_from_a_registry() {
     let server = Server::start();
     registry(&server);
     let w = Workspace::new(&[]);
@@ -85,9 +85,9 @@ fn modules_come_from_a_registry_in_the_newest_version_that_is_wanted() {
         ])
     );
     // A matching installed module is not fetched again.
-    let asked = server.asked().len();
+    let asked = server.requested_paths().len();
     run(&w, &server, &["init"]).expect(0);
-    assert_eq!(server.asked().len(), asked);
+    assert_eq!(server.requested_paths().len(), asked);
     call("1.0.0");
     let stale = run(&w, &server, &["validate"]).expect(1);
     assert!(stale.stderr.contains("flightdeck init"), "{stale:#?}");
@@ -113,7 +113,7 @@ fn modules_come_from_a_registry_in_the_newest_version_that_is_wanted() {
 }
 
 #[test]
-fn a_registry_is_shown_its_token_and_nobody_else() {
+fn registry_token_is_sent_only_to_the_registry() {
     let server = Server::start();
     registry(&server);
     let w = Workspace::new(&[(
@@ -147,7 +147,7 @@ fn a_registry_is_shown_its_token_and_nobody_else() {
 }
 
 #[test]
-fn a_registry_that_is_slow_or_wrong_or_away_has_words() {
+fn slow_invalid_and_unreachable_registries_have_errors() {
     let server = Server::start();
     registry(&server);
     let w = Workspace::new(&[]);
@@ -171,9 +171,16 @@ fn a_registry_that_is_slow_or_wrong_or_away_has_words() {
         assert_eq!(d["range"]["filename"], "main.tf");
     };
     let versions = "/modules/acme/app/lab/versions";
-    server.answer(versions, Reply::silent());
+    server.answer(versions, Reply::unanswered());
     told(&server.host, "did not answer within 1 seconds");
-    assert_eq!(server.asked().iter().filter(|p| *p == versions).count(), 2);
+    assert_eq!(
+        server
+            .requested_paths()
+            .iter()
+            .filter(|p| *p == versions)
+            .count(),
+        2
+    );
     server.answer(versions, Reply::status(500));
     told(&server.host, "status 500");
     server.answer(
@@ -199,9 +206,9 @@ fn a_registry_that_is_slow_or_wrong_or_away_has_words() {
 }
 
 #[test]
-fn archives_are_checked_and_go_on_where_they_broke_off() {
+fn archives_are_verified_and_resumed() {
     let server = Server::start();
-    let archive = zipped(&[("top/main.tf", LEAF), ("filler", &"x".repeat(100_000))]);
+    let archive = zip(&[("top/main.tf", LEAF), ("filler", &"x".repeat(100_000))]);
     let whole = archive.len();
     server.answers(
         "/net.zip",
@@ -234,7 +241,7 @@ fn archives_are_checked_and_go_on_where_they_broke_off() {
     run(&w, &server, &["deploy", "--auto-approve"]).expect(0);
     assert_eq!(outputs(&w)["at"]["value"], ".terraform/modules/net/top");
     // Other contents under the same name fail the checksum.
-    server.answer("/net.zip", Reply::bytes(zipped(&[("top/main.tf", "")])));
+    server.answer("/net.zip", Reply::bytes(zip(&[("top/main.tf", "")])));
     let wrong = run(&w, &server, &["init", "--upgrade"]).expect(1);
     assert!(wrong.stderr.contains("was expected"), "{wrong:#?}");
     assert!(!w.path().join(".terraform/modules/net").exists());
@@ -247,12 +254,9 @@ fn archives_are_checked_and_go_on_where_they_broke_off() {
 }
 
 #[test]
-fn an_archive_that_climbs_and_a_source_that_is_no_archive_are_refused() {
+fn archive_with_outside_paths_and_invalid_archive_are_refused() {
     let server = Server::start();
-    server.answer(
-        "/evil.zip",
-        Reply::bytes(zipped(&[("../../../evil.tf", "x")])),
-    );
+    server.answer("/evil.zip", Reply::bytes(zip(&[("../../../evil.tf", "x")])));
     server.answer(
         "/page?terraform-get=1",
         Reply::new(200, "text/html", "<html></html>"),
@@ -261,10 +265,7 @@ fn an_archive_that_climbs_and_a_source_that_is_no_archive_are_refused() {
         "/far?terraform-get=1",
         Reply::new(200, "text/html", "").with("X-Terraform-Get", "file:///etc"),
     );
-    server.answer(
-        "/cut.zip",
-        Reply::bytes(zipped(&[("main.tf", LEAF)])).cut(10),
-    );
+    server.answer("/cut.zip", Reply::bytes(zip(&[("main.tf", LEAF)])).cut(10));
     for (source, words) in [
         (server.url("/evil.zip"), "leads out of the target directory"),
         (server.url("/page"), "the URL has no archive suffix"),
@@ -325,7 +326,7 @@ fn repository(w: &Workspace) -> String {
 }
 
 #[test]
-fn modules_come_from_git_at_a_reference_and_to_a_depth() {
+fn git_module_is_installed_at_a_reference_and_depth() {
     let w = Workspace::new(&[]);
     let repository = repository(&w);
     w.write(
@@ -346,7 +347,7 @@ fn modules_come_from_git_at_a_reference_and_to_a_depth() {
 }
 
 #[test]
-fn what_is_made_is_what_tofu_makes_and_tofu_needs_no_init() {
+fn installed_modules_match_those_of_tofu_which_needs_no_init() {
     let Some(tofu) = tofu("what is made is what tofu makes") else {
         return;
     };

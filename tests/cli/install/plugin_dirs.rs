@@ -1,14 +1,14 @@
 //! Tests of `init -plugin-dir`: directories of packages that replace all other sources.
 
+use super::https_server::Server;
+use super::pgp_signer::Signer;
 use super::providers::{LOCK, installed, lab};
 use super::registry::{platform, registry};
-use super::server::Server;
-use super::signer::Signer;
 use super::{run, run_tofu, tofu};
 use crate::support::Workspace;
 
 #[test]
-fn directories_of_packages_take_the_place_of_all_others_and_are_written_down() {
+fn plugin_dir_replaces_all_sources_and_is_recorded() {
     let (server, signer) = (Server::start(), Signer::new());
     registry(&server, &signer, &["1.0.0", "1.1.0"]);
     let host = &server.host;
@@ -24,7 +24,7 @@ fn directories_of_packages_take_the_place_of_all_others_and_are_written_down() {
         w.path().join("b").join(&inner)
     );
     // The registry has a newer version, and was not asked.
-    assert_eq!(server.asked(), Vec::<String>::new());
+    assert_eq!(server.requested_paths(), Vec::<String>::new());
     let record = ".terraform/plugin_path";
     let written = "[\n  \"a\",\n  \"b\"\n]";
     assert_eq!(w.read(record), written);
@@ -33,7 +33,7 @@ fn directories_of_packages_take_the_place_of_all_others_and_are_written_down() {
     w.run(&["providers"]).expect(0);
     run(&w, &server, &["init"]).expect(0);
     assert_eq!(
-        (w.read(record), server.asked().len()),
+        (w.read(record), server.requested_paths().len()),
         (written.to_owned(), 0)
     );
     if let Some(tofu) =
@@ -57,7 +57,7 @@ fn directories_of_packages_take_the_place_of_all_others_and_are_written_down() {
     assert!(refused.stderr.contains("was not found in"), "{refused:?}");
     let wrong = run(&w, &server, &["init", "-plugin-dir=nowhere"]).expect(1);
     assert!(wrong.stderr.contains("nowhere"), "{wrong:?}");
-    assert_eq!(server.asked().len(), 0);
+    assert_eq!(server.requested_paths().len(), 0);
     // An empty flag restores the default sources.
     run(&w, &server, &["init", "-plugin-dir="]).expect(0);
     assert!(!w.path().join(record).exists());

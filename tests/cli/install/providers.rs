@@ -1,11 +1,12 @@
 //! Tests of the installation of providers from registries, mirrors, directories and the cache, with
 //! the lock file.
 
+use super::https_server::{Reply, Server};
+use super::pgp_signer::Signer;
 use super::registry::{
-    archive, download, h1, hex, mirror, other_sum, package, platform, registry, said,
+    archive, checksum_of_another_platform, download, download_information, h1, hex, mirror,
+    package, platform, registry,
 };
-use super::server::{Reply, Server};
-use super::signer::Signer;
 use super::{run, run_tofu, run_with, tofu};
 use crate::support::{Run, Workspace};
 use serde_json::{Value, json};
@@ -53,7 +54,7 @@ fn error(run: Run) -> String {
 }
 
 #[test]
-fn a_provider_comes_from_its_registry_signed_and_locked_and_is_used() {
+fn provider_is_installed_from_its_registry_verified_locked_and_used() {
     let (server, signer) = (Server::start(), Signer::new());
     registry(&server, &signer, &["1.0.0", "1.1.0", "1.2.0-beta1"]);
     let host = &server.host;
@@ -71,19 +72,19 @@ fn a_provider_comes_from_its_registry_signed_and_locked_and_is_used() {
     let sums = [
         h1("1.1.0"),
         format!("zh:{}", hex(&package("1.1.0"))),
-        format!("zh:{}", other_sum("1.1.0")),
+        format!("zh:{}", checksum_of_another_platform("1.1.0")),
     ];
     assert_eq!(w.read(LOCK), locked(host, "1.1.0", "~> 1.0", &sums));
     run(&w, &server, &["deploy", "--auto-approve"]).expect(0);
     assert!(w.read("cloud.json").contains("\"a\""));
     // An installed and locked provider is not fetched again.
-    let asked = server.asked().len();
+    let asked = server.requested_paths().len();
     let again = run(&w, &server, &["init"]).expect(0);
     assert!(
         again.stderr.contains("1.1.0: already installed"),
         "{again:#?}"
     );
-    assert_eq!(server.asked().len(), asked);
+    assert_eq!(server.requested_paths().len(), asked);
     // The locked version stays until `--upgrade`.
     w.write("main.tf", &lab(host, "1.0.0"));
     assert!(error(run(&w, &server, &["init", "--json"])).contains("--upgrade"));
@@ -99,7 +100,7 @@ fn a_provider_comes_from_its_registry_signed_and_locked_and_is_used() {
 }
 
 #[test]
-fn what_is_not_what_it_should_be_is_not_installed() {
+fn package_that_fails_verification_is_not_installed() {
     let (server, signer) = (Server::start(), Signer::new());
     registry(&server, &signer, &["1.0.0"]);
     let host = &server.host;
@@ -133,15 +134,18 @@ fn what_is_not_what_it_should_be_is_not_installed() {
         Reply::json(&json!({ "signing_keys": {} })),
     );
     fails("not the expected JSON");
-    let mut keyless = said("1.0.0", &key);
+    let mut keyless = download_information("1.0.0", &key);
     keyless["signing_keys"] = json!({});
     server.answer(&download("1.0.0"), Reply::json(&keyless));
     fails("none of the keys that the registry lists");
-    let mut old = said("1.0.0", &key);
+    let mut old = download_information("1.0.0", &key);
     old["protocols"] = json!(["4.0"]);
     server.answer(&download("1.0.0"), Reply::json(&old));
     fails("supports the plugin protocols 4.0");
-    server.answer(&download("1.0.0"), Reply::json(&said("1.0.0", &key)));
+    server.answer(
+        &download("1.0.0"),
+        Reply::json(&download_information("1.0.0", &key)),
+    );
     server.answer(&archive("1.0.0"), Reply::bytes(package("1.0.1")));
     fails("was expected");
     server.answer(&archive("1.0.0"), Reply::status(404));
@@ -157,7 +161,7 @@ fn what_is_not_what_it_should_be_is_not_installed() {
 }
 
 #[test]
-fn a_lock_file_with_wrong_hashes_and_one_that_must_stay_have_words() {
+fn wrong_hashes_and_read_only_lock_files_are_reported() {
     let (server, signer) = (Server::start(), Signer::new());
     registry(&server, &signer, &["1.0.0"]);
     let host = &server.host;
@@ -186,7 +190,11 @@ fn a_lock_file_with_wrong_hashes_and_one_that_must_stay_have_words() {
             host,
             "1.0.0",
             "1.0.0",
-            &[h1("1.0.0"), zh, format!("zh:{}", other_sum("1.0.0"))]
+            &[
+                h1("1.0.0"),
+                zh,
+                format!("zh:{}", checksum_of_another_platform("1.0.0"))
+            ]
         )
     );
     // A provider that the lock file does not contain.
@@ -203,7 +211,7 @@ fn a_lock_file_with_wrong_hashes_and_one_that_must_stay_have_words() {
 }
 
 #[test]
-fn mirrors_directories_and_the_cache_are_asked_as_the_cli_configuration_says() {
+fn mirrors_directories_and_cache_are_used_as_configured() {
     let server = Server::start();
     mirror(&server, "far.example.com", &["1.0.0"]);
     let w = Workspace::new(&[("main.tf", &lab("far.example.com", "~> 1.0"))]);
@@ -276,14 +284,14 @@ fn mirrors_directories_and_the_cache_are_asked_as_the_cli_configuration_says() {
     with(&network, &cached, &["init"]).expect(0);
     assert_eq!(std::fs::read_link(&place).unwrap(), cache.join(&inner));
     std::fs::remove_dir_all(w.path().join(".terraform")).unwrap();
-    let asked = server.asked().len();
+    let asked = server.requested_paths().len();
     with(&network, &cached, &["init"]).expect(0);
-    assert_eq!(server.asked().len(), asked);
+    assert_eq!(server.requested_paths().len(), asked);
     assert_eq!(std::fs::read_link(&place).unwrap(), cache.join(&inner));
 }
 
 #[test]
-fn programs_read_each_step_and_the_result() {
+fn json_output_has_each_installation_step_and_the_result() {
     let (server, signer) = (Server::start(), Signer::new());
     registry(&server, &signer, &["1.0.0"]);
     let w = Workspace::new(&[("main.tf", &lab(&server.host, "1.0.0"))]);
@@ -309,7 +317,7 @@ fn programs_read_each_step_and_the_result() {
 }
 
 #[test]
-fn what_is_laid_out_is_what_tofu_lays_out() {
+fn installed_providers_match_those_of_tofu() {
     let Some(tofu) = tofu("what is laid out is what tofu lays out") else {
         return;
     };

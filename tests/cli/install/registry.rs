@@ -1,7 +1,7 @@
 //! Registry and mirror of the tests, with packages of the bundled provider `lab`.
 
-use super::server::{Reply, Server};
-use super::signer::Signer;
+use super::https_server::{Reply, Server};
+use super::pgp_signer::Signer;
 use base64::Engine as _;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -80,12 +80,12 @@ pub(crate) fn archive(version: &str) -> String {
 }
 
 /// Checksum of a package for an imaginary platform.
-pub(crate) fn other_sum(version: &str) -> String {
+pub(crate) fn checksum_of_another_platform(version: &str) -> String {
     hex(format!("other {version}").as_bytes())
 }
 
 /// Download information of a version's package.
-pub(crate) fn said(version: &str, key: &str) -> Value {
+pub(crate) fn download_information(version: &str, key: &str) -> Value {
     let platform = platform();
     let (os, arch) = platform.split_once('_').unwrap();
     json!({
@@ -119,11 +119,11 @@ pub(crate) fn registry(server: &Server, signer: &Signer, versions: &[&str]) {
             "{}  terraform-provider-lab_{version}_{}.zip\n{}  terraform-provider-lab_{version}_plan9_mips.zip\n",
             hex(&bytes),
             platform(),
-            other_sum(version)
+            checksum_of_another_platform(version)
         );
         server.answer(
             &download(version),
-            Reply::json(&said(version, &signer.armored())),
+            Reply::json(&download_information(version, &signer.armored())),
         );
         server.answer(&archive(version), Reply::bytes(bytes));
         let signature = signer.sign(sums.as_bytes());

@@ -1,7 +1,7 @@
 //! Data sources in checks: read during the plan and again at the end of the deploy, without ever
 //! failing either.
 
-use super::{Case, Verdict::*, judge};
+use super::{Case, Verdict::*, assert_verdicts};
 use crate::support::Workspace;
 use serde_json::Value;
 
@@ -35,7 +35,7 @@ fn status(workspace: &Workspace) -> String {
 }
 
 #[test]
-fn a_check_asks_its_data_source_and_nothing_fails_by_it() {
+fn failing_data_source_of_a_check_fails_nothing() {
     let workspace = Workspace::new(&[("main.tf", CHECK)]);
     let stage = ["stage", "--json", "--plan-json", "plan.json"];
     // The data source fails, and the other resources are planned all the same.
@@ -76,8 +76,8 @@ fn a_check_asks_its_data_source_and_nothing_fails_by_it() {
 }
 
 #[test]
-fn a_data_source_of_a_check_is_the_checks_alone() {
-    judge(&[
+fn data_source_of_a_check_is_visible_to_the_check_only() {
+    assert_verdicts(&[
         Case {
             name: "it is read again with the deploy",
             files: &[
@@ -124,7 +124,7 @@ fn a_data_source_of_a_check_is_the_checks_alone() {
 /// Both the module that waits and the one it waits for call the check's module. The data source of
 /// the check is read at the end of the deploy, and nothing waits for it.
 #[test]
-fn a_module_that_waits_for_one_with_a_check_does_not_wait_for_what_the_check_asks() {
+fn module_that_depends_on_a_module_with_a_check_does_not_wait_for_the_check() {
     const BOTH: &str = "resource \"terraform_data\" \"r\" {}\nmodule \"checker\" {\n  source = \"../checker\"\n}\n";
     let workspace = Workspace::new(&[
         (
@@ -150,7 +150,7 @@ fn a_module_that_waits_for_one_with_a_check_does_not_wait_for_what_the_check_ask
 }
 
 #[test]
-fn a_message_that_is_not_known_is_no_problem_of_its_own() {
+fn unknown_error_message_of_a_check_is_no_problem() {
     let w = Workspace::new(&[(
         "main.tf",
         "resource \"terraform_data\" \"a\" {\n  input = 1\n}\ncheck \"x\" {\n  assert {\n    condition     = terraform_data.a.input == 2\n    error_message = terraform_data.a.id\n  }\n}\n",

@@ -1,12 +1,12 @@
 //! `encryption` blocks: evaluated from variables and locals before the stage, and refused like in
 //! OpenTofu. With encryption a warning says that flightdeck's store is not encrypted.
 
-use super::{Case, Verdict::*, judge};
+use super::{Case, Verdict::*, assert_verdicts};
 use crate::support::Workspace;
 
 #[test]
-fn an_encryption_block_is_looked_at_as_far_as_something_uses_it() {
-    judge(&[
+fn encryption_block_is_checked_as_far_as_it_is_used() {
+    assert_verdicts(&[
         Case {
             name: "nothing in it",
             files: &[("main.tf", "terraform {\n  encryption {\n  }\n}\n")],
@@ -355,7 +355,7 @@ const DUE: [(&str, u64); 7] = [
 ];
 
 #[test]
-fn what_is_to_be_encrypted_is_valid_and_what_is_not_is_said() {
+fn encryption_of_the_state_is_valid_and_warns_about_the_plain_store() {
     for (text, line) in DUE {
         let workspace = Workspace::new(&[("main.tf", text)]);
         let valid = workspace.run(&["validate", "--json"]);
@@ -376,7 +376,7 @@ fn what_is_to_be_encrypted_is_valid_and_what_is_not_is_said() {
 }
 
 #[test]
-fn encryption_by_the_environment_is_read_like_a_block() {
+fn tf_encryption_is_parsed_like_a_block() {
     for (text, words) in [
         ("state {}", "Write a method as method.TYPE.NAME"),
         ("state {", "TF_ENCRYPTION"),

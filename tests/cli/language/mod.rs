@@ -2,26 +2,26 @@
 //! was recorded from OpenTofu: accepted configurations give the same plan, refused ones give errors
 //! on the same lines.
 
-mod accepted;
-mod alone;
 mod checks;
-mod constants;
-mod data;
-mod dynamic;
-mod edges;
+mod data_source_dependencies;
+mod dynamic_blocks;
+mod edge_cases;
 mod encryption;
-mod instances;
-mod neighbours;
-mod newer;
+mod formerly_accepted;
+mod formerly_refused;
+mod fuzzed_rules;
+mod load_time_values;
+mod moves_failures_modules;
+mod opentofu_1_7_to_1_12;
 mod override_errors;
 mod overrides;
+mod provider_instance_references;
 mod provider_instances;
 mod provisioners;
-mod refused;
-mod rules;
-mod tested;
-mod unknown;
-mod warned;
+mod test_files;
+mod unknown_module_values;
+mod validate_without_plan;
+mod warnings;
 
 use crate::support::{Run, Workspace};
 use serde_json::Value;
@@ -49,7 +49,7 @@ pub(super) enum Verdict {
 }
 
 /// Runs all cases of a table, then fails with all differences.
-pub(super) fn judge(cases: &[Case]) {
+pub(super) fn assert_verdicts(cases: &[Case]) {
     let wrong: Vec<String> = cases
         .iter()
         .filter_map(|case| differs(case).map(|how| format!("{}: {how}", case.name)))

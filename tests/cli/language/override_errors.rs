@@ -1,7 +1,7 @@
 //! Errors in override files have their place there. Errors of the overridden block are reported
 //! too, even of arguments that the override replaces.
 
-use super::{Case, Verdict::*, judge};
+use super::{Case, Verdict::*, assert_verdicts};
 
 const CHILD: (&str, &str) = ("m/main.tf", "variable \"x\" { default = 1 }\n");
 
@@ -17,8 +17,8 @@ macro_rules! refused {
 }
 
 #[test]
-fn an_overridden_variable_is_refused_at_the_block_with_the_error() {
-    judge(&[
+fn variable_errors_are_reported_in_the_block_that_has_them() {
+    assert_verdicts(&[
         refused!(
             "an empty deprecation",
             "variable \"v\" { default = \"x\" }\n",
@@ -82,8 +82,8 @@ fn an_overridden_variable_is_refused_at_the_block_with_the_error() {
 }
 
 #[test]
-fn other_overridden_blocks_are_refused_at_the_block_with_the_error() {
-    judge(&[
+fn errors_of_other_blocks_are_reported_in_the_block_that_has_them() {
+    assert_verdicts(&[
         refused!(
             "an output",
             "output \"o\" {\n  value     = 1\n  sensitive = \"q\"\n}\n",
@@ -130,8 +130,8 @@ fn other_overridden_blocks_are_refused_at_the_block_with_the_error() {
 }
 
 #[test]
-fn arguments_that_an_override_cannot_change_are_warned_of() {
-    judge(&[
+fn arguments_that_cannot_be_overridden_are_warnings() {
+    assert_verdicts(&[
         Case {
             name: "lifecycle arguments of a resource",
             files: &[

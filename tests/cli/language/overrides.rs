@@ -1,13 +1,13 @@
 //! Arguments that an override file changes, and those that stay.
 
-use super::{Case, Verdict::*, judge};
+use super::{Case, Verdict::*, assert_verdicts};
 
 const CHILD: (&str, &str) = ("m/main.tf", "resource \"terraform_data\" \"a\" {}\n");
 const PLAIN: (&str, &str) = ("main.tf", "resource \"terraform_data\" \"a\" {}\n");
 
 #[test]
-fn an_override_leaves_how_often_something_is_there_of_its_kind() {
-    judge(&[
+fn override_keeps_the_repetition_argument() {
+    assert_verdicts(&[
         Case {
             name: "count stays in force beside for_each",
             files: &[
@@ -84,13 +84,13 @@ fn an_override_leaves_how_often_something_is_there_of_its_kind() {
 }
 
 #[test]
-fn defaults_within_an_overridden_type_stay_those_of_the_normal_files() {
+fn default_of_an_overridden_type_is_that_of_the_normal_file() {
     const OVER: (&str, &str) = (
         "override.tf",
         "variable \"o\" {\n  type = object({ a = optional(string, \"over\"), b = optional(number, 5) })\n}\n",
     );
     const GIVEN: (&str, &str) = ("terraform.tfvars", "o = {}\n");
-    judge(&[
+    assert_verdicts(&[
         Case {
             name: "of an object",
             files: &[
@@ -137,8 +137,8 @@ macro_rules! subnets {
 }
 
 #[test]
-fn a_dynamic_block_stands_for_its_type_in_an_override() {
-    judge(&[
+fn dynamic_block_in_an_override_replaces_its_block_type() {
+    assert_verdicts(&[
         Case {
             name: "it replaces blocks",
             files: subnets!(

@@ -1,11 +1,11 @@
 //! Providers with instances: valid values of `for_each`, and instances passed to modules.
 
 use super::Verdict::*;
-use super::{Case, judge};
+use super::{Case, assert_verdicts};
 
 #[test]
-fn for_each_of_a_provider_is_known_from_variables_and_locals() {
-    judge(&[
+fn for_each_of_a_provider_must_be_known_from_variables_and_locals() {
+    assert_verdicts(&[
         Case {
             name: "for_each of nothing",
             files: &[(
@@ -137,8 +137,8 @@ fn for_each_of_a_provider_is_known_from_variables_and_locals() {
 }
 
 #[test]
-fn instances_are_passed_to_modules_one_by_one() {
-    judge(&[
+fn provider_instances_are_passed_to_modules_individually() {
+    assert_verdicts(&[
         Case {
             name: "all instances passed to a module",
             files: &[

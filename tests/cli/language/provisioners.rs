@@ -1,21 +1,21 @@
 //! Provisioners on other machines and their connections, before any connection.
 
-use super::{Case, Verdict::*, judge};
+use super::{Case, Verdict::*, assert_verdicts};
 use crate::support::Workspace;
 
 #[test]
-fn a_provisioner_that_the_reference_takes_is_taken() {
-    judge(ACCEPTED);
+fn provisioners_that_opentofu_accepts_are_accepted() {
+    assert_verdicts(ACCEPTED);
 }
 
 #[test]
-fn a_provisioner_that_the_reference_refuses_is_refused() {
-    judge(REFUSED);
+fn provisioners_that_opentofu_refuses_are_refused() {
+    assert_verdicts(REFUSED);
 }
 
 /// OpenTofu supports WinRM with a deprecation warning; flightdeck does not support it.
 #[test]
-fn winrm_is_refused_by_name_with_what_to_do() {
+fn winrm_is_refused_with_a_remedy() {
     let w = Workspace::new(&[(
         "main.tf",
         "resource \"terraform_data\" \"a\" {\n  connection {\n    host = \"h\"\n    type = \"winrm\"\n  }\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n  }\n}\n",
@@ -36,8 +36,8 @@ fn winrm_is_refused_by_name_with_what_to_do() {
 
 /// OpenTofu requires the host in the resource's own block, even if the provisioner's block has it.
 #[test]
-fn what_a_provisioner_s_connection_says_need_not_stand_in_the_resource_s() {
-    judge(&[Case {
+fn connection_host_may_be_in_the_provisioner_only() {
+    assert_verdicts(&[Case {
         name: "a host in the provisioner alone",
         files: &[(
             "main.tf",
@@ -50,7 +50,7 @@ fn what_a_provisioner_s_connection_says_need_not_stand_in_the_resource_s() {
 /// If each instance refers to all, that is a cycle, as in OpenTofu. References to one instance make
 /// the others wait for it.
 #[test]
-fn instances_that_a_provisioner_of_their_own_resource_names_are_waited_for() {
+fn provisioner_waits_for_referenced_instances_of_its_own_resource() {
     const CIRCLE: &str = "resource \"terraform_data\" \"a\" {\n  count = 3\n  provisioner \"local-exec\" {\n    command = \"echo ${terraform_data.a[count.index].id}\"\n  }\n}\n";
     let w = Workspace::new(&[("main.tf", CIRCLE)]);
     w.run(&["validate"]).expect(0);

@@ -1,10 +1,10 @@
 //! Tests of provisioners on another machine: a real `sshd` on this one, run by the tests' user,
 //! with its own port and keys. Without an `sshd` the tests print that they are skipped.
 
-mod exec;
-mod files;
-mod ladder;
-mod ways;
+mod authentication;
+mod file_provisioner;
+mod remote_exec;
+mod stopped_deploys;
 
 use crate::support::Workspace;
 use std::io::{BufRead, BufReader};
@@ -34,13 +34,13 @@ fn program() -> Option<PathBuf> {
 
 /// Listening server, or `None` without `sshd`.
 pub(super) fn sshd() -> Option<Sshd> {
-    let mut sshd = silent()?;
+    let mut sshd = sshd_not_listening()?;
     sshd.listen();
     Some(sshd)
 }
 
 /// Server that does not listen yet.
-pub(super) fn silent() -> Option<Sshd> {
+pub(super) fn sshd_not_listening() -> Option<Sshd> {
     program()?;
     let dir = tempfile::tempdir().unwrap();
     let path = |name: &str| dir.path().join(name);
@@ -160,7 +160,7 @@ impl Drop for Sshd {
 }
 
 /// A `remote-exec` provisioner with these lines and further arguments.
-pub(super) fn inline(lines: &[&str], more: &str) -> String {
+pub(super) fn remote_exec(lines: &[&str], more: &str) -> String {
     format!("  provisioner \"remote-exec\" {{\n    inline = {lines:?}\n{more}\n  }}\n")
 }
 

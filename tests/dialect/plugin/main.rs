@@ -71,8 +71,9 @@ async fn serve() -> ExitCode {
         stream.read_line(&mut line).await.unwrap();
         let request: Value = serde_json::from_str(&line).unwrap();
         let answer = match request["host"] == host {
-            true => carried_out(&request)
-                .map_or_else(|error| json!({"error": error}), |ok| json!({"ok": ok})),
+            true => {
+                apply(&request).map_or_else(|error| json!({"error": error}), |ok| json!({"ok": ok}))
+            }
             false => json!({"error": "it is another's plugin"}),
         };
         stream
@@ -94,7 +95,7 @@ async fn ask(stream: UnixStream, request: &Value) -> Value {
     serde_json::from_str(&line).unwrap()
 }
 
-fn carried_out(request: &Value) -> Result<Value, String> {
+fn apply(request: &Value) -> Result<Value, String> {
     let id = || {
         request["id"]
             .as_str()

@@ -5,7 +5,9 @@ use prost::Message;
 use proto::{Bytes, tfplugin6 as pb};
 use tonic::Status;
 
-use super::provider::{NONSENSE, bad, encoded, error, not_text, sent, thing, value, with};
+use super::provider::{
+    NONSENSE, bad, encoded, error, sent, thing, value, with, with_invalid_utf_8,
+};
 
 pub(super) fn apply(name: &str, request: Bytes) -> Result<Bytes, Status> {
     let request = pb::apply_resource_change::Request::decode(request).map_err(bad)?;
@@ -98,11 +100,11 @@ pub(super) fn apply(name: &str, request: Bytes) -> Result<Bytes, Status> {
         }
         "apply-not-text" => {
             reply.diagnostics.push(error("MARK", "MARK"));
-            return Ok(not_text(&encoded(&reply)));
+            return Ok(with_invalid_utf_8(&encoded(&reply)));
         }
         "apply-value-not-text" => {
             reply.new_state = sent(&with(&made, "note", Value::string("MARK")))?;
-            return Ok(not_text(&encoded(&reply)));
+            return Ok(with_invalid_utf_8(&encoded(&reply)));
         }
         "apply-long-words" => {
             reply.diagnostics.push(error(

@@ -2,12 +2,12 @@
 //! its file name (`terraform-provider-NAME`), so that one workspace can contain several; `good` has
 //! no fault. Data that outlives a launch is a file in `FAKE_PLUGIN_DIR`.
 
-mod answers;
 mod apply;
-mod before;
-mod listen;
+mod chosen_answers;
+mod grpc_server;
+mod launch_faults;
 mod provider;
-mod serve;
+mod socket;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -108,8 +108,8 @@ fn main() -> ExitCode {
         return ExitCode::from(64);
     };
     count("launches");
-    match before::misbehave(&name) {
+    match launch_faults::run_launch_fault(&name) {
         Some(code) => code,
-        None => serve::run(&name),
+        None => grpc_server::run(&name),
     }
 }

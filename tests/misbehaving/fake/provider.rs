@@ -10,7 +10,7 @@ use proto::{Bytes, tfplugin6 as pb};
 use tonic::Status;
 
 use super::apply::apply;
-use crate::serve::Fake;
+use crate::grpc_server::Fake;
 use crate::{count, flood, panic_like_go};
 
 /// Bytes of an invalid message: the length of field 1 exceeds the message.
@@ -67,7 +67,7 @@ pub(super) fn error(summary: &str, detail: &str) -> pb::Diagnostic {
 pub(crate) async fn answer(fake: &Fake, method: &str, request: Bytes) -> Result<Bytes, Status> {
     let name = &*fake.name;
     if name == "answers"
-        && let Some(answer) = super::answers::answer(method, &request)?
+        && let Some(answer) = super::chosen_answers::answer(method, &request)?
     {
         return Ok(answer);
     }
@@ -83,9 +83,9 @@ pub(crate) async fn answer(fake: &Fake, method: &str, request: Bytes) -> Result<
             panic_like_go()
         }
         ("dies-of-segv-in-apply", "ApplyResourceChange") => {
-            crate::before::misbehave("dies-of-segv").map_or((), drop)
+            crate::launch_faults::run_launch_fault("dies-of-segv").map_or((), drop)
         }
-        ("exits-in-apply", "ApplyResourceChange") => leave(),
+        ("exits-in-apply", "ApplyResourceChange") => exit_in_call(),
         ("flood-and-die-in-apply", "ApplyResourceChange") => {
             flood(200_000);
             eprintln!("[ERROR] the very last line");
@@ -125,7 +125,7 @@ pub(crate) async fn answer(fake: &Fake, method: &str, request: Bytes) -> Result<
         ("refuses-in-apply", "ApplyResourceChange") => {
             return Err(Status::internal("the database is locked"));
         }
-        ("grandchild-in-use", "ConfigureProvider") => crate::before::grandchild(false),
+        ("grandchild-in-use", "ConfigureProvider") => crate::launch_faults::grandchild(false),
         ("replaces-itself", "PlanResourceChange") => replace_itself()?,
         _ => {}
     }
@@ -163,7 +163,7 @@ pub(crate) async fn answer(fake: &Fake, method: &str, request: Bytes) -> Result<
     clippy::disallowed_methods,
     reason = "the fake exits in the middle of a call on purpose"
 )]
-fn leave() -> ! {
+fn exit_in_call() -> ! {
     eprintln!("[ERROR] enough of it");
     std::process::exit(3)
 }
@@ -255,7 +255,7 @@ fn schema(name: &str) -> Result<Bytes, Status> {
             reply
                 .resource_schemas
                 .insert("fake_MARK".to_owned(), block(Vec::new()));
-            return Ok(not_text(&encoded(&reply)));
+            return Ok(with_invalid_utf_8(&encoded(&reply)));
         }
         "schema-large" | "schema-too-large" => {
             // Like a large provider: many types, with most of the bytes in descriptions.
@@ -274,7 +274,7 @@ fn schema(name: &str) -> Result<Bytes, Status> {
 }
 
 /// Message with the letters `MARK` in its texts replaced by invalid UTF-8.
-pub(super) fn not_text(message: &Bytes) -> Bytes {
+pub(super) fn with_invalid_utf_8(message: &Bytes) -> Bytes {
     let mut bytes = message.to_vec();
     let mut at = 0;
     while let Some(found) = bytes[at..].windows(4).position(|w| w == b"MARK") {

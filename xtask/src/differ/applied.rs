@@ -2,7 +2,7 @@
 //! external systems one after the other, so each cleans up first.
 
 use super::compare::{self, Verdict};
-use super::program::{Made, Programs};
+use super::program::{ApplyResult, Programs};
 use color_eyre::eyre::Result;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ pub fn held(
     Ok(compared(&theirs, &ours))
 }
 
-fn compared(theirs: &Made, ours: &Made) -> (Verdict, Vec<String>) {
+fn compared(theirs: &ApplyResult, ours: &ApplyResult) -> (Verdict, Vec<String>) {
     let mut said = Vec::new();
     // Values unknown in the plan, such as generated ids, differ between any two runs.
     let knew = known(&theirs.planned);
@@ -155,12 +155,12 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn made(id: &str, name: &str, action: &str) -> Made {
+    fn made(id: &str, name: &str, action: &str) -> ApplyResult {
         let unknown = json!({ "id": true, "tags": [] });
         let plan = |action: &str| json!({ "resource_changes": [{ "address": "module.m.a.b[\"k\"]", "change": { "actions": [action], "after_unknown": unknown } }] });
         let state = json!({ "resources": [{ "mode": "managed", "module": "module.m", "type": "a", "name": "b",
             "instances": [{ "index_key": "k", "attributes": { "id": id, "name": name } }] }] });
-        Made {
+        ApplyResult {
             planned: plan("create"),
             state,
             again: plan(action),
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn states_are_compared_as_far_as_the_plan_knew_them() {
+    fn applied_states_are_compared_by_values_known_in_the_plan() {
         let theirs = made("1", "x", "no-op");
         assert_eq!(
             compared(&theirs, &made("2", "x", "no-op")).0,
@@ -200,7 +200,7 @@ mod tests {
                 vec!["planned again module.m.a.b[\"k\"]: both would change it".to_owned()]
             )
         );
-        let left = Made {
+        let left = ApplyResult {
             left: theirs.state.clone(),
             ..made("1", "x", "no-op")
         };
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(
             compared(
                 &theirs,
-                &Made {
+                &ApplyResult {
                     state: json!({}),
                     ..made("1", "x", "no-op")
                 }

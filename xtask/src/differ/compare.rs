@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn each_way_to_judge_has_its_name() {
+    fn diagnostic_positions_give_the_expected_verdict() {
         for (theirs, ours, verdict, lines) in [
             (vec![], vec![], Verdict::BothAccept, 0),
             (vec![], vec!["a.tf:1"], Verdict::TofuAlone, 1),
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn plans_are_compared_by_what_they_say() {
+    fn plans_are_compared_by_content() {
         let change = |after: Value| json!({ "resource_changes": [{ "address": "a.b", "change": { "after": after, "before_sensitive": false } }] });
         let plan = |theirs: Value, ours: Value| plans((&Ok(theirs), &Ok(ours)));
         assert_eq!(

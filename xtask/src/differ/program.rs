@@ -27,7 +27,7 @@ pub enum Answer {
 pub type Planned = Result<Value, Places>;
 
 /// Results of applying, planning again and destroying a configuration.
-pub struct Made {
+pub struct ApplyResult {
     pub planned: Value,
     /// State version 4, like `left`, the state after the destroy.
     pub state: Value,
@@ -36,7 +36,7 @@ pub struct Made {
 }
 
 /// Results, or the first error lines of the failed step.
-pub type Applied = Result<Made, Vec<String>>;
+pub type Applied = Result<ApplyResult, Vec<String>>;
 
 pub struct Programs {
     pub(super) tofu: PathBuf,
@@ -317,7 +317,7 @@ impl Programs {
                 .map(|w| format!("plan again: {w}"))
                 .collect()),
             Ok(_) if ran.code != Some(0) => Err(failed("destroy", &ran)),
-            Ok(again) => Ok(Made {
+            Ok(again) => Ok(ApplyResult {
                 planned,
                 state: made,
                 again,
@@ -358,7 +358,7 @@ impl Programs {
                 .map(|w| format!("stage again: {w}"))
                 .collect()),
             Ok(_) if ran.code != Some(0) => Err(failed("destroy", &ran)),
-            Ok(again) => Ok(Made {
+            Ok(again) => Ok(ApplyResult {
                 // The comparison uses the unknown values of tofu's plan only.
                 planned: Value::Null,
                 state: made,

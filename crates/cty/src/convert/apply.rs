@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::ConvertError;
-use super::mismatch::words;
+use super::mismatch::message;
 use super::rules::{convertible, element_for, fill_dynamic, map_element_for};
 use super::unify::unified_type;
 use crate::{Number, ObjectType, Path, PathStep, Type, Value};
@@ -13,29 +13,34 @@ type Result<T> = std::result::Result<T, ConvertError>;
 
 /// Position inside the converted value.
 #[derive(Default)]
-pub(super) struct At {
+pub(super) struct Position {
     pub(super) path: Path,
     /// First step to hide from errors, because its container is sensitive or ephemeral.
     hidden_from: Option<usize>,
 }
 
-impl At {
+impl Position {
     /// Returns the path up to the first hidden step.
-    fn told(&self) -> Path {
+    fn shown_path(&self) -> Path {
         let steps = self.path.steps();
         Path::new(steps[..self.hidden_from.unwrap_or(steps.len())].to_vec())
     }
 
-    fn fault(&self, message: impl Into<String>) -> ConvertError {
+    fn error_at(&self, message: impl Into<String>) -> ConvertError {
         ConvertError {
-            path: self.told(),
+            path: self.shown_path(),
             message: message.into(),
         }
     }
 }
 
 /// Converts `value` to `out`. Unlike [`step`], it also rebuilds values that already have that type.
-pub(super) fn apply(value: &Value, out: &Type, is_unsafe: bool, at: &mut At) -> Result<Value> {
+pub(super) fn apply(
+    value: &Value,
+    out: &Type,
+    is_unsafe: bool,
+    at: &mut Position,
+) -> Result<Value> {
     if out.is_dynamic() {
         return Ok(value.clone());
     }
@@ -48,17 +53,23 @@ pub(super) fn apply(value: &Value, out: &Type, is_unsafe: bool, at: &mut At) -> 
         // Errors inside a hidden container must not show its keys; the limit ends with the
         // container.
         let outside = at.hidden_from;
-        if marks.hide() {
+        if marks.needs_redaction() {
             at.hidden_from.get_or_insert(at.path.len());
         }
-        let converted = known(value, out, is_unsafe, at);
+        let converted = convert_known(value, out, is_unsafe, at);
         at.hidden_from = outside;
         converted?
     };
     Ok(converted.with_marks(&marks))
 }
 
-fn step(value: &Value, out: &Type, is_unsafe: bool, at: &mut At, to: PathStep) -> Result<Value> {
+fn step(
+    value: &Value,
+    out: &Type,
+    is_unsafe: bool,
+    at: &mut Position,
+    to: PathStep,
+) -> Result<Value> {
     if value.ty() == out {
         return Ok(value.clone());
     }
@@ -102,7 +113,7 @@ fn unknown(from: &Value, ty: Type) -> Value {
     .finish()
 }
 
-fn known(value: &Value, out: &Type, is_unsafe: bool, at: &mut At) -> Result<Value> {
+fn convert_known(value: &Value, out: &Type, is_unsafe: bool, at: &mut Position) -> Result<Value> {
     match (value.ty(), out) {
         (Type::Number, Type::String) => Ok(Value::string(
             value.as_number().map(Number::to_text).unwrap_or_default(),
@@ -114,7 +125,7 @@ fn known(value: &Value, out: &Type, is_unsafe: bool, at: &mut At) -> Result<Valu
         })),
         (Type::String, Type::Number) => match Number::parse(value.as_str().unwrap_or_default()) {
             Ok(number) => Ok(Value::number(number)),
-            Err(_) => Err(at.fault("a number is required")),
+            Err(_) => Err(at.error_at("a number is required")),
         },
         (Type::String, Type::Bool) => text_to_bool(value.as_str().unwrap_or_default(), at),
         (Type::Object(_), Type::Object(o)) => object_to_object(value, o, is_unsafe, at),
@@ -197,15 +208,15 @@ fn known(value: &Value, out: &Type, is_unsafe: bool, at: &mut At) -> Result<Valu
     }
 }
 
-fn mismatch(value: &Value, out: &Type, at: &At) -> ConvertError {
-    at.fault(words(
+fn mismatch(value: &Value, out: &Type, at: &Position) -> ConvertError {
+    at.error_at(message(
         value.ty(),
         out,
-        !value.hides() && at.hidden_from.is_none(),
+        !value.needs_redaction() && at.hidden_from.is_none(),
     ))
 }
 
-fn text_to_bool(text: &str, at: &At) -> Result<Value> {
+fn text_to_bool(text: &str, at: &Position) -> Result<Value> {
     match text {
         "true" | "1" => Ok(Value::bool(true)),
         "false" | "0" => Ok(Value::bool(false)),
@@ -213,7 +224,7 @@ fn text_to_bool(text: &str, at: &At) -> Result<Value> {
             let lower = other.to_lowercase();
             // Only the exact words are accepted; the hint quotes the value, so it is omitted if
             // hidden.
-            Err(at.fault(match lower.as_str() {
+            Err(at.error_at(match lower.as_str() {
                 "true" | "false" if at.hidden_from.is_none() => {
                     format!("a bool is required; to convert from string, use lowercase \"{lower}\"")
                 }
@@ -227,7 +238,7 @@ fn object_to_object(
     value: &Value,
     out: &Arc<ObjectType>,
     is_unsafe: bool,
-    at: &mut At,
+    at: &mut Position,
 ) -> Result<Value> {
     let mut attributes = BTreeMap::new();
     for (name, want) in &out.attributes {
@@ -247,7 +258,7 @@ fn map_to_object(
     element: &Type,
     out: &ObjectType,
     is_unsafe: bool,
-    at: &mut At,
+    at: &mut Position,
 ) -> Result<Value> {
     let mut attributes = BTreeMap::new();
     // Keys without an attribute are dropped, as the attributes of objects are.
@@ -257,8 +268,12 @@ fn map_to_object(
         };
         // The map's element type may fit only some attributes, so each present key is checked.
         if element != want && !convertible(element, want, is_unsafe) {
-            let why = words(have.ty(), want, !value.hides() && at.hidden_from.is_none());
-            return Err(at.fault(format!(
+            let why = message(
+                have.ty(),
+                want,
+                !value.needs_redaction() && at.hidden_from.is_none(),
+            );
+            return Err(at.error_at(format!(
                 "map element type is incompatible with attribute {name:?}: {why}"
             )));
         }
@@ -278,7 +293,7 @@ fn map_to_object(
             continue;
         }
         if !out.optional.contains(name) {
-            return Err(at.fault(format!(
+            return Err(at.error_at(format!(
                 "map has no element for required attribute {name:?}"
             )));
         }
@@ -287,7 +302,12 @@ fn map_to_object(
     Ok(Value::object_from_map(attributes))
 }
 
-fn convert_all(value: &Value, element: &Type, is_unsafe: bool, at: &mut At) -> Result<Vec<Value>> {
+fn convert_all(
+    value: &Value,
+    element: &Type,
+    is_unsafe: bool,
+    at: &mut Position,
+) -> Result<Vec<Value>> {
     let elements = value.as_slice().unwrap_or_default().iter().enumerate();
     elements
         .map(|(i, e)| step(e, element, is_unsafe, at, PathStep::Index(Value::number(i))))
@@ -296,7 +316,12 @@ fn convert_all(value: &Value, element: &Type, is_unsafe: bool, at: &mut At) -> R
 
 type Members = BTreeMap<Arc<str>, Value>;
 
-fn convert_members(value: &Value, element: &Type, is_unsafe: bool, at: &mut At) -> Result<Members> {
+fn convert_members(
+    value: &Value,
+    element: &Type,
+    is_unsafe: bool,
+    at: &mut Position,
+) -> Result<Members> {
     let mut members = Members::new();
     for (name, member) in value.as_map().into_iter().flatten() {
         members.insert(
@@ -315,10 +340,10 @@ fn convert_members(value: &Value, element: &Type, is_unsafe: bool, at: &mut At) 
 
 /// Converts elements to one common type. They can have different types after conversion if the
 /// wanted type has dynamic parts.
-fn unify_all(elements: Vec<Value>, is_unsafe: bool, at: &mut At) -> Result<Vec<Value>> {
+fn unify_all(elements: Vec<Value>, is_unsafe: bool, at: &mut Position) -> Result<Vec<Value>> {
     let types: Vec<Type> = elements.iter().map(|e| e.ty().clone()).collect();
     let Some(unified) = unified_type(&types, is_unsafe) else {
-        return Err(at.fault("cannot find a common base type for all elements"));
+        return Err(at.error_at("cannot find a common base type for all elements"));
     };
     let numbered = elements.iter().enumerate();
     numbered
@@ -334,13 +359,13 @@ fn unify_all(elements: Vec<Value>, is_unsafe: bool, at: &mut At) -> Result<Vec<V
         .collect()
 }
 
-fn sequence(out: &Type, elements: Vec<Value>, at: &At) -> Result<Value> {
+fn sequence(out: &Type, elements: Vec<Value>, at: &Position) -> Result<Value> {
     let (made, kind) = match out {
         Type::Set(_) => (Value::try_set(Type::Dynamic, elements), "set"),
         _ => (Value::try_list(Type::Dynamic, elements), "list"),
     };
     made.map_err(|_| {
-        at.fault(format!(
+        at.error_at(format!(
             "element types must all match for conversion to {kind}"
         ))
     })
@@ -351,7 +376,7 @@ fn mapping(
     members: Members,
     is_unsafe: bool,
     noun: &str,
-    at: &mut At,
+    at: &mut Position,
 ) -> Result<Value> {
     let members = if element.is_collection() || element.is_object() {
         let (names, values): (Vec<Arc<str>>, Vec<Value>) = members.into_iter().unzip();
@@ -363,5 +388,5 @@ fn mapping(
         members
     };
     Value::try_map(Type::Dynamic, members)
-        .map_err(|_| at.fault(format!("{noun} types must all match for conversion to map")))
+        .map_err(|_| at.error_at(format!("{noun} types must all match for conversion to map")))
 }

@@ -5,12 +5,12 @@ use crate::{ObjectType, Type};
 
 /// Describes the mismatch of a value of type `got` where `want` is required.
 pub fn mismatch_message(got: &Type, want: &Type) -> String {
-    words(got, want, true)
+    message(got, want, true)
 }
 
 /// Implements [`mismatch_message`]. Without `names`, attribute names that only `got` has are
 /// omitted, because they may be sensitive.
-pub(super) fn words(got: &Type, want: &Type, names: bool) -> String {
+pub(super) fn message(got: &Type, want: &Type, names: bool) -> String {
     let any = |t: &Type| t.is_dynamic();
     match (got, want) {
         (Type::Object(g), Type::Object(w)) => objects(g, w, names),
@@ -25,36 +25,39 @@ pub(super) fn words(got: &Type, want: &Type, names: bool) -> String {
             "all map elements must have the same type".into()
         }
         (Type::Tuple(elements), Type::List(e) | Type::Set(e)) => {
-            let bad = elements.iter().enumerate().find(|(_, g)| !fits(g, e));
+            let bad = elements
+                .iter()
+                .enumerate()
+                .find(|(_, g)| !is_convertible(g, e));
             bad.map_or_else(
                 || all_must_be(e),
-                |(i, g)| format!("element {i}: {}", words(g, e, names)),
+                |(i, g)| format!("element {i}: {}", message(g, e, names)),
             )
         }
         (Type::Object(o), Type::Map(e)) => {
-            let bad = o.attributes.iter().find(|(_, g)| !fits(g, e));
+            let bad = o.attributes.iter().find(|(_, g)| !is_convertible(g, e));
             match bad {
                 None => all_must_be(e),
-                Some((name, g)) if names => format!("element {name:?}: {}", words(g, e, names)),
-                Some((_, g)) => format!("an element: {}", words(g, e, names)),
+                Some((name, g)) if names => format!("element {name:?}: {}", message(g, e, names)),
+                Some((_, g)) => format!("an element: {}", message(g, e, names)),
             }
         }
         (Type::Tuple(_) | Type::Object(_), w) if w.is_collection() => {
             format!("{} required", w.friendly_constraint_name())
         }
         (Type::List(g) | Type::Set(g), Type::List(w)) => {
-            format!("incorrect list element type: {}", words(g, w, names))
+            format!("incorrect list element type: {}", message(g, w, names))
         }
         (Type::List(g) | Type::Set(g), Type::Set(w)) => {
-            format!("incorrect set element type: {}", words(g, w, names))
+            format!("incorrect set element type: {}", message(g, w, names))
         }
         (Type::Map(g), Type::Map(w)) => {
-            format!("incorrect map element type: {}", words(g, w, names))
+            format!("incorrect map element type: {}", message(g, w, names))
         }
         (g, w) if g.is_collection() && w.is_collection() => {
             format!("{} required", w.friendly_constraint_name())
         }
-        (g, w) if !confusing(g, w) => format!(
+        (g, w) if !is_ambiguous(g, w) => format!(
             "{} required, but have {}",
             w.friendly_name(),
             g.friendly_name()
@@ -63,7 +66,7 @@ pub(super) fn words(got: &Type, want: &Type, names: bool) -> String {
     }
 }
 
-fn fits(got: &Type, want: &Type) -> bool {
+fn is_convertible(got: &Type, want: &Type) -> bool {
     got == want || convertible(got, want, true)
 }
 
@@ -100,13 +103,13 @@ fn objects(got: &ObjectType, want: &ObjectType, names: bool) -> String {
         .find(|(_, g, w)| !convertible(g, w, true))
         .or_else(|| both().find(|(_, g, w)| !convertible(g, w, false)));
     match bad {
-        Some((name, g, w)) => format!("attribute {name:?}: {}", words(g, w, names)),
+        Some((name, g, w)) => format!("attribute {name:?}: {}", message(g, w, names)),
         None => "incorrect object attributes".into(),
     }
 }
 
 /// Returns true if naming both types would confuse: for example, both can print as "object".
-fn confusing(got: &Type, want: &Type) -> bool {
+fn is_ambiguous(got: &Type, want: &Type) -> bool {
     if got.is_primitive() != want.is_primitive() || *want == Type::String {
         return false;
     }

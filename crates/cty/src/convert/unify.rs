@@ -30,7 +30,7 @@ impl Conversion {
     /// Converts a value of the type that this conversion was made for.
     pub fn apply(&self, value: &Value) -> Result<Value, ConvertError> {
         match self {
-            Conversion::To(ty) => apply::apply(value, ty, true, &mut apply::At::default()),
+            Conversion::To(ty) => apply::apply(value, ty, true, &mut apply::Position::default()),
             Conversion::ToDynamic => Ok(Value::dynamic().with_marks(value.marks())),
         }
     }
@@ -156,14 +156,14 @@ fn choose(types: &[Type], is_unsafe: bool) -> Option<Unified> {
         return None;
     }
     // No structural rule applies: the first type that all others convert to is the result.
-    let order = general_first(types);
+    let order = indices_by_generality(types);
     order
         .into_iter()
-        .find_map(|wanted| all_to(types, types[wanted].clone(), is_unsafe))
+        .find_map(|wanted| convert_all_to(types, types[wanted].clone(), is_unsafe))
 }
 
 /// Returns `ty` with the conversions to it, if all types can be converted.
-fn all_to(types: &[Type], ty: Type, is_unsafe: bool) -> Option<Unified> {
+fn convert_all_to(types: &[Type], ty: Type, is_unsafe: bool) -> Option<Unified> {
     let conversions = types.iter().map(|t| {
         if *t == ty {
             return Some(None);
@@ -181,7 +181,7 @@ fn collections(types: &[Type], make: fn(Type) -> Type, is_unsafe: bool) -> Optio
         .iter()
         .filter_map(|t| t.element_type().cloned())
         .collect();
-    all_to(types, make(unified_type(&elements, is_unsafe)?), is_unsafe)
+    convert_all_to(types, make(unified_type(&elements, is_unsafe)?), is_unsafe)
 }
 
 /// Replaces tuples beside lists by a list type and objects beside maps by a map type, then unifies
@@ -245,7 +245,7 @@ fn objects(types: &[Type], is_unsafe: bool) -> Option<Unified> {
             .attributes
             .insert(name.clone(), unified_type(&across, is_unsafe)?);
     }
-    all_to(types, Type::Object(Arc::new(unified)), is_unsafe)
+    convert_all_to(types, Type::Object(Arc::new(unified)), is_unsafe)
         .or_else(|| objects_to_map(types, is_unsafe))
 }
 
@@ -255,7 +255,7 @@ fn objects_to_map(types: &[Type], is_unsafe: bool) -> Option<Unified> {
         .filter_map(Type::as_object)
         .flat_map(|o| o.attributes.values().cloned())
         .collect();
-    all_to(types, Type::map(unified_type(&all, is_unsafe)?), is_unsafe)
+    convert_all_to(types, Type::map(unified_type(&all, is_unsafe)?), is_unsafe)
 }
 
 fn tuples(types: &[Type], is_unsafe: bool) -> Option<Unified> {
@@ -269,7 +269,8 @@ fn tuples(types: &[Type], is_unsafe: bool) -> Option<Unified> {
         let across: Vec<Type> = elements.iter().map(|e| e[i].clone()).collect();
         unified.push(unified_type(&across, is_unsafe)?);
     }
-    all_to(types, Type::tuple(unified), is_unsafe).or_else(|| tuples_to_list(types, is_unsafe))
+    convert_all_to(types, Type::tuple(unified), is_unsafe)
+        .or_else(|| tuples_to_list(types, is_unsafe))
 }
 
 fn tuples_to_list(types: &[Type], is_unsafe: bool) -> Option<Unified> {
@@ -278,12 +279,12 @@ fn tuples_to_list(types: &[Type], is_unsafe: bool) -> Option<Unified> {
         .filter_map(Type::tuple_elements)
         .flat_map(|e| e.iter().cloned())
         .collect();
-    all_to(types, Type::list(unified_type(&all, is_unsafe)?), is_unsafe)
+    convert_all_to(types, Type::list(unified_type(&all, is_unsafe)?), is_unsafe)
 }
 
 /// Returns indices of the types, with more general types before those that convert to them, and
 /// otherwise in the given order.
-fn general_first(types: &[Type]) -> Vec<usize> {
+fn indices_by_generality(types: &[Type]) -> Vec<usize> {
     let mut after: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); types.len()];
     let mut waits_for = vec![0usize; types.len()];
     for i in 0..types.len() {
@@ -330,14 +331,16 @@ fn generality(a: &Type, b: &Type) -> i32 {
         (Type::List(_), Type::Tuple(_)) | (Type::Map(_), Type::Object(_)) => -1,
         (Type::Tuple(_), Type::List(_)) | (Type::Object(_), Type::Map(_)) => 1,
         (Type::Object(x), Type::Object(y)) if x.attributes.keys().eq(y.attributes.keys()) => {
-            one_sided(x.attributes.values().zip(y.attributes.values()))
+            compare_generality(x.attributes.values().zip(y.attributes.values()))
         }
-        (Type::Tuple(x), Type::Tuple(y)) if x.len() == y.len() => one_sided(x.iter().zip(y.iter())),
+        (Type::Tuple(x), Type::Tuple(y)) if x.len() == y.len() => {
+            compare_generality(x.iter().zip(y.iter()))
+        }
         _ => 0,
     }
 }
 
-fn one_sided<'a>(pairs: impl Iterator<Item = (&'a Type, &'a Type)>) -> i32 {
+fn compare_generality<'a>(pairs: impl Iterator<Item = (&'a Type, &'a Type)>) -> i32 {
     let (mut left, mut right) = (false, false);
     for (a, b) in pairs {
         let n = generality(a, b);

@@ -86,7 +86,7 @@ fn dynamic(bytes: &mut Bytes<'_>, at: &Place<'_>) -> Decoded {
         Err(e) => return at.fail(e),
     };
     let ty = ty.without_optional();
-    at.deeper(|at| value(bytes, &ty, at))
+    at.one_level_deeper(|at| value(bytes, &ty, at))
 }
 
 fn sequence<'t>(
@@ -97,20 +97,20 @@ fn sequence<'t>(
 ) -> Result<Vec<Value>, CodecError> {
     // The declared length is not trusted: each element takes at least one byte, so the rest of the
     // input limits the allocation.
-    let mut elements = Vec::with_capacity(n.min(bytes.left()));
+    let mut elements = Vec::with_capacity(n.min(bytes.remaining()));
     for i in 0..n {
         let Some(ty) = ty(i) else { break };
-        elements.push(at.within(Step::Nth(i), |at| value(bytes, ty, at))?);
+        elements.push(at.at_step(Step::Nth(i), |at| value(bytes, ty, at))?);
     }
     Ok(elements)
 }
 
 fn map(bytes: &mut Bytes<'_>, n: usize, element: &Type, at: &Place<'_>) -> Decoded {
-    let mut members = Vec::with_capacity(n.min(bytes.left()));
+    let mut members = Vec::with_capacity(n.min(bytes.remaining()));
     for _ in 0..n {
         let key = bytes.next().map_err(|e| at.error(e))?;
         let key = text(key, at, "non-string key in map")?;
-        let inner = at.within(Step::Key(key), |at| value(bytes, element, at))?;
+        let inner = at.at_step(Step::Key(key), |at| value(bytes, element, at))?;
         members.push((key.to_owned(), inner));
     }
     collect_members(element, members, at)
@@ -126,11 +126,11 @@ fn object(bytes: &mut Bytes<'_>, n: usize, object: &Arc<ObjectType>, at: &Place<
             let key = bytes.next().map_err(|e| at.error(e))?;
             let key = text(key, at, "all keys must be strings")?;
             let Some((name, ty)) = object.attribute(key) else {
-                return at.within(Step::Attr(key), |at| at.fail("unsupported attribute"));
+                return at.at_step(Step::Attr(key), |at| at.fail("unsupported attribute"));
             };
             attributes.insert(
                 name.clone(),
-                at.within(Step::Attr(name), |at| value(bytes, ty, at))?,
+                at.at_step(Step::Attr(name), |at| value(bytes, ty, at))?,
             );
         }
     }

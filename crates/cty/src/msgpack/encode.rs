@@ -10,13 +10,13 @@ use crate::{Number, Range, Type, Value};
 /// included. A value of another type is converted first. Fails for marked values.
 pub fn encode(value: &Value, ty: &Type) -> Result<Vec<u8>, CodecError> {
     let value = conforming(value, ty)?;
-    let mut out = Vec::with_capacity(USUAL);
+    let mut out = Vec::with_capacity(INITIAL_CAPACITY);
     write(&value, ty, &mut out, &Place::default())?;
     Ok(out)
 }
 
 /// Initial capacity in bytes, enough for most objects.
-const USUAL: usize = 512;
+const INITIAL_CAPACITY: usize = 512;
 
 /// Unwraps the result of a write to memory, which cannot fail.
 fn infallible<T, E: std::fmt::Debug>(written: Result<T, E>) {
@@ -46,7 +46,7 @@ fn write(value: &Value, ty: &Type, out: &mut Vec<u8>, at: &Place<'_>) -> Result<
             out,
             crate::json::type_text(value.ty()).as_bytes(),
         ));
-        return at.deeper(|at| write(value, value.ty(), out, at));
+        return at.one_level_deeper(|at| write(value, value.ty(), out, at));
     }
     if !value.is_known() {
         return unknown(&value.range(), out, at);
@@ -71,14 +71,14 @@ fn write(value: &Value, ty: &Type, out: &mut Vec<u8>, at: &Place<'_>) -> Result<
                 length(value.len().unwrap_or(0), at)?,
             ));
             for (key, inner) in value.elements() {
-                at.within(Step::Element(&key), |at| write(inner, element, out, at))?;
+                at.at_step(Step::Element(&key), |at| write(inner, element, out, at))?;
             }
             Ok(())
         }
         Type::Tuple(types) => {
             infallible(mp::write_array_len(out, length(types.len(), at)?));
             for ((key, inner), ty) in value.elements().zip(types.iter()) {
-                at.within(Step::Element(&key), |at| write(inner, ty, out, at))?;
+                at.at_step(Step::Element(&key), |at| write(inner, ty, out, at))?;
             }
             Ok(())
         }
@@ -89,7 +89,7 @@ fn write(value: &Value, ty: &Type, out: &mut Vec<u8>, at: &Place<'_>) -> Result<
             ));
             for (name, inner) in value.as_map().into_iter().flatten() {
                 text(name, out, at)?;
-                at.within(Step::Key(name), |at| write(inner, element, out, at))?;
+                at.at_step(Step::Key(name), |at| write(inner, element, out, at))?;
             }
             Ok(())
         }
@@ -104,7 +104,7 @@ fn write(value: &Value, ty: &Type, out: &mut Vec<u8>, at: &Place<'_>) -> Result<
                     Some((have, inner)) if have == name => Some(inner),
                     _ => value.as_map().and_then(|m| m.get(name)),
                 };
-                at.within(Step::Attr(name), |at| match inner {
+                at.at_step(Step::Attr(name), |at| match inner {
                     Some(inner) => write(inner, ty, out, at),
                     None => at.fail("the object has no such attribute"),
                 })?;
@@ -184,11 +184,11 @@ fn unknown(range: &Range, out: &mut Vec<u8>, at: &Place<'_>) -> Result<(), Codec
 
 /// Cuts a long prefix, so that a complete value cannot be sent as a prefix.
 fn short_prefix(prefix: &str) -> std::sync::Arc<str> {
-    const LONGEST: usize = 256;
-    if prefix.len() <= LONGEST {
+    const MAX_LENGTH: usize = 256;
+    if prefix.len() <= MAX_LENGTH {
         return prefix.into();
     }
-    let mut end = LONGEST - 1;
+    let mut end = MAX_LENGTH - 1;
     while !prefix.is_char_boundary(end) {
         end -= 1;
     }

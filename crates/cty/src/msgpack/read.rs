@@ -26,7 +26,7 @@ impl<'a> Bytes<'a> {
     }
 
     /// Returns the number of unread bytes, which limits the number of members of a container.
-    pub(super) fn left(&self) -> usize {
+    pub(super) fn remaining(&self) -> usize {
         self.rest.len()
     }
 
@@ -105,7 +105,7 @@ impl<'a> Bytes<'a> {
                 _ => 0,
             };
             // Each member takes at least one byte, so larger declared lengths are false.
-            if inside > self.left() {
+            if inside > self.remaining() {
                 return Err("unexpected end of data");
             }
             open = open.saturating_add(inside);

@@ -13,15 +13,17 @@ use crate::{Path, Type, Value, convert};
 /// Returns every difference between `actual` and `planned`. Messages do not show the values of
 /// sensitive attributes.
 pub fn assert_object_compatible(schema: &Block, planned: &Value, actual: &Value) -> Vec<Violation> {
-    let mut check = Check { found: Vec::new() };
+    let mut check = Check {
+        violations: Vec::new(),
+    };
     let (planned, actual) = (planned.clone().unmark().0, actual.clone().unmark().0);
     check.block(schema, &planned, &actual, &Path::root());
-    check.found
+    check.violations
 }
 
 #[derive(Default)]
 struct Check {
-    found: Vec<Violation>,
+    violations: Vec<Violation>,
 }
 
 fn has(value: &Value, key: &Value) -> bool {
@@ -40,7 +42,7 @@ fn at(value: &Value, key: &Value) -> Option<Value> {
 
 /// Returns true if the planned value is wholly known and unchanged, the usual case, which needs no
 /// further look.
-fn is_kept(planned: &Value, actual: &Value) -> bool {
+fn is_unchanged(planned: &Value, actual: &Value) -> bool {
     planned.is_wholly_known() && !planned.deep.marked && planned.raw_equals(actual)
 }
 
@@ -55,7 +57,7 @@ fn part<'v>(object: &'v Value, name: &str) -> Option<Cow<'v, Value>> {
 
 impl Check {
     fn fail(&mut self, path: &Path, message: impl Into<String>) {
-        self.found.push((path.clone(), message.into()));
+        self.violations.push((path.clone(), message.into()));
     }
 
     fn block(&mut self, schema: &Block, planned: &Value, actual: &Value, path: &Path) {
@@ -70,7 +72,7 @@ impl Check {
             let nothing = || Cow::Owned(Value::null(attribute.implied_type()));
             let planned = part(planned, name).unwrap_or_else(nothing);
             let actual = part(actual, name).unwrap_or_else(nothing);
-            if is_kept(&planned, &actual) {
+            if is_unchanged(&planned, &actual) {
                 continue;
             }
             let (planned, actual) = (planned.into_owned(), actual.into_owned());
@@ -80,7 +82,7 @@ impl Check {
             let nothing = || Value::null(nested.empty_value().ty().clone());
             let planned = planned.get_attr(name).unwrap_or_else(nothing).unmark().0;
             let actual = actual.get_attr(name).unwrap_or_else(nothing).unmark().0;
-            if is_kept(&planned, &actual) {
+            if is_unchanged(&planned, &actual) {
                 continue;
             }
             self.nested_block(nested, &planned, &actual, &path.attr(name.clone()));
@@ -98,8 +100,8 @@ impl Check {
         let mut inner = Check::default();
         inner.value(&planned, &actual, path);
         if !sensitive {
-            self.found.append(&mut inner.found);
-        } else if !inner.found.is_empty() {
+            self.violations.append(&mut inner.violations);
+        } else if !inner.violations.is_empty() {
             self.fail(path, "inconsistent values for sensitive attribute");
         }
     }
@@ -146,7 +148,7 @@ impl Check {
                 self.sets(planned, actual, path, &|planned, actual| {
                     let mut inner = Check::default();
                     inner.block(&nested.block, planned, actual, &path.index(actual.clone()));
-                    inner.found.is_empty()
+                    inner.violations.is_empty()
                 });
                 // Fewer elements are allowed: planned ones with unknown parts can turn out to be
                 // equal.
@@ -240,7 +242,7 @@ impl Check {
                 self.sets(planned, actual, path, &|planned, actual| {
                     let mut inner = Check::default();
                     inner.value(planned, actual, &path.index(actual.clone()));
-                    inner.found.is_empty()
+                    inner.violations.is_empty()
                 });
                 let (before, after) = (planned.len().unwrap_or(0), actual.len().unwrap_or(0));
                 if before < after {

@@ -71,11 +71,11 @@ fn of_block(schema: &Block, prior: &Value, config: &Value) -> Value {
         let config = config.get_attr(name).unwrap_or_else(empty);
         new.insert(name.clone(), of_nested_block(block, &prior, &config));
     }
-    like(config, new)
+    with_type_of(config, new)
 }
 
 /// Builds an object of these members, with the type of `config` if the members match it.
-fn like(config: &Value, members: BTreeMap<Arc<str>, Value>) -> Value {
+fn with_type_of(config: &Value, members: BTreeMap<Arc<str>, Value>) -> Value {
     match config.ty() {
         Type::Object(object) => Value::object_of_type(object, members),
         _ => Value::object_from_map(members),
@@ -98,7 +98,7 @@ fn of_object(schema: &NestedObject, prior: &Value, config: &Value) -> Value {
     if !config.is_given() {
         return config.clone();
     }
-    like(config, of_attributes(&schema.attributes, prior, config))
+    with_type_of(config, of_attributes(&schema.attributes, prior, config))
 }
 
 fn of_nested_attribute(schema: &NestedObject, prior: &Value, config: &Value) -> Value {
@@ -121,7 +121,7 @@ fn of_attributes(
         let value = match &attribute.nested {
             // Computed and not configured: the provider decides, so its last decision is proposed.
             _ if attribute.computed && config.is_null() => {
-                if holds_configured_parts(attribute, &prior) {
+                if has_configured_parts(attribute, &prior) {
                     config
                 } else {
                     prior
@@ -138,7 +138,7 @@ fn of_attributes(
 /// Returns true if a nested attribute is optional and its prior value has parts that only a
 /// configuration can have set. If it is no longer configured, the prior value must then not be
 /// kept.
-fn holds_configured_parts(attribute: &Attribute, prior: &Value) -> bool {
+fn has_configured_parts(attribute: &Attribute, prior: &Value) -> bool {
     let (true, Some(nested)) = (attribute.optional, &attribute.nested) else {
         return false;
     };
@@ -194,7 +194,7 @@ fn of_set(schema: Elements<'_>, prior: &Value, config: &Value) -> Value {
         let partner = before
             .iter()
             .enumerate()
-            .position(|(i, old)| !used[i] && could_come_from(schema, old, new));
+            .position(|(i, old)| !used[i] && may_result_from(schema, old, new));
         let old = match partner {
             Some(i) => {
                 used[i] = true;
@@ -208,7 +208,7 @@ fn of_set(schema: Elements<'_>, prior: &Value, config: &Value) -> Value {
 }
 
 /// Returns true if `prior` may be the result of `config`: they differ only in computed attributes.
-fn could_come_from(schema: Elements<'_>, prior: &Value, config: &Value) -> bool {
+fn may_result_from(schema: Elements<'_>, prior: &Value, config: &Value) -> bool {
     let config = config.without_refinements();
     let prior = prior.without_refinements();
     if config.raw_equals(&prior) {

@@ -19,13 +19,15 @@ pub fn assert_plan_valid(
     config: &Value,
     planned: &Value,
 ) -> Vec<Violation> {
-    let mut check = Check { found: Vec::new() };
+    let mut check = Check {
+        violations: Vec::new(),
+    };
     check.block(schema, prior, config, planned, &Path::root());
-    check.found
+    check.violations
 }
 
 struct Check {
-    found: Vec<Violation>,
+    violations: Vec<Violation>,
 }
 
 fn attribute_or(value: &Value, name: &str, nothing: impl FnOnce() -> Value) -> Value {
@@ -33,7 +35,7 @@ fn attribute_or(value: &Value, name: &str, nothing: impl FnOnce() -> Value) -> V
 }
 
 /// Returns the element with this key on another side, or `nothing`.
-fn partner(value: &Value, key: &Value, nothing: impl FnOnce() -> Value) -> Value {
+fn counterpart(value: &Value, key: &Value, nothing: impl FnOnce() -> Value) -> Value {
     let found = match key.as_str() {
         Some(name) => value.index_str(name),
         None => value.index(key),
@@ -49,17 +51,17 @@ fn has(value: &Value, key: &Value) -> bool {
 }
 
 /// Returns true if the provider may choose the value of this attribute.
-fn chosen(schema: &Attribute, config: &Value) -> bool {
+fn may_be_chosen(schema: &Attribute, config: &Value) -> bool {
     schema.computed && (!schema.optional || config.is_null())
 }
 
 impl Check {
     fn fail(&mut self, path: &Path, message: impl Into<String>) {
-        self.found.push((path.clone(), message.into()));
+        self.violations.push((path.clone(), message.into()));
     }
 
     /// Returns false if one side is null. Records a violation if only one is.
-    fn both_present(&mut self, config: &Value, planned: &Value, path: &Path) -> bool {
+    fn check_both_present(&mut self, config: &Value, planned: &Value, path: &Path) -> bool {
         if planned.is_null() && !config.is_null() {
             self.fail(path, "planned for absence but config wants existence");
         } else if config.is_null() && !planned.is_null() {
@@ -76,7 +78,7 @@ impl Check {
         planned: &Value,
         path: &Path,
     ) {
-        if !self.both_present(config, planned, path) {
+        if !self.check_both_present(config, planned, path) {
             return;
         }
         self.attributes(&schema.attributes, prior, config, planned, path);
@@ -154,8 +156,8 @@ impl Check {
             } else {
                 let nothing = || Value::null(nested.block.implied_type());
                 let (before, wanted) = (
-                    partner(prior, &key, nothing),
-                    partner(config, &key, nothing),
+                    counterpart(prior, &key, nothing),
+                    counterpart(config, &key, nothing),
                 );
                 self.block(&nested.block, &before, &wanted, element, &here);
             }
@@ -189,7 +191,8 @@ impl Check {
             // Most attributes are as configured, or chosen by the provider. Only others need the
             // prior value.
             let plain = planned.without_refinements();
-            if plain.raw_equals(&config.without_refinements()) || chosen(attribute, &config) {
+            if plain.raw_equals(&config.without_refinements()) || may_be_chosen(attribute, &config)
+            {
                 continue;
             }
             let prior = attribute_or(prior, name, nothing);
@@ -258,7 +261,7 @@ impl Check {
         planned: &Value,
         path: &Path,
     ) {
-        if !self.both_present(config, planned, path) {
+        if !self.check_both_present(config, planned, path) {
             return;
         }
         if !planned.is_known() {
@@ -304,8 +307,8 @@ impl Check {
             };
             let nothing = || Value::null(schema.object_type());
             let (before, wanted) = (
-                partner(prior, &key, nothing),
-                partner(config, &key, nothing),
+                counterpart(prior, &key, nothing),
+                counterpart(config, &key, nothing),
             );
             self.attributes(&schema.attributes, &before, &wanted, element, &here);
         }

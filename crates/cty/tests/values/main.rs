@@ -16,7 +16,7 @@ fn secret(v: Value) -> Value {
 }
 
 #[test]
-fn sets_have_the_order_that_users_see() {
+fn set_elements_are_in_the_displayed_order() {
     let numbers = Value::set(
         Type::Number,
         vec![
@@ -51,7 +51,7 @@ fn marks_of_set_elements_move_to_the_set() {
 }
 
 #[test]
-fn what_is_taken_out_keeps_the_marks_of_its_container() {
+fn elements_keep_the_marks_of_their_container() {
     let object = secret(Value::object([(
         "list",
         Value::list(Type::Number, vec![n(1), n(2)]),
@@ -76,7 +76,7 @@ fn what_is_taken_out_keeps_the_marks_of_its_container() {
 }
 
 #[test]
-fn unknown_containers_answer_with_unknown_parts() {
+fn parts_of_unknown_containers_are_unknown() {
     let ty = Type::object([("a", Type::list(Type::String))]);
     let a = Value::unknown(ty).get_attr("a").unwrap();
     assert_eq!(a, Value::unknown(Type::list(Type::String)));
@@ -92,7 +92,7 @@ fn unknown_containers_answer_with_unknown_parts() {
 }
 
 #[test]
-fn equality_waits_where_it_has_to() {
+fn equality_is_unknown_only_while_it_is_undecided() {
     let unknown = Value::unknown(Type::String);
     assert!(!unknown.equals(&"a".into()).is_known());
     assert!(!unknown.equals(&Value::null(Type::String)).is_known());
@@ -131,7 +131,7 @@ fn equality_waits_where_it_has_to() {
 }
 
 #[test]
-fn refinements_narrow_until_one_value_is_left() {
+fn refinements_narrow_to_a_single_known_value() {
     let number = Value::unknown(Type::Number).refine().not_null();
     let five = Number::from(5);
     assert_eq!(
@@ -195,7 +195,7 @@ fn refinements_narrow_until_one_value_is_left() {
 }
 
 #[test]
-fn a_prefix_loses_what_could_still_combine() {
+fn safe_prefix_drops_characters_that_could_combine() {
     assert_eq!(&*cty::safe_prefix("hello-"), "hello-");
     assert_eq!(&*cty::safe_prefix("hello"), "hell");
     assert_eq!(&*cty::safe_prefix("e\u{301}"), "");
@@ -203,7 +203,7 @@ fn a_prefix_loses_what_could_still_combine() {
 }
 
 #[test]
-fn operators_carry_bounds_and_marks() {
+fn operators_propagate_bounds_and_marks() {
     let between = |a, b| {
         Value::unknown(Type::Number)
             .refine()
@@ -234,7 +234,7 @@ fn operators_carry_bounds_and_marks() {
 }
 
 #[test]
-fn lengths_of_what_is_not_known_are_bounded() {
+fn lengths_of_partly_unknown_collections_have_bounds() {
     let set = Value::set(Type::Number, vec![n(1), Value::unknown(Type::Number)]);
     let length = set.length().unwrap();
     assert_eq!(
@@ -252,7 +252,7 @@ fn lengths_of_what_is_not_known_are_bounded() {
 }
 
 #[test]
-fn strings_are_brought_into_one_form() {
+fn strings_are_nfc_normalized() {
     assert_eq!(Value::string("e\u{301}"), Value::string("é"));
     assert_eq!(
         Value::object([("e\u{301}", n(1))]).get_attr("é"),
@@ -261,7 +261,7 @@ fn strings_are_brought_into_one_form() {
 }
 
 #[test]
-fn changing_one_place_shares_the_rest() {
+fn with_at_replaces_one_element_and_keeps_the_rest() {
     let value = Value::object([
         ("a", Value::list(Type::Number, vec![n(1), n(2)])),
         ("b", secret("x".into())),
@@ -280,7 +280,7 @@ fn changing_one_place_shares_the_rest() {
 }
 
 #[test]
-fn paths_have_a_json_form() {
+fn paths_round_trip_through_json_and_reject_bad_steps() {
     let path = Path::root()
         .attr("rule")
         .index_int(0)
@@ -301,7 +301,7 @@ fn paths_have_a_json_form() {
 const QUICK: Duration = Duration::from_secs(300);
 
 #[test]
-fn ten_thousand_elements_are_no_trouble() {
+fn operations_on_ten_thousand_elements_are_fast() {
     let began = Instant::now();
     let size = 10_000usize;
     let element = |i: usize| {

@@ -54,7 +54,7 @@ fn sample_block() -> Block {
 }
 
 #[test]
-fn schemas_imply_types_and_empty_values() {
+fn schema_implies_type_and_empty_value() {
     let block = sample_block();
     assert_eq!(
         format!("{:?}", block.conversion_type()),
@@ -72,7 +72,7 @@ fn schemas_imply_types_and_empty_values() {
 }
 
 #[test]
-fn schemas_know_where_a_value_is_sensitive() {
+fn schema_reports_sensitive_paths_of_a_value() {
     let block = sample_block();
     let item = Value::object([("key", "k".into()), ("secret", "s".into())]);
     let login = Value::object([("password", "p".into())]);

@@ -32,7 +32,7 @@ fn unpacked(parts: &[Vec<u8>]) -> (tempfile::TempDir, Result<(), FetchError>) {
 }
 
 #[test]
-fn an_archive_that_leads_out_of_its_directory_is_refused() {
+fn unpack_refuses_entries_outside_the_target_directory() {
     use tar::EntryType::{Link, Regular, Symlink};
     let out = |parts: &[Vec<u8>]| {
         let (dir, done) = unpacked(parts);
@@ -60,7 +60,7 @@ fn an_archive_that_leads_out_of_its_directory_is_refused() {
 }
 
 #[test]
-fn files_links_and_modes_come_out_as_they_went_in() {
+fn unpack_preserves_files_links_and_modes() {
     use tar::EntryType::{Directory, Link, Regular, Symlink};
     let (dir, done) = unpacked(&[
         entry(Directory, "a/", "", ""),
@@ -87,7 +87,7 @@ fn files_links_and_modes_come_out_as_they_went_in() {
 }
 
 #[test]
-fn a_zip_that_climbs_is_refused_and_one_that_is_cut_off_too() {
+fn unpack_refuses_zip_with_parent_paths_or_truncated_data() {
     let dir = tempfile::tempdir().unwrap();
     let zipped = |name: &str| {
         let mut bytes = io::Cursor::new(Vec::new());
@@ -118,7 +118,7 @@ fn a_zip_that_climbs_is_refused_and_one_that_is_cut_off_too() {
 }
 
 #[test]
-fn each_way_of_packing_is_read() {
+fn unpack_reads_tar_gzip_bzip2_and_xz() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join("in")).unwrap();
     std::fs::write(dir.path().join("in/file"), "packed").unwrap();

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_star_stands_for_the_one_directory_that_there_is() {
+fn subdirectory_glob_expands_to_the_only_match() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(dir.path().join("net-1.2/modules/a")).unwrap();
     let found = expand(dir.path(), "*/modules").unwrap();
@@ -24,7 +24,7 @@ fn a_star_stands_for_the_one_directory_that_there_is() {
 }
 
 #[test]
-fn a_page_says_where_the_package_is() {
+fn package_address_is_read_from_the_html_meta_tag() {
     let page = "<html><head><meta charset='x'><meta name=\"terraform-get\" content=\"https://x/y.zip?a=1&amp;b=2\" />";
     assert_eq!(from_page(page).unwrap(), "https://x/y.zip?a=1&b=2");
     assert_eq!(from_page("<meta name=\"other\" content=\"x\">"), None);

@@ -24,7 +24,7 @@ fn gpg(home: &Path, args: &[&str]) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn what_gnupg_signs_holds_and_nothing_else_does() {
+fn verify_accepts_only_valid_gnupg_signatures() {
     let dir = tempfile::tempdir().unwrap();
     let home = dir.path();
     std::fs::write(home.join("doc"), "the document").unwrap();
@@ -125,7 +125,7 @@ fn what_gnupg_signs_holds_and_nothing_else_does() {
 }
 
 #[test]
-fn any_bytes_are_refused_in_words() {
+fn verify_rejects_malformed_signatures() {
     for bytes in [
         &b"\x88"[..],
         b"\xc2\xff\xff\xff\xff\xff",

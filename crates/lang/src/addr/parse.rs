@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_come_back_as_they_were_written() {
+    fn target_addresses_round_trip() {
         for text in [
             "a.b",
             "a.b[0]",
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused_with_a_reason() {
+    fn malformed_target_addresses_are_rejected() {
         for text in [
             "",
             "a",
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_without_keys_contains_every_instance() {
+    fn target_without_keys_contains_every_instance() {
         let one: AbsInstance = "module.m[1].a.b[\"k\"]".parse().unwrap();
         for (target, inside) in [
             ("module.m", true),

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_default_registry_is_meant_whether_it_is_spelt_out_or_not() {
+    fn provider_source_defaults_to_the_public_registry() {
         let source = |text: &str| text.parse::<ProviderSource>().expect("a source");
         assert!(source("null").same_as(&source("registry.opentofu.org/hashicorp/null")));
         assert!(ProviderSource::implied("null").same_as(&source("HashiCorp/null")));
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_an_address_has_letters_digits_and_inner_dashes() {
+    fn provider_address_part_allows_letters_digits_and_inner_dashes() {
         for text in ["my_lab", "lab-", "-lab", "a--b", "", "a.b"] {
             assert!(ProviderSource::part(text).is_err(), "{text}");
         }

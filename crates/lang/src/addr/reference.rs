@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::traversal::instance_key;
 use super::{InstanceKey, Mode, Resource};
-use crate::diag::{Diagnostic, Said};
+use crate::diag::{Diagnostic, Message};
 use crate::source::Span;
 use crate::syntax::{Step, StepKind, Traversal};
 
@@ -62,7 +62,7 @@ pub struct Reference {
     pub remaining: Vec<Step>,
 }
 
-fn invalid(detail: impl Into<Said>, span: Span) -> Diagnostic {
+fn invalid(detail: impl Into<Message>, span: Span) -> Diagnostic {
     Diagnostic::error("Invalid reference", detail).at(span)
 }
 

@@ -106,7 +106,8 @@ impl Body {
                 over,
                 lenient,
             } => {
-                let (base_rest, over_rest) = take_over(base, over, schema, &mut content, diags);
+                let (base_rest, over_rest) =
+                    take_overridden(base, over, schema, &mut content, diags);
                 match lenient {
                     true => Body::overridden(base_rest, over_rest),
                     false => Body::merged(base_rest, over_rest),
@@ -171,7 +172,7 @@ fn made_type(block: &Block) -> &Arc<str> {
 
 /// Takes the items of both bodies, where those of the second replace those of the first. Returns
 /// the two bodies without these items.
-fn take_over(
+fn take_overridden(
     base: &Body,
     over: &Body,
     schema: &BodySchema,

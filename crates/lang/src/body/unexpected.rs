@@ -67,7 +67,7 @@ impl Body {
                 over,
                 lenient: true,
             } => {
-                diags.extend(passed_over([base, over], schema, content));
+                diags.extend(unexpected_warnings([base, over], schema, content));
             }
             Kind::Merged {
                 base: a, over: b, ..
@@ -86,7 +86,11 @@ impl Body {
 }
 
 /// Unexpected items as warnings.
-fn passed_over(bodies: [&Body; 2], schema: &BodySchema, content: &Content) -> Vec<Diagnostic> {
+fn unexpected_warnings(
+    bodies: [&Body; 2],
+    schema: &BodySchema,
+    content: &Content,
+) -> Vec<Diagnostic> {
     let mut found = Diagnostics::new();
     for body in bodies {
         body.report_leftovers(schema, content, &mut found);
@@ -153,7 +157,7 @@ fn unsupported_block(type_name: &str, span: Span, schema: &BodySchema) -> Diagno
 pub(crate) fn suggest(given: &str, names: Vec<Arc<str>>) -> String {
     let best = names
         .iter()
-        .map(|n| (distance(given, n), n))
+        .map(|n| (edit_distance(given, n), n))
         .min_by_key(|(d, _)| *d);
     match best {
         // At most two edits, and fewer than the name is long, or else any short name would match.
@@ -165,7 +169,7 @@ pub(crate) fn suggest(given: &str, names: Vec<Arc<str>>) -> String {
 }
 
 /// Levenshtein distance, capped by its use on short names.
-fn distance(a: &str, b: &str) -> usize {
+fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().take(64).collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, ca) in a.chars().take(64).enumerate() {

@@ -88,7 +88,7 @@ fn take_settings(
             module.required_providers = entries;
         }
     }
-    super::encryption::take(module, own.encryptions, is_override, diags);
+    super::encryption::add_blocks(module, own.encryptions, is_override, diags);
     // OpenTofu ignores `provider_meta` blocks of override files.
     for (meta, span) in own.metas.into_iter().filter(|_| !is_override) {
         if module.provider_metas.iter().any(|m| m.name == meta.name) {

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use cty::Value;
 
 use super::encryption::with_environment;
+use super::encryption_methods::Encrypted;
 use super::inputs::{Inputs, collect};
 use super::keys;
 use super::load::read_module;
 use super::model::Module;
 use super::statics::{Given, Statics};
-use super::ways::Encrypted;
 use crate::diag::Diagnostics;
 use crate::source::{SourceMap, Span};
 
@@ -43,7 +43,7 @@ pub fn backend_of(
     with_environment(&mut root, inputs, sources, &mut diags);
     // A variable without a value is an error only if one of these blocks uses it.
     let values = collect(&root, dir, inputs, sources, &mut Diagnostics::new());
-    let given: Given<'_> = &|name: &str| values.fitting(&root.variables, name);
+    let given: Given<'_> = &|name: &str| values.fitting_value(&root.variables, name);
     let backend = backend(&root, given, &mut diags);
     let encryption = root.encryption.as_ref();
     let encrypted = encryption

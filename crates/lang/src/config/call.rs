@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use super::model::{Argument, ModuleCall, ProviderRef, Variable};
 use super::overridden::Part;
-use super::parts::{
-    check_name, depends_on, no_override_of_depends_on, one_kind_of_repetition, one_repetition,
-    provider_ref,
+use super::shared_blocks::{
+    check_name, check_single_repetition, depends_on, no_override_of_depends_on, provider_ref,
+    resolve_repetition,
 };
-use super::unused;
+use super::unused_attributes;
 use super::values::Named;
 use crate::body::{Attribute, Block, Body, BodySchema};
 use crate::diag::Diagnostics;
@@ -39,7 +39,7 @@ fn schema(part: Part) -> BodySchema {
 
 /// Merges the body of a call with an override; `enabled` stays that of the normal files.
 pub(super) fn merge(base: &Body, over: &Body) -> Body {
-    let (base, over) = one_kind_of_repetition(base, over);
+    let (base, over) = resolve_repetition(base, over);
     Body::overridden(
         base,
         over.without(&BodySchema::new().block("lifecycle", &[])),
@@ -105,7 +105,7 @@ pub(super) fn call(block: &Block, part: Part, diags: &mut Diagnostics) -> CallBl
             ),
         }
     }
-    one_repetition(span("count"), span("for_each"), enabled, diags);
+    check_single_repetition(span("count"), span("for_each"), enabled, diags);
     let source = content.attribute("source").cloned();
     let version = content.attribute("version").cloned();
     CallBlock {
@@ -134,7 +134,7 @@ pub(super) fn arguments(
     diags.append(found);
     for (name, attribute) in &content.attributes {
         if let Some(variable) = variables.get(name) {
-            unused::warn(name, attribute, &variable.ty.ty, diags);
+            unused_attributes::warn(name, attribute, &variable.ty.ty, diags);
         }
     }
     content

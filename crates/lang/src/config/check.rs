@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::model::{Module, ModuleCall, ProviderRef};
-use super::passing;
+use super::provider_passing;
 use crate::addr::{Mode, ProviderSource};
 use crate::diag::Diagnostics;
 use crate::source::Span;
@@ -18,7 +18,7 @@ pub(super) fn key(name: &Arc<str>, alias: Option<&Arc<str>>) -> Key {
     (name.clone(), alias.cloned().unwrap_or_default())
 }
 
-pub(super) fn shown(key: &Key) -> String {
+pub(super) fn display_key(key: &Key) -> String {
     if key.1.is_empty() {
         key.0.to_string()
     } else {
@@ -36,7 +36,7 @@ pub(super) fn source_of(module: &Module, name: &str) -> Option<ProviderSource> {
 }
 
 /// Provider source of a local name, with the implied source if the module does not require it.
-pub(super) fn source_or_assumed(module: &Module, name: &str) -> ProviderSource {
+pub(super) fn source_or_implied(module: &Module, name: &str) -> ProviderSource {
     source_of(module, name).unwrap_or_else(|| ProviderSource {
         host: None,
         namespace: "hashicorp".into(),
@@ -44,7 +44,7 @@ pub(super) fn source_or_assumed(module: &Module, name: &str) -> ProviderSource {
     })
 }
 
-pub(super) fn place(module: &Module) -> String {
+pub(super) fn module_text(module: &Module) -> String {
     if module.path.is_root() {
         "the root module".to_owned()
     } else {
@@ -55,10 +55,10 @@ pub(super) fn place(module: &Module) -> String {
 /// Checks that provider references in resources and calls exist, and that passed configurations
 /// match. With `alone`, the root may be a module that others call.
 pub(super) fn providers(root: &Module, alone: bool, diags: &mut Diagnostics) {
-    within(root, None, None, alone, diags);
+    check_module(root, None, None, alone, diags);
 }
 
-fn within(
+fn check_module(
     module: &Module,
     call: Option<(&Module, &ModuleCall)>,
     no_configs: Option<Span>,
@@ -79,14 +79,14 @@ fn within(
         let blocked = repeated
             .or_else(|| inner.depends_on.first().map(Traversal::span))
             .or(no_configs);
-        within(child, Some((module, inner)), blocked, alone, diags);
+        check_module(child, Some((module, inner)), blocked, alone, diags);
     }
     let mut configured: BTreeMap<Key, Span> = BTreeMap::new();
     let mut declared: BTreeSet<Key> = BTreeSet::new();
     for provider in &module.providers {
         let own = key(&provider.name, provider.alias.as_ref());
         // An empty block in a called module is a placeholder for a passed configuration.
-        if !passing::is_empty(provider) || module.path.is_root() {
+        if !provider_passing::is_empty(provider) || module.path.is_root() {
             configured.insert(own.clone(), provider.span);
         }
         declared.insert(own);
@@ -119,12 +119,12 @@ fn within(
     for reference in uses.chain(passes) {
         undefined_alias(module, reference, &known, diags);
     }
-    passing::names(module, diags);
-    passing::on(module, call, diags);
-    passing::stand_ins(module, diags);
+    provider_passing::check_local_names(module, diags);
+    provider_passing::check_passed(module, call, diags);
+    provider_passing::warn_placeholders(module, diags);
     instances(module, &configured, diags);
     if let Some((parent, call)) = call {
-        passed(
+        check_passed_providers(
             module,
             parent,
             call,
@@ -152,7 +152,7 @@ fn instances(module: &Module, configured: &BTreeMap<Key, Span>, diags: &mut Diag
             } else {
                 format!("{}.module.{}", module.path, call.name)
             };
-            chosen(
+            check_reference_key(
                 module,
                 configured,
                 "module",
@@ -173,7 +173,7 @@ fn instances(module: &Module, configured: &BTreeMap<Key, Span>, diags: &mut Diag
             format!("{}.{}", module.path, resource.name)
         };
         let kept = (resource.name.mode == Mode::Managed).then_some(&*address);
-        chosen(
+        check_reference_key(
             module,
             configured,
             "resource",
@@ -188,7 +188,7 @@ fn instances(module: &Module, configured: &BTreeMap<Key, Span>, diags: &mut Diag
 /// Checks that a reference has an instance key exactly where the configuration has instances. Warns
 /// if an object in the state (at address `kept`) loses the provider configuration needed to destroy
 /// it.
-fn chosen(
+fn check_reference_key(
     module: &Module,
     configured: &BTreeMap<Key, Span>,
     by: &str,
@@ -203,7 +203,7 @@ fn chosen(
         .iter()
         .find(|p| key(&p.name, p.alias.as_ref()) == own);
     let summary = format!("Invalid {by} provider configuration");
-    let name = shown(&own);
+    let name = display_key(&own);
     match (&reference.key, block.and_then(|p| p.for_each.as_ref())) {
         (Some(_), Some(instances)) => {
             let (Some(for_each), Some(kept)) = (for_each, kept) else {
@@ -234,7 +234,7 @@ fn chosen(
             let detail = format!(
                 "A key selects an instance of a provider block with for_each, but {} has no such \
                 block for {name}. A module uses a configuration from its caller without a key.",
-                place(module)
+                module_text(module)
             );
             diags.error(reference.span, summary, detail);
         }
@@ -267,7 +267,7 @@ fn undefined_alias(
                 configuration with this name is passed to it.",
                 own.0,
                 own.1,
-                place(module)
+                module_text(module)
             ),
         );
     }
@@ -277,7 +277,7 @@ fn undefined_alias(
     clippy::too_many_arguments,
     reason = "one set of checks over the values that `within` collected"
 )]
-fn passed(
+fn check_passed_providers(
     module: &Module,
     parent: &Module,
     call: &ModuleCall,
@@ -307,15 +307,15 @@ fn passed(
         if let Some((inner, _)) = given.get(own) {
             let detail = format!(
                 "{} has its own configuration for {}, so you cannot pass one to it.",
-                place(module),
-                shown(own)
+                module_text(module),
+                display_key(own)
             );
             diags.error(inner.span, "Cannot override provider configuration", detail);
         }
     }
     for own in aliases {
         if !configured.contains_key(own) && !given.contains_key(own) {
-            let name = shown(own);
+            let name = display_key(own);
             diags.error(
                 call.span,
                 "Missing required provider configuration",
@@ -327,7 +327,7 @@ fn passed(
         }
     }
     for (own, (inner, outer)) in &given {
-        let child_type = source_or_assumed(module, &inner.name);
+        let child_type = source_or_implied(module, &inner.name);
         // A requirement declares the default configuration; aliases need a declaration of their
         // own.
         let known = module.required_providers.contains_key(&own.0) && own.1.is_empty()
@@ -336,8 +336,8 @@ fn passed(
         if !known {
             let detail = format!(
                 "{} does not declare a provider requirement with the local name \"{}\".",
-                place(module),
-                shown(own)
+                module_text(module),
+                display_key(own)
             );
             // A provider of the default namespace needs no requirement, so a warning suffices.
             if child_type.host.is_none() && &*child_type.namespace == "hashicorp" {
@@ -346,7 +346,7 @@ fn passed(
                 diags.error(inner.span, "Reference to undefined provider", detail);
             }
         }
-        let parent_type = source_or_assumed(parent, &outer.name);
+        let parent_type = source_or_implied(parent, &outer.name);
         if !parent_type.same_as(&child_type) {
             diags.error(
                 outer.span,
@@ -354,9 +354,9 @@ fn passed(
                 format!(
                     "The local name \"{}\" in {} means provider {parent_type}, but \"{}\" in {} means {child_type}.",
                     outer.name,
-                    place(parent),
+                    module_text(parent),
                     inner.name,
-                    place(module)
+                    module_text(module)
                 ),
             );
         }

@@ -61,7 +61,7 @@ pub fn constant_value(expr: &Expr, sources: &SourceMap) -> Option<Value> {
             cty::json::decode_value(&json, &cty::json::implied_type(&json)).ok()
         }
         _ => {
-            // `Nothing` stops each iteration, so names and calls in loops are searched beforehand.
+            // `NeverWritten` stops each iteration, so names and calls in loops are searched beforehand.
             let (value, diags) = match loops(expr) {
                 true => return of_expr(expr, &mut Diagnostics::new()),
                 // Errors in an arm that is not evaluated do not matter.
@@ -90,7 +90,7 @@ impl Scope for Nothing {
         Err(fault.at(traversal.root_span).into())
     }
 
-    fn cut(&self) -> Option<Diagnostic> {
+    fn stop_reason(&self) -> Option<Diagnostic> {
         // The evaluator asks before each call, so this rejects all functions.
         let detail = "Functions may not be called here.";
         Some(Diagnostic::error("Function calls not allowed", detail))

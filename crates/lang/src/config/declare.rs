@@ -13,7 +13,7 @@ use crate::body::{Block, BodySchema};
 use crate::diag::Diagnostics;
 
 impl Draft {
-    fn put<K: Ord + Clone>(
+    fn declare_once<K: Ord + Clone>(
         slots: &mut Slots<K>,
         duplicates: &mut Vec<Block>,
         key: K,
@@ -45,7 +45,7 @@ impl Draft {
         let duplicates = &mut self.duplicates;
         match &*block.type_name {
             "variable" => {
-                Self::put(
+                Self::declare_once(
                     &mut self.variables,
                     duplicates,
                     name.clone(),
@@ -54,7 +54,7 @@ impl Draft {
                     diags,
                 );
             }
-            "output" => Self::put(
+            "output" => Self::declare_once(
                 &mut self.outputs,
                 duplicates,
                 name.clone(),
@@ -62,7 +62,7 @@ impl Draft {
                 || again("output definition"),
                 diags,
             ),
-            "module" => Self::put(
+            "module" => Self::declare_once(
                 &mut self.calls,
                 duplicates,
                 name.clone(),
@@ -100,7 +100,7 @@ impl Draft {
                 ),
             )
         };
-        Self::put(
+        Self::declare_once(
             &mut self.resources,
             &mut self.duplicates,
             key,
@@ -127,7 +127,7 @@ impl Draft {
             ("Duplicate provider configuration".to_owned(), detail)
         };
         self.provider_order.push(key.clone());
-        Self::put(
+        Self::declare_once(
             &mut self.providers,
             &mut self.duplicates,
             key.clone(),

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::constant;
+use super::encryption_methods::{REMOTE, REMOTE_DEFAULT};
 use super::inputs::Inputs;
 use super::model::Module;
-use super::ways::{REMOTE, REMOTE_DEFAULT};
 use crate::body::{Block, Body, BodySchema};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::{SourceMap, Span};
@@ -106,7 +106,7 @@ fn read(body: &Body, span: Span, diags: &mut Diagnostics) -> Option<Encryption> 
         span,
     };
     for kind in ["state", "plan", "remote_state_data_sources"] {
-        only_one(content.blocks_of(kind), kind, diags);
+        require_single(content.blocks_of(kind), kind, diags);
     }
     for inner in &content.blocks {
         match &*inner.type_name {
@@ -119,12 +119,16 @@ fn read(body: &Body, span: Span, diags: &mut Diagnostics) -> Option<Encryption> 
             kind => out.targets.push((kind.into(), target(inner, true, diags))),
         }
     }
-    twice(&out.key_providers, "key_provider", out.span, diags);
-    twice(&out.methods, "method", out.span, diags);
+    report_duplicates(&out.key_providers, "key_provider", out.span, diags);
+    report_duplicates(&out.methods, "method", out.span, diags);
     (!diags.0[mark..].iter().any(Diagnostic::is_error)).then_some(out)
 }
 
-fn only_one<'a>(blocks: impl Iterator<Item = &'a Block>, kind: &str, diags: &mut Diagnostics) {
+fn require_single<'a>(
+    blocks: impl Iterator<Item = &'a Block>,
+    kind: &str,
+    diags: &mut Diagnostics,
+) {
     for again in blocks.skip(1) {
         diags.error(
             again.def_span,
@@ -166,7 +170,7 @@ fn declared(block: &Block, own: &[&str], diags: &mut Diagnostics) -> Declared {
     }
 }
 
-fn twice(all: &[Declared], kind: &str, span: Span, diags: &mut Diagnostics) {
+fn report_duplicates(all: &[Declared], kind: &str, span: Span, diags: &mut Diagnostics) {
     for (at, one) in all.iter().enumerate() {
         if all[..at]
             .iter()
@@ -192,7 +196,7 @@ fn target(block: &Block, enforceable: bool, diags: &mut Diagnostics) -> Target {
     let (content, found) = block.body.content(&schema);
     diags.append(found);
     // Chains of fallbacks nest, so each level has at most one.
-    only_one(content.blocks_of("fallback"), "fallback", diags);
+    require_single(content.blocks_of("fallback"), "fallback", diags);
     Target {
         method: content.attribute("method").map(|a| (*a.expr).clone()),
         missing: content.missing,
@@ -213,7 +217,7 @@ fn remotes(block: &Block, out: &mut Encryption, diags: &mut Diagnostics) {
         .block("remote_state_data_source", &["name"]);
     let (content, found) = block.body.content(&schema);
     diags.append(found);
-    only_one(content.blocks_of("default"), "default", diags);
+    require_single(content.blocks_of("default"), "default", diags);
     for inner in &content.blocks {
         let word: Arc<str> = match inner.labels.first() {
             None => REMOTE_DEFAULT.into(),
@@ -233,7 +237,7 @@ fn remotes(block: &Block, out: &mut Encryption, diags: &mut Diagnostics) {
 
 /// Adds the blocks of one file to the module. Normal files may have one block; blocks of override
 /// files replace its parts.
-pub(super) fn take(
+pub(super) fn add_blocks(
     module: &mut Module,
     own: Vec<Encryption>,
     is_override: bool,

@@ -10,7 +10,7 @@ use cty::Value;
 use super::encryption::VARIABLE;
 use super::model::{Module, Variable};
 use super::planned::Planned;
-use super::{environment, given};
+use super::{assignments, environment};
 use crate::diag::Diagnostics;
 use crate::source::{SourceMap, Span};
 
@@ -135,7 +135,7 @@ pub(crate) fn collect(
     sources: &SourceMap,
     diags: &mut Diagnostics,
 ) -> RootValues {
-    let (mut given, overridden) = given::values(root, dir, inputs, sources, diags);
+    let (mut given, overridden) = assignments::values(root, dir, inputs, sources, diags);
     let mut out = RootValues {
         overridden,
         ..RootValues::default()
@@ -148,7 +148,7 @@ pub(crate) fn collect(
                 Some(_) => &mut *diags,
                 None => &mut out.value_errors,
             };
-            let value = settle(variable, &one.value, one.span, faults);
+            let value = convert_given(variable, &one.value, one.span, faults);
             InputValue {
                 value,
                 given: one.value,
@@ -205,7 +205,7 @@ fn default_of(variable: &Variable, inputs: &Inputs, diags: &mut Diagnostics) -> 
 }
 
 /// Converts a given value to the variable's type. Null selects the default if null is not allowed.
-pub(super) fn settle(
+pub(super) fn convert_given(
     variable: &Variable,
     given: &Value,
     span: Option<Span>,

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use cty::{Type, Value};
 
 use super::encryption::{Declared, Encryption, Target};
+use super::encryption_methods::{Encrypted, Key, Method};
 use super::pbkdf2::{BYTES, length};
 use super::statics::Statics;
-use super::ways::{Encrypted, Key, Method};
 use crate::body::{Attribute, BodySchema};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::eval;
@@ -68,7 +68,7 @@ pub(super) fn check(
         }
         if !wrong(diags) {
             out.push(Encrypted {
-                what: word.clone(),
+                target: word.clone(),
                 span: target.span,
                 methods: ways,
             });
@@ -96,9 +96,11 @@ fn methods<'e>(
             );
             continue;
         };
-        let (Some((kind, name)), "method", 2) =
-            (two(&traversal), &*traversal.root, traversal.steps.len())
-        else {
+        let (Some((kind, name)), "method", 2) = (
+            two_names(&traversal),
+            &*traversal.root,
+            traversal.steps.len(),
+        ) else {
             diags.error(
                 span,
                 "Invalid encryption method identifier",
@@ -123,7 +125,7 @@ fn methods<'e>(
 }
 
 /// The two names after the root.
-fn two(traversal: &Traversal) -> Option<(&str, &str)> {
+fn two_names(traversal: &Traversal) -> Option<(&str, &str)> {
     match &traversal.steps[..] {
         [a, b, ..] => match (&a.kind, &b.kind) {
             (StepKind::Attr(a), StepKind::Attr(b)) => Some((a, b)),
@@ -138,10 +140,10 @@ pub(super) struct Setup<'a> {
     statics: &'a Statics<'a>,
     /// Checked keys with their lengths; `None` during the check (to detect cycles) and for invalid
     /// keys.
-    made: Made,
+    made: KeyResults,
 }
 
-type Made = HashMap<(Arc<str>, Arc<str>), Option<(u64, Arc<Key>)>>;
+type KeyResults = HashMap<(Arc<str>, Arc<str>), Option<(u64, Arc<Key>)>>;
 
 impl Setup<'_> {
     fn method(&mut self, method: &Declared, diags: &mut Diagnostics) -> Method {
@@ -236,8 +238,8 @@ impl Setup<'_> {
         if !good {
             return None;
         }
-        if let Some((kind, name)) = named.as_ref().and_then(two) {
-            return made(&self.made, kind, name);
+        if let Some((kind, name)) = named.as_ref().and_then(two_names) {
+            return key_value(&self.made, kind, name);
         }
         let (value, found) = eval::evaluate(
             expr,
@@ -254,7 +256,7 @@ impl Setup<'_> {
 
     /// Checks a referenced key if that has not happened yet.
     fn reference(&mut self, t: &Traversal, by: Span, diags: &mut Diagnostics) -> bool {
-        let Some((kind, name)) = two(t) else {
+        let Some((kind, name)) = two_names(t) else {
             diags.error(
                 t.span(),
                 "Invalid Key Provider expression format",
@@ -353,7 +355,7 @@ impl Setup<'_> {
 const ID: &str = "type and name of the key";
 
 /// Key as a value in expressions.
-fn made(all: &Made, kind: &str, name: &str) -> Option<Value> {
+fn key_value(all: &KeyResults, kind: &str, name: &str) -> Option<Value> {
     let (bytes, _) = all.get(&(kind.into(), name.into()))?.as_ref()?;
     Some(Value::object([
         (Arc::from(BYTES), Value::number(*bytes)),
@@ -364,13 +366,13 @@ fn made(all: &Made, kind: &str, name: &str) -> Option<Value> {
 /// Scope of static values and checked keys.
 struct WithKeys<'a> {
     statics: &'a Statics<'a>,
-    made: &'a Made,
+    made: &'a KeyResults,
 }
 
 impl Scope for WithKeys<'_> {
     fn resolve(&self, traversal: &Traversal) -> Result<(Value, usize), Diagnostics> {
-        let known = two(traversal).filter(|_| &*traversal.root == "key_provider");
-        match known.and_then(|(kind, name)| made(self.made, kind, name)) {
+        let known = two_names(traversal).filter(|_| &*traversal.root == "key_provider");
+        match known.and_then(|(kind, name)| key_value(self.made, kind, name)) {
             Some(key) => Ok((key, 2)),
             None => self.statics.resolve(traversal),
         }

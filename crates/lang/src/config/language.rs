@@ -2,8 +2,8 @@
 //! `required_version`.
 
 use super::files::ConfigFile;
-use super::parts::list;
 use super::providers::version;
+use super::shared_blocks::list;
 use super::version::{LANGUAGE_VERSION, Version, VersionConstraint};
 use crate::body::{Attribute, Block, BodySchema};
 use crate::diag::Diagnostics;

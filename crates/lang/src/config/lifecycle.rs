@@ -2,8 +2,8 @@
 
 use super::constant;
 use super::model::{IgnoreChanges, Resource};
-use super::parts::{condition, list, no_self_reference, reference, static_item};
 use super::resource::Repetition;
+use super::shared_blocks::{condition, list, no_self_reference, reference, static_item};
 use crate::addr::{Mode, Reference, Subject};
 use crate::body::{Attribute, Body, BodySchema};
 use crate::diag::{Diagnostic, Diagnostics};

@@ -31,7 +31,7 @@ pub(super) fn labelled(mut block: Block) -> Block {
 }
 
 /// Parses the ends of a link. `None` with an error if one does not name a resource.
-pub(super) fn ends(block: &Block, diags: &mut Diagnostics) -> Option<LinkEnds> {
+pub(super) fn parse_ends(block: &Block, diags: &mut Diagnostics) -> Option<LinkEnds> {
     if &*block.type_name != LINK {
         return None;
     }
@@ -41,7 +41,7 @@ pub(super) fn ends(block: &Block, diags: &mut Diagnostics) -> Option<LinkEnds> {
     let [from, to] = ENDS.map(|name| match content.attribute(name) {
         Some(attribute) => {
             let expr = unwrapped(&attribute.expr).clone();
-            named(&expr, name, diags).map(|_| expr)
+            end_resource(&expr, name, diags).map(|_| expr)
         }
         None => {
             let detail = format!(
@@ -67,7 +67,7 @@ fn unwrapped(expr: &Expr) -> &Expr {
 }
 
 /// Resource whose instance is an end.
-fn named(expr: &Expr, argument: &str, diags: &mut Diagnostics) -> Option<Name> {
+fn end_resource(expr: &Expr, argument: &str, diags: &mut Diagnostics) -> Option<Name> {
     let (traversal, keyed) = match &expr.kind {
         ExprKind::Traversal(t) => (Some(t), false),
         ExprKind::Index { source, .. } => match &source.kind {
@@ -121,7 +121,7 @@ fn of_from(
     diags: &mut Diagnostics,
 ) -> Option<ProviderRef> {
     let ends = link.link.as_ref()?;
-    let from = named(&ends.from, "from", diags)?;
+    let from = end_resource(&ends.from, "from", diags)?;
     let Some(resource) = resources.get(&from) else {
         let detail = format!(
             "There is no resource {from} in this module. Both ends of a link must be resources \
@@ -157,5 +157,5 @@ fn of_from(
 /// Resource at an end of a link.
 #[must_use]
 pub fn end_of_link(expr: &Expr) -> Option<Name> {
-    named(expr, "", &mut Diagnostics::new())
+    end_resource(expr, "", &mut Diagnostics::new())
 }

@@ -1,4 +1,4 @@
-//! Loads the module tree from directories. Module sources must be known while loading; [`Packages`]
+//! Loads the module tree from directories. Module sources must be known while loading; [`ModuleResolver`]
 //! resolves sources outside the tree to directories.
 
 use std::collections::BTreeMap;
@@ -9,17 +9,17 @@ use super::assemble::assemble;
 use super::backend::backend;
 use super::call::{CallBlock, arguments};
 use super::call_source::source;
-use super::early::{constants, provider_instances};
 use super::encryption::with_environment;
+use super::encryption_methods::Encrypted;
 use super::inputs::{Inputs, RootValues, collect};
-use super::manifest::{Asked, Installed, Packages};
+use super::load_time_values::{constants, provider_instances};
+use super::manifest::{Installed, ModuleRequest, ModuleResolver};
 use super::model::{Module, Variable};
 use super::module_source::ModuleSource;
 use super::statics::{Given, Statics};
-use super::tested::Tested;
+use super::test_modules::TestModules;
 use super::version::VersionConstraint;
-use super::ways::Encrypted;
-use super::{check, files, keys, language, tested};
+use super::{check, files, keys, language, test_modules};
 use crate::addr::ModulePath;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::{SourceMap, Span};
@@ -37,7 +37,7 @@ pub struct Loaded {
     /// Encryption methods by target, from the root's `encryption` block.
     pub encrypted: Vec<Encrypted>,
     /// Test files; only read when a configuration is validated.
-    pub tested: Tested,
+    pub tested: TestModules,
 }
 
 /// Reads the configuration in `dir` and reports all errors that need no evaluation of resources.
@@ -52,7 +52,7 @@ pub fn load_with(
     dir: &Path,
     sources: &SourceMap,
     inputs: &Inputs,
-    packages: &mut dyn Packages,
+    packages: &mut dyn ModuleResolver,
 ) -> (Loaded, Diagnostics) {
     let mut diags = Diagnostics::new();
     let Some((mut root, calls)) = read_module(dir, "", sources, &mut diags) else {
@@ -66,14 +66,14 @@ pub fn load_with(
         return (Loaded::default(), diags);
     };
     let tests = match inputs.partial {
-        true => tested::read(dir, sources, &mut diags),
+        true => test_modules::read(dir, sources, &mut diags),
         false => Vec::new(),
     };
     // Collected first, because module sources and provider instances may use the values.
     let mut input_errors = Diagnostics::new();
     let values = collect(&root, dir, inputs, sources, &mut input_errors);
     let root_variables = root.variables.clone();
-    let given: Given<'_> = &|name: &str| values.fitting(&root_variables, name);
+    let given: Given<'_> = &|name: &str| values.fitting_value(&root_variables, name);
     let mut loader = Loader {
         sources,
         packages,
@@ -96,7 +96,7 @@ pub fn load_with(
         .map(|e| keys::check(e, &Statics::new(&root, given), &mut diags))
         .unwrap_or_default();
     loader.children(&mut root, calls, "", given, &mut diags);
-    let modules = tested::modules(&mut loader, &root, &tests, given, &mut diags);
+    let modules = test_modules::modules(&mut loader, &root, &tests, given, &mut diags);
     // Missing modules would give follow-up errors, so this needs a complete tree.
     if !diags.has_errors() {
         check::providers(&root, inputs.partial, &mut diags);
@@ -104,7 +104,7 @@ pub fn load_with(
             check::providers(module, true, &mut diags);
         }
         for file in &tests {
-            tested::providers(&root, &modules, file, &mut diags);
+            test_modules::providers(&root, &modules, file, &mut diags);
         }
     }
     // Errors in input values are noise while the configuration itself is wrong.
@@ -125,9 +125,9 @@ pub fn load_with(
             root: Arc::new(root),
             values,
             encrypted,
-            tested: Tested {
+            tested: TestModules {
                 modules: modules.into_values().collect(),
-                faults,
+                errors: faults,
             },
         },
         diags,
@@ -159,7 +159,7 @@ pub(super) fn read_module(
 
 pub(super) struct Loader<'a> {
     sources: &'a SourceMap,
-    packages: &'a mut dyn Packages,
+    packages: &'a mut dyn ModuleResolver,
     root: PathBuf,
     /// Prefix of call names while a module is loaded as its own root.
     base: Vec<String>,
@@ -170,7 +170,7 @@ pub(super) struct Loader<'a> {
 impl Loader<'_> {
     /// Loads a module that no other calls as its own root. `given` has values for its variables,
     /// which precede defaults; `key` is the prefix of its calls in the manifest.
-    pub(super) fn apart(
+    pub(super) fn load_as_root(
         &mut self,
         source: &str,
         key: Vec<String>,
@@ -235,7 +235,7 @@ impl Loader<'_> {
     }
 
     /// Directory of a call's module, as a path and as shown.
-    fn place(
+    fn call_directory(
         &mut self,
         parent: &Module,
         block: &CallBlock,
@@ -245,7 +245,7 @@ impl Loader<'_> {
     ) -> Option<(PathBuf, String)> {
         let names = parent.path.0.iter().chain([&block.call.name]);
         let names = names.map(|name| name.to_string());
-        let asked = Asked {
+        let asked = ModuleRequest {
             key: self
                 .base
                 .iter()
@@ -260,7 +260,7 @@ impl Loader<'_> {
             span: block.call.span,
             source_span: block.call.source_span,
         };
-        let shown = self.packages.place(&asked, diags)?;
+        let shown = self.packages.module_directory(&asked, diags)?;
         // Links may lead out of the configuration, to an absolute path.
         let dir = match shown.starts_with('/') {
             true => PathBuf::from(&shown),
@@ -284,7 +284,7 @@ impl Loader<'_> {
             without_end(span, diags);
             return;
         }
-        let Some((dir, shown)) = self.place(parent, block, wanted, prefix, diags) else {
+        let Some((dir, shown)) = self.call_directory(parent, block, wanted, prefix, diags) else {
             return;
         };
         // A directory that is already in the chain would load forever.

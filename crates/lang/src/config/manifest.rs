@@ -31,7 +31,7 @@ pub fn wants_install(error: &Diagnostic) -> bool {
 const MAX_LINKS: usize = 255;
 
 /// Call whose module is looked up.
-pub struct Asked<'a> {
+pub struct ModuleRequest<'a> {
     /// Names of the calls down to this one, joined by dots: the key in the manifest.
     pub key: String,
     /// The call's name.
@@ -49,14 +49,18 @@ pub struct Asked<'a> {
 }
 
 /// Resolves module calls to directories.
-pub trait Packages {
+pub trait ModuleResolver {
     /// Returns the directory of a module, relative to the configuration, or `None` with an error.
-    fn place(&mut self, asked: &Asked<'_>, diags: &mut Diagnostics) -> Option<String>;
+    fn module_directory(
+        &mut self,
+        asked: &ModuleRequest<'_>,
+        diags: &mut Diagnostics,
+    ) -> Option<String>;
 }
 
 /// Manifest entry of an installed module.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Record {
+pub struct InstalledModule {
     /// Source it was installed from.
     pub source: String,
     /// Its version, where it has some.
@@ -69,7 +73,7 @@ pub struct Record {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Manifest {
     /// Entries; the root has the empty key.
-    pub records: BTreeMap<String, Record>,
+    pub records: BTreeMap<String, InstalledModule>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -124,7 +128,7 @@ impl Manifest {
                 Ok(source) if !row.source.is_empty() => source.to_string(),
                 _ => row.source,
             };
-            let record = Record {
+            let record = InstalledModule {
                 source,
                 version,
                 dir: row.dir,
@@ -139,7 +143,7 @@ impl Manifest {
     /// Text of the file, in the format all tools write.
     #[must_use]
     pub fn text(&self) -> String {
-        let row = |(key, record): (&String, &Record)| Row {
+        let row = |(key, record): (&String, &InstalledModule)| Row {
             key: key.clone(),
             source: record.source.clone(),
             version: record
@@ -170,7 +174,7 @@ pub struct Installed {
     root: PathBuf,
     folder: PathBuf,
     manifest: Option<Result<Manifest, ManifestError>>,
-    told: bool,
+    reported: bool,
 }
 
 impl Installed {
@@ -181,11 +185,15 @@ impl Installed {
             root: root.to_owned(),
             folder: modules_dir(root, data),
             manifest: None,
-            told: false,
+            reported: false,
         }
     }
 
-    fn record(&mut self, asked: &Asked<'_>, diags: &mut Diagnostics) -> Option<Record> {
+    fn record(
+        &mut self,
+        asked: &ModuleRequest<'_>,
+        diags: &mut Diagnostics,
+    ) -> Option<InstalledModule> {
         let folder = &self.folder;
         let manifest = self.manifest.get_or_insert_with(|| Manifest::read(folder));
         match manifest {
@@ -199,7 +207,7 @@ impl Installed {
             }
             Err(why) => {
                 // One error is enough: the manifest fails in the same way for each call.
-                if !self.told {
+                if !self.reported {
                     let file = folder.join(MANIFEST);
                     let detail = format!(
                         "The module manifest {} cannot be used: {why}. {REMEDY}",
@@ -207,15 +215,19 @@ impl Installed {
                     );
                     diags.push(Diagnostic::error("Unreadable modules manifest", detail));
                 }
-                self.told = true;
+                self.reported = true;
                 None
             }
         }
     }
 }
 
-impl Packages for Installed {
-    fn place(&mut self, asked: &Asked<'_>, diags: &mut Diagnostics) -> Option<String> {
+impl ModuleResolver for Installed {
+    fn module_directory(
+        &mut self,
+        asked: &ModuleRequest<'_>,
+        diags: &mut Diagnostics,
+    ) -> Option<String> {
         // Local paths do not depend on the manifest.
         if let ModuleSource::Local(path) = asked.source {
             return local(&self.root, asked, path, diags);
@@ -259,7 +271,7 @@ impl Packages for Installed {
             diags.error(asked.span, "Module not installed", detail);
             return None;
         }
-        Some(shown(&record.dir))
+        Some(display_directory(&record.dir))
     }
 }
 
@@ -270,7 +282,7 @@ pub fn modules_dir(root: &Path, data: &Path) -> PathBuf {
 }
 
 /// Directory in its shown and compared form; the configuration's own is empty.
-fn shown(dir: &str) -> String {
+fn display_directory(dir: &str) -> String {
     match super::module_source::clean(dir) {
         dir if dir == "." => String::new(),
         dir => dir,
@@ -282,7 +294,7 @@ fn shown(dir: &str) -> String {
 /// `None` with an error if it is not a directory.
 pub fn local(
     root: &Path,
-    asked: &Asked<'_>,
+    asked: &ModuleRequest<'_>,
     path: &str,
     diags: &mut Diagnostics,
 ) -> Option<String> {
@@ -294,7 +306,7 @@ pub fn local(
             asked.from
         }
     );
-    let dir = shown(&resolved(root, &joined));
+    let dir = display_directory(&resolved(root, &joined));
     if root.join(&dir).is_dir() {
         return Some(dir);
     }
@@ -356,7 +368,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_manifest_is_written_as_it_was_read() {
+    fn manifest_round_trips() {
         let text = r#"{"Modules":[{"Key":"","Source":"","Dir":"."},{"Key":"a","Source":"registry.opentofu.org/x/y/z","Version":"1.2.0","Dir":".terraform/modules/a"},{"Key":"b","Source":"git::https://x/y.git?a=1\u0026ref=v1","Dir":".terraform/modules/b/sub"}]}"#;
         let manifest = Manifest::parse(text.as_bytes()).unwrap();
         assert_eq!(manifest.text(), text);
@@ -367,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_manifest_says_what_is_wrong_with_it() {
+    fn damaged_manifest_is_rejected_with_a_reason() {
         for (text, words) in [
             ("{", "EOF"),
             (
@@ -382,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_on_the_way_is_followed_before_what_stands_behind_it() {
+    fn resolved_path_follows_symlinks_before_the_remaining_components() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(dir.path().join("real/inner")).unwrap();
         std::os::unix::fs::symlink("real/inner", dir.path().join("link")).unwrap();

@@ -57,7 +57,7 @@ pub enum SourceError {
     Wrong(String),
 }
 
-fn wrong<T>(what: impl Into<String>) -> Result<T, SourceError> {
+fn other_error<T>(what: impl Into<String>) -> Result<T, SourceError> {
     Err(SourceError::Wrong(what.into()))
 }
 
@@ -95,7 +95,7 @@ impl ModuleSource {
     /// The text is not a registry address.
     pub fn with_version(text: &str) -> Result<Self, SourceError> {
         if is_local(text) {
-            return wrong("a module with a local path cannot have a version");
+            return other_error("a module with a local path cannot have a version");
         }
         RegistryModule::parse(text).map(Self::Registry)
     }
@@ -104,13 +104,13 @@ impl ModuleSource {
 impl RegistryModule {
     fn parse(text: &str) -> Result<Self, SourceError> {
         let (text, subdir) = split(text);
-        outside(&subdir)?;
+        reject_outside(&subdir)?;
         let parts: Vec<&str> = text.split('/').collect();
         let (host, [namespace, name, system]) = match parts[..] {
             [namespace, name, system] => (DEFAULT_HOST.to_owned(), [namespace, name, system]),
             [host, namespace, name, system] => (self::host(host)?, [namespace, name, system]),
             _ => {
-                return wrong(
+                return other_error(
                     "a registry address has three parts separated by slashes, or four with the \
                     host",
                 );
@@ -125,14 +125,14 @@ impl RegistryModule {
         };
         for part in [namespace, name] {
             if !good(part) {
-                return wrong(format!(
+                return other_error(format!(
                     "\"{part}\" is not a valid name in a registry address"
                 ));
             }
         }
         let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
         if !(1..=64).contains(&system.len()) || !system.chars().all(fits) {
-            return wrong(format!("\"{system}\" is not a valid target system"));
+            return other_error(format!("\"{system}\" is not a valid target system"));
         }
         Ok(Self {
             host,
@@ -169,10 +169,10 @@ fn host(text: &str) -> Result<String, SourceError> {
     };
     let bad_port = port.is_some_and(|p| p.parse::<u16>().is_err());
     if !name.contains('.') || !name.split('.').all(label) || bad_port {
-        return wrong(format!("\"{text}\" is not a valid registry host"));
+        return other_error(format!("\"{text}\" is not a valid registry host"));
     }
     if REPOSITORIES.contains(&lower.as_str()) {
-        return wrong(format!(
+        return other_error(format!(
             "{lower} hosts repositories and is not a module registry"
         ));
     }
@@ -190,15 +190,15 @@ impl RemoteModule {
     /// The text is not a package address.
     pub fn parse(text: &str) -> Result<Self, SourceError> {
         let (package, inner) = split(text);
-        outside(&inner)?;
+        reject_outside(&inner)?;
         // The full form may have a directory of its own, as in `github.com/owner/name/dir`.
-        let (package, outer) = split(&detected(&package)?);
+        let (package, outer) = split(&detect_source(&package)?);
         let subdir = match (&*outer, &*inner) {
             ("", inner) => inner.to_owned(),
             (outer, "") => outer.to_owned(),
             (outer, inner) => clean(&format!("{outer}/{inner}")),
         };
-        outside(&subdir)?;
+        reject_outside(&subdir)?;
         Ok(Self { package, subdir })
     }
 
@@ -214,9 +214,9 @@ impl RemoteModule {
     }
 }
 
-fn outside(subdir: &str) -> Result<(), SourceError> {
+fn reject_outside(subdir: &str) -> Result<(), SourceError> {
     if subdir == ".." || subdir.starts_with("../") {
-        return wrong(format!(
+        return other_error(format!(
             "the directory \"{subdir}\" is outside of the module's package"
         ));
     }
@@ -224,7 +224,7 @@ fn outside(subdir: &str) -> Result<(), SourceError> {
 }
 
 /// Expands short addresses to full ones with their fetch method.
-fn detected(package: &str) -> Result<String, SourceError> {
+fn detect_source(package: &str) -> Result<String, SourceError> {
     let (force, src) = forced(package);
     if has_scheme(src) {
         return Ok(package.to_owned());
@@ -240,7 +240,7 @@ fn detected(package: &str) -> Result<String, SourceError> {
     if path.starts_with("github.com/") {
         let parts: Vec<&str> = path.split('/').collect();
         let [host, owner, name, inner @ ..] = &parts[..] else {
-            return wrong("a GitHub address has the form github.com/OWNER/REPOSITORY");
+            return other_error("a GitHub address has the form github.com/OWNER/REPOSITORY");
         };
         let end = if name.ends_with(".git") { "" } else { ".git" };
         // Further parts name a directory inside the repository.
@@ -263,10 +263,10 @@ fn detected(package: &str) -> Result<String, SourceError> {
     if path.contains(".googleapis.com/") {
         let parts: Vec<&str> = src.split('/').collect();
         let [_, _, version, bucket, object @ ..] = &parts[..] else {
-            return wrong("this is not the address of an object in Google Cloud Storage");
+            return other_error("this is not the address of an object in Google Cloud Storage");
         };
         if object.is_empty() {
-            return wrong("this is not the address of an object in Google Cloud Storage");
+            return other_error("this is not the address of an object in Google Cloud Storage");
         }
         let object = object.join("/");
         let url = format!("https://www.googleapis.com/storage/{version}/{bucket}/{object}");
@@ -275,7 +275,7 @@ fn detected(package: &str) -> Result<String, SourceError> {
     if path.contains(".amazonaws.com/") {
         return match bucket(src) {
             Some(url) => Ok(by("s3::", url)),
-            None => wrong("this is not the address of an object in an S3 bucket"),
+            None => other_error("this is not the address of an object in an S3 bucket"),
         };
     }
     match src.strip_prefix('/') {

@@ -35,7 +35,7 @@ impl Draft {
                 call::check_override(&block.body, diags);
                 match self.calls.get_mut(&name) {
                     Some(slot) => {
-                        no_effect(&slot.block.body, &block.body, &["enabled"], diags);
+                        warn_ineffective(&slot.block.body, &block.body, &["enabled"], diags);
                         slot.overrides.push(block);
                     }
                     None => missing("module call", &block, diags),
@@ -68,7 +68,7 @@ impl Draft {
         match self.resources.get_mut(&key) {
             Some(slot) => {
                 let ignored = ["enabled", "replace_triggered_by"];
-                no_effect(&slot.block.body, &block.body, &ignored, diags);
+                warn_ineffective(&slot.block.body, &block.body, &ignored, diags);
                 slot.overrides.push(block);
             }
             None => missing(
@@ -112,7 +112,7 @@ impl Draft {
 
 /// Warns of arguments that OpenTofu ignores in an override: these `lifecycle` arguments, and a
 /// `for_each` beside the `count` of the other block.
-fn no_effect(base: &Body, over: &Body, lifecycle: &[&str], diags: &mut Diagnostics) {
+fn warn_ineffective(base: &Body, over: &Body, lifecycle: &[&str], diags: &mut Diagnostics) {
     let mut ignored: Vec<Attribute> = Vec::new();
     let (content, _, _) = over.partial_content(&BodySchema::new().block("lifecycle", &[]));
     let schema = BodySchema::new().optional(lifecycle);

@@ -5,23 +5,23 @@ use std::sync::Arc;
 use cty::{Type, Value};
 
 use super::encryption::Declared;
+use super::encryption_methods::{Key, Secret};
 use super::keys::Setup;
-use super::ways::{Key, Secret};
 use crate::body::BodySchema;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::Span;
 
 /// Minimum length of a passphrase or key to derive from.
-const SHORTEST: u64 = 16;
+const MIN_PASSPHRASE: u64 = 16;
 
 /// Minimum number of iterations.
-const ROUNDS: u64 = 200_000;
+const MIN_ITERATIONS: u64 = 200_000;
 
 /// Maximum length of a key and of a salt, in bytes.
-const LONGEST: u64 = 1 << 16;
+const MAX_LENGTH: u64 = 1 << 16;
 
 /// Maximum iterations over all blocks of a key, which take some minutes.
-const MOST_ROUNDS: u64 = 200_000_000;
+const MAX_ITERATIONS: u64 = 200_000_000;
 
 /// Internal attribute of key values; its name cannot be written in a configuration.
 pub(super) const BYTES: &str = "bytes of the key";
@@ -84,30 +84,30 @@ impl Setup<'_> {
             (Some(_), Some(_)) => {
                 "it has both a passphrase and a chain, which are mutually exclusive".to_owned()
             }
-            (Some(n), None) if n < SHORTEST => {
-                format!("its passphrase must have at least {SHORTEST} bytes")
+            (Some(n), None) if n < MIN_PASSPHRASE => {
+                format!("its passphrase must have at least {MIN_PASSPHRASE} bytes")
             }
-            (None, Some(n)) if n < SHORTEST => {
+            (None, Some(n)) if n < MIN_PASSPHRASE => {
                 format!(
-                    "the key from the key provider in chain must have at least {SHORTEST} bytes"
+                    "the key from the key provider in chain must have at least {MIN_PASSPHRASE} bytes"
                 )
             }
             _ if bytes == Some(0) => "key_length must be larger than zero".to_owned(),
-            _ if rounds.is_none_or(|n| n < ROUNDS) => {
-                format!("iterations must be at least {ROUNDS}")
+            _ if rounds.is_none_or(|n| n < MIN_ITERATIONS) => {
+                format!("iterations must be at least {MIN_ITERATIONS}")
             }
             _ if salt == Some(0) => "salt_length must be larger than zero".to_owned(),
-            _ if bytes.max(salt) > Some(LONGEST) => {
-                format!("key_length and salt_length must be at most {LONGEST}")
+            _ if bytes.max(salt) > Some(MAX_LENGTH) => {
+                format!("key_length and salt_length must be at most {MAX_LENGTH}")
             }
             // A key longer than the hash has several blocks, and each takes all iterations.
             _ if rounds.zip(bytes).is_some_and(|(n, bytes)| {
                 n.saturating_mul(bytes.div_ceil(if hash == "sha256" { 32 } else { 64 }))
-                    > MOST_ROUNDS
+                    > MAX_ITERATIONS
             }) =>
             {
                 format!(
-                    "iterations multiplied by the number of hash blocks in key_length must be at most {MOST_ROUNDS}; reduce iterations or key_length"
+                    "iterations multiplied by the number of hash blocks in key_length must be at most {MAX_ITERATIONS}; reduce iterations or key_length"
                 )
             }
             _ if !matches!(&*hash, "sha256" | "sha512") => {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use cty::Value;
 
-use super::inputs::{InputValue, Origin, Overridden, settle};
+use super::inputs::{InputValue, Origin, Overridden, convert_given};
 use super::model::Variable;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::Span;
@@ -59,7 +59,7 @@ impl Planned {
         };
         let value = value.clone().unmark_deep().0;
         let planned = InputValue {
-            value: as_planned(variable, &value),
+            value: planned_value(variable, &value),
             given: value,
             origin: Origin::Plan,
             span: None,
@@ -79,13 +79,13 @@ impl Planned {
         let mut known = overridden.into_iter().flatten();
         planned.value != given.value
             && !known
-                .any(|value| as_planned(variable, &value.clone().unmark_deep().0) == given.value)
+                .any(|value| planned_value(variable, &value.clone().unmark_deep().0) == given.value)
     }
 }
 
 /// Value of a plan, whose checks already ran.
-fn as_planned(variable: &Variable, value: &Value) -> Value {
-    settle(variable, value, None, &mut Diagnostics::new())
+fn planned_value(variable: &Variable, value: &Value) -> Value {
+    convert_given(variable, value, None, &mut Diagnostics::new())
 }
 
 fn mismatch(variable: &Variable, given: &InputValue) -> Diagnostic {

@@ -6,8 +6,8 @@ use cty::Type;
 
 use super::constant;
 use super::model::{ProviderConfig, RequiredProvider};
-use super::parts::{BAD_NAME, check_provider_name, list};
 use super::settings::version_alone;
+use super::shared_blocks::{BAD_NAME, check_provider_name, list};
 use super::values::Named;
 use super::version::VersionConstraint;
 use crate::addr::ProviderSource;
@@ -153,7 +153,7 @@ pub(super) fn version(
 fn aliases(name: &str, value: &Expr, out: &mut Vec<(Arc<str>, Span)>, diags: &mut Diagnostics) {
     const SUMMARY: &str = "Invalid configuration_aliases value";
     for item in list(value, diags) {
-        let Some(traversal) = super::parts::plain_reference(item, diags) else {
+        let Some(traversal) = super::shared_blocks::plain_reference(item, diags) else {
             continue;
         };
         let alias = match &traversal.steps[..] {

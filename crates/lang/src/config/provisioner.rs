@@ -34,7 +34,7 @@ pub(super) fn provisioner(block: &Block, diags: &mut Diagnostics) -> Option<Prov
         kind: label.text.clone(),
         body: rest,
         on_destroy: false,
-        go_on_after_failure: false,
+        continue_on_failure: false,
         connection: None,
         span: block.def_span,
     };
@@ -50,11 +50,11 @@ pub(super) fn provisioner(block: &Block, diags: &mut Diagnostics) -> Option<Prov
         }
     }
     if out.on_destroy {
-        only_self_references(&out.body, diags);
+        check_self_references(&out.body, diags);
     }
     if let Some(a) = content.attribute("on_failure") {
         match keyword(a, diags).as_deref() {
-            Some("continue") => out.go_on_after_failure = true,
+            Some("continue") => out.continue_on_failure = true,
             Some("fail") => {}
             _ => {
                 let detail =
@@ -85,7 +85,7 @@ pub(super) fn provisioner(block: &Block, diags: &mut Diagnostics) -> Option<Prov
             }
             "connection" => {
                 if out.on_destroy {
-                    only_self_references(&block.body, diags);
+                    check_self_references(&block.body, diags);
                 }
                 out.connection = Some(block.body.clone());
             }
@@ -114,7 +114,7 @@ fn keyword(attribute: &Attribute, diags: &mut Diagnostics) -> Option<std::sync::
 }
 
 /// Checks that destroy-time provisioners refer only to their own resource.
-pub(super) fn only_self_references(body: &Body, diags: &mut Diagnostics) {
+pub(super) fn check_self_references(body: &Body, diags: &mut Diagnostics) {
     let (attributes, _) = body.just_attributes();
     for attribute in attributes.values() {
         for traversal in attribute.expr.traversals() {

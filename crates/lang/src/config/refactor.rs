@@ -3,9 +3,9 @@
 use super::constant;
 use super::model;
 use super::model::{Check, Import, Moved, Removed};
-use super::parts::{check_name, condition, plain_reference, provider_ref, static_expr};
 use super::provisioner::provisioner;
 use super::resource::resource;
+use super::shared_blocks::{check_name, condition, plain_reference, provider_ref, static_expr};
 use crate::addr::{InstanceKey, Mode, Target};
 use crate::body::{Attribute, Block, BodySchema};
 use crate::diag::{Diagnostic, Diagnostics};
@@ -200,13 +200,13 @@ fn removed_address(attribute: &Attribute, diags: &mut Diagnostics) -> Option<(Ta
 }
 
 /// Address of an `import` without computed keys: names and indexes.
-fn skeleton(expr: &Expr, diags: &mut Diagnostics) -> Option<Traversal> {
+fn static_address(expr: &Expr, diags: &mut Diagnostics) -> Option<Traversal> {
     match &expr.kind {
         ExprKind::Traversal(t) => Some(t.clone()),
         // The value of a computed key does not change the form of the address.
-        ExprKind::Index { source, .. } => skeleton(source, diags),
+        ExprKind::Index { source, .. } => static_address(source, diags),
         ExprKind::RelativeTraversal { source, steps } => {
-            let mut base = skeleton(source, diags)?;
+            let mut base = static_address(source, diags)?;
             base.steps.extend(steps.iter().cloned());
             Some(base)
         }
@@ -232,7 +232,7 @@ pub(super) fn import(block: &Block, diags: &mut Diagnostics) -> Option<(Import, 
     let to = match content.attribute("to") {
         Some(a) => {
             let to = static_expr(a, diags);
-            match skeleton(&to, diags).map(|t| Target::from_traversal(&t)) {
+            match static_address(&to, diags).map(|t| Target::from_traversal(&t)) {
                 None => return None,
                 Some(Err(error)) => {
                     diags.push(error);

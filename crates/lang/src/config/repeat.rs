@@ -11,7 +11,7 @@ use crate::source::Span;
 ///
 /// # Errors
 /// The value cannot be used for `for_each`.
-pub fn repeated_over(
+pub fn for_each_instances(
     value: Value,
     span: Span,
 ) -> Result<Option<Vec<(Arc<str>, Value)>>, Diagnostic> {

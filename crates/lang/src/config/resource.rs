@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 use super::lifecycle::lifecycle;
 use super::link;
 use super::model::{Lifecycle, Resource};
-use super::parts;
-use super::parts::{check_name, depends_on, one_repetition, provider_ref};
-use super::provisioner::{only_self_references, provisioner};
+use super::provisioner::{check_self_references, provisioner};
+use super::shared_blocks;
+use super::shared_blocks::{check_name, check_single_repetition, depends_on, provider_ref};
 use crate::addr::{Mode, Resource as Name};
 use crate::body::{Block, Body, BodySchema, Content};
 use crate::diag::Diagnostics;
@@ -104,15 +104,15 @@ pub(super) fn resource(
         kind_span: block.labels[0].span,
         body: rest,
         check: None,
-        link: link::ends(block, diags),
+        link: link::parse_ends(block, diags),
         name,
     };
     // An invalid reference is already reported, and the implied provider is not in use.
     if resource.provider.is_none() && !content.attributes.contains_key("provider") {
-        parts::check_implied_provider(&resource.name.kind, block.def_span, diags);
+        shared_blocks::check_implied_provider(&resource.name.kind, block.def_span, diags);
     }
     blocks(&mut resource, &content, nested, &mut repetition, diags);
-    one_repetition(
+    check_single_repetition(
         repetition.count,
         repetition.for_each,
         repetition.enabled,
@@ -122,7 +122,7 @@ pub(super) fn resource(
     if let Some(connection) = &resource.connection
         && resource.provisioners.iter().any(|p| p.on_destroy)
     {
-        only_self_references(connection, diags);
+        check_self_references(connection, diags);
     }
     for provisioner in &mut resource.provisioners {
         provisioner.connection = match (&resource.connection, provisioner.connection.take()) {
@@ -190,7 +190,7 @@ pub(super) fn blocks(
 /// Reports arguments that an override file may not change in a resource.
 pub(super) fn check_override(body: &Body, mode: Mode, diags: &mut Diagnostics) {
     let (content, _, _) = body.partial_content(schema(mode));
-    parts::no_override_of_depends_on(&content, diags);
+    shared_blocks::no_override_of_depends_on(&content, diags);
     for block in content.blocks_of("lifecycle") {
         super::values::no_override_of_conditions(
             &block.body,
@@ -208,7 +208,7 @@ pub(super) fn merge(base: &Body, over: &Body) -> Body {
         let (content, _, _) = body.partial_content(&BodySchema::new().block("lifecycle", &[]));
         content.blocks.into_iter().next()
     };
-    let (base, over) = parts::one_kind_of_repetition(base, over);
+    let (base, over) = shared_blocks::resolve_repetition(base, over);
     let (first, second) = (lifecycle(&base), lifecycle(&over));
     let second = second.map(|block| Block {
         body: block

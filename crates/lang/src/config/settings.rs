@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::constant;
 use super::model::{ProviderMeta, RequiredProvider};
-use super::parts::check_provider_name;
 use super::providers::required_providers;
+use super::shared_blocks::check_provider_name;
 use super::values::Named;
 use crate::body::{Attribute, Block, Body, BodySchema};
 use crate::diag::{Diagnostic, Diagnostics};

@@ -43,7 +43,7 @@ impl<'a> Statics<'a> {
 
     /// Value of an expression that must be known while loading.
     pub(super) fn value(&self, expr: &Expr) -> Result<Value, Diagnostics> {
-        self.look_up(expr)?;
+        self.check_references(expr)?;
         let (value, diags) = eval::evaluate(expr, self);
         if diags.has_errors() {
             Err(diags)
@@ -54,7 +54,7 @@ impl<'a> Statics<'a> {
 
     /// Checks that all references of an expression are known. Unlike evaluation, this includes arms
     /// that are not selected and arguments of `try`.
-    fn look_up(&self, expr: &Expr) -> Result<(), Diagnostics> {
+    fn check_references(&self, expr: &Expr) -> Result<(), Diagnostics> {
         let mut faults = Diagnostics::new();
         for traversal in expr.traversals() {
             if let Err(fault) = self.resolve(traversal) {
@@ -82,7 +82,7 @@ impl<'a> Statics<'a> {
         }
     }
 
-    fn named(&self, traversal: &Traversal, name: &str) -> Result<Value, Diagnostics> {
+    fn named_value(&self, traversal: &Traversal, name: &str) -> Result<Value, Diagnostics> {
         let fail = |summary: &str, detail: String| {
             Err(Diagnostic::error(summary, detail)
                 .at(traversal.span())
@@ -105,7 +105,7 @@ impl<'a> Statics<'a> {
                     return fail("Variable is not constant", detail);
                 }
                 self.variable(variable)
-                    .map_err(|cause| through(traversal, cause))
+                    .map_err(|cause| with_reference(traversal, cause))
             }
             "local" => match self.module.locals.get_key_value(name) {
                 Some((name, _)) => self.local(traversal, name),
@@ -132,13 +132,13 @@ impl Statics<'_> {
         if let Some(known) = self.variables.borrow().get(&variable.name) {
             return known.clone();
         }
-        let value = self.passed(variable);
+        let value = self.passed_value(variable);
         let mut known = self.variables.borrow_mut();
         known.insert(variable.name.clone(), value.clone());
         value
     }
 
-    fn passed(&self, variable: &Variable) -> Result<Value, Diagnostics> {
+    fn passed_value(&self, variable: &Variable) -> Result<Value, Diagnostics> {
         let Some(mut value) = (self.given)(&variable.name)? else {
             let detail = format!(
                 "var.{} has no value that is known when modules are loaded.",
@@ -165,23 +165,23 @@ impl Statics<'_> {
             return Err(circle.at(self.module.locals[name].expr.span).into());
         }
         if !self.locals.borrow().contains_key(name) {
-            self.work_out(name.clone());
+            self.evaluate_local(name.clone());
         }
         self.locals.borrow()[name]
             .clone()
-            .map_err(|cause| through(traversal, cause))
+            .map_err(|cause| with_reference(traversal, cause))
     }
 
     /// Evaluates a local after the locals it depends on. Iterative, because a chain of locals may
     /// be long enough to overflow the stack.
-    fn work_out(&self, name: Arc<str>) {
-        let mut needed = vec![self.rests_on(&name)];
+    fn evaluate_local(&self, name: Arc<str>) {
+        let mut needed = vec![self.dependencies(&name)];
         self.open.borrow_mut().push(name);
         while let Some(first) = needed.last_mut() {
             if let Some(next) = first.pop() {
                 if !self.locals.borrow().contains_key(&next) && !self.open.borrow().contains(&next)
                 {
-                    needed.push(self.rests_on(&next));
+                    needed.push(self.dependencies(&next));
                     self.open.borrow_mut().push(next);
                 }
                 continue;
@@ -198,7 +198,7 @@ impl Statics<'_> {
     }
 
     /// Locals that a local refers to, in reverse order.
-    fn rests_on(&self, name: &str) -> Vec<Arc<str>> {
+    fn dependencies(&self, name: &str) -> Vec<Arc<str>> {
         let named = self.module.locals[name].expr.traversals();
         let names = named.iter().rev().filter_map(|traversal| {
             let StepKind::Attr(name) = &traversal.steps.first()?.kind else {
@@ -223,12 +223,12 @@ impl Statics<'_> {
 }
 
 /// Maximum number of references reported on the way to an error.
-const TOLD: usize = 40;
+const MAX_REPORTED: usize = 40;
 
 /// Adds the reference that led to an error.
-fn through(traversal: &Traversal, mut cause: Diagnostics) -> Diagnostics {
+fn with_reference(traversal: &Traversal, mut cause: Diagnostics) -> Diagnostics {
     // A long chain of locals would otherwise repeat the error for each of them.
-    if cause.len() >= TOLD {
+    if cause.len() >= MAX_REPORTED {
         return cause;
     }
     let detail = format!(
@@ -241,7 +241,7 @@ fn through(traversal: &Traversal, mut cause: Diagnostics) -> Diagnostics {
 impl Scope for Statics<'_> {
     fn resolve(&self, traversal: &Traversal) -> Result<(Value, usize), Diagnostics> {
         match traversal.steps.first().map(|s| &s.kind) {
-            Some(StepKind::Attr(name)) => self.named(traversal, name).map(|value| (value, 1)),
+            Some(StepKind::Attr(name)) => self.named_value(traversal, name).map(|value| (value, 1)),
             _ => {
                 let detail = format!(
                     "The \"{}\" object cannot be used as a whole here.",

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use super::call::passed_providers;
 use super::constant;
 use super::model::{ProviderConfig, ProviderRef};
-use super::parts::{BAD_NAME, condition, list, reference};
 use super::providers::{provider, version};
+use super::shared_blocks::{BAD_NAME, condition, list, reference};
 use super::test_override::{
-    Override, is_key, mock_provider, override_block, twice, with_overrides,
+    Override, is_key, mock_provider, override_block, report_duplicates, with_overrides,
 };
 use crate::addr::{Reference, Subject};
 use crate::body::{Block, Body, BodySchema, Content};
@@ -83,10 +83,10 @@ impl TestFile {
 
     /// Reports errors in a parsed file.
     pub(super) fn check(&self, diags: &mut Diagnostics) {
-        twice(&self.overrides, diags);
+        report_duplicates(&self.overrides, diags);
         for run in &self.runs {
             run.expected.iter().for_each(|t| expected(t, diags));
-            twice(&run.overrides, diags);
+            report_duplicates(&run.overrides, diags);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cty::Type;
 
 use super::constant;
-use super::parts::{BAD_NAME, check_provider_name, plain_reference, static_expr};
+use super::shared_blocks::{BAD_NAME, check_provider_name, plain_reference, static_expr};
 use crate::addr::Target;
 use crate::body::{Attribute, Block, BodySchema};
 use crate::diag::{Diagnostic, Diagnostics};
@@ -189,7 +189,7 @@ fn mock_resource(block: &Block, diags: &mut Diagnostics) -> Option<(Arc<str>, St
 }
 
 /// Reports several overrides of one object.
-pub(super) fn twice(overrides: &[Override], diags: &mut Diagnostics) {
+pub(super) fn report_duplicates(overrides: &[Override], diags: &mut Diagnostics) {
     for (at, one) in overrides.iter().enumerate() {
         let is_module = |o: &Override| &*o.kind == "override_module";
         let same = |o: &&Override| is_module(o) == is_module(one) && o.target == one.target;

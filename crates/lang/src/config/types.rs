@@ -39,7 +39,7 @@ impl TypeConstraint {
 
     /// Returns true if text from the command line is used literally instead of being parsed as an
     /// expression.
-    pub fn takes_text(&self, typed: bool) -> bool {
+    pub fn takes_literal_text(&self, typed: bool) -> bool {
         !typed || self.ty.is_primitive()
     }
 }

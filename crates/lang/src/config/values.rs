@@ -7,8 +7,8 @@ use cty::Value;
 
 use super::model::{Local, Output, TypeConstraint, Variable};
 use super::overridden::Part;
-use super::parts::{BAD_NAME, check_name, condition, depends_on};
-use super::{constant, types, unused};
+use super::shared_blocks::{BAD_NAME, check_name, condition, depends_on};
+use super::{constant, types, unused_attributes};
 use crate::addr::{Reference, Subject};
 use crate::body::{Attribute, Block, Body, BodySchema, Content};
 use crate::diag::Diagnostics;
@@ -115,7 +115,7 @@ pub(super) fn variable(
         // An invalid default still makes the variable optional, to avoid a second error.
         variable.default =
             Some(value.map_or_else(Value::dynamic, |v| default(&v, &variable, place, diags)));
-        unused::warn(&variable.name, a, &variable.ty.ty, diags);
+        unused_attributes::warn(&variable.name, a, &variable.ty.ty, diags);
     }
     validations(&content, &mut variable, diags);
     variable

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use cty::Value;
 
+use super::assignments::{Assignment, Assignments};
 use super::constant;
 use super::files::read_body;
-use super::given::{Assignment, Assignments};
 use super::inputs::Origin;
 use super::model::Module;
 use crate::diag::Diagnostics;

@@ -183,7 +183,7 @@ impl VersionConstraint {
     pub fn allows(&self, version: &Version) -> bool {
         self.parts
             .iter()
-            .all(|(operator, want)| holds(*operator, version, want))
+            .all(|(operator, want)| satisfies(*operator, version, want))
     }
 
     /// Returns the conjunction of both constraints.
@@ -194,7 +194,7 @@ impl VersionConstraint {
     }
 }
 
-fn holds(operator: Operator, version: &Version, want: &Version) -> bool {
+fn satisfies(operator: Operator, version: &Version, want: &Version) -> bool {
     let same_numbers = version.segments == want.segments;
     let prerelease_fits = match (version.prerelease.is_empty(), want.prerelease.is_empty()) {
         (true, _) => true,
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn constraints_allow_what_they_say() {
+    fn version_constraints_match_expected_versions() {
         for (constraint, version, want) in [
             (">= 1.2.0", "1.2.0", true),
             ("> 1.2", "1.2.0", false),
@@ -254,14 +254,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_constraint_is_refused() {
+    fn malformed_version_constraints_are_rejected() {
         for text in ["", "x", ">= ", "1..2", "=> 1", "1.2,", "~>"] {
             assert!(text.parse::<VersionConstraint>().is_err(), "{text}");
         }
     }
 
     #[test]
-    fn versions_sort_as_they_are_released() {
+    fn versions_sort_by_semver_precedence() {
         let sorted = [
             "0.9.0",
             "1.0.0-alpha",

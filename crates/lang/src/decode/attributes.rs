@@ -92,7 +92,7 @@ fn converted(
 
 impl<'a> Place<'a> {
     /// Returns the context with another scope.
-    pub(super) fn inside(&self, scope: &'a dyn Scope) -> Place<'a> {
+    pub(super) fn with_scope(&self, scope: &'a dyn Scope) -> Place<'a> {
         Place {
             scope,
             marks: self.marks.clone(),

@@ -61,7 +61,7 @@ impl Decoder<'_> {
                     body: block.body.clone(),
                     labels: block.labels.iter().map(|l| l.text.clone()).collect(),
                     def_span: block.def_span,
-                    place: self.place.inside(self.place.scope),
+                    place: self.place.with_scope(self.place.scope),
                 };
                 visit(found, diags);
             // A schema may have a block type named `dynamic`, which is then an ordinary block.
@@ -94,7 +94,7 @@ impl Decoder<'_> {
         };
         for (key, value) in rounds {
             let item = Value::object([("key", key), ("value", value)]);
-            let scope = Bindings::over(
+            let scope = Bindings::extending(
                 self.place.scope,
                 BTreeMap::from([(spec.iterator.clone(), item)]),
             );
@@ -116,7 +116,7 @@ impl Decoder<'_> {
                 );
             }
             // The bound elements lost the marks of for_each, so messages must be hidden here.
-            diags.append_hiding(inside, marks.hide());
+            diags.append_redacted(inside, marks.needs_redaction());
         }
     }
 

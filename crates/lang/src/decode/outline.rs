@@ -23,7 +23,7 @@ pub struct Outline {
     lenient: bool,
     content: Content,
     /// Errors that do not depend on the scope.
-    faults: Diagnostics,
+    errors: Diagnostics,
     /// Members of the object, sorted by name. Members that are not written have their values here.
     members: Vec<(Arc<str>, Value)>,
     /// Written members in decoding order: arguments, then blocks.
@@ -103,7 +103,7 @@ impl Outline {
             body: body.clone(),
             lenient,
             content,
-            faults,
+            errors: faults,
             members,
             object: None,
             references: OnceLock::new(),
@@ -141,7 +141,7 @@ impl Outline {
         diags: &mut Diagnostics,
     ) -> Value {
         // Each instance reports them, because each decodes on its own.
-        diags.append(self.faults.clone());
+        diags.append(self.errors.clone());
         let decoder = Decoder {
             content: &self.content,
             schema,

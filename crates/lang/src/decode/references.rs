@@ -15,13 +15,13 @@ use crate::syntax::{Expr, Lookup, Traversal};
 
 /// Every reference in the body, in no particular order across blocks.
 pub fn references(body: &Body, schema: &Block) -> Vec<Traversal> {
-    free(body, schema, Made::All)
+    free_references(body, schema, DynamicBlock::All)
 }
 
 /// References that decoding evaluates. The content of a `dynamic` block counts only if it is known
 /// to make a block.
 pub fn live_references(body: &Body, schema: &Block, scope: &dyn Scope) -> Vec<Traversal> {
-    let mut found = free(body, schema, Made::In(scope));
+    let mut found = free_references(body, schema, DynamicBlock::In(scope));
     // Blocks made from one content have the same references.
     found.sort_by_key(Traversal::span);
     found.dedup_by_key(|t| t.span());
@@ -32,13 +32,20 @@ pub fn live_references(body: &Body, schema: &Block, scope: &dyn Scope) -> Vec<Tr
 pub(super) fn has_dynamic(body: &Body, schema: &Block) -> bool {
     let mut any = false;
     let lenient = shape::may_be_blocks(schema);
-    each_expression(body, schema, lenient, Made::None, &[], &mut |_, _| {
-        any = true;
-    });
+    each_expression(
+        body,
+        schema,
+        lenient,
+        DynamicBlock::None,
+        &[],
+        &mut |_, _| {
+            any = true;
+        },
+    );
     any
 }
 
-fn free(body: &Body, schema: &Block, made: Made<'_>) -> Vec<Traversal> {
+fn free_references(body: &Body, schema: &Block, made: DynamicBlock<'_>) -> Vec<Traversal> {
     let mut found = Vec::new();
     each_expression(
         body,
@@ -65,7 +72,7 @@ pub fn lookups(body: &Body, schema: &Block) -> Vec<Lookup> {
         body,
         schema,
         shape::may_be_blocks(schema),
-        Made::All,
+        DynamicBlock::All,
         &[],
         &mut |expr, bound| {
             let free = expr
@@ -89,7 +96,7 @@ pub fn function_calls(body: &Body, schema: &Block) -> Vec<(Arc<str>, Span)> {
         body,
         schema,
         shape::may_be_blocks(schema),
-        Made::All,
+        DynamicBlock::All,
         &[],
         &mut |expr, _| {
             found.extend(
@@ -106,7 +113,7 @@ type Visit<'v> = &'v mut dyn FnMut(&Expr, &[Arc<str>]);
 
 /// Blocks assumed to be made by `dynamic` blocks.
 #[derive(Clone, Copy)]
-enum Made<'s> {
+enum DynamicBlock<'s> {
     /// All blocks that `dynamic` blocks may make.
     All,
     /// Blocks that exist in this scope.
@@ -120,7 +127,7 @@ fn each_expression(
     body: &Body,
     schema: &Block,
     lenient: bool,
-    made: Made<'_>,
+    made: DynamicBlock<'_>,
     bound: &[Arc<str>],
     visit: Visit<'_>,
 ) {
@@ -131,7 +138,7 @@ fn each_expression(
     };
     // Errors are ignored here, because decoding reports them.
     let (content, _, _) = body.partial_content(&shape::body_schema(schema, &as_blocks));
-    if !matches!(made, Made::None) {
+    if !matches!(made, DynamicBlock::None) {
         content
             .attributes
             .values()
@@ -172,7 +179,7 @@ fn each_of_dynamic(
     name: &Arc<str>,
     schema: &Block,
     lenient: bool,
-    made: Made<'_>,
+    made: DynamicBlock<'_>,
     bound: &[Arc<str>],
     visit: Visit<'_>,
 ) {
@@ -192,14 +199,15 @@ fn each_of_dynamic(
         visit(&labels.expr, &inside);
     }
     for block in content.blocks_of("content") {
-        let mut content_of =
-            |made: Made<'_>| each_expression(&block.body, schema, lenient, made, &inside, visit);
+        let mut content_of = |made: DynamicBlock<'_>| {
+            each_expression(&block.body, schema, lenient, made, &inside, visit)
+        };
         match made {
             // Visited once per block, because a nested for_each may use the iterator.
-            Made::In(scope) => match rounds(&content, scope) {
-                rounds if rounds.is_empty() => content_of(Made::None),
+            DynamicBlock::In(scope) => match iterator_values(&content, scope) {
+                rounds if rounds.is_empty() => content_of(DynamicBlock::None),
                 rounds => rounds.into_iter().for_each(|item| {
-                    content_of(Made::In(&Bindings::over(
+                    content_of(DynamicBlock::In(&Bindings::extending(
                         scope,
                         BTreeMap::from([(iterator.clone(), item)]),
                     )));
@@ -211,7 +219,7 @@ fn each_of_dynamic(
 }
 
 /// Iterator values, one for each block made; empty if for_each is unknown or invalid.
-fn rounds(content: &Content, scope: &dyn Scope) -> Vec<Value> {
+fn iterator_values(content: &Content, scope: &dyn Scope) -> Vec<Value> {
     let Some(each) = content.attribute("for_each") else {
         return Vec::new();
     };

@@ -12,11 +12,11 @@ use crate::body::{Body, BodySchema};
 /// Returns true for a legacy-style schema: no nested attribute types or other types that only newer
 /// SDKs have.
 pub(super) fn may_be_blocks(schema: &Block) -> bool {
-    schema.attributes.values().all(old_style)
+    schema.attributes.values().all(is_old_style)
         && schema.blocks.values().all(|b| may_be_blocks(&b.block))
 }
 
-fn old_style(attribute: &Attribute) -> bool {
+fn is_old_style(attribute: &Attribute) -> bool {
     if attribute.nested.is_some() {
         return false;
     }

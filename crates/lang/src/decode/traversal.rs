@@ -4,7 +4,7 @@ use cty::Value;
 use cty::schema::{Block, NestedBlock, Nesting};
 
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::eval::{closest, follow};
+use crate::eval::{apply_steps, closest};
 use crate::syntax::{Step, StepKind};
 
 /// Error at the first step that no object of this schema has.
@@ -16,7 +16,7 @@ pub fn traversal_fault(schema: &Block, steps: &[Step]) -> Option<Diagnostic> {
     };
     if let Some(attribute) = schema.attributes.get(&**name) {
         // Only the type matters, so an unknown value of it stands in for the object's.
-        let (_, diags) = follow(
+        let (_, diags) = apply_steps(
             Value::unknown(attribute.implied_type()),
             rest,
             Diagnostics::new(),

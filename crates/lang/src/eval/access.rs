@@ -2,7 +2,7 @@
 
 use cty::{Type, Value};
 
-use crate::diag::{Diagnostic, Diagnostics, Said};
+use crate::diag::{Diagnostic, Diagnostics, Message};
 use crate::syntax::{Step, StepKind};
 
 const INVALID: &str = "Invalid index";
@@ -10,7 +10,7 @@ const UNSUPPORTED: &str = "Unsupported attribute";
 const NO_SUCH: &str = "The given key does not identify an element in this collection value";
 
 /// Applies constant steps until the first error.
-pub(crate) fn follow(
+pub(crate) fn apply_steps(
     mut value: Value,
     steps: &[Step],
     mut diags: Diagnostics,
@@ -44,7 +44,7 @@ pub fn attribute(value: &Value, name: &str) -> Result<Value, Diagnostic> {
         ));
     }
     // The name comes from the configuration, so it is safe to quote.
-    let refuse = |detail: String| Err(Diagnostic::error(UNSUPPORTED, Said::plain(detail)));
+    let refuse = |detail: String| Err(Diagnostic::error(UNSUPPORTED, Message::plain(detail)));
     match value.ty() {
         Type::Object(_) => match value.get_attr(name) {
             Some(found) => Ok(found),
@@ -55,7 +55,7 @@ pub fn attribute(value: &Value, name: &str) -> Result<Value, Diagnostic> {
                 return Ok(Value::unknown((**element).clone()).with_marks(value.marks()));
             }
             value.index_str(name).ok_or_else(|| {
-                let detail = Said::plain(format!("This map does not have an element with the key {name:?}."));
+                let detail = Message::plain(format!("This map does not have an element with the key {name:?}."));
                 Diagnostic::error("Missing map element", detail)
             })
         }
@@ -82,7 +82,7 @@ pub fn attribute(value: &Value, name: &str) -> Result<Value, Diagnostic> {
 /// # Errors
 /// A diagnostic without a source position.
 pub fn index(collection: &Value, key: &Value) -> Result<Value, Diagnostic> {
-    let refuse = |detail: String| Err(Diagnostic::error(INVALID, Said::plain(detail)));
+    let refuse = |detail: String| Err(Diagnostic::error(INVALID, Message::plain(detail)));
     if collection.is_null() {
         let detail = "This value is null, so it does not have any indices.";
         return Err(Diagnostic::error("Attempt to index null value", detail));
@@ -116,7 +116,7 @@ fn element(collection: &Value, key: &Value) -> Result<Value, Diagnostic> {
     let key = cty::convert(key, &want).map_err(|e| {
         Diagnostic::error(
             INVALID,
-            Said::from(&e).within(|e| format!("{NO_SUCH}: {e}.")),
+            Message::from(&e).wrap(|e| format!("{NO_SUCH}: {e}.")),
         )
     })?;
     let (has, _) = collection.has_index(&key).unmark();
@@ -130,10 +130,10 @@ fn element(collection: &Value, key: &Value) -> Result<Value, Diagnostic> {
         }
         Some(true) => collection
             .index(&key)
-            .ok_or_else(|| Diagnostic::error(INVALID, Said::plain(format!("{NO_SUCH}.")))),
+            .ok_or_else(|| Diagnostic::error(INVALID, Message::plain(format!("{NO_SUCH}.")))),
         Some(false) => Err(Diagnostic::error(
             INVALID,
-            Said::plain(missing(collection, &key)),
+            Message::plain(missing(collection, &key)),
         )),
     }
 }
@@ -172,7 +172,7 @@ fn object_attribute(object: &Value, key: &Value) -> Result<Value, Diagnostic> {
     let key = cty::convert(key, &Type::String).map_err(|e| {
         Diagnostic::error(
             INVALID,
-            Said::from(&e).within(|e| format!("{NO_SUCH}: {e}.")),
+            Message::from(&e).wrap(|e| format!("{NO_SUCH}: {e}.")),
         )
     })?;
     let Some(name) = key.as_str() else {
@@ -184,6 +184,6 @@ fn object_attribute(object: &Value, key: &Value) -> Result<Value, Diagnostic> {
         } else {
             ""
         };
-        Diagnostic::error(INVALID, Said::plain(format!("{NO_SUCH}.{hint}")))
+        Diagnostic::error(INVALID, Message::plain(format!("{NO_SUCH}.{hint}")))
     })
 }

@@ -4,7 +4,7 @@
 use cty::{Marks, Type, Value};
 
 use super::env::{Env, Outcome, failed};
-use crate::diag::{Diagnostic, Diagnostics, Said};
+use crate::diag::{Diagnostic, Diagnostics, Message};
 use crate::source::Span;
 use crate::syntax::{BinaryOp, Expr, UnaryOp};
 
@@ -64,7 +64,7 @@ pub(super) fn apply(
     let (right, right_marks) = right.unmark_deep();
     marks.extend(&right_marks);
     if let BinaryOp::And | BinaryOp::Or = op
-        && let Some((value, side)) = decided(op, &left, &right, left_diags.has_errors())
+        && let Some((value, side)) = decided_by_one_side(op, &left, &right, left_diags.has_errors())
     {
         let diags = match side {
             Side::Left => left_diags,
@@ -84,7 +84,7 @@ pub(super) fn apply(
             diags.push(
                 Diagnostic::error(FAILED, detail)
                     .at(whole)
-                    .hiding(marks.hide()),
+                    .redacted_if(marks.needs_redaction()),
             );
             (failed(result_type(op)), diags)
         }
@@ -102,8 +102,8 @@ fn operand(
     match cty::convert(value, ty) {
         Ok(value) => Some(value),
         Err(error) => {
-            let detail = Said::from(&error)
-                .within(|error| format!("Unsuitable value for {word} operand: {error}."));
+            let detail = Message::from(&error)
+                .wrap(|error| format!("Unsuitable value for {word} operand: {error}."));
             diags.push(
                 Diagnostic::error("Invalid operand", detail)
                     .at(place)
@@ -120,7 +120,12 @@ enum Side {
 }
 
 /// Result of `&&` and `||` if one side decides it, and the side whose errors count.
-fn decided(op: BinaryOp, left: &Value, right: &Value, left_failed: bool) -> Option<(Value, Side)> {
+fn decided_by_one_side(
+    op: BinaryOp,
+    left: &Value,
+    right: &Value,
+    left_failed: bool,
+) -> Option<(Value, Side)> {
     // False decides `&&`, true decides `||`; the other value leaves it to the other side.
     let settles = op == BinaryOp::Or;
     let left_says = truth(left);
@@ -185,8 +190,8 @@ impl Env<'_> {
         let value = match cty::convert(&given, &ty) {
             Ok(value) => value,
             Err(error) => {
-                let detail = Said::from(&error)
-                    .within(|error| format!("Unsuitable value for unary operand: {error}."));
+                let detail = Message::from(&error)
+                    .wrap(|error| format!("Unsuitable value for unary operand: {error}."));
                 diags.push(
                     Diagnostic::error("Invalid operand", detail)
                         .at(operand.span)
@@ -199,7 +204,8 @@ impl Env<'_> {
             return (failed(ty), diags);
         }
         if value.is_null() {
-            let detail = Said::plain(format!("Error during operation: {}.", OperationError::Null));
+            let detail =
+                Message::plain(format!("Error during operation: {}.", OperationError::Null));
             diags.push(Diagnostic::error(FAILED, detail).at(whole));
             return (failed(ty), diags);
         }

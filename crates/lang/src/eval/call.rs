@@ -7,11 +7,11 @@ use std::sync::Arc;
 use cty::{Type, Value};
 
 use super::call_refused::{
-    blame, invalid_argument, unknown_function, wrong_count, wrong_lazy_count,
+    call_diagnostic, invalid_argument, unknown_function, wrong_count, wrong_lazy_count,
 };
 use super::env::{Env, Outcome};
-use super::place::start_of;
-use crate::diag::{Diagnostic, Diagnostics, Said};
+use super::error_span::start_of;
+use crate::diag::{Diagnostic, Diagnostics, Message};
 use crate::functions;
 use crate::functions::{CallError, Function, Host};
 use crate::source::Span;
@@ -37,7 +37,7 @@ impl Argument<'_> {
 
 impl Env<'_> {
     pub(super) fn call(&self, call: &Call, whole: Span) -> Outcome {
-        if let Some(fault) = self.cut() {
+        if let Some(fault) = self.stop_reason() {
             return (Value::dynamic(), fault.at(whole).into());
         }
         // `try` and `can` take expressions, so they come before the function table.
@@ -82,11 +82,11 @@ impl Env<'_> {
             Ok(value) => (value, diags),
             Err(error) => {
                 // The message may quote arguments, so it is hidden if one of them is sensitive.
-                diags.push(blame(
+                diags.push(call_diagnostic(
                     call,
                     &function,
                     &args,
-                    error.hiding(&function, &values),
+                    error.redacted(&function, &values),
                     whole,
                 ));
                 (Value::dynamic(), diags)
@@ -98,21 +98,21 @@ impl Env<'_> {
         let host = Host {
             scope: self.scope,
             depth: self.depth,
-            secret: values.iter().any(Value::hides),
+            secret: values.iter().any(Value::needs_redaction),
             steps: self.steps,
         };
         // Counted first, so that `Host::take` in the function sees the remaining steps.
-        self.steps.take_call(values);
+        self.steps.consume_call(values);
         // Values share memory, but a result made from each of their parts does not. So the limit
         // applies to the number of parts.
         let parts: usize = values
             .iter()
             .map(|v| usize::try_from(v.size()).unwrap_or(usize::MAX))
             .fold(0, usize::saturating_add);
-        host.room(parts.saturating_mul(size_of::<Value>()))?;
+        host.check_memory(parts.saturating_mul(size_of::<Value>()))?;
         let value = function.call(values, host)?;
         // The result counts too: it may be much larger than the arguments.
-        self.steps.take_call(std::slice::from_ref(&value));
+        self.steps.consume_call(std::slice::from_ref(&value));
         Ok(value)
     }
 
@@ -189,7 +189,7 @@ impl Env<'_> {
                 Ok(value) => values.push(value),
                 Err(error) => {
                     diags.push(
-                        invalid_argument(&param.name, Said::from(&error))
+                        invalid_argument(&param.name, Message::from(&error))
                             .at(arg.place())
                             .within(whole),
                     );
@@ -205,7 +205,7 @@ impl Env<'_> {
     fn attempt(&self, call: &Call, whole: Span) -> Outcome {
         let place = call.name_span.to(call.open);
         let failed = |reason: &str| {
-            let detail = Said::from(format!("Call to function \"try\" failed: {reason}."));
+            let detail = Message::from(format!("Call to function \"try\" failed: {reason}."));
             Diagnostic::error("Error in function call", detail)
                 .at(place)
                 .within(whole)

@@ -1,17 +1,17 @@
 //! Errors for calls that did not run: messages, and the argument each one refers to.
 
 use super::call::Argument;
-use super::place::{closest, start_of};
-use crate::diag::{Diagnostic, Said};
+use super::error_span::{closest, start_of};
+use crate::diag::{Diagnostic, Message};
 use crate::functions;
 use crate::functions::{CallError, Function};
 use crate::source::Span;
 use crate::syntax::Call;
 
-pub(super) fn invalid_argument(param: &str, reason: Said) -> Diagnostic {
+pub(super) fn invalid_argument(param: &str, reason: Message) -> Diagnostic {
     Diagnostic::error(
         "Invalid function argument",
-        reason.within(|reason| format!("Invalid value for {param:?} parameter: {reason}.")),
+        reason.wrap(|reason| format!("Invalid value for {param:?} parameter: {reason}.")),
     )
 }
 
@@ -28,7 +28,7 @@ pub(super) fn wrong_count(
         } else {
             ""
         };
-        let detail = Said::plain(format!(
+        let detail = Message::plain(format!(
             "Function {:?} expects{least} {want} argument(s). Missing value for {:?}.",
             &*call.name, &*missing.name
         ));
@@ -41,7 +41,7 @@ pub(super) fn wrong_count(
     if function.variadic().is_none()
         && let Some(extra) = args.get(want)
     {
-        let detail = Said::plain(format!(
+        let detail = Message::plain(format!(
             "Function {:?} expects only {want} argument(s).",
             &*call.name
         ));
@@ -61,7 +61,7 @@ pub(super) fn wrong_lazy_count(name: &str, call: &Call) -> Option<Diagnostic> {
         _ => return None,
     };
     if call.expand_final {
-        let detail = Said::plain(format!(
+        let detail = Message::plain(format!(
             "The arguments of {name:?} are expressions, so they cannot be expanded with the \
             symbol \"...\"."
         ));
@@ -71,19 +71,19 @@ pub(super) fn wrong_lazy_count(name: &str, call: &Call) -> Option<Diagnostic> {
     }
     let want = params.len();
     if let Some(missing) = params.get(call.args.len()) {
-        let detail = Said::plain(format!(
+        let detail = Message::plain(format!(
             "Function {name:?} expects {want} argument(s). Missing value for {missing:?}."
         ));
         return Some(Diagnostic::error("Not enough function arguments", detail).at(call.close));
     }
     let extra = call.args.get(want)?;
-    let detail = Said::plain(format!(
+    let detail = Message::plain(format!(
         "Function {name:?} expects only {want} argument(s)."
     ));
     Some(Diagnostic::error("Too many function arguments", detail).at(start_of(extra)))
 }
 
-pub(super) fn blame(
+pub(super) fn call_diagnostic(
     call: &Call,
     function: &Function,
     args: &[Argument<'_>],
@@ -104,7 +104,7 @@ pub(super) fn blame(
         CallError::Call(reason) => reason,
     };
     let detail =
-        reason.within(|reason| format!("Call to function {:?} failed: {reason}.", &*call.name));
+        reason.wrap(|reason| format!("Call to function {:?} failed: {reason}.", &*call.name));
     Diagnostic::error("Error in function call", detail)
         .at(call.name_span.to(call.open))
         .within(whole)
@@ -141,5 +141,5 @@ pub(super) fn unknown_function(call: &Call) -> Diagnostic {
             )
         }
     };
-    Diagnostic::error(summary, Said::plain(detail)).at(call.name_span)
+    Diagnostic::error(summary, Message::plain(detail)).at(call.name_span)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cty::{Marks, Type, Value};
 
 use super::env::{Env, Outcome};
-use crate::diag::{Diagnostic, Diagnostics, Said};
+use crate::diag::{Diagnostic, Diagnostics, Message};
 use crate::syntax::{ExprKind, ObjectItem};
 
 impl Env<'_> {
@@ -70,8 +70,8 @@ impl Env<'_> {
         match cty::convert(&key, &Type::String) {
             Ok(key) => Some(key),
             Err(error) => {
-                let detail = Said::from(&error)
-                    .within(|error| format!("Can't use this value as a key: {error}."));
+                let detail = Message::from(&error)
+                    .wrap(|error| format!("Can't use this value as a key: {error}."));
                 diags.push(Diagnostic::error("Incorrect key type", detail).at(item.key.span));
                 None
             }

@@ -7,7 +7,7 @@ use cty::convert::Conversion;
 use cty::{Marks, Number, Type, Value};
 
 use super::env::{Env, Outcome};
-use crate::diag::{Diagnostic, Said};
+use crate::diag::{Diagnostic, Message};
 use crate::source::Span;
 use crate::syntax::Expr;
 
@@ -30,11 +30,11 @@ impl Env<'_> {
                 mismatch(then_value.ty(), other_value.ty())
             );
             // Types of objects contain attribute names, which may come from sensitive values.
-            let secret = then_value.hides() || other_value.hides();
+            let secret = then_value.needs_redaction() || other_value.needs_redaction();
             let fault = Diagnostic::error(INCONSISTENT, detail)
                 .at(then.span.to(other.span))
                 .within(whole)
-                .hiding(secret);
+                .redacted_if(secret);
             return (Value::dynamic(), fault.into());
         };
         let (cond_value, mut diags) = self.value(cond);
@@ -55,7 +55,7 @@ impl Env<'_> {
         marks.extend(&other_marks);
         // While the choice is open, errors of an arm may not matter, so they are dropped.
         if !cond_value.is_known() {
-            return (undecided(&then_value, &other_value, ty, &marks), diags);
+            return (unknown_result(&then_value, &other_value, ty, &marks), diags);
         }
         let Some(choice) = cty::convert(&cond_value, &Type::Bool)
             .ok()
@@ -81,14 +81,13 @@ impl Env<'_> {
         match conversion.apply(&value) {
             Ok(value) => (value.with_marks(&marks), diags),
             Err(error) => {
-                let detail = Said::from(&error).within(|error| {
-                    format!("The {word} result value has the wrong type: {error}.")
-                });
+                let detail = Message::from(&error)
+                    .wrap(|error| format!("The {word} result value has the wrong type: {error}."));
                 diags.push(
                     Diagnostic::error(INCONSISTENT, detail)
                         .at(arm.span)
                         .within(whole)
-                        .hiding(marks.hide()),
+                        .redacted_if(marks.needs_redaction()),
                 );
                 (Value::unknown(ty).with_marks(&marks), diags)
             }
@@ -137,7 +136,7 @@ fn common_type(then: &Value, other: &Value) -> Option<Common> {
 }
 
 /// Result for an unknown condition: an unknown value with the refinements that both arms share.
-fn undecided(then: &Value, other: &Value, ty: Type, marks: &Marks) -> Value {
+fn unknown_result(then: &Value, other: &Value, ty: Type, marks: &Marks) -> Value {
     if then.is_null() && other.is_null() {
         return Value::null(ty).with_marks(marks);
     }
@@ -149,11 +148,11 @@ fn undecided(then: &Value, other: &Value, ty: Type, marks: &Marks) -> Value {
     }
     if *then.ty() == Type::Number && *other.ty() == Type::Number {
         if let (Some(x), Some(y)) = (a.number_min(), b.number_min()) {
-            let (bound, inclusive) = wider(x, y, Ordering::Less);
+            let (bound, inclusive) = looser_bound(x, y, Ordering::Less);
             builder = builder.number_min(bound, inclusive);
         }
         if let (Some(x), Some(y)) = (a.number_max(), b.number_max()) {
-            let (bound, inclusive) = wider(x, y, Ordering::Greater);
+            let (bound, inclusive) = looser_bound(x, y, Ordering::Greater);
             builder = builder.number_max(bound, inclusive);
         }
     } else if then.ty().is_collection() && then.ty() == other.ty() {
@@ -166,7 +165,7 @@ fn undecided(then: &Value, other: &Value, ty: Type, marks: &Marks) -> Value {
 }
 
 /// Looser of two bounds: the first if it compares as `when`, else the second.
-fn wider(x: &(Number, bool), y: &(Number, bool), when: Ordering) -> (Number, bool) {
+fn looser_bound(x: &(Number, bool), y: &(Number, bool), when: Ordering) -> (Number, bool) {
     match x.0.compare(&y.0) {
         // An inclusive bound is looser than an exclusive one.
         Ordering::Equal => (x.0.clone(), x.1 || y.1),

@@ -4,7 +4,7 @@
 use cty::{Type, Value};
 
 use super::{Scope, Steps};
-use crate::diag::{Diagnostic, Diagnostics, Said};
+use crate::diag::{Diagnostic, Diagnostics, Message};
 use crate::source::Span;
 use crate::syntax::{BinaryOp, Expr, ExprKind, Traversal};
 
@@ -65,13 +65,15 @@ impl<'e> Env<'e> {
     }
 
     /// Reason to stop evaluation now, if any.
-    pub(super) fn cut(&self) -> Option<Diagnostic> {
-        self.steps.fault().or_else(|| self.scope.cut())
+    pub(super) fn stop_reason(&self) -> Option<Diagnostic> {
+        self.steps
+            .exhausted_error()
+            .or_else(|| self.scope.stop_reason())
     }
 
     /// The value of an expression.
     pub fn value(&self, expr: &Expr) -> (Value, Diagnostics) {
-        self.steps.take(1);
+        self.steps.consume(1);
         match &expr.kind {
             ExprKind::Literal(value) => (value.clone(), Diagnostics::new()),
             ExprKind::Error => (Value::dynamic(), Diagnostics::new()),
@@ -84,7 +86,7 @@ impl<'e> Env<'e> {
             ExprKind::Traversal(traversal) => self.traversal(traversal),
             ExprKind::RelativeTraversal { source, steps } => {
                 let (value, diags) = self.value(source);
-                super::access::follow(value, steps, diags)
+                super::access::apply_steps(value, steps, diags)
             }
             ExprKind::Index {
                 source,
@@ -109,17 +111,17 @@ impl<'e> Env<'e> {
     fn traversal(&self, traversal: &Traversal) -> Outcome {
         // Names bound by `for` shadow those of the scope.
         if let Some(value) = self.names.and_then(|names| names.find(&traversal.root)) {
-            return super::access::follow(value.clone(), &traversal.steps, Diagnostics::new());
+            return super::access::apply_steps(value.clone(), &traversal.steps, Diagnostics::new());
         }
         match self.scope.resolve(traversal) {
-            Ok((value, used)) => super::access::follow(
+            Ok((value, used)) => super::access::apply_steps(
                 value,
                 traversal.steps.get(used..).unwrap_or_default(),
                 Diagnostics::new(),
             ),
             // Errors about names quote text of the configuration, or values that still have their
             // marks.
-            Err(diags) => (Value::dynamic(), diags.plain()),
+            Err(diags) => (Value::dynamic(), diags.without_sensitive()),
         }
     }
 
@@ -169,16 +171,16 @@ impl<'e> Env<'e> {
 /// Rejects values with too many parts. Values are shared, so doubling a value again and again takes
 /// little memory until a function expands it.
 fn bounded((value, mut diags): Outcome, span: Span) -> Outcome {
-    const MOST: u32 = 1 << 24;
-    if value.size() <= MOST {
+    const MAX_ITERATIONS: u32 = 1 << 24;
+    if value.size() <= MAX_ITERATIONS {
         return (value, diags);
     }
     if !diags.has_errors() {
         let detail = format!(
-            "The value has more than {MOST} elements on all levels together. An element that occurs \
+            "The value has more than {MAX_ITERATIONS} elements on all levels together. An element that occurs \
             several times counts each time. Use smaller collections."
         );
-        diags.push(Diagnostic::error("Value too large", Said::plain(detail)).at(span));
+        diags.push(Diagnostic::error("Value too large", Message::plain(detail)).at(span));
     }
     (Value::dynamic(), diags)
 }

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use cty::{Marks, Type, Value};
 
 use super::env::{Env, Names, Outcome};
-use crate::diag::{Diagnostic, Diagnostics, Said};
+use crate::diag::{Diagnostic, Diagnostics, Message};
 use crate::source::Span;
 use crate::syntax::ForExpr;
 
 /// Result of a filter for one element.
 enum Filter {
-    Take,
-    Leave,
+    Include,
+    Exclude,
     /// Unknown, or an error was reported: the result is unknown.
     Unsettled,
 }
@@ -38,7 +38,7 @@ impl Env<'_> {
         let (collection, mut marks) = collection.unmark();
         if collection.ty().is_primitive() {
             let name = collection.ty().friendly_name();
-            let detail = Said::plain(format!(
+            let detail = Message::plain(format!(
                 "A value of type {name} cannot be used as the collection in a 'for' expression."
             ));
             diags.push(
@@ -69,8 +69,8 @@ impl Env<'_> {
             }
             if let Err(error) = cty::convert(&result, &Type::Bool) {
                 diags.push(invalid_filter(
-                    Said::from(&error)
-                        .within(|error| format!("The 'if' clause value is invalid: {error}.")),
+                    Message::from(&error)
+                        .wrap(|error| format!("The 'if' clause value is invalid: {error}.")),
                     cond.span,
                     whole,
                 ));
@@ -93,7 +93,7 @@ impl Env<'_> {
             Some(_) => self.collect_object(each, &collection, whole, &mut marks, &mut inside),
         };
         // The bound elements lost the marks of the collection, so messages must be hidden here.
-        diags.append_hiding(inside, marks.hide());
+        diags.append_redacted(inside, marks.needs_redaction());
         (
             result.unwrap_or_else(Value::dynamic).with_marks(&marks),
             diags,
@@ -119,7 +119,7 @@ impl Env<'_> {
         let mut values = Vec::new();
         let mut known = true;
         for (key, value) in collection.elements() {
-            if let Some(fault) = self.cut() {
+            if let Some(fault) = self.stop_reason() {
                 // Only the innermost of nested loops reports the limit.
                 if !diags.has_errors() {
                     diags.push(fault.at(whole));
@@ -133,8 +133,8 @@ impl Env<'_> {
             };
             // Only the first faulty filter is reported: after it, `known` is false.
             match env.filter(each, whole, known, marks, diags) {
-                Filter::Take => {}
-                Filter::Leave => continue,
+                Filter::Include => {}
+                Filter::Exclude => continue,
                 Filter::Unsettled => {
                     known = false;
                     continue;
@@ -159,7 +159,7 @@ impl Env<'_> {
         let mut grouped: BTreeMap<Arc<str>, Vec<Value>> = BTreeMap::new();
         let mut known = true;
         for (key, value) in collection.elements() {
-            if let Some(fault) = self.cut() {
+            if let Some(fault) = self.stop_reason() {
                 // Only the innermost of nested loops reports the limit.
                 if !diags.has_errors() {
                     diags.push(fault.at(whole));
@@ -172,8 +172,8 @@ impl Env<'_> {
                 ..*self
             };
             match env.filter(each, whole, known, marks, diags) {
-                Filter::Take => {}
-                Filter::Leave => continue,
+                Filter::Include => {}
+                Filter::Exclude => continue,
                 Filter::Unsettled => {
                     known = false;
                     continue;
@@ -214,7 +214,7 @@ impl Env<'_> {
         diags: &mut Diagnostics,
     ) -> Filter {
         let Some(cond) = &each.cond else {
-            return Filter::Take;
+            return Filter::Include;
         };
         let (include, more) = self.value(cond);
         diags.append(more);
@@ -232,15 +232,15 @@ impl Env<'_> {
         marks.extend(include.marks());
         match cty::convert(&include, &Type::Bool) {
             Ok(include) => match include.as_bool() {
-                Some(true) => Filter::Take,
-                Some(false) => Filter::Leave,
+                Some(true) => Filter::Include,
+                Some(false) => Filter::Exclude,
                 None => Filter::Unsettled,
             },
             Err(error) => {
                 if report {
                     diags.push(invalid_filter(
-                        Said::from(&error)
-                            .within(|error| format!("The 'if' clause value is invalid: {error}.")),
+                        Message::from(&error)
+                            .wrap(|error| format!("The 'if' clause value is invalid: {error}.")),
                         cond.span,
                         whole,
                     ));
@@ -261,7 +261,7 @@ impl Env<'_> {
         let expr = each.key.as_ref()?;
         let (key, more) = self.value(expr);
         diags.append(more);
-        let mut fault = |detail: Said| {
+        let mut fault = |detail: Message| {
             if report {
                 diags.push(
                     Diagnostic::error("Invalid object key", detail)
@@ -282,7 +282,7 @@ impl Env<'_> {
         match cty::convert(&key, &Type::String) {
             Ok(key) => key.as_arc_str(),
             Err(error) => {
-                fault(Said::from(&error).within(|error| {
+                fault(Message::from(&error).wrap(|error| {
                     format!("The key expression produced an invalid result: {error}.")
                 }));
                 None
@@ -302,7 +302,7 @@ fn duplicate(name: &str, each: &ForExpr, whole: Span) -> Diagnostic {
         .within(whole)
 }
 
-fn invalid_filter(detail: impl Into<Said>, place: Span, whole: Span) -> Diagnostic {
+fn invalid_filter(detail: impl Into<Message>, place: Span, whole: Span) -> Diagnostic {
     Diagnostic::error("Invalid 'for' condition", detail)
         .at(place)
         .within(whole)

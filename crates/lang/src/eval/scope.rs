@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use cty::Value;
 
-use crate::diag::{Diagnostic, Diagnostics, Said};
-use crate::functions::{Finding, Function, Look};
+use crate::diag::{Diagnostic, Diagnostics, Message};
+use crate::functions::{ExternalInput, Function, RecordedInput};
 use crate::source::SourceMap;
 use crate::syntax::Traversal;
 
@@ -43,30 +43,30 @@ pub trait Scope {
 
     /// Reason to stop evaluation now, if any. Called before each call and each iteration. The
     /// evaluator sets the source position.
-    fn cut(&self) -> Option<Diagnostic> {
+    fn stop_reason(&self) -> Option<Diagnostic> {
         None
     }
 
     /// Maximum size in bytes of one new value.
-    fn room(&self) -> u64 {
+    fn max_value_size(&self) -> u64 {
         u64::MAX
     }
 
     /// Maximum number of steps of an expression.
     fn steps(&self) -> u64 {
-        super::MOST
+        super::MAX_STEPS
     }
 
     /// Records an external input before a function uses it for its result.
     ///
     /// # Errors
     /// The input differs from the recorded one. The message does not name a sensitive path.
-    fn found(&self, _finding: Finding) -> Result<(), Said> {
+    fn record_input(&self, _finding: RecordedInput) -> Result<(), Message> {
         Ok(())
     }
 
     /// Approved digest of an external input, if the scope has one that may be used instead.
-    fn approved(&self, _look: &Look) -> Option<String> {
+    fn approved_digest(&self, _look: &ExternalInput) -> Option<String> {
         None
     }
 
@@ -96,7 +96,7 @@ impl<'a> Bindings<'a> {
     }
 
     /// Scope of these names, before those of `parent`.
-    pub fn over(parent: &'a dyn Scope, values: BTreeMap<Arc<str>, Value>) -> Bindings<'a> {
+    pub fn extending(parent: &'a dyn Scope, values: BTreeMap<Arc<str>, Value>) -> Bindings<'a> {
         Bindings {
             values,
             parent: Some(parent),
@@ -106,7 +106,7 @@ impl<'a> Bindings<'a> {
     }
 
     /// Scope of only these names, with functions and base directory of `parent`.
-    pub fn within(parent: &'a dyn Scope, values: BTreeMap<Arc<str>, Value>) -> Bindings<'a> {
+    pub fn isolated(parent: &'a dyn Scope, values: BTreeMap<Arc<str>, Value>) -> Bindings<'a> {
         Bindings {
             values,
             parent: Some(parent),
@@ -132,7 +132,7 @@ impl Scope for Bindings<'_> {
         if let (Some(parent), true) = (self.parent, self.inherit) {
             return parent.resolve(traversal);
         }
-        let hint = super::place::closest(&traversal.root, self.values.keys().map(|k| &**k));
+        let hint = super::error_span::closest(&traversal.root, self.values.keys().map(|k| &**k));
         let hint = hint
             .map(|name| format!(" Did you mean {name:?}?"))
             .unwrap_or_default();
@@ -158,24 +158,24 @@ impl Scope for Bindings<'_> {
         self.parent.and_then(Scope::plan_timestamp)
     }
 
-    fn cut(&self) -> Option<Diagnostic> {
-        self.parent.and_then(Scope::cut)
+    fn stop_reason(&self) -> Option<Diagnostic> {
+        self.parent.and_then(Scope::stop_reason)
     }
 
-    fn room(&self) -> u64 {
-        self.parent.map_or(u64::MAX, Scope::room)
+    fn max_value_size(&self) -> u64 {
+        self.parent.map_or(u64::MAX, Scope::max_value_size)
     }
 
     fn steps(&self) -> u64 {
-        self.parent.map_or(super::MOST, Scope::steps)
+        self.parent.map_or(super::MAX_STEPS, Scope::steps)
     }
 
-    fn found(&self, finding: Finding) -> Result<(), Said> {
-        self.parent.map_or(Ok(()), |p| p.found(finding))
+    fn record_input(&self, finding: RecordedInput) -> Result<(), Message> {
+        self.parent.map_or(Ok(()), |p| p.record_input(finding))
     }
 
-    fn approved(&self, look: &Look) -> Option<String> {
-        self.parent.and_then(|p| p.approved(look))
+    fn approved_digest(&self, look: &ExternalInput) -> Option<String> {
+        self.parent.and_then(|p| p.approved_digest(look))
     }
 
     fn sources(&self) -> SourceMap {

@@ -49,7 +49,7 @@ impl Env<'_> {
         let mut values = Vec::with_capacity(source.len().unwrap_or(0));
         let mut bad = false;
         for item in source.children() {
-            if let Some(fault) = self.cut() {
+            if let Some(fault) = self.stop_reason() {
                 diags.push(fault.at(whole));
                 return (Value::dynamic(), diags);
             }
@@ -60,7 +60,7 @@ impl Env<'_> {
             .value(&splat.each);
             bad |= more.has_errors();
             // The elements lost the marks of the collection, so messages must be hidden here.
-            diags.append_hiding(more, marks.hide());
+            diags.append_redacted(more, marks.needs_redaction());
             values.push(value);
         }
         // The number of elements is unknown, so the type of the tuple is too.

@@ -4,7 +4,7 @@ use cty::{Marks, Type, Value};
 
 use super::env::{Env, Outcome};
 use super::{Scope, Steps};
-use crate::diag::{Diagnostic, Diagnostics, Said};
+use crate::diag::{Diagnostic, Diagnostics, Message};
 use crate::source::Span;
 use crate::syntax::Expr;
 
@@ -46,7 +46,7 @@ impl Env<'_> {
                 continue;
             }
             let (value, part_marks) = value.unmark();
-            let secret = part_marks.hide();
+            let secret = part_marks.needs_redaction();
             marks.extend(&part_marks);
             if !value.is_known() {
                 // Later parts are still evaluated for their errors and marks.
@@ -66,14 +66,14 @@ impl Env<'_> {
                     }
                 }
                 Err(error) => {
-                    let detail = Said::from(&error).within(|error| {
+                    let detail = Message::from(&error).wrap(|error| {
                         format!("Cannot include the given value in a string template: {error}.")
                     });
                     diags.push(
                         Diagnostic::error(INVALID, detail)
                             .at(part.span)
                             .within(whole)
-                            .hiding(secret),
+                            .redacted_if(secret),
                     );
                 }
             }
@@ -98,11 +98,11 @@ impl Env<'_> {
     /// Error if a text of this size exceeds the memory limit. Counts twice, because the text is
     /// copied into the value.
     fn too_long(&self, bytes: usize) -> Option<Diagnostic> {
-        const SMALL: usize = 1 << 20;
-        if bytes <= SMALL {
+        const UNCHECKED_SIZE: usize = 1 << 20;
+        if bytes <= UNCHECKED_SIZE {
             return None;
         }
-        let room = self.scope.room();
+        let room = self.scope.max_value_size();
         // Twice: the text and its copy in the value exist at the same time.
         let fits = u64::try_from(bytes).is_ok_and(|bytes| bytes.saturating_mul(2) <= room);
         let detail = || {
@@ -112,9 +112,9 @@ impl Env<'_> {
             )
         };
         if fits {
-            self.cut()
+            self.stop_reason()
         } else {
-            Some(Diagnostic::error("Out of memory", Said::plain(detail())))
+            Some(Diagnostic::error("Out of memory", Message::plain(detail())))
         }
     }
 
@@ -149,8 +149,8 @@ impl Env<'_> {
                     text.push_str(piece);
                 }
                 Err(error) => {
-                    let detail = Said::from(&error)
-                        .within(|error| format!("Cannot include one of the interpolation results into the string template: {error}."));
+                    let detail = Message::from(&error)
+                        .wrap(|error| format!("Cannot include one of the interpolation results into the string template: {error}."));
                     diags.push(Diagnostic::error(INVALID, detail).at(tuple.span));
                 }
             }

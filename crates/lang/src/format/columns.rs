@@ -17,15 +17,15 @@ struct Line {
 }
 
 /// Sets the spaces before all tokens.
-pub(super) fn lay_out(tokens: &mut [Token<'_>]) {
+pub(super) fn set_spaces(tokens: &mut [Token<'_>]) {
     let lines = lines(tokens);
     indent(tokens, &lines);
     for line in &lines {
-        spread(&mut tokens[line.lead.clone()]);
+        set_spacing(&mut tokens[line.lead.clone()]);
         if let Some(assign) = &line.assign {
             // The first token of a cell has no token before it to decide by.
             tokens[assign.start].spaces = 1;
-            spread(&mut tokens[assign.clone()]);
+            set_spacing(&mut tokens[assign.clone()]);
         }
     }
     // Assignments first, because aligning them moves the comments after them.
@@ -118,7 +118,7 @@ fn close(open: &mut Vec<isize>, mut closed: isize) {
 }
 
 /// Sets one space or none between the tokens of a cell.
-fn spread(cell: &mut [Token<'_>]) {
+fn set_spacing(cell: &mut [Token<'_>]) {
     for i in 1..cell.len() {
         let before = i.checked_sub(2).map(|b| cell[b].kind);
         let space = space_between(before, &cell[i - 1], &cell[i]);

@@ -15,9 +15,9 @@ struct Edit<'t> {
 }
 
 /// Tokens of a file, with outdated forms replaced.
-pub(super) fn usual<'t>(tokens: Vec<Token<'t>>, body: &NativeBody) -> Vec<Token<'t>> {
+pub(super) fn modernize<'t>(tokens: Vec<Token<'t>>, body: &NativeBody) -> Vec<Token<'t>> {
     let mut edits = Vec::new();
-    in_body(&tokens, body, &[], &mut edits);
+    collect_edits(&tokens, body, &[], &mut edits);
     // The syntax tree lists arguments before blocks, but edits apply in text order.
     edits.sort_by_key(|e| e.from);
     let mut out = Vec::with_capacity(tokens.len());
@@ -32,13 +32,18 @@ pub(super) fn usual<'t>(tokens: Vec<Token<'t>>, body: &NativeBody) -> Vec<Token<
 }
 
 /// Collects edits of a body; `path` has the types of the enclosing blocks.
-fn in_body<'t>(tokens: &[Token<'t>], body: &NativeBody, path: &[&str], edits: &mut Vec<Edit<'t>>) {
+fn collect_edits<'t>(
+    tokens: &[Token<'t>],
+    body: &NativeBody,
+    path: &[&str],
+    edits: &mut Vec<Edit<'t>>,
+) {
     for attribute in body.attributes.values() {
         let (from, to) = expression(tokens, attribute.name_span);
         let written = &tokens[from..to];
         // Quoted types are legacy forms only in `variable` blocks.
         let usual = if path == ["variable"] && &*attribute.name == "type" {
-            usual_type(written)
+            modern_type(written)
         } else {
             unwrapped(written)
         };
@@ -47,7 +52,7 @@ fn in_body<'t>(tokens: &[Token<'t>], body: &NativeBody, path: &[&str], edits: &m
     for block in &body.blocks {
         labels(tokens, block, edits);
         let inner: Vec<&str> = path.iter().copied().chain([&*block.type_name]).collect();
-        in_body(tokens, &block.body, &inner, edits);
+        collect_edits(tokens, &block.body, &inner, edits);
     }
 }
 
@@ -146,7 +151,7 @@ fn unwrapped<'t>(tokens: &[Token<'t>]) -> Option<Vec<Token<'t>>> {
 }
 
 /// Current form of a type: collections have an element type, and nothing is quoted.
-fn usual_type<'t>(tokens: &[Token<'t>]) -> Option<Vec<Token<'t>>> {
+fn modern_type<'t>(tokens: &[Token<'t>]) -> Option<Vec<Token<'t>>> {
     let (name, of) = match tokens {
         [name] if name.kind == Kind::Ident && matches!(&*name.text, "list" | "map" | "set") => {
             (name, Some("any"))

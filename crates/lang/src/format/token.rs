@@ -75,7 +75,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
 }
 
 /// Text of the tokens.
-pub(super) fn written(tokens: &[Token<'_>]) -> String {
+pub(super) fn text_of(tokens: &[Token<'_>]) -> String {
     let mut out = String::with_capacity(tokens.iter().map(|t| t.spaces + t.text.len()).sum());
     for token in tokens {
         out.extend(std::iter::repeat_n(' ', token.spaces));

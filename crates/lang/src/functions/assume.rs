@@ -3,12 +3,12 @@
 use cty::{Mark, RefinementBuilder, Type, Value};
 
 use super::call::{CallError, Function, Param, text};
-use crate::diag::Said;
+use crate::diag::Message;
 
 type Refine = fn(&[Value], RefinementBuilder) -> Result<RefinementBuilder, CallError>;
 
 /// Function with an assumption about a value of `constraint`; further parameters give its terms.
-fn promise(constraint: Type, more: &[(&str, Type)], refine: Refine) -> Function {
+fn assumption(constraint: Type, more: &[(&str, Type)], refine: Refine) -> Function {
     // An unknown value is the main case: the assumption then becomes a refinement of it.
     let mut params = vec![
         Param::new("value", constraint.clone())
@@ -35,7 +35,7 @@ fn promise(constraint: Type, more: &[(&str, Type)], refine: Refine) -> Function 
 }
 
 pub(super) fn notnull() -> Function {
-    promise(Type::Dynamic, &[], |args, builder| {
+    assumption(Type::Dynamic, &[], |args, builder| {
         if args[0].ty().is_dynamic() {
             let reason = "given value must have a known type; consider using the \"convert\" function to specify a type to assume";
             return Err(CallError::arg(0, reason));
@@ -45,7 +45,7 @@ pub(super) fn notnull() -> Function {
 }
 
 pub(super) fn stringprefix() -> Function {
-    promise(
+    assumption(
         Type::String,
         &[("prefix", Type::String)],
         |args, builder| Ok(builder.string_prefix(text(args, 1)?)),
@@ -78,13 +78,13 @@ fn bound(args: &[Value], index: usize) -> Result<usize, CallError> {
     number.ok_or_else(|| {
         CallError::arg(
             index,
-            Said::plain(format!("must be a whole number between 0 and {}", i64::MAX)),
+            Message::plain(format!("must be a whole number between 0 and {}", i64::MAX)),
         )
     })
 }
 
 pub(super) fn length(kind: Kind) -> Function {
-    promise(
+    assumption(
         kind.ty(),
         &[("min_length", Type::Number), ("max_length", Type::Number)],
         |args, builder| {
@@ -96,7 +96,7 @@ pub(super) fn length(kind: Kind) -> Function {
 }
 
 pub(super) fn length_min(kind: Kind) -> Function {
-    promise(
+    assumption(
         kind.ty(),
         &[("min_length", Type::Number)],
         |args, builder| Ok(builder.length_min(bound(args, 1)?)),
@@ -104,7 +104,7 @@ pub(super) fn length_min(kind: Kind) -> Function {
 }
 
 pub(super) fn length_max(kind: Kind) -> Function {
-    promise(
+    assumption(
         kind.ty(),
         &[("max_length", Type::Number)],
         |args, builder| Ok(builder.length_max(bound(args, 1)?)),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use cty::{Marks, Type, Value};
 
-use super::files::{Finding, Look};
-use crate::diag::Said;
+use super::files::{ExternalInput, RecordedInput};
+use crate::diag::Message;
 use crate::eval::{Scope, Steps};
 
 /// Error of a function call.
@@ -18,16 +18,16 @@ pub enum CallError {
         /// Position of the argument.
         index: usize,
         /// Reason.
-        reason: Said,
+        reason: Message,
     },
     /// Error of the whole call.
     #[error("{0}")]
-    Call(Said),
+    Call(Message),
 }
 
 impl CallError {
     /// Error of the argument at `index`.
-    pub fn arg(index: usize, reason: impl Into<Said>) -> CallError {
+    pub fn arg(index: usize, reason: impl Into<Message>) -> CallError {
         CallError::Argument {
             index,
             reason: reason.into(),
@@ -35,26 +35,29 @@ impl CallError {
     }
 
     /// Error of the call.
-    pub fn call(reason: impl Into<Said>) -> CallError {
+    pub fn call(reason: impl Into<Message>) -> CallError {
         CallError::Call(reason.into())
     }
 
     /// Error of the whole call, from an inner error.
-    pub(crate) fn of(error: impl std::error::Error) -> CallError {
+    pub(crate) fn from_error(error: impl std::error::Error) -> CallError {
         CallError::call(error.to_string())
     }
 
     /// Removes quotes of sensitive arguments. If the function never saw a mark, all quoting texts
     /// are hidden; functions that handle marks themselves may have redacted already.
-    pub(crate) fn hiding(self, function: &Function, args: &[Value]) -> CallError {
-        let mut secret = args.iter().enumerate().filter(|(_, arg)| arg.hides());
+    pub(crate) fn redacted(self, function: &Function, args: &[Value]) -> CallError {
+        let mut secret = args
+            .iter()
+            .enumerate()
+            .filter(|(_, arg)| arg.needs_redaction());
         let any = secret.clone().next().is_some();
         let unseen = secret.any(|(index, _)| {
             function
                 .param(index)
                 .is_none_or(|param| !param.allow_marked)
         });
-        let hide = |reason: Said| reason.hiding(unseen).hiding_unseen(any);
+        let hide = |reason: Message| reason.redacted_if(unseen).redacted_if_unset(any);
         match self {
             CallError::Argument { index, reason } => CallError::Argument {
                 index,
@@ -77,8 +80,8 @@ impl From<&'static str> for CallError {
     }
 }
 
-impl From<Said> for CallError {
-    fn from(reason: Said) -> Self {
+impl From<Message> for CallError {
+    fn from(reason: Message) -> Self {
         CallError::call(reason)
     }
 }
@@ -98,22 +101,24 @@ pub struct Host<'a> {
 
 impl Host<'_> {
     /// Counts work beyond reading the arguments once. Functions call it before that work.
-    pub(crate) fn take(&self, steps: u64) -> Result<(), CallError> {
-        self.steps.take(steps);
-        if self.steps.are_over() {
-            return Err(CallError::call(Said::plain(self.steps.words())));
+    pub(crate) fn consume_steps(&self, steps: u64) -> Result<(), CallError> {
+        self.steps.consume(steps);
+        if self.steps.is_exhausted() {
+            return Err(CallError::call(Message::plain(self.steps.limit_message())));
         }
         Ok(())
     }
 
     /// Checks that memory for a value of this size is available, before it is created.
-    pub(crate) fn room(&self, bytes: usize) -> Result<(), CallError> {
+    pub(crate) fn check_memory(&self, bytes: usize) -> Result<(), CallError> {
         /// Smaller values skip the check.
-        const SMALL: usize = 1 << 20;
-        if bytes <= SMALL || u64::try_from(bytes).is_ok_and(|bytes| bytes <= self.scope.room()) {
+        const UNCHECKED_SIZE: usize = 1 << 20;
+        if bytes <= UNCHECKED_SIZE
+            || u64::try_from(bytes).is_ok_and(|bytes| bytes <= self.scope.max_value_size())
+        {
             return Ok(());
         }
-        Err(CallError::call(Said::plain(format!(
+        Err(CallError::call(Message::plain(format!(
             "the result needs about {} MiB, which exceeds the remaining memory",
             bytes >> 20
         ))))
@@ -123,9 +128,9 @@ impl Host<'_> {
     ///
     /// # Errors
     /// The scope rejects the input.
-    pub fn found(&self, look: Look, digest: String) -> Result<(), Said> {
-        self.scope.found(Finding {
-            look,
+    pub fn record_input(&self, look: ExternalInput, digest: String) -> Result<(), Message> {
+        self.scope.record_input(RecordedInput {
+            input: look,
             digest,
             secret: self.secret,
         })
@@ -330,12 +335,12 @@ impl Function {
     fn count(&self, given: usize) -> Result<(), CallError> {
         let want = self.params.len();
         if self.variadic.is_none() && given != want {
-            return Err(CallError::call(Said::plain(format!(
+            return Err(CallError::call(Message::plain(format!(
                 "wrong number of arguments ({want} required; {given} given)"
             ))));
         }
         if given < want {
-            return Err(CallError::call(Said::plain(format!(
+            return Err(CallError::call(Message::plain(format!(
                 "wrong number of arguments (at least {want} required; {given} given)"
             ))));
         }
@@ -358,7 +363,7 @@ pub(crate) fn number(args: &[Value], index: usize) -> Result<&cty::Number, CallE
 }
 
 /// Argument as an `i64`.
-pub(crate) fn whole(args: &[Value], index: usize) -> Result<i64, CallError> {
+pub(crate) fn int_argument(args: &[Value], index: usize) -> Result<i64, CallError> {
     let n = number(args, index)?;
     n.to_i64().ok_or_else(|| {
         CallError::call(if n.is_integer() {

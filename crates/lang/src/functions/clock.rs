@@ -52,8 +52,8 @@ pub(super) fn timeadd() -> Function {
         texts(["timestamp", "duration"]),
         Type::String,
         |args, _, _| {
-            let moment = Moment::parse(text(args, 0)?).map_err(CallError::of)?;
-            let duration = duration::duration(text(args, 1)?).map_err(CallError::of)?;
+            let moment = Moment::parse(text(args, 0)?).map_err(CallError::from_error)?;
+            let duration = duration::duration(text(args, 1)?).map_err(CallError::from_error)?;
             Ok(Moment {
                 nanos: moment.nanos + duration,
                 ..moment

@@ -3,7 +3,7 @@
 use cty::{Mark, Type, Value};
 
 use super::call::{CallError, Function, Param};
-use crate::diag::Said;
+use crate::diag::Message;
 
 /// The function that converts to `want`.
 pub(super) fn to(want: Type) -> Function {
@@ -23,8 +23,8 @@ pub(super) fn to(want: Type) -> Function {
     )
 }
 
-fn refusal(kind: &str, got: &Type, want: &Type) -> Said {
-    Said::plain(format!(
+fn refusal(kind: &str, got: &Type, want: &Type) -> Message {
+    Message::plain(format!(
         "cannot convert {kind}{} to {}",
         got.friendly_name(),
         want.friendly_constraint_name()
@@ -33,8 +33,8 @@ fn refusal(kind: &str, got: &Type, want: &Type) -> Said {
 
 /// Quotes a text, shortened to fit a message.
 fn quoted(text: &str) -> String {
-    const FITS: usize = 200;
-    match text.char_indices().nth(FITS) {
+    const MAX_QUOTED: usize = 200;
+    match text.char_indices().nth(MAX_QUOTED) {
         Some((end, _)) => format!("{:?} and {} more bytes", &text[..end], text.len() - end),
         None => format!("{text:?}"),
     }
@@ -42,7 +42,7 @@ fn quoted(text: &str) -> String {
 
 /// Reason why a value of a convertible type cannot be converted. Quotes the value only if it is not
 /// sensitive.
-fn reason(value: &Value, want: &Type) -> Said {
+fn reason(value: &Value, want: &Type) -> Message {
     let got = value.ty();
     if value.contains_mark(&Mark::Ephemeral) {
         return refusal("this ephemeral ", got, want);
@@ -57,7 +57,7 @@ fn reason(value: &Value, want: &Type) -> Said {
                     "cannot convert {text} to bool; only the strings \"true\" or \"false\" are allowed"
                 )
             };
-            Said::either(put(&quoted(text)), put("(sensitive value)"))
+            Message::either(put(&quoted(text)), put("(sensitive value)"))
         }
         (Some(text), Type::Number) => {
             let put = |text: &str| {
@@ -65,7 +65,7 @@ fn reason(value: &Value, want: &Type) -> Said {
                     "cannot convert {text} to number; given string must be a decimal representation of a number"
                 )
             };
-            Said::either(put(&quoted(text)), put("(sensitive value)"))
+            Message::either(put(&quoted(text)), put("(sensitive value)"))
         }
         _ => refusal("", got, want),
     }

@@ -197,7 +197,7 @@ pub(super) fn csvdecode() -> Function {
 
 /// Parses CSV to a list of objects; the first row names the attributes.
 fn table(text: &str) -> Result<Value, CallError> {
-    let mut rows = rows::rows(text).map_err(CallError::of)?.into_iter();
+    let mut rows = rows::rows(text).map_err(CallError::from_error)?.into_iter();
     let headers = rows
         .next()
         .ok_or_else(|| CallError::call("missing header line"))?;

@@ -1,11 +1,11 @@
 //! Functions on files and paths. Relative paths start at the scope's base directory; `~` is the
 //! user's home directory.
 
+mod external_input;
 pub(crate) mod glob;
-mod look;
 pub(crate) mod paths;
 
-pub use look::{Finding, Look};
+pub use external_input::{ExternalInput, RecordedInput};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -13,7 +13,7 @@ use cty::{Marks, Type, Value};
 
 use super::call::{CallError, Function, Host, Param, text};
 use super::collect::maps::quoting;
-use crate::diag::Said;
+use crate::diag::Message;
 
 fn path_param() -> Param {
     Param::new("path", Type::String)
@@ -33,7 +33,7 @@ enum PlaceError {
     Unexpanded(#[source] Box<PlaceError>),
 }
 
-impl From<PlaceError> for Said {
+impl From<PlaceError> for Message {
     fn from(error: PlaceError) -> Self {
         error.to_string().into()
     }
@@ -53,7 +53,7 @@ fn expand(path: &str) -> Result<String, PlaceError> {
 }
 
 /// Absolute path, or path from the scope's base directory.
-fn place(host: Host<'_>, path: &str) -> Result<String, PlaceError> {
+fn resolve_path(host: Host<'_>, path: &str) -> Result<String, PlaceError> {
     let path = expand(path).map_err(|e| PlaceError::Unexpanded(Box::new(e)))?;
     if path.starts_with('/') {
         return Ok(paths::clean(&path));
@@ -74,24 +74,28 @@ fn bytes(place: &str) -> std::io::Result<Vec<u8>> {
 const READ: u64 = 64;
 
 /// Reads the bytes of a file and records it as an external input.
-pub(super) fn read(host: Host<'_>, path: &str, marks: &Marks) -> Result<Vec<u8>, Said> {
-    let place = place(host, path)?;
-    let look = Look::File(look::kept(host.scope.base_dir(), path, &place));
+pub(super) fn read(host: Host<'_>, path: &str, marks: &Marks) -> Result<Vec<u8>, Message> {
+    let place = resolve_path(host, path)?;
+    let look = ExternalInput::File(external_input::stored_path(
+        host.scope.base_dir(),
+        path,
+        &place,
+    ));
     // A file absent from the approved plan stays absent, even if the deploy has created it since.
     // Both arms of a conditional are evaluated, so reading it now could fail the deploy.
     let was_absent = host
         .scope
-        .approved(&look)
-        .is_some_and(|was| was == look::ABSENT);
+        .approved_digest(&look)
+        .is_some_and(|was| was == external_input::MISSING_DIGEST);
     let found = if was_absent {
         Err(std::io::ErrorKind::NotFound.into())
     } else {
         bytes(&place)
     };
     if let Ok(bytes) = &found {
-        host.steps.take(READ + bytes.len() as u64 / 64);
+        host.steps.consume(READ + bytes.len() as u64 / 64);
     }
-    host.found(look, look::of_file(&found))?;
+    host.record_input(look, external_input::of_file(&found))?;
     found.map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => quoting(path, marks, |path| {
             format!(
@@ -100,7 +104,7 @@ pub(super) fn read(host: Host<'_>, path: &str, marks: &Marks) -> Result<Vec<u8>,
                  result from an attribute of that resource"
             )
         }),
-        _ => Said::plain(format!("failed to read file: {error}")),
+        _ => Message::plain(format!("failed to read file: {error}")),
     })
 }
 
@@ -145,27 +149,31 @@ pub(super) fn filebase64() -> Function {
 pub(super) fn fileexists() -> Function {
     Function::new(vec![path_param().marked()], Type::Bool, |args, _, host| {
         let marks = args[0].marks();
-        let place = place(host, text(args, 0)?).map_err(CallError::of)?;
-        let look = Look::Presence(look::kept(host.scope.base_dir(), text(args, 0)?, &place));
+        let place = resolve_path(host, text(args, 0)?).map_err(CallError::from_error)?;
+        let look = ExternalInput::Presence(external_input::stored_path(
+            host.scope.base_dir(),
+            text(args, 0)?,
+            &place,
+        ));
         // The deploy itself may create the file, so the approved result counts.
-        let found = match host.scope.approved(&look) {
+        let found = match host.scope.approved_digest(&look) {
             Some(found) => found,
             None => {
-                let found = look::of_presence(&std::fs::metadata(&place));
-                host.found(look, found.clone())?;
+                let found = external_input::of_presence(&std::fs::metadata(&place));
+                host.record_input(look, found.clone())?;
                 found
             }
         };
         let exists = match &*found {
-            look::FILE => true,
-            look::ABSENT => false,
-            look::UNREADABLE => {
+            external_input::FILE => true,
+            external_input::MISSING_DIGEST => false,
+            external_input::UNREADABLE => {
                 return Err(CallError::call(quoting(&place, marks, |place| {
                     format!("failed to stat {place}")
                 })));
             }
             other => {
-                let kind = if other == look::DIRECTORY {
+                let kind = if other == external_input::DIRECTORY {
                     "a directory, not a file"
                 } else {
                     "not a regular file"
@@ -196,15 +204,15 @@ pub(super) fn fileset() -> Function {
             paths::join(&host.scope.base_dir().to_string_lossy(), folder)
         };
         let pattern = paths::join(&folder, text(args, 1)?);
-        let found = glob::files(&pattern, &|| host.scope.cut().is_some()).map_err(|e| {
+        let found = glob::files(&pattern, &|| host.scope.stop_reason().is_some()).map_err(|e| {
             CallError::call(quoting(&pattern, &marks, |p| {
                 format!("failed to glob pattern {p}: {e}")
             }))
         })?;
         let base = host.scope.base_dir();
-        let kept = look::kept(base, text(args, 0)?, &pattern);
-        let names = look::of_names(base, &kept, &found);
-        host.found(Look::Names(kept), names)?;
+        let kept = external_input::stored_path(base, text(args, 0)?, &pattern);
+        let names = external_input::of_names(base, &kept, &found);
+        host.record_input(ExternalInput::Names(kept), names)?;
         let names = found
             .iter()
             .map(|path| paths::relative(&folder, path).into())
@@ -216,7 +224,7 @@ pub(super) fn fileset() -> Function {
 
 fn of_path(run: fn(&str) -> Result<String, PlaceError>) -> Function {
     Function::new(vec![path_param()], Type::String, move |args, _, _| {
-        Ok(run(text(args, 0)?).map_err(CallError::of)?.into())
+        Ok(run(text(args, 0)?).map_err(CallError::from_error)?.into())
     })
     .not_null()
 }
@@ -248,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_never_ends_is_not_read() {
+    fn special_and_oversize_files_are_not_read() {
         for place in ["/dev/zero", "/dev/tty"]
             .into_iter()
             .filter(|p| std::path::Path::new(p).exists())

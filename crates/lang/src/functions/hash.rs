@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use cty::{Type, Value};
 use sha2::Digest;
 
-use super::call::{CallError, Function, Param, text, whole};
+use super::call::{CallError, Function, Param, int_argument, text};
 use super::files;
 
 /// Digest algorithm and output encoding.
@@ -90,7 +90,7 @@ pub(super) fn uuidv5() -> Function {
 
 pub(super) fn bcrypt() -> Function {
     Function::new(vec![Param::new("str", Type::String)], Type::String, |args, _, host| {
-        let cost = if args.len() > 1 { whole(args, 1)? } else { 10 };
+        let cost = if args.len() > 1 { int_argument(args, 1)? } else { 10 };
         if args.len() > 2 {
             return Err(CallError::call("bcrypt() takes no more than two arguments"));
         }
@@ -106,7 +106,7 @@ pub(super) fn bcrypt() -> Function {
             return Err(CallError::call("error occurred generating password: password length exceeds 72 bytes"));
         }
         // Each increment of the cost doubles the work.
-        host.take(256 << cost)?;
+        host.consume_steps(256 << cost)?;
         bcrypt::hash_with_result(password, cost)
             .map(|parts| Value::from(parts.format_for_version(bcrypt::Version::TwoA)))
             .map_err(|e| CallError::call(format!("error occurred generating password: {e}")))

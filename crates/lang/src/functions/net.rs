@@ -5,7 +5,7 @@ mod cidr;
 use cty::{Type, Value};
 
 use self::cidr::{Address, Range};
-use super::call::{CallError, Function, Param, number, text, whole};
+use super::call::{CallError, Function, Param, int_argument, number, text};
 
 fn prefix() -> Param {
     Param::new("prefix", Type::String)
@@ -35,7 +35,7 @@ pub(super) fn cidrhost() -> Function {
             let host = big(args, 1)?;
             Ok(range(args, 0)?
                 .host(host)
-                .map_err(CallError::of)?
+                .map_err(CallError::from_error)?
                 .to_string()
                 .into())
         },
@@ -64,11 +64,11 @@ pub(super) fn cidrsubnet() -> Function {
         Param::new("netnum", Type::Number),
     ];
     Function::new(params, Type::String, |args, _, _| {
-        let new_bits = whole(args, 1)?;
+        let new_bits = int_argument(args, 1)?;
         let subnet = u128::try_from(big(args, 2)?)
             .map_err(|_| CallError::call("the subnet number must not be negative"))?;
         let made = range(args, 0)?.subnet(new_bits, subnet);
-        Ok(made.map_err(CallError::of)?.to_string().into())
+        Ok(made.map_err(CallError::from_error)?.to_string().into())
     })
     .not_null()
 }
@@ -80,7 +80,7 @@ pub(super) fn cidrsubnets() -> Function {
         let mut made = Vec::with_capacity(args.len() - 1);
         let mut last = range;
         for index in 1..args.len() {
-            let bits = whole(args, index).map_err(|e| CallError::arg(index, e.to_string()))?;
+            let bits = int_argument(args, index).map_err(|e| CallError::arg(index, e.to_string()))?;
             if bits < 1 {
                 return Err(CallError::arg(index, "must extend prefix by at least one bit"));
             }
@@ -117,7 +117,7 @@ pub(super) fn cidrcontains() -> Function {
     ];
     Function::new(params, Type::Bool, |args, _, _| {
         let (outer_text, inner_text) = (text(args, 0)?, text(args, 1)?);
-        let outer = Range::parse(outer_text).map_err(CallError::of)?;
+        let outer = Range::parse(outer_text).map_err(CallError::from_error)?;
         let (first, last) = match Address::parse(inner_text) {
             Some(address) => (address, address),
             None => {

@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_on_one_line_are_aligned() {
+    fn object_attributes_are_aligned_in_printed_expressions() {
         let inner = Value::object([
             ("c", Value::from("q\"${x}")),
             ("d e", Value::empty_object()),

@@ -3,8 +3,8 @@
 
 use cty::{Number, Type, Value};
 
-use super::call::{CallError, Function, Param, number, text, whole};
-use crate::diag::Said;
+use super::call::{CallError, Function, Param, int_argument, number, text};
+use crate::diag::Message;
 
 fn num(name: &str) -> Param {
     Param::new(name, Type::Number).dynamic()
@@ -48,7 +48,7 @@ pub(super) fn signum() -> Function {
     Function::new(
         vec![Param::new("num", Type::Number)],
         Type::Number,
-        |a, _, _| Ok(Value::int(whole(a, 0)?.signum())),
+        |a, _, _| Ok(Value::int(int_argument(a, 0)?.signum())),
     )
     .not_null()
 }
@@ -83,7 +83,7 @@ fn float(args: &[Value], index: usize) -> Result<f64, CallError> {
     let (value, _) = n.to_f64();
     // Infinity itself is valid, but a finite number must not turn into it.
     if value.is_infinite() && !n.is_infinite() {
-        return Err(CallError::call(Said::plain(format!(
+        return Err(CallError::call(Message::plain(format!(
             "value must be between {:e} and {:e} inclusive",
             f64::MIN,
             f64::MAX
@@ -221,7 +221,7 @@ pub(super) fn parseint() -> Function {
             Type::String => Ok(Type::Number),
             other => Err(CallError::arg(
                 0,
-                Said::plain(format!(
+                Message::plain(format!(
                     "first argument must be a string, not {}",
                     other.friendly_name()
                 )),
@@ -229,7 +229,7 @@ pub(super) fn parseint() -> Function {
         },
         |args, _, _| {
             let digits = text(args, 0)?;
-            let base = whole(args, 1).map_err(|e| CallError::arg(1, e.to_string()))?;
+            let base = int_argument(args, 1).map_err(|e| CallError::arg(1, e.to_string()))?;
             if !(2..=62).contains(&base) {
                 return Err(CallError::arg(
                     1,
@@ -239,7 +239,7 @@ pub(super) fn parseint() -> Function {
             parse_whole(digits, base as u32).ok_or_else(|| {
                 CallError::arg(
                     0,
-                    Said::either(
+                    Message::either(
                         format!("cannot parse {digits:?} as a base {base} integer"),
                         "cannot parse (sensitive value) as an integer of the given base",
                     ),
@@ -278,7 +278,7 @@ fn parse_whole(text: &str, base: u32) -> Option<Value> {
 }
 
 pub(super) fn sum() -> Function {
-    const WRONG: &str = "argument must be list, set, or tuple of number values";
+    const WRONG_TYPE: &str = "argument must be list, set, or tuple of number values";
     Function::new(
         vec![Param::new("list", Type::Dynamic)],
         Type::Number,
@@ -296,7 +296,7 @@ pub(super) fn sum() -> Function {
                     "argument must be list, set, or tuple. Received {}",
                     list.ty().friendly_name()
                 );
-                return Err(CallError::arg(0, Said::plain(reason)));
+                return Err(CallError::arg(0, Message::plain(reason)));
             }
             if !list.is_wholly_known() {
                 return Ok(Value::unknown(Type::Number));
@@ -304,10 +304,10 @@ pub(super) fn sum() -> Function {
             let mut total: Option<Value> = None;
             for item in list.children() {
                 if item.is_null() {
-                    return bad(WRONG);
+                    return bad(WRONG_TYPE);
                 }
                 let Ok(item) = cty::convert(item, &Type::Number) else {
-                    return bad(WRONG);
+                    return bad(WRONG_TYPE);
                 };
                 total = Some(match total {
                     None => item,

@@ -9,7 +9,7 @@ use dashu_int::UBig;
 use super::call::{CallError, Function, Param, text};
 
 /// Maximum key size, because decryption time grows with its cube.
-const LARGEST_KEY: usize = 16_384;
+const MAX_KEY_BITS: usize = 16_384;
 
 /// Reasons why a text is not a usable private key.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -97,7 +97,7 @@ fn pkcs1(der: &[u8]) -> Option<Key> {
     inside.take(0x02)?;
     let exponent = UBig::from_be_bytes(inside.take(0x02)?);
     let bits = modulus.to_be_bytes().len() * 8;
-    (64..=LARGEST_KEY)
+    (64..=MAX_KEY_BITS)
         .contains(&bits)
         .then_some(Key { modulus, exponent })
 }
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_is_read_with_its_key() {
+    fn rsa_decrypts_a_message_with_its_key() {
         let key = key(KEY).unwrap();
         let cipher = STANDARD.decode(CIPHER).unwrap();
         assert_eq!(
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_no_keys() {
+    fn malformed_rsa_keys_are_rejected() {
         for text in [
             "",
             "-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----",

@@ -4,7 +4,7 @@ use cty::{Mark, Type, Value};
 
 use super::call::{CallError, Function, Param};
 
-fn everything() -> Vec<Param> {
+fn any_param() -> Vec<Param> {
     vec![
         Param::new("value", Type::Dynamic)
             .unknown()
@@ -16,7 +16,7 @@ fn everything() -> Vec<Param> {
 
 fn same_type(run: fn(&Value) -> Value) -> Function {
     Function::typed(
-        everything(),
+        any_param(),
         |args, _| Ok(args[0].ty().clone()),
         move |args, _, _| Ok(run(&args[0])),
     )
@@ -35,7 +35,7 @@ pub(super) fn nonsensitive() -> Function {
 }
 
 pub(super) fn issensitive() -> Function {
-    Function::new(everything(), Type::Bool, |args, _, _| {
+    Function::new(any_param(), Type::Bool, |args, _, _| {
         // The marks of an unknown value are not final.
         Ok(if args[0].is_known() {
             args[0].has_mark(&Mark::Sensitive).into()
@@ -48,7 +48,7 @@ pub(super) fn issensitive() -> Function {
 
 pub(super) fn ephemeralasnull() -> Function {
     Function::typed(
-        everything(),
+        any_param(),
         |args, _| Ok(args[0].ty().clone()),
         |args, _, _| {
             args[0].transform(&mut |_, value: Value| {

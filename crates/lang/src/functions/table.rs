@@ -41,7 +41,7 @@ fn all() -> Vec<(&'static str, Function)> {
     let mut all = on_values();
     all.extend(on_text());
     all.extend(on_collections());
-    all.extend(promises());
+    all.extend(assumptions());
     all
 }
 
@@ -165,12 +165,12 @@ fn on_collections() -> Vec<(&'static str, Function)> {
         ("length", search::length()),
         (
             "list",
-            search::gone("list", "tolist([ ... ]) to write a literal list"),
+            search::removed_function("list", "tolist([ ... ]) to write a literal list"),
         ),
         ("lookup", maps::lookup()),
         (
             "map",
-            search::gone("map", "tomap({ ... }) to write a literal map"),
+            search::removed_function("map", "tomap({ ... }) to write a literal map"),
         ),
         ("matchkeys", search::matchkeys()),
         ("merge", maps::merge()),
@@ -187,7 +187,7 @@ fn on_collections() -> Vec<(&'static str, Function)> {
     ]
 }
 
-fn promises() -> Vec<(&'static str, Function)> {
+fn assumptions() -> Vec<(&'static str, Function)> {
     vec![
         ("assumeequal", assume::equal()),
         ("assumelistlength", assume::length(Assume::List)),

@@ -7,7 +7,7 @@ use cty::{Type, Value};
 
 use super::call::{CallError, Function, Host, Param, text};
 use super::files;
-use crate::diag::{Diagnostics, Said};
+use crate::diag::{Diagnostics, Message};
 use crate::eval::{Bindings, Scope, render};
 use crate::source::SourceMap;
 use crate::syntax::{Expr, TemplateOrigin};
@@ -57,17 +57,17 @@ fn template(
         move |args, _, host| {
             // A template can render itself through `templatefile`.
             if host.depth >= DEPTH {
-                return Err(CallError::call(Said::plain(format!(
+                return Err(CallError::call(Message::plain(format!(
                     "maximum recursion depth {DEPTH} reached: templates render each other endlessly"
                 ))));
             }
             let (content, origin) = load(args, host)?;
             // Parsing is work too, and a loop may render a template many times.
-            host.take(READ + content.len() as u64 / 4)?;
+            host.consume_steps(READ + content.len() as u64 / 4)?;
             let marks = args[0].marks().union(args[1].marks());
             // Errors would quote the text of a sensitive template.
             let opaque = |error: CallError| {
-                if args[0].hides() {
+                if args[0].needs_redaction() {
                     CallError::from(error.to_string())
                 } else {
                     error
@@ -95,16 +95,16 @@ fn rendered(
     let file = sources.add(name, content);
     let (expr, diags) = crate::syntax::parse_template_at(content, file, 0, TemplateOrigin::Bare);
     if diags.has_errors() {
-        return Err(CallError::call(words(&diags, &sources)));
+        return Err(CallError::call(error_message(&diags, &sources)));
     }
     let bindings = variables(vars)?;
     // Names are checked before evaluation, so that an error does not depend on the arm taken.
     check_references(&expr, &bindings, origin, &sources)?;
-    let inner = Bindings::within(host.scope, bindings).with_sources(sources.clone());
+    let inner = Bindings::isolated(host.scope, bindings).with_sources(sources.clone());
     let scope: &dyn Scope = &inner;
     let (value, diags) = render(&expr, scope, host.depth + 1, host.steps);
     if diags.has_errors() {
-        return Err(CallError::call(words(&diags, &sources)));
+        return Err(CallError::call(error_message(&diags, &sources)));
     }
     Ok(value)
 }
@@ -148,14 +148,14 @@ fn check_references(
         }
         return Err(CallError::arg(
             1,
-            Said::plain(format!("vars map does not contain key {name}")),
+            Message::plain(format!("vars map does not contain key {name}")),
         ));
     }
     Ok(())
 }
 
 /// First error as text, and the number of further ones.
-fn words(diags: &Diagnostics, sources: &SourceMap) -> Said {
+fn error_message(diags: &Diagnostics, sources: &SourceMap) -> Message {
     let count = diags.errors().count();
     let Some(first) = diags.errors().next() else {
         return "no details".into();
@@ -169,7 +169,7 @@ fn words(diags: &Diagnostics, sources: &SourceMap) -> Said {
     } else {
         String::new()
     };
-    first.said().within(|detail| {
+    first.message().wrap(|detail| {
         format!(
             "{place}{}; {}{more}",
             first.summary,

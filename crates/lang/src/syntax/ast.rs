@@ -149,7 +149,7 @@ pub struct Lookup {
     /// Key, if it is an expression without names bound around it.
     pub key: Option<Expr>,
     /// Constant steps after the key.
-    pub then: Vec<Step>,
+    pub trailing_steps: Vec<Step>,
 }
 
 /// One constant step.

@@ -35,7 +35,7 @@ impl Parser<'_> {
             let mark = self.mark();
             items.push(self.expression());
             // The error may be anywhere in the item, so the rest of the list is skipped.
-            if self.lost(mark) {
+            if self.is_recovering(mark) {
                 let close = self.recover(Kind::CBrack);
                 return self.span(close);
             }
@@ -111,7 +111,7 @@ impl Parser<'_> {
             let parenthesised = self.peek_kind() == Kind::OParen;
             let mark = self.mark();
             let key = self.expression();
-            if self.lost(mark) {
+            if self.is_recovering(mark) {
                 break;
             }
             let next = self.peek();
@@ -124,7 +124,7 @@ impl Parser<'_> {
             let mark = self.mark();
             let value = self.expression();
             // A failed value is kept, so that its key is still known.
-            let lost = self.lost(mark);
+            let lost = self.is_recovering(mark);
             let name: Option<Arc<str>> = if parenthesised { None } else { key.bare_word() };
             items.push(ObjectItem { key, name, value });
             if lost {

@@ -22,7 +22,7 @@ impl Parser<'_> {
                     "The symbol :: must be followed by the name of a function or a further namespace.",
                 );
                 // Arguments without a name are of no interest: skips to the closing parenthesis.
-                self.recover_over(Kind::OParen);
+                self.skip_bracketed(Kind::OParen);
                 return self.placeholder(first_span.to(part_span));
             }
             name.push_str("::");
@@ -38,7 +38,7 @@ impl Parser<'_> {
                 "Missing open parenthesis",
                 "The name of a function must be followed by an open parenthesis.",
             );
-            self.recover_over(Kind::OParen);
+            self.skip_bracketed(Kind::OParen);
             return self.placeholder(first_span.to(open_span));
         }
         self.push_newlines(false);
@@ -67,7 +67,7 @@ impl Parser<'_> {
             }
             let mark = self.mark();
             args.push(self.expression());
-            if self.lost(mark) {
+            if self.is_recovering(mark) {
                 // Errors of later arguments would only be consequences, so the rest of the call is
                 // skipped.
                 let token = self.recover(Kind::CParen);

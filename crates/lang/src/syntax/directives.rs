@@ -12,7 +12,7 @@ pub(super) struct Directives<'p, 'a> {
     parts: std::iter::Peekable<std::vec::IntoIter<Part>>,
     depth: usize,
     /// Set once the rest was skipped, to suppress errors about missing parts.
-    given_up: bool,
+    skipped_rest: bool,
     parser: &'p mut Parser<'a>,
 }
 
@@ -28,13 +28,13 @@ impl<'p, 'a> Directives<'p, 'a> {
             parts: parts.into_iter().peekable(),
             // Continues the parser's own count, because templates nest inside expressions.
             depth: parser.depth,
-            given_up: false,
+            skipped_rest: false,
             parser,
         }
     }
 
     /// Returns true if there are parts before the end.
-    pub(super) fn more(&mut self) -> bool {
+    pub(super) fn has_more(&mut self) -> bool {
         self.parts
             .peek()
             .is_some_and(|p| !matches!(p, Part::End(_)))
@@ -48,13 +48,13 @@ impl<'p, 'a> Directives<'p, 'a> {
                 span,
             },
             Some(Part::Interp(expr)) => expr,
-            Some(Part::If(cond, span)) => self.deeper(span, |d| d.conditional(cond, span)),
+            Some(Part::If(cond, span)) => self.nested(span, |d| d.conditional(cond, span)),
             Some(Part::For {
                 key,
                 value,
                 collection,
                 span,
-            }) => self.deeper(span, |d| d.repetition(key, value, collection, span)),
+            }) => self.nested(span, |d| d.repetition(key, value, collection, span)),
             Some(Part::Control(control, span)) => {
                 // An opening directive reads its own parts in `until_control`, so this one has no
                 // opener.
@@ -82,7 +82,7 @@ impl<'p, 'a> Directives<'p, 'a> {
         }
     }
 
-    fn deeper(&mut self, span: Span, parse: impl FnOnce(&mut Self) -> Expr) -> Expr {
+    fn nested(&mut self, span: Span, parse: impl FnOnce(&mut Self) -> Expr) -> Expr {
         if self.depth >= MAX_DEPTH {
             self.parser.error(
                 span,
@@ -90,10 +90,10 @@ impl<'p, 'a> Directives<'p, 'a> {
                 format!("Directives can be nested at most {MAX_DEPTH} levels deep."),
             );
             // Skips the rest, because its directives would only give follow-up errors.
-            while self.more() {
+            while self.has_more() {
                 self.parts.next();
             }
-            self.given_up = true;
+            self.skipped_rest = true;
             return self.parser.placeholder(span);
         }
         self.depth += 1;
@@ -191,7 +191,7 @@ impl<'p, 'a> Directives<'p, 'a> {
     fn unbalanced(&mut self, ended: Ended, want: &str, open: &str) -> Expr {
         match ended {
             // The end was skipped on purpose, so it is not reported as missing.
-            Ended::Early(span) if self.given_up => self.parser.placeholder(span),
+            Ended::Early(span) if self.skipped_rest => self.parser.placeholder(span),
             Ended::By(control, span) => {
                 self.parser.error(
                     span,

@@ -103,14 +103,14 @@ impl Parser<'_> {
         let start = self.span(self.peek());
         let mark = self.mark();
         let cond = self.operators();
-        if self.lost(mark) || self.peek_kind() != Kind::Question {
+        if self.is_recovering(mark) || self.peek_kind() != Kind::Question {
             return cond;
         }
         self.read();
         let mark = self.mark();
         let then = self.expression();
         // Like HCL, a failed branch leaves the condition as the result, which keeps its references.
-        if self.lost(mark) {
+        if self.is_recovering(mark) {
             return cond;
         }
         let colon = self.peek();
@@ -127,7 +127,7 @@ impl Parser<'_> {
         self.read();
         let mark = self.mark();
         let other = self.expression();
-        if self.lost(mark) {
+        if self.is_recovering(mark) {
             return cond;
         }
         let span = start.to(other.span);
@@ -145,7 +145,7 @@ impl Parser<'_> {
     fn operators(&mut self) -> Expr {
         let mark = self.mark();
         let mut left = self.operand();
-        if self.lost(mark) {
+        if self.is_recovering(mark) {
             return left;
         }
         let mut waiting: Vec<(Expr, BinaryOp, u8, Span)> = Vec::new();
@@ -161,7 +161,7 @@ impl Parser<'_> {
             let mark = self.mark();
             let right = self.operand();
             // The operator without a right side is dropped; its left side is still an expression.
-            if self.lost(mark) {
+            if self.is_recovering(mark) {
                 break;
             }
             waiting.push((left, op, level, op_span));
@@ -175,7 +175,7 @@ impl Parser<'_> {
 
     fn operand(&mut self) -> Expr {
         let term = self.term();
-        self.follow(term)
+        self.parse_postfix(term)
     }
 
     fn term(&mut self) -> Expr {
@@ -193,7 +193,7 @@ impl Parser<'_> {
                     None => self.placeholder(span),
                 }
             }
-            Kind::Ident => self.word(),
+            Kind::Ident => self.parse_word(),
             Kind::OQuote | Kind::OHeredoc => self.quoted_template(),
             Kind::Minus | Kind::Bang => self.unary(),
             Kind::OBrack => self.tuple(),
@@ -264,7 +264,7 @@ impl Parser<'_> {
         }
     }
 
-    fn word(&mut self) -> Expr {
+    fn parse_word(&mut self) -> Expr {
         let token = self.read();
         // Checked before the literals: a keyword in front of a parenthesis names a function.
         if matches!(self.peek_kind(), Kind::OParen | Kind::DoubleColon) {

@@ -28,7 +28,7 @@ impl Parser<'_> {
         expr
     }
 
-    fn for_complaint(&mut self, open: Span, detail: &'static str) {
+    fn report_for_error(&mut self, open: Span, detail: &'static str) {
         if !self.recovery {
             let span = self.span(self.peek());
             self.error_within(span, open.to(span), "Invalid 'for' expression", detail);
@@ -38,7 +38,7 @@ impl Parser<'_> {
     /// `None` if the rest of the expression must be skipped.
     fn for_inner(&mut self, open: Span, close_kind: Kind, makes_object: bool) -> Option<Expr> {
         if self.peek_kind() != Kind::Ident {
-            self.for_complaint(open, "For expression requires variable name after 'for'.");
+            self.report_for_error(open, "For expression requires variable name after 'for'.");
             return None;
         }
         let token = self.read();
@@ -47,7 +47,7 @@ impl Parser<'_> {
         if self.peek_kind() == Kind::Comma {
             self.read();
             if self.peek_kind() != Kind::Ident {
-                self.for_complaint(
+                self.report_for_error(
                     open,
                     "For expression requires value variable name after comma.",
                 );
@@ -58,7 +58,7 @@ impl Parser<'_> {
             key_var = Some(std::mem::replace(&mut value_var, self.name(token)));
         }
         if !self.is_word(self.peek(), "in") {
-            self.for_complaint(
+            self.report_for_error(
                 open,
                 "For expression requires the 'in' keyword after its name declarations.",
             );
@@ -67,11 +67,11 @@ impl Parser<'_> {
         self.read();
         let mark = self.mark();
         let collection = self.expression();
-        if self.lost(mark) {
+        if self.is_recovering(mark) {
             return None;
         }
         if self.peek_kind() != Kind::Colon {
-            self.for_complaint(
+            self.report_for_error(
                 open,
                 "For expression requires a colon after the collection expression.",
             );
@@ -86,7 +86,7 @@ impl Parser<'_> {
             self.read();
             key = Some(std::mem::replace(&mut value, self.expression()));
         }
-        if self.lost(mark) {
+        if self.is_recovering(mark) {
             return None;
         }
         let mut ellipsis = None;
@@ -99,14 +99,14 @@ impl Parser<'_> {
             self.read();
             let mark = self.mark();
             cond = Some(self.expression());
-            if self.lost(mark) {
+            if self.is_recovering(mark) {
                 return None;
             }
         }
         let close = if self.peek_kind() == close_kind {
             self.read()
         } else {
-            self.for_complaint(
+            self.report_for_error(
                 open,
                 "Extra characters after the end of the 'for' expression.",
             );

@@ -115,7 +115,7 @@ struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    fn rest(&self) -> &'a str {
+    fn remaining(&self) -> &'a str {
         &self.text[self.at..]
     }
 
@@ -133,7 +133,7 @@ impl<'a> Lexer<'a> {
     }
 
     fn main(&mut self) {
-        let rest = self.rest();
+        let rest = self.remaining();
         let bytes = rest.as_bytes();
         let second = bytes.get(1).copied().unwrap_or(0);
         match bytes[0] {
@@ -211,7 +211,10 @@ impl<'a> Lexer<'a> {
     }
 
     fn line_comment(&mut self) {
-        let len = self.rest().find('\n').map_or(self.rest().len(), |i| i + 1);
+        let len = self
+            .remaining()
+            .find('\n')
+            .map_or(self.remaining().len(), |i| i + 1);
         self.emit(Kind::Comment, len);
     }
 
@@ -229,7 +232,7 @@ impl<'a> Lexer<'a> {
     }
 
     fn heredoc_start(&mut self) {
-        let rest = self.rest();
+        let rest = self.remaining();
         let dash = usize::from(rest[2..].starts_with('-'));
         let name = identifier_len(&rest[2 + dash..]);
         let after = &rest[2 + dash + name..];
@@ -251,7 +254,7 @@ impl<'a> Lexer<'a> {
     }
 
     fn sequence_start(&mut self, kind: Kind) {
-        let len = if self.rest()[2..].starts_with('~') {
+        let len = if self.remaining()[2..].starts_with('~') {
             3
         } else {
             2
@@ -270,8 +273,8 @@ impl<'a> Lexer<'a> {
 
     /// Reads `$` or `%`: a sequence, its escape, or a plain character. Returns the literal's
     /// length.
-    fn sigil(&mut self) -> Option<usize> {
-        let rest = self.rest();
+    fn read_sigil(&mut self) -> Option<usize> {
+        let rest = self.remaining();
         let kind = match rest.as_bytes()[0] {
             b'$' => Kind::TemplateInterp,
             b'%' => Kind::TemplateControl,
@@ -291,7 +294,7 @@ impl<'a> Lexer<'a> {
     }
 
     fn quoted(&mut self) {
-        let bytes = self.rest().as_bytes();
+        let bytes = self.remaining().as_bytes();
         match bytes[0] {
             b'"' => {
                 self.emit(Kind::CQuote, 1);
@@ -305,7 +308,7 @@ impl<'a> Lexer<'a> {
                     .count();
                 self.emit(Kind::QuotedNewline, len);
             }
-            b'$' | b'%' => match self.sigil() {
+            b'$' | b'%' => match self.read_sigil() {
                 Some(len) if len > 0 => self.emit(Kind::QuotedLit, len),
                 _ => {}
             },
@@ -326,7 +329,7 @@ impl<'a> Lexer<'a> {
                     }
                 }
                 // A backslash skips one byte, which may be the first of a longer character.
-                while !self.rest().is_char_boundary(len.min(bytes.len())) {
+                while !self.remaining().is_char_boundary(len.min(bytes.len())) {
                     len += 1;
                 }
                 self.emit(Kind::QuotedLit, len.min(bytes.len()));
@@ -335,7 +338,7 @@ impl<'a> Lexer<'a> {
     }
 
     fn heredoc(&mut self, marker: &str, at_line_start: bool) {
-        match self.sigil() {
+        match self.read_sigil() {
             Some(0) => return,
             Some(len) => {
                 // An escaped or plain sigil is a literal of its own; the rest of the line follows.
@@ -344,7 +347,7 @@ impl<'a> Lexer<'a> {
             }
             None => {}
         }
-        let rest = self.rest();
+        let rest = self.remaining();
         let len = rest.find(['\n', '$', '%']).unwrap_or(rest.len());
         // As in HCL, an end marker without a newline does not close the heredoc.
         if !rest[len..].starts_with('\n') {
@@ -372,12 +375,12 @@ impl<'a> Lexer<'a> {
     }
 
     fn bare(&mut self) {
-        match self.sigil() {
+        match self.read_sigil() {
             Some(0) => return,
             Some(len) => return self.emit(Kind::StringLit, len),
             None => {}
         }
-        let rest = self.rest();
+        let rest = self.remaining();
         let len = match rest.find(['\n', '$', '%']) {
             Some(i) if rest[i..].starts_with('\n') => i + 1,
             Some(i) => i,

@@ -8,7 +8,7 @@ use unicode_normalization::{UnicodeNormalization, is_nfc};
 use super::ast::{Expr, ExprKind};
 use super::lexer::{Start, scan};
 use super::token::{Kind, Token, check_tokens};
-use crate::diag::{Diagnostic, Diagnostics, Said};
+use crate::diag::{Diagnostic, Diagnostics, Message};
 use crate::source::{FileId, Span};
 
 /// One text being parsed.
@@ -49,7 +49,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn look(&self) -> (Token, usize) {
+    fn peek_with_offset(&self) -> (Token, usize) {
         let newlines = self.newlines.last().copied().unwrap_or(true);
         for (index, token) in self.tokens.iter().enumerate().skip(self.next) {
             match token.kind {
@@ -76,15 +76,15 @@ impl<'a> Parser<'a> {
     }
 
     pub(crate) fn peek(&self) -> Token {
-        self.look().0
+        self.peek_with_offset().0
     }
 
     pub(crate) fn peek_kind(&self) -> Kind {
-        self.look().0.kind
+        self.peek_with_offset().0.kind
     }
 
     pub(crate) fn read(&mut self) -> Token {
-        let (token, next) = self.look();
+        let (token, next) = self.peek_with_offset();
         self.next = next;
         token
     }
@@ -133,7 +133,7 @@ impl<'a> Parser<'a> {
         &mut self,
         span: Span,
         summary: impl Into<String>,
-        detail: impl Into<Said>,
+        detail: impl Into<Message>,
     ) {
         self.diags.error(span, summary, detail);
     }
@@ -143,7 +143,7 @@ impl<'a> Parser<'a> {
         span: Span,
         context: Span,
         summary: impl Into<String>,
-        detail: impl Into<Said>,
+        detail: impl Into<Message>,
     ) {
         self.diags
             .push(Diagnostic::error(summary, detail).at(span).within(context));
@@ -155,7 +155,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Returns true if errors since the mark put the parser in recovery.
-    pub(crate) fn lost(&self, mark: usize) -> bool {
+    pub(crate) fn is_recovering(&self, mark: usize) -> bool {
         self.recovery && self.diags.len() > mark
     }
 
@@ -164,7 +164,7 @@ impl<'a> Parser<'a> {
     pub(crate) fn recover(&mut self, end: Kind) -> Token {
         // Never reset: errors after this point may be consequences of the first one.
         self.recovery = true;
-        let start = end.opposite();
+        let start = end.matching_bracket();
         let mut nest = 0usize;
         loop {
             let token = self.read();
@@ -189,14 +189,14 @@ impl<'a> Parser<'a> {
     }
 
     /// Skips past the next bracketed part that opens with `start`.
-    pub(crate) fn recover_over(&mut self, start: Kind) {
+    pub(crate) fn skip_bracketed(&mut self, start: Kind) {
         loop {
             let kind = self.read().kind;
             if kind == start || kind == Kind::Eof {
                 break;
             }
         }
-        if let Some(end) = start.opposite() {
+        if let Some(end) = start.matching_bracket() {
             self.recover(end);
         }
     }
@@ -218,7 +218,7 @@ impl<'a> Parser<'a> {
                 | Kind::TemplateInterp
                 | Kind::TemplateControl => open.push(token.kind),
                 Kind::CBrace | Kind::CBrack | Kind::CParen | Kind::CQuote | Kind::CHeredoc => {
-                    let opener = token.kind.opposite();
+                    let opener = token.kind.matching_bracket();
                     // Unclosed inner brackets end with the outer one.
                     while open.last().is_some_and(|k| Some(*k) != opener) {
                         open.pop();

@@ -2,7 +2,7 @@
 
 use super::parser::{Parser, normal};
 use super::token::{Kind, Token};
-use crate::diag::Said;
+use crate::diag::Message;
 use crate::source::Span;
 
 impl Parser<'_> {
@@ -100,7 +100,7 @@ impl Parser<'_> {
         normal(&out)
     }
 
-    fn bad_escape(&mut self, token: Span, at: usize, len: usize, detail: impl Into<Said>) {
+    fn bad_escape(&mut self, token: Span, at: usize, len: usize, detail: impl Into<Message>) {
         let span = Span {
             file: token.file,
             start: token.start + at as u32,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::FLOOD;
+use super::MAX_ERRORS;
 use super::ast::Expr;
 use super::json::Node;
 use super::parser::Parser;
@@ -99,7 +99,7 @@ impl Parser<'_> {
                 break self.span(next);
             }
             // A binary file would otherwise give an error for every token.
-            if self.mark() >= FLOOD {
+            if self.mark() >= MAX_ERRORS {
                 let last = self.recover(end);
                 break self.span(last);
             }
@@ -174,7 +174,7 @@ impl Parser<'_> {
         let mark = self.mark();
         let expr = self.expression();
         let end;
-        if self.lost(mark) {
+        if self.is_recovering(mark) {
             // Taken before recovery, which moves past skipped text.
             end = self.previous();
             self.recover_after_item();

@@ -76,7 +76,7 @@ impl Parser<'_> {
         if flush {
             dedent(&mut parts);
         }
-        meld(&mut parts);
+        join_literals(&mut parts);
         parts.push(Part::End(end_span));
         let span = start.to(end_span);
         // A lone interpolation keeps its type instead of becoming a string.
@@ -88,7 +88,7 @@ impl Parser<'_> {
         }
         let mut directives = Directives::new(parts, self);
         let mut exprs = Vec::new();
-        while directives.more() {
+        while directives.has_more() {
             exprs.push(directives.next());
         }
         (
@@ -342,7 +342,7 @@ fn dedent(parts: &mut [Part]) {
 }
 
 /// Joins adjacent literals.
-fn meld(parts: &mut Vec<Part>) {
+fn join_literals(parts: &mut Vec<Part>) {
     let mut out: Vec<Part> = Vec::with_capacity(parts.len());
     for part in parts.drain(..) {
         match (out.last_mut(), part) {

@@ -61,7 +61,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// The other end of a bracketing pair.
-    pub(crate) fn opposite(self) -> Option<Kind> {
+    pub(crate) fn matching_bracket(self) -> Option<Kind> {
         Some(match self {
             Kind::OBrace => Kind::CBrace,
             Kind::CBrace => Kind::OBrace,
@@ -101,7 +101,7 @@ pub(crate) fn check_tokens(tokens: &[Token], text: &str, file: FileId, base: u32
     let (mut bitwise, mut backticks, mut apostrophes, mut semicolons) = (0, 0, 0, 0);
     for token in tokens {
         // A binary file would otherwise give an error for every token.
-        if diags.len() >= super::FLOOD {
+        if diags.len() >= super::MAX_ERRORS {
             break;
         }
         let complaint = match token.kind {

@@ -20,7 +20,7 @@ impl Expr {
             out.push(Lookup {
                 traversal: t.clone(),
                 key: key.cloned(),
-                then: then.to_vec(),
+                trailing_steps: then.to_vec(),
             });
         });
         out

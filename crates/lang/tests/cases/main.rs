@@ -256,7 +256,7 @@ fn unknown_values_behave_as_recorded() {
 }
 
 #[test]
-fn faults_are_where_they_were_recorded() {
+fn errors_have_the_recorded_positions() {
     group("errors", false);
 }
 

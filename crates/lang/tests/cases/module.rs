@@ -105,7 +105,7 @@ impl Module {
                 .into_iter()
                 .map(|(name, value)| (Arc::from(name), value))
                 .collect();
-            let scope = Bindings::over(self, names);
+            let scope = Bindings::extending(self, names);
             let input =
                 evaluated("input", &scope).unwrap_or_else(|| Value::null(cty::Type::Dynamic));
             let triggers = evaluated("triggers_replace", &scope)

@@ -3,7 +3,7 @@
 use super::{decode, schema};
 
 #[test]
-fn every_fault_has_its_place() {
+fn decode_errors_have_their_source_positions() {
     let mut schema = schema();
     let limited = schema.blocks.get_mut("port").unwrap();
     (limited.min_items, limited.max_items) = (1, 1);
@@ -37,7 +37,7 @@ fn every_fault_has_its_place() {
 }
 
 #[test]
-fn faults_of_dynamic_blocks_have_their_places() {
+fn dynamic_block_errors_have_their_source_positions() {
     let cases = [
         (
             "dynamic \"port\" {\n  for_each = 5\n  content { number = 1 }\n}\n",

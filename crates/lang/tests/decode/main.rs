@@ -106,7 +106,7 @@ fn at(value: &Value, names: &[&str]) -> Value {
 }
 
 #[test]
-fn blocks_are_gathered_by_their_nesting() {
+fn blocks_are_decoded_by_their_nesting_mode() {
     let text = "size = \"3\"\ntags = { a = 1 }\nport { number = 1 }\nport {\n  number = 2\n  name = \"b\"\n}\nunique { number = 1 }\nunique { number = 1 }\n\
                 by_key \"k\" { number = 5 }\none { number = 7 }\n";
     let got = decode(text, &schema(), &[]);
@@ -127,7 +127,7 @@ fn blocks_are_gathered_by_their_nesting() {
 }
 
 #[test]
-fn dynamic_blocks_stand_for_one_block_each() {
+fn dynamic_block_expands_to_one_block_per_element() {
     let text = "size = 1\ndynamic \"port\" {\n  for_each = ports\n  content {\n    number = port.value\n    name   = port.key\n  }\n}\n\
                 dynamic \"by_key\" {\n  for_each = { a = 1, b = 2 }\n  iterator = it\n  labels = [\"x-${it.key}\"]\n  content { number = it.value }\n}\n";
     let ports = Value::tuple(vec![Value::int(80), Value::int(443)]);
@@ -144,7 +144,7 @@ fn dynamic_blocks_stand_for_one_block_each() {
 }
 
 #[test]
-fn an_unknown_for_each_leaves_the_blocks_unknown() {
+fn unknown_for_each_makes_the_blocks_unknown() {
     let text = "size = 1\nport { number = 1 }\ndynamic \"port\" {\n  for_each = ports\n  content { number = port.value }\n}\n";
     let got = decode(
         text,
@@ -158,7 +158,7 @@ fn an_unknown_for_each_leaves_the_blocks_unknown() {
 }
 
 #[test]
-fn blocks_that_may_be_there_are_not_counted_nor_what_is_in_them() {
+fn block_count_limits_ignore_blocks_with_an_unknown_count() {
     let mut leaf = nested(Nesting::List, port_schema());
     (leaf.min_items, leaf.max_items) = (1, 1);
     let inner = Block {
@@ -211,7 +211,7 @@ fn blocks_that_may_be_there_are_not_counted_nor_what_is_in_them() {
 }
 
 #[test]
-fn a_sensitive_for_each_marks_the_blocks() {
+fn sensitive_for_each_marks_the_blocks() {
     let text =
         "size = 1\ndynamic \"port\" {\n  for_each = ports\n  content { number = port.value }\n}\n";
     let ports = Value::tuple(vec![Value::int(1)]).mark(Mark::Sensitive);
@@ -222,7 +222,7 @@ fn a_sensitive_for_each_marks_the_blocks() {
 }
 
 #[test]
-fn nested_dynamics_see_the_iterators_around_them() {
+fn nested_dynamic_blocks_see_outer_iterators() {
     let inner = Block {
         blocks: [("leaf".into(), nested(Nesting::List, port_schema()))].into(),
         ..Block::default()
@@ -243,7 +243,7 @@ fn nested_dynamics_see_the_iterators_around_them() {
 }
 
 #[test]
-fn lists_of_objects_may_be_written_as_blocks_in_old_schemas() {
+fn legacy_object_lists_may_be_written_as_blocks() {
     let object = Type::object([("cidr", Type::String), ("port", Type::Number)]);
     let schema = Block {
         attributes: attributes([("rule", Attribute::optional(Type::list(object.clone())))]),
@@ -299,7 +299,7 @@ fn lists_of_objects_may_be_written_as_blocks_in_old_schemas() {
 }
 
 #[test]
-fn ephemeral_values_go_into_write_only_arguments_alone() {
+fn ephemeral_values_are_accepted_only_in_write_only_arguments() {
     let mut schema = schema();
     schema.attributes.insert(
         "secret".into(),

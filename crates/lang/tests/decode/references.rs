@@ -18,7 +18,7 @@ fn said(found: &[Traversal]) -> String {
 }
 
 #[test]
-fn what_no_block_is_made_of_refers_to_nothing() {
+fn content_of_unexpanded_dynamic_blocks_has_no_references() {
     let inner = Block {
         blocks: [("leaf".into(), nested(Nesting::List, port_schema()))].into(),
         ..Block::default()
@@ -59,7 +59,7 @@ fn what_no_block_is_made_of_refers_to_nothing() {
 
 /// An outline keeps nothing of a scope: blocks made in one are not those made in the next.
 #[test]
-fn what_was_looked_at_once_is_decoded_as_if_it_was_looked_at_anew() {
+fn cached_outline_decodes_like_a_new_one() {
     let schema = schema();
     let texts = [
         "size = each\ntags = { a = each }\nport { number = each }\none { number = 1 }\n",
@@ -93,7 +93,7 @@ fn what_was_looked_at_once_is_decoded_as_if_it_was_looked_at_anew() {
 }
 
 #[test]
-fn references_leave_out_what_dynamic_blocks_bind() {
+fn references_exclude_iterators_of_dynamic_blocks() {
     let text = "size = var.a\ndynamic \"port\" {\n  for_each = local.b\n  iterator = it\n  content {\n    number = it.value + var.c\n    name = port.d\n  }\n}\n\
                 one { number = [for x in y.z : x][0] }\n";
     let sources = SourceMap::new();
@@ -106,7 +106,7 @@ fn references_leave_out_what_dynamic_blocks_bind() {
 }
 
 #[test]
-fn paths_lead_back_to_the_text() {
+fn value_paths_map_to_source_positions() {
     let text = "size = 1\ntags = {\n  a = \"x\"\n}\nport { number = 1 }\nport {\n  number = 2\n}\nby_key \"k\" {\n  number = 3\n}\n";
     let sources = SourceMap::new();
     let body = body(text, &sources);

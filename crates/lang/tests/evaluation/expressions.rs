@@ -24,7 +24,7 @@ impl Scope for Folder {
 }
 
 #[test]
-fn templates_that_render_themselves_end_with_an_error() {
+fn self_including_template_fails_with_recursion_error() {
     let folder = Folder(tempfile::tempdir().unwrap());
     std::fs::write(
         folder.0.path().join("self.tftpl"),
@@ -42,7 +42,7 @@ fn templates_that_render_themselves_end_with_an_error() {
 }
 
 #[test]
-fn deep_expressions_fit_the_stack_of_a_thread() {
+fn deep_expressions_fit_the_thread_stack() {
     let deep = |open: &str, middle: &str, close: &str| {
         let text = format!("{}{middle}{}", open.repeat(240), close.repeat(240));
         let (expr, _) = parse_expression(&text, "test", &SourceMap::new());
@@ -131,7 +131,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_evaluated_or_refused(text in ".{0,60}") {
+    fn evaluating_arbitrary_text_never_panics(text in ".{0,60}") {
         let (expr, _) = parse_expression(&text, "test", &SourceMap::new());
         let _ = evaluate(&expr, &Bindings::new(names()));
     }

@@ -98,7 +98,7 @@ fn value(text: &str) -> Value {
 }
 
 #[test]
-fn unknown_operands_make_unknown_results_of_the_right_type() {
+fn unknown_operands_give_unknown_results_of_the_right_type() {
     for (text, ty) in [
         ("un + 1", Type::Number),
         ("un > 1", Type::Bool),
@@ -137,7 +137,7 @@ fn unknown_operands_make_unknown_results_of_the_right_type() {
 }
 
 #[test]
-fn what_is_known_of_unknown_values_is_used() {
+fn refinements_of_unknown_values_decide_results() {
     for (text, want) in [
         ("startswith(us, \"ami-\")", true),
         ("startswith(us, \"xyz\")", false),
@@ -169,7 +169,7 @@ fn what_is_known_of_unknown_values_is_used() {
 }
 
 #[test]
-fn marks_go_where_their_values_go() {
+fn marks_propagate_through_expressions() {
     for text in [
         "ss",
         "\"x${ss}\"",
@@ -238,7 +238,7 @@ fn marks_go_where_their_values_go() {
 }
 
 #[test]
-fn faults_have_the_words_of_the_language() {
+fn evaluation_errors_have_the_reference_summaries() {
     for (text, summary) in [
         ("o.nothing", "Unsupported attribute"),
         ("nil.a", "Attempt to get attribute from null value"),
@@ -293,7 +293,7 @@ fn faults_have_the_words_of_the_language() {
 }
 
 #[test]
-fn conversion_of_a_result_is_reported_at_the_expression() {
+fn conversion_error_is_reported_at_the_expression() {
     let sources = SourceMap::new();
     let (expr, _) = parse_expression("[1, \"a\"]", "test", &sources);
     let (value, diags) = evaluate_as(&expr, &Type::list(Type::String), &Bindings::new(names()));
@@ -305,7 +305,7 @@ fn conversion_of_a_result_is_reported_at_the_expression() {
 }
 
 #[test]
-fn chance_and_time_are_unknown_while_planning() {
+fn random_and_time_functions_are_unknown_while_planning() {
     struct Planning;
     impl Scope for Planning {
         fn resolve(&self, traversal: &Traversal) -> Result<(Value, usize), Diagnostics> {

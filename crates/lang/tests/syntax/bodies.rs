@@ -17,7 +17,7 @@ fn schema() -> BodySchema {
 }
 
 #[test]
-fn bodies_of_both_syntaxes_answer_the_same_schema() {
+fn native_and_json_bodies_give_the_same_content() {
     let native = "need = 1\na = \"x\"\nx {\n  k = 1\n}\nx {}\ntwo \"t\" n {}\n";
     let json = r#"{"//": "c", "need": 1, "a": "x", "x": [{"k": 1}, {}], "two": {"t": {"n": {}}}}"#;
     let sources = SourceMap::new();
@@ -57,7 +57,7 @@ fn bodies_of_both_syntaxes_answer_the_same_schema() {
 }
 
 #[test]
-fn what_a_schema_does_not_know_is_an_error_at_its_name() {
+fn unknown_names_are_reported_at_their_position() {
     for (name, text, want) in [
         ("b.tf", "ned = 1\n", vec![(1, 1), (1, 1)]),
         ("b.tf", "need = 1\nneed = 2\n", vec![(2, 1)]),
@@ -94,7 +94,7 @@ fn what_a_schema_does_not_know_is_an_error_at_its_name() {
 }
 
 #[test]
-fn an_override_replaces_arguments_and_types_of_blocks() {
+fn override_replaces_arguments_and_blocks_by_type() {
     let parse = |text: &str| {
         let file = SourceMap::new().add("o.tf", text);
         Body::native(Arc::new(syntax::parse_file(text, file).0))
@@ -111,7 +111,7 @@ fn an_override_replaces_arguments_and_types_of_blocks() {
 }
 
 #[test]
-fn strings_of_json_are_templates_and_references() {
+fn json_strings_are_parsed_as_templates_and_references() {
     let text = r#"{"a": "${b.c}", "d": "x ${e}", "f": "g.h[0]", "i": ["${j}", null, 1.50]}"#;
     let sources = SourceMap::new();
     let (node, _) = syntax::json::parse(text, sources.add("j.tf.json", text));

@@ -119,7 +119,7 @@ fn parse(text: &str) -> (Expr, Vec<(u32, u32)>) {
 }
 
 #[test]
-fn expressions_have_the_shape_of_the_language() {
+fn expressions_parse_to_the_expected_tree() {
     for (text, want) in [
         ("1 + 2 * 3 - 4", "(1 + (2 * 3) - 4)"),
         ("1 - 2 - 3", "(1 - 2 - 3)"),
@@ -187,7 +187,7 @@ fn expressions_have_the_shape_of_the_language() {
 }
 
 #[test]
-fn errors_of_expressions_have_their_places() {
+fn expression_errors_have_their_positions() {
     for (text, want) in [
         ("", vec![(1, 1)]),
         ("1 +", vec![(1, 4)]),
@@ -220,7 +220,7 @@ fn errors_of_expressions_have_their_places() {
 }
 
 #[test]
-fn references_leave_out_the_names_that_for_binds() {
+fn references_exclude_names_bound_by_for() {
     for (text, want) in [
         (
             "var.a + [for v in var.l : v.x + local.b][0]",
@@ -240,7 +240,7 @@ fn references_leave_out_the_names_that_for_binds() {
 }
 
 #[test]
-fn static_readings_need_no_evaluation() {
+fn static_analysis_needs_no_evaluation() {
     for (text, want) in [
         ("aws_x.y[\"k\"][0].z", Some("aws_x.y[\"k\"][0].z")),
         ("a", Some("a")),
@@ -276,7 +276,7 @@ fn static_readings_need_no_evaluation() {
 }
 
 #[test]
-fn a_byte_order_mark_takes_no_column_and_graphemes_take_one() {
+fn columns_ignore_the_byte_order_mark_and_count_graphemes() {
     let sources = SourceMap::new();
     let text = "\u{feff}a = \"日本 👨‍👩‍👧\" + \n";
     let file = sources.add("bom.tf", text);
@@ -290,7 +290,7 @@ fn a_byte_order_mark_takes_no_column_and_graphemes_take_one() {
 }
 
 #[test]
-fn a_bare_template_keeps_line_ends() {
+fn bare_template_keeps_line_endings() {
     let text = "a\r\n%{ for x in l ~}\n- ${x}\n%{ endfor ~}\nend$";
     let file = SourceMap::new().add("t.tmpl", text);
     let (expr, diags) = syntax::parse_template_at(text, file, 0, TemplateOrigin::Bare);

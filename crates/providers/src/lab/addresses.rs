@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Addresses {
     /// Number of users of each address.
-    taken: BTreeMap<u32, usize>,
+    users: BTreeMap<u32, usize>,
     /// First and last address of each range.
-    runs: BTreeMap<u32, u32>,
+    ranges: BTreeMap<u32, u32>,
 }
 
 impl Addresses {
     pub(super) fn add(&mut self, address: u32) {
-        let times = self.taken.entry(address).or_default();
+        let times = self.users.entry(address).or_default();
         *times += 1;
         if *times > 1 {
             return;
@@ -23,8 +23,8 @@ impl Addresses {
         let before = address.checked_sub(1).and_then(|below| self.run_of(below));
         let after = address
             .checked_add(1)
-            .and_then(|above| self.runs.remove(&above));
-        self.runs.insert(
+            .and_then(|above| self.ranges.remove(&above));
+        self.ranges.insert(
             before.map_or(address, |(first, _)| first),
             after.unwrap_or(address),
         );
@@ -32,24 +32,24 @@ impl Addresses {
 
     pub(super) fn remove(&mut self, address: u32) {
         // Unknown addresses are ignored: an edit of the lab file can remove them twice.
-        let Some(times) = self.taken.get_mut(&address) else {
+        let Some(times) = self.users.get_mut(&address) else {
             return;
         };
         *times -= 1;
         if *times > 0 {
             return;
         }
-        self.taken.remove(&address);
+        self.users.remove(&address);
         let Some((first, last)) = self.run_of(address) else {
             return;
         };
-        self.runs.remove(&first);
+        self.ranges.remove(&first);
         // Splits the range around the removed address.
         if first < address {
-            self.runs.insert(first, address - 1);
+            self.ranges.insert(first, address - 1);
         }
         if address < last {
-            self.runs.insert(address + 1, last);
+            self.ranges.insert(address + 1, last);
         }
     }
 
@@ -60,7 +60,7 @@ impl Addresses {
     }
 
     fn run_of(&self, address: u32) -> Option<(u32, u32)> {
-        let (first, last) = self.runs.range(..=address).next_back()?;
+        let (first, last) = self.ranges.range(..=address).next_back()?;
         (*last >= address).then_some((*first, *last))
     }
 }
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lowest_free_address_is_that_of_a_search() {
+    fn free_from_returns_the_lowest_free_address() {
         let mut addresses = Addresses::default();
         let mut plain = Vec::new();
         // A pseudo-random sequence that reuses a few numbers many times, including the highest one.

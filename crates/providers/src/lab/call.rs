@@ -24,7 +24,7 @@ pub(super) struct Call<'a> {
     pub(super) faults: Vec<Fault>,
 }
 
-pub(super) fn broken(problem: impl Into<String>) -> Failure {
+pub(super) fn undescribable(problem: impl Into<String>) -> Failure {
     Failure::new("the object is not valid", problem)
 }
 
@@ -48,11 +48,11 @@ pub(super) async fn blocking<T: Send + 'static>(
 }
 
 impl Call<'_> {
-    pub(super) fn of(&self, kind: FaultKind) -> Option<&Fault> {
+    pub(super) fn fault_of_kind(&self, kind: FaultKind) -> Option<&Fault> {
         self.faults.iter().find(|fault| fault.kind == kind)
     }
 
-    pub(super) fn doing(&self, resource: &str) -> String {
+    pub(super) fn describe(&self, resource: &str) -> String {
         format!(
             "cannot {} {} {}",
             self.on.as_str(),
@@ -63,7 +63,7 @@ impl Call<'_> {
 
     fn stopped(&self, resource: &str) -> Failure {
         Failure::new(
-            format!("{}: stopped", self.doing(resource)),
+            format!("{}: stopped", self.describe(resource)),
             "the host asked the provider to stop before the lab had begun; nothing was changed",
         )
     }
@@ -102,15 +102,21 @@ impl Call<'_> {
         Ok(())
     }
 
-    pub(super) async fn strike_before(&self, resource: &str) -> Result<(), Failure> {
+    pub(super) async fn apply_faults_before(&self, resource: &str) -> Result<(), Failure> {
         // The order is fixed: a crash hides all other faults, and a hang the remaining ones.
         let text = |fault: &Fault, otherwise: &str| {
             fault.text.clone().unwrap_or_else(|| otherwise.to_owned())
         };
-        if let Some(fault) = self.of(FaultKind::Crash).filter(|fault| !fault.after) {
+        if let Some(fault) = self
+            .fault_of_kind(FaultKind::Crash)
+            .filter(|fault| !fault.after)
+        {
             crash(self.on, fault);
         }
-        if self.of(FaultKind::Hang).is_some_and(|fault| !fault.after) {
+        if self
+            .fault_of_kind(FaultKind::Hang)
+            .is_some_and(|fault| !fault.after)
+        {
             sdk::log::warn(
                 "waiting for an answer that will not come",
                 &[("resource", &resource), ("name", &self.name)],
@@ -120,7 +126,7 @@ impl Call<'_> {
             return Err(self.stopped(resource));
         }
         // `transient()` lets a Bluelink host repeat the call.
-        if let Some(fault) = self.of(FaultKind::Transient) {
+        if let Some(fault) = self.fault_of_kind(FaultKind::Transient) {
             sdk::log::warn(
                 "throttled",
                 &[("resource", &resource), ("name", &self.name)],
@@ -130,10 +136,10 @@ impl Call<'_> {
                 "ThrottlingException: rate exceeded (status 429); try again in a moment",
             );
             return Err(
-                Failure::new(format!("{}: throttled", self.doing(resource)), detail).transient(),
+                Failure::new(format!("{}: throttled", self.describe(resource)), detail).transient(),
             );
         }
-        if let Some(fault) = self.of(FaultKind::BadInput) {
+        if let Some(fault) = self.fault_of_kind(FaultKind::BadInput) {
             let attribute = fault.attribute.as_deref().unwrap_or("name");
             let detail = text(
                 fault,
@@ -142,20 +148,20 @@ impl Call<'_> {
                 ),
             );
             return Err(Diagnostic::error(
-                format!("{}: invalid {attribute}", self.doing(resource)),
+                format!("{}: invalid {attribute}", self.describe(resource)),
                 detail,
             )
             .at_attr(attribute)
             .into());
         }
-        if let Some(fault) = self.of(FaultKind::Permanent) {
+        if let Some(fault) = self.fault_of_kind(FaultKind::Permanent) {
             sdk::log::warn("refused", &[("resource", &resource), ("name", &self.name)]);
             let detail = text(
                 fault,
                 "AccessDenied: this account may not do that (status 403)",
             );
             return Err(Failure::new(
-                format!("{}: refused", self.doing(resource)),
+                format!("{}: refused", self.describe(resource)),
                 detail,
             ));
         }
@@ -163,15 +169,21 @@ impl Call<'_> {
     }
 
     /// Applies the faults that occur after the work.
-    pub(super) async fn strike_after(
+    pub(super) async fn apply_faults_after(
         &self,
         resource: &str,
         value: Value,
     ) -> Result<State, Failure> {
-        if let Some(fault) = self.of(FaultKind::Crash).filter(|fault| fault.after) {
+        if let Some(fault) = self
+            .fault_of_kind(FaultKind::Crash)
+            .filter(|fault| fault.after)
+        {
             crash(self.on, fault);
         }
-        if self.of(FaultKind::Hang).is_some_and(|fault| fault.after) {
+        if self
+            .fault_of_kind(FaultKind::Hang)
+            .is_some_and(|fault| fault.after)
+        {
             sdk::log::warn(
                 "done, but the answer is held back",
                 &[("resource", &resource), ("name", &self.name)],
@@ -179,12 +191,12 @@ impl Call<'_> {
             // The work is done by now: the host cannot know it, so the outcome is unknown to it.
             self.cx.stop().cancelled().await;
         }
-        let Some(fault) = self.of(FaultKind::Inconsistent) else {
+        let Some(fault) = self.fault_of_kind(FaultKind::Inconsistent) else {
             return Ok(State::new(value));
         };
         // The result must differ from the plan in a value of the right type.
         let attribute = fault.attribute.as_deref().unwrap_or("name");
-        let mut object = Object::of(&value).map_err(broken)?;
+        let mut object = Object::of(&value).map_err(undescribable)?;
         let other = match object.get(attribute) {
             value if value.as_bool().is_some() => Value::bool(value.as_bool() == Some(false)),
             value if value.as_number().is_some() => {
@@ -196,7 +208,7 @@ impl Call<'_> {
             )),
         };
         object.set(attribute, other);
-        object.into_value().map(State::new).map_err(broken)
+        object.into_value().map(State::new).map_err(undescribable)
     }
 }
 

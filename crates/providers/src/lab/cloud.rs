@@ -261,7 +261,7 @@ impl<'a> Change<'a> {
     }
 
     /// Ends the change and increments the serial; `None` if nothing differs from before.
-    pub(super) fn end(self) -> Option<Entry> {
+    pub(super) fn finish(self) -> Option<Entry> {
         let (cloud, before) = (self.cloud, self.before);
         let mut entry = Entry {
             serial: cloud.serial + 1,
@@ -288,7 +288,7 @@ impl<'a> Change<'a> {
     }
 
     /// Reverts the change.
-    pub(super) fn undo(self) {
+    pub(super) fn revert(self) {
         self.cloud.apply(self.before);
     }
 }
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_looked_up_follows_every_change() {
+    fn index_lookups_follow_every_change() {
         let mut cloud = Cloud::default();
         let mut change = Change::new(&mut cloud);
         change.put("b", member("web", "net", "10.0.0.11"));
@@ -344,17 +344,17 @@ mod tests {
         assert!(change.remove("b") && !change.remove("b"));
         assert!(change.find("lab_server", "web").is_none());
         assert_eq!(change.members("net").count(), 0);
-        assert!(change.end().is_some());
+        assert!(change.finish().is_some());
         assert_eq!(cloud, read_again(&cloud), "as if it had been read");
     }
 
     #[test]
-    fn a_change_that_is_given_up_leaves_everything_as_it_was() {
+    fn undone_change_restores_the_previous_cloud() {
         let mut cloud = Cloud::default();
         let mut change = Change::new(&mut cloud);
         change.put("a", member("web", "net", "10.0.0.10"));
         change.count("f", Some(1));
-        change.end().unwrap();
+        change.finish().unwrap();
         let before = cloud.clone();
         let mut change = Change::new(&mut cloud);
         change.put("a", member("other", "net2", "10.0.0.11"));
@@ -362,12 +362,12 @@ mod tests {
         change.put("b", member("new", "net", "10.0.0.12"));
         change.count("f", None);
         change.count("g", Some(7));
-        change.undo();
+        change.revert();
         assert_eq!(cloud, before);
     }
 
     #[test]
-    fn an_entry_makes_another_copy_the_same() {
+    fn journal_entry_applied_to_a_copy_makes_it_equal() {
         let mut cloud = Cloud::default();
         let mut copy = cloud.clone();
         for step in 0..3 {
@@ -376,20 +376,20 @@ mod tests {
             change.put(format!("b-{step}"), member("b", "net", "10.0.0.11"));
             change.remove(&format!("b-{}", step - 1));
             change.count("f", (step < 2).then_some(step as u32));
-            let line = serde_json::to_vec(&change.end().unwrap()).unwrap();
+            let line = serde_json::to_vec(&change.finish().unwrap()).unwrap();
             copy.apply(serde_json::from_slice(&line).unwrap());
             assert_eq!((&copy, copy.serial), (&cloud, step as u64 + 1));
         }
     }
 
     #[test]
-    fn what_ends_as_it_began_is_no_change() {
+    fn change_without_net_effect_produces_no_entry() {
         let mut cloud = Cloud::default();
         let mut change = Change::new(&mut cloud);
         change.put("a", member("web", "net", "10.0.0.10"));
         change.remove("a");
         change.count("f", None);
-        assert_eq!(change.end(), None);
+        assert_eq!(change.finish(), None);
         assert_eq!(cloud, Cloud::default());
     }
 }

@@ -27,9 +27,9 @@ pub struct Listed {
     /// Fault as it was set.
     pub fault: Fault,
     /// Number of occurrences; counted only for a fault with a limit.
-    pub struck: u32,
+    pub occurrences: u32,
     /// True if the limit is reached, so that the fault no longer occurs.
-    pub spent: bool,
+    pub is_exhausted: bool,
 }
 
 /// Object of the lab, to select one to modify.
@@ -64,8 +64,8 @@ pub fn list(lab: &Path) -> Result<Vec<Listed>, LabError> {
             .copied()
             .unwrap_or(0);
         Listed {
-            spent: fault.limit().is_some_and(|limit| struck >= limit),
-            struck,
+            is_exhausted: fault.limit().is_some_and(|limit| struck >= limit),
+            occurrences: struck,
             fault,
         }
     };
@@ -81,14 +81,14 @@ pub fn list(lab: &Path) -> Result<Vec<Listed>, LabError> {
 #[derive(Clone, Debug)]
 pub(super) struct Watched {
     path: PathBuf,
-    seen: Arc<Mutex<Option<Parsed<Control>>>>,
+    cached: Arc<Mutex<Option<Parsed<Control>>>>,
 }
 
 impl Watched {
     pub(super) fn new(lab: &Path) -> Watched {
         Watched {
             path: path_of(lab),
-            seen: Arc::default(),
+            cached: Arc::default(),
         }
     }
 
@@ -97,7 +97,7 @@ impl Watched {
     /// # Errors
     /// The control file cannot be read.
     pub(super) fn faults(&self) -> Result<Vec<Fault>, LabError> {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
         // Taken out, so that a failed read does not leave outdated faults.
         let mut control = match seen.take() {
             Some(control) => control,
@@ -203,7 +203,7 @@ pub fn tamper(lab: &Path, id: &str, attribute: &str, value: Value) -> Result<(),
 ///
 /// # Errors
 /// The object does not exist, or the lab file cannot be read or written.
-pub fn vanish(lab: &Path, id: &str) -> Result<(), LabError> {
+pub fn delete_object(lab: &Path, id: &str) -> Result<(), LabError> {
     LabFile::new(lab).update(|change| {
         if change.remove(id) {
             Ok(())
@@ -243,7 +243,7 @@ mod tests {
         let kinds: Vec<_> = list(&lab)
             .unwrap()
             .into_iter()
-            .map(|listed| (listed.fault.kind, listed.spent))
+            .map(|listed| (listed.fault.kind, listed.is_exhausted))
             .collect();
         assert_eq!(kinds, [(Kind::Crash, false), (Kind::Hang, false)]);
         assert!(clear(&lab, &first).unwrap());
@@ -253,13 +253,13 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_is_not_there_cannot_be_tampered_with() {
+    fn tampering_with_a_missing_object_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let lab = dir.path().join("lab.json");
         let error = tamper(&lab, "srv-0", "size", Value::Null)
             .unwrap_err()
             .to_string();
         assert!(error.contains("srv-0"), "{error}");
-        assert!(vanish(&lab, "srv-0").is_err());
+        assert!(delete_object(&lab, "srv-0").is_err());
     }
 }

@@ -107,7 +107,7 @@ impl On {
         On::ALL.into_iter().find(|on| on.as_str() == word)
     }
 
-    fn covers(self, call: On) -> bool {
+    fn includes(self, call: On) -> bool {
         self == On::Any || self == call || (self == On::Change && call != On::Read)
     }
 }
@@ -175,8 +175,8 @@ impl Fault {
         })
     }
 
-    fn strikes(&self, call: On, resource: &str, name: &str) -> bool {
-        self.on.covers(call)
+    fn applies_to(&self, call: On, resource: &str, name: &str) -> bool {
+        self.on.includes(call)
             && self.resource.as_deref().is_none_or(|only| only == resource)
             && self
                 .name
@@ -209,7 +209,7 @@ pub(super) fn select(
     let mut struck = Vec::new();
     // In the order of their origins: resource, provider, control file.
     for (origin, fault) in faults {
-        if !fault.strikes(call, resource, name) {
+        if !fault.applies_to(call, resource, name) {
             continue;
         }
         let Some(limit) = fault.limit() else {
@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_match_whole_names() {
+    fn fault_patterns_match_whole_names() {
         for (pattern, text, yes) in [
             ("web", "web", true),
             ("web", "web-1", false),
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transient_error_lets_the_third_call_through_and_starts_again() {
+    fn transient_fault_passes_every_third_call() {
         let mut cloud = Cloud::default();
         let change = &mut Change::new(&mut cloud);
         let faults = [(
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_of_the_control_file_is_spent_once_for_all_objects() {
+    fn control_file_fault_with_a_limit_fires_once_across_objects() {
         let mut cloud = Cloud::default();
         let change = &mut Change::new(&mut cloud);
         let faults = [(
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_named_is_struck() {
+    fn fault_applies_only_to_the_named_resource() {
         let mut cloud = Cloud::default();
         let change = &mut Change::new(&mut cloud);
         let fault = Fault {

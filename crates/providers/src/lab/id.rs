@@ -5,7 +5,7 @@ use sdk::Failure;
 use super::cloud::Cloud;
 
 /// Number of attempts before the lab is considered full.
-const DRAWS: u32 = 100;
+const MAX_ATTEMPTS: u32 = 100;
 
 /// Returns an unused id. With 20,000 ids of eight hex digits, a collision is not rare.
 pub(super) fn unused_id(
@@ -13,13 +13,13 @@ pub(super) fn unused_id(
     prefix: &str,
     mut draw: impl FnMut() -> String,
 ) -> Result<String, Failure> {
-    let mut drawn = (0..DRAWS).map(|_| format!("{prefix}-{}", draw()));
+    let mut drawn = (0..MAX_ATTEMPTS).map(|_| format!("{prefix}-{}", draw()));
     drawn
         .find(|id| !cloud.objects.contains_key(id))
         .ok_or_else(|| {
             Failure::new(
                 "the lab has no free id",
-                format!("{DRAWS} random ids are all in use; remove objects from the lab"),
+                format!("{MAX_ATTEMPTS} random ids are all in use; remove objects from the lab"),
             )
         })
 }
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_that_is_taken_is_not_given_again() {
+    fn used_id_is_not_assigned_again() {
         let mut cloud = Cloud::default();
         let taken = Stored {
             kind: "lab_thing".into(),

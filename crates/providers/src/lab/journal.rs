@@ -39,7 +39,7 @@ pub(super) struct Lines {
 
 impl Lines {
     /// Returns the end offset in the file; 0 if no valid journal exists.
-    pub(super) fn end(&self) -> u64 {
+    pub(super) fn end_offset(&self) -> u64 {
         self.from + self.bytes.len() as u64
     }
 }
@@ -62,7 +62,7 @@ impl Journal {
                 bytes: Vec::new(),
             })),
             Ok(metadata) if metadata.len() < from => Ok(None),
-            Ok(_) => self.read_on(base, from),
+            Ok(_) => self.read_from(base, from),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 Ok((from == 0).then(Lines::default))
             }
@@ -70,7 +70,7 @@ impl Journal {
         }
     }
 
-    fn read_on(&self, base: u64, mut from: u64) -> Result<Option<Lines>, LabError> {
+    fn read_from(&self, base: u64, mut from: u64) -> Result<Option<Lines>, LabError> {
         let failed = |source| self.failed("read", source);
         let mut file = match File::open(&self.path) {
             Ok(file) => BufReader::new(file),

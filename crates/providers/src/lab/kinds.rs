@@ -6,9 +6,11 @@ use sdk::schema::{Attr, Block, Nested, Nesting, Schema};
 use sdk::{Diagnostic, Object};
 
 use super::cloud::Cloud;
-use super::machines::{database, database_changed, database_made, positive, server, server_made};
+use super::machines::{
+    compute_database, database, database_changed, positive, server, server_made,
+};
 use super::network::Cidr;
-use super::thing::{digest, thing, thing_changed, thing_made};
+use super::thing::{digest, thing_changed, thing_made, thing_schema};
 
 /// Resource type of the lab.
 pub(super) struct Kind {
@@ -19,15 +21,15 @@ pub(super) struct Kind {
     /// Returns the schema without the attributes that all types have.
     pub(super) schema: fn() -> Schema,
     /// Sets the computed values of a new object, or rejects it.
-    pub(super) made: fn(&mut Object, &Made<'_>) -> Result<(), Diagnostic>,
+    pub(super) compute: fn(&mut Object, &ObjectContext<'_>) -> Result<(), Diagnostic>,
     /// Sets the computed values of a changed object, or rejects it.
-    pub(super) changed: fn(&mut Object, &Made<'_>) -> Result<(), Diagnostic>,
+    pub(super) changed: fn(&mut Object, &ObjectContext<'_>) -> Result<(), Diagnostic>,
     /// Attributes that the lab never returns and therefore does not store.
     pub(super) secret: &'static [&'static str],
 }
 
 /// Context for the computed values of a new or changed object.
-pub(super) struct Made<'a> {
+pub(super) struct ObjectContext<'a> {
     /// Contents of the lab.
     pub(super) cloud: &'a Cloud,
     /// Id of the object.
@@ -42,7 +44,7 @@ pub(super) static KINDS: [Kind; 6] = [
         name: "lab_network",
         prefix: "net",
         schema: network,
-        made: network_made,
+        compute: compute_network,
         changed: network_changed,
         secret: &[],
     },
@@ -50,15 +52,15 @@ pub(super) static KINDS: [Kind; 6] = [
         name: "lab_server",
         prefix: "srv",
         schema: server,
-        made: server_made,
-        changed: nothing,
+        compute: server_made,
+        changed: no_computed_values,
         secret: &[],
     },
     Kind {
         name: "lab_database",
         prefix: "db",
         schema: database,
-        made: database_made,
+        compute: compute_database,
         changed: database_changed,
         secret: &["password", "connection_string"],
     },
@@ -66,29 +68,29 @@ pub(super) static KINDS: [Kind; 6] = [
         name: "lab_bucket",
         prefix: "bkt",
         schema: bucket,
-        made: bucket_made,
-        changed: nothing,
+        compute: bucket_made,
+        changed: no_computed_values,
         secret: &[],
     },
     Kind {
         name: "lab_dns_record",
         prefix: "dns",
         schema: dns_record,
-        made: dns_made,
-        changed: nothing,
+        compute: compute_dns,
+        changed: no_computed_values,
         secret: &[],
     },
     Kind {
         name: "lab_thing",
         prefix: "thing",
-        schema: thing,
-        made: thing_made,
+        schema: thing_schema,
+        compute: thing_made,
         changed: thing_changed,
         secret: &[],
     },
 ];
 
-fn nothing(_: &mut Object, _: &Made<'_>) -> Result<(), Diagnostic> {
+fn no_computed_values(_: &mut Object, _: &ObjectContext<'_>) -> Result<(), Diagnostic> {
     Ok(())
 }
 
@@ -148,14 +150,14 @@ pub(super) fn network() -> Schema {
         .block(Nested::new("subnet", Nesting::List, subnet).max(16))
 }
 
-fn network_made(object: &mut Object, made: &Made<'_>) -> Result<(), Diagnostic> {
+fn compute_network(object: &mut Object, made: &ObjectContext<'_>) -> Result<(), Diagnostic> {
     if let Ok(cidr) = Cidr::parse(object.text("cidr").unwrap_or_default()) {
         object.fill("gateway", cidr.address(1).to_string());
     }
     network_changed(object, made)
 }
 
-fn network_changed(object: &mut Object, made: &Made<'_>) -> Result<(), Diagnostic> {
+fn network_changed(object: &mut Object, made: &ObjectContext<'_>) -> Result<(), Diagnostic> {
     let refuse =
         |problem: String| Diagnostic::error("the subnets do not fit", problem).at_attr("subnet");
     let whole = Cidr::parse(object.text("cidr").unwrap_or_default()).map_err(refuse)?;
@@ -216,7 +218,7 @@ fn bucket() -> Schema {
         .block(Nested::new("lifecycle_rule", Nesting::Set, rule))
 }
 
-fn bucket_made(object: &mut Object, made: &Made<'_>) -> Result<(), Diagnostic> {
+fn bucket_made(object: &mut Object, made: &ObjectContext<'_>) -> Result<(), Diagnostic> {
     let name = object.text("name").unwrap_or_default().to_owned();
     // The check and the insertion happen under one lock; see `LabResource::make`.
     if let Some((id, _)) = made.cloud.find("lab_bucket", &name) {
@@ -249,7 +251,7 @@ fn dns_record() -> Schema {
         .attr(Attr::string("fqdn").computed().stable())
 }
 
-fn dns_made(object: &mut Object, _: &Made<'_>) -> Result<(), Diagnostic> {
+fn compute_dns(object: &mut Object, _: &ObjectContext<'_>) -> Result<(), Diagnostic> {
     let name = format!(
         "{}.{}",
         object.text("name").unwrap_or_default(),

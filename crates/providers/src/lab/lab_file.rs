@@ -24,31 +24,31 @@ use super::parsed::Parsed;
 use super::store::{LOCK_DEADLINE, SharedFile};
 
 /// Maximum length in bytes of a lab file without a journal; a person can still read such a file.
-const SMALL: u64 = 64 << 10;
+const MAX_UNJOURNALED: u64 = 64 << 10;
 /// Idle time after which a journal is folded, so that the file can be edited by hand.
-const QUIET: Duration = Duration::from_millis(500);
+const IDLE_TIME: Duration = Duration::from_millis(500);
 
 /// File of the lab. Clones share the contents that were read.
 #[derive(Clone, Debug)]
 pub struct LabFile {
     file: SharedFile,
     journal: Journal,
-    held: Arc<Held>,
-    folds_when_quiet: bool,
+    shared: Arc<Held>,
+    folds_when_idle: bool,
 }
 
 #[derive(Debug, Default)]
 struct Held {
     turn: Turn,
     /// Held only while files are read and written, never while waiting for another process.
-    seen: Mutex<Option<Seen>>,
+    cached: Mutex<Option<FileVersion>>,
     /// True while a thread waits for idle time.
-    waited_for: AtomicBool,
+    is_waiting: AtomicBool,
 }
 
 /// Last read contents.
 #[derive(Debug)]
-struct Seen {
+struct FileVersion {
     /// Contents of the lab file, with the journal's changes applied.
     base: Parsed<Cloud>,
     /// Serial of the lab file itself.
@@ -57,7 +57,7 @@ struct Seen {
     journal: u64,
     /// Set if the journal was found at the start, or the lab file was edited: the next change folds
     /// it.
-    fold: bool,
+    fold_next: bool,
 }
 
 impl LabFile {
@@ -65,17 +65,17 @@ impl LabFile {
     pub fn new(path: impl Into<PathBuf>) -> LabFile {
         let file = SharedFile::new(path);
         LabFile {
-            journal: Journal::new(file.beside(".journal")),
+            journal: Journal::new(file.sibling_path(".journal")),
             file,
-            held: Arc::default(),
-            folds_when_quiet: false,
+            shared: Arc::default(),
+            folds_when_idle: false,
         }
     }
 
     /// Enables folding after idle time, for a process that continues to run after its changes.
-    pub(super) fn folding_when_quiet(self) -> LabFile {
+    pub(super) fn with_idle_folding(self) -> LabFile {
         LabFile {
-            folds_when_quiet: true,
+            folds_when_idle: true,
             ..self
         }
     }
@@ -90,7 +90,7 @@ impl LabFile {
     /// # Errors
     /// The files cannot be read, or do not have the expected content.
     pub fn read<R>(&self, look: impl FnOnce(&Cloud) -> R) -> Result<R, LabError> {
-        let mut held = self.seen();
+        let mut held = self.lock_cached();
         let seen = self.current(held.take())?;
         let seen = held.insert(seen);
         Ok(look(&seen.base.content))
@@ -106,23 +106,23 @@ impl LabFile {
         change: impl FnOnce(&mut Change<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
         // Threads first queue among themselves, then one of them competes for the file lock.
-        let _turn = self.turn()?;
+        let _turn = self.acquire_turn()?;
         let _lock = self.file.lock()?;
-        let mut held = self.seen();
+        let mut held = self.lock_cached();
         // The cache is empty from here on, so any early return makes the next call read the files
         // again.
         let mut seen = self.current(held.take())?;
         let mut begun = Change::new(&mut seen.base.content);
         match change(&mut begun) {
             Ok(answer) => {
-                if let Some(entry) = begun.end() {
+                if let Some(entry) = begun.finish() {
                     self.write(&mut seen, &entry)?;
                 }
                 *held = Some(seen);
                 Ok(answer)
             }
             Err(refused) => {
-                begun.undo();
+                begun.revert();
                 *held = Some(seen);
                 Err(refused)
             }
@@ -134,14 +134,18 @@ impl LabFile {
     /// # Errors
     /// The files cannot be locked, read or written. No change is lost, because the journal still
     /// exists.
-    pub fn fold(&self) -> Result<(), LabError> {
+    pub fn fold_journal(&self) -> Result<(), LabError> {
         // Without a journal there is no reason to wait for the lock.
-        if self.seen().as_ref().is_none_or(|seen| seen.journal == 0) {
+        if self
+            .lock_cached()
+            .as_ref()
+            .is_none_or(|seen| seen.journal == 0)
+        {
             return Ok(());
         }
-        let _turn = self.turn()?;
+        let _turn = self.acquire_turn()?;
         let _lock = self.file.lock()?;
-        let mut held = self.seen();
+        let mut held = self.lock_cached();
         let mut seen = self.current(held.take())?;
         if seen.journal > 0 {
             self.replace(&mut seen)?;
@@ -151,7 +155,7 @@ impl LabFile {
     }
 
     /// Updates the cached contents from the files.
-    fn current(&self, held: Option<Seen>) -> Result<Seen, LabError> {
+    fn current(&self, held: Option<FileVersion>) -> Result<FileVersion, LabError> {
         // Another program can replace the file at each attempt, so the loop needs a limit.
         let deadline = Instant::now() + LOCK_DEADLINE;
         let mut seen = match held {
@@ -166,11 +170,11 @@ impl LabFile {
                 && let Some(lines) = lines
             {
                 self.journal.apply(&lines, &mut seen.base.content)?;
-                seen.journal = lines.end();
+                seen.journal = lines.end_offset();
                 return Ok(seen);
             }
             if Instant::now() >= deadline {
-                return Err(LabError::Restless {
+                return Err(LabError::ReplacedRepeatedly {
                     path: self.path().to_owned(),
                     waited_s: LOCK_DEADLINE.as_secs(),
                 });
@@ -179,24 +183,24 @@ impl LabFile {
         }
     }
 
-    fn load(&self, serial_before: Option<u64>) -> Result<Seen, LabError> {
+    fn load(&self, serial_before: Option<u64>) -> Result<FileVersion, LabError> {
         let base: Parsed<Cloud> = Parsed::read(self.path())?;
         let serial = base.content.serial;
         // A fold by another process changes the serial; a manual edit keeps it.
         let fold = serial_before.is_none_or(|before| before == serial);
-        Ok(Seen {
+        Ok(FileVersion {
             base,
             serial,
             journal: 0,
-            fold,
+            fold_next: fold,
         })
     }
 
-    fn write(&self, seen: &mut Seen, entry: &Entry) -> Result<(), LabError> {
+    fn write(&self, seen: &mut FileVersion, entry: &Entry) -> Result<(), LabError> {
         // A journal of another process, or beside an edited file, is folded early, so that a person
         // who edits the lab file sees all objects in it.
-        let folds = seen.journal > 0 && (seen.fold || seen.journal > seen.base.length());
-        if seen.base.length() <= SMALL || folds {
+        let folds = seen.journal > 0 && (seen.fold_next || seen.journal > seen.base.length());
+        if seen.base.length() <= MAX_UNJOURNALED || folds {
             return self.replace(seen);
         }
         // An incomplete line is in the way; replacing the file makes the whole journal invalid.
@@ -204,35 +208,35 @@ impl LabFile {
             return self.replace(seen);
         };
         seen.journal = end;
-        seen.fold = false;
-        self.fold_when_quiet();
+        seen.fold_next = false;
+        self.start_idle_folding();
         Ok(())
     }
 
-    fn replace(&self, seen: &mut Seen) -> Result<(), LabError> {
+    fn replace(&self, seen: &mut FileVersion) -> Result<(), LabError> {
         let bytes = self.file.replace(&seen.base.content)?;
         // The change is durable now, and a journal that cannot be removed is ignored because of its
         // serial.
         let _left_over = self.journal.remove();
-        seen.base.replaced(self.path(), bytes);
+        seen.base.record_replaced(self.path(), bytes);
         seen.serial = seen.base.content.serial;
         seen.journal = 0;
-        seen.fold = false;
+        seen.fold_next = false;
         Ok(())
     }
 
     /// Starts a thread that folds the journal after idle time.
-    fn fold_when_quiet(&self) {
+    fn start_idle_folding(&self) {
         // One waiting thread is enough: it waits as long as changes arrive.
-        if !self.folds_when_quiet || self.held.waited_for.swap(true, Ordering::AcqRel) {
+        if !self.folds_when_idle || self.shared.is_waiting.swap(true, Ordering::AcqRel) {
             return;
         }
         let file = self.clone();
         let wait = move || {
             let mut before = 0;
             loop {
-                std::thread::sleep(QUIET);
-                let now = file.seen().as_ref().map_or(0, |seen| seen.journal);
+                std::thread::sleep(IDLE_TIME);
+                let now = file.lock_cached().as_ref().map_or(0, |seen| seen.journal);
                 // No change during the last interval.
                 if now == before {
                     break;
@@ -240,8 +244,8 @@ impl LabFile {
                 before = now;
             }
             // Reset before the fold, so that a change during it starts a new thread.
-            file.held.waited_for.store(false, Ordering::Release);
-            if let Err(error) = file.fold() {
+            file.shared.is_waiting.store(false, Ordering::Release);
+            if let Err(error) = file.fold_journal() {
                 sdk::log::warn(
                     "cannot merge the lab's journal into its file",
                     &[("reason", &error)],
@@ -254,43 +258,43 @@ impl LabFile {
             .is_err()
         {
             // The journal is then folded when the process ends.
-            self.held.waited_for.store(false, Ordering::Release);
+            self.shared.is_waiting.store(false, Ordering::Release);
         }
     }
 
-    fn seen(&self) -> MutexGuard<'_, Option<Seen>> {
+    fn lock_cached(&self) -> MutexGuard<'_, Option<FileVersion>> {
         // A panic happens only while the cache is taken out, so the lock never guards partial
         // contents.
-        self.held
-            .seen
+        self.shared
+            .cached
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn turn(&self) -> Result<Taken<'_>, LabError> {
+    fn acquire_turn(&self) -> Result<Taken<'_>, LabError> {
         let locked = || LabError::Locked {
             path: self.path().to_owned(),
             waited_s: LOCK_DEADLINE.as_secs(),
         };
-        self.held.turn.take().ok_or_else(locked)
+        self.shared.turn.acquire().ok_or_else(locked)
     }
 }
 
 /// Queue of this process's threads. Without it they would compete for the file lock by polling.
 #[derive(Debug, Default)]
 struct Turn {
-    taken: Mutex<bool>,
-    given_back: Condvar,
+    acquired: Mutex<bool>,
+    released: Condvar,
 }
 
 struct Taken<'a>(&'a Turn);
 
 impl Turn {
     /// Waits for the turn; `None` after the deadline.
-    fn take(&self) -> Option<Taken<'_>> {
-        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+    fn acquire(&self) -> Option<Taken<'_>> {
+        let taken = self.acquired.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self
-            .given_back
+            .released
             .wait_timeout_while(taken, LOCK_DEADLINE, |taken| *taken);
         let (mut taken, _) = waited.unwrap_or_else(PoisonError::into_inner);
         if *taken {
@@ -303,8 +307,12 @@ impl Turn {
 
 impl Drop for Taken<'_> {
     fn drop(&mut self) {
-        *self.0.taken.lock().unwrap_or_else(PoisonError::into_inner) = false;
-        self.0.given_back.notify_one();
+        *self
+            .0
+            .acquired
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = false;
+        self.0.released.notify_one();
     }
 }
 

@@ -34,7 +34,7 @@ impl Place {
             Ok::<_, LabError>(())
         };
         place.open().update(fill).unwrap();
-        assert!(place.length("lab.json") > SMALL);
+        assert!(place.length("lab.json") > MAX_UNJOURNALED);
         place
     }
 
@@ -90,7 +90,7 @@ fn whole(file: &LabFile) -> Cloud {
 }
 
 #[test]
-fn a_small_lab_is_one_file_after_each_change() {
+fn small_lab_is_a_single_file_after_each_change() {
     let place = Place::new();
     let file = place.open();
     for number in 0..20 {
@@ -112,7 +112,7 @@ fn a_small_lab_is_one_file_after_each_change() {
 }
 
 #[test]
-fn writers_at_the_same_time_lose_nothing_while_the_lab_grows_large() {
+fn concurrent_writers_lose_no_change_while_the_lab_grows() {
     for large in [Place::new(), Place::large()] {
         let path = &large.path("lab.json");
         let there = whole(&large.open()).objects.len();
@@ -142,10 +142,10 @@ fn writers_at_the_same_time_lose_nothing_while_the_lab_grows_large() {
         assert_eq!(seen.objects.len(), there + 12 * 20);
         assert_eq!(seen.serial, 12 * 30 + u64::from(there > 0));
         assert!(
-            large.length("lab.json") > SMALL,
+            large.length("lab.json") > MAX_UNJOURNALED,
             "the test is about large ones"
         );
-        file.fold().unwrap();
+        file.fold_journal().unwrap();
         assert_eq!(
             (large.files(), large.alone()),
             (ALONE.map(str::to_owned).to_vec(), seen)
@@ -154,7 +154,7 @@ fn writers_at_the_same_time_lose_nothing_while_the_lab_grows_large() {
 }
 
 #[test]
-fn a_change_of_a_large_lab_is_a_line_beside_it() {
+fn change_of_a_large_lab_is_appended_to_the_journal() {
     let place = Place::large();
     let (file, other) = (place.open(), place.open());
     let before = fs::metadata(place.path("lab.json")).unwrap().ino();
@@ -185,14 +185,14 @@ fn a_change_of_a_large_lab_is_a_line_beside_it() {
         );
     }
     // Both know all changes: nothing is lost, and the file is complete.
-    other.fold().unwrap();
+    other.fold_journal().unwrap();
     assert_eq!(place.files(), ALONE);
     assert_eq!((place.alone(), place.alone().serial), (whole(&file), 21));
-    file.fold().unwrap();
+    file.fold_journal().unwrap();
 }
 
 #[test]
-fn a_journal_longer_than_the_lab_file_is_folded() {
+fn journal_longer_than_the_lab_file_is_folded() {
     let place = Place::large();
     let file = place.open();
     let mut folded = 0;
@@ -223,13 +223,13 @@ impl Place {
 }
 
 #[test]
-fn a_lab_that_shrinks_becomes_one_file_again() {
+fn shrunk_lab_becomes_a_single_file_again() {
     let place = Place::large();
     let file = place.open();
     for number in 0..300 {
         alter(&file, |change| assert!(change.remove(&number.to_string())));
     }
-    file.fold().unwrap();
+    file.fold_journal().unwrap();
     assert_eq!(
         (place.files(), place.alone().objects.len()),
         (ALONE.map(str::to_owned).to_vec(), 0)
@@ -242,7 +242,7 @@ fn a_lab_that_shrinks_becomes_one_file_again() {
 }
 
 #[test]
-fn a_process_killed_at_any_byte_of_a_change_loses_only_that_change() {
+fn truncated_journal_loses_only_the_last_change() {
     let place = Place::large();
     let file = place.open();
     put(&file, "answered");
@@ -289,7 +289,7 @@ fn a_process_killed_at_any_byte_of_a_change_loses_only_that_change() {
 }
 
 #[test]
-fn what_another_process_left_unfinished_is_never_taken_up() {
+fn unfinished_journal_entry_is_ignored() {
     let place = Place::large();
     let file = place.open();
     put(&file, "mine");
@@ -312,16 +312,16 @@ fn what_another_process_left_unfinished_is_never_taken_up() {
 }
 
 #[test]
-fn a_journal_that_outlived_its_folding_counts_for_nothing() {
+fn journal_older_than_the_lab_file_is_ignored() {
     let place = Place::large();
     let file = place.open();
     put(&file, "a");
     alter(&file, |change| assert!(change.remove("7")));
     let journal = fs::read(place.path("lab.json.journal")).unwrap();
-    file.fold().unwrap();
+    file.fold_journal().unwrap();
     alter(&file, |change| assert!(change.remove("a")));
     put(&file, "7");
-    file.fold().unwrap();
+    file.fold_journal().unwrap();
     // As after a kill before the removal.
     fs::write(place.path("lab.json.journal"), &journal).unwrap();
     for file in [&file, &place.open()] {
@@ -329,7 +329,7 @@ fn a_journal_that_outlived_its_folding_counts_for_nothing() {
         put(file, "b");
         assert!(!has(&place.open(), "a") && has(&place.open(), "b"));
     }
-    file.fold().unwrap();
+    file.fold_journal().unwrap();
     assert_eq!(
         (place.files(), place.alone().serial),
         (ALONE.map(str::to_owned).to_vec(), 6)
@@ -337,7 +337,7 @@ fn a_journal_that_outlived_its_folding_counts_for_nothing() {
 }
 
 #[test]
-fn edits_of_the_lab_file_hold_while_there_is_a_journal() {
+fn manual_edits_of_the_lab_file_survive_while_a_journal_exists() {
     let place = Place::large();
     let file = place.open();
     put(&file, "made");
@@ -368,7 +368,7 @@ fn edits_of_the_lab_file_hold_while_there_is_a_journal() {
 }
 
 #[test]
-fn an_edit_is_seen_however_soon_it_comes() {
+fn manual_edits_are_detected_immediately() {
     let place = Place::large();
     let file = place.open();
     for round in 0..20 {
@@ -386,7 +386,7 @@ fn an_edit_is_seen_however_soon_it_comes() {
 }
 
 #[test]
-fn a_lab_whose_file_is_removed_is_empty() {
+fn lab_is_empty_after_its_file_is_removed() {
     let place = Place::large();
     let file = place.open();
     put(&file, "a");
@@ -401,12 +401,12 @@ fn a_lab_whose_file_is_removed_is_empty() {
 }
 
 #[test]
-fn a_journal_whose_file_is_another_one_counts_for_nothing() {
+fn journal_of_another_lab_file_is_ignored() {
     let place = Place::large();
     let file = place.open();
     let backup = fs::read(place.path("lab.json")).unwrap();
     put(&file, "a");
-    file.fold().unwrap();
+    file.fold_journal().unwrap();
     put(&file, "b");
     // A copy from before the fold is restored.
     fs::write(place.path("lab.json"), backup).unwrap();
@@ -416,7 +416,7 @@ fn a_journal_whose_file_is_another_one_counts_for_nothing() {
 }
 
 #[test]
-fn a_damaged_journal_is_refused_with_its_path_and_line() {
+fn damaged_journal_is_refused_with_its_path_and_line() {
     let place = Place::large();
     let file = place.open();
     put(&file, "a");
@@ -472,7 +472,7 @@ fn a_damaged_journal_is_refused_with_its_path_and_line() {
 }
 
 #[test]
-fn a_damaged_lab_file_is_refused_with_its_path() {
+fn damaged_lab_file_is_refused_with_its_path() {
     let place = Place::new();
     fs::write(place.path("lab.json"), "{ nonsense").unwrap();
     let error = place.open().read(|_| ()).unwrap_err().to_string();
@@ -480,7 +480,7 @@ fn a_damaged_lab_file_is_refused_with_its_path() {
 }
 
 #[test]
-fn a_change_that_fails_or_panics_leaves_everything_as_it_was() {
+fn failed_or_panicking_update_changes_nothing() {
     for place in [Place::new(), Place::large()] {
         let file = place.open();
         put(&file, "a");
@@ -518,7 +518,7 @@ fn a_change_that_fails_or_panics_leaves_everything_as_it_was() {
 }
 
 #[test]
-fn counts_of_faults_are_kept_in_the_journal() {
+fn fault_counts_are_stored_in_the_journal() {
     let place = Place::large();
     let file = place.open();
     alter(&file, |change| change.count("f", Some(1)));
@@ -530,7 +530,7 @@ fn counts_of_faults_are_kept_in_the_journal() {
         next.read(|cloud| cloud.fired.clone()).unwrap(),
         [("g".to_owned(), 3)].into()
     );
-    next.fold().unwrap();
+    next.fold_journal().unwrap();
     assert_eq!(
         (place.files(), place.alone()),
         (ALONE.map(str::to_owned).to_vec(), whole(&file))

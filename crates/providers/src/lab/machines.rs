@@ -5,7 +5,7 @@ use sdk::schema::{Attr, Block, Nested, Nesting, Schema};
 use sdk::{Diagnostic, Object};
 use sha2::{Digest as _, Sha256};
 
-use super::kinds::{Made, name_attr};
+use super::kinds::{ObjectContext, name_attr};
 use super::network::Cidr;
 
 pub(super) fn positive(name: &str) -> Attr {
@@ -18,7 +18,7 @@ pub(super) fn positive(name: &str) -> Attr {
 }
 
 /// Returns a free address in the network of `network_id`; `None` without a network.
-fn join_network(object: &Object, made: &Made<'_>) -> Result<Option<String>, Diagnostic> {
+fn join_network(object: &Object, made: &ObjectContext<'_>) -> Result<Option<String>, Diagnostic> {
     let Some(id) = object.text("network_id") else {
         return Ok(None);
     };
@@ -101,7 +101,7 @@ pub(super) fn server() -> Schema {
         .block(Nested::new("health_check", Nesting::Single, health))
 }
 
-pub(super) fn server_made(object: &mut Object, made: &Made<'_>) -> Result<(), Diagnostic> {
+pub(super) fn server_made(object: &mut Object, made: &ObjectContext<'_>) -> Result<(), Diagnostic> {
     let image = object.text("image").unwrap_or_default();
     if !image.starts_with("img-") {
         return Err(Diagnostic::error(
@@ -150,7 +150,10 @@ pub(super) fn database() -> Schema {
         .block(Nested::new("backup", Nesting::Single, backup))
 }
 
-pub(super) fn database_made(object: &mut Object, made: &Made<'_>) -> Result<(), Diagnostic> {
+pub(super) fn compute_database(
+    object: &mut Object,
+    made: &ObjectContext<'_>,
+) -> Result<(), Diagnostic> {
     let postgres = object.text("engine") == Some("postgres");
     let address = join_network(object, made)?.unwrap_or_else(|| "192.0.2.20".into());
     object.fill("private_ip", address);
@@ -163,7 +166,10 @@ pub(super) fn database_made(object: &mut Object, made: &Made<'_>) -> Result<(), 
     database_changed(object, made)
 }
 
-pub(super) fn database_changed(object: &mut Object, _: &Made<'_>) -> Result<(), Diagnostic> {
+pub(super) fn database_changed(
+    object: &mut Object,
+    _: &ObjectContext<'_>,
+) -> Result<(), Diagnostic> {
     let text = |name: &str| object.text(name).unwrap_or_default().to_owned();
     let (engine, user, password, endpoint) = (
         text("engine"),

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn networks_are_read_and_give_addresses() {
+    fn cidr_gives_addresses_size_and_containment() {
         let net = Cidr::parse("10.1.2.0/24").unwrap();
         assert_eq!(net.address(10).to_string(), "10.1.2.10");
         assert_eq!(net.size(), 254);
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_network_is_refused_with_a_reason() {
+    fn malformed_cidr_is_rejected() {
         for text in [
             "",
             "10.0.0.0",

@@ -21,7 +21,7 @@ pub(super) struct Parsed<T> {
     /// `None` if the file did not exist.
     identity: Option<Identity>,
     /// Bytes of a file that changed too recently to be recognized by its identity.
-    young: Option<Vec<u8>>,
+    recent_bytes: Option<Vec<u8>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +104,7 @@ impl<T: Default + DeserializeOwned> Parsed<T> {
             return Ok(Parsed {
                 content: T::default(),
                 identity: None,
-                young: None,
+                recent_bytes: None,
             });
         };
         let content = serde_json::from_slice(&bytes).map_err(|source| LabError::Unreadable {
@@ -114,7 +114,7 @@ impl<T: Default + DeserializeOwned> Parsed<T> {
         Ok(Parsed {
             content,
             identity: Some(identity),
-            young: (!settled).then_some(bytes),
+            recent_bytes: (!settled).then_some(bytes),
         })
     }
 }
@@ -129,7 +129,7 @@ impl<T> Parsed<T> {
         if identity(path)? != self.identity {
             return Ok(false);
         }
-        let Some(young) = &self.young else {
+        let Some(young) = &self.recent_bytes else {
             return Ok(true);
         };
         match read(path)? {
@@ -137,7 +137,7 @@ impl<T> Parsed<T> {
                 // Once the time is conclusive, the bytes are no longer needed.
                 self.identity = Some(identity);
                 if settled {
-                    self.young = None;
+                    self.recent_bytes = None;
                 }
                 Ok(true)
             }
@@ -146,10 +146,10 @@ impl<T> Parsed<T> {
     }
 
     /// Records that the file was replaced by these bytes, which match the content.
-    pub(super) fn replaced(&mut self, path: &Path, bytes: Vec<u8>) {
+    pub(super) fn record_replaced(&mut self, path: &Path, bytes: Vec<u8>) {
         // A file that cannot be examined counts as changed, and is read again.
         self.identity = identity(path).ok().flatten();
-        self.young = Some(bytes);
+        self.recent_bytes = Some(bytes);
     }
 
     /// Returns the length of the file in bytes.
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_of_the_same_length_at_the_same_moment_is_seen() {
+    fn same_length_rewrite_is_detected() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         let mut parsed: Parsed<u32> = Parsed::read(&path).unwrap();
@@ -177,13 +177,13 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_has_grown_old_is_known_without_being_read() {
+    fn unchanged_file_is_current_and_removed_file_is_not() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         fs::write(&path, "1").unwrap();
         let deadline = std::time::Instant::now() + Duration::from_secs(10);
         let mut parsed: Parsed<u32> = Parsed::read(&path).unwrap();
-        while parsed.young.is_some() {
+        while parsed.recent_bytes.is_some() {
             assert!(parsed.is_current(&path).unwrap() && std::time::Instant::now() < deadline);
         }
         fs::remove_file(&path).unwrap();

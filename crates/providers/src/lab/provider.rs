@@ -55,7 +55,7 @@ impl Settings {
         let ms = |name: &str| config.get(name).as_number().and_then(Number::to_u64);
         Ok(Settings {
             control: Watched::new(&file),
-            file: LabFile::new(file).folding_when_quiet(),
+            file: LabFile::new(file).with_idle_folding(),
             region: config.text("region").unwrap_or("eu-central").to_owned(),
             faults: fault_block::read(&config)?,
             latencies: fault_block::LATENCIES
@@ -95,7 +95,7 @@ pub async fn serve() -> Result<(), sdk::ServeError> {
     let served = sdk::serve(lab).await;
     // Without a configuration no lab was used.
     if let Ok(settings) = settings(&configured)
-        && let Err(error) = settings.file.fold()
+        && let Err(error) = settings.file.fold_journal()
     {
         sdk::log::warn(
             "cannot merge the lab's journal into its file",

@@ -5,11 +5,11 @@ use cty::{Type, Value};
 use sdk::schema::{Attr, Schema};
 use sdk::{Change, Context, Diagnostics, Failure, Object, Resource, State, async_trait};
 
-use super::call::{Call, blocking, broken, own_latency};
+use super::call::{Call, blocking, own_latency, undescribable};
 use super::cloud::{Change as CloudChange, Object as Stored};
 use super::fault::{Fault, Kind as FaultKind, On, Origin};
 use super::id::unused_id;
-use super::kinds::{Kind, Made};
+use super::kinds::{Kind, ObjectContext};
 use super::provider::{Configured, settings};
 use super::{LabError, fault, fault_block};
 
@@ -34,7 +34,7 @@ impl LabResource {
 
     /// Determines the faults of this call, waits for its latency, and applies the faults that
     /// precede the work.
-    async fn begin<'a>(
+    async fn begin_call<'a>(
         &self,
         cx: &'a Context,
         on: On,
@@ -86,7 +86,7 @@ impl LabResource {
             own_latency(object, on).unwrap_or_else(|| call.settings.latency(on)),
         )
         .await?;
-        call.strike_before(self.kind.name).await?;
+        call.apply_faults_before(self.kind.name).await?;
         Ok(call)
     }
 
@@ -94,7 +94,7 @@ impl LabResource {
     fn stored(&self, value: &Value) -> Result<serde_json::Map<String, serde_json::Value>, Failure> {
         let json = sdk::to_json(value, &self.ty)?;
         let serde_json::Value::Object(mut attributes) = json else {
-            return Err(broken("it is not an object"));
+            return Err(undescribable("it is not an object"));
         };
         // Fault settings belong to the configuration, and secrets are never stored.
         attributes.retain(|name, _| {
@@ -105,13 +105,13 @@ impl LabResource {
     }
 
     /// Creates an object in the lab with the given status.
-    async fn make(
+    async fn create_object(
         &self,
         call: &Call<'_>,
         planned: &Value,
         status: &'static str,
     ) -> Result<Value, Failure> {
-        let mut object = Object::of(planned).map_err(broken)?;
+        let mut object = Object::of(planned).map_err(undescribable)?;
         let (file, region, kind, name, ty) = (
             call.settings.file.clone(),
             call.settings.region.clone(),
@@ -137,9 +137,9 @@ impl LabResource {
                     "urn",
                     format!("lab:{region}:{}/{id}", kind.name.trim_start_matches("lab_")),
                 );
-                (kind.made)(
+                (kind.compute)(
                     &mut object,
-                    &Made {
+                    &ObjectContext {
                         cloud: change,
                         id: &id,
                         region: &region,
@@ -147,7 +147,7 @@ impl LabResource {
                 )?;
                 // The lab sets no more values, and a result must be wholly known.
                 object.clear_unknown();
-                let value = object.into_value().map_err(broken)?;
+                let value = object.into_value().map_err(undescribable)?;
                 change.put(
                     id,
                     Stored {
@@ -191,21 +191,23 @@ impl Resource for LabResource {
     }
 
     async fn create(&self, cx: &Context, change: Change) -> Result<State, Failure> {
-        let planned = Object::of(&change.planned).map_err(broken)?;
-        let call = self.begin(cx, On::Create, &planned).await?;
-        if let Some(fault) = call.of(FaultKind::Partial) {
+        let planned = Object::of(&change.planned).map_err(undescribable)?;
+        let call = self.begin_call(cx, On::Create, &planned).await?;
+        if let Some(fault) = call.fault_of_kind(FaultKind::Partial) {
             let text = fault.text.clone().unwrap_or_else(|| {
                 "the lab ran out of capacity half-way; the object exists and is incomplete".into()
             });
             // The host must store the partial object, so it is created like a complete one.
-            let half = self.make(&call, &change.planned, "incomplete").await?;
+            let half = self
+                .create_object(&call, &change.planned, "incomplete")
+                .await?;
             return Err(Failure::new(
-                format!("{}: only half done", call.doing(self.kind.name)),
+                format!("{}: only half done", call.describe(self.kind.name)),
                 text,
             )
             .with_partial(State::new(half)));
         }
-        let value = self.make(&call, &change.planned, "ready").await?;
+        let value = self.create_object(&call, &change.planned, "ready").await?;
         let id = value
             .get_attr("id")
             .and_then(|id| id.as_str().map(str::to_owned))
@@ -218,12 +220,12 @@ impl Resource for LabResource {
                 ("id", &id),
             ],
         );
-        call.strike_after(self.kind.name, value).await
+        call.apply_faults_after(self.kind.name, value).await
     }
 
     async fn read(&self, cx: &Context, state: State) -> Result<Option<State>, Failure> {
-        let object = Object::of(&state.value).map_err(broken)?;
-        let call = self.begin(cx, On::Read, &object).await?;
+        let object = Object::of(&state.value).map_err(undescribable)?;
+        let call = self.begin_call(cx, On::Read, &object).await?;
         let id = object.text("id").unwrap_or_default().to_owned();
         let (file, wanted) = (call.settings.file.clone(), id.clone());
         let stored =
@@ -250,12 +252,14 @@ impl Resource for LabResource {
                 said.join("; "),
             )
         })?;
-        call.strike_after(self.kind.name, value).await.map(Some)
+        call.apply_faults_after(self.kind.name, value)
+            .await
+            .map(Some)
     }
 
     async fn update(&self, cx: &Context, change: Change) -> Result<State, Failure> {
-        let mut object = Object::of(&change.planned).map_err(broken)?;
-        let call = self.begin(cx, On::Update, &object).await?;
+        let mut object = Object::of(&change.planned).map_err(undescribable)?;
+        let call = self.begin_call(cx, On::Update, &object).await?;
         let id = object.text("id").unwrap_or_default().to_owned();
         let this = LabResource {
             kind: self.kind,
@@ -278,14 +282,14 @@ impl Resource for LabResource {
                 }
                 (this.kind.changed)(
                     &mut object,
-                    &Made {
+                    &ObjectContext {
                         cloud: change,
                         id: &id,
                         region: &region,
                     },
                 )?;
                 object.clear_unknown();
-                let value = object.into_value().map_err(broken)?;
+                let value = object.into_value().map_err(undescribable)?;
                 change.put(
                     id,
                     Stored {
@@ -302,12 +306,12 @@ impl Resource for LabResource {
             "updated",
             &[("resource", &self.kind.name), ("name", &call.name)],
         );
-        call.strike_after(self.kind.name, value).await
+        call.apply_faults_after(self.kind.name, value).await
     }
 
     async fn delete(&self, cx: &Context, state: State) -> Result<Diagnostics, Failure> {
-        let object = Object::of(&state.value).map_err(broken)?;
-        let call = self.begin(cx, On::Delete, &object).await?;
+        let object = Object::of(&state.value).map_err(undescribable)?;
+        let call = self.begin_call(cx, On::Delete, &object).await?;
         let id = object.text("id").unwrap_or_default().to_owned();
         let (file, kind) = (call.settings.file.clone(), self.kind.name);
         blocking(move || {
@@ -330,7 +334,7 @@ impl Resource for LabResource {
             "deleted",
             &[("resource", &self.kind.name), ("name", &call.name)],
         );
-        call.strike_after(self.kind.name, state.value)
+        call.apply_faults_after(self.kind.name, state.value)
             .await
             .map(|_| Diagnostics::new())
     }

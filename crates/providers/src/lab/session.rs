@@ -26,14 +26,14 @@ pub(super) struct Session {
 
 /// Private data of an open session.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct SessionState {
     name: String,
     renew_ms: Option<u64>,
     fails: Option<String>,
 }
 
-impl Kept {
-    fn read(private: &[u8]) -> Result<Kept, Failure> {
+impl SessionState {
+    fn read(private: &[u8]) -> Result<SessionState, Failure> {
         serde_json::from_slice(private)
             .map_err(|error| Failure::new("the session is not valid", error.to_string()))
     }
@@ -54,7 +54,7 @@ impl Session {
     }
 
     /// Appends a line to the log, or fails if the configuration requests it.
-    fn log(&self, done: &str, call: &str, kept: &Kept) -> Result<(), Failure> {
+    fn log(&self, done: &str, call: &str, kept: &SessionState) -> Result<(), Failure> {
         // Lets tests see how a host handles a failure of each call.
         if kept.fails.as_deref() == Some(call) {
             return Err(Failure::new(
@@ -108,7 +108,7 @@ impl EphemeralResource for Session {
         let wrong = |problem| Failure::new("the configuration cannot be read", problem);
         let mut object = Object::of(&config).map_err(wrong)?;
         let text = |name: &str| object.text(name).map(str::to_owned);
-        let kept = Kept {
+        let kept = SessionState {
             name: text("name").unwrap_or_default(),
             renew_ms: object.get("renew_ms").as_number().and_then(Number::to_u64),
             fails: text("fails"),
@@ -124,7 +124,7 @@ impl EphemeralResource for Session {
     }
 
     async fn renew(&self, _: &Context, private: Vec<u8>) -> Result<Renewed, Failure> {
-        let kept = Kept::read(&private)?;
+        let kept = SessionState::read(&private)?;
         self.log("renewed", "renew", &kept)?;
         Ok(Renewed {
             private,
@@ -133,7 +133,7 @@ impl EphemeralResource for Session {
     }
 
     async fn close(&self, _: &Context, private: Vec<u8>) -> Result<Diagnostics, Failure> {
-        self.log("closed", "close", &Kept::read(&private)?)?;
+        self.log("closed", "close", &SessionState::read(&private)?)?;
         Ok(Diagnostics::new())
     }
 }

@@ -79,7 +79,7 @@ impl SharedFile {
     }
 
     /// Returns the path of an auxiliary file beside this one.
-    pub(super) fn beside(&self, suffix: &str) -> PathBuf {
+    pub(super) fn sibling_path(&self, suffix: &str) -> PathBuf {
         let mut name = self.path.file_name().unwrap_or_default().to_owned();
         name.push(suffix);
         self.path.with_file_name(name)
@@ -87,7 +87,7 @@ impl SharedFile {
 
     /// Locks the file until the returned handle is dropped.
     pub(super) fn lock(&self) -> Result<File, LabError> {
-        let path = self.beside(".lock");
+        let path = self.sibling_path(".lock");
         let failed = |source| LabError::Io {
             doing: "lock",
             path: path.clone(),
@@ -134,7 +134,7 @@ impl SharedFile {
     /// Replaces the file atomically; must be called under its lock. Returns the written bytes.
     pub(super) fn replace<T: Serialize>(&self, content: &T) -> Result<Vec<u8>, LabError> {
         // Left by a killed writer; the lock guarantees that no other writer is active.
-        let temporary = self.beside(".unfinished");
+        let temporary = self.sibling_path(".unfinished");
         let _nothing_there = fs::remove_file(&temporary);
         let mut bytes =
             serde_json::to_vec_pretty(content).map_err(|source| LabError::Unreadable {
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn writers_at_the_same_time_lose_nothing() {
+    fn concurrent_writers_lose_no_update() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("deep/count");
         std::thread::scope(|scope| {
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_fails_leaves_the_file_as_it_was() {
+    fn failed_update_leaves_the_file_unchanged() {
         let dir = tempfile::tempdir().unwrap();
         let file = SharedFile::new(dir.path().join("count"));
         set(&file, |_| 7);
@@ -221,12 +221,12 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_writer_left_is_in_nobodys_way() {
+    fn leftover_unfinished_file_does_not_block_the_next_writer() {
         let dir = tempfile::tempdir().unwrap();
         let file = SharedFile::new(dir.path().join("count"));
-        fs::write(file.beside(".unfinished"), "half of someth").unwrap();
+        fs::write(file.sibling_path(".unfinished"), "half of someth").unwrap();
         set(&file, |_| 7);
         assert_eq!(file.load::<u32>().unwrap(), 7);
-        assert!(!file.beside(".unfinished").exists());
+        assert!(!file.sibling_path(".unfinished").exists());
     }
 }

@@ -5,10 +5,10 @@ use sdk::schema::{Attr, Nesting, Schema};
 use sdk::{Diagnostic, Object, ObjectError};
 use sha2::{Digest as _, Sha256};
 
-use super::kinds::{Made, name_attr};
+use super::kinds::{ObjectContext, name_attr};
 use super::machines::positive;
 
-pub(super) fn thing() -> Schema {
+pub(super) fn thing_schema() -> Schema {
     let port = [
         Attr::number("number").required(),
         Attr::string("protocol")
@@ -45,12 +45,15 @@ pub(super) fn thing() -> Schema {
         )
 }
 
-pub(super) fn thing_made(object: &mut Object, made: &Made<'_>) -> Result<(), Diagnostic> {
+pub(super) fn thing_made(object: &mut Object, made: &ObjectContext<'_>) -> Result<(), Diagnostic> {
     object.fill("revision", Value::int(1));
     thing_spec(object, made)
 }
 
-pub(super) fn thing_changed(object: &mut Object, made: &Made<'_>) -> Result<(), Diagnostic> {
+pub(super) fn thing_changed(
+    object: &mut Object,
+    made: &ObjectContext<'_>,
+) -> Result<(), Diagnostic> {
     // The stored revision, not the planned one: another process may have changed the thing.
     let stored = made
         .cloud
@@ -61,7 +64,7 @@ pub(super) fn thing_changed(object: &mut Object, made: &Made<'_>) -> Result<(), 
     thing_spec(object, made)
 }
 
-fn thing_spec(object: &mut Object, _: &Made<'_>) -> Result<(), Diagnostic> {
+fn thing_spec(object: &mut Object, _: &ObjectContext<'_>) -> Result<(), Diagnostic> {
     let value = object.get("spec");
     if !value.is_given() {
         return Ok(());

@@ -9,7 +9,7 @@ use cty::Value;
 use sdk::schema::{Attr, Schema};
 use sdk::{Change, Context, Diagnostics, Failure, Object, Resource, State, async_trait};
 
-use super::{blocking, broken, failed, mode, permission, permission_text, state};
+use super::{blocking, failed, mode, permission, permission_text, state, undescribable};
 
 /// Resource type `local_directory`.
 pub(super) struct LocalDirectory;
@@ -37,10 +37,11 @@ fn schema() -> Schema {
 }
 
 async fn save(change: Change) -> Result<State, Failure> {
-    let mut object = Object::of(&change.planned).map_err(broken)?;
+    let mut object = Object::of(&change.planned).map_err(undescribable)?;
     blocking(move || {
         let path = object.text("path").unwrap_or_default().to_owned();
-        let permissions = mode(object.text("permission").unwrap_or_default()).map_err(broken)?;
+        let permissions =
+            mode(object.text("permission").unwrap_or_default()).map_err(undescribable)?;
         fs::DirBuilder::new()
             .recursive(true)
             .mode(permissions)
@@ -70,7 +71,7 @@ impl Resource for LocalDirectory {
     }
 
     async fn read(&self, _: &Context, state: State) -> Result<Option<State>, Failure> {
-        let mut object = Object::of(&state.value).map_err(broken)?;
+        let mut object = Object::of(&state.value).map_err(undescribable)?;
         blocking(move || {
             let path = object.text("path").unwrap_or_default().to_owned();
             let found = match fs::metadata(&path) {
@@ -88,7 +89,7 @@ impl Resource for LocalDirectory {
             object.set("permission", permissions);
             object.set("id", path);
             Ok(Some(State {
-                value: object.into_value().map_err(broken)?,
+                value: object.into_value().map_err(undescribable)?,
                 ..state
             }))
         })
@@ -100,7 +101,7 @@ impl Resource for LocalDirectory {
     }
 
     async fn delete(&self, _: &Context, state: State) -> Result<Diagnostics, Failure> {
-        let object = Object::of(&state.value).map_err(broken)?;
+        let object = Object::of(&state.value).map_err(undescribable)?;
         blocking(move || {
             let path = object.text("path").unwrap_or_default();
             let removed = if object.bool("force") == Some(true) {

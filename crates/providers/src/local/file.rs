@@ -15,7 +15,7 @@ use sdk::{
 use sha1::{Digest as _, Sha1};
 use sha2::Sha256;
 
-use super::{blocking, broken, failed, mode, permission, permission_text, state};
+use super::{blocking, failed, mode, permission, permission_text, state, undescribable};
 
 /// Maximum size in bytes of a file whose content is stored in a state.
 const LIMIT: u64 = 64 << 20;
@@ -73,7 +73,8 @@ fn set_hashes(object: &mut Object, content: &[u8]) {
 fn write(object: &mut Object) -> Result<(), Failure> {
     let path = object.text("filename").unwrap_or_default().to_owned();
     let content = object.text("content").unwrap_or_default().to_owned();
-    let permissions = |name: &str| mode(object.text(name).unwrap_or_default()).map_err(broken);
+    let permissions =
+        |name: &str| mode(object.text(name).unwrap_or_default()).map_err(undescribable);
     let (file_mode, folder_mode) = (
         permissions("file_permission")?,
         permissions("directory_permission")?,
@@ -119,7 +120,7 @@ fn write(object: &mut Object) -> Result<(), Failure> {
 }
 
 async fn save(change: Change) -> Result<State, Failure> {
-    let mut object = Object::of(&change.planned).map_err(broken)?;
+    let mut object = Object::of(&change.planned).map_err(undescribable)?;
     blocking(move || {
         write(&mut object)?;
         state(object)
@@ -127,8 +128,8 @@ async fn save(change: Change) -> Result<State, Failure> {
     .await
 }
 
-fn look(state: State) -> Result<Option<State>, Failure> {
-    let mut object = Object::of(&state.value).map_err(broken)?;
+fn refresh_file(state: State) -> Result<Option<State>, Failure> {
+    let mut object = Object::of(&state.value).map_err(undescribable)?;
     let path = object.text("filename").unwrap_or_default().to_owned();
     let found = match fs::metadata(&path) {
         Ok(found) if found.is_file() => found,
@@ -157,7 +158,7 @@ fn look(state: State) -> Result<Option<State>, Failure> {
     let exact = matches!(text, std::borrow::Cow::Borrowed(_));
     object.set("content", &*text);
     let mut state = State {
-        value: object.into_value().map_err(broken)?,
+        value: object.into_value().map_err(undescribable)?,
         ..state
     };
     if !exact {
@@ -182,10 +183,10 @@ impl Resource for LocalFile {
     /// Plans as by default, but with known hashes for known content.
     async fn plan(&self, _: &Context, request: Planning<'_>) -> Result<Planned, Failure> {
         let mut planned = request.by_default();
-        let mut object = Object::of(&planned.value).map_err(broken)?;
+        let mut object = Object::of(&planned.value).map_err(undescribable)?;
         if let Some(content) = object.text("content").map(str::to_owned) {
             set_hashes(&mut object, content.as_bytes());
-            planned.value = object.into_value().map_err(broken)?;
+            planned.value = object.into_value().map_err(undescribable)?;
         }
         Ok(planned)
     }
@@ -195,7 +196,7 @@ impl Resource for LocalFile {
     }
 
     async fn read(&self, _: &Context, state: State) -> Result<Option<State>, Failure> {
-        blocking(move || look(state)).await
+        blocking(move || refresh_file(state)).await
     }
 
     async fn update(&self, _: &Context, change: Change) -> Result<State, Failure> {

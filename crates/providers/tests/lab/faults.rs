@@ -28,7 +28,7 @@ async fn stopping<T>(plugin: &mut Plugin, call: impl Future<Output = T>) -> T {
 // Faults.
 
 #[tokio::test]
-async fn a_transient_error_goes_away_after_its_tries() {
+async fn transient_error_ends_after_its_number_of_tries() {
     let (_folder, mut plugin) = fresh().await;
     let config = thing(
         "t",
@@ -43,7 +43,7 @@ async fn a_transient_error_goes_away_after_its_tries() {
 }
 
 #[tokio::test]
-async fn a_transient_error_is_counted_across_processes() {
+async fn transient_error_is_counted_across_processes() {
     let (folder, mut plugin) = fresh().await;
     let config = thing("t", json!({"kind": "transient"}));
     assert_eq!(
@@ -70,7 +70,7 @@ async fn a_transient_error_is_counted_across_processes() {
 }
 
 #[tokio::test]
-async fn a_permanent_error_stays() {
+async fn permanent_error_repeats() {
     let (_folder, mut plugin) = fresh().await;
     let config = thing("t", json!({"kind": "permanent", "text": "no means no"}));
     for _ in 0..4 {
@@ -87,7 +87,7 @@ async fn a_permanent_error_stays() {
 }
 
 #[tokio::test]
-async fn a_bad_input_names_its_attribute() {
+async fn bad_input_fault_names_its_attribute() {
     let (_folder, mut plugin) = fresh().await;
     let config = thing("t", json!({"kind": "bad_input", "attribute": "data"}));
     assert_eq!(
@@ -97,7 +97,7 @@ async fn a_bad_input_names_its_attribute() {
 }
 
 #[tokio::test]
-async fn latency_is_kept_and_stop_cuts_it_short() {
+async fn latency_delays_calls_and_stop_cuts_it_short() {
     let folder = tempfile::tempdir().unwrap();
     let mut plugin = Plugin::lab(folder.path(), json!({"create_ms": 300})).await;
     let begun = Instant::now();
@@ -116,7 +116,7 @@ async fn latency_is_kept_and_stop_cuts_it_short() {
 }
 
 #[tokio::test]
-async fn a_hang_ends_with_stop_before_or_after_the_work() {
+async fn stop_ends_a_hang_before_or_after_the_work() {
     let (folder, mut plugin) = fresh().await;
     for (after, objects) in [(false, 0), (true, 1)] {
         let mut other = plugin::common::Host::new(plugin.host.channel.clone()).await;
@@ -129,7 +129,7 @@ async fn a_hang_ends_with_stop_before_or_after_the_work() {
 }
 
 #[tokio::test]
-async fn a_crash_ends_the_process_with_the_text_of_a_panic() {
+async fn crash_ends_the_process_with_panic_output() {
     for (after, objects) in [(false, 0), (true, 1)] {
         let (folder, mut plugin) = fresh().await;
         let null = plugin.host.null("lab_thing");
@@ -153,7 +153,7 @@ async fn a_crash_ends_the_process_with_the_text_of_a_panic() {
 }
 
 #[tokio::test]
-async fn a_partial_create_leaves_an_incomplete_object() {
+async fn partial_create_leaves_an_incomplete_object() {
     let (folder, mut plugin) = fresh().await;
     let half = plugin
         .host
@@ -176,7 +176,7 @@ async fn a_partial_create_leaves_an_incomplete_object() {
 }
 
 #[tokio::test]
-async fn an_inconsistent_result_contradicts_the_plan() {
+async fn inconsistent_result_contradicts_the_plan() {
     let (_folder, mut plugin) = fresh().await;
     let wrong = plugin
         .host
@@ -195,7 +195,7 @@ async fn an_inconsistent_result_contradicts_the_plan() {
 }
 
 #[tokio::test]
-async fn the_provider_s_faults_strike_what_they_name() {
+async fn provider_fault_applies_only_to_matching_objects() {
     let folder = tempfile::tempdir().unwrap();
     let fault =
         json!({"kind": "permanent", "on": "create", "resource": "lab_bucket", "name": "logs-*"});
@@ -220,7 +220,7 @@ async fn the_provider_s_faults_strike_what_they_name() {
 }
 
 #[tokio::test]
-async fn faults_of_the_control_file_strike_a_running_plugin() {
+async fn control_file_faults_apply_to_a_running_plugin() {
     let (folder, mut plugin) = fresh().await;
     let lab = folder.path().join("lab.json");
     let state = plugin.host.made("lab_thing", json!({"name": "t"})).await;
@@ -245,7 +245,11 @@ async fn faults_of_the_control_file_strike_a_running_plugin() {
     assert_eq!(plugin.host.read("lab_thing", &state).await.1, []);
     let listed = control::list(&lab).unwrap();
     assert_eq!(
-        (listed[0].struck, listed[0].spent, listed[1].spent),
+        (
+            listed[0].occurrences,
+            listed[0].is_exhausted,
+            listed[1].is_exhausted
+        ),
         (1, true, false)
     );
     assert_eq!(

@@ -34,7 +34,7 @@ fn thing(name: &str, fault: serde_json::Value) -> serde_json::Value {
 }
 
 #[tokio::test]
-async fn objects_are_made_read_changed_replaced_and_removed() {
+async fn objects_are_created_read_updated_and_deleted() {
     let (folder, mut plugin) = fresh().await;
     let host = &mut plugin.host;
     let network = json!({"name": "net", "cidr": "10.1.0.0/16", "subnet": [{"name": "one", "cidr": "10.1.1.0/24"}]});
@@ -113,7 +113,7 @@ async fn objects_are_made_read_changed_replaced_and_removed() {
 }
 
 #[tokio::test]
-async fn the_lab_keeps_no_secrets() {
+async fn lab_file_contains_no_sensitive_values() {
     let (folder, mut plugin) = fresh().await;
     let made = plugin
         .host
@@ -145,7 +145,7 @@ async fn the_lab_keeps_no_secrets() {
 }
 
 #[tokio::test]
-async fn every_kind_can_be_made_and_read_back() {
+async fn each_resource_type_is_created_and_read_back() {
     let (folder, mut plugin) = fresh().await;
     let kinds = [
         (
@@ -179,7 +179,7 @@ async fn every_kind_can_be_made_and_read_back() {
 }
 
 #[tokio::test]
-async fn a_thing_counts_its_changes() {
+async fn thing_revision_increases_with_each_update() {
     let (_folder, mut plugin) = fresh().await;
     let made = plugin
         .host
@@ -201,7 +201,7 @@ async fn a_thing_counts_its_changes() {
 }
 
 #[tokio::test]
-async fn bad_input_is_refused_at_its_attribute() {
+async fn bad_input_is_reported_at_its_attribute() {
     let (_folder, mut plugin) = fresh().await;
     let host = &mut plugin.host;
     let config = host.config(
@@ -255,7 +255,7 @@ async fn bad_input_is_refused_at_its_attribute() {
 }
 
 #[tokio::test]
-async fn an_object_is_imported_by_its_id() {
+async fn object_is_imported_by_its_id() {
     let (_folder, mut plugin) = fresh().await;
     let made = plugin.host.made("lab_bucket", json!({"name": "b"})).await;
     let mut import = async |type_name: &str, id: String| {
@@ -292,7 +292,7 @@ async fn an_object_is_imported_by_its_id() {
 }
 
 #[tokio::test]
-async fn old_state_of_a_server_is_upgraded() {
+async fn old_server_state_is_upgraded() {
     let (_folder, mut plugin) = fresh().await;
     let json = json!({"name": "s", "image": "img-1", "flavor": "large"}).to_string();
     let request = proto::tfplugin6::upgrade_resource_state::Request {
@@ -321,7 +321,7 @@ async fn old_state_of_a_server_is_upgraded() {
 }
 
 #[tokio::test]
-async fn a_single_block_has_limits_that_hosts_accept() {
+async fn single_blocks_have_equal_minimum_and_maximum() {
     let (_folder, plugin) = fresh().await;
     let blocks = plugin
         .host

@@ -12,7 +12,7 @@ use crate::plugin::Plugin;
 use crate::plugin::common::text;
 
 #[tokio::test]
-async fn what_others_change_is_seen() {
+async fn external_changes_are_visible_on_read() {
     let (folder, mut plugin) = fresh().await;
     let lab = folder.path().join("lab.json");
     let json = json!({"name": "s", "image": "img-1"});
@@ -28,7 +28,7 @@ async fn what_others_change_is_seen() {
     let (kept, diagnostics) = plugin.host.read("lab_server", &drifted).await;
     assert!(diagnostics[0].detail.contains("tags"), "{diagnostics:?}");
     assert_eq!(kept, drifted);
-    control::vanish(&lab, &id).unwrap();
+    control::delete_object(&lab, &id).unwrap();
     assert!(plugin.host.read("lab_server", &state).await.0.is_null());
     assert_eq!(
         plugin
@@ -43,7 +43,7 @@ async fn what_others_change_is_seen() {
 }
 
 #[tokio::test]
-async fn two_processes_share_one_lab() {
+async fn two_processes_share_one_lab_without_losing_objects() {
     let (folder, mut one) = fresh().await;
     let mut two = Plugin::lab(folder.path(), json!({})).await;
     async fn make(plugin: &mut Plugin, prefix: &str) {
@@ -107,7 +107,7 @@ async fn made_until_killed(plugin: &mut Plugin, enough: usize) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_was_answered_outlives_a_killed_process() {
+async fn answered_changes_survive_a_killed_process() {
     let folder = tempfile::tempdir().unwrap();
     let mut answered = Vec::new();
     for enough in [3, 10, 40, 90, 1, 25] {
@@ -142,7 +142,7 @@ async fn what_was_answered_outlives_a_killed_process() {
 }
 
 #[tokio::test]
-async fn a_process_that_ends_in_order_leaves_one_file() {
+async fn orderly_shutdown_folds_the_journal() {
     let (folder, mut plugin) = fresh().await;
     for number in 0..30 {
         plugin
@@ -163,7 +163,7 @@ async fn a_process_that_ends_in_order_leaves_one_file() {
 }
 
 #[tokio::test]
-async fn a_process_that_does_nothing_more_leaves_one_file_to_edit() {
+async fn idle_process_folds_the_journal_for_manual_edits() {
     let (folder, mut plugin) = fresh().await;
     let mut state = plugin.host.null("lab_thing");
     for number in 0..30 {
@@ -195,7 +195,7 @@ async fn a_process_that_does_nothing_more_leaves_one_file_to_edit() {
 }
 
 #[tokio::test]
-async fn servers_of_one_network_get_the_lowest_free_addresses() {
+async fn servers_of_a_network_get_the_lowest_free_addresses() {
     let (folder, mut plugin) = fresh().await;
     let lab = folder.path().join("lab.json");
     let network = text(
@@ -210,7 +210,7 @@ async fn servers_of_one_network_get_the_lowest_free_addresses() {
     for name in ["a", "b", "c"] {
         made.push(plugin.host.made("lab_server", server(name)).await);
     }
-    control::vanish(&lab, &text(&made[1], "id")).unwrap();
+    control::delete_object(&lab, &text(&made[1], "id")).unwrap();
     let database = json!({"name": "db", "engine": "mysql", "password": "p", "network_id": network});
     let got = [
         plugin.host.made("lab_database", database).await,
@@ -229,7 +229,7 @@ async fn servers_of_one_network_get_the_lowest_free_addresses() {
 }
 
 #[tokio::test]
-async fn a_lab_file_that_is_no_lab_is_named() {
+async fn malformed_lab_file_is_named_in_the_error() {
     let (folder, mut plugin) = fresh().await;
     std::fs::write(folder.path().join("lab.json"), "nonsense").unwrap();
     let failed = plugin.host.create("lab_thing", json!({"name": "t"})).await;

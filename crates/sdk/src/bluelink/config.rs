@@ -12,7 +12,7 @@ use proto::bluelink::sharedtypesv1::{
 use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 
 use super::error::log_warnings;
-use super::value::{Unfit, decode_scalar, encode};
+use super::value::{DecodeError, decode_scalar, encode};
 use crate::diagnostics::Failure;
 use crate::provider::{Context, Provider};
 use crate::schema::{Attr, AttrType, Schema};
@@ -102,7 +102,7 @@ fn decode(schema: &Schema, said: &HashMap<String, ScalarValue>) -> Result<Value,
     Ok(schema.block.with_empty_blocks(config))
 }
 
-fn read(value: &Value, ty: &Type) -> Result<Value, Unfit> {
+fn read(value: &Value, ty: &Type) -> Result<Value, DecodeError> {
     // Only values of other types than scalars arrive as JSON text.
     match value.as_str().filter(|_| !ty.is_primitive()) {
         None => Ok(value.convert(ty)?),
@@ -111,7 +111,7 @@ fn read(value: &Value, ty: &Type) -> Result<Value, Unfit> {
             codec::from_state_json(json, ty).map_err(|failure| {
                 let said = failure.diagnostics.0.into_iter();
                 let said = said.map(|one| format!("{}: {}", one.summary, one.detail));
-                Unfit::Json(said.collect())
+                DecodeError::Json(said.collect())
             })
         }
     }
@@ -129,7 +129,7 @@ impl Configured {
     ///
     /// # Errors
     /// The diagnostics of a rejected configuration.
-    pub(super) async fn turn(
+    pub(super) async fn configured_turn(
         &self,
         provider: &Entry<dyn Provider>,
         cx: &Context,
@@ -150,7 +150,7 @@ impl Configured {
             // A failed attempt leaves the provider in an unknown state, so the former configuration
             // is invalid.
             *held = None;
-            let mut said = check::against(&provider.schema, &config);
+            let mut said = check::check_attributes(&provider.schema, &config);
             said.extend(provider.item.validate(cx, &config).await);
             if !said.has_errors() {
                 said.extend(provider.item.configure(cx, &config).await);
@@ -173,7 +173,7 @@ mod tests {
     use proto::bluelink::schema::scalar_value::Value as Scalar;
 
     #[test]
-    fn a_configuration_is_flat_and_what_is_no_scalar_is_json() {
+    fn nested_configuration_is_flattened_to_scalars_and_json() {
         let fault = Block::new()
             .attr(Attr::string("kind").required())
             .attr(Attr::number("times"));

@@ -17,8 +17,8 @@ use proto::bluelink::schema::{
 };
 use proto::bluelink::sharedtypesv1::Diagnostic as Told;
 
-use super::resource::told;
-use super::value::{Unfit, decode, decode_scalar, encode};
+use super::resource::convert_diagnostics;
+use super::value::{DecodeError, decode, decode_scalar, encode};
 use crate::diagnostics::{Diagnostic, Failure};
 use crate::provider::{Context, DataSource};
 use crate::schema::{Attr, Schema};
@@ -26,7 +26,7 @@ use crate::service::Entry;
 use crate::{check, codec};
 
 /// The only supported operator: the field equals the searched value.
-const IS: &str = "=";
+const EQUALS: &str = "=";
 
 /// Returns the fields that can be read.
 pub(super) fn definition(schema: &Schema) -> DataSourceSpecDefinition {
@@ -90,7 +90,7 @@ pub(super) fn filters(schema: &Schema) -> DataSourceFilterFields {
         }
         .to_owned(),
         description: description.to_owned(),
-        supported_operators: vec![IS.to_owned()],
+        supported_operators: vec![EQUALS.to_owned()],
         conflicts_with: Vec::new(),
     };
     let attrs = schema
@@ -120,13 +120,13 @@ pub(super) async fn fetch(
     question: ResolvedDataSource,
 ) -> Result<HashMap<String, MappingNode>, Failure> {
     let config = config(&entry.schema, &question.filter)?;
-    let mut said = check::against(&entry.schema, &config);
+    let mut said = check::check_attributes(&entry.schema, &config);
     said.extend(entry.item.validate(&cx, &config).await);
     if said.has_errors() {
         return Err(said.into());
     }
     let found = entry.item.read(&cx, config).await?;
-    answer(&found, &entry.ty)
+    encode_answer(&found, &entry.ty)
 }
 
 /// Validates a data source as configured. A data source with unknown filters is not validated.
@@ -136,20 +136,23 @@ pub(super) async fn validate(
     written: Written,
 ) -> Result<Vec<Told>, Failure> {
     let ty = entry.schema.implied_type();
-    let filters = written.filter.into_iter().map(|filter| known(filter, &ty));
+    let filters = written
+        .filter
+        .into_iter()
+        .map(|filter| known_filter(filter, &ty));
     // The host validates before it resolves substitutions; a partial configuration would lack
     // required filters.
     let Some(filters) = filters.collect::<Option<Vec<_>>>() else {
         return Ok(Vec::new());
     };
     let config = config(&entry.schema, &filters)?;
-    let mut said = check::against(&entry.schema, &config);
+    let mut said = check::check_attributes(&entry.schema, &config);
     said.extend(entry.item.validate(&cx, &config).await);
-    Ok(told(&said))
+    Ok(convert_diagnostics(&said))
 }
 
 /// Converts a filter to values of its field's type; `None` if a value is still a substitution.
-fn known(filter: DataSourceFilter, ty: &Type) -> Option<ResolvedDataSourceFilter> {
+fn known_filter(filter: DataSourceFilter, ty: &Type) -> Option<ResolvedDataSourceFilter> {
     let name = filter.field.as_ref().map(decode_scalar);
     let field = name.as_ref().and_then(Value::as_str);
     let field = field.and_then(|name| ty.attribute(name));
@@ -201,8 +204,8 @@ fn config(schema: &Schema, filters: &[ResolvedDataSourceFilter]) -> Result<Value
             )
         })?;
         // Other operators search for several objects; a data source here reads one.
-        if filter.operator != IS {
-            let why = format!("use {IS}, not {:?}", filter.operator);
+        if filter.operator != EQUALS {
+            let why = format!("use {EQUALS}, not {:?}", filter.operator);
             return Err(at(format!("{name} does not support this operator"), why).into());
         }
         let values = filter.search.as_ref().map(|search| &search.values[..]);
@@ -219,7 +222,7 @@ fn config(schema: &Schema, filters: &[ResolvedDataSourceFilter]) -> Result<Value
         if !said.contains_key(&attr.name) {
             let summary = format!("{} must be set", attr.name);
             let why = format!(
-                "add a filter by the field {} with the operator {IS} to the data source",
+                "add a filter by the field {} with the operator {EQUALS} to the data source",
                 attr.name
             );
             return Err(Diagnostic::error(summary, why).at_attr(&attr.name).into());
@@ -238,10 +241,10 @@ fn config(schema: &Schema, filters: &[ResolvedDataSourceFilter]) -> Result<Value
         .with_empty_blocks(Value::object_from_map(members)))
 }
 
-fn searched(values: &[MappingNode], ty: &Type) -> Result<Value, Unfit> {
+fn searched(values: &[MappingNode], ty: &Type) -> Result<Value, DecodeError> {
     let one = || match values {
         [one] => Ok(one),
-        all => Err(Unfit::NotOne(all.len())),
+        all => Err(DecodeError::NotOne(all.len())),
     };
     match shape(ty) {
         Shape::One => decode(Some(one()?), ty),
@@ -260,13 +263,13 @@ fn searched(values: &[MappingNode], ty: &Type) -> Result<Value, Unfit> {
             let read = codec::from_state_json(json, ty);
             read.map_err(|failure| {
                 let said = failure.diagnostics.0.into_iter();
-                Unfit::Json(said.map(|one| one.detail).collect())
+                DecodeError::Json(said.map(|one| one.detail).collect())
             })
         }
     }
 }
 
-fn answer(found: &Value, ty: &Type) -> Result<HashMap<String, MappingNode>, Failure> {
+fn encode_answer(found: &Value, ty: &Type) -> Result<HashMap<String, MappingNode>, Failure> {
     let types = ty.as_object().map(|object| object.attributes.iter());
     let mut all = HashMap::new();
     for (name, ty) in types.into_iter().flatten() {
@@ -311,18 +314,18 @@ mod tests {
     }
 
     #[test]
-    fn filters_are_a_configuration_and_all_of_it_is_read() {
+    fn data_source_filters_are_decoded_as_configuration() {
         let filters = [
-            filter("family", IS, &["debian"]),
-            filter("names", IS, &["a", "b"]),
-            filter("tags", IS, &["{\"k\": \"v\"}"]),
+            filter("family", EQUALS, &["debian"]),
+            filter("names", EQUALS, &["a", "b"]),
+            filter("tags", EQUALS, &["{\"k\": \"v\"}"]),
         ];
         let config = config(&schema(), &filters).unwrap();
         assert_eq!(config.get_attr("family"), Some("debian".into()));
         assert_eq!(config.get_attr("names").unwrap().len(), Some(2));
         let tags = config.get_attr("tags").unwrap();
         assert_eq!(tags.index_str("k"), Some("v".into()));
-        let told = answer(&config, &schema().implied_type()).unwrap();
+        let told = encode_answer(&config, &schema().implied_type()).unwrap();
         let tags = decode(told.get("tags"), &Type::String).unwrap();
         assert_eq!(tags.as_str(), Some("{\"k\":\"v\"}"));
         assert!(!told.contains_key("id"), "null attributes are omitted");
@@ -334,11 +337,11 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_asked_is_said_with_the_field() {
+    fn unsupported_filters_are_rejected_with_the_field() {
         for (filters, words) in [
             (vec![], "family must be set"),
             (
-                vec![filter("colour", IS, &["red"])],
+                vec![filter("colour", EQUALS, &["red"])],
                 "colour is not a filter field of the data source",
             ),
             (
@@ -346,7 +349,7 @@ mod tests {
                 "family does not support this operator",
             ),
             (
-                vec![filter("family", IS, &["x", "y"])],
+                vec![filter("family", EQUALS, &["x", "y"])],
                 "the value of the filter family is not valid",
             ),
         ] {

@@ -4,7 +4,7 @@ use prost::Message as _;
 use prost_types::Any;
 use proto::bluelink::sharedtypesv1::{ErrorCode, ErrorResponse};
 
-use crate::calls::words;
+use crate::calls::failure_diagnostics;
 use crate::diagnostics::{Diagnostic, Diagnostics, Failure, Severity};
 
 /// Encoding of details: JSON in a bytes value in `Any`.
@@ -12,10 +12,10 @@ const BYTES: &str = "type.googleapis.com/google.protobuf.BytesValue";
 
 /// Converts a failure. The code is "transient" if a retry can help, "bad input" if an attribute is
 /// named, and "unexpected" otherwise.
-pub(super) fn of(failure: Failure) -> ErrorResponse {
+pub(super) fn error_response(failure: Failure) -> ErrorResponse {
     let transient = failure.transient;
     // A failure without an error would be a response without a reason.
-    let said = words(failure);
+    let said = failure_diagnostics(failure);
     let errors = || said.0.iter().filter(|one| one.severity == Severity::Error);
     let reasons: Vec<String> = errors().map(sentence).collect();
     let code = match errors().any(|one| one.attribute.is_some()) {
@@ -83,20 +83,20 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_has_a_code_and_its_reasons() {
-        let plain = of(Failure::new("refused", "403"));
+    fn failures_map_to_error_codes_and_reasons() {
+        let plain = error_response(Failure::new("refused", "403"));
         assert_eq!(plain.code(), ErrorCode::Unexpected);
         assert_eq!(plain.message, "refused");
         assert_eq!(reasons(&plain), serde_json::json!(["refused: 403"]));
-        let passing = of(Failure::new("throttled", "429").transient());
+        let passing = error_response(Failure::new("throttled", "429").transient());
         assert_eq!(passing.code(), ErrorCode::Transient);
         assert_eq!(passing.message, "throttled: 429");
-        let input = of(Diagnostic::error("too long", "").at_attr("name").into());
+        let input = error_response(Diagnostic::error("too long", "").at_attr("name").into());
         assert_eq!(input.code(), ErrorCode::BadInput);
         assert_eq!(reasons(&input), serde_json::json!(["name: too long"]));
         let mut two = Diagnostics::new();
         two.error("one", "");
         two.error("two", "");
-        assert_eq!(of(two.into()).message, "2 errors");
+        assert_eq!(error_response(two.into()).message, "2 errors");
     }
 }

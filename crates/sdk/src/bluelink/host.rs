@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use super::error::unexpected;
 
 /// Maximum time that a call waits for the registration response.
-const AHEAD: Duration = Duration::from_secs(10);
+const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Identifier of the host, once it is known.
 pub(super) struct Host(watch::Receiver<Option<String>>);
@@ -32,7 +32,10 @@ impl Host {
             let known = host.wait_for(Option::is_some).await.ok()?;
             known.clone()
         };
-        let known = tokio::time::timeout(AHEAD, known).await.ok().flatten();
+        let known = tokio::time::timeout(REGISTRATION_TIMEOUT, known)
+            .await
+            .ok()
+            .flatten();
         // Hosts recognize a rejected host id by exactly this message.
         let refused = || unexpected(format!("invalid host ID {said:?}"));
         known
@@ -47,7 +50,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_call_before_the_reply_is_read_waits_for_it_and_others_are_refused() {
+    async fn host_check_waits_for_the_host_id_and_rejects_others() {
         let (named, host) = Host::unknown();
         let early = host.check("h-1");
         let reply = async { named.send(Some("h-1".to_owned())).unwrap() };

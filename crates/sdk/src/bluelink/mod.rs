@@ -2,17 +2,17 @@
 //! service. A Bluelink host plans by itself and keeps the configuration, so this module
 //! reconstructs the arguments that an author's code gets over protocol 6.
 
+mod computed_values;
 mod config;
 mod data;
 mod error;
 mod host;
-mod links;
 mod node;
 mod reply;
 mod resource;
 mod serve;
 mod server;
-mod set;
+mod unsupported;
 mod value;
 
 pub(crate) use serve::serve;

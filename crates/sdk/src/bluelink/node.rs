@@ -79,7 +79,7 @@ fn object(attrs: &[Attr]) -> Node {
 
 fn attribute(attr: &Attr) -> Node {
     let node = match &attr.ty {
-        AttrType::Plain(ty) => plain(ty),
+        AttrType::Plain(ty) => plain_node(ty),
         AttrType::Nested(nesting, attrs) => nest(*nesting, object(attrs)),
     };
     // "Computed" means "by the provider only" here; an optional attribute is
@@ -133,10 +133,10 @@ fn map(values: Node) -> Node {
 
 /// Converts a plain type. Numbers are floats, because they can have a fraction; a dynamic type is a
 /// union of the supported ones.
-fn plain(ty: &Type) -> Node {
+fn plain_node(ty: &Type) -> Node {
     let nullable = |ty: &Type| Node {
         nullable: true,
-        ..plain(ty)
+        ..plain_node(ty)
     };
     match ty {
         Type::String => of("string"),
@@ -152,7 +152,7 @@ fn plain(ty: &Type) -> Node {
                 .collect(),
             ..of("object")
         },
-        Type::Tuple(_) => array(plain(&Type::Dynamic)),
+        Type::Tuple(_) => array(plain_node(&Type::Dynamic)),
         Type::Dynamic => Node {
             one_of: vec![
                 of("string"),
@@ -174,7 +174,7 @@ mod tests {
     use cty::Value;
 
     #[test]
-    fn flags_of_attributes_are_what_a_host_plans_by() {
+    fn attribute_flags_are_mapped_to_the_host_schema() {
         let rule = Block::new().attr(Attr::string("prefix").required());
         let schema = Schema::new()
             .attr(Attr::string("name").required().replaces())
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_changes_is_none() {
+    fn unstable_id_is_not_used_as_the_id_field() {
         let schema = Schema::new()
             .attr(Attr::string("filename").required().replaces())
             .attr(Attr::string("id").computed());

@@ -12,10 +12,10 @@ use proto::bluelink::sharedtypesv1::{
     Changes, Diagnostic as Told, DiagnosticLevel, ResourceSpecDefinition,
 };
 
+use super::computed_values::by_provider;
 use super::error::{log_warnings, sentence};
 use super::node::{definition, id_field};
-use super::set::by_provider;
-use super::value::{decode, encode, is_nothing};
+use super::value::{decode, encode, is_null_node};
 use crate::calls::finished;
 use crate::check;
 use crate::diagnostics::{Diagnostics, Failure, Severity};
@@ -56,7 +56,7 @@ impl Kind {
 
     /// Converts a spec to the state of an existing object.
     fn state(&self, spec: Option<&MappingNode>) -> Outcome<State> {
-        let given = spec.filter(|spec| !is_nothing(spec)).ok_or_else(|| {
+        let given = spec.filter(|spec| !is_null_node(spec)).ok_or_else(|| {
             let why = "the host sent an empty state; this is a bug in the host";
             Failure::new("the object cannot be identified", why)
         })?;
@@ -220,7 +220,7 @@ pub(super) async fn destroy(
 }
 
 /// Reads an object; an empty spec if it no longer exists.
-pub(super) async fn look(
+pub(super) async fn read_object(
     kind: Arc<Kind>,
     cx: Context,
     spec: Option<MappingNode>,
@@ -260,12 +260,12 @@ pub(super) async fn validate(
     spec: MappingNode,
 ) -> Outcome<Vec<Told>> {
     let config = kind.decode(&spec)?;
-    let mut said = check::against(&kind.entry.schema, &config);
+    let mut said = check::check_attributes(&kind.entry.schema, &config);
     said.extend(kind.item().validate(&cx, &config).await);
-    Ok(told(&said))
+    Ok(convert_diagnostics(&said))
 }
 
-pub(super) fn told(said: &Diagnostics) -> Vec<Told> {
+pub(super) fn convert_diagnostics(said: &Diagnostics) -> Vec<Told> {
     let one = |one: &crate::diagnostics::Diagnostic| Told {
         level: match one.severity {
             Severity::Error => DiagnosticLevel::Error,

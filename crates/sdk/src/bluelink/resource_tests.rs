@@ -157,7 +157,7 @@ fn reasons(failure: &Failure) -> String {
 const OLD: &[(&str, &str)] = &[("name", "a"), ("id", "old")];
 
 #[tokio::test]
-async fn a_host_says_by_the_state_and_a_flag_what_is_to_be_done() {
+async fn state_and_replace_flag_select_create_update_or_replace() {
     let bench = Bench::new();
     let set = bench.deploy(None, &[("name", "a")], true).await.unwrap();
     assert_eq!(bench.asked(), ["create a unknown"]);
@@ -177,7 +177,7 @@ async fn a_host_says_by_the_state_and_a_flag_what_is_to_be_done() {
 }
 
 #[tokio::test]
-async fn without_a_state_nothing_is_changed_or_destroyed() {
+async fn update_and_delete_without_state_fail() {
     let bench = Bench::new();
     for spec in [None, Some(MappingNode::default())] {
         let failure = destroy(bench.kind.clone(), cx(), spec).await.unwrap_err();
@@ -192,7 +192,7 @@ async fn without_a_state_nothing_is_changed_or_destroyed() {
 }
 
 #[tokio::test]
-async fn a_change_that_needs_another_object_is_not_made_in_place() {
+async fn in_place_update_that_needs_replacement_fails() {
     let bench = Bench::new();
     // Set for the first time, not changed: the host does not see that it requires a replacement.
     let spec = [("name", "a"), ("colour", "red")];
@@ -206,7 +206,7 @@ async fn a_change_that_needs_another_object_is_not_made_in_place() {
 }
 
 #[tokio::test]
-async fn what_was_half_made_is_removed_or_named() {
+async fn partially_created_object_is_removed_or_named() {
     let bench = Bench::new();
     let failure = bench
         .deploy(None, &[("name", "half")], false)
@@ -228,19 +228,19 @@ async fn what_was_half_made_is_removed_or_named() {
 }
 
 #[tokio::test]
-async fn what_is_known_by_its_id_alone_is_imported() {
+async fn object_with_only_an_id_is_imported() {
     let bench = Bench::new();
-    let seen = look(bench.kind.clone(), cx(), Some(node(&[("id", "i-1")]))).await;
+    let seen = read_object(bench.kind.clone(), cx(), Some(node(&[("id", "i-1")]))).await;
     assert_eq!(bench.asked(), ["read found i-1"]);
     assert!(seen.unwrap().fields.contains_key("name"));
-    look(bench.kind.clone(), cx(), Some(node(OLD)))
+    read_object(bench.kind.clone(), cx(), Some(node(OLD)))
         .await
         .unwrap();
     assert_eq!(bench.asked(), ["read a old"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_not_stable_yet_is_looked_at_by_the_host_or_here() {
+async fn unstable_object_is_polled_by_the_host_or_the_sdk() {
     let bench = Bench::new();
     let of = |note: &'static str| [("name", "a"), ("id", "i"), ("note", note)];
     let asked = |note| stable(bench.kind.clone(), cx(), Some(node(&of(note))));
@@ -252,7 +252,7 @@ async fn what_is_not_stable_yet_is_looked_at_by_the_host_or_here() {
     // Protocol 6 has no such call, so the SDK polls until the object is stable.
     let here = async |note, cx: Context| {
         let state = State::new(bench.kind.decode(&node(&of(note))).unwrap());
-        crate::calls::settled(&*bench.shelf, &cx, state).await
+        crate::calls::wait_until_stable(&*bench.shelf, &cx, state).await
     };
     assert!(here("settling", cx()).await.is_ok());
     assert_eq!(bench.asked(), ["look at a i"; 3]);

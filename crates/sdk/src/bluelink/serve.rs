@@ -22,7 +22,7 @@ use crate::service::Service;
 /// Supported protocol version.
 const PROTOCOL: &str = "1.0";
 /// Maximum time for the host's response to the registration.
-const ANSWERS: Duration = Duration::from_secs(30);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Serves a provider to the host with a registration server at this local port.
 ///
@@ -97,8 +97,10 @@ async fn register(port: u16, request: PluginRegistrationRequest) -> Result<Strin
         let answer = host.register(request).await;
         answer.map_err(|status| unreachable(status.message().to_owned()))
     };
-    let late = |_| unreachable(format!("no answer within {} s", ANSWERS.as_secs()));
-    let answer = tokio::time::timeout(ANSWERS, asked).await.map_err(late)??;
+    let late = |_| unreachable(format!("no answer within {} s", RESPONSE_TIMEOUT.as_secs()));
+    let answer = tokio::time::timeout(RESPONSE_TIMEOUT, asked)
+        .await
+        .map_err(late)??;
     let answer = answer.into_inner();
     match answer.success {
         true => Ok(answer.host_id),

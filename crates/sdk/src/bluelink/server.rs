@@ -12,9 +12,9 @@ use tonic::{Request, Response, Status};
 
 use super::config::Configured;
 use super::host::Host;
-use super::links::without;
 use super::reply::Reply;
 use super::resource::{self, Kind};
+use super::unsupported::without;
 use super::{config, data, error};
 use crate::diagnostics::Failure;
 use crate::provider::{Context, DataSource};
@@ -38,7 +38,7 @@ fn wire_name(provider: &str, name: &str) -> Result<String, SchemaError> {
         .and_then(|rest| rest.strip_prefix('_'));
     own.map(|own| format!("{provider}/{own}"))
         .ok_or_else(|| SchemaError {
-            of: name.to_owned(),
+            subject: name.to_owned(),
             path: Vec::new(),
             flaw: SchemaFlaw::Nobodys(provider.to_owned()),
         })
@@ -65,13 +65,13 @@ impl Server {
     }
 
     /// Responds to the registered host only; other callers get an error.
-    async fn answer<R: Reply>(
+    async fn respond_to_host<R: Reply>(
         &self,
         host: &str,
         work: impl Future<Output = Outcome<R::Good>>,
     ) -> Result<Response<R>, Status> {
         let answered = match self.host.check(host).await {
-            Ok(()) => work.await.map_err(error::of),
+            Ok(()) => work.await.map_err(error::error_response),
             Err(refused) => Err(refused),
         };
         Ok(Response::new(R::of(answered)))
@@ -90,7 +90,7 @@ impl Server {
         let (provider, configured) = (self.service.provider.clone(), self.configured.clone());
         let work = move |cx: Context| async move {
             // Held until the call ends, so that the configuration cannot change under it.
-            let _turn = configured.turn(&provider, &cx, context).await?;
+            let _turn = configured.configured_turn(&provider, &cx, context).await?;
             call(cx).await
         };
         self.service.run(work).await
@@ -135,7 +135,7 @@ impl Wire for Server {
     ) -> Answer<pb::NamespaceResponse> {
         let namespace = self.service.provider.item.name().to_owned();
         let host = request.into_inner().host_id;
-        self.answer(&host, async { Ok(pb::Namespace { namespace }) })
+        self.respond_to_host(&host, async { Ok(pb::Namespace { namespace }) })
             .await
     }
 
@@ -144,7 +144,7 @@ impl Wire for Server {
         request: Request<pb::ProviderRequest>,
     ) -> Answer<shared::ConfigDefinitionResponse> {
         let said = config::definition(&self.service.provider.schema);
-        self.answer(&request.into_inner().host_id, async { Ok(said) })
+        self.respond_to_host(&request.into_inner().host_id, async { Ok(said) })
             .await
     }
 
@@ -157,7 +157,8 @@ impl Wire for Server {
         };
         let resource_types = self.kinds.keys().map(one).collect();
         let all = async { Ok(pb::ResourceTypes { resource_types }) };
-        self.answer(&request.into_inner().host_id, all).await
+        self.respond_to_host(&request.into_inner().host_id, all)
+            .await
     }
 
     async fn list_data_source_types(
@@ -169,7 +170,8 @@ impl Wire for Server {
         };
         let data_source_types = self.data.keys().map(one).collect();
         let all = async { Ok(pb::DataSourceTypes { data_source_types }) };
-        self.answer(&request.into_inner().host_id, all).await
+        self.respond_to_host(&request.into_inner().host_id, all)
+            .await
     }
 
     /// The SDK does not support functions.
@@ -178,7 +180,8 @@ impl Wire for Server {
         request: Request<pb::ProviderRequest>,
     ) -> Answer<pb::FunctionListResponse> {
         let none = async { Ok(pb::FunctionList::default()) };
-        self.answer(&request.into_inner().host_id, none).await
+        self.respond_to_host(&request.into_inner().host_id, none)
+            .await
     }
 
     async fn get_function_definition(
@@ -187,7 +190,7 @@ impl Wire for Server {
     ) -> Answer<shared::FunctionDefinitionResponse> {
         let request = request.into_inner();
         let none = Err(self.unknown("function", &request.function_name));
-        self.answer(&request.host_id, async { none }).await
+        self.respond_to_host(&request.host_id, async { none }).await
     }
 
     async fn call_function(
@@ -196,7 +199,7 @@ impl Wire for Server {
     ) -> Answer<shared::FunctionCallResponse> {
         let request = request.into_inner();
         let none = Err(self.unknown("function", &request.function_name));
-        self.answer(&request.host_id, async { none }).await
+        self.respond_to_host(&request.host_id, async { none }).await
     }
 
     /// All fields are zero, which selects the host's own policy.
@@ -205,7 +208,8 @@ impl Wire for Server {
         request: Request<pb::ProviderRequest>,
     ) -> Answer<pb::RetryPolicyResponse> {
         let none = async { Ok(pb::RetryPolicy::default()) };
-        self.answer(&request.into_inner().host_id, none).await
+        self.respond_to_host(&request.into_inner().host_id, none)
+            .await
     }
 
     async fn custom_validate_resource(
@@ -222,7 +226,7 @@ impl Wire for Server {
             let diagnostics = self.service.run(call).await?;
             Ok(pb::CustomValidateResourceCompleteResponse { diagnostics })
         };
-        self.answer(&request.host_id, work).await
+        self.respond_to_host(&request.host_id, work).await
     }
 
     async fn get_resource_spec_definition(
@@ -231,7 +235,7 @@ impl Wire for Server {
     ) -> Answer<pb::ResourceSpecDefinitionResponse> {
         let request = request.into_inner();
         let kind = self.kind(request.resource_type);
-        self.answer(&request.host_id, async { Ok(kind?.definition.clone()) })
+        self.respond_to_host(&request.host_id, async { Ok(kind?.definition.clone()) })
             .await
     }
 
@@ -249,7 +253,7 @@ impl Wire for Server {
                 computed_field_values,
             })
         };
-        self.answer(&request.host_id, work).await
+        self.respond_to_host(&request.host_id, work).await
     }
 
     async fn resource_has_stabilised(
@@ -266,7 +270,7 @@ impl Wire for Server {
                 ..shared::ResourceStabilisationInfo::default()
             })
         };
-        self.answer(&request.host_id, work).await
+        self.respond_to_host(&request.host_id, work).await
     }
 
     async fn get_resource_external_state(
@@ -276,10 +280,10 @@ impl Wire for Server {
         let request = request.into_inner();
         let work = async {
             let kind = self.kind(request.resource_type)?;
-            let call = |cx| resource::look(kind, cx, request.current_resource_spec);
+            let call = |cx| resource::read_object(kind, cx, request.current_resource_spec);
             self.configured(request.context, call).await
         };
-        self.answer(&request.host_id, work).await
+        self.respond_to_host(&request.host_id, work).await
     }
 
     async fn destroy_resource(
@@ -294,7 +298,7 @@ impl Wire for Server {
             self.configured(request.context, call).await?;
             Ok(shared::DestroyResourceResult { destroyed: true })
         };
-        self.answer(&request.host_id, work).await
+        self.respond_to_host(&request.host_id, work).await
     }
 
     async fn get_data_source_spec_definition(
@@ -304,7 +308,7 @@ impl Wire for Server {
         let request = request.into_inner();
         let entry = self.data(request.data_source_type);
         let work = async { Ok(data::definition(&entry?.schema)) };
-        self.answer(&request.host_id, work).await
+        self.respond_to_host(&request.host_id, work).await
     }
 
     async fn get_data_source_filter_fields(
@@ -314,7 +318,7 @@ impl Wire for Server {
         let request = request.into_inner();
         let entry = self.data(request.data_source_type);
         let work = async { Ok(data::filters(&entry?.schema)) };
-        self.answer(&request.host_id, work).await
+        self.respond_to_host(&request.host_id, work).await
     }
 
     async fn fetch_data_source(
@@ -329,7 +333,7 @@ impl Wire for Server {
             let data = self.configured(request.context, call).await?;
             Ok(pb::FetchDataSourceCompleteResponse { data })
         };
-        self.answer(&request.host_id, work).await
+        self.respond_to_host(&request.host_id, work).await
     }
 
     async fn custom_validate_data_source(
@@ -344,7 +348,7 @@ impl Wire for Server {
             let diagnostics = self.service.run(call).await?;
             Ok(pb::CustomValidateDataSourceCompleteResponse { diagnostics })
         };
-        self.answer(&request.host_id, work).await
+        self.respond_to_host(&request.host_id, work).await
     }
 
     async fn get_resource_type_description(
@@ -354,7 +358,7 @@ impl Wire for Server {
         let request = request.into_inner();
         let kind = self.kind(request.resource_type);
         let work = async { Ok(described(&kind?.entry.schema.block.description)) };
-        self.answer(&request.host_id, work).await
+        self.respond_to_host(&request.host_id, work).await
     }
 
     async fn get_data_source_type_description(
@@ -364,7 +368,7 @@ impl Wire for Server {
         let request = request.into_inner();
         let entry = self.data(request.data_source_type);
         let work = async { Ok(described(&entry?.schema.block.description)) };
-        self.answer(&request.host_id, work).await
+        self.respond_to_host(&request.host_id, work).await
     }
 
     without! { "this provider has no labels and examples";
@@ -396,7 +400,7 @@ mod tests {
     use super::wire_name;
 
     #[test]
-    fn a_type_has_its_provider_s_name_in_front() {
+    fn resource_type_must_start_with_the_provider_name() {
         assert_eq!(
             wire_name("lab", "lab_dns_record").unwrap(),
             "lab/dns_record"

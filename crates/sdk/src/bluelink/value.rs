@@ -8,10 +8,13 @@ use proto::bluelink::schema::{MappingNode, ScalarValue, StringOrSubstitutions};
 
 /// Reason why a node from the host is not a value of its type.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Unfit {
+pub(super) enum DecodeError {
     /// Error inside a member: an attribute, a key, or `[0]`.
     #[error("{at}: {source}")]
-    Member { at: String, source: Box<Unfit> },
+    Member {
+        at: String,
+        source: Box<DecodeError>,
+    },
     #[error("its elements have different types, but must all have the same type")]
     Several,
     /// The friendly name of the required type.
@@ -29,7 +32,7 @@ pub(super) enum Unfit {
     Json(String),
 }
 
-impl Unfit {
+impl DecodeError {
     /// Wraps an error with the member that it is in.
     fn at(at: impl ToString) -> impl FnOnce(Self) -> Self {
         let at = at.to_string();
@@ -40,7 +43,7 @@ impl Unfit {
     }
 }
 
-pub(super) fn is_nothing(node: &MappingNode) -> bool {
+pub(super) fn is_null_node(node: &MappingNode) -> bool {
     node.scalar.is_none()
         && node.fields.is_empty()
         && node.items.is_empty()
@@ -51,9 +54,9 @@ pub(super) fn is_nothing(node: &MappingNode) -> bool {
 ///
 /// # Errors
 /// A part does not have the required type.
-pub(super) fn decode(node: Option<&MappingNode>, ty: &Type) -> Result<Value, Unfit> {
+pub(super) fn decode(node: Option<&MappingNode>, ty: &Type) -> Result<Value, DecodeError> {
     // An empty list or map has the same form; it is null here, too.
-    let Some(node) = node.filter(|node| !is_nothing(node)) else {
+    let Some(node) = node.filter(|node| !is_null_node(node)) else {
         return Ok(Value::null(ty.clone()));
     };
     // Substitutions are resolved by the host; until then the value can be anything of its type.
@@ -63,7 +66,7 @@ pub(super) fn decode(node: Option<&MappingNode>, ty: &Type) -> Result<Value, Unf
             None => Value::unknown(ty.clone()),
         });
     }
-    let several = |_| Unfit::Several;
+    let several = |_| DecodeError::Several;
     match ty {
         Type::Dynamic => Ok(any(node)),
         Type::List(of) => {
@@ -79,30 +82,30 @@ pub(super) fn decode(node: Option<&MappingNode>, ty: &Type) -> Result<Value, Unf
             Ok(Value::tuple(items(node, ty, |index| &types[index])?))
         }
         Type::Map(of) => {
-            fits(node.scalar.is_none() && node.items.is_empty(), ty)?;
+            require_type(node.scalar.is_none() && node.items.is_empty(), ty)?;
             let one = |(name, node): (&String, &MappingNode)| {
-                let value = decode(Some(node), of).map_err(Unfit::at(name))?;
+                let value = decode(Some(node), of).map_err(DecodeError::at(name))?;
                 Ok((name.clone(), value))
             };
             let members = node.fields.iter().map(one);
-            let members = members.collect::<Result<Vec<_>, Unfit>>()?;
+            let members = members.collect::<Result<Vec<_>, DecodeError>>()?;
             Value::try_map((**of).clone(), members).map_err(several)
         }
         Type::Object(object) => {
-            fits(node.scalar.is_none() && node.items.is_empty(), ty)?;
+            require_type(node.scalar.is_none() && node.items.is_empty(), ty)?;
             let one = |(name, ty): (&std::sync::Arc<str>, &Type)| {
                 let node = node.fields.get(&**name);
-                let value = decode(node, ty).map_err(Unfit::at(name))?;
+                let value = decode(node, ty).map_err(DecodeError::at(name))?;
                 Ok((name.clone(), value))
             };
             let members = object.attributes.iter().map(one);
             Ok(Value::object_from_map(
-                members.collect::<Result<Vec<_>, Unfit>>()?,
+                members.collect::<Result<Vec<_>, DecodeError>>()?,
             ))
         }
         _ => match &node.scalar {
             Some(scalar) => Ok(decode_scalar(scalar).convert(ty)?),
-            None => Err(wanted(ty)),
+            None => Err(wrong_type(ty)),
         },
     }
 }
@@ -120,20 +123,20 @@ fn items<'t>(
     node: &MappingNode,
     ty: &Type,
     of: impl Fn(usize) -> &'t Type,
-) -> Result<Vec<Value>, Unfit> {
-    fits(node.scalar.is_none() && node.fields.is_empty(), ty)?;
+) -> Result<Vec<Value>, DecodeError> {
+    require_type(node.scalar.is_none() && node.fields.is_empty(), ty)?;
     let one = |(index, node): (usize, &MappingNode)| {
-        decode(Some(node), of(index)).map_err(Unfit::at(format!("[{index}]")))
+        decode(Some(node), of(index)).map_err(DecodeError::at(format!("[{index}]")))
     };
     node.items.iter().enumerate().map(one).collect()
 }
 
-fn wanted(ty: &Type) -> Unfit {
-    Unfit::Wanted(ty.friendly_name())
+fn wrong_type(ty: &Type) -> DecodeError {
+    DecodeError::Wanted(ty.friendly_name())
 }
 
-fn fits(fits: bool, ty: &Type) -> Result<(), Unfit> {
-    if fits { Ok(()) } else { Err(wanted(ty)) }
+fn require_type(fits: bool, ty: &Type) -> Result<(), DecodeError> {
+    if fits { Ok(()) } else { Err(wrong_type(ty)) }
 }
 
 /// Converts a scalar; null if it is empty.
@@ -199,7 +202,7 @@ pub(super) fn encode(value: &Value, ty: &Type, like: Option<&MappingNode>) -> Op
         }
         return Some(node);
     }
-    let all = in_order(value, like);
+    let all = ordered_elements(value, like);
     let item = |(index, element): (usize, &Value)| {
         let like = like.and_then(|like| like.items.get(index));
         // Null inside a list stays as an empty node, because the indices must not move.
@@ -221,7 +224,7 @@ fn inner<'t>(ty: &'t Type, name: Option<&str>, index: usize) -> &'t Type {
 
 /// Returns the elements of a list or set. Elements of a set are in the order of the host's node,
 /// with new ones at the end.
-pub(super) fn in_order(value: &Value, like: Option<&MappingNode>) -> Vec<Value> {
+pub(super) fn ordered_elements(value: &Value, like: Option<&MappingNode>) -> Vec<Value> {
     let mut left: Vec<Value> = value.as_slice().unwrap_or_default().to_vec();
     let (Type::Set(of), Some(like)) = (value.ty(), like) else {
         return left;
@@ -233,7 +236,10 @@ pub(super) fn in_order(value: &Value, like: Option<&MappingNode>) -> Vec<Value> 
         };
         // An exact match has priority, so that a similar element is left for its own item.
         let exact = left.iter().position(|element| *element == item);
-        let found = exact.or_else(|| left.iter().position(|element| is_meant(&item, element)));
+        let found = exact.or_else(|| {
+            left.iter()
+                .position(|element| corresponds_to(&item, element))
+        });
         if let Some(index) = found {
             all.push(left.remove(index));
         }
@@ -245,14 +251,16 @@ pub(super) fn in_order(value: &Value, like: Option<&MappingNode>) -> Vec<Value> 
 
 /// Returns true if `element` corresponds to the host's `item`, which can lack values that the
 /// provider sets.
-fn is_meant(item: &Value, element: &Value) -> bool {
+fn corresponds_to(item: &Value, element: &Value) -> bool {
     if item.is_null() || item == element {
         return true;
     }
     match (item.as_map(), element.as_map()) {
-        (Some(item), Some(element)) => item
-            .iter()
-            .all(|(name, item)| element.get(name).is_some_and(|value| is_meant(item, value))),
+        (Some(item), Some(element)) => item.iter().all(|(name, item)| {
+            element
+                .get(name)
+                .is_some_and(|value| corresponds_to(item, value))
+        }),
         _ => false,
     }
 }
@@ -266,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn values_come_back_as_they_were() {
+    fn values_round_trip_through_mapping_nodes() {
         let ports = Value::list(Type::Number, vec![Value::int(1), Value::int(80)]);
         let names = Value::set(Type::String, vec!["b".into(), "a".into()]);
         let tags = Value::map(Type::String, [("odd.name", Value::string("x"))]);
@@ -280,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_type_of_its_own_keeps_the_kinds_of_its_numbers() {
+    fn dynamic_value_keeps_the_kind_of_its_numbers() {
         let payload = Value::object([
             ("n", Value::int(3)),
             (
@@ -295,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_is_told_in_the_order_that_the_host_has_it_in() {
+    fn set_is_encoded_in_the_order_of_the_host() {
         let list = |texts: &[&str]| {
             let texts = texts.iter().map(|text| Value::string(*text)).collect();
             Value::list(Type::String, texts)
@@ -308,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_said_with_its_place() {
+    fn decode_errors_name_the_path() {
         let ty = Type::object([("ports", Type::list(Type::Number))]);
         let wrong = Value::object([("ports", Value::tuple(vec!["many".into()]))]);
         let node = encode(&wrong, &Type::Dynamic, None);

@@ -22,7 +22,7 @@ async fn soon<T>(what: impl Future<Output = T>) -> T {
 }
 
 #[tokio::test]
-async fn stop_reaches_calls_that_run_and_not_those_that_come_later() {
+async fn stop_cancels_running_calls_but_not_later_ones() {
     let mut served = serve().await;
     let mut other = Host::new(served.host.channel.clone()).await;
     let tasks = TaskTracker::new();
@@ -44,7 +44,7 @@ async fn stop_reaches_calls_that_run_and_not_those_that_come_later() {
 }
 
 #[tokio::test]
-async fn a_host_that_hangs_up_stops_its_call() {
+async fn disconnected_host_stops_its_call() {
     let mut served = serve().await;
     let mut other = Host::new(served.host.channel.clone()).await;
     let given_up = tokio::time::timeout(
@@ -63,7 +63,7 @@ async fn a_host_that_hangs_up_stops_its_call() {
 }
 
 #[tokio::test]
-async fn messages_may_be_large() {
+async fn twenty_megabyte_message_is_accepted() {
     let mut served = serve().await;
     let value = served
         .host
@@ -74,7 +74,7 @@ async fn messages_may_be_large() {
 }
 
 #[tokio::test]
-async fn health_is_told_and_the_streams_stay_open_until_shutdown() {
+async fn health_is_reported_and_streams_stay_open_until_shutdown() {
     use proto::health::{
         HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient,
     };
@@ -119,7 +119,7 @@ async fn health_is_told_and_the_streams_stay_open_until_shutdown() {
 }
 
 #[tokio::test]
-async fn shutdown_does_not_wait_for_a_call_that_hangs() {
+async fn shutdown_does_not_wait_for_a_hanging_call() {
     let served = serve().await;
     let mut other = Host::new(served.host.channel.clone()).await;
     let tasks = TaskTracker::new();
@@ -134,7 +134,7 @@ async fn shutdown_does_not_wait_for_a_call_that_hangs() {
 }
 
 #[tokio::test]
-async fn only_the_host_that_was_announced_gets_in() {
+async fn only_the_announced_host_certificate_is_accepted() {
     let served = serve().await;
     let stranger = wire::Identity::generate().unwrap();
     let channel = common::connect(&served.line, Some(&stranger)).await;
@@ -154,7 +154,7 @@ async fn only_the_host_that_was_announced_gets_in() {
 }
 
 #[tokio::test]
-async fn without_a_certificate_the_connection_is_plain() {
+async fn connection_without_certificate_is_plain() {
     let folder = tempfile::tempdir().unwrap();
     let (line, end, tasks) = start(&folder, None, toy::Toy::default()).await;
     assert!(
@@ -168,7 +168,7 @@ async fn without_a_certificate_the_connection_is_plain() {
 }
 
 #[tokio::test]
-async fn a_start_by_hand_is_explained() {
+async fn manual_start_is_explained() {
     let announce = |_: &str| -> std::io::Result<()> { panic!("nothing is announced") };
     let served = sdk::serve_with(
         Arc::new(toy::Toy::default()),
@@ -185,7 +185,7 @@ async fn a_start_by_hand_is_explained() {
 }
 
 #[tokio::test]
-async fn a_folder_too_deep_for_a_socket_is_named() {
+async fn too_long_socket_path_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let deep = folder.path().join("x".repeat(100));
     let options = sdk::Options {

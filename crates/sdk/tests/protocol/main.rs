@@ -83,7 +83,7 @@ async fn serve() -> Served {
 }
 
 #[tokio::test]
-async fn the_schema_and_the_metadata_tell_what_there_is() {
+async fn schema_and_metadata_list_types_and_capabilities() {
     let mut served = serve().await;
     let metadata = served
         .host
@@ -144,7 +144,7 @@ async fn the_schema_and_the_metadata_tell_what_there_is() {
 }
 
 #[tokio::test]
-async fn what_is_not_served_is_answered_with_unimplemented() {
+async fn unsupported_methods_return_unimplemented() {
     let mut served = serve().await;
     let refused = served
         .host
@@ -178,7 +178,7 @@ async fn what_is_not_served_is_answered_with_unimplemented() {
 }
 
 #[tokio::test]
-async fn the_provider_configuration_is_checked_and_taken() {
+async fn provider_configuration_is_validated_and_accepted() {
     let mut served = serve().await;
     let diagnostics = served.host.configure(json!({"token": "good"})).await;
     assert_eq!(

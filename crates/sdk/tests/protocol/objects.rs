@@ -9,7 +9,7 @@ use super::serve;
 use crate::common::{decode, encode, said, text, type_of};
 
 #[tokio::test]
-async fn an_answer_comes_when_the_object_is_stable() {
+async fn create_returns_when_the_object_is_stable() {
     let mut served = serve().await;
     served
         .host
@@ -23,7 +23,7 @@ async fn an_answer_comes_when_the_object_is_stable() {
 }
 
 #[tokio::test]
-async fn failures_say_what_exists_now() {
+async fn failed_calls_return_the_remaining_state() {
     let mut served = serve().await;
     let failed = served
         .host
@@ -80,7 +80,7 @@ async fn failures_say_what_exists_now() {
 }
 
 #[tokio::test]
-async fn warnings_private_bytes_and_write_only_values_go_their_way() {
+async fn warnings_private_data_and_write_only_values_are_passed_on() {
     let mut served = serve().await;
     let warned = served
         .host
@@ -120,7 +120,7 @@ async fn warnings_private_bytes_and_write_only_values_go_their_way() {
 }
 
 #[tokio::test]
-async fn reading_finds_an_object_or_not() {
+async fn read_returns_null_for_a_missing_object_and_keeps_state_on_error() {
     let mut served = serve().await;
     let state = served
         .host
@@ -142,7 +142,7 @@ async fn reading_finds_an_object_or_not() {
 }
 
 #[tokio::test]
-async fn deleting_leaves_nothing() {
+async fn delete_returns_a_null_state() {
     let mut served = serve().await;
     let state = served.host.made("toy_box", json!({"name": "a"})).await;
     let null = served.host.null("toy_box");
@@ -155,7 +155,7 @@ async fn deleting_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_panic_is_a_diagnostic_and_the_provider_lives_on() {
+async fn panic_becomes_a_diagnostic_and_the_provider_keeps_serving() {
     let mut served = serve().await;
     let failed = served
         .host
@@ -168,7 +168,7 @@ async fn a_panic_is_a_diagnostic_and_the_provider_lives_on() {
 }
 
 #[tokio::test]
-async fn state_is_upgraded_and_newer_state_refused() {
+async fn old_state_is_upgraded_and_newer_state_is_rejected() {
     let mut served = serve().await;
     let ty = type_of(served.host.block("toy_box"));
     let mut upgrade = async |version: i64, json: serde_json::Value| {
@@ -224,7 +224,7 @@ async fn state_is_upgraded_and_newer_state_refused() {
 }
 
 #[tokio::test]
-async fn an_object_is_imported_by_its_id() {
+async fn object_is_imported_by_its_id() {
     let mut served = serve().await;
     let request = pb::import_resource_state::Request {
         type_name: "toy_box".into(),
@@ -254,7 +254,7 @@ async fn an_object_is_imported_by_its_id() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_is_a_diagnostic_and_never_a_crash() {
+async fn malformed_requests_return_diagnostics() {
     let mut served = serve().await;
     let junk = || {
         Some(pb::DynamicValue {

@@ -7,7 +7,7 @@ use super::serve;
 use crate::common::{said, text};
 
 #[tokio::test]
-async fn checks_of_attributes_name_the_attribute() {
+async fn attribute_validation_errors_name_the_attribute() {
     let mut served = serve().await;
     let config = served
         .host
@@ -31,7 +31,7 @@ async fn checks_of_attributes_name_the_attribute() {
 }
 
 #[tokio::test]
-async fn a_new_object_is_planned_with_defaults_and_unknowns() {
+async fn new_object_is_planned_with_defaults_and_unknown_values() {
     let mut served = serve().await;
     let config = served.host.config(
         "toy_box",
@@ -56,7 +56,7 @@ async fn a_new_object_is_planned_with_defaults_and_unknowns() {
 }
 
 #[tokio::test]
-async fn an_update_keeps_what_is_stable_and_a_no_op_changes_nothing() {
+async fn update_plan_keeps_stable_values_and_no_op_changes_nothing() {
     let mut served = serve().await;
     let json = json!({"name": "a", "lid": [{"shape": "round"}]});
     let state = served.host.made("toy_box", json.clone()).await;
@@ -106,7 +106,7 @@ async fn an_update_keeps_what_is_stable_and_a_no_op_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_change_that_cannot_be_made_in_place_asks_for_replacement() {
+async fn change_that_cannot_be_made_in_place_plans_a_replacement() {
     let mut served = serve().await;
     let state = served
         .host

@@ -18,7 +18,7 @@ const MAX_KEY: usize = 1 << 16;
 const MAX_ROUNDS: u64 = 200_000_000;
 
 /// Number of cached keys: one for writing, the others for reading.
-const REMEMBERED: usize = 8;
+const MAX_CACHED: usize = 8;
 
 /// Source of a key: a passphrase, or another key.
 #[derive(Clone, PartialEq, Eq)]
@@ -90,32 +90,32 @@ impl Derivation {
 
 /// Cache of derived keys, because each derivation deliberately takes most of a second.
 #[derive(Clone, Default)]
-pub(super) struct Remembered(Arc<Mutex<Vec<Derived>>>);
+pub(super) struct KeyCache(Arc<Mutex<Vec<Derived>>>);
 
 #[derive(Clone)]
 struct Derived {
     secret: Vec<u8>,
-    how: Derivation,
+    derivation: Derivation,
     key: Vec<u8>,
     /// True if the salt was generated here, so the key can be used for writing.
-    ours: bool,
+    generated_here: bool,
 }
 
-impl std::fmt::Debug for Remembered {
+impl std::fmt::Debug for KeyCache {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Remembered")
     }
 }
 
-impl PartialEq for Remembered {
+impl PartialEq for KeyCache {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for Remembered {}
+impl Eq for KeyCache {}
 
-impl Remembered {
+impl KeyCache {
     /// Returns a key for writing, and adds its parameters to `meta`.
     pub(super) fn new_key(
         &self,
@@ -129,14 +129,14 @@ impl Remembered {
         // A key with a salt from a file is not used for writing: whoever wrote the file chose the
         // salt.
         let fits = |one: &Derived| {
-            let how = &one.how;
-            one.ours
+            let how = &one.derivation;
+            one.generated_here
                 && one.secret == secret
                 && (how.iterations, how.hash_function) == (source.iterations, source.hash)
                 && (how.key_length, how.salt.len()) == (source.length, source.salt_length)
         };
         let (how, key) = match self.find(fits) {
-            Some(known) => (known.how, known.key),
+            Some(known) => (known.derivation, known.key),
             None => {
                 let mut salt = vec![0; source.salt_length.min(MAX_KEY)];
                 rand::fill(&mut salt).map_err(|_| EncryptionError::NoRandom)?;
@@ -146,7 +146,7 @@ impl Remembered {
                     hash_function: source.hash,
                     key_length: source.length,
                 };
-                let key = self.make(secret, &how, true)?;
+                let key = self.derive_cached(secret, &how, true)?;
                 (how, key)
             }
         };
@@ -173,9 +173,9 @@ impl Remembered {
             || EncryptionError::Envelope(format!("the metadata of {} is damaged", source.name));
         let text = STANDARD.decode(text).map_err(|_| damaged())?;
         let how: Derivation = serde_json::from_slice(&text).map_err(|_| damaged())?;
-        match self.find(|one| one.secret == secret && one.how == how) {
+        match self.find(|one| one.secret == secret && one.derivation == how) {
             Some(known) => Ok(known.key),
-            None => self.make(secret, &how, false),
+            None => self.derive_cached(secret, &how, false),
         }
     }
 
@@ -184,7 +184,7 @@ impl Remembered {
         all.iter().find(|one| fits(one)).cloned()
     }
 
-    fn make(
+    fn derive_cached(
         &self,
         secret: Vec<u8>,
         how: &Derivation,
@@ -198,12 +198,12 @@ impl Remembered {
         // The lock is not held during the derivation; two threads may derive the same key once
         // each.
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.truncate(REMEMBERED - 1);
+        all.truncate(MAX_CACHED - 1);
         let made = Derived {
             secret,
-            how: how.clone(),
+            derivation: how.clone(),
             key: key.clone(),
-            ours,
+            generated_here: ours,
         };
         all.insert(0, made);
         Ok(key)

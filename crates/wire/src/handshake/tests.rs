@@ -7,7 +7,7 @@ fn error(line: &str) -> HandshakeError {
 }
 
 #[test]
-fn s0_08_lines_of_real_plugins_are_read() {
+fn s0_08_handshake_lines_of_real_plugins_are_parsed() {
     let plain = Handshake::parse(b"1|5|unix|/tmp/plugin2066927795|grpc|\n").expect("read");
     assert_eq!((plain.protocol, &plain.certificate), (5, &None));
     assert_eq!(plain.address, Address::Unix("/tmp/plugin2066927795".into()));
@@ -31,7 +31,7 @@ fn s0_08_lines_of_real_plugins_are_read() {
 }
 
 #[test]
-fn s0_08_every_malformed_line_has_its_own_error_and_is_shown() {
+fn s0_08_malformed_handshake_lines_have_distinct_escaped_errors() {
     use HandshakeError as E;
     let bad_cert = format!("1|5|unix|/s|grpc|{}", "A*".repeat(40));
     let cases: &[(&str, fn(&E) -> bool)] = &[
@@ -116,7 +116,7 @@ fn s0_08_every_malformed_line_has_its_own_error_and_is_shown() {
 }
 
 #[test]
-fn protocol_versions_are_negotiated() {
+fn highest_common_protocol_version_is_chosen() {
     assert_eq!(choose_protocol("5,6", &[5]), Some(5));
     assert_eq!(choose_protocol("6, 5", &[5, 6]), Some(6));
     assert_eq!(choose_protocol("4", &[5, 6]), None);

@@ -7,9 +7,9 @@ use crate::app::entry::Entry;
 use crate::app::format::count;
 use crate::app::msg::Effect;
 use crate::app::state::*;
-use crate::engine::stage::commands::asked_for;
-use crate::engine::words::DeployRequest;
-use crate::engine::words::{Action, ChangeView, DriftKind, OutputView, StageMode, StageSummary};
+use crate::engine::model::DeployRequest;
+use crate::engine::model::{Action, ChangeView, DriftKind, OutputView, StageMode, StageSummary};
+use crate::engine::stage::commands::summarize;
 
 /// Returns the outputs that change.
 pub(super) fn outputs(s: &StageSummary) -> impl Iterator<Item = &OutputView> {
@@ -20,11 +20,11 @@ pub(super) fn outputs(s: &StageSummary) -> impl Iterator<Item = &OutputView> {
 pub(super) fn moves(s: &StageSummary) -> impl Iterator<Item = &ChangeView> {
     s.changes
         .iter()
-        .filter(|c| c.action == Action::NoOp && c.does_something())
+        .filter(|c| c.action == Action::NoOp && c.has_effect())
 }
 
 /// Lists the drift that a refresh-only deploy accepts, by address.
-fn accepting(s: &StageSummary) -> Doc {
+fn drift_to_accept(s: &StageSummary) -> Doc {
     let mut body = vec![line(
         Role::Warn,
         "The state is updated to match the real objects; no object is changed.",
@@ -39,8 +39,8 @@ fn accepting(s: &StageSummary) -> Doc {
                 format!(
                     "{} {}, {}:",
                     count(found.len(), "object"),
-                    what.word(),
-                    what.accepted()
+                    what.label(),
+                    what.refresh_effect()
                 ),
             ));
             body.extend(
@@ -53,7 +53,7 @@ fn accepting(s: &StageSummary) -> Doc {
     body
 }
 
-fn named(body: &mut Doc, word: &str, role: Role, changes: &[&ChangeView]) {
+fn add_named(body: &mut Doc, word: &str, role: Role, changes: &[&ChangeView]) {
     if changes.is_empty() {
         return;
     }
@@ -71,8 +71,8 @@ fn named(body: &mut Doc, word: &str, role: Role, changes: &[&ChangeView]) {
 }
 
 /// Describes the selected changes, except for destroys and replacements.
-fn said_of(state: &State, s: &StageSummary, taken: &[&ChangeView]) -> Doc {
-    let mut counted = crate::engine::words::Counts::default();
+fn describe_selected(state: &State, s: &StageSummary, taken: &[&ChangeView]) -> Doc {
+    let mut counted = crate::engine::model::Counts::default();
     taken.iter().for_each(|c| counted.add(c.action));
     let mut body: Doc = vec![{
         let mut l = vec![span(
@@ -84,14 +84,14 @@ fn said_of(state: &State, s: &StageSummary, taken: &[&ChangeView]) -> Doc {
     }];
     if s.mode == StageMode::RefreshOnly {
         // Such a stage has drift to accept and no changes to count.
-        body = accepting(s);
+        body = drift_to_accept(s);
     } else if s.mode != StageMode::Normal {
         body.push(line(
             Role::Warn,
             format!("stage mode: {}", doc::mode(s.mode)),
         ));
     }
-    aside(&mut body, state, s, taken);
+    add_other_counts(&mut body, state, s, taken);
     if moves(s).next().is_some() {
         body.push(line(
             Role::Plain,
@@ -108,7 +108,7 @@ fn said_of(state: &State, s: &StageSummary, taken: &[&ChangeView]) -> Doc {
             format!("{}: {}", count(names.len(), "output"), names.join(", ")),
         ));
     }
-    if let Some((count, lines)) = asked_for(taken.iter().copied()) {
+    if let Some((count, lines)) = summarize(taken.iter().copied()) {
         body.push(Line::new());
         body.push(line(Role::Warn, format!("{count}:")));
         body.extend(
@@ -121,7 +121,7 @@ fn said_of(state: &State, s: &StageSummary, taken: &[&ChangeView]) -> Doc {
 }
 
 /// Adds the numbers of deselected changes and of selected ones hidden by the filter.
-fn aside(body: &mut Doc, state: &State, s: &StageSummary, taken: &[&ChangeView]) {
+fn add_other_counts(body: &mut Doc, state: &State, s: &StageSummary, taken: &[&ChangeView]) {
     if !state.view.left.is_empty() {
         let left = s
             .changes
@@ -150,7 +150,10 @@ fn aside(body: &mut Doc, state: &State, s: &StageSummary, taken: &[&ChangeView])
 /// changes.
 pub fn ask_apply(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(s) = &state.view.stage else { return };
-    let twice = state.created_twice().next().map(|c| c.address.clone());
+    let twice = state
+        .possible_duplicates()
+        .next()
+        .map(|c| c.address.clone());
     // A create with an unknown outcome may have succeeded: applying it could create a second
     // object.
     if let Some(address) = twice {
@@ -166,7 +169,7 @@ pub fn ask_apply(state: &mut State, effects: &mut Vec<Effect>) {
         });
         return;
     }
-    let taken: Vec<&ChangeView> = state.taken().collect();
+    let taken: Vec<&ChangeView> = state.selected_changes().collect();
     let of = |f: fn(Action) -> bool| {
         taken
             .iter()
@@ -178,9 +181,9 @@ pub fn ask_apply(state: &mut State, effects: &mut Vec<Effect>) {
         of(|a| a == Action::Destroy),
         of(|a| matches!(a, Action::Replace | Action::ReplaceCreateFirst)),
     );
-    let mut body = said_of(state, s, &taken);
-    named(&mut body, "destroyed", Role::Destroy, &destroys);
-    named(
+    let mut body = describe_selected(state, s, &taken);
+    add_named(&mut body, "destroyed", Role::Destroy, &destroys);
+    add_named(
         &mut body,
         "replaced (destroyed and re-created)",
         Role::Destroy,

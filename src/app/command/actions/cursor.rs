@@ -16,7 +16,7 @@ fn half_page(state: &State) -> isize {
 }
 
 /// Moves the cursor, or scrolls the detail if it has the focus.
-pub fn moved(state: &mut State, effects: &mut Vec<Effect>, delta: isize) {
+pub fn move_cursor(state: &mut State, effects: &mut Vec<Effect>, delta: isize) {
     if state.context() == Context::Tracing {
         let half = half_page(state).max(2);
         effects.push(Effect::Tracing(match delta {
@@ -40,21 +40,21 @@ pub fn moved(state: &mut State, effects: &mut Vec<Effect>, delta: isize) {
 }
 
 pub fn down(state: &mut State, effects: &mut Vec<Effect>) {
-    moved(state, effects, 1);
+    move_cursor(state, effects, 1);
 }
 
 pub fn up(state: &mut State, effects: &mut Vec<Effect>) {
-    moved(state, effects, -1);
+    move_cursor(state, effects, -1);
 }
 
 pub fn page_down(state: &mut State, effects: &mut Vec<Effect>) {
     let n = half_page(state);
-    moved(state, effects, n);
+    move_cursor(state, effects, n);
 }
 
 pub fn page_up(state: &mut State, effects: &mut Vec<Effect>) {
     let n = half_page(state);
-    moved(state, effects, -n);
+    move_cursor(state, effects, -n);
 }
 
 pub fn first(state: &mut State, _: &mut Vec<Effect>) {
@@ -91,7 +91,7 @@ pub fn goto(state: &mut State, index: usize) {
     };
     let list = state.list_mut();
     list.moved = true;
-    list.place(&rows, index);
+    list.move_to(&rows, index);
     state.frame.rows = rows;
 }
 

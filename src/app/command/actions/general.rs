@@ -110,7 +110,7 @@ pub fn next_sort(state: &mut State, _: &mut Vec<Effect>) {
     let list = state.list_mut();
     list.sort = (list.sort + 1) % names.len();
     let text = format!("sorted by {}", names[list.sort]);
-    state.say(text);
+    state.show_message(text);
 }
 
 pub fn reverse_sort(state: &mut State, _: &mut Vec<Effect>) {
@@ -121,7 +121,7 @@ pub fn reverse_sort(state: &mut State, _: &mut Vec<Effect>) {
     } else {
         "sort order restored"
     };
-    state.say(text);
+    state.show_message(text);
 }
 
 pub fn copy(state: &mut State, effects: &mut Vec<Effect>) {
@@ -140,7 +140,7 @@ pub fn copy(state: &mut State, effects: &mut Vec<Effect>) {
             (_, RowKey::Number(n)) => n.to_string(),
         }
     };
-    state.say(format!("copied {} characters", text.chars().count()));
+    state.show_message(format!("copied {} characters", text.chars().count()));
     effects.push(Effect::Copy(text));
 }
 
@@ -161,19 +161,19 @@ pub fn open_faults(state: &mut State, _: &mut Vec<Effect>) {
 }
 
 pub fn next_theme(state: &mut State, _: &mut Vec<Effect>) {
-    let (theme, word) = match state.frame.looks.theme {
+    let (theme, word) = match state.frame.appearance.theme {
         ThemeName::Dark => (ThemeName::Light, "light"),
         ThemeName::Light => (ThemeName::Contrast, "high contrast"),
         ThemeName::Contrast => (ThemeName::Dark, "dark"),
     };
-    state.frame.looks.theme = theme;
-    state.say(format!("theme: {word}"));
+    state.frame.appearance.theme = theme;
+    state.show_message(format!("theme: {word}"));
 }
 
 pub fn toggle_mouse(state: &mut State, effects: &mut Vec<Effect>) {
     state.frame.mouse = !state.frame.mouse;
     effects.push(Effect::Mouse(state.frame.mouse));
-    state.say(if state.frame.mouse {
+    state.show_message(if state.frame.mouse {
         "mouse on"
     } else {
         "mouse off: the terminal selects text"
@@ -184,7 +184,7 @@ pub fn toggle_mouse(state: &mut State, effects: &mut Vec<Effect>) {
 /// invisible; a message reports it.
 fn split(state: &mut State, percent: u16) {
     state.frame.split = percent;
-    state.say(format!("list {percent} %, detail {} %", 100 - percent));
+    state.show_message(format!("list {percent} %, detail {} %", 100 - percent));
 }
 
 pub fn wider(state: &mut State, _: &mut Vec<Effect>) {

@@ -6,7 +6,7 @@ use crate::app::format::{clock_ms, count};
 use crate::app::list::{Pane, RowKey};
 use crate::app::msg::{Effect, TracingMove};
 use crate::app::state::*;
-use crate::engine::words::{LogLevel, PluginCommand, PluginId, PluginState};
+use crate::engine::model::{LogLevel, PluginCommand, PluginId, PluginState};
 
 /// Requires a plugin under the cursor and a writable workspace.
 pub fn on_plugin(state: &State) -> Available {
@@ -139,13 +139,13 @@ pub fn plugin_logs(state: &mut State, _: &mut Vec<Effect>) {
 
 pub fn operation_logs(state: &mut State, _: &mut Vec<Effect>) {
     let Some(plugin) = state.operation().and_then(|o| o.plugin.clone()) else {
-        state.complain("this operation called no plugin, so there are no plugin logs of it");
+        state.show_error("this operation called no plugin, so there are no plugin logs of it");
         return;
     };
     logs_of(state, Some(plugin));
 }
 
-fn turn_tab(state: &mut State, by: usize) {
+fn switch_tab(state: &mut State, by: usize) {
     let at = PluginTab::ALL
         .iter()
         .position(|t| *t == state.filters.plugin_tab)
@@ -155,14 +155,14 @@ fn turn_tab(state: &mut State, by: usize) {
 }
 
 pub fn tab_next(state: &mut State, _: &mut Vec<Effect>) {
-    turn_tab(state, 1);
+    switch_tab(state, 1);
 }
 
 pub fn tab_previous(state: &mut State, _: &mut Vec<Effect>) {
-    turn_tab(state, PluginTab::ALL.len() - 1);
+    switch_tab(state, PluginTab::ALL.len() - 1);
 }
 
-pub fn unfold(state: &mut State, _: &mut Vec<Effect>) {
+pub fn toggle_fold(state: &mut State, _: &mut Vec<Effect>) {
     let Some(path) = state
         .selected()
         .and_then(|r| r.key.text())
@@ -171,8 +171,8 @@ pub fn unfold(state: &mut State, _: &mut Vec<Effect>) {
         return;
     };
     // Toggles the deviation from the default, see `rows::is_open`.
-    if !state.filters.unfolded.remove(&path) {
-        state.filters.unfolded.insert(path);
+    if !state.filters.toggled.remove(&path) {
+        state.filters.toggled.insert(path);
     }
 }
 
@@ -214,9 +214,9 @@ pub fn replay_to(state: &mut State, cursor: usize) {
 }
 
 /// Returns a placeholder while the record moves into a new replay.
-fn empty_record() -> crate::engine::words::DeployRecord {
-    use crate::engine::words::*;
-    crate::engine::words::DeployRecord {
+fn empty_record() -> crate::engine::model::DeployRecord {
+    use crate::engine::model::*;
+    crate::engine::model::DeployRecord {
         summary: DeploySummary {
             deploy: 0,
             stage: 0,
@@ -350,7 +350,7 @@ pub fn save_log(state: &mut State, effects: &mut Vec<Effect>) {
             let time = clock_ms(e.line.at, state.utc_offset);
             text.push_str(&format!(
                 "{time} {} {} {}\n",
-                e.line.level.word(),
+                e.line.level.label(),
                 e.line.plugin,
                 // The file is read in a terminal, too.
                 crate::app::text::clean(&e.line.text)

@@ -24,7 +24,7 @@ fn prompt(state: &mut State, kind: PromptKind) {
     state.frame.prompt = Some(Prompt {
         kind,
         entry: Entry::new(&text),
-        before: list.key.clone(),
+        row_before: list.key.clone(),
         text_before: text,
     });
 }
@@ -39,7 +39,7 @@ pub fn filter(state: &mut State, _: &mut Vec<Effect>) {
 
 /// Moves to the next match, from the current row on and around the end. Searches the detail if it
 /// has the focus.
-pub fn seek(state: &mut State, forward: bool, from_next: bool) {
+pub fn move_to_match(state: &mut State, forward: bool, from_next: bool) {
     let needle = state.list().find.to_lowercase();
     if needle.is_empty() {
         return;
@@ -70,7 +70,7 @@ pub fn seek(state: &mut State, forward: bool, from_next: bool) {
             }
             goto(state, i);
         }
-        None => state.complain(format!("no match for {:?}", state.list().find.clone())),
+        None => state.show_error(format!("no match for {:?}", state.list().find.clone())),
     }
 }
 
@@ -88,14 +88,14 @@ fn seek_in_detail(state: &mut State, needle: &str, forward: bool, from_next: boo
         .find(|i| contains(&crate::app::doc::plain(&lines[*i]), needle));
     match hit {
         Some(i) => state.list_mut().scroll = i,
-        None => state.complain("no match in the detail"),
+        None => state.show_error("no match in the detail"),
     }
 }
 
 pub fn find_next(state: &mut State, _: &mut Vec<Effect>) {
-    seek(state, true, true);
+    move_to_match(state, true, true);
 }
 
 pub fn find_previous(state: &mut State, _: &mut Vec<Effect>) {
-    seek(state, false, true);
+    move_to_match(state, false, true);
 }

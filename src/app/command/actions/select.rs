@@ -1,16 +1,16 @@
 //! Commands that select and deselect changes, one or all on the screen.
 
-use super::ready::writable;
+use super::availability::writable;
 use crate::app::msg::Effect;
 use crate::app::state::*;
-use crate::engine::words::Select;
-use crate::engine::words::{Action, ChangeView};
+use crate::engine::model::Select;
+use crate::engine::model::{Action, ChangeView};
 
 fn stage_id(state: &State) -> Option<i64> {
     state.view.stage.as_ref().map(|s| s.stage)
 }
 
-pub(super) fn taken(state: &State, c: &ChangeView) -> bool {
+pub(super) fn is_selected(state: &State, c: &ChangeView) -> bool {
     !state.view.left.contains(&c.address)
 }
 
@@ -19,7 +19,7 @@ pub fn toggle_change(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     };
     let address = c.address.clone();
-    let select = if taken(state, c) {
+    let select = if is_selected(state, c) {
         Select::Leave(address)
     } else {
         Select::Take(address)
@@ -27,17 +27,17 @@ pub fn toggle_change(state: &mut State, effects: &mut Vec<Effect>) {
     effects.push(Effect::Select(stage, vec![select]));
 }
 
-pub fn leave_change(state: &mut State, effects: &mut Vec<Effect>) {
+pub fn deselect_change(state: &mut State, effects: &mut Vec<Effect>) {
     let (Some(stage), Some(c)) = (stage_id(state), state.change()) else {
         return;
     };
-    if taken(state, c) {
+    if is_selected(state, c) {
         effects.push(Effect::Select(
             stage,
             vec![Select::Leave(c.address.clone())],
         ));
     } else {
-        state.say("already deselected");
+        state.show_message("already deselected");
     }
 }
 
@@ -55,7 +55,7 @@ pub(super) fn on_screen(state: &State) -> Vec<&ChangeView> {
         .collect()
 }
 
-fn whole(state: &State) -> bool {
+fn is_unfiltered(state: &State) -> bool {
     state.filters.action.is_none() && state.list().filter.is_empty()
 }
 
@@ -70,7 +70,7 @@ fn select_many(
     }
     let Some(stage) = stage_id(state) else { return };
     // Without a filter all changes are on the screen, and one request covers them.
-    let selects = if whole(state) {
+    let selects = if is_unfiltered(state) {
         vec![all]
     } else {
         on_screen(state).into_iter().filter_map(one).collect()
@@ -80,22 +80,22 @@ fn select_many(
     }
 }
 
-pub fn take_all(state: &mut State, effects: &mut Vec<Effect>) {
+pub fn select_all(state: &mut State, effects: &mut Vec<Effect>) {
     select_many(state, effects, Select::All, |c| {
-        (!taken(state, c)).then(|| Select::Take(c.address.clone()))
+        (!is_selected(state, c)).then(|| Select::Take(c.address.clone()))
     });
 }
 
-pub fn take_none(state: &mut State, effects: &mut Vec<Effect>) {
+pub fn deselect_all(state: &mut State, effects: &mut Vec<Effect>) {
     select_many(state, effects, Select::None, |c| {
-        taken(state, c).then(|| Select::Leave(c.address.clone()))
+        is_selected(state, c).then(|| Select::Leave(c.address.clone()))
     });
 }
 
 pub fn invert(state: &mut State, effects: &mut Vec<Effect>) {
     select_many(state, effects, Select::Invert, |c| {
         let address = c.address.clone();
-        Some(if taken(state, c) {
+        Some(if is_selected(state, c) {
             Select::Leave(address)
         } else {
             Select::Take(address)

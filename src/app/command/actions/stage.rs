@@ -6,26 +6,22 @@ use crate::app::format::count;
 use crate::app::list::Pane;
 use crate::app::msg::Effect;
 use crate::app::state::*;
-use crate::engine::words::StageMode;
-use crate::engine::words::StageRequest;
+use crate::engine::model::StageMode;
+use crate::engine::model::StageRequest;
 
 pub fn show_why(state: &mut State, _: &mut Vec<Effect>) {
     let (Some(c), Some(s)) = (state.change(), &state.view.stage) else {
         return;
     };
-    let mut doc = doc::why(c, &s.changes);
-    if let Some(a) = state.along.get(&c.address) {
+    let mut doc = doc::explain(c, &s.changes);
+    if let Some(a) = state.implied.get(&c.address) {
         doc.push(Line::new());
         doc.push(line(
             Role::Warn,
             format!(
                 "{} along with {}",
-                if a.pulled_in {
-                    "selected"
-                } else {
-                    "deselected"
-                },
-                a.by
+                if a.selected { "selected" } else { "deselected" },
+                a.cause
             ),
         ));
     }
@@ -48,7 +44,7 @@ pub fn show_diagnostics(state: &mut State, _: &mut Vec<Effect>) {
 fn request(state: &mut State, effects: &mut Vec<Effect>, request: StageRequest) {
     // A filter of the old stage would hide changes of the new one.
     state.filters.action = None;
-    state.along.clear();
+    state.implied.clear();
     effects.push(Effect::Stage(request));
     state.screen = Screen::Stage;
 }
@@ -79,7 +75,7 @@ pub fn stage_refresh(state: &mut State, effects: &mut Vec<Effect>) {
     );
 }
 
-pub(super) fn only(state: &mut State, filter: ActionFilter) {
+pub(super) fn set_action_filter(state: &mut State, filter: ActionFilter) {
     state.filters.action = if state.filters.action == Some(filter) {
         None
     } else {
@@ -87,47 +83,49 @@ pub(super) fn only(state: &mut State, filter: ActionFilter) {
     };
 }
 
-pub fn only_creates(state: &mut State, _: &mut Vec<Effect>) {
-    only(state, ActionFilter::Create);
+pub fn filter_creates(state: &mut State, _: &mut Vec<Effect>) {
+    set_action_filter(state, ActionFilter::Create);
 }
 
 pub fn only_updates(state: &mut State, _: &mut Vec<Effect>) {
-    only(state, ActionFilter::Update);
+    set_action_filter(state, ActionFilter::Update);
 }
 
 pub fn only_replaces(state: &mut State, _: &mut Vec<Effect>) {
-    only(state, ActionFilter::Replace);
+    set_action_filter(state, ActionFilter::Replace);
 }
 
 pub fn only_destroys(state: &mut State, _: &mut Vec<Effect>) {
-    only(state, ActionFilter::Destroy);
+    set_action_filter(state, ActionFilter::Destroy);
 }
 
 pub fn toggle_unchanged(state: &mut State, _: &mut Vec<Effect>) {
     state.filters.unchanged = !state.filters.unchanged;
 }
 
-pub fn open_ladder(state: &mut State, _: &mut Vec<Effect>) {
+pub fn open_cancel_rungs(state: &mut State, _: &mut Vec<Effect>) {
     state.frame.popup = Some(Popup::Ladder { selected: 0 });
 }
 
 /// Number of operations that the shown deploy did not complete.
-pub(super) fn left_over(state: &State) -> usize {
+pub(super) fn unfinished_operations(state: &State) -> usize {
     // Operations of a running deploy are not left over yet.
     let ended = state
         .shown_deploy()
         .map(|(d, _)| d)
         .filter(|d| d.summary.is_some());
-    ended.map_or(0, |d| d.operations.iter().filter(|o| o.is_left()).count())
+    ended.map_or(0, |d| {
+        d.operations.iter().filter(|o| o.is_incomplete()).count()
+    })
 }
 
 pub fn retry_rest(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(deploy) = state.shown_deploy().map(|(d, _)| d.deploy) else {
         return;
     };
-    state.say(format!(
+    state.show_message(format!(
         "staging {} of deploy #{deploy}",
-        count(left_over(state), "resource")
+        count(unfinished_operations(state), "resource")
     ));
     request(
         state,

@@ -1,15 +1,15 @@
 //! Commands that settle unknown outcomes, which are operations of earlier deploys without a
 //! recorded outcome.
 
-use super::ready::can_stage;
+use super::availability::can_stage;
 use crate::app::command::Available;
 use crate::app::doc::{Role, line};
 use crate::app::msg::Effect;
 use crate::app::state::*;
-use crate::engine::words::{Action, ChangeView, Deed, Unknown};
+use crate::engine::model::{Action, ChangeView, SideEffect, Unknown};
 
 /// Requires a create under the cursor whose outcome in an earlier deploy is unknown.
-pub fn on_unknown(state: &State) -> Available {
+pub fn requires_unknown_create(state: &State) -> Available {
     can_stage(state)?;
     let unknown = |c: &&ChangeView| {
         c.action == Action::Create && state.unknown_of(&c.address).is_some_and(|u| u.creation)
@@ -21,7 +21,7 @@ pub fn on_unknown(state: &State) -> Available {
     }
 }
 
-pub fn ask_forget(state: &mut State, _: &mut Vec<Effect>) {
+pub fn confirm_forget(state: &mut State, _: &mut Vec<Effect>) {
     let unknown = state
         .change()
         .and_then(|c| state.unknown_of(&c.address))
@@ -64,7 +64,7 @@ pub fn untaint(u: &Unknown) -> Popup {
     }))
 }
 
-fn where_to_look(deed: &Deed) -> &'static str {
+fn inspection_hint(deed: &SideEffect) -> &'static str {
     match deed.is_of_link() {
         true => {
             "The side effect is a phase of a link: check the linked resources in the target system first."
@@ -77,7 +77,7 @@ fn where_to_look(deed: &Deed) -> &'static str {
 
 /// Creates the confirmation to discard an unknown outcome.
 pub fn forget(u: &Unknown) -> Popup {
-    let (title, body) = if let Some(deed) = u.step.beside() {
+    let (title, body) = if let Some(deed) = u.step.requested_call() {
         let body = vec![
             line(
                 Role::Plain,
@@ -86,7 +86,7 @@ pub fn forget(u: &Unknown) -> Popup {
                     u.deploy
                 ),
             ),
-            line(Role::Warn, where_to_look(deed)),
+            line(Role::Warn, inspection_hint(deed)),
         ];
         (
             format!("Is this side effect of {} resolved?", u.address),

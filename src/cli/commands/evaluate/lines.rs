@@ -27,7 +27,7 @@ pub(super) enum Line {
 pub(super) struct Lines {
     /// Editor of a terminal; `None` for a pipe, and while a line is being read.
     editor: Option<Editor<Names, MemHistory>>,
-    person: bool,
+    is_interactive: bool,
     /// Terminal settings to restore if the command ends within a line.
     _before: Before,
 }
@@ -47,14 +47,14 @@ impl Lines {
         })?;
         Ok(Self {
             editor,
-            person,
+            is_interactive: person,
             _before: Before(person.then(|| tcgetattr(std::io::stdin()).ok()).flatten()),
         })
     }
 
     /// Returns true if stdin is a terminal.
-    pub(super) fn of_a_person(&self) -> bool {
-        self.person
+    pub(super) fn is_interactive(&self) -> bool {
+        self.is_interactive
     }
 
     /// Reads the next line; a signal ends the wait.
@@ -65,7 +65,9 @@ impl Lines {
     ) -> Result<Line, CliError> {
         // The editor moves to the blocking thread; a signal drops it there with the read.
         let Some(mut editor) = self.editor.take() else {
-            let read = session.ask(tokio::task::spawn_blocking(line)).await?;
+            let read = session
+                .wait_outside_engine(tokio::task::spawn_blocking(line))
+                .await?;
             return match read {
                 Ok(read) => read.map_err(unreadable),
                 Err(e) => Err(CliError::Unforeseen(e.into())),
@@ -75,7 +77,7 @@ impl Lines {
             let line = editor.readline(prompt);
             (editor, line)
         });
-        let (editor, line) = match session.ask(asked).await? {
+        let (editor, line) = match session.wait_outside_engine(asked).await? {
             Ok(asked) => asked,
             Err(e) => return Err(CliError::Unforeseen(e.into())),
         };
@@ -121,7 +123,7 @@ struct Names(Vec<String>);
 
 impl Names {
     /// Returns the start of the name that ends at `end`, and its completions.
-    fn going_on(&self, line: &str, end: usize) -> (usize, Vec<String>) {
+    fn completions(&self, line: &str, end: usize) -> (usize, Vec<String>) {
         let text = line.get(..end).unwrap_or(line);
         // Characters of names and paths: completion starts at the innermost expression.
         let within = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':');
@@ -146,7 +148,7 @@ impl Completer for Names {
         pos: usize,
         _: &Context<'_>,
     ) -> rustyline::Result<(usize, Vec<String>)> {
-        Ok(self.going_on(line, pos))
+        Ok(self.completions(line, pos))
     }
 }
 
@@ -165,10 +167,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_is_begun_goes_on_with_all_that_it_may_be() {
+    fn name_completion_lists_every_match() {
         let names = ["var.name", "var.number", "local.a", "length("];
         let names = Names(names.map(str::to_owned).to_vec());
-        let fits = |line: &str| names.going_on(line, line.len());
+        let fits = |line: &str| names.completions(line, line.len());
         let two = vec!["var.name".to_owned(), "var.number".to_owned()];
         assert_eq!(fits("var.n"), (0, two.clone()));
         assert_eq!(fits("upper(var.n"), (6, two));

@@ -1,13 +1,13 @@
 //! `flightdeck providers lock` and `mirror`: package hashes for other platforms, and a mirror
 //! directory.
 
-use crate::cli::exit::{Ended, OK, fields};
-use crate::cli::installing::shown;
+use crate::cli::escape::safe_path;
+use crate::cli::exit::{CommandResult, OK, fields};
+use crate::cli::installing::run_with_progress;
 use crate::cli::output::{Ink, Output};
-use crate::cli::safe::safe_path;
 use crate::cli::session::settings;
 use crate::cli::variables::Variables;
-use crate::engine::install::{self, Elsewhere, From, Written};
+use crate::engine::install::{self, From, LockAndMirrorRequest, Written};
 use crate::engine::settings::Access;
 use serde_json::json;
 use std::path::PathBuf;
@@ -18,11 +18,11 @@ pub(super) async fn lock(
     variables: Variables,
     providers: &[String],
     out: &mut Output,
-) -> Ended {
+) -> CommandResult {
     let here = settings("providers lock", Access::NoStore, None)?;
-    let wanted = Elsewhere {
+    let wanted = LockAndMirrorRequest {
         dir: here.workspace,
-        named: here.named,
+        workspace: here.workspace_name,
         values: variables.request(),
         platforms,
         from: match (directory, mirror) {
@@ -32,12 +32,12 @@ pub(super) async fn lock(
         },
         providers: providers.to_vec(),
     };
-    let written = shown(out, |tell, stop| install::lock(wanted, tell, stop)).await?;
+    let written = run_with_progress(out, |tell, stop| install::lock(wanted, tell, stop)).await?;
     let text = match written.changed {
         true => "Added hashes to the lock file.",
         false => "The lock file already has all hashes.",
     };
-    told("providers lock", written, text, out)
+    report_written("providers lock", written, text, out)
 }
 
 pub(super) async fn mirror(
@@ -45,21 +45,22 @@ pub(super) async fn mirror(
     variables: Variables,
     dir: PathBuf,
     out: &mut Output,
-) -> Ended {
+) -> CommandResult {
     let here = settings("providers mirror", Access::NoStore, None)?;
-    let wanted = Elsewhere {
+    let wanted = LockAndMirrorRequest {
         dir: here.workspace,
-        named: here.named,
+        workspace: here.workspace_name,
         values: variables.request(),
         platforms,
-        ..Elsewhere::default()
+        ..LockAndMirrorRequest::default()
     };
     let text = format!("Wrote the mirror to {}.", safe_path(&dir));
-    let written = shown(out, |tell, stop| install::mirror(wanted, dir, tell, stop)).await?;
-    told("providers mirror", written, &text, out)
+    let written =
+        run_with_progress(out, |tell, stop| install::mirror(wanted, dir, tell, stop)).await?;
+    report_written("providers mirror", written, &text, out)
 }
 
-fn told(command: &str, written: Written, text: &str, out: &mut Output) -> Ended {
+fn report_written(command: &str, written: Written, text: &str, out: &mut Output) -> CommandResult {
     written.diagnostics.iter().for_each(|d| out.diagnostic(d));
     out.flush_diagnostics();
     let result = json!({ "providers": written.providers, "changed": written.changed });

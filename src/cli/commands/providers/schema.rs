@@ -1,13 +1,13 @@
 //! `flightdeck providers schema`: provider schemas in OpenTofu's JSON format.
 
-use crate::cli::exit::{Ended, OK};
+use crate::cli::exit::{CommandResult, OK};
 use crate::cli::output::Output;
 use crate::cli::progress::Progress;
 use crate::cli::schema::nesting;
 use crate::cli::session::{Session, settings};
+use crate::engine::model::BUILTIN_PROVIDER;
 use crate::engine::provider::{FunctionParameter, IdentitySchema, ProviderSchema, Schemas};
 use crate::engine::settings::Access;
-use crate::engine::words::BUILTIN_PROVIDER;
 use cty::Type;
 use cty::schema::{Attribute, Block, Schema, TextKind};
 use lang::config::is_config_dir;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Version of the format.
 const FORMAT: &str = "1.0";
 
-pub(super) async fn run(out: &mut Output) -> Ended {
+pub(super) async fn run(out: &mut Output) -> CommandResult {
     let settings = settings("providers schema", Access::ReadState, None)?;
     // As in OpenTofu, a directory without configuration is no error: it has no providers.
     if !is_config_dir(&settings.workspace) {
@@ -50,7 +50,7 @@ pub(super) async fn run(out: &mut Output) -> Ended {
         Ok(all)
     };
     let all = session.wait(out, &mut progress, question).await;
-    session.end(out).await;
+    session.finish(out).await;
     let all = all?;
     out.flush_diagnostics();
     let schemas = all
@@ -96,7 +96,7 @@ impl Members {
         self
     }
 
-    fn always(mut self, name: &str, value: impl Into<Value>) -> Self {
+    fn insert(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.0.insert(name.to_owned(), value.into());
         self
     }
@@ -119,9 +119,9 @@ fn provider(address: &str, schema: &ProviderSchema) -> Value {
         .map(|(name, f)| {
             let parameters: Vec<Value> = f.parameters.iter().map(parameter).collect();
             let function = Members::new()
-                .always("description", f.description.as_str())
-                .always("summary", f.summary.as_str())
-                .always("return_type", f.returns.to_json_value())
+                .insert("description", f.description.as_str())
+                .insert("summary", f.summary.as_str())
+                .insert("return_type", f.returns.to_json_value())
                 .with("parameters", parameters)
                 .with("variadic_parameter", f.variadic.as_ref().map(parameter));
             (name.clone(), function.done())
@@ -129,7 +129,7 @@ fn provider(address: &str, schema: &ProviderSchema) -> Value {
         .collect();
     if address == BUILTIN_PROVIDER {
         // Functions of the language; the built-in provider does not serve them.
-        functions.extend(of_the_language());
+        functions.extend(language_functions());
     }
     let identities = schema.identities.iter();
     let identities: Map<String, Value> = identities
@@ -141,7 +141,7 @@ fn provider(address: &str, schema: &ProviderSchema) -> Value {
         false => of_type(&schema.provider),
     };
     Members::new()
-        .always("provider", own)
+        .insert("provider", own)
         .with("resource_schemas", all(&schema.resources))
         .with("data_source_schemas", all(&schema.data_sources))
         .with("ephemeral_resource_schemas", all(&schema.ephemeral))
@@ -151,7 +151,7 @@ fn provider(address: &str, schema: &ProviderSchema) -> Value {
 }
 
 /// Functions of the language in the built-in provider's namespace.
-fn of_the_language() -> impl Iterator<Item = (String, Value)> {
+fn language_functions() -> impl Iterator<Item = (String, Value)> {
     let all = [
         (
             "decode_tfvars",
@@ -190,9 +190,9 @@ fn of_the_language() -> impl Iterator<Item = (String, Value)> {
 
 fn parameter(p: &FunctionParameter) -> Value {
     Members::new()
-        .always("name", p.name.as_str())
-        .always("description", p.description.as_str())
-        .always("type", p.ty.to_json_value())
+        .insert("name", p.name.as_str())
+        .insert("description", p.description.as_str())
+        .insert("type", p.ty.to_json_value())
         .with("is_nullable", p.allow_null)
         .done()
 }
@@ -208,14 +208,14 @@ fn identity(schema: &IdentitySchema) -> Value {
         .map(|(name, ty)| {
             let named = |names: &[String]| names.iter().any(|n| **n == **name);
             let attribute = Members::new()
-                .always("type", ty.to_json_value())
+                .insert("type", ty.to_json_value())
                 .with("required_for_import", named(&schema.required_for_import))
                 .with("optional_for_import", named(&schema.optional_for_import));
             (name.to_string(), attribute.done())
         })
         .collect();
     Members::new()
-        .always("version", schema.version)
+        .insert("version", schema.version)
         .with("attributes", attributes)
         .done()
 }
@@ -230,8 +230,8 @@ fn block(b: &Block) -> Value {
         .iter()
         .map(|(name, n)| {
             let nested = Members::new()
-                .always("nesting_mode", nesting(n.nesting))
-                .always("block", block(&n.block))
+                .insert("nesting_mode", nesting(n.nesting))
+                .insert("block", block(&n.block))
                 .with("min_items", n.min_items)
                 .with("max_items", n.max_items);
             (name.to_string(), nested.done())
@@ -241,7 +241,7 @@ fn block(b: &Block) -> Value {
         .with("attributes", attributes(&b.attributes))
         .with("block_types", nested)
         .with("description", b.description.as_str())
-        .always("description_kind", kind(b.description_kind))
+        .insert("description_kind", kind(b.description_kind))
         .with("deprecated", b.deprecated)
         .with("deprecation_message", b.deprecation_message.as_str())
         .done()
@@ -258,14 +258,14 @@ fn attribute(a: &Attribute) -> Value {
         Some(nested) => {
             let nested = Members::new()
                 .with("attributes", attributes(&nested.attributes))
-                .always("nesting_mode", nesting(nested.nesting));
-            Members::new().always("nested_type", nested.done())
+                .insert("nesting_mode", nesting(nested.nesting));
+            Members::new().insert("nested_type", nested.done())
         }
-        None => Members::new().always("type", a.ty.to_json_value()),
+        None => Members::new().insert("type", a.ty.to_json_value()),
     };
     members
         .with("description", a.description.as_str())
-        .always("description_kind", kind(a.description_kind))
+        .insert("description_kind", kind(a.description_kind))
         .with("deprecated", a.deprecated)
         .with("deprecation_message", a.deprecation_message.as_str())
         .with("required", a.required)

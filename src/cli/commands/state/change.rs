@@ -1,26 +1,31 @@
 //! State changes that leave objects untouched: new addresses, other providers, or a pushed state.
 
 use super::changed;
-use crate::cli::exit::{CliError, ERROR, Ended, OK, fields};
+use crate::cli::escape::{safe, safe_path};
+use crate::cli::exit::{CliError, CommandResult, ERROR, OK, fields};
 use crate::cli::output::Output;
 use crate::cli::progress::Progress;
-use crate::cli::safe::{safe, safe_path};
-use crate::cli::session::{Session, answered, settings};
+use crate::cli::session::{Session, run_request, settings};
 use crate::cli::signals;
+use crate::engine::model::StateChange;
 use crate::engine::settings::Access;
-use crate::engine::words::StateChange;
 use serde_json::json;
 use std::io::Read;
 use std::path::Path;
 
-pub(super) async fn rename(from: String, to: String, dry_run: bool, out: &mut Output) -> Ended {
+pub(super) async fn rename(
+    from: String,
+    to: String,
+    dry_run: bool,
+    out: &mut Output,
+) -> CommandResult {
     let command = "state mv";
     let settings = settings(command, Access::ReadWrite, None)?;
-    let changes = answered(settings, out, |engine| async move {
+    let changes = run_request(settings, out, |engine| async move {
         engine.rename(from, to, dry_run).await
     })
     .await;
-    said(command, changes?, dry_run, out)
+    report_changes(command, changes?, dry_run, out)
 }
 
 pub(super) async fn replace_provider(
@@ -28,11 +33,11 @@ pub(super) async fn replace_provider(
     to: String,
     auto_approve: bool,
     out: &mut Output,
-) -> Ended {
+) -> CommandResult {
     let command = "state replace-provider";
     let mut session = Session::start(settings(command, Access::ReadWrite, None)?, out).await?;
     let replaced = replace(&mut session, (from, to), auto_approve, out).await;
-    session.end(out).await;
+    session.finish(out).await;
     match replaced? {
         changes if changes.is_empty() && !out.json => {
             out.line("no object of the state belongs to that provider; nothing was changed");
@@ -60,7 +65,7 @@ async fn replace(
             return Ok(would);
         }
         for change in &would {
-            out.note(&format!(
+            out.stderr_line(&format!(
                 "{} of {}",
                 safe(&change.address),
                 safe(change.provider.as_deref().unwrap_or_default())
@@ -74,8 +79,8 @@ async fn replace(
             .confirm(&question, "add --auto-approve", out)
             .await?
         {
-            out.note("nothing was changed");
-            return Err(CliError::Said(ERROR));
+            out.stderr_line("nothing was changed");
+            return Err(CliError::AlreadyReported(ERROR));
         }
     }
     let replaced = engine.replace_provider(from, to, false);
@@ -98,7 +103,7 @@ pub(in crate::cli::commands) fn state_file(file: &Path) -> Result<Vec<u8>, CliEr
             read => read.map(|_| text),
         }
     } else {
-        fsroot::read_input(file, MAX_PUSHED, &signals::asked)
+        fsroot::read_input(file, MAX_PUSHED, &signals::was_signalled)
     };
     read.map_err(|e| {
         CliError::Refused(format!(
@@ -115,8 +120,8 @@ pub(in crate::cli::commands) async fn copy_into(
     out: &mut Output,
 ) -> Result<(), CliError> {
     let mut settings = settings("workspace new", Access::ReadWrite, None)?;
-    workspace.clone_into(&mut settings.named);
-    let pushed = answered(settings, out, |engine| async move {
+    workspace.clone_into(&mut settings.workspace_name);
+    let pushed = run_request(settings, out, |engine| async move {
         // Forced, because the lineage cannot match that of a new workspace.
         engine.push_state(text, true).await
     })
@@ -124,11 +129,11 @@ pub(in crate::cli::commands) async fn copy_into(
     pushed.map(drop)
 }
 
-pub(super) async fn push(file: &Path, force: bool, out: &mut Output) -> Ended {
+pub(super) async fn push(file: &Path, force: bool, out: &mut Output) -> CommandResult {
     let command = "state push";
     let text = state_file(file)?;
     let settings = settings(command, Access::ReadWrite, None)?;
-    let pushed = answered(settings, out, |engine| async move {
+    let pushed = run_request(settings, out, |engine| async move {
         engine.push_state(text, force).await
     })
     .await;
@@ -143,7 +148,12 @@ pub(super) async fn push(file: &Path, force: bool, out: &mut Output) -> Ended {
 }
 
 /// Reports renamed instances, or those that would be renamed.
-fn said(command: &str, changes: Vec<StateChange>, dry_run: bool, out: &mut Output) -> Ended {
+fn report_changes(
+    command: &str,
+    changes: Vec<StateChange>,
+    dry_run: bool,
+    out: &mut Output,
+) -> CommandResult {
     if !dry_run {
         return changed(command, changes, out);
     }

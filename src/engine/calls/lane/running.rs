@@ -2,10 +2,10 @@
 //! exactly once.
 
 use super::Lane;
-use super::line::SlotGuard;
+use super::slot_queue::SlotGuard;
 use crate::engine::calls::{Answer, CallContext, Kind, Method, ProviderError};
+use crate::engine::model::*;
 use crate::engine::mutex::lock;
-use crate::engine::words::*;
 use std::cell::Cell;
 use std::pin::pin;
 use std::sync::Arc;
@@ -70,7 +70,7 @@ impl Lane {
         F: Future<Output = Result<T, ProviderError>>,
     {
         let deadline = ctx.deadline.or_else(|| self.shared.deadline(method));
-        let (began, kind) = (Instant::now(), Kind::of(method, ctx));
+        let (began, kind) = (Instant::now(), Kind::of_call(method, ctx));
         // 0 stands for a call without a slot.
         let place = slot.as_ref().map_or(0, |s| s.place.1 as u32 + 1);
         let queued_ms = began.duration_since(queued).as_millis() as u64;
@@ -82,7 +82,7 @@ impl Lane {
         let covers = items.is_some();
         let number = match covers {
             true => number,
-            false => self.tell_started((number, method), ctx, (place, queued_ms), deadline),
+            false => self.report_start((number, method), ctx, (place, queued_ms), deadline),
         };
         // From here on the end of the call is always reported, even if the future is dropped.
         let mut running = Running {
@@ -108,13 +108,13 @@ impl Lane {
             () = ctx.cancel.cancelled(), if method.can_be_dropped() => {
                 Err(ProviderError::Cancelled { plugin: self.plugin.clone(), method, sent: true })
             }
-            after = past(deadline) => Err(ProviderError::Deadline { plugin: self.plugin.clone(), method, after }),
+            after = deadline_passed(deadline) => Err(ProviderError::Deadline { plugin: self.plugin.clone(), method, after }),
         };
         let mut result = result;
         match &mut result {
             // Redacted before anything is reported or returned.
             Ok(answer) => answer.hide(&self.shared.secrets),
-            Err(error) => error.hide(&self.shared.secrets),
+            Err(error) => error.redact(&self.shared.secrets),
         }
         let retry = result.as_ref().err().and_then(judge);
         match &result {
@@ -129,7 +129,7 @@ impl Lane {
 
     /// Reports the start of a call and returns its number. A call within a request has that
     /// request's slot, and the first one takes over its number.
-    fn tell_started(
+    fn report_start(
         &self,
         (mut number, method): (CallId, Method),
         ctx: &CallContext,
@@ -149,7 +149,7 @@ impl Lane {
             method: method.into(),
             resource: ctx.resource.clone(),
             deadline_ms: deadline.map(|d| d.as_millis() as u64),
-            usual: self.usual(&Kind::of(method, ctx)),
+            usual: self.usual_latency(&Kind::of_call(method, ctx)),
             queued_ms,
         }));
         number
@@ -157,7 +157,7 @@ impl Lane {
 }
 
 /// Completes after the deadline; never without one.
-pub(super) async fn past(deadline: Option<std::time::Duration>) -> std::time::Duration {
+pub(super) async fn deadline_passed(deadline: Option<std::time::Duration>) -> std::time::Duration {
     match deadline {
         Some(after) => {
             tokio::time::sleep(after).await;

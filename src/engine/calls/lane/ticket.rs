@@ -1,10 +1,10 @@
 //! Position of a waiting call in the line; dropping it leaves the line.
 
 use super::Lane;
-use super::line::{Granted, SlotGuard};
+use super::slot_queue::{Granted, SlotGuard};
 use crate::engine::calls::Method;
+use crate::engine::model::*;
 use crate::engine::mutex::lock;
-use crate::engine::words::*;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -15,11 +15,11 @@ pub(super) struct Ticket {
     pub(super) call: CallId,
     pub(super) method: Method,
     pub(super) resource: Option<Arc<str>>,
-    pub(super) queued: Instant,
-    pub(super) told: bool,
+    pub(super) queued_at: Instant,
+    pub(super) wait_reported: bool,
     pub(super) receiver: Option<oneshot::Receiver<Granted>>,
     /// Error text, if the line did not move for too long.
-    pub(super) stood: Option<String>,
+    pub(super) stalled: Option<String>,
 }
 
 impl Drop for Ticket {
@@ -30,12 +30,12 @@ impl Drop for Ticket {
         let granted = {
             let mut line = lock(&self.lane.line);
             // Under the lock: the slot is granted either before this or not at all.
-            line.leave(self.call);
+            line.remove(self.call);
             receiver.close();
             // A slot granted in the meantime is released to the next call.
             receiver.try_recv().ok()
         };
-        if self.told {
+        if self.wait_reported {
             self.report();
         }
         // After the lock is released, because releasing a slot takes it again.
@@ -45,7 +45,7 @@ impl Drop for Ticket {
 
 impl Ticket {
     fn report(&mut self) {
-        let (outcome, error) = match self.stood.take() {
+        let (outcome, error) = match self.stalled.take() {
             Some(text) => (CallOutcome::Deadline, text),
             None => {
                 let text = "cancelled while waiting for a slot";
@@ -62,7 +62,7 @@ impl Ticket {
                 resource: self.resource.take(),
                 resource_type: None,
                 action: None,
-                took_ms: self.queued.elapsed().as_millis() as u64,
+                took_ms: self.queued_at.elapsed().as_millis() as u64,
                 outcome,
                 error: Some(error),
                 again: None,

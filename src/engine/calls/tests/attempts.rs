@@ -30,7 +30,7 @@ fn patient(pause: Duration) -> (Bench, CallContext, Arc<Mutex<Vec<Option<(u32, u
     let heard = Arc::new(Mutex::new(Vec::new()));
     let told = heard.clone();
     let mut ctx = bench.ctx("a.b");
-    ctx.retrying.told = Some(Arc::new(move |retry| {
+    ctx.retrying.on_pause = Some(Arc::new(move |retry| {
         let retry = retry.map(|pause| match pause {
             Pause::Retry(retry) => (retry.attempt, retry.of),
             Pause::Look(look) => panic!("a look: {look:?}"),
@@ -41,7 +41,7 @@ fn patient(pause: Duration) -> (Bench, CallContext, Arc<Mutex<Vec<Option<(u32, u
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_is_made_again_until_it_is_answered_or_there_were_enough_attempts() {
+async fn call_is_retried_until_answered_or_attempts_are_exhausted() {
     let (bench, ctx, told) = patient(Duration::ZERO);
     let mut attempts = Attempts::at(&bench.lane, Method::Read, &ctx);
     assert!(attempts.next(|_| true, async { busy() }).await.is_none());
@@ -85,12 +85,12 @@ async fn a_call_is_made_again_until_it_is_answered_or_there_were_enough_attempts
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_does_not_want_it_any_more_does_not_wait_for_another_attempt() {
+async fn cancelled_caller_does_not_wait_for_another_attempt() {
     let (bench, ctx, told) = patient(Duration::from_secs(3_600));
     let mut attempts = Attempts::at(&bench.lane, Method::Read, &ctx);
     let (answer, ()) = tokio::join!(attempts.next(|_| true, async { busy() }), async {
         settle().await;
-        ctx.retrying.until.cancel();
+        ctx.retrying.stop_token.cancel();
     });
     let error = answer.expect("no other").expect_err("given up");
     assert!(

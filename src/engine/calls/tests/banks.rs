@@ -4,7 +4,7 @@ use super::*;
 
 fn second(bench: &Bench) -> Arc<Lane> {
     let calls = Calls::new(bench.ear.clone(), Deadlines::default(), Vec::new());
-    calls.lane_beside(&PluginId("hashicorp/aws#2".into()), &bench.lane)
+    calls.additional_lane(&PluginId("hashicorp/aws#2".into()), &bench.lane)
 }
 
 fn plugin() -> Answered {
@@ -17,7 +17,7 @@ fn plugin() -> Answered {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_held_a_slot_when_another_process_took_over_is_in_nobodys_way() {
+async fn slot_of_a_replaced_process_is_not_granted_again() {
     let bench = Bench::new(1);
     let (end1, first) = bench.begin(Method::Apply, "a").await;
     let (end2, _) = bench.begin(Method::Read, "b").await;
@@ -45,19 +45,19 @@ async fn who_held_a_slot_when_another_process_took_over_is_in_nobodys_way() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn processes_that_serve_the_same_have_one_line_and_the_least_busy_is_taken() {
+async fn replicas_share_one_queue_and_the_least_busy_is_used() {
     let bench = Bench::new(2);
     let mate = second(&bench);
     let mut ends = Vec::new();
     for n in 0..4 {
         ends.push(bench.begin(Method::Read, &format!("r{n}")).await.0);
     }
-    assert!(bench.lane.is_waited_for());
+    assert!(bench.lane.has_waiters());
     assert_eq!(bench.heard().len(), 4, "two run, two wait");
     let number = mate.open();
     settle().await;
     assert!(
-        !bench.lane.is_waited_for(),
+        !bench.lane.has_waiters(),
         "both have had a slot of the other"
     );
     assert_eq!(
@@ -85,14 +85,14 @@ async fn processes_that_serve_the_same_have_one_line_and_the_least_busy_is_taken
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_belongs_to_one_process_waits_for_that_and_holds_up_nobody() {
+async fn call_bound_to_one_process_does_not_block_other_calls() {
     let bench = Bench::new(1);
     let mate = second(&bench);
     mate.open();
     let (end1, _) = bench.begin(Method::Read, "a").await;
     let (lane, ctx) = (bench.lane.clone(), bench.ctx("b"));
     let here = bench.tasks.spawn(async move {
-        lane.run_here(Method::CloseEphemeral, &ctx, async { plugin() })
+        lane.run_on_own_process(Method::CloseEphemeral, &ctx, async { plugin() })
             .await
     });
     settle().await;
@@ -110,7 +110,7 @@ async fn a_call_that_belongs_to_one_process_waits_for_that_and_holds_up_nobody()
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_gives_up_gives_a_slot_back_that_was_meant_for_it() {
+async fn aborted_waiter_returns_the_granted_slot() {
     let bench = Bench::new(1);
     let mate = second(&bench);
     let (_end1, _) = bench.begin(Method::Apply, "a").await;

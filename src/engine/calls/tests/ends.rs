@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn a_caller_that_is_gone_gives_its_slot_back_wherever_it_was() {
+async fn aborted_caller_releases_its_slot_or_queue_position() {
     let bench = Bench::new(1);
     let (_end1, task1) = bench.begin(Method::Read, "a").await;
     let (_end2, task2) = bench.begin(Method::Read, "b").await;
@@ -21,7 +21,7 @@ async fn a_caller_that_is_gone_gives_its_slot_back_wherever_it_was() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn deadlines_count_from_the_start_of_the_call_and_can_be_set() {
+async fn deadline_counts_from_the_start_of_the_call() {
     let bench = Bench::new(1);
     let began = tokio::time::Instant::now();
     let ctx = CallContext {
@@ -45,7 +45,7 @@ async fn deadlines_count_from_the_start_of_the_call_and_can_be_set() {
             error.to_string(),
             "hashicorp/aws did not answer ReadResource within 50 ms; check the plugin's log, and its connection to the target system"
         );
-        assert!(error.may_have_acted());
+        assert!(error.may_have_changed_infrastructure());
         assert_eq!(error.class(), FailureClass::Deadline);
     }
     assert_eq!(
@@ -55,7 +55,7 @@ async fn deadlines_count_from_the_start_of_the_call_and_can_be_set() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn methods_have_their_own_deadlines_and_an_apply_has_none() {
+async fn methods_have_own_deadlines_and_apply_has_none() {
     assert_eq!(
         Deadlines::default().get(Method::ValidateResource),
         Some(Duration::from_secs(60))
@@ -85,7 +85,7 @@ async fn methods_have_their_own_deadlines_and_an_apply_has_none() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn cancelling_drops_a_read_and_never_an_apply() {
+async fn cancellation_drops_a_read_but_not_an_apply() {
     let bench = Bench::new(2);
     let (_end, read) = bench.begin(Method::Read, "a").await;
     let (end, apply) = bench.begin(Method::Apply, "b").await;
@@ -102,20 +102,20 @@ async fn cancelling_drops_a_read_and_never_an_apply() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn stop_gets_through_when_all_slots_are_held() {
+async fn stop_is_sent_while_all_slots_are_in_use() {
     let bench = Bench::new(1);
     let (_end, _task) = bench.begin(Method::Apply, "a").await;
     bench.heard();
     bench
         .lane
-        .run_beside(Method::Stop, &CallContext::default(), async { fine() })
+        .run_without_slot(Method::Stop, &CallContext::default(), async { fine() })
         .await
         .expect("answered");
     assert_eq!(bench.heard(), ["2 in slot 0 of 1", "2 Ok"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waits_in_a_line_that_stands_gives_up_and_in_one_that_moves_does_not() {
+async fn waiter_times_out_only_when_the_queue_does_not_advance() {
     let bench = Bench::new(1);
     let hour = Duration::from_secs(3_600);
     let (end1, _task1) = bench.begin(Method::Apply, "a").await;
@@ -133,8 +133,8 @@ async fn who_waits_in_a_line_that_stands_gives_up_and_in_one_that_moves_does_not
     assert_eq!(bench.heard(), ["4 waits for 3"]);
     let waits = tokio::time::Instant::now();
     let error = task4.await.expect("ran").expect_err("the line stands");
-    assert_eq!((waits.elapsed() + UNTOLD * 2).as_secs(), 3_600);
-    assert!(!error.may_have_acted());
+    assert_eq!((waits.elapsed() + REPORT_AFTER * 2).as_secs(), 3_600);
+    assert!(!error.may_have_changed_infrastructure());
     assert_eq!(error.class(), FailureClass::Deadline);
     assert_eq!(
         error.to_string(),
@@ -145,7 +145,7 @@ async fn who_waits_in_a_line_that_stands_gives_up_and_in_one_that_moves_does_not
 }
 
 #[tokio::test]
-async fn who_waited_for_the_slot_asks_before_the_answer_is_dealt_with() {
+async fn queued_call_is_sent_before_the_previous_answer_is_processed() {
     let bench = Bench::new(1);
     let asked = Arc::new(AtomicUsize::new(0));
     let (end, ended) = oneshot::channel::<Answered>();

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn what_is_shown_of_calls_is_of_the_last_thousand_errors_and_durations_alike() {
+async fn call_statistics_cover_the_last_thousand_calls() {
     let bus = Bus::default();
     let calls = Calls::new(Arc::new(bus.clone()), Deadlines::default(), Vec::new());
     let plugin = PluginId("p".into());
@@ -49,7 +49,7 @@ async fn what_is_shown_of_calls_is_of_the_last_thousand_errors_and_durations_ali
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_with_errors_count_as_errors_and_latencies_are_kept_by_method_type_and_action() {
+async fn error_answers_count_as_errors_and_latency_is_kept_per_kind() {
     let ear = Arc::new(Ear::default());
     let plugin = PluginId("p".into());
     let past = Latency {
@@ -82,19 +82,21 @@ async fn answers_with_errors_count_as_errors_and_latencies_are_kept_by_method_ty
         resource_type: resource_type.into(),
         action: None,
     };
-    let usual = lane.usual(&read("lab_bucket")).expect("known from history");
+    let usual = lane
+        .usual_latency(&read("lab_bucket"))
+        .expect("known from history");
     assert!(
         usual.p50_ms.abs_diff(500) <= 31 && usual.count == 9,
         "{usual:?}"
     );
     // It says nothing about other types and other actions.
-    assert_eq!(lane.usual(&read("lab_database")), None);
+    assert_eq!(lane.usual_latency(&read("lab_database")), None);
     assert_eq!(
-        lane.usual(&Kind::apply("lab_bucket", Action::Destroy)),
+        lane.usual_latency(&Kind::apply("lab_bucket", Action::Destroy)),
         None
     );
     assert!(
-        lane.usual(&Kind::apply("lab_bucket", Action::Create))
+        lane.usual_latency(&Kind::apply("lab_bucket", Action::Create))
             .is_some()
     );
     let bad = Checked {
@@ -106,7 +108,7 @@ async fn answers_with_errors_count_as_errors_and_latencies_are_kept_by_method_ty
     lane.run(Method::Plan, &ctx, async { fine() })
         .await
         .expect("answered");
-    let planned = lane.usual(&Kind {
+    let planned = lane.usual_latency(&Kind {
         method: Method::Plan,
         resource_type: "lab_bucket".into(),
         action: None,

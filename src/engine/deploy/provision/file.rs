@@ -1,6 +1,6 @@
 //! `file` provisioner: copies a file, a directory or a string to a remote machine.
 
-use super::{Doing, Fault};
+use super::{Fault, RunningProvisioner};
 use crate::engine::shell::ssh::Source;
 use crate::engine::stage::provision::{Connection, FileCopy, From};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ const MODE: u32 = 0o644;
 pub(super) async fn run(
     what: &FileCopy,
     connection: &Connection,
-    doing: &Doing<'_>,
+    doing: &RunningProvisioner<'_>,
 ) -> Result<(), Fault> {
     let source = match &what.from {
         From::Content(text) => Source::Bytes(text.as_bytes()),
@@ -26,7 +26,7 @@ pub(super) async fn run(
         } else {
             "inline content".to_owned()
         };
-        doing.say(&format!("copying {from} to {:?}", what.destination));
+        doing.log_output(&format!("copying {from} to {:?}", what.destination));
     }
     // Checked before connecting, to fail early. OpenTofu connects first.
     if let Source::Path(_, path) = &source {

@@ -1,11 +1,11 @@
 //! `local-exec` provisioner: runs a command on this machine.
 
-use super::{Doing, Fault, HIDDEN};
-use crate::engine::shell::{Ended, LocalCommand, Output};
+use super::{Fault, HIDDEN, RunningProvisioner};
+use crate::engine::model::FailureClass;
+use crate::engine::shell::{CommandExit, LocalCommand, Output};
 use crate::engine::stage::provision::LocalExec;
-use crate::engine::words::FailureClass;
 
-pub(super) async fn run(what: &LocalExec, doing: &Doing<'_>) -> Result<(), Fault> {
+pub(super) async fn run(what: &LocalExec, doing: &RunningProvisioner<'_>) -> Result<(), Fault> {
     let shown = if what.secret {
         "with sensitive values".to_owned()
     } else {
@@ -22,10 +22,10 @@ pub(super) async fn run(what: &LocalExec, doing: &Doing<'_>) -> Result<(), Fault
         .chain([what.command.clone()])
         .collect();
     if !what.quiet {
-        announce(what, &words, doing);
+        report_command(what, &words, doing);
     }
     if what.secret {
-        doing.say(HIDDEN);
+        doing.log_output(HIDDEN);
     }
     let dir = what
         .dir
@@ -38,16 +38,16 @@ pub(super) async fn run(what: &LocalExec, doing: &Doing<'_>) -> Result<(), Fault
     };
     let say = |line: &str| {
         if !what.secret {
-            doing.say(line);
+            doing.log_output(line);
         }
     };
     let output = Output::new(&say);
     let ended = command.run(&output, doing.cancel).await;
     // Reported in any case, because it explains output that is missing.
-    doing.tell_left_open(&output);
+    doing.report_left_open(&output);
     match ended {
         Err(error) => Err(doing.fault(format!("Error running command {shown}: {error}."))),
-        Ok(Ended::Killed) => {
+        Ok(CommandExit::Killed) => {
             let killed = doing.fault(format!(
                 "Command {shown} and the processes that it started were killed, because the deploy was cancelled."
             ));
@@ -56,8 +56,8 @@ pub(super) async fn run(what: &LocalExec, doing: &Doing<'_>) -> Result<(), Fault
                 ..killed
             })
         }
-        Ok(Ended::Status(status)) if status.success() => Ok(()),
-        Ok(Ended::Status(status)) => {
+        Ok(CommandExit::Status(status)) if status.success() => Ok(()),
+        Ok(CommandExit::Status(status)) => {
             let output = if what.secret {
                 HIDDEN.to_owned()
             } else {
@@ -71,14 +71,14 @@ pub(super) async fn run(what: &LocalExec, doing: &Doing<'_>) -> Result<(), Fault
 }
 
 /// Logs the command and emits it as an object step.
-fn announce(what: &LocalExec, words: &[String], doing: &Doing<'_>) {
+fn report_command(what: &LocalExec, words: &[String], doing: &RunningProvisioner<'_>) {
     if what.secret {
         let log = "executing: a command with sensitive values";
-        doing.recorder.say(&doing.name, log);
+        doing.recorder.log_output(&doing.name, log);
         return;
     }
     let each: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
     let log = format!("executing: {words:?}");
-    doing.recorder.say(&doing.name, &log);
-    doing.tell(&format!("Executing: [{}]", each.join(" ")));
+    doing.recorder.log_output(&doing.name, &log);
+    doing.report_output(&format!("Executing: [{}]", each.join(" ")));
 }

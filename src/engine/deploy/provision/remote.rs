@@ -1,10 +1,10 @@
 //! `remote-exec` provisioner: copies each script to a remote machine, runs it and removes it.
 
-use super::{Doing, Fault, HIDDEN};
+use super::{Fault, HIDDEN, RunningProvisioner};
+use crate::engine::model::FailureClass;
 use crate::engine::shell::Output;
-use crate::engine::shell::ssh::{Ended, Remote, Source};
+use crate::engine::shell::ssh::{Remote, RemoteExit, Source};
 use crate::engine::stage::provision::{Connection, RemoteExec, Scripts};
-use crate::engine::words::FailureClass;
 use std::path::Path;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -35,13 +35,13 @@ enum ScriptError {
 pub(super) async fn run(
     what: &RemoteExec,
     connection: &Connection,
-    doing: &Doing<'_>,
+    doing: &RunningProvisioner<'_>,
 ) -> Result<(), Fault> {
     let scripts = contents(&what.scripts, doing.base, connection.target.windows)
         .await
         .map_err(|e| doing.fault(e.to_string()))?;
     if what.secret {
-        doing.say(HIDDEN);
+        doing.log_output(HIDDEN);
     }
     let mut remote = doing.connect(&connection.target).await?;
     let done = all(what, &scripts, connection, &mut remote, doing).await;
@@ -54,7 +54,7 @@ async fn all(
     scripts: &[(String, Vec<u8>)],
     connection: &Connection,
     remote: &mut Remote<'_>,
-    doing: &Doing<'_>,
+    doing: &RunningProvisioner<'_>,
 ) -> Result<(), Fault> {
     for (name, script) in scripts {
         let path = connection.script_path();
@@ -62,7 +62,7 @@ async fn all(
             .copy(&Source::Bytes(script), &path, MODE, doing.cancel)
             .await
             .map_err(|e| doing.ssh_fault(&e))?;
-        let done = one(what, name, &path, connection, remote, doing).await;
+        let done = run_script(what, name, &path, connection, remote, doing).await;
         // With an unknown outcome the script may still run, so it must not be removed.
         if done.as_ref().err().is_none_or(|fault| !fault.unknown) {
             remove(&path, connection.target.windows, remote, doing).await;
@@ -72,13 +72,13 @@ async fn all(
     Ok(())
 }
 
-async fn one(
+async fn run_script(
     what: &RemoteExec,
     name: &str,
     path: &str,
     connection: &Connection,
     remote: &mut Remote<'_>,
-    doing: &Doing<'_>,
+    doing: &RunningProvisioner<'_>,
 ) -> Result<(), Fault> {
     let nothing = |_: &str| {};
     if !connection.target.windows {
@@ -87,25 +87,25 @@ async fn one(
             .run(&format!("chmod {MODE:04o} {path}"), &output, doing.cancel)
             .await
             .map_err(|e| doing.ssh_fault(&e))?;
-        if ended != Ended::Status(0) {
+        if ended != RemoteExit::Status(0) {
             return Err(doing.fault(format!(
                 "Cannot make the script {path} executable: {}",
                 output.last().join("\n")
             )));
         }
     }
-    doing.say(&format!("running {name} as {path}"));
+    doing.log_output(&format!("running {name} as {path}"));
     let say = |line: &str| {
         if !what.secret {
-            doing.say(line);
+            doing.log_output(line);
         }
     };
     let output = Output::new(&say);
     let ended = remote.run(path, &output, doing.cancel).await;
-    doing.tell_left_open(&output);
+    doing.report_left_open(&output);
     let how = match ended.map_err(|e| doing.ssh_fault(&e))? {
-        Ended::Status(0) => return Ok(()),
-        Ended::Killed => {
+        RemoteExit::Status(0) => return Ok(()),
+        RemoteExit::Killed => {
             let killed = doing.fault(format!(
                 "Execution of {name} was stopped before its end, because the deploy was cancelled."
             ));
@@ -114,8 +114,8 @@ async fn one(
                 ..killed
             });
         }
-        Ended::Status(code) => format!("exit status: {code}"),
-        Ended::Signal(name) => format!("signal: {name}"),
+        RemoteExit::Status(code) => format!("exit status: {code}"),
+        RemoteExit::Signal(name) => format!("signal: {name}"),
     };
     let output = if what.secret {
         HIDDEN.to_owned()
@@ -124,12 +124,17 @@ async fn one(
     };
     Err(doing.fault(format!(
         "Error running {name} on {}: {how}. Output: {output}",
-        connection.target.to.address()
+        connection.target.endpoint.address()
     )))
 }
 
 /// Removes a script, and logs its path if that fails.
-async fn remove(path: &str, windows: bool, remote: &mut Remote<'_>, doing: &Doing<'_>) {
+async fn remove(
+    path: &str,
+    windows: bool,
+    remote: &mut Remote<'_>,
+    doing: &RunningProvisioner<'_>,
+) {
     let nothing = |_: &str| {};
     // Not cancelled together with the deploy: the script should be removed even then.
     let (output, none) = (Output::new(&nothing), CancellationToken::new());
@@ -139,8 +144,8 @@ async fn remove(path: &str, windows: bool, remote: &mut Remote<'_>, doing: &Doin
         format!("rm -f {path}")
     };
     let removed = tokio::time::timeout(REMOVE, remote.run(&command, &output, &none)).await;
-    if !matches!(removed, Ok(Ok(Ended::Status(0)))) {
-        doing.say(&format!(
+    if !matches!(removed, Ok(Ok(RemoteExit::Status(0)))) {
+        doing.log_output(&format!(
             "failed to remove the script {path} from the remote host; remove it manually"
         ));
     }

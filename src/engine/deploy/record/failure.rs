@@ -2,32 +2,32 @@
 //! similar failures.
 
 use super::DeployRecord;
-use crate::engine::words::*;
+use crate::engine::model::*;
 use sha2::{Digest, Sha256};
 use std::time::Duration;
 
 /// Limit of a plugin's last lines in a failure.
-const KEPT_LINES: usize = 100;
+const MAX_LINES: usize = 100;
 
 /// Time limit to read output that the plugin has already written.
-const HEARD_WITHIN: Duration = Duration::from_millis(500);
+const OUTPUT_TIMEOUT: Duration = Duration::from_millis(500);
 
 impl DeployRecord {
     /// Records a failed operation. `gone`: its address has no object now.
-    pub async fn failed(&self, id: &str, mut failure: Failure, unknown: bool, gone: bool) {
+    pub async fn record_failure(&self, id: &str, mut failure: Failure, unknown: bool, gone: bool) {
         if let Some(plugin) = failure
             .plugin
             .as_ref()
             .and_then(|p| self.pool.plugins().get(p))
         {
             // The line with the reason may have been written right before the answer.
-            plugin.heard(HEARD_WITHIN).await;
+            plugin.wait_until_logged(OUTPUT_TIMEOUT).await;
             let incident = failure
                 .incident
                 .as_deref()
                 .and_then(|id| plugin.incident_named(id));
             let lines =
-                incident.map_or_else(|| plugin.last_lines(KEPT_LINES), |i| i.last_lines.clone());
+                incident.map_or_else(|| plugin.last_lines(MAX_LINES), |i| i.last_lines.clone());
             // Earlier lines concern other operations.
             let began = self.began_at(id).unwrap_or(0);
             (failure.last_lines, failure.last_lines_at) = lines
@@ -36,8 +36,8 @@ impl DeployRecord {
                 .map(|l| (l.text, l.at))
                 .unzip();
         }
-        self.secrets().hide_in(&mut failure.summary);
-        self.secrets().hide_in(&mut failure.detail);
+        self.secrets().redact_in_place(&mut failure.summary);
+        self.secrets().redact_in_place(&mut failure.detail);
         // A lost reason must not stop the deploy: recovery depends on intents and outcomes only.
         if let Err(error) = self.store.put_failure(self.deploy, failure.clone()).await {
             self.bus.emit(EventKind::Notice {
@@ -45,7 +45,7 @@ impl DeployRecord {
             });
         }
         self.change(id, |o| {
-            o.step = Reached::Failed(o.action);
+            o.step = OperationProgress::Failed(o.action);
             o.state = match o.missing_half() {
                 // Comes first: an unknown outcome has to be settled before anything else.
                 _ if unknown => OperationState::Unknown,
@@ -58,7 +58,7 @@ impl DeployRecord {
             o.took_ms = o.began.map(|b| u64::try_from(now_ms() - b).unwrap_or(0));
             o.failure = Some(Box::new(failure));
         });
-        self.keep_changed().await;
+        self.store_changes().await;
     }
 }
 
@@ -79,7 +79,7 @@ pub fn fingerprint(class: FailureClass, kind: &str, summary: &str, detail: &str)
     };
     let text = format!(
         "{} {kind} {}\n{}",
-        class.word(),
+        class.label(),
         alike(summary),
         alike(detail.lines().next().unwrap_or(""))
     );

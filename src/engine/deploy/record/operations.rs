@@ -3,9 +3,9 @@
 
 use super::DeployRecord;
 use crate::engine::deploy::waits::{Line, Waits};
+use crate::engine::model::*;
 use crate::engine::mutex::lock;
 use crate::engine::store::StoreError;
-use crate::engine::words::*;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,16 +16,16 @@ pub(super) struct Operations {
     pub(super) by_id: HashMap<String, usize>,
     pub(super) waits: Waits,
     /// Indexes of operations that changed since they were stored.
-    pub(super) unkept: BTreeSet<usize>,
+    pub(super) unstored: BTreeSet<usize>,
 }
 
 /// Delay before changes are stored, so that an operation that starts and ends within it is written
 /// once. Recovery does not depend on it: intents and outcomes are durable before.
-const KEPT_WITHIN: Duration = Duration::from_millis(50);
+const STORE_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Sets the displayed needs of operations that still wait, and returns these.
 fn name(all: &mut [Operation], line: &Line) -> Vec<Operation> {
-    let names: Vec<String> = (line.named.iter())
+    let names: Vec<String> = (line.displayed.iter())
         .map(|n| all[*n].address.clone())
         .collect();
     let mut told = Vec::new();
@@ -40,14 +40,14 @@ fn name(all: &mut [Operation], line: &Line) -> Vec<Operation> {
 }
 
 impl DeployRecord {
-    /// Changes one operation and emits it; [`Self::keep_current`] stores it later.
+    /// Changes one operation and emits it; [`Self::store_changes_until`] stores it later.
     pub(super) fn change(&self, id: &str, change: impl FnOnce(&mut Operation)) {
         let operation = {
             let mut operations = lock(&self.operations);
             let Some(&at) = operations.by_id.get(id) else {
                 return;
             };
-            operations.unkept.insert(at);
+            operations.unstored.insert(at);
             change(&mut operations.all[at]);
             operations.all[at].clone()
         };
@@ -56,29 +56,33 @@ impl DeployRecord {
     }
 
     /// Stores changes until `done`, and finally all remaining ones.
-    pub async fn keep_current(&self, done: &CancellationToken) {
+    pub async fn store_changes_until(&self, done: &CancellationToken) {
         // One write per interval, however many operations change in it.
         let some_have_changed = || async {
             self.changed.notified().await;
-            tokio::time::sleep(KEPT_WITHIN).await;
+            tokio::time::sleep(STORE_INTERVAL).await;
         };
         while done
             .run_until_cancelled(some_have_changed())
             .await
             .is_some()
         {
-            self.keep_changed().await;
+            self.store_changes().await;
         }
         // `done` may have interrupted the wait for the next interval.
-        self.keep_changed().await;
+        self.store_changes().await;
     }
 
     /// Stores all changes so far. Later requests to the store become durable after them.
-    pub(super) async fn keep_changed(&self) {
+    pub(super) async fn store_changes(&self) {
         // The lock is released before the store is awaited.
         let changed: Vec<Operation> = {
             let mut operations = lock(&self.operations);
-            let Operations { all, unkept, .. } = &mut *operations;
+            let Operations {
+                all,
+                unstored: unkept,
+                ..
+            } = &mut *operations;
             std::mem::take(unkept)
                 .into_iter()
                 .map(|at| all[at].clone())
@@ -100,7 +104,7 @@ impl DeployRecord {
     }
 
     /// Returns a callback that reports the pauses between calls of an operation.
-    pub fn pauses(&self, id: &str) -> Arc<dyn Fn(Option<Pause>) + Send + Sync> {
+    pub fn pause_reporter(&self, id: &str) -> Arc<dyn Fn(Option<Pause>) + Send + Sync> {
         let (operations, bus, id) = (
             Arc::clone(&self.operations),
             self.bus.clone(),
@@ -134,12 +138,12 @@ impl DeployRecord {
     }
 
     /// Returns the index of an operation in the deploy.
-    pub fn place(&self, id: &str) -> Option<usize> {
+    pub fn index_of(&self, id: &str) -> Option<usize> {
         lock(&self.operations).by_id.get(id).copied()
     }
 
     /// Sets the waits of all operations before the first one runs, and emits the displayed part.
-    pub fn waits_for(&self, waits: Waits) {
+    pub fn set_waits(&self, waits: Waits) {
         let told: Vec<Operation> = {
             let mut operations = lock(&self.operations);
             operations.waits = waits;
@@ -147,11 +151,11 @@ impl DeployRecord {
             let lines = waits.lines().iter();
             lines.flat_map(|line| name(all, line)).collect()
         };
-        self.tell_waiting(told);
+        self.report_waiting(told);
     }
 
     /// Updates operations that waited for one that is done, if all their displayed needs are done.
-    fn others_wait_for(&self, id: &str) {
+    fn update_waiting(&self, id: &str) {
         let told: Vec<Operation> = {
             let mut operations = lock(&self.operations);
             let Operations {
@@ -161,20 +165,20 @@ impl DeployRecord {
             let lines = waits.done(at).into_iter();
             lines.flat_map(|line| name(all, line)).collect()
         };
-        self.tell_waiting(told);
+        self.report_waiting(told);
     }
 
-    fn tell_waiting(&self, told: Vec<Operation>) {
+    fn report_waiting(&self, told: Vec<Operation>) {
         for operation in told {
             self.bus.emit(EventKind::Operation(operation));
         }
     }
 
     /// Records that a step of an operation starts.
-    pub fn began(&self, id: &str, doing: Doing) {
+    pub fn step_started(&self, id: &str, doing: Activity) {
         self.change(id, |o| {
             o.state = OperationState::Running;
-            o.step = Reached::At(doing);
+            o.step = OperationProgress::At(doing);
             o.waits_for.clear();
             o.attempt = o.attempt.max(1);
             // The second half of a replacement keeps the start time of the first.
@@ -183,25 +187,25 @@ impl DeployRecord {
     }
 
     /// Records that a step of an operation succeeded; with a state the whole operation has ended.
-    pub fn ended(&self, id: &str, state: Option<OperationState>) {
+    pub fn step_succeeded(&self, id: &str, state: Option<OperationState>) {
         self.change(id, |o| match state {
             Some(state) => {
                 o.state = state;
-                o.step = Reached::Done(o.action);
+                o.step = OperationProgress::Done(o.action);
                 o.took_ms = o.began.map(|b| u64::try_from(now_ms() - b).unwrap_or(0));
             }
             None => {
                 o.half_done = true;
-                o.step = Reached::BetweenHalves;
+                o.step = OperationProgress::BetweenHalves;
             }
         });
         if state == Some(OperationState::Done) {
-            self.others_wait_for(id);
+            self.update_waiting(id);
         }
     }
 
     /// Records that an operation did not start because of a cancellation.
-    pub fn not_begun(&self, id: &str) {
+    pub fn not_started(&self, id: &str) {
         self.change(id, |o| {
             let half = o.missing_half();
             (o.state, o.step) = match half {
@@ -209,7 +213,10 @@ impl DeployRecord {
                 None => {
                     // It was reported as started before its call could be sent.
                     o.began = None;
-                    (OperationState::NotAttempted, Reached::NotAttempted)
+                    (
+                        OperationState::NotAttempted,
+                        OperationProgress::NotAttempted,
+                    )
                 }
             };
         });
@@ -221,7 +228,7 @@ impl DeployRecord {
     }
 
     /// Returns true if an operation failed because it was cancelled.
-    pub fn stopped_any(&self) -> bool {
+    pub fn any_cancelled(&self) -> bool {
         let class = |o: &Operation| o.failure.as_ref().map(|f| f.class);
         lock(&self.operations)
             .all
@@ -238,7 +245,7 @@ impl DeployRecord {
     }
 
     /// Marks all unfinished operations as not attempted.
-    pub fn rest_not_attempted(&self) {
+    pub fn mark_unfinished_as_not_attempted(&self) {
         // Collected first, because `change` locks the operations too.
         let rest: Vec<String> = {
             let operations = lock(&self.operations);
@@ -257,9 +264,12 @@ impl DeployRecord {
                 (o.state, o.step) = match o.missing_half() {
                     Some(missing) => (OperationState::HalfReplaced, missing),
                     None if o.state == OperationState::Running => {
-                        (OperationState::NotAttempted, Reached::NotFinished)
+                        (OperationState::NotAttempted, OperationProgress::NotFinished)
                     }
-                    None => (OperationState::NotAttempted, Reached::NotAttempted),
+                    None => (
+                        OperationState::NotAttempted,
+                        OperationProgress::NotAttempted,
+                    ),
                 };
             });
         }

@@ -2,16 +2,16 @@
 //! outcome and its state edits share one transaction.
 
 use super::DeployRecord;
+use crate::engine::model::*;
 use crate::engine::stage::change::Change;
 use crate::engine::store::StoreError;
 use crate::engine::store::model::{DestroyStepOf, Intent, Outcome, StateEdit, UnknownOutcome};
-use crate::engine::words::*;
 use cty::{Type, Value};
 
 impl DeployRecord {
     /// Commits the intent of a step; the call may follow only after it. `object` is the prior
     /// object, or the planned one of a create.
-    pub async fn intend(
+    pub async fn record_intent(
         &self,
         change: &Change,
         deposed: &str,
@@ -19,31 +19,37 @@ impl DeployRecord {
         object: &Value,
     ) -> Result<(), StoreError> {
         self.store
-            .intend(self.intent(change, deposed, step, object))
+            .record_intent(self.new_intent(change, deposed, step, object))
             .await
     }
 
-    /// Like [`Self::intend`], for a provisioner; `of` identifies a destroy provisioner in later
+    /// Like [`Self::record_intent`], for a provisioner; `of` identifies a destroy provisioner in later
     /// deploys.
-    pub async fn intend_provisioner(
+    pub async fn record_provisioner_intent(
         &self,
         change: &Change,
         step: OperationStep,
         of: Option<&DestroyStepOf>,
     ) -> Result<(), StoreError> {
-        let mut intent = self.intent(change, "", step, &Value::null(Type::Dynamic));
+        let mut intent = self.new_intent(change, "", step, &Value::null(Type::Dynamic));
         if let Some(of) = of {
             let mut detail = Self::detail(change);
             detail["destroy"] = serde_json::json!(of);
             intent.detail = detail.to_string();
         }
-        self.store.intend(intent).await
+        self.store.record_intent(intent).await
     }
 
     /// Removes an intent whose call was not sent.
-    pub async fn take_back(&self, change: &Change, step: &OperationStep) -> Result<(), StoreError> {
+    pub async fn remove_intent(
+        &self,
+        change: &Change,
+        step: &OperationStep,
+    ) -> Result<(), StoreError> {
         let index = self.index(&change.id());
-        self.store.take_back(self.deploy, index, step.clone()).await
+        self.store
+            .remove_intent(self.deploy, index, step.clone())
+            .await
     }
 
     /// Commits a step that needs no call, together with its state edits.
@@ -56,7 +62,7 @@ impl DeployRecord {
     ) -> Result<(), StoreError> {
         self.store
             .record_done(
-                self.intent(change, deposed, step.clone(), &change.before.value),
+                self.new_intent(change, deposed, step.clone(), &change.before.value),
                 edits,
             )
             .await?;
@@ -67,12 +73,12 @@ impl DeployRecord {
                 .unknown
                 .iter()
                 .filter(|u| u.address == change.address.to_string() && u.is_creation());
-            self.settle_earlier(made, &step).await?;
+            self.settle_earlier_outcomes(made, &step).await?;
         }
         Ok(())
     }
 
-    fn intent(
+    fn new_intent(
         &self,
         change: &Change,
         deposed: &str,
@@ -99,7 +105,7 @@ impl DeployRecord {
     }
 
     /// Commits the outcome of a step, together with its state edits.
-    pub async fn settle(
+    pub async fn record_outcome(
         &self,
         change: &Change,
         step: &OperationStep,
@@ -127,14 +133,14 @@ impl DeployRecord {
                 && (*step == OperationStep::Destroy || step.is_provisioner()),
             edits,
         };
-        self.store.settle(outcome).await?;
+        self.store.record_outcome(outcome).await?;
         if ok && step.is_provisioner() {
             let again = |u: &&UnknownOutcome| {
                 u.is_destroy_provisioner()
                     && u.address == change.address.to_string()
                     && u.step == *step
             };
-            self.settle_earlier(self.earlier.unknown.iter().filter(again), step)
+            self.settle_earlier_outcomes(self.earlier.unknown.iter().filter(again), step)
                 .await?;
         }
         if ok && *step != OperationStep::Create && !step.is_provisioner() {
@@ -143,16 +149,16 @@ impl DeployRecord {
             let answered = |u: &&UnknownOutcome| {
                 u.address == change.address.to_string()
                     && !u.is_creation()
-                    && u.beside().is_none()
+                    && u.requested_call().is_none()
                     && (u.deposed.is_empty() || u.deposed == deposed)
             };
-            self.settle_earlier(self.earlier.unknown.iter().filter(answered), step)
+            self.settle_earlier_outcomes(self.earlier.unknown.iter().filter(answered), step)
                 .await?;
         }
         Ok(())
     }
 
-    async fn settle_earlier(
+    async fn settle_earlier_outcomes(
         &self,
         unknown: impl Iterator<Item = &UnknownOutcome>,
         step: &OperationStep,

@@ -2,8 +2,8 @@
 //! not run again.
 
 use super::DeployRecord;
+use crate::engine::model::*;
 use crate::engine::store::model::{DestroyStep, DestroyStepOf, StateObject};
-use crate::engine::words::*;
 use crate::engine::workspace::load::digest;
 
 /// Successful steps in the destroy of one object, from earlier deploys.
@@ -12,7 +12,7 @@ pub struct DestroyProgress<'r>(Vec<&'r DestroyStep>);
 impl DestroyProgress<'_> {
     /// Takes the earlier run of a command. Each run counts for one block, because two blocks with
     /// the same text may both have run.
-    pub fn take(&mut self, of: &DestroyStepOf) -> Option<&DestroyStep> {
+    pub fn take_run(&mut self, of: &DestroyStepOf) -> Option<&DestroyStep> {
         let at = self.0.iter().position(|step| step.of == *of)?;
         Some(self.0.remove(at))
     }
@@ -26,11 +26,11 @@ impl DeployRecord {
     }
 
     /// Logs and reports that a command's background process kept its output open.
-    pub fn left_open(&self, address: &str) {
+    pub fn report_left_open(&self, address: &str) {
         let text = format!(
             "a command of {address} has ended, but a process that it left in the background keeps its output open; the rest of that output is not logged. Redirect the output of background processes, for example to a file"
         );
-        self.say(address, &text);
+        self.log_output(address, &text);
         self.bus.emit(EventKind::Notice { text });
     }
 
@@ -42,7 +42,7 @@ impl DeployRecord {
             earlier.deploy,
             moment(earlier.ended),
         );
-        self.say(address, &text);
+        self.log_output(address, &text);
         self.bus.emit(EventKind::Notice { text });
     }
 }

@@ -2,19 +2,19 @@
 
 use super::deploying::Deploying;
 use super::instances::Subject;
-use super::outcome::Kept;
-use super::step::Beginning;
-use super::trouble::Trouble;
+use super::operation_error::OperationError;
+use super::outcome::StoredOutcome;
+use super::step::OperationStart;
 use super::turns::Turn;
 use crate::engine::calls::CallContext;
 use crate::engine::deploy::instance::{self, Applying};
 use crate::engine::graph::Step;
+use crate::engine::model::*;
 use crate::engine::mutex::lock;
 use crate::engine::stage::change::Change;
-use crate::engine::stage::managed::{self, NoPlan, Prior, Question};
+use crate::engine::stage::managed::{self, NoPlan, PlanQuestion, Prior};
 use crate::engine::stage::plan::ignore;
 use crate::engine::store::model::StateObject;
-use crate::engine::words::*;
 use cty::Value;
 use proto::Bytes;
 
@@ -24,18 +24,18 @@ impl Deploying {
         let change = &self.stage.changes[i];
         let id = change.id();
         let doing = match change.action() {
-            Action::Update => Doing::Updating,
-            Action::Read => Doing::Reading,
-            Action::NoOp => Doing::Importing,
-            _ => Doing::Creating,
+            Action::Update => Activity::Updating,
+            Action::Read => Activity::Reading,
+            Action::NoOp => Activity::Importing,
+            _ => Activity::Creating,
         };
-        let begins = Beginning { step, doing };
-        self.begun(change, turn.as_ref(), begins);
+        let begins = OperationStart { step, doing };
+        self.report_start(change, turn.as_ref(), begins);
         // A plain replacement imports with its destroy half.
         let adopted = if change.action() == Action::Replace {
             Ok(())
         } else {
-            self.adopt(change).await
+            self.add_imported_object(change).await
         };
         let done = match (adopted, change.action()) {
             (Err(trouble), _) => Err(trouble),
@@ -47,10 +47,13 @@ impl Deploying {
             Ok(()) => {
                 let more = change.action() == Action::ReplaceCreateFirst;
                 let state = (!more).then_some(OperationState::Done);
-                self.recorder.ended(&id, state);
+                self.recorder.step_succeeded(&id, state);
                 true
             }
-            Err(failure) => self.failed(change, turn.as_ref(), begins, *failure).await,
+            Err(failure) => {
+                self.record_failure(change, turn.as_ref(), begins, *failure)
+                    .await
+            }
         }
     }
 
@@ -61,15 +64,15 @@ impl Deploying {
         i: usize,
         change: &Change,
         turn: &mut Option<Turn>,
-        begins: Beginning,
-    ) -> Result<(), Box<Trouble>> {
+        begins: OperationStart,
+    ) -> Result<(), Box<OperationError>> {
         let subject = self.subject(change, "resource type")?;
-        let (config, diags) = self.worked_out(&subject)?;
-        self.say(change, diags);
+        let (config, diags) = self.evaluated_config(&subject)?;
+        self.add_diagnostics(change, diags);
         let (plain, marks) = config.clone().unmark_deep_with_paths();
         // At this point only a missing dependency leaves values unknown.
         if !plain.is_wholly_known() {
-            return Err(Trouble::text(
+            return Err(OperationError::text(
                 "The configuration still contains unknown values, because a dependency was not applied.",
             ));
         }
@@ -82,7 +85,7 @@ impl Deploying {
             .plan_again(&subject, config, prior.as_ref(), &ctx)
             .await?;
         // The approval covers the staged plan, so a different one must not be applied.
-        self.as_approved(&subject, &plain, &planned)?;
+        self.check_approved(&subject, &plain, &planned)?;
         let after = planned.after.clone().unmark_deep().0;
         // Values that were unknown in the stage may turn out equal to the current ones.
         let is_left = planned.action != Action::NoOp
@@ -93,7 +96,7 @@ impl Deploying {
             self.whole(change, turn, begins).await?;
         }
         if !is_left {
-            return self.nothing_left(&subject, &planned).await;
+            return self.record_update_without_changes(&subject, &planned).await;
         }
         if create_first && object.is_some() {
             // Deposing frees the address for the new object before it is created.
@@ -104,11 +107,15 @@ impl Deploying {
             _ => OperationStep::Create,
         };
         let known = prior.as_ref().map_or(&planned.after, |p| &p.value);
-        self.intend(change, "", doing.clone(), known, turn, begins)
+        self.record_intent(change, "", doing.clone(), known, turn, begins)
             .await?;
         let before = prior.as_ref().map(|prior| &prior.value);
-        self.walk
-            .follow(&change.address, acts(&doing), ObjectPhase::Begun, before);
+        self.walk.report_step(
+            &change.address,
+            object_work(&doing),
+            ObjectPhase::Begun,
+            before,
+        );
         let request = request(&subject, prior.as_ref(), &planned, plain);
         let applied = instance::apply(subject.provider.as_ref(), request, &ctx).await;
         // Provisioners and the second half of a replacement keep the turn. Otherwise the next
@@ -120,13 +127,13 @@ impl Deploying {
     }
 
     /// Records an update without changes, which may still change marks.
-    async fn nothing_left(
+    async fn record_update_without_changes(
         &self,
         subject: &Subject<'_>,
         planned: &managed::Planned,
-    ) -> Result<(), Box<Trouble>> {
+    ) -> Result<(), Box<OperationError>> {
         let change = subject.change;
-        let kept = Kept {
+        let kept = StoredOutcome {
             value: &planned.after,
             private: &planned.private,
             identity: change.before.identity.as_ref(),
@@ -136,11 +143,12 @@ impl Deploying {
         let told = |phase, value| {
             if planned.action == Action::Update {
                 let work = ObjectWork::Apply(Action::Update);
-                self.walk.follow(&change.address, work, phase, Some(value));
+                self.walk
+                    .report_step(&change.address, work, phase, Some(value));
             }
         };
         told(ObjectPhase::Begun, &planned.before);
-        self.keep(change, subject.schema, kept).await?;
+        self.store_unchanged(change, subject.schema, kept).await?;
         told(ObjectPhase::Ended, &planned.after);
         Ok(())
     }
@@ -151,7 +159,7 @@ impl Deploying {
         subject: &Subject<'_>,
         plain: &Value,
         ctx: &CallContext,
-    ) -> Result<(), Box<Trouble>> {
+    ) -> Result<(), Box<OperationError>> {
         let change = subject.change;
         let same_as_staged = change
             .config()
@@ -163,7 +171,7 @@ impl Deploying {
             .provider
             .validate_resource(&change.address.resource.kind, plain.clone(), ctx)
             .await?;
-        self.said(&answer.diagnostics, change, subject.resource)
+        self.check_provider_diagnostics(&answer.diagnostics, change, subject.resource)
     }
 
     /// Returns the prior object of an update. A create has none, even if it replaces an object.
@@ -187,11 +195,11 @@ impl Deploying {
         config: Value,
         prior: Option<&Prior>,
         ctx: &CallContext,
-    ) -> Result<managed::Planned, Box<Trouble>> {
+    ) -> Result<managed::Planned, Box<OperationError>> {
         let Subject {
             change, resource, ..
         } = subject;
-        let question = Question {
+        let question = PlanQuestion {
             type_name: &change.address.resource.kind,
             schema: subject.schema,
             config,
@@ -205,15 +213,15 @@ impl Deploying {
             Ok(planned) => Ok(planned),
             Err(NoPlan::Call(error)) => Err(error.into()),
             Err(NoPlan::Refused(said)) => {
-                self.said(&said, change, resource)?;
-                Err(Trouble::text("The provider rejected the plan."))
+                self.check_provider_diagnostics(&said, change, resource)?;
+                Err(OperationError::text("The provider rejected the plan."))
             }
         }
     }
 }
 
 /// Returns the work to report for object steps.
-pub(super) fn acts(doing: &OperationStep) -> ObjectWork {
+pub(super) fn object_work(doing: &OperationStep) -> ObjectWork {
     ObjectWork::Apply(match doing {
         OperationStep::Update => Action::Update,
         _ => Action::Create,
@@ -234,7 +242,7 @@ fn request<'s>(
         action: subject.change.action(),
         prior: prior.map_or_else(null, |p| p.value.clone().unmark_deep().0),
         planned: planned.after.clone().unmark_deep().0,
-        shown: &planned.after,
+        marked_plan: &planned.after,
         config,
         private: planned.private.clone(),
         identity: planned.identity.clone(),

@@ -2,12 +2,12 @@
 
 use super::deploying::Deploying;
 use super::instances::Subject;
-use super::trouble::Trouble;
+use super::operation_error::OperationError;
 use crate::engine::calls::{Method, ProviderDiagnostic};
 use crate::engine::deploy::instance::Failed;
+use crate::engine::model::*;
 use crate::engine::stage::change::Change;
 use crate::engine::stage::managed::{self};
-use crate::engine::words::*;
 use cty::schema::Schema;
 use cty::{Path, Value};
 use lang::diag::{Diagnostic, Diagnostics};
@@ -15,12 +15,12 @@ use lang::diag::{Diagnostic, Diagnostics};
 impl Deploying {
     /// Returns an error if the plan differs from the approved one, except in values that were
     /// unknown.
-    pub(super) fn as_approved(
+    pub(super) fn check_approved(
         &self,
         subject: &Subject<'_>,
         config: &Value,
         now: &managed::Planned,
-    ) -> Result<(), Box<Trouble>> {
+    ) -> Result<(), Box<OperationError>> {
         let (change, schema) = (subject.change, subject.schema);
         let faults = differences(change, schema, now);
         if faults.is_empty() {
@@ -46,7 +46,7 @@ impl Deploying {
             error: None,
             unknown: false,
         };
-        Err(Box::new(Trouble::Provider {
+        Err(Box::new(OperationError::Provider {
             failed,
             method: Some(Method::Plan),
         }))
@@ -68,8 +68,8 @@ fn differences(change: &Change, schema: &Schema, now: &managed::Planned) -> Vec<
     if !fits {
         return vec![format!(
             "the action changed from {} to {}",
-            change.action().word(),
-            becomes.word()
+            change.action().label(),
+            becomes.label()
         )];
     }
     let approved = change.after.value.clone().unmark_deep().0;
@@ -81,9 +81,9 @@ fn differences(change: &Change, schema: &Schema, now: &managed::Planned) -> Vec<
         let marked = change
             .after
             .value
-            .hides_at(&path)
-            .or_else(|| now.after.hides_at(&path));
-        match marked.or_else(|| managed::at_sensitive(schema, &planned, &path)) {
+            .shown_prefix(&path)
+            .or_else(|| now.after.shown_prefix(&path));
+        match marked.or_else(|| managed::shown_prefix(schema, &planned, &path)) {
             Some(path) => format!("{path}: a sensitive value differs"),
             None => format!("{path}: {text}"),
         }

@@ -4,13 +4,13 @@ use super::turns::{Turn, Turns};
 use crate::engine::cores;
 use crate::engine::deploy::record::{DeployRecord, Objects};
 use crate::engine::graph::{Starts, Step, Urgency};
+use crate::engine::model::*;
 use crate::engine::stage::change::{Change, Stage};
 use crate::engine::stage::checked::Checked;
 use crate::engine::stage::steps::{self};
 use crate::engine::stage::values::{Expansion, Repetition};
 use crate::engine::stage::walk::Walk;
 use crate::engine::store::model::StateObject;
-use crate::engine::words::*;
 use cty::Value;
 use lang::addr::{AbsInstance, AbsResource};
 use lang::diag::{Diagnostic, Diagnostics};
@@ -23,16 +23,16 @@ use tokio_util::sync::CancellationToken;
 const STEPS_AT_A_TIME: usize = 256;
 
 /// Step for diagnostics of the whole deploy.
-pub(super) const AT_THE_END: Step = Step::MAX;
+pub(super) const WHOLE_DEPLOY: Step = Step::MAX;
 
 /// Running deploy.
 pub struct Deploying {
     pub walk: Walk,
     pub stage: Arc<Stage>,
     /// Indexes of the changes, by id.
-    pub(super) places: HashMap<String, usize>,
+    pub(super) change_index: HashMap<String, usize>,
     /// Indexes of the selected changes.
-    pub taken: BTreeSet<usize>,
+    pub selected: BTreeSet<usize>,
     pub recorder: Arc<DeployRecord>,
     pub parallelism: usize,
     pub stops: Stops,
@@ -44,7 +44,7 @@ pub struct Deploying {
     /// Second halves of started replacements, with their needs.
     pub(super) urgency: Arc<Urgency>,
     /// Turns passed from first halves to second halves.
-    pub(super) handed: Mutex<HashMap<Step, Turn>>,
+    pub(super) passed_turns: Mutex<HashMap<Step, Turn>>,
     /// Steps that succeeded.
     pub(super) done: Mutex<HashSet<Step>>,
     pub(super) expansions: Mutex<HashMap<AbsResource, Arc<Expansion>>>,
@@ -68,7 +68,7 @@ pub struct Stops {
 }
 
 /// Result of a deploy.
-pub struct Went {
+pub struct DeployResult {
     pub diagnostics: Diagnostics,
     pub cancelled: bool,
     pub store_failed: bool,
@@ -93,21 +93,21 @@ impl Deploying {
         let urgency = Arc::<Urgency>::default();
         Self {
             walk,
-            places: stage
+            change_index: stage
                 .changes
                 .iter()
                 .enumerate()
                 .map(|(i, change)| (change.id(), i))
                 .collect(),
             stage,
-            taken,
+            selected: taken,
             recorder,
             parallelism,
             stops,
             state: Arc::new(Mutex::new(state)),
             turns: Turns::new(parallelism, urgency.clone()),
             urgency,
-            handed: Mutex::default(),
+            passed_turns: Mutex::default(),
             done: Mutex::default(),
             expansions: Mutex::default(),
             repetitions: Mutex::default(),
@@ -119,18 +119,18 @@ impl Deploying {
     }
 
     /// Runs all steps.
-    pub async fn run(self: Arc<Self>) -> Went {
-        let outputs = self.outputs_to_keep();
+    pub async fn run(self: Arc<Self>) -> DeployResult {
+        let outputs = self.outputs_to_store();
         let mut ends = steps::ends(&self.walk.nodes, &self.stage.request, &outputs);
-        ends.extend(self.to_look_at());
-        match steps::build(&self.walk.nodes, &self.stage.changes, &self.taken, &ends) {
+        ends.extend(self.resources_to_check());
+        match steps::build(&self.walk.nodes, &self.stage.changes, &self.selected, &ends) {
             Err(cycle) => {
-                self.walk.cells.beside(AT_THE_END, cycle);
+                self.walk.cells.add_diagnostics(WHOLE_DEPLOY, cycle);
             }
             Ok(steps) => {
-                self.waiting(&steps);
+                self.compute_waits(&steps);
                 let (this, all) = (&self, Arc::new(steps));
-                let told = |step| this.walk.leases.ended(&all.graph, step);
+                let told = |step| this.walk.leases.step_ended(&all.graph, step);
                 let run = |step| {
                     let (this, all) = (this.clone(), all.clone());
                     async move { this.step(&all, step).await }
@@ -145,21 +145,24 @@ impl Deploying {
                 let ended = self
                     .walk
                     .leases
-                    .beside(&self.walk, &all.graph, walking)
+                    .run_with_renewal(&self.walk, &all.graph, walking)
                     .await;
                 self.outputs(&outputs, &all, &ended).await;
             }
         }
         let cancelled = self.stops.starting.is_cancelled();
         // After the walk no operation can start any more.
-        self.recorder.rest_not_attempted();
-        self.left_behind(cancelled);
-        let gathered = self.walk.cells.gather(self.walk.nodes.graph.order());
+        self.recorder.mark_unfinished_as_not_attempted();
+        self.report_left_behind(cancelled);
+        let gathered = self
+            .walk
+            .cells
+            .merge_in_order(self.walk.nodes.graph.order());
         let mut diagnostics = gathered.diags;
-        diagnostics.extend(self.keep_checks(gathered.checked).await);
+        diagnostics.extend(self.store_check_results(gathered.checked).await);
         let store_failed = self.store_failed.load(Ordering::Relaxed);
         cores::free(self);
-        Went {
+        DeployResult {
             diagnostics,
             cancelled,
             store_failed,
@@ -167,8 +170,8 @@ impl Deploying {
     }
 
     /// Reports objects that a destroy has left in place (`destroy = false`).
-    fn left_behind(&self, cancelled: bool) {
-        let changes = self.taken.iter().map(|&i| &self.stage.changes[i]);
+    fn report_left_behind(&self, cancelled: bool) {
+        let changes = self.selected.iter().map(|&i| &self.stage.changes[i]);
         let forgotten: Vec<String> = changes
             .filter(|c| c.action() == Action::Forget)
             .map(Change::id)
@@ -189,7 +192,7 @@ impl Deploying {
             "Destroy was successful but left behind forgotten instances",
             detail,
         );
-        self.walk.cells.beside(AT_THE_END, said);
+        self.walk.cells.add_diagnostics(WHOLE_DEPLOY, said);
     }
 
     /// Returns the operations that may start now.

@@ -1,24 +1,24 @@
 //! Destroys or forgets one object.
 
 use super::deploying::Deploying;
-use super::step::Beginning;
-use super::trouble::Trouble;
+use super::operation_error::OperationError;
+use super::step::OperationStart;
 use super::turns::Turn;
 use crate::engine::deploy::instance::{self, Applied, Applying};
 use crate::engine::deploy::provision;
 use crate::engine::deploy::record::object_digest;
 use crate::engine::graph::Step;
+use crate::engine::model::*;
 use crate::engine::mutex::lock;
 use crate::engine::provider::Provider;
 use crate::engine::stage::change::Change;
 use crate::engine::stage::managed::{self};
-use crate::engine::stage::objects::{self, Around};
+use crate::engine::stage::objects::{self, RecordContext};
 use crate::engine::stage::plan::{self};
 use crate::engine::stage::provision::text_digest;
 use crate::engine::stage::scope::ModuleScope;
 use crate::engine::stage::walk::placed;
 use crate::engine::store::model::{DestroyStepOf, StateEdit};
-use crate::engine::words::*;
 use cty::Value;
 use cty::schema::Schema;
 use lang::addr::ModuleInstance;
@@ -27,7 +27,7 @@ use proto::Bytes;
 
 /// Object to destroy.
 #[derive(Clone, Copy)]
-struct Ending<'a> {
+struct DestroyTarget<'a> {
     provider: &'a dyn Provider,
     change: &'a Change,
     /// Key of a deposed object, otherwise empty.
@@ -42,22 +42,25 @@ impl Deploying {
         let id = change.id();
         let second = change.action() == Action::ReplaceCreateFirst;
         let doing = match (change.action(), change.forgets()) {
-            (Action::Forget, _) => Doing::Forgetting,
-            (_, true) => Doing::ForgettingOld,
-            (Action::Destroy, _) => Doing::Destroying,
-            _ => Doing::DestroyingOld,
+            (Action::Forget, _) => Activity::Forgetting,
+            (_, true) => Activity::ForgettingOld,
+            (Action::Destroy, _) => Activity::Destroying,
+            _ => Activity::DestroyingOld,
         };
-        let begins = Beginning { step, doing };
-        self.begun(change, turn.as_ref(), begins);
+        let begins = OperationStart { step, doing };
+        self.report_start(change, turn.as_ref(), begins);
         match self.destroy_object(i, change, turn, begins).await {
             Ok(()) => {
                 // After the first half of a plain replacement, the operation continues.
                 let done = second || matches!(change.action(), Action::Destroy | Action::Forget);
                 self.recorder
-                    .ended(&id, done.then_some(OperationState::Done));
+                    .step_succeeded(&id, done.then_some(OperationState::Done));
                 true
             }
-            Err(failure) => self.failed(change, turn.as_ref(), begins, *failure).await,
+            Err(failure) => {
+                self.record_failure(change, turn.as_ref(), begins, *failure)
+                    .await
+            }
         }
     }
 
@@ -66,8 +69,8 @@ impl Deploying {
         i: usize,
         change: &Change,
         turn: &mut Option<Turn>,
-        begins: Beginning,
-    ) -> Result<(), Box<Trouble>> {
+        begins: OperationStart,
+    ) -> Result<(), Box<OperationError>> {
         let deposed = match change.action() {
             // The object that the first half has deposed; none if there was no object.
             Action::ReplaceCreateFirst => match lock(&self.deposed).get(&i).cloned() {
@@ -77,39 +80,39 @@ impl Deploying {
             _ => change.deposed.clone().unwrap_or_default(),
         };
         if change.action() == Action::Replace {
-            self.adopt(change).await?;
+            self.add_imported_object(change).await?;
         }
         if change.forgets() {
             return self.forget(change, &deposed).await;
         }
         let Some(provider) = self.walk.ready(&change.provider) else {
-            return Err(Trouble::text("The provider is not configured."));
+            return Err(OperationError::text("The provider is not configured."));
         };
-        let schemas = self.walk.around.schemas.get(&change.provider.address);
+        let schemas = self.walk.context.schemas.get(&change.provider.address);
         let Some(schema) =
             schemas.and_then(|s| s.resources.get(change.address.resource.kind.as_ref()))
         else {
-            return Err(Trouble::text(
+            return Err(OperationError::text(
                 "The installed version of the provider does not support the resource type. Stage again to see the details.",
             ));
         };
-        let ending = Ending {
+        let ending = DestroyTarget {
             provider: provider.as_ref(),
             change,
             deposed: &deposed,
             schema,
         };
-        self.destroy_in_turn(ending, turn, begins).await
+        self.destroy_with_turn(ending, turn, begins).await
     }
 
     /// Records the intent, waits for the turn and destroys the object. With destroy provisioners
     /// the turn comes first.
-    async fn destroy_in_turn(
+    async fn destroy_with_turn(
         &self,
-        ending: Ending<'_>,
+        ending: DestroyTarget<'_>,
         turn: &mut Option<Turn>,
-        begins: Beginning,
-    ) -> Result<(), Box<Trouble>> {
+        begins: OperationStart,
+    ) -> Result<(), Box<OperationError>> {
         let change = ending.change;
         // As in OpenTofu, destroy provisioners run only for objects that were in use: not for
         // tainted or deposed ones.
@@ -117,7 +120,7 @@ impl Deploying {
             && change.deposed.is_none()
             && change.action() != Action::ReplaceCreateFirst;
         let last = match was_in_use {
-            true => self.last_provisioners(change),
+            true => self.destroy_provisioners(change),
             false => None,
         };
         let goes_ahead = |turn: &Turn| turn.is_ahead() && turn.may_write();
@@ -125,21 +128,22 @@ impl Deploying {
         // then.
         let intended = last.is_none() && turn.as_ref().is_some_and(goes_ahead);
         if intended {
-            self.intend_to_destroy(ending, turn, begins).await?;
+            self.record_destroy_intent(ending, turn, begins).await?;
         } else {
             self.whole(change, turn, begins).await?;
         }
         let follow = |phase, value| {
             let work = ObjectWork::Apply(Action::Destroy);
-            self.walk.follow(&change.address, work, phase, value);
+            self.walk.report_step(&change.address, work, phase, value);
         };
         follow(ObjectPhase::Begun, Some(&change.before.value));
         let destroyed = async {
             if let Some((module, provisioners)) = last {
-                self.provision_the_end(change, module, provisioners).await?;
+                self.run_destroy_provisioners(change, module, provisioners)
+                    .await?;
             }
             if !intended {
-                self.intend_to_destroy(ending, turn, begins).await?;
+                self.record_destroy_intent(ending, turn, begins).await?;
             }
             self.destroy_by_plugin(ending, turn).await
         };
@@ -152,22 +156,22 @@ impl Deploying {
         destroyed
     }
 
-    async fn intend_to_destroy(
+    async fn record_destroy_intent(
         &self,
-        ending: Ending<'_>,
+        ending: DestroyTarget<'_>,
         turn: &mut Option<Turn>,
-        begins: Beginning,
-    ) -> Result<(), Box<Trouble>> {
+        begins: OperationStart,
+    ) -> Result<(), Box<OperationError>> {
         let (step, object) = (OperationStep::Destroy, &ending.change.before.value);
-        self.intend(ending.change, ending.deposed, step, object, turn, begins)
+        self.record_intent(ending.change, ending.deposed, step, object, turn, begins)
             .await
     }
 
     async fn destroy_by_plugin(
         &self,
-        ending: Ending<'_>,
+        ending: DestroyTarget<'_>,
         turn: &mut Option<Turn>,
-    ) -> Result<(), Box<Trouble>> {
+    ) -> Result<(), Box<OperationError>> {
         let change = ending.change;
         let ctx = self.context(change, true);
         let request = destruction(change, ending.schema);
@@ -180,7 +184,7 @@ impl Deploying {
     }
 
     /// Removes an object from the state without destroying it.
-    async fn forget(&self, change: &Change, deposed: &str) -> Result<(), Box<Trouble>> {
+    async fn forget(&self, change: &Change, deposed: &str) -> Result<(), Box<OperationError>> {
         if deposed.is_empty() {
             lock(&self.state).remove(&change.address);
         }
@@ -188,21 +192,25 @@ impl Deploying {
         self.recorder
             .done(change, deposed, OperationStep::Forget, edits)
             .await
-            .map_err(|e| self.store_trouble(e))
+            .map_err(|e| self.store_failure(e))
     }
 
     /// Records the result of a destroy.
-    async fn destroyed(&self, ending: Ending<'_>, applied: Applied) -> Result<(), Box<Trouble>> {
-        let Ending {
+    async fn destroyed(
+        &self,
+        ending: DestroyTarget<'_>,
+        applied: Applied,
+    ) -> Result<(), Box<OperationError>> {
+        let DestroyTarget {
             change, deposed, ..
         } = ending;
         let failed = match applied.failure.clone() {
             // An unknown outcome is an intent without an outcome.
-            Some(failed) if failed.unknown => return Err(Trouble::applied(failed)),
+            Some(failed) if failed.unknown => return Err(OperationError::applied(failed)),
             failed => failed,
         };
         let edit = match &applied.object {
-            Some(value) => Some(self.left_standing(ending, value, &applied)?),
+            Some(value) => Some(self.edit_for_remaining_object(ending, value, &applied)?),
             // The provider refused with an error, so the object still exists.
             None if failed.is_some() => None,
             None => {
@@ -213,7 +221,7 @@ impl Deploying {
             }
         };
         self.recorder
-            .settle(
+            .record_outcome(
                 change,
                 &OperationStep::Destroy,
                 failed.is_none(),
@@ -221,28 +229,28 @@ impl Deploying {
             )
             .await
             .map_err(|e| self.outcome_trouble(e))?;
-        self.say(
+        self.add_diagnostics(
             change,
             placed(&applied.warnings, &change.address, None, None),
         );
         match failed {
             None => Ok(()),
-            Some(failed) => Err(Trouble::applied(failed)),
+            Some(failed) => Err(OperationError::applied(failed)),
         }
     }
 
     /// Returns the state edit for an object that still exists after its destroy.
-    fn left_standing(
+    fn edit_for_remaining_object(
         &self,
-        ending: Ending<'_>,
+        ending: DestroyTarget<'_>,
         value: &Value,
         applied: &Applied,
-    ) -> Result<StateEdit, Box<Trouble>> {
+    ) -> Result<StateEdit, Box<OperationError>> {
         let change = ending.change;
         let (_, marks) = change.before.value.clone().unmark_deep_with_paths();
         let needs = change.recorded.needs.clone().unwrap_or_default();
         let known_by = applied.identity.as_ref();
-        let around = Around {
+        let around = RecordContext {
             address: &change.address,
             deposed: ending.deposed,
             provider: &change.provider,
@@ -251,11 +259,11 @@ impl Deploying {
             skip_destroy: change.skips_destroy(),
             dependencies: &change.recorded.dependencies,
             needs: &needs,
-            identity: self.kept_identity(change, known_by.or(change.before.identity.as_ref())),
+            identity: self.encode_identity(change, known_by.or(change.before.identity.as_ref())),
         };
         let value = managed::mark(ending.schema, value.clone(), &marks);
         let object = objects::record(&around, ending.schema, &value, &applied.private);
-        let object = object.map_err(|e| Trouble::unkept(&e, true))?;
+        let object = object.map_err(|e| OperationError::not_storable(&e, true))?;
         Ok(StateEdit::Put(Box::new(object)))
     }
 
@@ -267,7 +275,7 @@ impl Deploying {
         place: usize,
         change: &Change,
         of: Option<&DestroyStepOf>,
-    ) -> Result<(), Box<Trouble>> {
+    ) -> Result<(), Box<OperationError>> {
         let done = provision::run(
             scope,
             provisioner,
@@ -279,19 +287,22 @@ impl Deploying {
         )
         .await;
         done.map_err(|failed| match failed {
-            provision::Failed::Trouble(trouble) => trouble,
+            provision::Failed::Error(trouble) => trouble,
             provision::Failed::Store(error, true) => self.outcome_trouble(error),
-            provision::Failed::Store(error, false) => self.store_trouble(error),
+            provision::Failed::Store(error, false) => self.store_failure(error),
         })
     }
 
     /// Returns the destroy provisioners of an object, each with its position in the resource, and
     /// their module.
-    fn last_provisioners(&self, change: &Change) -> Option<(&Module, Vec<(usize, &Provisioner)>)> {
+    fn destroy_provisioners(
+        &self,
+        change: &Change,
+    ) -> Option<(&Module, Vec<(usize, &Provisioner)>)> {
         let (module, provisioners) = match self.declared(&change.address.config()) {
             Some((module, resource)) => (module, &resource.provisioners),
             None => {
-                let (module, removed) = plan::removed(&self.walk.around.root, &change.address)?;
+                let (module, removed) = plan::removed(&self.walk.context.root, &change.address)?;
                 (module, &removed.provisioners)
             }
         };
@@ -299,12 +310,12 @@ impl Deploying {
         Some((module, all.collect::<Vec<_>>())).filter(|(_, all)| !all.is_empty())
     }
 
-    async fn provision_the_end(
+    async fn run_destroy_provisioners(
         &self,
         change: &Change,
         module: &Module,
         provisioners: Vec<(usize, &Provisioner)>,
-    ) -> Result<(), Box<Trouble>> {
+    ) -> Result<(), Box<OperationError>> {
         // Recorded runs count only if the object's record and the command's text are the same.
         let object = lock(&self.state).get(&change.address).map(object_digest);
         let address = change.address.to_string();
@@ -314,14 +325,14 @@ impl Deploying {
         for (place, provisioner) in provisioners {
             let scope = ModuleScope {
                 self_value: Some(change.before.value.clone()),
-                ..ModuleScope::new(&self.walk.around, module, &within)
+                ..ModuleScope::new(&self.walk.context, module, &within)
             }
-            .repeated(plan::repetition(&change.address.key));
+            .with_repetition(plan::repetition(&change.address.key));
             let of = object.clone().map(|object| DestroyStepOf {
                 object,
                 command: text_digest(&scope, provisioner),
             });
-            if let Some(done) = of.as_ref().and_then(|of| earlier.take(of)) {
+            if let Some(done) = of.as_ref().and_then(|of| earlier.take_run(of)) {
                 self.recorder.skipped(&address, done);
                 continue;
             }
@@ -353,7 +364,7 @@ fn destruction<'a>(change: &'a Change, schema: &'a Schema) -> Applying<'a> {
         action: Action::Destroy,
         prior: change.before.value.clone().unmark_deep().0,
         planned: null.clone(),
-        shown: &change.before.value,
+        marked_plan: &change.before.value,
         config: null,
         private: Bytes::from(private.clone()),
         identity: change.before.identity.clone(),

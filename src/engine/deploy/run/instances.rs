@@ -1,9 +1,9 @@
 //! Resources during a deploy: expansion, values for references, and scopes for expressions.
 
-use super::deploying::{AT_THE_END, Deploying};
-use super::trouble::Trouble;
+use super::deploying::{Deploying, WHOLE_DEPLOY};
+use super::operation_error::OperationError;
 use crate::engine::calls::{CallContext, Retrying};
-use crate::engine::deploy::record::Account;
+use crate::engine::deploy::record::RequestRecorder;
 use crate::engine::graph::Step;
 use crate::engine::mutex::lock;
 use crate::engine::provider::Provider;
@@ -11,13 +11,13 @@ use crate::engine::stage::cell::Cell;
 use crate::engine::stage::change::Change;
 use crate::engine::stage::conditions::Kind;
 use crate::engine::stage::expand::{self, Meta};
-use crate::engine::stage::links;
+use crate::engine::stage::link_arguments;
 use crate::engine::stage::managed::{self};
 use crate::engine::stage::nodes::Node;
 use crate::engine::stage::plan::assemble;
 use crate::engine::stage::prior::marked;
 use crate::engine::stage::scope::ModuleScope;
-use crate::engine::stage::values::{Expansion, Worked};
+use crate::engine::stage::values::{Expansion, PublishedValue};
 use crate::engine::workspace::provider_addr;
 use cty::Value;
 use cty::schema::Schema;
@@ -42,20 +42,20 @@ impl Deploying {
         &'d self,
         change: &'d Change,
         kind: &str,
-    ) -> Result<Subject<'d>, Box<Trouble>> {
+    ) -> Result<Subject<'d>, Box<OperationError>> {
         let Some((module, resource)) = self.declared(&change.address.config()) else {
-            return Err(Trouble::text(
+            return Err(OperationError::text(
                 "The configuration does not contain this resource.",
             ));
         };
         let Some(provider) = self.walk.ready(&change.provider) else {
-            return Err(Trouble::text("The provider is not configured."));
+            return Err(OperationError::text("The provider is not configured."));
         };
         let schema = self
             .walk
-            .around
+            .context
             .schema(&change.provider.address, &change.address.resource)
-            .ok_or_else(|| Trouble::text(format!("The installed version of the provider does not support the {kind}. Stage again to see the details.")))?;
+            .ok_or_else(|| OperationError::text(format!("The installed version of the provider does not support the {kind}. Stage again to see the details.")))?;
         Ok(Subject {
             change,
             module,
@@ -66,23 +66,23 @@ impl Deploying {
     }
 
     /// Evaluates the configuration after checking its preconditions; returns it with warnings.
-    pub(super) fn worked_out(
+    pub(super) fn evaluated_config(
         &self,
         subject: &Subject<'_>,
-    ) -> Result<(Value, Diagnostics), Box<Trouble>> {
+    ) -> Result<(Value, Diagnostics), Box<OperationError>> {
         let Subject {
             module, resource, ..
         } = subject;
         let scope = self.scope(module, resource, &subject.change.address);
         let address = &subject.change.address;
-        self.outstanding(address, resource);
+        self.mark_postconditions_unknown(address, resource);
         self.conditions(
             &scope,
             address,
             &resource.lifecycle.preconditions,
             Kind::Precondition,
         )?;
-        let (config, diags) = links::decoded(&self.walk, resource, subject.schema, &scope);
+        let (config, diags) = link_arguments::decoded(&self.walk, resource, subject.schema, &scope);
         if diags.has_errors() {
             return Err(diags.into());
         }
@@ -94,18 +94,18 @@ impl Deploying {
         &self,
         subject: &Subject<'_>,
         value: Value,
-    ) -> Result<(), Box<Trouble>> {
+    ) -> Result<(), Box<OperationError>> {
         let Subject {
             module, resource, ..
         } = subject;
         let scope = ModuleScope {
             self_value: Some(value),
-            own: None,
+            own_resource: None,
             ..self.scope(module, resource, &subject.change.address)
         };
         let all = &resource.lifecycle.postconditions;
         let address = &subject.change.address;
-        self.settled(address);
+        self.mark_known(address);
         Ok(self.conditions(&scope, address, all, Kind::Postcondition)?)
     }
     pub(super) fn declared(&self, address: &ConfigResource) -> Option<(&Module, &Resource)> {
@@ -122,7 +122,7 @@ impl Deploying {
         if let Some(known) = lock(&self.expansions).get(abs) {
             return Some(known.clone());
         }
-        let scope = ModuleScope::new(&self.walk.around, module, &abs.module);
+        let scope = ModuleScope::new(&self.walk.context, module, &abs.module);
         let meta = Meta {
             count: resource.count.as_ref(),
             for_each: resource.for_each.as_ref(),
@@ -130,11 +130,11 @@ impl Deploying {
         };
         let (expansion, diags) = expand::expand(&scope, meta);
         let good = !diags.has_errors();
-        self.walk.cells.beside(
+        self.walk.cells.add_diagnostics(
             self.walk
                 .nodes
                 .step(&Node::Resource(abs.config()))
-                .unwrap_or(AT_THE_END),
+                .unwrap_or(WHOLE_DEPLOY),
             diags,
         );
         let expansion = Arc::new(expansion.filter(|_| good)?);
@@ -154,7 +154,7 @@ impl Deploying {
             return true;
         };
         self.walk
-            .around
+            .context
             .values
             .instances(&address.module)
             .iter()
@@ -172,12 +172,12 @@ impl Deploying {
         let Some((module, resource)) = self.declared(address) else {
             return true;
         };
-        let key = provider_addr::for_resource(&self.walk.around.root, module, resource);
-        let Some(schema) = self.walk.around.schema(&key.address, &address.resource) else {
+        let key = provider_addr::for_resource(&self.walk.context.root, module, resource);
+        let Some(schema) = self.walk.context.schema(&key.address, &address.resource) else {
             return false;
         };
         let mut good = true;
-        for instance in self.walk.around.values.instances(&address.module).iter() {
+        for instance in self.walk.context.values.instances(&address.module).iter() {
             let abs = AbsResource {
                 module: instance.clone(),
                 resource: address.resource.clone(),
@@ -199,9 +199,9 @@ impl Deploying {
                 assemble(&expansion, &values, schema)
             };
             self.walk
-                .around
+                .context
                 .values
-                .absorb([Worked::Resource(abs, value)]);
+                .publish([PublishedValue::Resource(abs, value)]);
         }
         good
     }
@@ -229,10 +229,10 @@ impl Deploying {
             .cloned()
             .unwrap_or_default();
         ModuleScope {
-            own: Some(&resource.name),
-            ..ModuleScope::new(&self.walk.around, module, &address.module)
+            own_resource: Some(&resource.name),
+            ..ModuleScope::new(&self.walk.context, module, &address.module)
         }
-        .repeated(repetition)
+        .with_repetition(repetition)
     }
 
     pub(super) fn context(&self, change: &Change, destroys: bool) -> CallContext {
@@ -247,8 +247,8 @@ impl Deploying {
             &self.stops.starting
         };
         let retrying = Retrying {
-            told: Some(self.recorder.pauses(&id)),
-            until: until.clone(),
+            on_pause: Some(self.recorder.pause_reporter(&id)),
+            stop_token: until.clone(),
             stop: self.stops.all.clone(),
         };
         CallContext {
@@ -256,8 +256,8 @@ impl Deploying {
             resource_type: Some(address.resource.kind.clone()),
             linked: self.linked(change, destroys),
             retrying,
-            ledger: Some(Account::of(&self.recorder, change, &self.state)),
-            ..CallContext::of(id, &self.walk.cancel)
+            side_effects: Some(RequestRecorder::of(&self.recorder, change, &self.state)),
+            ..CallContext::for_resource(id, &self.walk.cancel)
         }
     }
 }

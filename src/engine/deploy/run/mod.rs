@@ -3,18 +3,18 @@
 
 mod apply;
 mod approved;
-mod aside;
-mod checked;
+mod check_results;
+mod data_sources;
 mod deploying;
 mod destroy;
 mod instances;
-mod links;
+mod link_values;
+mod operation_error;
 mod outcome;
 mod outputs;
-mod read;
+mod preparation;
 mod step;
-mod trouble;
 mod turns;
 
-pub use deploying::{Deploying, Stops, Went};
-pub use trouble::Trouble;
+pub use deploying::{DeployResult, Deploying, Stops};
+pub use operation_error::OperationError;

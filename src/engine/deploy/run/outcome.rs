@@ -1,26 +1,26 @@
 //! Handles the result of an apply: records it, runs creation provisioners and checks
 //! postconditions.
 
-use super::apply::acts;
+use super::apply::object_work;
 use super::deploying::Deploying;
 use super::instances::Subject;
-use super::trouble::Trouble;
+use super::operation_error::OperationError;
 use crate::engine::deploy::instance::Applied;
+use crate::engine::model::*;
 use crate::engine::mutex::lock;
 use crate::engine::stage::change::Change;
 use crate::engine::stage::managed::{self};
-use crate::engine::stage::objects::{self, Around};
+use crate::engine::stage::objects::{self, RecordContext};
 use crate::engine::stage::provision::names;
 use crate::engine::stage::scope::ModuleScope;
 use crate::engine::stage::walk::placed;
 use crate::engine::store::model::StateEdit;
-use crate::engine::words::*;
 use cty::schema::Schema;
 use cty::{Marks, Path, Value};
 use lang::config::{Provisioner, Resource};
 
 /// Object to store; `step` is recorded as done if set.
-pub(super) struct Kept<'a> {
+pub(super) struct StoredOutcome<'a> {
     pub(super) value: &'a Value,
     pub(super) private: &'a [u8],
     pub(super) identity: Option<&'a Value>,
@@ -36,15 +36,15 @@ impl Deploying {
         doing: OperationStep,
         applied: Applied,
         marks: &[(Path, Marks)],
-    ) -> Result<(), Box<Trouble>> {
-        let work = acts(&doing);
-        let made = self.made(i, subject, doing, applied, marks).await;
+    ) -> Result<(), Box<OperationError>> {
+        let work = object_work(&doing);
+        let made = self.record_applied(i, subject, doing, applied, marks).await;
         let (phase, value) = match &made {
             Ok(value) => (ObjectPhase::Ended, value.as_ref()),
             Err(_) => (ObjectPhase::Failed, None),
         };
         self.walk
-            .follow(&subject.change.address, work, phase, value);
+            .report_step(&subject.change.address, work, phase, value);
         match made? {
             Some(value) => self.postconditions(subject, value),
             None => Ok(()),
@@ -52,14 +52,14 @@ impl Deploying {
     }
 
     /// Records the object of an apply and runs its provisioners.
-    async fn made(
+    async fn record_applied(
         &self,
         i: usize,
         subject: &Subject<'_>,
         doing: OperationStep,
         applied: Applied,
         marks: &[(Path, Marks)],
-    ) -> Result<Option<Value>, Box<Trouble>> {
+    ) -> Result<Option<Value>, Box<OperationError>> {
         let Subject {
             change,
             resource,
@@ -68,7 +68,7 @@ impl Deploying {
         } = *subject;
         let failed = match applied.failure.clone() {
             // An unknown outcome is an intent without an outcome.
-            Some(failed) if failed.unknown => return Err(Trouble::applied(failed)),
+            Some(failed) if failed.unknown => return Err(OperationError::applied(failed)),
             failed => failed,
         };
         let said = placed(
@@ -77,7 +77,7 @@ impl Deploying {
             Some(&resource.body),
             Some(resource.span),
         );
-        self.say(change, said);
+        self.add_diagnostics(change, said);
         let value = applied
             .object
             .as_ref()
@@ -90,50 +90,50 @@ impl Deploying {
             Some(value) => {
                 // If flightdeck dies while provisioners run, the object must not look complete.
                 let tainted = applied.tainted || !provisioners.is_empty();
-                vec![self.put(subject, value, &applied, tainted)?]
+                vec![self.publish_object(subject, value, &applied, tainted)?]
             }
             // Without a new object, the deposed one is the current object again.
-            None => self.restored(i, change).into_iter().collect(),
+            None => self.restore_deposed_edit(i, change).into_iter().collect(),
         };
         self.recorder
-            .settle(change, &doing, failed.is_none(), edits)
+            .record_outcome(change, &doing, failed.is_none(), edits)
             .await
             .map_err(|e| self.outcome_trouble(e))?;
         // Provisioners of a failed creation do not run.
         if let Some(failed) = failed {
-            return Err(Trouble::applied(failed));
+            return Err(OperationError::applied(failed));
         }
         let Some(value) = value else {
             return Ok(None);
         };
         if !provisioners.is_empty() {
             self.provisioned(subject, provisioners, &value).await?;
-            let kept = Kept {
+            let kept = StoredOutcome {
                 value: &value,
                 private: &applied.private,
                 identity: applied.identity.as_ref(),
                 step: None,
             };
-            self.keep(change, schema, kept).await?;
+            self.store_unchanged(change, schema, kept).await?;
         }
         Ok(Some(value))
     }
 
     /// Publishes the object of an apply and returns its state edit.
-    fn put(
+    fn publish_object(
         &self,
         subject: &Subject<'_>,
         value: &Value,
         applied: &Applied,
         tainted: bool,
-    ) -> Result<StateEdit, Box<Trouble>> {
+    ) -> Result<StateEdit, Box<OperationError>> {
         let change = subject.change;
-        let around = Around {
+        let around = RecordContext {
             tainted,
             ..self.around(change, applied.identity.as_ref())
         };
         let object = objects::record(&around, subject.schema, value, &applied.private)
-            .map_err(|e| Trouble::unkept(&e, true))?;
+            .map_err(|e| OperationError::not_storable(&e, true))?;
         lock(&self.state).insert(change.address.clone(), object.clone());
         lock(&self.values).insert(change.address.clone(), value.clone());
         Ok(StateEdit::Put(Box::new(object)))
@@ -141,7 +141,7 @@ impl Deploying {
 
     /// Returns the edit that restores a deposed object if its replacement was not created. A failed
     /// update needs none: its object stays in the state.
-    fn restored(&self, i: usize, change: &Change) -> Option<StateEdit> {
+    fn restore_deposed_edit(&self, i: usize, change: &Change) -> Option<StateEdit> {
         let key = lock(&self.deposed).remove(&i)?;
         let address = change.address.to_string();
         Some(StateEdit::Restore { address, key })
@@ -153,7 +153,7 @@ impl Deploying {
         subject: &Subject<'_>,
         provisioners: Vec<(usize, &Provisioner)>,
         value: &Value,
-    ) -> Result<(), Box<Trouble>> {
+    ) -> Result<(), Box<OperationError>> {
         let Subject {
             change,
             module,
@@ -167,7 +167,7 @@ impl Deploying {
         for (place, provisioner) in provisioners {
             let scope = ModuleScope {
                 self_value: Some(value.clone()),
-                own: None,
+                own_resource: None,
                 ..self.scope(module, resource, &change.address)
             };
             self.provision(&scope, provisioner, place, change, None)
@@ -177,15 +177,15 @@ impl Deploying {
     }
 
     /// Stores an object without a call that changes it.
-    pub(super) async fn keep(
+    pub(super) async fn store_unchanged(
         &self,
         change: &Change,
         schema: &Schema,
-        kept: Kept<'_>,
-    ) -> Result<(), Box<Trouble>> {
+        kept: StoredOutcome<'_>,
+    ) -> Result<(), Box<OperationError>> {
         let around = self.around(change, kept.identity);
         let object = objects::record(&around, schema, kept.value, kept.private)
-            .map_err(|e| Trouble::unkept(&e, false))?;
+            .map_err(|e| OperationError::not_storable(&e, false))?;
         lock(&self.state).insert(change.address.clone(), object.clone());
         lock(&self.values).insert(change.address.clone(), kept.value.clone());
         let edits = vec![StateEdit::Put(Box::new(object))];
@@ -193,12 +193,12 @@ impl Deploying {
             Some(step) => self.recorder.done(change, "", step, edits).await,
             None => self.recorder.edit(edits).await,
         };
-        kept.map_err(|e| self.store_trouble(e))
+        kept.map_err(|e| self.store_failure(e))
     }
 
     /// Returns the record data of a current object other than its values.
-    fn around<'c>(&self, change: &'c Change, identity: Option<&Value>) -> Around<'c> {
-        Around {
+    fn around<'c>(&self, change: &'c Change, identity: Option<&Value>) -> RecordContext<'c> {
+        RecordContext {
             address: &change.address,
             deposed: "",
             provider: &change.provider,
@@ -207,18 +207,18 @@ impl Deploying {
             skip_destroy: change.skips_destroy(),
             dependencies: &change.dependencies,
             needs: &change.needs,
-            identity: self.kept_identity(change, identity),
+            identity: self.encode_identity(change, identity),
         }
     }
 
     /// Encodes an identity for the state.
-    pub(super) fn kept_identity(
+    pub(super) fn encode_identity(
         &self,
         change: &Change,
         identity: Option<&Value>,
     ) -> Option<(String, i64)> {
-        objects::kept_identity(
-            &self.walk.around,
+        objects::encode_identity(
+            &self.walk.context,
             &change.provider,
             &change.address.resource.kind,
             identity,

@@ -1,15 +1,15 @@
 //! Root outputs at the end of a deploy.
 
-use super::deploying::{AT_THE_END, Deploying};
-use crate::engine::graph::{Ended, Step};
+use super::deploying::{Deploying, WHOLE_DEPLOY};
+use crate::engine::graph::{Step, StepEnd};
+use crate::engine::model::*;
 use crate::engine::mutex::lock;
 use crate::engine::stage::change::{Change, OutputChange};
 use crate::engine::stage::nodes::{Node, Nodes};
-use crate::engine::stage::prior_values::output_rest;
+use crate::engine::stage::prior_values::extra_output_attributes;
 use crate::engine::stage::steps::{self, Steps, Task};
-use crate::engine::stage::walk::unkept;
+use crate::engine::stage::walk::not_storable;
 use crate::engine::store::model::{StateEdit, StateOutput};
-use crate::engine::words::*;
 use cty::Value;
 use lang::addr::{AbsInstance, ConfigResource, ModuleInstance, ModulePath};
 use lang::diag::Diagnostic;
@@ -23,8 +23,8 @@ type KeptOutput<'c> = (&'c Arc<str>, &'c lang::config::Output, Value);
 impl Deploying {
     /// Returns the output changes to store: those that do not depend on deselected changes. A
     /// narrowed destroy changes no outputs.
-    pub(super) fn outputs_to_keep(&self) -> Vec<&OutputChange> {
-        let left = self.left();
+    pub(super) fn outputs_to_store(&self) -> Vec<&OutputChange> {
+        let left = self.deselected_changes();
         let all = self.stage.outputs.iter();
         if left.is_empty() {
             return all.collect();
@@ -42,27 +42,32 @@ impl Deploying {
     }
 
     /// Returns deselected changes that have an effect.
-    fn left(&self) -> Vec<&Change> {
+    fn deselected_changes(&self) -> Vec<&Change> {
         let acting = self
             .stage
             .changes
             .iter()
             .enumerate()
-            .filter(|(_, c)| steps::acts(c));
+            .filter(|(_, c)| steps::has_effect(c));
         acting
-            .filter(|(i, _)| !self.taken.contains(i))
+            .filter(|(i, _)| !self.selected.contains(i))
             .map(|(_, c)| c)
             .collect()
     }
 
     /// Stores the root outputs that were evaluated.
-    pub(super) async fn outputs(&self, changes: &[&OutputChange], steps: &Steps, ended: &[Ended]) {
+    pub(super) async fn outputs(
+        &self,
+        changes: &[&OutputChange],
+        steps: &Steps,
+        ended: &[StepEnd],
+    ) {
         let root = ModuleInstance::root();
         let narrowed_refresh =
             self.stage.request.mode == StageMode::RefreshOnly && self.is_narrowed();
         let mut edits = Vec::new();
         for change in changes.iter().filter(|c| c.action != Action::NoOp) {
-            let declared = self.walk.around.root.outputs.get(&change.name);
+            let declared = self.walk.context.root.outputs.get(&change.name);
             let Some(output) = declared.filter(|_| self.stage.request.mode != StageMode::Destroy)
             else {
                 edits.push(StateEdit::RemoveOutput {
@@ -75,12 +80,12 @@ impl Deploying {
                 .nodes
                 .step(&Node::Output(ModulePath::root(), change.name.clone()));
             let done = steps.tasks.iter().zip(ended).any(|(task, end)| {
-                *end == Ended::Done && matches!(task, Task::Node(n) if Some(*n) == node)
+                *end == StepEnd::Done && matches!(task, Task::Node(n) if Some(*n) == node)
             });
             // Values known in the stage stay valid after failures of other operations, as in
             // OpenTofu.
             let value = match done {
-                true => self.walk.around.values.output(&root, &change.name),
+                true => self.walk.context.values.output(&root, &change.name),
                 false => change
                     .after
                     .clone()
@@ -91,15 +96,15 @@ impl Deploying {
                 edits.extend(self.edit_of((&change.name, output, value)));
             }
         }
-        for kept in self.beside().await {
+        for kept in self.untargeted_outputs().await {
             edits.extend(self.edit_of(kept));
         }
         if !edits.is_empty()
             && let Err(error) = self.recorder.edit(edits).await
         {
             self.store_failed.store(true, Ordering::Relaxed);
-            self.walk.cells.beside(
-                AT_THE_END,
+            self.walk.cells.add_diagnostics(
+                WHOLE_DEPLOY,
                 Diagnostic::error("Failed to store outputs", error.to_string()),
             );
         }
@@ -122,14 +127,16 @@ impl Deploying {
         let ty = value.ty().clone();
         match cty::json::encode(&value, &ty) {
             Ok(text) => Some(StateEdit::PutOutput(StateOutput {
-                rest: output_rest(output),
+                rest: extra_output_attributes(output),
                 name: name.to_string(),
                 value: text,
                 ty: ty.to_json(),
                 sensitive: output.sensitive,
             })),
             Err(error) => {
-                self.walk.cells.beside(AT_THE_END, unkept(output, &error));
+                self.walk
+                    .cells
+                    .add_diagnostics(WHOLE_DEPLOY, not_storable(output, &error));
                 None
             }
         }
@@ -138,7 +145,7 @@ impl Deploying {
     /// Returns outputs outside of the targets that depend on changed objects, as in OpenTofu: only
     /// if all their other dependencies are outside of the stage too and are referenced by the
     /// output alone. Their errors do not fail the deploy.
-    async fn beside(&self) -> Vec<KeptOutput<'_>> {
+    async fn untargeted_outputs(&self) -> Vec<KeptOutput<'_>> {
         let mut kept = Vec::new();
         if self.stage.request.mode != StageMode::Normal || !self.is_narrowed() {
             return kept;
@@ -147,7 +154,7 @@ impl Deploying {
         let follows = self.follows();
         for (name, output) in self
             .walk
-            .around
+            .context
             .root
             .outputs
             .iter()
@@ -165,12 +172,12 @@ impl Deploying {
                 if good && !matches!(nodes.nodes[node], Node::Provider(_)) {
                     let cell = self.node(node, None).await;
                     good = !cell.failed;
-                    self.walk.around.values.absorb(cell.values);
+                    self.walk.context.values.publish(cell.values);
                 }
             }
             let value = self
                 .walk
-                .around
+                .context
                 .values
                 .output(&ModuleInstance::root(), name);
             kept.extend(value.filter(|_| good).map(|value| (name, output, value)));
@@ -180,10 +187,10 @@ impl Deploying {
 
     fn follows(&self) -> Follows {
         let changed = lock(&self.values).keys().map(AbsInstance::config).collect();
-        let left = self.left().into_iter();
+        let left = self.deselected_changes().into_iter();
         Follows {
             changed,
-            left: left.map(|c| c.address.config()).collect(),
+            deselected: left.map(|c| c.address.config()).collect(),
             staged: self
                 .stage
                 .changes
@@ -198,7 +205,7 @@ impl Deploying {
 /// Decides whether an output outside of the stage gets its new value.
 struct Follows {
     changed: HashSet<ConfigResource>,
-    left: HashSet<ConfigResource>,
+    deselected: HashSet<ConfigResource>,
     staged: HashSet<ConfigResource>,
     dependents: Vec<Vec<Step>>,
 }
@@ -211,7 +218,7 @@ impl Follows {
                 .resource()
                 .is_some_and(|r| !self.staged.contains(r))
         };
-        let below = nodes.graph.closure_until([output], unstaged);
+        let below = nodes.graph.closure_up_to([output], unstaged);
         let rests = |on: &HashSet<ConfigResource>| {
             below
                 .iter()
@@ -225,6 +232,6 @@ impl Follows {
                     .any(|d| *d != output && below.contains(d))
             })
         };
-        rests(&self.changed) && !rests(&self.left) && !through_others()
+        rests(&self.changed) && !rests(&self.deselected) && !through_others()
     }
 }

@@ -2,33 +2,35 @@
 //! second half of a replacement.
 
 use super::deploying::Deploying;
-use super::trouble::Trouble;
+use super::operation_error::OperationError;
 use super::turns::Turn;
-use crate::engine::deploy::waits::{REMEMBERED, Waits};
+use crate::engine::deploy::waits::{MAX_STORED, Waits};
 use crate::engine::graph::Step;
+use crate::engine::model::{Action, Activity, OperationStep};
 use crate::engine::mutex::lock;
 use crate::engine::stage::cell::Cell;
 use crate::engine::stage::change::Change;
-use crate::engine::stage::ephemeral::When;
+use crate::engine::stage::ephemeral::OpenTime;
 use crate::engine::stage::nodes::Node;
 use crate::engine::stage::steps::{Steps, Task};
-use crate::engine::words::{Action, Doing, OperationStep};
 use cty::Value;
 use lang::addr::Mode;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Start of an operation.
 #[derive(Clone, Copy)]
-pub(super) struct Beginning {
+pub(super) struct OperationStart {
     pub(super) step: Step,
-    pub(super) doing: Doing,
+    pub(super) doing: Activity,
 }
 
 impl Deploying {
     /// Computes for each operation the next operations that it waits for.
-    pub(super) fn waiting(&self, steps: &Steps) {
+    pub(super) fn compute_waits(&self, steps: &Steps) {
         let place = |task: &Task| match task {
-            Task::Apply(i) | Task::Destroy(i) => self.recorder.place(&self.stage.changes[*i].id()),
+            Task::Apply(i) | Task::Destroy(i) => {
+                self.recorder.index_of(&self.stage.changes[*i].id())
+            }
             _ => None,
         };
         let places: Vec<Option<usize>> = steps.tasks.iter().map(place).collect();
@@ -61,23 +63,25 @@ impl Deploying {
             let needs = needs.into_iter().filter_map(|need| places[need]);
             (waiting, needs.filter(|place| once.insert(*place)).collect())
         }));
-        self.recorder.waits_for(waits);
+        self.recorder.set_waits(waits);
     }
 
     pub(super) async fn step(&self, steps: &Steps, step: Step) -> bool {
         let ok = match &steps.tasks[step] {
             Task::Node(node) => {
                 let cell = self.node(*node, Some(step)).await;
-                self.walk.absorb(*node, cell)
+                self.walk.publish(*node, cell)
             }
             Task::Part(node) => self.walk.nodes.nodes[*node]
                 .resource()
-                .is_none_or(|address| self.close(address) && self.of_unchanged(*node, address)),
+                .is_none_or(|address| {
+                    self.close(address) && self.evaluate_unchanged(*node, address)
+                }),
             Task::Open(node) => self.open(*node),
             Task::Gate => true,
             task @ (Task::Apply(i) | Task::Destroy(i)) => {
                 // A second half that can start at once keeps the turn of its first half.
-                let handed = lock(&self.handed).remove(&step);
+                let handed = lock(&self.passed_turns).remove(&step);
                 let Some(turn) = (if handed.is_some() {
                     handed
                 } else {
@@ -92,14 +96,14 @@ impl Deploying {
                 let mut turn = Some(turn);
                 // These have nothing to prepare, so they wait for the full turn at once.
                 if !may_go_ahead(task, &self.stage.changes[*i]) {
-                    Turn::whole(&mut turn).await;
+                    Turn::upgrade(&mut turn).await;
                 }
                 let ok = match task {
                     Task::Apply(_) => self.apply(*i, step, &mut turn).await,
                     _ => self.destroy(*i, step, &mut turn).await,
                 };
                 if ok && let Some(second) = steps.second_halves.get(&step) {
-                    self.half_done(steps, step, *second, turn);
+                    self.prioritize_second_half(steps, step, *second, turn);
                 }
                 ok
             }
@@ -111,22 +115,27 @@ impl Deploying {
     }
 
     /// Reports the start of an operation that has its turn; one that plans ahead still waits.
-    pub(super) fn begun(&self, change: &Change, turn: Option<&Turn>, begins: Beginning) {
+    pub(super) fn report_start(
+        &self,
+        change: &Change,
+        turn: Option<&Turn>,
+        begins: OperationStart,
+    ) {
         if !turn.is_some_and(Turn::is_ahead) {
-            self.recorder.began(&change.id(), begins.doing);
+            self.recorder.step_started(&change.id(), begins.doing);
         }
     }
 
     /// Records a failed operation, and its start if it was ahead. Returns false.
-    pub(super) async fn failed(
+    pub(super) async fn record_failure(
         &self,
         change: &Change,
         turn: Option<&Turn>,
-        begins: Beginning,
-        trouble: Trouble,
+        begins: OperationStart,
+        trouble: OperationError,
     ) -> bool {
         if turn.is_some_and(Turn::is_ahead) {
-            self.recorder.began(&change.id(), begins.doing);
+            self.recorder.step_started(&change.id(), begins.doing);
         }
         self.fail(change, trouble).await;
         false
@@ -137,45 +146,47 @@ impl Deploying {
         &self,
         change: &Change,
         turn: &mut Option<Turn>,
-        begins: Beginning,
-    ) -> Result<(), Box<Trouble>> {
-        if Turn::whole(turn).await {
-            self.recorder.began(&change.id(), begins.doing);
+        begins: OperationStart,
+    ) -> Result<(), Box<OperationError>> {
+        if Turn::upgrade(turn).await {
+            self.recorder.step_started(&change.id(), begins.doing);
         }
         // The deploy may have been cancelled meanwhile; a call that was not sent must not be sent
         // then.
         match self.may_start(begins.step) {
             true => Ok(()),
-            false => Err(Box::new(Trouble::NotBegun)),
+            false => Err(Box::new(OperationError::NotStarted)),
         }
     }
 
     /// Commits the intent of a step. When this returns, the operation has its turn and may send the
     /// call. If it must not start any more, the intent is removed.
-    pub(super) async fn intend(
+    pub(super) async fn record_intent(
         &self,
         change: &Change,
         deposed: &str,
         step: OperationStep,
         object: &Value,
         turn: &mut Option<Turn>,
-        begins: Beginning,
-    ) -> Result<(), Box<Trouble>> {
-        let written = self.recorder.intend(change, deposed, step.clone(), object);
+        begins: OperationStart,
+    ) -> Result<(), Box<OperationError>> {
+        let written = self
+            .recorder
+            .record_intent(change, deposed, step.clone(), object);
         let written = match turn {
             // While this one waits for the disk, another operation may plan.
-            Some(turn) if !turn.is_ahead() => turn.writing(written).await,
+            Some(turn) if !turn.is_ahead() => turn.while_writing(written).await,
             _ => written.await,
         };
-        written.map_err(|e| self.store_trouble(e))?;
+        written.map_err(|e| self.store_failure(e))?;
         if turn.as_ref().is_some_and(Turn::is_ahead)
             && let Err(trouble) = self.whole(change, turn, begins).await
         {
             // No call was sent, so the intent must not remain as an unknown outcome.
-            let taken_back = self.recorder.take_back(change, &step).await;
+            let taken_back = self.recorder.remove_intent(change, &step).await;
             return Err(match taken_back {
                 Ok(()) => trouble,
-                Err(e) => self.store_trouble(e),
+                Err(e) => self.store_failure(e),
             });
         }
         if let Some(turn) = turn {
@@ -186,8 +197,8 @@ impl Deploying {
 
     /// Prioritizes the second half of a replacement and its needs, because the destroyed object is
     /// missing until then. The second half keeps the turn if it can start at once.
-    fn half_done(&self, steps: &Steps, first: Step, second: Step, turn: Option<Turn>) {
-        self.urgency.hurry(&steps.graph, second);
+    fn prioritize_second_half(&self, steps: &Steps, first: Step, second: Step, turn: Option<Turn>) {
+        self.urgency.make_urgent(&steps.graph, second);
         let done = lock(&self.done);
         if steps
             .graph
@@ -195,7 +206,7 @@ impl Deploying {
             .all(|need| need == first || done.contains(&need))
             && let Some(turn) = turn
         {
-            lock(&self.handed).insert(second, turn);
+            lock(&self.passed_turns).insert(second, turn);
         }
     }
 
@@ -203,17 +214,17 @@ impl Deploying {
     /// none is opened.
     pub(super) async fn node(&self, place: Step, within: Option<Step>) -> Cell {
         let node = &self.walk.nodes.nodes[place];
-        if let Some(cell) = self.walk.common(node).await {
+        if let Some(cell) = self.walk.evaluate_common(node).await {
             return cell;
         }
         match node {
             Node::Resource(address) if address.resource.mode == Mode::Ephemeral => match within {
-                Some(step) => self.walk.open(step, address, &|_| When::Now).await,
-                None => self.walk.leave_shut(address),
+                Some(step) => self.walk.open(step, address, &|_| OpenTime::Now).await,
+                None => self.walk.unopened(address),
             },
             Node::Resource(address) => {
-                let good = self.close(address) && self.of_unchanged(place, address);
-                Cell::default().ended(good)
+                let good = self.close(address) && self.evaluate_unchanged(place, address);
+                Cell::default().failed_unless(good)
             }
             _ => Cell::default(),
         }
@@ -232,5 +243,5 @@ fn may_go_ahead(task: &Task, change: &Change) -> bool {
 fn last_of(mut steps: Vec<Step>) -> Vec<Step> {
     steps.sort_unstable();
     steps.dedup();
-    steps.split_off(steps.len().saturating_sub(REMEMBERED))
+    steps.split_off(steps.len().saturating_sub(MAX_STORED))
 }

@@ -11,17 +11,17 @@ use tokio::sync::oneshot;
 
 /// Duration below which calls are quick. With quick calls a deploy mostly waits for the disk, and
 /// intents written ahead share one sync.
-const QUICK: Duration = Duration::from_millis(10);
+const QUICK_CALL: Duration = Duration::from_millis(10);
 /// Time that an intent written ahead should precede its call, because it is an unknown outcome if
 /// the process dies meanwhile. Longer than a disk sync, or turns would idle.
-const ON_RECORD: Duration = Duration::from_millis(8);
+const MAX_AHEAD_TIME: Duration = Duration::from_millis(8);
 /// Limit of operations ahead per turn.
-const AHEAD: usize = 4;
+const MAX_AHEAD: usize = 4;
 
 /// Turns (permits) of a deploy, and the operations that wait for one.
 pub struct Turns {
     /// If 1, no operation goes ahead.
-    at_a_time: usize,
+    limit: usize,
     line: Mutex<Line>,
     urgency: Arc<Urgency>,
 }
@@ -36,7 +36,7 @@ struct Line {
     /// Operations already planned ahead; they get turns before those that are not.
     planned: Waiting,
     /// Moving average of call durations.
-    takes: Option<Duration>,
+    average_call: Option<Duration>,
     waiting: Waiting,
 }
 
@@ -54,31 +54,36 @@ pub struct Turn {
 }
 
 impl Line {
-    fn is_quick(&self) -> bool {
-        self.ahead_of_each().is_some()
+    fn calls_are_quick(&self) -> bool {
+        self.ahead_per_turn().is_some()
     }
 
     /// Returns the number of operations ahead per turn if calls are quick: as many as it serves
-    /// within [`ON_RECORD`].
-    fn ahead_of_each(&self) -> Option<usize> {
-        let takes = self.takes.filter(|takes| *takes < QUICK)?;
-        let served = ON_RECORD.as_micros().div_ceil(takes.as_micros().max(1));
-        Some(usize::try_from(served).map_or(AHEAD, |served| served.clamp(1, AHEAD)))
+    /// within [`MAX_AHEAD_TIME`].
+    fn ahead_per_turn(&self) -> Option<usize> {
+        let takes = self.average_call.filter(|takes| *takes < QUICK_CALL)?;
+        let served = MAX_AHEAD_TIME
+            .as_micros()
+            .div_ceil(takes.as_micros().max(1));
+        Some(usize::try_from(served).map_or(MAX_AHEAD, |served| served.clamp(1, MAX_AHEAD)))
     }
 
     /// Adds the duration of a call to the average.
-    fn took(&mut self, took: Duration) {
+    fn add_duration(&mut self, took: Duration) {
         // Recent calls count most, without a stored history.
-        self.takes = Some(self.takes.map_or(took, |takes| (takes * 7 + took) / 8));
+        self.average_call = Some(
+            self.average_call
+                .map_or(took, |takes| (takes * 7 + took) / 8),
+        );
     }
 }
 
 impl Turns {
-    /// Creates `at_a_time` turns.
+    /// Creates `limit` turns.
     pub fn new(at_a_time: usize, urgency: Arc<Urgency>) -> Arc<Self> {
         let at_a_time = at_a_time.max(1);
         Arc::new(Self {
-            at_a_time,
+            limit: at_a_time,
             line: Mutex::new(Line {
                 free: at_a_time,
                 ..Line::default()
@@ -98,7 +103,7 @@ impl Turns {
             }
             let (grant, answer) = oneshot::channel();
             line.waiting.push_back((step, grant));
-            self.let_ahead(line);
+            self.grant_ahead(line);
             answer
         };
         answer.await.ok()
@@ -136,8 +141,8 @@ impl Turns {
     }
 
     /// Lets the next waiter go ahead if the limit allows.
-    fn let_ahead(self: &Arc<Self>, mut line: MutexGuard<'_, Line>) {
-        let most = match (self.at_a_time, line.ahead_of_each()) {
+    fn grant_ahead(self: &Arc<Self>, mut line: MutexGuard<'_, Line>) {
+        let most = match (self.limit, line.ahead_per_turn()) {
             (1, _) => 0,
             (turns, Some(each)) => turns * each,
             (_, None) => line.writing,
@@ -155,7 +160,7 @@ impl Turns {
         drop(grant.send(self.turn(step, true)));
     }
 
-    fn give_back(self: &Arc<Self>) {
+    fn release(self: &Arc<Self>) {
         let mut line = lock(&self.line);
         match self.next(&mut line) {
             None => line.free += 1,
@@ -176,7 +181,7 @@ impl Turn {
 
     /// Returns true if the intent may be written now.
     pub fn may_write(&self) -> bool {
-        !self.ahead || lock(&self.turns.line).is_quick()
+        !self.ahead || lock(&self.turns.line).calls_are_quick()
     }
 
     /// Records that the call is sent; returning the turn ends its measurement.
@@ -185,7 +190,7 @@ impl Turn {
     }
 
     /// Waits until the turn is full; returns true if it was not.
-    pub async fn whole(turn: &mut Option<Self>) -> bool {
+    pub async fn upgrade(turn: &mut Option<Self>) -> bool {
         // `ahead` is dropped at the end, which lets the next operation go ahead.
         let Some(ahead) = turn.take_if(|turn| turn.ahead) else {
             return false;
@@ -207,9 +212,9 @@ impl Turn {
     }
 
     /// Runs work that does not call the plugin, during which another operation may plan.
-    pub async fn writing<T>(&self, work: impl Future<Output = T>) -> T {
+    pub async fn while_writing<T>(&self, work: impl Future<Output = T>) -> T {
         // A guard, because the future may be dropped before it completes.
-        let _writing = Writing::begun(&self.turns);
+        let _writing = Writing::begin(&self.turns);
         work.await
     }
 }
@@ -218,10 +223,10 @@ impl Turn {
 struct Writing<'t>(&'t Turns);
 
 impl<'t> Writing<'t> {
-    fn begun(turns: &'t Arc<Turns>) -> Self {
+    fn begin(turns: &'t Arc<Turns>) -> Self {
         let mut line = lock(&turns.line);
         line.writing += 1;
-        turns.let_ahead(line);
+        turns.grant_ahead(line);
         Self(turns)
     }
 }
@@ -235,14 +240,14 @@ impl Drop for Writing<'_> {
 impl Drop for Turn {
     fn drop(&mut self) {
         if let Some(called) = self.called {
-            lock(&self.turns.line).took(called.elapsed());
+            lock(&self.turns.line).add_duration(called.elapsed());
         }
         if !self.ahead {
-            return self.turns.give_back();
+            return self.turns.release();
         }
         let mut line = lock(&self.turns.line);
         line.ahead -= 1;
-        self.turns.let_ahead(line);
+        self.turns.grant_ahead(line);
     }
 }
 

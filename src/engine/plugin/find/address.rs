@@ -41,7 +41,7 @@ pub enum AddressError {
 impl ProviderAddress {
     /// Returns the address on the given host.
     #[must_use]
-    pub fn on(&self, host: &str) -> Self {
+    pub fn on_host(&self, host: &str) -> Self {
         Self {
             host: Some(host.to_owned()),
             ..self.clone()
@@ -50,10 +50,13 @@ impl ProviderAddress {
 
     /// Returns the candidates for this address: itself, or one on each default host.
     #[must_use]
-    pub fn meanings(&self) -> Vec<Self> {
+    pub fn candidates(&self) -> Vec<Self> {
         match self.host {
             Some(_) => vec![self.clone()],
-            None => DEFAULT_HOSTS.iter().map(|host| self.on(host)).collect(),
+            None => DEFAULT_HOSTS
+                .iter()
+                .map(|host| self.on_host(host))
+                .collect(),
         }
     }
 
@@ -71,7 +74,7 @@ impl ProviderAddress {
 
     /// Returns true if both are the same provider, treating the default hosts as equal.
     #[must_use]
-    pub fn is_as(&self, other: &Self) -> bool {
+    pub fn is_same_provider(&self, other: &Self) -> bool {
         self.without_default_host() == other.without_default_host()
     }
 
@@ -87,7 +90,7 @@ impl ProviderAddress {
 
     /// Formats as `hashicorp/aws`, with the host only if it is not a default one.
     #[must_use]
-    pub fn short(&self) -> String {
+    pub fn short_form(&self) -> String {
         match &self.host {
             Some(host) if !DEFAULT_HOSTS.contains(&host.as_str()) => self.to_string(),
             _ => format!("{}/{}", self.namespace, self.name),
@@ -175,18 +178,18 @@ mod tests {
     }
 
     #[test]
-    fn short_forms_are_read() {
+    fn provider_address_short_forms_are_parsed() {
         assert_eq!(address("aws"), address("hashicorp/aws"));
         assert_eq!(
             address("Registry.Terraform.io/HashiCorp/AWS").to_string(),
             "registry.terraform.io/hashicorp/aws"
         );
         assert_eq!(
-            address("registry.opentofu.org/hashicorp/aws").short(),
+            address("registry.opentofu.org/hashicorp/aws").short_form(),
             "hashicorp/aws"
         );
         assert_eq!(
-            address("example.com:8443/a/b").short(),
+            address("example.com:8443/a/b").short_form(),
             "example.com:8443/a/b"
         );
         for wrong in [
@@ -205,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_without_host_is_on_either_default_host() {
+    fn address_without_host_matches_both_default_hosts() {
         let short = address("hashicorp/aws");
         assert!(short.matches(&address("registry.terraform.io/hashicorp/aws")));
         assert!(short.matches(&address("registry.opentofu.org/hashicorp/aws")));
@@ -214,6 +217,6 @@ mod tests {
             !address("registry.terraform.io/hashicorp/aws")
                 .matches(&address("registry.opentofu.org/hashicorp/aws"))
         );
-        assert_eq!(short.meanings().len(), 2);
+        assert_eq!(short.candidates().len(), 2);
     }
 }

@@ -39,7 +39,7 @@ impl Search<'_> {
             let path = match executable(&package.directory, &package.address.name) {
                 Ok(path) => path,
                 Err(none) => {
-                    self.saw(&origin, none.to_string());
+                    self.note_place(&origin, none.to_string());
                     continue;
                 }
             };
@@ -50,7 +50,7 @@ impl Search<'_> {
                         format!("locked to {} by the lock file; {checked}", entry.version)
                     }
                     Err(what) => {
-                        self.saw(&origin, format!("{}, but {what}", package.version));
+                        self.note_place(&origin, format!("{}, but {what}", package.version));
                         return ControlFlow::Break(None);
                     }
                 },

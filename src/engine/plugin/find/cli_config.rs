@@ -2,9 +2,9 @@
 //! file in `TF_CLI_CONFIG_FILE`): provider locations, registry hosts and credentials.
 
 use super::address::ProviderAddress;
+use super::config_syntax::{Item, Node, parse, parse_json};
 use super::methods::{Method, MethodKind, Registries};
-use super::places::{Mirror, MirrorKind, Pattern, PlacesError, Surroundings};
-use super::tree::{Item, Node, parse, parse_json};
+use super::places::{Environment, Mirror, MirrorKind, Pattern, PlacesError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub(super) struct CliConfig {
     pub overrides: BTreeMap<ProviderAddress, PathBuf>,
     pub registries: Registries,
     /// Directories given by absolute paths.
-    pub named: BTreeSet<PathBuf>,
+    pub user_directories: BTreeSet<PathBuf>,
     pub warnings: Vec<String>,
 }
 
@@ -26,7 +26,7 @@ impl CliConfig {
     /// Removes the settings that only a file of the user may make. Returns a warning if a
     /// credentials helper was removed.
     pub(super) fn belongs_to_workspace(&mut self, file: &Path) -> Option<String> {
-        self.named.clear();
+        self.user_directories.clear();
         let (name, _) = self.registries.helper.take()?;
         Some(format!(
             "{}: the credentials helper {name} is not run, because the file belongs to the workspace",
@@ -34,10 +34,10 @@ impl CliConfig {
         ))
     }
 
-    fn named(&mut self, base: &Path, path: &str) -> PathBuf {
+    fn resolve_path(&mut self, base: &Path, path: &str) -> PathBuf {
         let directory = base.join(path);
         if Path::new(path).is_absolute() {
-            self.named.insert(directory.clone());
+            self.user_directories.insert(directory.clone());
         }
         directory
     }
@@ -76,7 +76,11 @@ pub(super) fn read(file: &Path, text: &str, base: &Path) -> Result<CliConfig, Pl
             "plugin_cache_dir" => config.cache = item.value.text().map(str::to_owned),
             "provider_installation" => {
                 if config.methods.is_some() {
-                    return Err(wrong(file, item, "duplicate `provider_installation` block"));
+                    return Err(invalid_item(
+                        file,
+                        item,
+                        "duplicate `provider_installation` block",
+                    ));
                 }
                 installation(file, item, base, &mut config)?;
             }
@@ -116,7 +120,7 @@ pub(super) fn read(file: &Path, text: &str, base: &Path) -> Result<CliConfig, Pl
 pub(super) fn with_logins(
     mut config: CliConfig,
     workspace: &Path,
-    around: &Surroundings,
+    around: &Environment,
 ) -> Result<CliConfig, PlacesError> {
     let home = around.path("HOME").map(|h| h.join(".terraform.d"));
     let other = around.path("XDG_CONFIG_HOME").map(|c| c.join("opentofu"));
@@ -171,7 +175,7 @@ fn number_of(body: &Node, key: &str) -> Option<u32> {
     }
 }
 
-fn wrong(file: &Path, item: &Item, what: &str) -> PlacesError {
+fn invalid_item(file: &Path, item: &Item, what: &str) -> PlacesError {
     PlacesError::Content {
         path: file.to_owned(),
         line: item.line,
@@ -189,11 +193,11 @@ fn installation(
     for method in block.value.items() {
         match method.key.as_str() {
             "filesystem_mirror" => {
-                let path = config.named(base, needed(file, method, "path")?);
+                let path = config.resolve_path(base, required_text(file, method, "path")?);
                 methods.push(read_method(file, method, MethodKind::Filesystem(path))?);
             }
             "network_mirror" => {
-                let url = needed(file, method, "url")?.to_owned();
+                let url = required_text(file, method, "url")?.to_owned();
                 let items = method.value.items();
                 let trust = items.iter().find(|i| i.key == "trust_all_hashes");
                 let trust_all = trust.is_some_and(|i| matches!(i.value, Node::Bool(true)));
@@ -209,11 +213,11 @@ fn installation(
                     let address = entry
                         .key
                         .parse()
-                        .map_err(|e| wrong(file, entry, &format!("{e}")))?;
+                        .map_err(|e| invalid_item(file, entry, &format!("{e}")))?;
                     let Some(path) = entry.value.text() else {
-                        return Err(wrong(file, entry, "expected a directory"));
+                        return Err(invalid_item(file, entry, "expected a directory"));
                     };
-                    let directory = config.named(base, path);
+                    let directory = config.resolve_path(base, path);
                     config.overrides.insert(address, directory);
                 }
             }
@@ -223,7 +227,7 @@ fn installation(
                 file.display()
             )),
             other => {
-                return Err(wrong(
+                return Err(invalid_item(
                     file,
                     method,
                     &format!("unknown installation method `{other}`"),
@@ -235,10 +239,10 @@ fn installation(
     Ok(())
 }
 
-fn needed<'i>(file: &Path, block: &'i Item, key: &str) -> Result<&'i str, PlacesError> {
+fn required_text<'i>(file: &Path, block: &'i Item, key: &str) -> Result<&'i str, PlacesError> {
     let item = block.value.items().iter().find(|i| i.key == key);
     let text = item.and_then(|i| i.value.text());
-    text.ok_or_else(|| wrong(file, block, &format!("`{}` requires `{key}`", block.key)))
+    text.ok_or_else(|| invalid_item(file, block, &format!("`{}` requires `{key}`", block.key)))
 }
 
 fn read_method(file: &Path, block: &Item, kind: MethodKind) -> Result<Method, PlacesError> {
@@ -251,13 +255,14 @@ fn read_method(file: &Path, block: &Item, kind: MethodKind) -> Result<Method, Pl
             .value
             .texts()
             .filter(|_| matches!(item.value, Node::List(_)));
-        let texts = texts
-            .ok_or_else(|| wrong(file, item, &format!("`{key}` must be a list of strings")))?;
+        let texts = texts.ok_or_else(|| {
+            invalid_item(file, item, &format!("`{key}` must be a list of strings"))
+        })?;
         texts
             .iter()
             .map(|t| {
                 Pattern::parse(t).ok_or_else(|| {
-                    wrong(file, item, &format!("`{t}` is not a valid address pattern"))
+                    invalid_item(file, item, &format!("`{t}` is not a valid address pattern"))
                 })
             })
             .collect()

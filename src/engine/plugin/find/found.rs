@@ -5,20 +5,20 @@ use super::address::ProviderAddress;
 use super::hash::HashCache;
 use super::places::MirrorKind;
 use super::version::Constraints;
+use crate::engine::model::{NO_TRANSFORMERS, PluginFound, PluginKind};
 use crate::engine::plugin::settings::Start;
-use crate::engine::words::{NO_TRANSFORMERS, PluginFound, PluginKind};
 use semver::Version;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Provider to search for.
 #[derive(Debug, Clone)]
-pub struct Want {
+pub struct ProviderRequest {
     pub address: ProviderAddress,
     pub constraints: Constraints,
     /// Complete addresses of this provider in the state. They decide the host if the configuration
     /// gives none.
-    pub named: Vec<ProviderAddress>,
+    pub in_state: Vec<ProviderAddress>,
     /// True if no source is configured: the address is that of the usual provider of this name.
     pub implied: bool,
 }
@@ -45,7 +45,7 @@ impl fmt::Display for Origin {
             Self::Reattach => f.write_str("TF_REATTACH_PROVIDERS"),
             Self::DevOverride(path) => write!(f, "dev_overrides {}", path.display()),
             Self::Workspace(path) => write!(f, "workspace {}", path.display()),
-            Self::Mirror(kind, path) => write!(f, "{} {}", kind.word(), path.display()),
+            Self::Mirror(kind, path) => write!(f, "{} {}", kind.display_name(), path.display()),
             Self::PluginPath(path) => write!(f, "plugin path {}", path.display()),
             Self::Bundled => f.write_str("bundled"),
             Self::Builtin => f.write_str("builtin"),
@@ -85,7 +85,7 @@ impl Found {
     }
 
     /// Restricts launches to files with this digest.
-    pub fn only_as(&mut self, digest: String) {
+    pub fn restrict_to_digest(&mut self, digest: String) {
         let files = self.files().map(Path::to_owned);
         if let (Some(Start::Spawn(spec)), Some(files)) = (&mut self.start, files) {
             spec.approved = Some((files, digest));
@@ -142,7 +142,7 @@ pub struct NotFound {
     pub address: Box<ProviderAddress>,
     pub constraints: String,
     /// Locations with their findings, in the order of the search.
-    pub looked: Vec<(String, String)>,
+    pub searched: Vec<(String, String)>,
     /// Path of the provider's package below a searched directory; `None` if it cannot be installed
     /// there.
     pub package: Option<String>,
@@ -167,7 +167,7 @@ impl fmt::Display for NotFound {
             )?;
         }
         f.write_str("\nsearched")?;
-        for (place, saw) in &self.looked {
+        for (place, saw) in &self.searched {
             write!(f, "\n  {place}: {saw}")?;
         }
         // `init` cannot help: no registry has plugins of the plugin path.

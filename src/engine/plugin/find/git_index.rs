@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn git_is_asked_by_its_index_in_every_version_of_it() {
+    fn git_index_is_read_in_each_version() {
         let folder = tempfile::tempdir().expect("folder");
         let root = folder.path().canonicalize().expect("a place");
         assert!(!is_in_git(&root.join("a/x")), "there is no repository");

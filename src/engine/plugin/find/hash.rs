@@ -18,10 +18,10 @@ use thiserror::Error;
 /// Maximum number of cached digests. Beyond it, all are dropped and computed again on demand.
 const CACHED: usize = 1_000;
 /// Minimum size for the cache file, in bytes; smaller files are hashed quickly.
-const WORTH_SAVING: u64 = 1 << 20;
+const MIN_CACHED_SIZE: u64 = 1 << 20;
 /// Time after a change during which a file is hashed again. Change times have steps of some
 /// milliseconds, or whole seconds on some file systems, so two writes may have the same times.
-const SETTLED_AFTER: Duration = Duration::from_secs(2);
+const TIMESTAMP_GRANULARITY: Duration = Duration::from_secs(2);
 
 /// Error of a package that cannot be hashed.
 #[derive(Debug, Error)]
@@ -66,7 +66,7 @@ impl Default for HashCache {
         Self {
             file: None,
             cached: Mutex::default(),
-            settled_after: SETTLED_AFTER,
+            settled_after: TIMESTAMP_GRANULARITY,
         }
     }
 }
@@ -109,7 +109,7 @@ impl HashCache {
 
     /// Returns true if a plugin's files have this digest; false if they cannot be read.
     #[must_use]
-    pub fn holds(&self, root: &Path, digest: &str) -> bool {
+    pub fn matches_digest(&self, root: &Path, digest: &str) -> bool {
         self.digest(root).is_ok_and(|now| now == digest)
     }
 
@@ -178,7 +178,7 @@ impl HashCache {
         let digest = fetch::content_digest(&mut file)?;
         // A file that changed while it was read has no digest worth caching.
         if settled && version_of(&file.metadata()?) == version {
-            self.insert(version, &digest, before.size() >= WORTH_SAVING);
+            self.insert(version, &digest, before.size() >= MIN_CACHED_SIZE);
         }
         Ok(digest)
     }

@@ -3,7 +3,7 @@
 
 use super::address::{BUNDLED_HOST, ProviderAddress};
 use super::places::Places;
-use crate::engine::words::PluginKind;
+use crate::engine::model::PluginKind;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -40,11 +40,11 @@ fn bundled() -> impl Iterator<Item = &'static str> {
 /// Returns the addresses of the packages in a directory.
 fn packages(base: &Path) -> impl Iterator<Item = ProviderAddress> {
     let (mut found, mut left) = (Vec::new(), DIRECTORIES);
-    walk(base, &mut Vec::new(), &mut left, &mut found);
+    collect_packages(base, &mut Vec::new(), &mut left, &mut found);
     found.into_iter()
 }
 
-fn walk(
+fn collect_packages(
     folder: &Path,
     names: &mut Vec<String>,
     left: &mut usize,
@@ -69,7 +69,7 @@ fn walk(
             continue;
         }
         names.push(name);
-        walk(&entry.path(), names, left, found);
+        collect_packages(&entry.path(), names, left, found);
         names.pop();
     }
 }
@@ -80,7 +80,7 @@ mod tests {
     use crate::engine::plugin::find::{Mirror, MirrorKind};
 
     #[test]
-    fn packages_of_every_place_are_listed_and_other_directories_are_not() {
+    fn packages_of_each_location_are_listed_and_other_directories_are_not() {
         let folder = tempfile::tempdir().expect("folder");
         let make = |path: &str| std::fs::create_dir_all(folder.path().join(path)).expect("made");
         make("own/registry.opentofu.org/hashicorp/null/3.2.0/linux_amd64");

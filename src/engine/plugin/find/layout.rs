@@ -17,7 +17,7 @@ pub struct Package {
 
 /// Contents of a directory for one provider: usable packages, and a note on each unusable entry.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub struct SeenFiles {
     pub packages: Vec<Package>,
     /// Archives for this system, each with its version.
     pub archives: Vec<(Version, PathBuf)>,
@@ -42,15 +42,15 @@ pub fn platform() -> String {
 
 /// Searches `base` for the packages of a complete address, for this system.
 #[must_use]
-pub fn scan(base: &Path, address: &ProviderAddress) -> Seen {
+pub fn scan(base: &Path, address: &ProviderAddress) -> SeenFiles {
     scan_for(base, address, &platform())
 }
 
 /// Searches `base` for the packages of a complete address, for the given system.
 #[must_use]
-pub fn scan_for(base: &Path, address: &ProviderAddress, platform: &str) -> Seen {
+pub fn scan_for(base: &Path, address: &ProviderAddress, platform: &str) -> SeenFiles {
     let host = address.host.as_deref().unwrap_or_default();
-    let mut seen = Seen::default();
+    let mut seen = SeenFiles::default();
     let folder = base.join(host).join(&address.namespace).join(&address.name);
     let names = match names(&folder) {
         Ok(names) => names,
@@ -75,7 +75,7 @@ pub fn scan_for(base: &Path, address: &ProviderAddress, platform: &str) -> Seen 
             }
         } else if path.is_dir() {
             match Version::parse(&name) {
-                Ok(version) => look_into(&path, (address, platform), version, &mut seen),
+                Ok(version) => inspect_version(&path, (address, platform), version, &mut seen),
                 Err(_) => seen
                     .notes
                     .push(format!("the name of {} is not a version", path.display())),
@@ -85,11 +85,11 @@ pub fn scan_for(base: &Path, address: &ProviderAddress, platform: &str) -> Seen 
     seen
 }
 
-fn look_into(
+fn inspect_version(
     folder: &Path,
     (address, platform): (&ProviderAddress, &str),
     version: Version,
-    seen: &mut Seen,
+    seen: &mut SeenFiles,
 ) {
     let directory = folder.join(platform);
     if directory.is_dir() {
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_executable_is_the_first_of_its_name() {
+    fn executable_is_the_first_match_by_name() {
         let folder = tempfile::tempdir().expect("folder");
         let touch = |name: &str| std::fs::write(folder.path().join(name), "").expect("written");
         assert!(

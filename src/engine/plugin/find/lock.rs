@@ -2,7 +2,7 @@
 //! package.
 
 use super::address::ProviderAddress;
-use super::tree::{self, TreeError};
+use super::config_syntax::{self, TreeError};
 use semver::Version;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -66,7 +66,7 @@ impl LockFile {
     }
 
     fn parse(path: PathBuf, text: &str) -> Result<Self, LockError> {
-        let items = tree::parse(text).map_err(|source| LockError::Syntax {
+        let items = config_syntax::parse(text).map_err(|source| LockError::Syntax {
             path: path.clone(),
             source,
         })?;
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lock_file_as_tools_write_it() {
+    fn lock_file_is_parsed() {
         let text = "# This file is maintained automatically.\n# Manual edits may be lost.\n\nprovider \"registry.terraform.io/hashicorp/aws\" {\n  version     = \"5.100.0\"\n  constraints = \"~> 5.0\"\n  hashes = [\n    \"h1:abc=\",\n    \"zh:00\",\n  ]\n}\n";
         let lock = LockFile::parse("l".into(), text).expect("read");
         let entry = lock
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_named_with_its_line() {
+    fn lock_file_errors_name_the_line() {
         for (text, what) in [
             (
                 "provider \"hashicorp/aws\" { version = \"1.0.0\" }",

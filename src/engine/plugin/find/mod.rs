@@ -4,9 +4,9 @@
 //! for `init`, the list of packages installed from the workspace.
 
 mod address;
-mod brought;
 mod choose;
 mod cli_config;
+mod config_syntax;
 mod found;
 mod git_index;
 mod hash;
@@ -17,25 +17,25 @@ mod methods;
 mod on_plugin_path;
 mod places;
 mod plugin_path;
+mod provenance;
 mod reattach;
 mod search;
 #[cfg(test)]
 mod tests;
 mod transformers;
-mod tree;
 mod version;
 
 pub use address::{AddressError, DEFAULT_HOSTS, ProviderAddress};
-pub use brought::is_brought;
-pub use found::{Found, NotFound, Origin, Want};
+pub use config_syntax::TreeError;
+pub use found::{Found, NotFound, Origin, ProviderRequest};
 pub use hash::{HashCache, HashError};
 pub use installed::installed;
-pub use layout::{Package, Seen, platform, scan, scan_for};
+pub use layout::{Package, SeenFiles, platform, scan, scan_for};
 pub use lock::{LockEntry, LockError, LockFile};
 pub use methods::{Method, MethodKind, Registries};
-pub use places::{Mirror, MirrorKind, Pattern, Places, PlacesError, Surroundings};
+pub use places::{Environment, Mirror, MirrorKind, Pattern, Places, PlacesError};
 pub use plugin_path::{Discovered, PLUGIN_HOST, PluginPath, missing_plugin_roots, plugin_roots};
+pub use provenance::is_shipped;
 pub use search::find;
 pub use transformers::{FoundTransformer, transformers};
-pub use tree::TreeError;
 pub use version::{ConstraintError, Constraints};

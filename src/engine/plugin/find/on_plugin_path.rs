@@ -4,8 +4,8 @@
 use super::found::{Found, Origin};
 use super::plugin_path::{Discovered, PLUGIN_HOST};
 use super::search::Search;
+use crate::engine::model::{NO_TRANSFORMERS, PluginKind};
 use crate::engine::plugin::settings::{SpawnSpec, Start};
-use crate::engine::words::{NO_TRANSFORMERS, PluginKind};
 
 impl Search<'_> {
     /// Returns the newest plugin with an allowed version. Without one, notes the missing
@@ -16,14 +16,14 @@ impl Search<'_> {
         if found.is_none() && !missing.is_empty() {
             let missing: Vec<String> = missing.iter().map(|p| p.display().to_string()).collect();
             let place = format!("the plugin path, {}", missing.join(", "));
-            self.saw(place, "no such directory");
+            self.note_place(place, "no such directory");
         }
         found
     }
 
     fn newest_on_plugin_path(&mut self) -> Option<Found> {
         let path = &self.places.plugin_path;
-        let found = path.of(PluginKind::Provider, |d| self.is_meant(d));
+        let found = path.matching(PluginKind::Provider, |d| self.matches_request(d));
         let ids: Vec<&str> = found.iter().map(|d| d.id.as_str()).collect();
         // Two namespaces with this name: choosing one could run the wrong plugin.
         if let Some(other) = ids.iter().find(|id| **id != ids[0]) {
@@ -31,14 +31,14 @@ impl Search<'_> {
                 "both {} and {other} match; set the source in required_providers",
                 ids[0]
             );
-            self.saw("the plugin path", what);
+            self.note_place("the plugin path", what);
             return None;
         }
         let (may, not): (Vec<&Discovered>, _) =
             found.into_iter().partition(|d| self.version_fits(d));
         let Some(newest) = may.first() else {
             let what = match (not.is_empty(), self.transformer()) {
-                (false, _) => self.not_allowed(&not),
+                (false, _) => self.no_allowed_version_text(&not),
                 (true, None) => "no match for this provider".to_owned(),
                 (true, Some(it)) => format!(
                     "{} is a transformer, {}; {NO_TRANSFORMERS}",
@@ -46,7 +46,7 @@ impl Search<'_> {
                     it.executable.display()
                 ),
             };
-            self.saw("the plugin path", what);
+            self.note_place("the plugin path", what);
             return None;
         };
         let why = newest_of(&may);
@@ -64,20 +64,20 @@ impl Search<'_> {
     }
 
     /// Returns true if the plugin path has the provider, but in no allowed version.
-    pub(super) fn is_of_other_version(&self) -> bool {
+    pub(super) fn has_only_other_versions(&self) -> bool {
         let path = &self.places.plugin_path;
-        let all = path.of(PluginKind::Provider, |d| self.is_meant(d));
+        let all = path.matching(PluginKind::Provider, |d| self.matches_request(d));
         !all.is_empty() && !all.iter().any(|d| self.version_fits(d))
     }
 
     /// Returns the transformer with the id of the wanted provider, if there is one.
     pub(super) fn transformer(&self) -> Option<&Discovered> {
         let path = &self.places.plugin_path;
-        let all = path.of(PluginKind::Transformer, |d| self.is_meant(d));
+        let all = path.matching(PluginKind::Transformer, |d| self.matches_request(d));
         all.first().copied()
     }
 
-    fn is_meant(&self, plugin: &Discovered) -> bool {
+    fn matches_request(&self, plugin: &Discovered) -> bool {
         let Some(address) = plugin.address() else {
             return false;
         };
@@ -86,7 +86,7 @@ impl Search<'_> {
             return address.name == want.name;
         }
         let host = want.host.as_deref().unwrap_or(PLUGIN_HOST);
-        want.on(host) == address
+        want.on_host(host) == address
     }
 
     /// A version that is not semver cannot be compared, so it is allowed only without constraints.
@@ -95,7 +95,7 @@ impl Search<'_> {
         constraints.is_empty() || plugin.semver().is_some_and(|v| constraints.allow(&v))
     }
 
-    fn not_allowed(&self, plugins: &[&Discovered]) -> String {
+    fn no_allowed_version_text(&self, plugins: &[&Discovered]) -> String {
         let versions: Vec<&str> = plugins.iter().map(|d| d.version.as_str()).collect();
         format!(
             "{}, not allowed by {}",

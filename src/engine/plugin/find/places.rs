@@ -3,10 +3,10 @@
 
 use super::address::{DEFAULT_HOSTS, ProviderAddress};
 use super::cli_config::{self, CliConfig};
+use super::config_syntax::TreeError;
 use super::methods::{Method, Registries};
 use super::plugin_path::{PluginPath, plugin_roots};
 use super::reattach::reattach;
-use super::tree::TreeError;
 use crate::engine::plugin::settings::Reattach;
 use crate::engine::trust_file::roots;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -16,16 +16,16 @@ use thiserror::Error;
 
 /// Environment to gather the locations from; a value, so that tests can supply their own.
 #[derive(Debug, Clone, Default)]
-pub struct Surroundings {
+pub struct Environment {
     pub variables: HashMap<String, OsString>,
     /// Path of this program, which serves the bundled providers.
     pub executable: Option<PathBuf>,
 }
 
-impl Surroundings {
+impl Environment {
     /// Returns the environment of this process.
     #[must_use]
-    pub fn of_process() -> Self {
+    pub fn from_process() -> Self {
         let variables = std::env::vars_os()
             .filter_map(|(k, v)| Some((k.into_string().ok()?, v)))
             .collect();
@@ -112,7 +112,7 @@ pub enum MirrorKind {
 impl MirrorKind {
     /// Display name.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn display_name(self) -> &'static str {
         match self {
             Self::Configured => "filesystem mirror",
             Self::Implied => "implied mirror",
@@ -134,7 +134,7 @@ pub struct Mirror {
 }
 
 impl Mirror {
-    fn plain(kind: MirrorKind, path: PathBuf) -> Self {
+    fn without_filters(kind: MirrorKind, path: PathBuf) -> Self {
         Self {
             kind,
             path,
@@ -152,8 +152,8 @@ impl Mirror {
 
     /// Display name: kind and path.
     #[must_use]
-    pub fn words(&self) -> String {
-        format!("{} {}", self.kind.word(), self.path.display())
+    pub fn describe(&self) -> String {
+        format!("{} {}", self.kind.display_name(), self.path.display())
     }
 }
 
@@ -207,7 +207,7 @@ pub struct Places {
     pub workspace: PathBuf,
     /// Directories given by the user: by an absolute path, and not in a file of the workspace.
     /// Plugins there belong to the user, even inside the workspace.
-    pub named: BTreeSet<PathBuf>,
+    pub user_directories: BTreeSet<PathBuf>,
     /// In search order.
     pub mirrors: Vec<Mirror>,
     /// Bluelink plugins, in the directories that the environment names.
@@ -232,14 +232,14 @@ impl Places {
     ///
     /// # Errors
     /// `TF_REATTACH_PROVIDERS` or the CLI configuration cannot be parsed.
-    pub fn gather(workspace: &Path, around: &Surroundings) -> Result<Self, PlacesError> {
+    pub fn gather(workspace: &Path, around: &Environment) -> Result<Self, PlacesError> {
         let data = around
             .path("TF_DATA_DIR")
             .map_or_else(|| workspace.join(".terraform"), |d| workspace.join(d));
         let mut places = Self {
             root: workspace.to_owned(),
             workspace: data.join("providers"),
-            named: plugin_roots(around)
+            user_directories: plugin_roots(around)
                 .into_iter()
                 .filter(|root| root.is_absolute())
                 .collect(),
@@ -270,7 +270,9 @@ impl Places {
         if let Some(cache) = cache {
             let cache = workspace.join(cache);
             places.cache = Some(cache.clone());
-            places.mirrors.push(Mirror::plain(MirrorKind::Cache, cache));
+            places
+                .mirrors
+                .push(Mirror::without_filters(MirrorKind::Cache, cache));
         }
         Ok(places)
     }
@@ -278,11 +280,14 @@ impl Places {
     fn cli_config(
         &mut self,
         workspace: &Path,
-        around: &Surroundings,
+        around: &Environment,
     ) -> Result<CliConfig, PlacesError> {
         let (path, named) = match around.path("TF_CLI_CONFIG_FILE") {
             Some(path) => (path, true),
-            None => match usual_files(around).into_iter().find(|p| p.exists()) {
+            None => match default_config_files(around)
+                .into_iter()
+                .find(|p| p.exists())
+            {
                 Some(path) => (path, false),
                 None => return cli_config::with_logins(CliConfig::default(), workspace, around),
             },
@@ -292,10 +297,10 @@ impl Places {
             Ok(text) => {
                 let mut config = cli_config::read(&path, &text, workspace)?;
                 // A repository must not choose a credentials helper, because it would be run.
-                if is_of_clone(&path, workspace, around) {
+                if is_in_repository(&path, workspace, around) {
                     self.warnings.extend(config.belongs_to_workspace(&path));
                 }
-                self.named.append(&mut config.named);
+                self.user_directories.append(&mut config.user_directories);
                 match named {
                     true => Ok(config),
                     false => cli_config::with_logins(config, workspace, around),
@@ -315,7 +320,7 @@ impl Places {
 }
 
 /// Returns true if a file belongs to the workspace or to the repository around it.
-fn is_of_clone(file: &Path, workspace: &Path, around: &Surroundings) -> bool {
+fn is_in_repository(file: &Path, workspace: &Path, around: &Environment) -> bool {
     // A file outside the workspace may still be part of the same repository.
     let all = roots(workspace, around.path("HOME").as_deref());
     let real = file.canonicalize();
@@ -326,7 +331,7 @@ fn is_of_clone(file: &Path, workspace: &Path, around: &Surroundings) -> bool {
 }
 
 /// Returns the default paths of the CLI configuration; the first one that exists is used.
-fn usual_files(around: &Surroundings) -> Vec<PathBuf> {
+fn default_config_files(around: &Environment) -> Vec<PathBuf> {
     let home = around.path("HOME");
     let mut files: Vec<PathBuf> = home
         .iter()
@@ -342,7 +347,7 @@ fn usual_files(around: &Surroundings) -> Vec<PathBuf> {
 }
 
 /// Returns the mirrors that apply if none is configured.
-fn implied(workspace: &Path, around: &Surroundings) -> Vec<Mirror> {
+fn implied(workspace: &Path, around: &Environment) -> Vec<Mirror> {
     let home = around.path("HOME");
     let mut folders = vec![workspace.join("terraform.d/plugins")];
     folders.extend(home.as_ref().map(|h| h.join(".terraform.d/plugins")));
@@ -360,7 +365,7 @@ fn implied(workspace: &Path, around: &Surroundings) -> Vec<Mirror> {
     }
     folders
         .into_iter()
-        .map(|path| Mirror::plain(MirrorKind::Implied, path))
+        .map(|path| Mirror::without_filters(MirrorKind::Implied, path))
         .collect()
 }
 

@@ -5,8 +5,8 @@
 //! tool omits the first directory and records the kind in a `manifest.json` beside the root.
 
 use super::address::{AddressError, ProviderAddress};
-use super::places::Surroundings;
-use crate::engine::words::PluginKind;
+use super::places::Environment;
+use crate::engine::model::PluginKind;
 use semver::Version;
 use serde::Serialize;
 use std::cmp::Ordering;
@@ -20,7 +20,7 @@ const VARIABLES: [&str; 2] = [
     "CELERITY_DEPLOY_ENGINE_PLUGIN_PATH",
 ];
 /// Default directories below the home directory, if no variable is set.
-const USUAL: [&str; 2] = [
+const DEFAULT_DIRECTORIES: [&str; 2] = [
     ".bluelink/engine/plugins/bin",
     ".celerity/deploy-engine/plugins/bin",
 ];
@@ -33,7 +33,7 @@ const DEPTH: usize = 5;
 /// Maximum number of entries to read below one root.
 const ENTRIES: usize = 20_000;
 
-impl Surroundings {
+impl Environment {
     /// Restricts the search to this directory.
     pub fn search_plugins_in(&mut self, root: &Path) {
         for name in VARIABLES {
@@ -44,14 +44,16 @@ impl Surroundings {
 
 /// Returns the directories to search, in order.
 #[must_use]
-pub fn plugin_roots(around: &Surroundings) -> Vec<PathBuf> {
-    let all = VARIABLES.iter().flat_map(|name| roots_of(around, name));
+pub fn plugin_roots(around: &Environment) -> Vec<PathBuf> {
+    let all = VARIABLES
+        .iter()
+        .flat_map(|name| roots_from_variable(around, name));
     let mut roots: Vec<PathBuf> = all.collect();
     if VARIABLES.iter().all(|name| around.path(name).is_none()) {
         let home = around.path("HOME");
         roots = home
             .iter()
-            .flat_map(|home| USUAL.map(|usual| home.join(usual)))
+            .flat_map(|home| DEFAULT_DIRECTORIES.map(|usual| home.join(usual)))
             .collect();
     }
     let mut seen = Vec::new();
@@ -61,7 +63,7 @@ pub fn plugin_roots(around: &Surroundings) -> Vec<PathBuf> {
 }
 
 /// Returns the directories that a variable names; none if it is not set.
-fn roots_of(around: &Surroundings, variable: &str) -> Vec<PathBuf> {
+fn roots_from_variable(around: &Environment, variable: &str) -> Vec<PathBuf> {
     let Some(list) = around.path(variable) else {
         return Vec::new();
     };
@@ -73,12 +75,12 @@ fn roots_of(around: &Surroundings, variable: &str) -> Vec<PathBuf> {
 /// Returns the directories of the plugin path that do not exist, each with its variable. Only
 /// variables that are set are reported, because the default directories are often absent.
 #[must_use]
-pub fn missing_plugin_roots(around: &Surroundings) -> Vec<(&'static str, PathBuf)> {
+pub fn missing_plugin_roots(around: &Environment) -> Vec<(&'static str, PathBuf)> {
     let set = VARIABLES
         .into_iter()
         .filter(|name| around.path(name).is_some());
     let named = |name: &'static str| {
-        let roots = roots_of(around, name).into_iter();
+        let roots = roots_from_variable(around, name).into_iter();
         roots
             .filter(|root| !root.exists())
             .map(move |root| (name, root))
@@ -101,9 +103,9 @@ pub struct Discovered {
 
 /// Reason why the location of a file is not that of a plugin.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-enum Misplaced {
+enum UnexpectedPlace {
     #[error(
-        "the file is where the installer of the Bluelink deploy engine puts plugins, but no manifest.json beside its directory says if {id} is a provider or a transformer"
+        "the file is where the installer of a deploy engine puts plugins, but no manifest.json beside its directory says if {id} is a provider or a transformer"
     )]
     NotInManifest { id: String },
     #[error(
@@ -143,7 +145,7 @@ impl Discovered {
         let address: ProviderAddress = self.id.parse().ok()?;
         match address.host {
             Some(_) => Some(address),
-            None => Some(address.on(PLUGIN_HOST)),
+            None => Some(address.on_host(PLUGIN_HOST)),
         }
     }
 
@@ -166,15 +168,15 @@ impl PluginPath {
         let mut all = Self::default();
         for root in roots {
             let mut left = ENTRIES;
-            let manifest = Manifest::beside(root);
-            all.walk((root, &manifest), root, &mut Vec::new(), &mut left);
+            let manifest = Manifest::read_beside(root);
+            all.scan_folder((root, &manifest), root, &mut Vec::new(), &mut left);
         }
         all
     }
 
     /// Returns the matching plugins, the newest first; of equal versions, the first one found.
     #[must_use]
-    pub fn of(&self, kind: PluginKind, id: impl Fn(&Discovered) -> bool) -> Vec<&Discovered> {
+    pub fn matching(&self, kind: PluginKind, id: impl Fn(&Discovered) -> bool) -> Vec<&Discovered> {
         let fits = |d: &&Discovered| d.kind == kind && id(d);
         let mut found: Vec<&Discovered> = self.plugins.iter().filter(fits).collect();
         found.sort_by(|a, b| a.before(b));
@@ -198,16 +200,16 @@ impl PluginPath {
         let usual = address.without_default_host();
         let meant = match usual.host {
             Some(_) => usual,
-            None => usual.on(PLUGIN_HOST),
+            None => usual.on_host(PLUGIN_HOST),
         };
         let is_it = |d: &Discovered| d.address().as_ref() == Some(&meant);
-        self.of(kind, is_it).first().copied()
+        self.matching(kind, is_it).first().copied()
     }
 
     /// Returns the plugin with the same id that is used instead of this one, if there is one.
     #[must_use]
-    pub fn shadowing(&self, plugin: &Discovered) -> Option<&Discovered> {
-        let first = *self.of(plugin.kind, |d| d.id == plugin.id).first()?;
+    pub fn shadowing_plugin(&self, plugin: &Discovered) -> Option<&Discovered> {
+        let first = *self.matching(plugin.kind, |d| d.id == plugin.id).first()?;
         (first != plugin).then_some(first)
     }
 
@@ -215,7 +217,7 @@ impl PluginPath {
         self.rejected.push((path, why.to_string()));
     }
 
-    fn walk(
+    fn scan_folder(
         &mut self,
         of: (&Path, &Manifest),
         folder: &Path,
@@ -250,7 +252,7 @@ impl PluginPath {
                     self.reject(path, "symbolic link to a directory, not followed");
                 } else if names.len() < DEPTH {
                     names.push(name);
-                    self.walk(of, &path, names, left);
+                    self.scan_folder(of, &path, names, left);
                     names.pop();
                 } else {
                     self.reject(
@@ -281,7 +283,7 @@ impl PluginPath {
             }
             return;
         }
-        match place(names, manifest) {
+        match derive_kind_and_id(names, manifest) {
             Ok((kind, id)) => self.plugins.push(Discovered {
                 kind,
                 id,
@@ -295,7 +297,10 @@ impl PluginPath {
 }
 
 /// Derives kind and id of a plugin from its directories.
-fn place(names: &[String], manifest: &Manifest) -> Result<(PluginKind, String), Misplaced> {
+fn derive_kind_and_id(
+    names: &[String],
+    manifest: &Manifest,
+) -> Result<(PluginKind, String), UnexpectedPlace> {
     let kind = match names.first().map(String::as_str) {
         Some("providers") => PluginKind::Provider,
         Some("transformers") => PluginKind::Transformer,
@@ -304,19 +309,19 @@ fn place(names: &[String], manifest: &Manifest) -> Result<(PluginKind, String), 
             let id = names[..2].join("/");
             return match manifest.kind(&id) {
                 Some(kind) => Ok((kind, id)),
-                None => Err(Misplaced::NotInManifest { id }),
+                None => Err(UnexpectedPlace::NotInManifest { id }),
             };
         }
-        _ => return Err(Misplaced::NoKind),
+        _ => return Err(UnexpectedPlace::NoKind),
     };
     if !(4..=DEPTH).contains(&names.len()) {
         let deep = names.len();
-        return Err(Misplaced::Depth { deep, kind });
+        return Err(UnexpectedPlace::Depth { deep, kind });
     }
     let id = names[1..names.len() - 1].join("/");
     match id.parse::<ProviderAddress>() {
         Ok(_) => Ok((kind, id)),
-        Err(source) => Err(Misplaced::NoId { id, source }),
+        Err(source) => Err(UnexpectedPlace::NoId { id, source }),
     }
 }
 
@@ -350,7 +355,7 @@ struct Installed {
 
 impl Manifest {
     /// Reads the manifest beside a root. A missing or invalid manifest is treated as empty.
-    fn beside(root: &Path) -> Self {
+    fn read_beside(root: &Path) -> Self {
         let file = root.parent().map(|folder| folder.join("manifest.json"));
         let text = file.and_then(|file| fsroot::read_regular(&file).ok());
         text.and_then(|text| serde_json::from_slice(&text).ok())

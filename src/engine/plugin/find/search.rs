@@ -1,7 +1,7 @@
 //! Searches all locations for one provider, in order, and chooses the newest usable version.
 
 use super::address::{BUILTIN_HOST, BUNDLED_HOST, ProviderAddress};
-use super::found::{Found, NotFound, Origin, Want};
+use super::found::{Found, NotFound, Origin, ProviderRequest};
 use super::hash::HashCache;
 use super::layout::{Package, executable, scan};
 use super::lock::LockFile;
@@ -19,7 +19,7 @@ use std::path::Path;
 /// # Errors
 /// No usable package is found; the error lists all locations with their contents.
 pub fn find(
-    want: &Want,
+    want: &ProviderRequest,
     lock: &LockFile,
     places: &Places,
     cache: &HashCache,
@@ -29,7 +29,7 @@ pub fn find(
         lock,
         places,
         cache,
-        looked: Vec::new(),
+        searched: Vec::new(),
     };
     match search.run().break_value().flatten() {
         Some(found) => Ok(found),
@@ -37,29 +37,29 @@ pub fn find(
             address: Box::new(want.address.clone()),
             constraints: want.constraints.to_string(),
             package: search.package(),
-            is_plugin_of_path: search.is_of_other_version(),
+            is_plugin_of_path: search.has_only_other_versions(),
             transformer: search
                 .transformer()
                 .filter(|_| !want.implied)
                 .map(|it| it.executable.clone()),
-            looked: search.looked,
+            searched: search.searched,
         }),
     }
 }
 
 pub(super) struct Search<'a> {
-    pub(super) want: &'a Want,
+    pub(super) want: &'a ProviderRequest,
     pub(super) lock: &'a LockFile,
     pub(super) places: &'a Places,
     pub(super) cache: &'a HashCache,
-    pub(super) looked: Vec<(String, String)>,
+    pub(super) searched: Vec<(String, String)>,
 }
 
 impl Search<'_> {
-    pub(super) fn saw(&mut self, place: impl fmt::Display, what: impl Into<String>) {
+    pub(super) fn note_place(&mut self, place: impl fmt::Display, what: impl Into<String>) {
         let seen = (place.to_string(), what.into());
-        if !self.looked.contains(&seen) {
-            self.looked.push(seen);
+        if !self.searched.contains(&seen) {
+            self.searched.push(seen);
         }
     }
 
@@ -68,7 +68,7 @@ impl Search<'_> {
     fn run(&mut self) -> ControlFlow<Option<Found>> {
         match self.want.address.host.as_deref() {
             Some(BUILTIN_HOST) if self.want.address.namespace == "builtin" => {
-                return ControlFlow::Break(self.builtin());
+                return ControlFlow::Break(self.find_builtin());
             }
             Some(BUNDLED_HOST) => return ControlFlow::Break(self.bundled()),
             _ => {}
@@ -80,18 +80,18 @@ impl Search<'_> {
             return ControlFlow::Break(answer);
         }
         // Locked or known addresses are searched first, before other hosts are considered.
-        let meanings = self.meanings();
+        let meanings = self.candidates();
         self.installed(&meanings)?;
-        let others: Vec<ProviderAddress> = self.want.address.meanings();
+        let others: Vec<ProviderAddress> = self.want.address.candidates();
         let others: Vec<_> = others
             .into_iter()
             .filter(|a| !meanings.contains(a))
             .collect();
-        let locked = self.locked();
+        let locked = self.locked_candidates();
         if !locked.is_empty() {
             // A provider of the same name on another host is a different provider, with no locked
             // hash.
-            self.only_locked(&locked, &others);
+            self.restrict_to_locked(&locked, &others);
             return ControlFlow::Break(None);
         }
         if let Some(found) = self.on_plugin_path() {
@@ -106,13 +106,13 @@ impl Search<'_> {
     }
 
     /// Returns the locked addresses among the candidates for the configured one.
-    fn locked(&self) -> Vec<ProviderAddress> {
-        let all = self.want.address.meanings().into_iter();
+    fn locked_candidates(&self) -> Vec<ProviderAddress> {
+        let all = self.want.address.candidates().into_iter();
         all.filter(|address| self.lock.get(address).is_some())
             .collect()
     }
 
-    fn only_locked(&mut self, locked: &[ProviderAddress], others: &[ProviderAddress]) {
+    fn restrict_to_locked(&mut self, locked: &[ProviderAddress], others: &[ProviderAddress]) {
         let required = locked.iter().filter_map(|address| {
             let entry = self.lock.get(address)?;
             Some(format!("{address} {}", entry.version))
@@ -123,14 +123,14 @@ impl Search<'_> {
             let others: Vec<String> = others.iter().map(ToString::to_string).collect();
             what += &format!("; packages of {} cannot replace it", others.join(", "));
         }
-        self.saw(format!("the lock file {}", self.lock.path.display()), what);
+        self.note_place(format!("the lock file {}", self.lock.path.display()), what);
     }
 
     /// Searches the workspace's own packages, then those of all mirrors.
     fn installed(&mut self, meanings: &[ProviderAddress]) -> ControlFlow<Option<Found>> {
-        self.look_at_lock(meanings);
+        self.note_excluded_lock(meanings);
         let own = self.places.workspace.clone();
-        let packages = self.look(&Origin::Workspace(own.clone()), &own, meanings);
+        let packages = self.usable_packages(&Origin::Workspace(own.clone()), &own, meanings);
         // A matching package of the workspace ends the search, even if a mirror has a newer one.
         self.choose(packages)?;
         let mut all = Vec::new();
@@ -144,23 +144,23 @@ impl Search<'_> {
                 .cloned()
                 .collect();
             if served.is_empty() {
-                self.saw(&origin, "does not serve this provider");
+                self.note_place(&origin, "does not serve this provider");
             } else if !mirror.path.is_dir() {
                 // Most implied mirrors do not exist, so report all missing ones in one line.
                 nowhere.push(mirror.path.display().to_string());
             } else {
-                all.extend(self.look(&origin, &mirror.path, &served));
+                all.extend(self.usable_packages(&origin, &mirror.path, &served));
             }
         }
         if !nowhere.is_empty() {
-            self.saw(nowhere.join(", "), "no such directory");
+            self.note_place(nowhere.join(", "), "no such directory");
         }
         self.choose(all)
     }
 
-    fn builtin(&mut self) -> Option<Found> {
+    fn find_builtin(&mut self) -> Option<Found> {
         if self.want.address.name != "terraform" {
-            self.saw("the builtin providers", "only `terraform` exists");
+            self.note_place("the builtin providers", "only `terraform` exists");
             return None;
         }
         let why = "part of flightdeck".to_owned();
@@ -177,7 +177,7 @@ impl Search<'_> {
     fn bundled(&mut self) -> Option<Found> {
         let address = &self.want.address;
         if address.namespace != "bundled" || !providers::NAMES.contains(&address.name.as_str()) {
-            self.saw(
+            self.note_place(
                 "the bundled providers",
                 providers::NAMES
                     .map(|n| format!("{BUNDLED_HOST}/bundled/{n}"))
@@ -186,7 +186,7 @@ impl Search<'_> {
             return None;
         }
         let Some(executable) = self.places.executable.clone() else {
-            self.saw(
+            self.note_place(
                 "the bundled providers",
                 "the path of flightdeck itself is unknown",
             );
@@ -225,7 +225,7 @@ impl Search<'_> {
                 } else {
                     "has only other providers"
                 };
-                self.saw("TF_REATTACH_PROVIDERS", what);
+                self.note_place("TF_REATTACH_PROVIDERS", what);
                 None
             }
         }
@@ -235,7 +235,7 @@ impl Search<'_> {
     fn dev_override(&mut self) -> Option<Option<Found>> {
         let fits = |(address, _): &(&ProviderAddress, _)| self.want.address.matches(address);
         let Some((address, folder)) = self.places.overrides.iter().find(fits) else {
-            self.saw(
+            self.note_place(
                 "dev_overrides",
                 if self.places.overrides.is_empty() {
                     "none"
@@ -259,7 +259,7 @@ impl Search<'_> {
                 why: "development override; versions and lock file are not checked".to_owned(),
             })),
             Err(none) => {
-                self.saw(origin, none.to_string());
+                self.note_place(origin, none.to_string());
                 Some(None)
             }
         }
@@ -267,12 +267,12 @@ impl Search<'_> {
 
     /// Returns the candidate addresses: the locked ones, else those in the state, else all that the
     /// configured address may stand for.
-    fn meanings(&self) -> Vec<ProviderAddress> {
-        let locked = self.locked();
+    fn candidates(&self) -> Vec<ProviderAddress> {
+        let locked = self.locked_candidates();
         if !locked.is_empty() {
             return locked;
         }
-        let named = self.want.named.iter();
+        let named = self.want.in_state.iter();
         let named: BTreeSet<ProviderAddress> = named
             .filter(|a| a.host.is_some() && self.want.address.matches(a))
             .cloned()
@@ -280,12 +280,12 @@ impl Search<'_> {
         if self.want.address.host.is_none() && !named.is_empty() {
             return named.into_iter().collect();
         }
-        self.want.address.meanings()
+        self.want.address.candidates()
     }
 
     /// Returns the path of the provider's package below a mirror or `.terraform/providers`.
     pub(super) fn package(&self) -> Option<String> {
-        let address = self.meanings().pop()?;
+        let address = self.candidates().pop()?;
         let host = address
             .host
             .as_deref()
@@ -302,14 +302,14 @@ impl Search<'_> {
         if address.host.is_some() {
             return address.clone();
         }
-        self.meanings()
+        self.candidates()
             .into_iter()
             .next()
             .unwrap_or_else(|| address.clone())
     }
 
     /// Returns the usable packages in one location; notes the others.
-    fn look(
+    fn usable_packages(
         &mut self,
         origin: &Origin,
         base: &Path,
@@ -321,16 +321,16 @@ impl Search<'_> {
             let seen = scan(base, address);
             notes.extend(seen.notes);
             for package in seen.packages {
-                match self.refuse(&package) {
+                match self.refusal_reason(&package) {
                     Some(reason) => notes.push(format!("{}, {reason}", package.version)),
                     None => taken.push((origin.clone(), package)),
                 }
             }
         }
         if !notes.is_empty() {
-            self.saw(origin, notes.join(", "));
+            self.note_place(origin, notes.join(", "));
         } else if taken.is_empty() {
-            self.saw(
+            self.note_place(
                 origin,
                 if base.is_dir() {
                     "no match for this provider"
@@ -342,7 +342,7 @@ impl Search<'_> {
         taken
     }
 
-    fn refuse(&self, package: &Package) -> Option<String> {
+    fn refusal_reason(&self, package: &Package) -> Option<String> {
         let constraints = &self.want.constraints;
         if !constraints.allow(&package.version) {
             // Without constraints, the usual text would claim that "any version" excludes it.
@@ -360,7 +360,7 @@ impl Search<'_> {
     }
 
     /// Notes a locked version that the constraints exclude: the search then cannot succeed.
-    fn look_at_lock(&mut self, meanings: &[ProviderAddress]) {
+    fn note_excluded_lock(&mut self, meanings: &[ProviderAddress]) {
         for address in meanings {
             if let Some(entry) = self.lock.get(address)
                 && !self.want.constraints.allow(&entry.version)
@@ -369,7 +369,7 @@ impl Search<'_> {
                     "{address} is locked to {}, which {} does not allow",
                     entry.version, self.want.constraints
                 );
-                self.saw(format!("the lock file {}", self.lock.path.display()), what);
+                self.note_place(format!("the lock file {}", self.lock.path.display()), what);
             }
         }
     }

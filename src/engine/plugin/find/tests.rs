@@ -64,17 +64,17 @@ impl Scene {
         constraints: &str,
         named: &[&str],
     ) -> Result<Found, NotFound> {
-        let around = Surroundings {
+        let around = Environment {
             variables: self.variables.clone(),
             executable: Some("/bin/flightdeck".into()),
         };
         let workspace = self.path("ws");
         let places = Places::gather(&workspace, &around).expect("places");
-        let want = Want {
+        let want = ProviderRequest {
             address: address.parse().expect("address"),
             constraints: Constraints::parse(constraints).expect("constraints"),
             implied: false,
-            named: named.iter().map(|a| a.parse().expect("address")).collect(),
+            in_state: named.iter().map(|a| a.parse().expect("address")).collect(),
         };
         find(
             &want,
@@ -94,7 +94,7 @@ fn version(found: &Found) -> String {
 }
 
 #[test]
-fn the_newest_allowed_version_is_taken_over_all_mirrors() {
+fn newest_allowed_version_across_mirrors_is_chosen() {
     let mut scene = Scene::new();
     for v in ["5.1.0", "5.10.0", "5.9.0", "6.0.0-beta1", "6.0.0"] {
         scene.install("mirror", AWS, v);
@@ -132,7 +132,7 @@ fn the_newest_allowed_version_is_taken_over_all_mirrors() {
 }
 
 #[test]
-fn what_the_workspace_has_installed_goes_before_mirrors() {
+fn workspace_installation_takes_precedence_over_mirrors() {
     let scene = Scene::new();
     scene.install("mirror", AWS, "5.2.0");
     scene.install("ws/.terraform/providers", AWS, "5.1.0");
@@ -147,7 +147,7 @@ fn what_the_workspace_has_installed_goes_before_mirrors() {
 }
 
 #[test]
-fn nothing_found_says_where_and_what_was_there() {
+fn not_found_error_lists_searched_locations_and_versions() {
     let scene = Scene::new();
     let error = scene.find("aws", "").expect_err("nothing").to_string();
     for part in [
@@ -201,7 +201,7 @@ fn nothing_found_says_where_and_what_was_there() {
 }
 
 #[test]
-fn a_host_is_either_default_one_unless_somebody_names_it() {
+fn missing_host_means_either_default_host_unless_named_elsewhere() {
     let scene = Scene::new();
     scene.install("mirror", "registry.opentofu.org/hashicorp/aws", "5.2.0");
     scene.install("mirror", AWS, "5.1.0");
@@ -243,7 +243,7 @@ fn a_host_is_either_default_one_unless_somebody_names_it() {
 }
 
 #[test]
-fn the_lock_file_decides_version_and_files() {
+fn lock_file_determines_version_and_hashes() {
     let scene = Scene::new();
     let package = scene.install("mirror", AWS, "5.1.0");
     scene.install("mirror", AWS, "5.2.0");
@@ -295,7 +295,7 @@ fn the_lock_file_decides_version_and_files() {
 }
 
 #[test]
-fn locked_provider_is_never_replaced_by_one_of_another_address_or_of_other_files() {
+fn locked_provider_is_never_replaced_by_another_address_or_contents() {
     const OTHER: &str = "registry.opentofu.org/hashicorp/aws";
     let tampered = |package: &Path| {
         std::fs::write(package.join("terraform-provider-aws_v5.1.0"), "tampered").expect("written");

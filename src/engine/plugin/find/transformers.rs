@@ -4,8 +4,8 @@
 use super::found::Origin;
 use super::on_plugin_path::newest_of;
 use super::plugin_path::PluginPath;
+use crate::engine::model::{PluginFound, PluginKind};
 use crate::engine::plugin::settings::SpawnSpec;
-use crate::engine::words::{PluginFound, PluginKind};
 use std::collections::BTreeSet;
 
 /// Transformer on the plugin path.
@@ -15,17 +15,17 @@ pub struct FoundTransformer {
     /// Start of its process.
     pub spec: SpawnSpec,
     /// True if a provider has the same id.
-    pub has_twin: bool,
+    pub shares_provider_id: bool,
 }
 
 /// Returns every transformer on the plugin path, sorted by id.
 #[must_use]
 pub fn transformers(path: &PluginPath) -> Vec<FoundTransformer> {
     let kind = PluginKind::Transformer;
-    let all = path.of(kind, |_| true);
+    let all = path.matching(kind, |_| true);
     let ids: BTreeSet<&str> = all.iter().map(|d| d.id.as_str()).collect();
     let one = |id: &str| {
-        let versions = path.of(kind, |d| d.id == id);
+        let versions = path.matching(kind, |d| d.id == id);
         let newest = *versions.first()?;
         let origin = Origin::PluginPath(newest.root.clone());
         let found = PluginFound {
@@ -43,11 +43,11 @@ pub fn transformers(path: &PluginPath) -> Vec<FoundTransformer> {
             executable: newest.executable.clone(),
             ..SpawnSpec::default()
         };
-        let twins = path.of(PluginKind::Provider, |d| d.id == id);
+        let twins = path.matching(PluginKind::Provider, |d| d.id == id);
         Some(FoundTransformer {
             found,
             spec,
-            has_twin: !twins.is_empty(),
+            shares_provider_id: !twins.is_empty(),
         })
     };
     ids.into_iter().filter_map(one).collect()

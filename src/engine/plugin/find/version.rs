@@ -85,14 +85,14 @@ impl Constraints {
         let named = || {
             self.terms
                 .iter()
-                .any(|t| t.operator == Operator::Equal && same(&t.version, version))
+                .any(|t| t.operator == Operator::Equal && same_precedence(&t.version, version))
         };
-        self.terms.iter().all(|t| t.holds(version)) && (version.pre.is_empty() || named())
+        self.terms.iter().all(|t| t.allows(version)) && (version.pre.is_empty() || named())
     }
 }
 
 /// Compares without build metadata, which does not affect precedence.
-fn same(a: &Version, b: &Version) -> bool {
+fn same_precedence(a: &Version, b: &Version) -> bool {
     a.cmp_precedence(b).is_eq()
 }
 
@@ -127,7 +127,7 @@ impl Term {
         })
     }
 
-    fn holds(&self, version: &Version) -> bool {
+    fn allows(&self, version: &Version) -> bool {
         let order = version.cmp_precedence(&self.version);
         match self.operator {
             Operator::Equal => order.is_eq(),
@@ -194,7 +194,7 @@ mod tests {
     ];
 
     #[test]
-    fn each_operator_has_its_meaning() {
+    fn version_operators_select_the_expected_versions() {
         assert_eq!(
             allowed("", &ALL),
             [
@@ -222,14 +222,14 @@ mod tests {
     }
 
     #[test]
-    fn a_prerelease_must_be_named() {
+    fn prerelease_is_allowed_only_when_named() {
         assert_eq!(allowed("1.1.0-beta1", &ALL), ["1.1.0-beta1"]);
         assert_eq!(allowed(">= 1.1.0-beta1, < 1.2.0", &ALL), ["1.1.0", "1.1.5"]);
         assert_eq!(allowed("~> 2.0.0-rc1", &ALL), ["2.0.0"]);
     }
 
     #[test]
-    fn what_is_no_constraint_is_refused() {
+    fn malformed_constraints_are_rejected() {
         for wrong in [
             ">=",
             "=> 1.0",

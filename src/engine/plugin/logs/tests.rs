@@ -10,15 +10,15 @@ impl PluginObserver for Silent {
 }
 
 #[test]
-fn a_line_was_said_when_it_says_so_unless_that_cannot_be() {
-    assert_eq!(said_at(None, 100_000), 100_000);
-    assert_eq!(said_at(Some(99_000), 100_000), 99_000);
-    assert_eq!(said_at(Some(100_001), 100_000), 100_000);
-    assert_eq!(said_at(Some(39_999), 100_000), 100_000);
+fn log_line_time_is_used_unless_it_is_implausible() {
+    assert_eq!(line_time(None, 100_000), 100_000);
+    assert_eq!(line_time(Some(99_000), 100_000), 99_000);
+    assert_eq!(line_time(Some(100_001), 100_000), 100_000);
+    assert_eq!(line_time(Some(39_999), 100_000), 100_000);
 }
 
 #[tokio::test]
-async fn long_lines_are_cut_and_the_next_ones_whole() {
+async fn long_log_lines_are_truncated_and_the_next_ones_are_complete() {
     let text = format!("{}\nnext\nlast", "x".repeat(100));
     let mut reader = tokio::io::BufReader::with_capacity(7, text.as_bytes());
     let mut line = Vec::new();
@@ -39,7 +39,7 @@ async fn long_lines_are_cut_and_the_next_ones_whole() {
 
 /// However the bytes arrive, the lines are those of the whole text, truncated at the limit.
 #[test]
-fn lines_are_the_same_in_pieces_of_any_size() {
+fn lines_do_not_depend_on_the_read_chunk_size() {
     use proptest::prelude::*;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
@@ -65,34 +65,34 @@ fn lines_are_the_same_in_pieces_of_any_size() {
 }
 
 #[test]
-fn what_is_kept_is_bounded() {
+fn stored_log_lines_are_bounded() {
     let logs = Logs::new(PluginId("x/y".into()), Arc::new(Silent));
     for n in 0..2_000 {
-        logs.take(LogStream::Stderr, format!("line {n}").as_bytes());
+        logs.add_line(LogStream::Stderr, format!("line {n}").as_bytes());
     }
     assert_eq!(logs.last(10_000).len(), RING);
     assert_eq!(logs.last(1)[0].text, "line 1999");
     assert_eq!(logs.tail().len(), ATTEMPT_TAIL);
-    logs.take(LogStream::Stderr, b"panic: nil map");
+    logs.add_line(LogStream::Stderr, b"panic: nil map");
     for _ in 0..500 {
-        logs.take(LogStream::Stderr, b"goroutine 1 [running]:");
+        logs.add_line(LogStream::Stderr, b"goroutine 1 [running]:");
     }
     assert_eq!(logs.trace().len(), TRACE);
-    let ending = logs.ending(TRACE);
+    let ending = logs.exit_lines(TRACE);
     assert_eq!(
-        (ending.len(), ending[BEFORE].text.as_str()),
+        (ending.len(), ending[LINES_BEFORE_PANIC].text.as_str()),
         (TRACE, "panic: nil map")
     );
-    assert_eq!(ending[BEFORE - 1].text, "line 1999");
+    assert_eq!(ending[LINES_BEFORE_PANIC - 1].text, "line 1999");
     assert_eq!(logs.tail()[0], "panic: nil map", "and no frame of the end");
-    assert_eq!(logs.last_words().as_deref(), Some("panic: nil map"));
+    assert_eq!(logs.last_output().as_deref(), Some("panic: nil map"));
     logs.begin_launch();
     assert!(logs.trace().is_empty() && logs.tail().is_empty());
     assert_eq!(logs.last(10_000).len(), RING, "lines survive a relaunch");
 }
 
 #[test]
-fn messages_are_put_together_to_lines() {
+fn log_messages_are_assembled_into_lines() {
     let mut lines = Vec::new();
     let mut assembler = LineAssembler::default();
     for piece in ["a", "b\nc\n", "", "d"] {

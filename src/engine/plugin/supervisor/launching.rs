@@ -2,13 +2,13 @@
 //! arrive in the meantime.
 
 use super::{Interrupt, Next, Supervisor};
+use crate::engine::model::{PluginState, UnixMs, now_ms, seconds};
 use crate::engine::plugin::executable::FileIdentity;
 use crate::engine::plugin::failure::StartFailure;
 use crate::engine::plugin::handle::{Done, Order};
 use crate::engine::plugin::launch::{LaunchContext, launch};
 use crate::engine::plugin::settings::{Start, backoff_after};
 use crate::engine::settings::LaunchSettings;
-use crate::engine::words::{PluginState, UnixMs, now_ms, seconds};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
@@ -23,27 +23,27 @@ pub(super) async fn file_of(context: &LaunchContext) -> Option<FileIdentity> {
 /// Time limit of all launches of a plugin together.
 struct TotalTime {
     began: Instant,
-    total: Option<Duration>,
+    limit: Option<Duration>,
 }
 
 impl TotalTime {
     fn begin(settings: &LaunchSettings) -> Self {
         Self {
             began: Instant::now(),
-            total: settings.total,
+            limit: settings.total,
         }
     }
 
     /// Returns the limit if a launch after this pause would begin past it.
-    fn is_over_after(&self, pause: Duration) -> Option<Duration> {
-        self.total
+    fn exceeded_after(&self, pause: Duration) -> Option<Duration> {
+        self.limit
             .filter(|total| self.began.elapsed() + pause >= *total)
     }
 
     /// Limits the deadlines of a launch to the remaining time.
     fn limits(&self, context: &LaunchContext) -> Arc<LaunchContext> {
         let mut context = context.clone();
-        if let Some(total) = self.total {
+        if let Some(total) = self.limit {
             let left = total.saturating_sub(self.began.elapsed());
             let launch = &mut context.settings.launch;
             launch.deadline = launch.deadline.min(left);
@@ -58,10 +58,10 @@ impl Supervisor {
     pub(super) async fn launches(&mut self, first: u32) -> Next {
         let limit = self.settings.launch.attempts.max(1);
         let mut number = first;
-        self.out_of_time = None;
+        self.launches_at_timeout = None;
         let mut time = TotalTime::begin(&self.settings.launch);
         loop {
-            let why = match self.one_launch(number, limit, &time).await {
+            let why = match self.launch_once(number, limit, &time).await {
                 Ok(next) => return next,
                 Err(failure) => failure.to_string(),
             };
@@ -69,13 +69,13 @@ impl Supervisor {
             if number >= limit {
                 return self.fail(PluginState::GaveUp { why });
             }
-            if let Some(total) = time.is_over_after(backoff_after(&self.settings.launch, number)) {
+            if let Some(total) = time.exceeded_after(backoff_after(&self.settings.launch, number)) {
                 let why = format!(
                     "{why}; there is no further launch, because the time limit for all launches together is {} (FLIGHTDECK_LAUNCH_TOTAL_MS)",
                     seconds(total)
                 );
                 // The error then states the launches made, not the configured limit.
-                self.out_of_time = Some(number);
+                self.launches_at_timeout = Some(number);
                 return self.fail(PluginState::GaveUp { why });
             }
             match self.pause(&why, number, limit).await {
@@ -93,7 +93,7 @@ impl Supervisor {
 
     /// Makes one launch, and serves while the process is ready. The error is a failure that another
     /// launch may resolve.
-    async fn one_launch(
+    async fn launch_once(
         &mut self,
         number: u32,
         limit: u32,
@@ -121,7 +121,7 @@ impl Supervisor {
             // Orders first, because they may cancel the launch.
             tokio::select! { biased;
                 order = self.order(), if interrupt != Some(Interrupt::End) => {
-                    if let Some(broken_off) = self.while_not_ready(order, &mut done) {
+                    if let Some(broken_off) = self.handle_early_order(order, &mut done) {
                         interrupt = Some(broken_off);
                         stop.cancel();
                     }
@@ -134,10 +134,10 @@ impl Supervisor {
             // The process became ready just before it was cancelled; it must still be ended.
             (Ok(mut running), Some(interrupt)) => {
                 self.end_process(&mut running, true).await;
-                Ok(self.broken_off(interrupt, done))
+                Ok(self.end_interrupted_launch(interrupt, done))
             }
-            (Err(_), Some(interrupt)) => Ok(self.broken_off(interrupt, done)),
-            (Ok(running), None) => Ok(self.ready(running).await),
+            (Err(_), Some(interrupt)) => Ok(self.end_interrupted_launch(interrupt, done)),
+            (Ok(running), None) => Ok(self.serve(running).await),
             (Err(failure), None) if failure.is_retryable() => Err(failure),
             (Err(failure), None) => Ok(self.fail(PluginState::Incompatible {
                 why: failure.to_string(),
@@ -146,17 +146,21 @@ impl Supervisor {
     }
 
     /// Handles an order that arrives before the plugin is ready.
-    fn while_not_ready(&mut self, order: Option<Order>, done: &mut Vec<Done>) -> Option<Interrupt> {
+    fn handle_early_order(
+        &mut self,
+        order: Option<Order>,
+        done: &mut Vec<Done>,
+    ) -> Option<Interrupt> {
         match order {
             None => return Some(Interrupt::End),
             Some(Order::Demand(ticket) | Order::Start(ticket) | Order::Restart(ticket)) => {
                 // The launch in progress answers these demands too.
                 self.waiters.push(ticket)
             }
-            Some(Order::Enable(ack) | Order::Rest(_, ack)) => {
+            Some(Order::Enable(ack) | Order::Idle(_, ack)) => {
                 ack.send(()).ok();
             }
-            Some(Order::Replace(order)) => order.refused(),
+            Some(Order::Replace(order)) => order.reject(),
             Some(Order::Stop(ack) | Order::Kill(ack)) => {
                 done.push(ack);
                 // Acknowledged only after the process has ended.
@@ -189,8 +193,8 @@ impl Supervisor {
             tokio::select! { biased;
                 order = self.order() => {
                     let now = matches!(order, Some(Order::Start(_) | Order::Restart(_)));
-                    if let Some(interrupt) = self.while_not_ready(order, &mut done) {
-                        return Err(self.broken_off(interrupt, done));
+                    if let Some(interrupt) = self.handle_early_order(order, &mut done) {
+                        return Err(self.end_interrupted_launch(interrupt, done));
                     }
                     if now {
                         return Ok(true);
@@ -208,7 +212,7 @@ impl Supervisor {
         {
             Ok(true) => Next::Launch,
             // Checked after the pause, because the file may have changed during it.
-            Ok(false) => match self.held_back().await {
+            Ok(false) => match self.relaunch_obstacle().await {
                 Some(why) => self.fail(PluginState::Incompatible { why }),
                 None => Next::Launch,
             },
@@ -218,7 +222,7 @@ impl Supervisor {
 
     /// Returns the reason not to relaunch now: during a stage or deploy, a crashed process must not
     /// be replaced by one with other contents. Later runs and operators may launch it.
-    async fn held_back(&self) -> Option<String> {
+    async fn relaunch_obstacle(&self) -> Option<String> {
         if !self.programs.are_pinned() {
             return None;
         }

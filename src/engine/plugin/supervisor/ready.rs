@@ -1,41 +1,41 @@
 //! Ready state of a plugin, up to its end by an order or a crash.
 
-use super::beside::{came, part, severed};
+use super::replacement::{end_of_lost_connection, part, wait_for_replacement};
 use super::{Interrupt, Next, Supervisor};
+use crate::engine::model::{PluginState, now_ms};
 use crate::engine::plugin::handle::Order;
 use crate::engine::plugin::incident::{End, Incident};
 use crate::engine::plugin::launch::Running;
 use crate::engine::settings::CrashSettings;
-use crate::engine::words::{PluginState, now_ms};
 use std::time::Instant;
 
 impl Supervisor {
     /// Serves until the process ends.
-    pub(super) async fn ready(&mut self, mut running: Running) -> Next {
+    pub(super) async fn serve(&mut self, mut running: Running) -> Next {
         if let Some(pid) = running.connection.pid {
             self.meter.watch(pid, self.board.id.clone());
         }
         self.board.set(PluginState::Ready { since: now_ms() });
         // After the state event, so that callers see the plugin as ready.
-        self.answer_all(&Ok(running.connection.clone()));
+        self.answer_waiters(&Ok(running.connection.clone()));
         let mut beside = None;
         loop {
             // Read in each iteration, because a replacement changes the connection.
-            let lost = running.connection.way().lost();
+            let lost = running.connection.raw_link().lost_token();
             // Check for the end of the process first, so that no caller receives a dead connection.
             let order = tokio::select! { biased;
-                exit = running.body.ended() => {
+                exit = running.body.wait_for_exit() => {
                     // The plugin is launched again anyway, so cancel a pending replacement.
-                    self.call_off(beside).await;
+                    self.cancel_replacement(beside).await;
                     return self.crashed(running, End::Exited(exit)).await;
                 }
                 () = lost.cancelled() => {
-                    self.call_off(beside).await;
-                    let end = severed(&mut running.body).await;
+                    self.cancel_replacement(beside).await;
+                    let end = end_of_lost_connection(&mut running.body).await;
                     return self.crashed(running, end).await;
                 }
-                came = came(&mut beside) => {
-                    self.take_over(&mut running, beside.take(), came);
+                came = wait_for_replacement(&mut beside) => {
+                    self.finish_replacement(&mut running, beside.take(), came);
                     continue;
                 }
                 order = self.order() => order,
@@ -50,18 +50,18 @@ impl Supervisor {
                     continue;
                 }
                 Some(Order::Replace(order)) => {
-                    self.begin_beside(order, &mut beside);
+                    self.begin_replacement(order, &mut beside);
                     continue;
                 }
                 order => order,
             };
-            self.call_off(beside).await;
-            return self.ends(running, order).await;
+            self.cancel_replacement(beside).await;
+            return self.end_serving(running, order).await;
         }
     }
 
     /// Ends the serving process and the replaced ones on an order.
-    async fn ends(&mut self, mut running: Running, order: Option<Order>) -> Next {
+    async fn end_serving(&mut self, mut running: Running, order: Option<Order>) -> Next {
         self.end_process(&mut running, !matches!(order, Some(Order::Kill(_))))
             .await;
         match order {
@@ -71,16 +71,18 @@ impl Supervisor {
                 self.crashes.clear();
                 Next::Launch
             }
-            Some(Order::Rest(why, done)) => {
+            Some(Order::Idle(why, done)) => {
                 self.board.set(PluginState::Idle { why });
                 done.send(()).ok();
                 Next::Idle
             }
-            Some(Order::Disable(done)) => self.broken_off(Interrupt::Disable, vec![done]),
-            Some(Order::Stop(done) | Order::Kill(done)) => {
-                self.broken_off(Interrupt::Stop, vec![done])
+            Some(Order::Disable(done)) => {
+                self.end_interrupted_launch(Interrupt::Disable, vec![done])
             }
-            _ => self.broken_off(Interrupt::End, Vec::new()),
+            Some(Order::Stop(done) | Order::Kill(done)) => {
+                self.end_interrupted_launch(Interrupt::Stop, vec![done])
+            }
+            _ => self.end_interrupted_launch(Interrupt::End, Vec::new()),
         }
     }
 
@@ -90,7 +92,7 @@ impl Supervisor {
         self.board.set(PluginState::Draining);
         let grace = self.settings.launch.grace;
         // In parallel, so that one grace period bounds all of them.
-        tokio::join!(part(running, ask, grace), self.end_outgoing(ask));
+        tokio::join!(part(running, ask, grace), self.end_draining(ask));
         if let Some(pid) = running.connection.pid {
             self.meter.forget(pid);
         }
@@ -98,13 +100,13 @@ impl Supervisor {
 
     async fn crashed(&mut self, mut running: Running, end: End) -> Next {
         // Read the remaining output first: the reason is in its last lines.
-        running.body.hear_out(&running.logs).await;
+        running.body.read_remaining(&running.logs).await;
         // Recorded before `ended` is cancelled: calls look it up when they wake up.
-        let incident = Incident::happens(&self.board, &self.incidents, &running, end);
+        let incident = Incident::record(&self.board, &self.incidents, &running, end);
         if let Some(pid) = running.connection.pid {
             self.meter.forget(pid);
         }
-        running.connection.ended().cancel();
+        running.connection.end_token().cancel();
         let why = incident.text.clone();
         self.board.set(PluginState::Crashed {
             code: incident.exit.code,

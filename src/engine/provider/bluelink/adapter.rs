@@ -3,19 +3,19 @@
 
 use super::check::check;
 use super::context::Caller;
+use super::cross_plugin_calls::{RunningPlugins, make_call};
 use super::data::DataDefinition;
-use super::drift::observed;
-use super::gate::Gate;
+use super::decode_error::DecodeError;
+use super::drift::merge_observed;
+use super::host_requests::ActiveCalls;
 use super::links::{Links, link_schema};
-use super::neighbours::{Neighbours, heard};
 use super::plan::plan;
 use super::replies::Reply;
 use super::retry::{Next, Policy};
 use super::schema::{Definition, ty};
 use super::settings::BluelinkSettings;
 use super::signature::Callable;
-use super::state::{Kept, fit};
-use super::unfit::Unfit;
+use super::state::{PrivateState, fit_to_type};
 use super::wire::{Fault, Wire};
 use crate::engine::calls::{CallContext, Checked, Lane, Method, ProviderDiagnostic, ProviderError};
 use crate::engine::provider::*;
@@ -43,9 +43,9 @@ pub(super) struct BluelinkProvider {
     pub(super) caller: Caller,
     pub(super) settings: Arc<BluelinkSettings>,
     /// Requests that the plugin sends to the host during its calls.
-    pub(super) gate: Arc<Gate>,
+    pub(super) active_calls: Arc<ActiveCalls>,
     /// Other plugins in use, which own the resources at the ends of links.
-    pub(super) neighbours: Arc<Neighbours>,
+    pub(super) running_plugins: Arc<RunningPlugins>,
     pub(super) lane: Arc<Lane>,
 }
 
@@ -71,7 +71,7 @@ impl BluelinkProvider {
     }
 
     /// Makes a call and repeats it while the plugin reports a transient error.
-    pub(super) async fn keep_asking<T, F>(
+    pub(super) async fn call_with_retries<T, F>(
         &self,
         method: Method,
         ctx: &CallContext,
@@ -81,7 +81,9 @@ impl BluelinkProvider {
         F: Future<Output = Result<T, Fault>>,
     {
         let (whom, secrets) = ((&self.info.plugin, method), self.lane.secrets());
-        self.policy.keep_asking(whom, secrets, ctx, call).await
+        self.policy
+            .call_with_retries(whom, secrets, ctx, call)
+            .await
     }
 
     /// Makes one call, reported under its own method.
@@ -96,7 +98,7 @@ impl BluelinkProvider {
         A::Good: Send,
     {
         let what = (method, path, "could not complete the call");
-        heard::<A>((&self.lane, &self.wire), what, call, request, || ()).await
+        make_call::<A>((&self.lane, &self.wire), what, call, request, || ()).await
     }
 }
 
@@ -160,9 +162,12 @@ impl Provider for BluelinkProvider {
             LINK => link_schema().implied_type().clone(),
             name => ty(&self.definition(name)?.node),
         };
-        let read = || -> Result<Value, Unfit> {
+        let read = || -> Result<Value, DecodeError> {
             let stored = serde_json::from_slice(&request.raw_json)?;
-            Ok(cty::json::decode_value(&fit(stored, &wanted), &wanted)?)
+            Ok(cty::json::decode_value(
+                &fit_to_type(stored, &wanted),
+                &wanted,
+            )?)
         };
         let (state, diagnostics) = match read() {
             Ok(state) => (state, Vec::new()),
@@ -192,20 +197,25 @@ impl Provider for BluelinkProvider {
         let answer = |state, diagnostics| ReadResponse {
             state,
             // An object without private data gets an id here.
-            private: Kept::of(&request.private).bytes(),
+            private: PrivateState::decode(&request.private).bytes(),
             identity: None,
             diagnostics,
         };
         Ok(
-            match self.seen(of, &request.current, &request.private, ctx).await {
+            match self
+                .read_object(of, &request.current, &request.private, ctx)
+                .await
+            {
                 Ok(seen) if seen.is_null() => answer(seen, Vec::new()),
                 Ok(seen) => {
-                    let seen = observed(&of.node, &request.current, &seen);
-                    return self.looked_again(of, seen, &request.private, ctx).await;
+                    let seen = merge_observed(&of.node, &request.current, &seen);
+                    return self
+                        .recheck_stability(of, seen, &request.private, ctx)
+                        .await;
                 }
                 Err(Fault::Call(error)) => return Err(error),
                 // An error does not prove that the object is gone, so the state keeps it.
-                Err(Fault::Said(said)) => {
+                Err(Fault::Reported(said)) => {
                     let mut said = said.diagnostic("could not read the object");
                     said.detail += ". The object may or may not exist: some plugins return this error for a deleted object.";
                     answer(request.current, vec![said])
@@ -224,7 +234,7 @@ impl Provider for BluelinkProvider {
             return Box::pin(self.plan_link(request, ctx)).await;
         }
         let of = self.definition(&request.type_name)?;
-        let mut kept = Kept::of(&request.prior_private);
+        let mut kept = PrivateState::decode(&request.prior_private);
         if request.prior.is_null() {
             // An object that does not exist yet cannot be unstable.
             kept.unstable = None;
@@ -257,9 +267,11 @@ impl Provider for BluelinkProvider {
         }
         let of = self.definition(&request.type_name)?;
         // Registered before the call, because the plugin may send requests on its behalf.
-        let entry = self.gate.enter(&self.caller.plugin_id, &self.lane, ctx);
+        let entry = self
+            .active_calls
+            .enter(&self.caller.plugin_id, &self.lane, ctx);
         let ctx = &CallContext {
-            asking: entry.as_ref().map(|entry| entry.asking.number),
+            dialect_call: entry.as_ref().map(|entry| entry.call.number),
             ..ctx.clone()
         };
         let answer = match request.planned.is_null() {
@@ -268,7 +280,7 @@ impl Provider for BluelinkProvider {
         };
         // The operation ends only after the requests that its plugin sent have ended.
         if let Some(entry) = entry {
-            entry.over().await;
+            entry.end().await;
         }
         answer
     }
@@ -300,12 +312,12 @@ impl Provider for BluelinkProvider {
             (name.clone(), value)
         });
         let asked = Value::object(members);
-        let private = Kept::of(&Bytes::new()).bytes();
+        let private = PrivateState::decode(&Bytes::new()).bytes();
         let mut diagnostics = Vec::new();
-        let seen = match self.seen(of, &asked, &private, ctx).await {
+        let seen = match self.read_object(of, &asked, &private, ctx).await {
             Ok(seen) => seen,
             Err(Fault::Call(error)) => return Err(error),
-            Err(Fault::Said(said)) => {
+            Err(Fault::Reported(said)) => {
                 diagnostics.push(said.diagnostic("could not read the object"));
                 null
             }
@@ -351,7 +363,7 @@ impl Provider for BluelinkProvider {
         ctx: &CallContext,
     ) -> Result<DataResponse, ProviderError> {
         let of = self.data_definition(type_name)?;
-        let question = of.question(&config);
+        let question = of.request(&config);
         let request = FetchDataSourceRequest {
             data_source_type: question.r#type.clone(),
             data_source_with_resolved_subs: Some(question),
@@ -365,13 +377,13 @@ impl Provider for BluelinkProvider {
         let asked = |next| {
             self.item::<FetchDataSourceResponse>((method, path), (ctx, next), request.clone())
         };
-        let (state, diagnostics) = match self.keep_asking(method, ctx, asked).await {
+        let (state, diagnostics) = match self.call_with_retries(method, ctx, asked).await {
             Ok(complete) => {
                 let object = of.object(&config, &complete.data);
                 object.map_err(|what| self.wire.undecodable(method, what))?
             }
             Err(Fault::Call(error)) => return Err(error),
-            Err(Fault::Said(said)) => (
+            Err(Fault::Reported(said)) => (
                 config,
                 vec![said.diagnostic("could not read the data source")],
             ),

@@ -1,7 +1,7 @@
 //! Field changes of an object in the form of the protocol. Null, an empty list and an empty map are
 //! the same to plugins. Pure.
 
-use super::convert::{Unknown, encode, is_nothing, like_element, like_member};
+use super::convert::{Unknown, element_of, encode, is_null_or_empty, member_of};
 use super::paths::{ROOT, element, member};
 use super::schema::Definition;
 use cty::Value;
@@ -72,7 +72,7 @@ impl<'n> Field<'n> {
             return;
         }
         let is_tree = |value: &Value| value.as_map().is_some() || value.as_slice().is_some();
-        let (old, new) = (!is_nothing(prior), !is_nothing(planned));
+        let (old, new) = (!is_null_or_empty(prior), !is_null_or_empty(planned));
         if (old && is_tree(prior)) || (new && is_tree(planned)) {
             return self.tree(&at, prior, planned, all);
         }
@@ -98,7 +98,7 @@ impl<'n> Field<'n> {
         for name in members {
             let attribute = self.node.and_then(|n| n.attributes.get(&*name));
             let of = attribute.or_else(|| self.node.and_then(|n| n.map_values.as_deref()));
-            let (prior, planned) = (like_member(prior, &name), like_member(planned, &name));
+            let (prior, planned) = (member_of(prior, &name), member_of(planned, &name));
             self.inner(of)
                 .compare(member(at, &name), &prior, &planned, all);
         }
@@ -109,7 +109,7 @@ impl<'n> Field<'n> {
         // Elements beyond the shorter list are added or removed.
         for index in 0..count(prior).max(count(planned)) {
             let of = self.node.and_then(|n| n.items.as_deref());
-            let (prior, planned) = (like_element(prior, index), like_element(planned, index));
+            let (prior, planned) = (element_of(prior, index), element_of(planned, index));
             self.inner(of)
                 .compare(element(at, index), &prior, &planned, all);
         }

@@ -1,9 +1,9 @@
 //! Validates a configuration against the parts of its schema that are not types: bounds, lengths,
 //! patterns and allowed values. Skips unknown values. Converts diagnostics of the plugin. Pure.
 
-use super::convert::{Unknown, decode_scalar, encode, like_element, like_member};
+use super::convert::{Unknown, decode_scalar, element_of, encode, member_of};
 use crate::engine::calls::ProviderDiagnostic;
-use crate::engine::words::Severity;
+use crate::engine::model::Severity;
 use cty::{Number, Path, Value};
 use proto::bluelink::schema::ScalarValue;
 use proto::bluelink::sharedtypesv1::{
@@ -14,11 +14,17 @@ use std::cmp::Ordering;
 /// Returns the diagnostics of a configuration.
 pub(super) fn check(node: &Node, config: &Value) -> Vec<ProviderDiagnostic> {
     let mut wrong = Vec::new();
-    walk(node, config, &Path::root(), false, &mut wrong);
+    check_node(node, config, &Path::root(), false, &mut wrong);
     wrong
 }
 
-fn walk(node: &Node, config: &Value, at: &Path, hidden: bool, wrong: &mut Vec<ProviderDiagnostic>) {
+fn check_node(
+    node: &Node,
+    config: &Value,
+    at: &Path,
+    hidden: bool,
+    wrong: &mut Vec<ProviderDiagnostic>,
+) {
     if node.computed && !(config.is_known() && config.is_null()) {
         let why = "the plugin sets this field; remove it from the configuration";
         let problem = ProviderDiagnostic::error("Read-only field", why);
@@ -30,7 +36,7 @@ fn walk(node: &Node, config: &Value, at: &Path, hidden: bool, wrong: &mut Vec<Pr
     // A sensitive parent makes its members sensitive; errors must not quote them.
     let hidden = hidden || node.sensitive;
     for why in [
-        allowed(node, config, hidden),
+        constraint_violation(node, config, hidden),
         bounds(node, config),
         length(node, config),
         pattern(node, config),
@@ -42,18 +48,18 @@ fn walk(node: &Node, config: &Value, at: &Path, hidden: bool, wrong: &mut Vec<Pr
         .as_map()
         .map(|all| all.keys().cloned().collect::<Vec<_>>());
     for name in members.unwrap_or_default() {
-        let value = like_member(config, &name);
+        let value = member_of(config, &name);
         match (node.attributes.get(&*name), node.map_values.as_deref()) {
-            (Some(of), _) => walk(of, &value, &at.attr(name), hidden, wrong),
-            (None, Some(of)) => walk(of, &value, &at.index_str(&name), hidden, wrong),
+            (Some(of), _) => check_node(of, &value, &at.attr(name), hidden, wrong),
+            (None, Some(of)) => check_node(of, &value, &at.index_str(&name), hidden, wrong),
             (None, None) => {}
         }
     }
     if let Some(of) = node.items.as_deref() {
         for index in 0..config.as_slice().map_or(0, <[Value]>::len) {
-            walk(
+            check_node(
                 of,
-                &like_element(config, index),
+                &element_of(config, index),
                 &at.index_int(index),
                 hidden,
                 wrong,
@@ -62,7 +68,7 @@ fn walk(node: &Node, config: &Value, at: &Path, hidden: bool, wrong: &mut Vec<Pr
     }
 }
 
-fn allowed(node: &Node, config: &Value, hidden: bool) -> Option<String> {
+fn constraint_violation(node: &Node, config: &Value, hidden: bool) -> Option<String> {
     if node.allowed_values.is_empty() {
         return None;
     }
@@ -71,10 +77,10 @@ fn allowed(node: &Node, config: &Value, hidden: bool) -> Option<String> {
         return None;
     }
     let all = node.allowed_values.iter().filter_map(|n| n.scalar.as_ref());
-    let all: Vec<String> = all.map(|s| shown(&decode_scalar(s))).collect();
+    let all: Vec<String> = all.map(|s| display(&decode_scalar(s))).collect();
     let what = match hidden {
         true => "the value".to_owned(),
-        false => shown(config),
+        false => display(config),
     };
     Some(format!(
         "{what} is not one of the allowed values: {}",
@@ -82,7 +88,7 @@ fn allowed(node: &Node, config: &Value, hidden: bool) -> Option<String> {
     ))
 }
 
-fn shown(value: &Value) -> String {
+fn display(value: &Value) -> String {
     let json = cty::json::to_json_value(value);
     json.map_or_else(|_| "the value".to_owned(), |json| json.to_string())
 }
@@ -127,7 +133,7 @@ fn pattern(node: &Node, config: &Value) -> Option<String> {
 }
 
 /// Converts a diagnostic of the plugin; `None` for informational ones.
-pub(super) fn told(said: &Diagnostic) -> Option<ProviderDiagnostic> {
+pub(super) fn convert_diagnostic(said: &Diagnostic) -> Option<ProviderDiagnostic> {
     let severity = match said.level() {
         DiagnosticLevel::Error => Severity::Error,
         DiagnosticLevel::Warning => Severity::Warning,

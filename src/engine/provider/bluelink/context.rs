@@ -1,6 +1,6 @@
 //! Context sent with every call: provider configuration, host, session and tagging. Pure.
 
-use super::gate::CALL;
+use super::host_requests::CALL;
 use super::schema::VARIABLES;
 use crate::engine::calls::{CallContext, ProviderDiagnostic};
 use cty::{Path, Value};
@@ -40,7 +40,7 @@ impl Caller {
             ("bluelink.sessionId", session.to_string()),
         ];
         // Plugins return it with their requests, which identifies the call.
-        let call = ctx.asking.map(|number| (CALL, number.to_string()));
+        let call = ctx.dialect_call.map(|number| (CALL, number.to_string()));
         let text = |text: String| ScalarValue {
             value: Some(Scalar::StringValue(text)),
         };
@@ -64,13 +64,13 @@ impl Caller {
     fn variables(&self, config: Option<&Value>) -> HashMap<String, ScalarValue> {
         let mut all = HashMap::new();
         for (name, field) in &self.config.fields {
-            let said = config.and_then(|config| given(config, name));
+            let said = config.and_then(|config| given_value(config, name));
             let said = said.and_then(|value| scalar(&value, field.r#type()));
             if let Some(value) = said.or_else(|| field.default_value.clone()) {
                 all.insert(name.clone(), value);
             }
         }
-        for (name, value) in config.into_iter().flat_map(others) {
+        for (name, value) in config.into_iter().flat_map(extra_values) {
             let kind = self
                 // Values without a definition are sent as strings.
                 .template(&name)
@@ -87,7 +87,7 @@ impl Caller {
         let known = self.config.fields.get(name);
         known.or_else(|| {
             let mut templates = self.config.fields.iter();
-            let (_, field) = templates.find(|(template, _)| fits(template, name))?;
+            let (_, field) = templates.find(|(template, _)| matches_template(template, name))?;
             Some(field)
         })
     }
@@ -96,7 +96,8 @@ impl Caller {
     pub(super) fn check(&self, config: &Value) -> Vec<ProviderDiagnostic> {
         let mut wrong = Vec::new();
         for (name, field) in self.config.fields.iter().collect::<BTreeMap<_, _>>() {
-            let Some(said) = given(config, name).and_then(|v| scalar(&v, field.r#type())) else {
+            let Some(said) = given_value(config, name).and_then(|v| scalar(&v, field.r#type()))
+            else {
                 continue;
             };
             if !field.allowed_values.is_empty() && !field.allowed_values.contains(&said) {
@@ -111,7 +112,10 @@ impl Caller {
         }
         let known =
             |name: &String| self.config.allow_additional_fields || self.template(name).is_some();
-        for (name, _) in others(config).into_iter().filter(|(name, _)| !known(name)) {
+        for (name, _) in extra_values(config)
+            .into_iter()
+            .filter(|(name, _)| !known(name))
+        {
             let text = format!("the plugin has no setting named {name}");
             let at = Path::root().attr(VARIABLES);
             wrong.push(ProviderDiagnostic::error("Invalid provider configuration", text).at(at));
@@ -120,15 +124,15 @@ impl Caller {
     }
 }
 
-fn given(config: &Value, name: &str) -> Option<Value> {
+fn given_value(config: &Value, name: &str) -> Option<Value> {
     let known = config.is_known() && !config.is_null();
     let value = known.then(|| config.get_attr(name)).flatten()?;
     (value.is_known() && !value.is_null()).then_some(value)
 }
 
 /// Returns the configured values without an attribute of their own.
-fn others(config: &Value) -> Vec<(String, Value)> {
-    let Some(all) = given(config, VARIABLES) else {
+fn extra_values(config: &Value) -> Vec<(String, Value)> {
+    let Some(all) = given_value(config, VARIABLES) else {
         return Vec::new();
     };
     let members = all.as_map().into_iter().flat_map(|members| members.iter());
@@ -139,7 +143,7 @@ fn others(config: &Value) -> Vec<(String, Value)> {
 }
 
 /// Returns true if a template with `<…>` placeholders matches a name.
-pub(super) fn fits(template: &str, name: &str) -> bool {
+pub(super) fn matches_template(template: &str, name: &str) -> bool {
     let Some((begin, rest)) = template.split_once('<') else {
         return false;
     };
@@ -176,15 +180,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_template_stands_for_names_with_something_in_its_place() {
+    fn field_template_matches_a_non_empty_placeholder() {
         assert!(
-            fits("endpoints.<service>", "endpoints.s3") && fits("<service>Endpoint", "s3Endpoint")
+            matches_template("endpoints.<service>", "endpoints.s3")
+                && matches_template("<service>Endpoint", "s3Endpoint")
         );
-        assert!(!fits("endpoints.<service>", "endpoints.") && !fits("region", "region"));
+        assert!(
+            !matches_template("endpoints.<service>", "endpoints.")
+                && !matches_template("region", "region")
+        );
     }
 
     #[test]
-    fn another_configuration_is_another_session() {
+    fn session_id_depends_on_the_provider_configuration() {
         let caller = Caller {
             config: ConfigDefinition {
                 fields: [("region".to_owned(), ConfigFieldDefinition::default())].into(),

@@ -1,8 +1,8 @@
 //! Converts values between cty and the protocol. The protocol has one empty node for null, an empty
 //! list and an empty map; the schema and the previous value decide its meaning. Pure.
 
+use super::decode_error::DecodeError;
 use super::schema::ty;
-use super::unfit::Unfit;
 use cty::{Number, Type, Value};
 use proto::bluelink::schema::scalar_value::Value as Scalar;
 use proto::bluelink::schema::string_or_substitution::Value as Part;
@@ -14,7 +14,7 @@ use proto::bluelink::schema::{
 use proto::bluelink::sharedtypesv1::ResourceDefinitionsSchema as Node;
 
 /// Returns true for null and for an empty collection, which are the same to plugins.
-pub(super) fn is_nothing(value: &Value) -> bool {
+pub(super) fn is_null_or_empty(value: &Value) -> bool {
     value.is_null() || (value.is_known() && collection(value) && value.len() == Some(0))
 }
 
@@ -34,7 +34,7 @@ pub(super) enum Unknown {
 /// Encodes a value; `None` for null. `node` is its schema, if it has one.
 pub(super) fn encode(value: &Value, node: Option<&Node>, unknown: Unknown) -> Option<MappingNode> {
     if !value.is_known() {
-        return (unknown == Unknown::Unresolved).then(unresolved);
+        return (unknown == Unknown::Unresolved).then(unknown_node);
     }
     if value.is_null() {
         return None;
@@ -83,7 +83,7 @@ pub(super) fn scalar(value: Scalar) -> MappingNode {
 }
 
 /// Returns a placeholder for an unknown value of a configuration.
-fn unresolved() -> MappingNode {
+fn unknown_node() -> MappingNode {
     let value = SubstitutionValue {
         value_name: "known_after_apply".to_owned(),
     };
@@ -128,11 +128,11 @@ pub(super) fn decode(
     schema: &Node,
     like: &Value,
     at: &str,
-) -> Result<Value, Unfit> {
+) -> Result<Value, DecodeError> {
     let wanted = ty(schema);
     // For an empty node the previous value decides between null and an empty collection.
     let Some(node) = node.filter(|node| !is_empty(node)) else {
-        let empty = like.is_known() && !like.is_null() && is_nothing(like);
+        let empty = like.is_known() && !like.is_null() && is_null_or_empty(like);
         return Ok(match empty && *like.ty() == wanted {
             true => like.clone(),
             false => Value::null(wanted),
@@ -146,14 +146,14 @@ pub(super) fn decode(
             kind(node.scalar.is_none() && node.items.is_empty(), at, "a map")?;
             let one = |(name, value): (&String, &MappingNode)| {
                 let at = super::paths::member(at, name);
-                let value = decode(Some(value), element, &like_member(like, name), &at)?;
+                let value = decode(Some(value), element, &member_of(like, name), &at)?;
                 Ok((name.clone(), value))
             };
             let all = node
                 .fields
                 .iter()
                 .map(one)
-                .collect::<Result<Vec<_>, Unfit>>()?;
+                .collect::<Result<Vec<_>, DecodeError>>()?;
             Ok(Value::map((**of).clone(), all))
         }
         ("array", Type::List(of)) => {
@@ -165,12 +165,12 @@ pub(super) fn decode(
             )?;
             let one = |(index, value): (usize, &MappingNode)| {
                 let at = super::paths::element(at, index);
-                decode(Some(value), element, &like_element(like, index), &at)
+                decode(Some(value), element, &element_of(like, index), &at)
             };
             let all = node.items.iter().enumerate().map(one);
             Ok(Value::list(
                 (**of).clone(),
-                all.collect::<Result<_, Unfit>>()?,
+                all.collect::<Result<_, DecodeError>>()?,
             ))
         }
         _ => decode_plain(node, schema, &wanted, at),
@@ -182,7 +182,7 @@ fn decode_object(
     schema: &Node,
     like: &Value,
     at: &str,
-) -> Result<Value, Unfit> {
+) -> Result<Value, DecodeError> {
     kind(
         node.scalar.is_none() && node.items.is_empty(),
         at,
@@ -190,11 +190,11 @@ fn decode_object(
     )?;
     let attribute = |(name, of): (&String, &Node)| {
         let at = super::paths::member(at, name);
-        let value = decode(node.fields.get(name), of, &like_member(like, name), &at)?;
+        let value = decode(node.fields.get(name), of, &member_of(like, name), &at)?;
         Ok((name.clone(), value))
     };
     let all = schema.attributes.iter().map(attribute);
-    Ok(Value::object(all.collect::<Result<Vec<_>, Unfit>>()?))
+    Ok(Value::object(all.collect::<Result<Vec<_>, DecodeError>>()?))
 }
 
 fn decode_plain(
@@ -202,14 +202,14 @@ fn decode_plain(
     schema: &Node,
     wanted: &Type,
     at: &str,
-) -> Result<Value, Unfit> {
+) -> Result<Value, DecodeError> {
     let value = node.scalar.as_ref().map(decode_scalar);
     // A structure in place of a scalar is decoded too, so that the conversion reports it.
     let value = value.unwrap_or_else(|| decode_any(node));
     if value.is_null() {
         return Ok(Value::null(wanted.clone()));
     }
-    let wrong = |source| Unfit::Scalar {
+    let wrong = |source| DecodeError::Scalar {
         at: at.to_owned(),
         kind: schema.r#type.clone(),
         source,
@@ -217,10 +217,10 @@ fn decode_plain(
     cty::convert(&value, wanted).map_err(wrong)
 }
 
-fn kind(fits: bool, at: &str, wanted: &'static str) -> Result<(), Unfit> {
+fn kind(fits: bool, at: &str, wanted: &'static str) -> Result<(), DecodeError> {
     match fits {
         true => Ok(()),
-        false => Err(Unfit::Kind {
+        false => Err(DecodeError::Kind {
             at: at.to_owned(),
             wanted,
         }),
@@ -228,7 +228,7 @@ fn kind(fits: bool, at: &str, wanted: &'static str) -> Result<(), Unfit> {
 }
 
 /// Returns the member of a value that may be null or unknown; null if it is missing.
-pub(super) fn like_member(like: &Value, name: &str) -> Value {
+pub(super) fn member_of(like: &Value, name: &str) -> Value {
     let member = || like.as_map()?.get(name).cloned();
     let known = like.is_known() && !like.is_null();
     let found = known.then(member).flatten();
@@ -236,7 +236,7 @@ pub(super) fn like_member(like: &Value, name: &str) -> Value {
 }
 
 /// Returns the element of a value that may be null or unknown; null if it is missing.
-pub(super) fn like_element(like: &Value, index: usize) -> Value {
+pub(super) fn element_of(like: &Value, index: usize) -> Value {
     let known = like.is_known() && !like.is_null();
     let found = known
         .then(|| like.as_slice()?.get(index).cloned())

@@ -2,10 +2,10 @@
 //! of objects and all fields are computed. Pure.
 
 use super::convert::{decode, scalar as node_of};
+use super::decode_error::DecodeError;
 use super::schema::{ty, type_name};
-use super::unfit::Unfit;
 use crate::engine::calls::ProviderDiagnostic;
-use crate::engine::words::Severity;
+use crate::engine::model::Severity;
 use cty::schema::{Attribute, Block, NestedObject, Nesting, Schema};
 use cty::{Path, Type, Value};
 use proto::bluelink::providerserverv1::*;
@@ -128,7 +128,7 @@ impl DataDefinition {
 
     /// Returns the data source as written in the configuration, with substitutions for unknown
     /// search values. `None` if anything else is unknown, because a blueprint cannot express it.
-    pub(super) fn written(&self, config: &Value) -> Option<DataSource> {
+    pub(super) fn as_written(&self, config: &Value) -> Option<DataSource> {
         let all = config.get_attr(FILTER);
         let each = all.as_ref().filter(|all| all.is_known());
         let each = each.map(|all| all.as_slice().unwrap_or_default());
@@ -144,7 +144,7 @@ impl DataDefinition {
             field: text(&filter, "field").map(string),
             operator: text(&filter, "operator").unwrap_or_default(),
             search: Some(DataSourceFilterSearch {
-                values: searched(&filter),
+                values: filter_values(&filter),
             }),
         });
         let export = |(name, field): (&String, &DataSourceSpecSchema)| {
@@ -161,7 +161,7 @@ impl DataDefinition {
     }
 
     /// Returns the request for all fields of the data source.
-    pub(super) fn question(&self, config: &Value) -> ResolvedDataSource {
+    pub(super) fn request(&self, config: &Value) -> ResolvedDataSource {
         let kind = |field: &DataSourceSpecSchema| node(field).r#type;
         let export = |(name, field): (&String, &DataSourceSpecSchema)| {
             let export = ResolvedDataSourceFieldExport {
@@ -223,7 +223,7 @@ impl DataDefinition {
         &self,
         config: &Value,
         data: &HashMap<String, MappingNode>,
-    ) -> Result<(Value, Vec<ProviderDiagnostic>), Unfit> {
+    ) -> Result<(Value, Vec<ProviderDiagnostic>), DecodeError> {
         let mut outside: Vec<&String> = data.keys().collect();
         outside.retain(|name| *name != FILTER && !self.fields.contains_key(*name));
         // Sorted, because the answer is a hash map and warnings must have a stable order.
@@ -245,7 +245,7 @@ impl DataDefinition {
             Ok((name.clone(), decode(data.get(name), &node, &like, name)?))
         };
         let all = self.fields.iter().map(field);
-        let mut all = all.collect::<Result<Vec<_>, Unfit>>()?;
+        let mut all = all.collect::<Result<Vec<_>, DecodeError>>()?;
         let filter = config.get_attr(FILTER);
         all.extend(filter.map(|filter| (FILTER.to_owned(), filter)));
         Ok((Value::object(all), warnings))
@@ -287,7 +287,7 @@ fn string(text: String) -> ScalarValue {
 }
 
 /// Returns the search values of a filter; substitutions for unknown ones.
-fn searched(filter: &Value) -> Vec<StringOrSubstitutions> {
+fn filter_values(filter: &Value) -> Vec<StringOrSubstitutions> {
     let part = |value| StringOrSubstitutions {
         values: vec![StringOrSubstitution { value: Some(value) }],
     };

@@ -6,7 +6,7 @@ use super::changes::changes;
 use super::convert::{Unknown, encode};
 use super::merge::Spec;
 use super::schema::Definition;
-use super::state::{Kept, Unstable};
+use super::state::{PrivateState, Unstable};
 use super::wire::Fault;
 use crate::engine::calls::{CallContext, Method, ProviderDiagnostic, ProviderError};
 use crate::engine::provider::*;
@@ -16,7 +16,7 @@ use proto::bluelink::sharedtypesv1::*;
 use std::collections::HashMap;
 
 pub(super) const DEPLOY: &str = "/providerserverv1.Provider/DeployResource";
-pub(super) const STABLE: &str = "/providerserverv1.Provider/ResourceHasStabilised";
+pub(super) const HAS_STABILISED: &str = "/providerserverv1.Provider/ResourceHasStabilised";
 pub(super) const DESTROY: &str = "/providerserverv1.Provider/DestroyResource";
 
 /// Identification of an object in calls.
@@ -28,12 +28,17 @@ pub(super) struct Named {
 }
 
 impl BluelinkProvider {
-    pub(super) fn named(&self, of: &Definition, private: &Bytes, ctx: &CallContext) -> Named {
+    pub(super) fn resource_names(
+        &self,
+        of: &Definition,
+        private: &Bytes,
+        ctx: &CallContext,
+    ) -> Named {
         Named {
             kind: Some(ResourceType {
                 r#type: of.wire.clone(),
             }),
-            resource_id: Kept::of(private).resource_id,
+            resource_id: PrivateState::decode(private).resource_id,
             resource_name: ctx.resource.as_deref().unwrap_or_default().to_owned(),
         }
     }
@@ -61,12 +66,12 @@ impl BluelinkProvider {
         request: ApplyRequest,
         ctx: &CallContext,
     ) -> Result<ApplyResponse, ProviderError> {
-        let mut kept = Kept::of(&request.private);
-        let named = self.named(of, &kept.bytes(), ctx);
+        let mut kept = PrivateState::decode(&request.private);
+        let named = self.resource_names(of, &kept.bytes(), ctx);
         let changes = changes(of, &request.prior, &request.planned);
         let asked_for = spec_of(of, &request.planned);
         // A copy of the request's spec: it grows with the values that the plugin sets.
-        let mut spec = Spec::after(of, asked_for.clone(), &spec_of(of, &request.prior));
+        let mut spec = Spec::for_update(of, asked_for.clone(), &spec_of(of, &request.prior));
         // Decoded before the call, so that an invalid spec fails without a change.
         let like = spec.object(of, &request.planned);
         let like = like.map_err(|what| self.wire.undecodable(Method::DeployResource, what))?;
@@ -74,14 +79,18 @@ impl BluelinkProvider {
         let waits = kept.unstable.is_some() && !request.prior.is_null() && is_none(&changes);
         if !waits {
             let wire = self.deployment(&named, &request, (of, changes, asked_for), ctx);
-            match self.deployed(wire, ctx).await {
+            match self.call_deploy(wire, ctx).await {
                 Ok(set) => spec.merge(of, set),
                 Err(Fault::Call(error)) => return Err(error),
-                Err(Fault::Said(said)) => {
+                Err(Fault::Reported(said)) => {
                     // The plugin refused: the prior object remains, and nothing new is known to
                     // exist.
                     let said = said.diagnostic("could not deploy the resource");
-                    return Ok(answer(Some(request.prior), kept.bytes(), vec![said]));
+                    return Ok(apply_response(
+                        Some(request.prior),
+                        kept.bytes(),
+                        vec![said],
+                    ));
                 }
             }
         }
@@ -89,20 +98,22 @@ impl BluelinkProvider {
             true => Unstable::Created,
             false => Unstable::Updated,
         };
-        let wrong = self.until_stable((of, after), &named, &mut spec, ctx).await;
+        let wrong = self
+            .wait_until_stable((of, after), &named, &mut spec, ctx)
+            .await;
         kept.unstable = wrong.is_some().then_some(after);
         // Null for a computed field means "not set yet" until the object is stable.
         if wrong.is_some() {
-            spec.unfinished();
+            spec.restore_cleared();
         }
         let mut said: Vec<_> = wrong.into_iter().collect();
         said.append(&mut spec.warnings);
         let object = spec.object(of, &like);
         let object = object.map_err(|what| self.wire.undecodable(Method::DeployResource, what))?;
-        Ok(answer(Some(object), kept.bytes(), said))
+        Ok(apply_response(Some(object), kept.bytes(), said))
     }
 
-    async fn deployed(
+    async fn call_deploy(
         &self,
         wire: DeployResourceRequest,
         ctx: &CallContext,
@@ -110,7 +121,7 @@ impl BluelinkProvider {
         let method = Method::DeployResource;
         let asked =
             |next| self.item::<DeployResourceResponse>((method, DEPLOY), (ctx, next), wire.clone());
-        let complete = self.keep_asking(method, ctx, asked).await?;
+        let complete = self.call_with_retries(method, ctx, asked).await?;
         Ok(complete.computed_field_values)
     }
 
@@ -159,12 +170,16 @@ impl BluelinkProvider {
         request: ApplyRequest,
         ctx: &CallContext,
     ) -> Result<ApplyResponse, ProviderError> {
-        let named = self.named(of, &request.private, ctx);
+        let named = self.resource_names(of, &request.private, ctx);
         let Some(state) = self.state(of, &named, &request.prior) else {
             let detail = "The state has no values of the object, so the plugin cannot identify it. If the object no longer exists, run `flightdeck state rm` to remove it from the state.";
             let wrong =
                 ProviderDiagnostic::error("cannot destroy an object without stored values", detail);
-            return Ok(answer(Some(request.prior), request.private, vec![wrong]));
+            return Ok(apply_response(
+                Some(request.prior),
+                request.private,
+                vec![wrong],
+            ));
         };
         let wire = DestroyResourceRequest {
             resource_type: named.kind.clone(),
@@ -179,10 +194,10 @@ impl BluelinkProvider {
         let asked = |next| {
             self.item::<DestroyResourceResponse>((method, DESTROY), (ctx, next), wire.clone())
         };
-        let wrong = match self.keep_asking(method, ctx, asked).await {
+        let wrong = match self.call_with_retries(method, ctx, asked).await {
             Ok(result) if result.destroyed => {
                 let gone = Value::null(request.prior.ty().clone());
-                return Ok(answer(Some(gone), Bytes::new(), Vec::new()));
+                return Ok(apply_response(Some(gone), Bytes::new(), Vec::new()));
             }
             Ok(_) => {
                 // A refusal without an error is possible in the protocol; the object is kept in the
@@ -192,13 +207,17 @@ impl BluelinkProvider {
                     .from_call(Some(method))
             }
             Err(Fault::Call(error)) => return Err(error),
-            Err(Fault::Said(said)) => said.diagnostic("could not destroy the resource"),
+            Err(Fault::Reported(said)) => said.diagnostic("could not destroy the resource"),
         };
-        Ok(answer(Some(request.prior), request.private, vec![wrong]))
+        Ok(apply_response(
+            Some(request.prior),
+            request.private,
+            vec![wrong],
+        ))
     }
 }
 
-pub(super) fn answer(
+pub(super) fn apply_response(
     new_state: Option<Value>,
     private: Bytes,
     diagnostics: Vec<ProviderDiagnostic>,

@@ -17,7 +17,7 @@ use proto::bluelink::sharedtypesv1::{
 use std::sync::Arc;
 
 /// Maximum number of types queried concurrently.
-const AT_A_TIME: usize = 16;
+const MAX_CONCURRENT_TYPES: usize = 16;
 
 impl BluelinkProvider {
     /// Returns the schema with documentation texts.
@@ -37,14 +37,14 @@ impl BluelinkProvider {
         let types = self.definitions.iter();
         let types: Vec<_> = types.map(|(n, of)| (n.clone(), of.wire.clone())).collect();
         let all = stream::iter(types.into_iter().map(|(n, wire)| self.of_resource(n, wire)));
-        all.buffered(AT_A_TIME).try_collect().await
+        all.buffered(MAX_CONCURRENT_TYPES).try_collect().await
     }
 
     async fn data_texts(&self) -> Result<TypeTexts, ProviderError> {
         let types = self.data.iter();
         let types: Vec<_> = types.map(|(n, of)| (n.clone(), of.wire.clone())).collect();
         let all = stream::iter(types.into_iter().map(|(n, wire)| self.of_data(n, wire)));
-        all.buffered(AT_A_TIME).try_collect().await
+        all.buffered(MAX_CONCURRENT_TYPES).try_collect().await
     }
 
     async fn of_resource(
@@ -101,7 +101,7 @@ impl BluelinkProvider {
     {
         match self.wire.ask::<A>(Method::Schema, path, request).await {
             Ok(good) => Ok(good),
-            Err(Fault::Said(_) | Fault::Call(ProviderError::Unsupported { .. })) => {
+            Err(Fault::Reported(_) | Fault::Call(ProviderError::Unsupported { .. })) => {
                 Ok(A::Good::default())
             }
             Err(Fault::Call(error)) => Err(error),

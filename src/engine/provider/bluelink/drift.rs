@@ -1,14 +1,14 @@
 //! Decides which observed values of an object become part of the state. Computed fields count only
 //! with `trackDrift`, fields with `ignoreDrift` never. Pure.
 
-use super::convert::{is_nothing, like_element, like_member};
+use super::convert::{element_of, is_null_or_empty, member_of};
 use super::schema::ty;
 use cty::Value;
 use proto::bluelink::sharedtypesv1::ResourceDefinitionsSchema as Node;
 use std::sync::Arc;
 
 /// Returns the state after a read: `stored` is the previous value, `seen` the observed one.
-pub(super) fn observed(node: &Node, stored: &Value, seen: &Value) -> Value {
+pub(super) fn merge_observed(node: &Node, stored: &Value, seen: &Value) -> Value {
     if node.ignore_drift {
         return stored.clone();
     }
@@ -20,7 +20,7 @@ pub(super) fn observed(node: &Node, stored: &Value, seen: &Value) -> Value {
         return stored.clone();
     }
     // Plugins do not distinguish null from an empty collection.
-    if is_nothing(stored) && is_nothing(seen) {
+    if is_null_or_empty(stored) && is_null_or_empty(seen) {
         return stored.clone();
     }
     if seen.is_null() {
@@ -29,7 +29,7 @@ pub(super) fn observed(node: &Node, stored: &Value, seen: &Value) -> Value {
     match node.r#type.as_str() {
         "object" if seen.as_map().is_some() => {
             let one = |(name, of): (&String, &Node)| {
-                let value = observed(of, &like_member(stored, name), &like_member(seen, name));
+                let value = merge_observed(of, &member_of(stored, name), &member_of(seen, name));
                 (name.clone(), value)
             };
             Value::object(node.attributes.iter().map(one))
@@ -38,7 +38,10 @@ pub(super) fn observed(node: &Node, stored: &Value, seen: &Value) -> Value {
             // Keys that no longer exist are dropped, new ones are taken over.
             (Some(of), Some(members)) => {
                 let one = |(name, seen): (&Arc<str>, &Value)| {
-                    (name.clone(), observed(of, &like_member(stored, name), seen))
+                    (
+                        name.clone(),
+                        merge_observed(of, &member_of(stored, name), seen),
+                    )
                 };
                 Value::map(ty(of), members.iter().map(one))
             }
@@ -59,14 +62,14 @@ fn list(node: &Node, stored: &Value, seen: &Value) -> Value {
     if !by.is_empty() {
         let stored = stored.as_slice().unwrap_or_default();
         let place = |item: &Value| {
-            let key = like_member(item, by);
+            let key = member_of(item, by);
             // The sort is stable, and new elements go to the end.
-            let same = |s: &Value| like_member(s, by).raw_equals(&key);
+            let same = |s: &Value| member_of(s, by).raw_equals(&key);
             stored.iter().position(same).unwrap_or(usize::MAX)
         };
         items.sort_by_key(place);
     }
-    let one = |(index, seen): (usize, &Value)| observed(of, &like_element(stored, index), seen);
+    let one = |(index, seen): (usize, &Value)| merge_observed(of, &element_of(stored, index), seen);
     let all: Vec<Value> = items.iter().enumerate().map(one).collect();
     Value::list(ty(of), all)
 }

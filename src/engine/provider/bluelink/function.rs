@@ -1,7 +1,7 @@
 //! Calls provider functions. Arguments and results are JSON in a `BytesValue` inside an `Any`.
 
 use super::adapter::BluelinkProvider;
-use super::unfit::Unfit;
+use super::decode_error::DecodeError;
 use super::wire::Fault;
 use crate::engine::calls::{CallContext, Method, ProviderError};
 use crate::engine::provider::{FunctionError, FunctionResponse};
@@ -14,7 +14,7 @@ pub(super) const CALL: &str = "/providerserverv1.Provider/CallFunction";
 const BYTES: &str = "type.googleapis.com/google.protobuf.BytesValue";
 
 /// Encodes JSON for the protocol.
-fn packed(json: &serde_json::Value) -> Any {
+fn encode_any(json: &serde_json::Value) -> Any {
     Any {
         type_url: BYTES.to_owned(),
         value: json.to_string().into_bytes().encode_to_vec(),
@@ -22,11 +22,11 @@ fn packed(json: &serde_json::Value) -> Any {
 }
 
 /// Decodes the bytes of the JSON in an `Any`.
-fn unpacked(any: &Any) -> Result<Vec<u8>, Unfit> {
+fn decode_any(any: &Any) -> Result<Vec<u8>, DecodeError> {
     Ok(Vec::<u8>::decode(&*any.value)?)
 }
 
-fn wrong(argument: Option<usize>, text: impl Into<String>) -> FunctionResponse {
+fn error_response(argument: Option<usize>, text: impl Into<String>) -> FunctionResponse {
     FunctionResponse {
         result: Err(FunctionError {
             text: text.into(),
@@ -53,17 +53,17 @@ impl BluelinkProvider {
         // The signature's variadic parameter accepts any number, so the limit is checked here.
         if let Some(most) = callable.most().filter(|most| arguments.len() > *most) {
             let text = format!("too many arguments: the function takes at most {most}");
-            return Ok(wrong(Some(most), text));
+            return Ok(error_response(Some(most), text));
         }
         let mut all = Vec::with_capacity(arguments.len());
         for (index, argument) in arguments.iter().enumerate() {
-            let fits = match callable.wanted(index) {
+            let fits = match callable.parameter_type(index) {
                 Some(wanted) => argument.convert(wanted),
                 None => Ok(argument.clone()),
             };
             let json = match fits {
                 Ok(value) => cty::json::to_json_value(&value).map_err(|e| e.to_string()),
-                Err(error) => return Ok(wrong(Some(index), error.to_string())),
+                Err(error) => return Ok(error_response(Some(index), error.to_string())),
             };
             all.push(json.map_err(|what| self.wire.undecodable(method, what))?);
         }
@@ -71,7 +71,7 @@ impl BluelinkProvider {
             function_name: name.to_owned(),
             host_id: self.wire.host_id.clone(),
             args: Some(FunctionCallArgs {
-                args: Some(packed(&serde_json::Value::Array(all))),
+                args: Some(encode_any(&serde_json::Value::Array(all))),
             }),
             call_context: Some(called(name)),
         };
@@ -79,8 +79,8 @@ impl BluelinkProvider {
         let result = match asked.await {
             Ok(result) => result,
             Err(Fault::Call(error)) => return Err(error),
-            Err(Fault::Said(said)) => {
-                return Ok(wrong(
+            Err(Fault::Reported(said)) => {
+                return Ok(error_response(
                     None,
                     said.diagnostic("could not evaluate the function").summary,
                 ));
@@ -92,10 +92,10 @@ impl BluelinkProvider {
             let text = format!(
                 "the function returned another function, {name}, but configurations cannot use functions as values"
             );
-            return Ok(wrong(None, text));
+            return Ok(error_response(None, text));
         }
-        let read = || -> Result<Value, Unfit> {
-            let json = unpacked(&result.response_data.unwrap_or_default())?;
+        let read = || -> Result<Value, DecodeError> {
+            let json = decode_any(&result.response_data.unwrap_or_default())?;
             let value = cty::json::decode_implied(&json)?;
             let returns = &callable.signature.returns;
             Ok(value.convert(returns)?)

@@ -1,12 +1,12 @@
 //! Merges values set by the provider into the planned values. Pure.
 
 use super::convert::{decode, is_empty};
-use super::paths::{Step, get, is_computed, parse, put};
-use super::retain::retain;
+use super::decode_error::DecodeError;
+use super::paths::{Step, get, is_computed, parse, set_at};
+use super::retain::retain_provider_fields;
 use super::schema::Definition;
-use super::unfit::Unfit;
 use crate::engine::calls::ProviderDiagnostic;
-use crate::engine::words::Severity;
+use crate::engine::model::Severity;
 use cty::Value;
 use proto::bluelink::schema::MappingNode;
 use std::collections::{BTreeMap, HashMap};
@@ -32,18 +32,18 @@ impl Spec {
 
     /// Returns the spec of an update. Earlier computed values remain until the provider sets new
     /// ones.
-    pub(super) fn after(of: &Definition, mut node: MappingNode, prior: &MappingNode) -> Self {
-        retain(&of.node, &mut node, prior);
+    pub(super) fn for_update(of: &Definition, mut node: MappingNode, prior: &MappingNode) -> Self {
+        retain_provider_fields(&of.node, &mut node, prior);
         Self::new(node)
     }
 
     /// Restores values that the provider has set to null: before an object is stable, null means
     /// not known yet.
-    pub(super) fn unfinished(&mut self) {
+    pub(super) fn restore_cleared(&mut self) {
         // In reverse, so that of several previous values the latest is restored.
         for (steps, before) in self.cleared.drain(..).rev() {
             if get(&self.node, &steps).is_none_or(is_empty) {
-                put(&mut self.node, &steps, before);
+                set_at(&mut self.node, &steps, before);
             }
         }
     }
@@ -67,7 +67,7 @@ impl Spec {
                     {
                         self.cleared.push((steps.clone(), before));
                     }
-                    put(&mut self.node, &steps, value);
+                    set_at(&mut self.node, &steps, value);
                 }
                 // The configuration owns this field; accepting the value would cause drift.
                 (_, Some(_)) => self.warn(&path, "which only the configuration may set"),
@@ -89,7 +89,7 @@ impl Spec {
     ///
     /// # Errors
     /// A value set by the provider has another kind than its schema.
-    pub(super) fn object(&self, of: &Definition, planned: &Value) -> Result<Value, Unfit> {
+    pub(super) fn object(&self, of: &Definition, planned: &Value) -> Result<Value, DecodeError> {
         decode(Some(&self.node), &of.node, planned, super::paths::ROOT)
     }
 }

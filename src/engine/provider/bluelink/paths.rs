@@ -14,7 +14,7 @@ pub(super) enum Step {
 pub(super) const ROOT: &str = "spec";
 /// Maximum length of a list created by a path. A larger index comes from a faulty answer and would
 /// exhaust memory.
-const LONGEST: usize = 10_000;
+const MAX_NEW_LIST: usize = 10_000;
 
 /// Returns true if a name needs no quotes.
 pub(super) fn is_identifier(name: &str) -> bool {
@@ -94,7 +94,7 @@ pub(super) fn is_computed(node: &Node, steps: &[Step]) -> Option<bool> {
 }
 
 /// Sets the value at the steps; creates missing parents.
-pub(super) fn put(node: &mut MappingNode, steps: &[Step], value: MappingNode) {
+pub(super) fn set_at(node: &mut MappingNode, steps: &[Step], value: MappingNode) {
     let Some((step, rest)) = steps.split_first() else {
         *node = value;
         return;
@@ -102,19 +102,19 @@ pub(super) fn put(node: &mut MappingNode, steps: &[Step], value: MappingNode) {
     // A node is either a scalar or a tree.
     node.scalar = None;
     match step {
-        Step::Name(name) => put(node.fields.entry(name.clone()).or_default(), rest, value),
-        Step::Index(index) if *index < LONGEST => {
+        Step::Name(name) => set_at(node.fields.entry(name.clone()).or_default(), rest, value),
+        Step::Index(index) if *index < MAX_NEW_LIST => {
             if node.items.len() <= *index {
                 node.items.resize(index + 1, MappingNode::default());
             }
-            put(&mut node.items[*index], rest, value);
+            set_at(&mut node.items[*index], rest, value);
         }
         Step::Index(_) => {}
     }
 }
 
 /// Removes the value at the steps, and parents that become empty.
-pub(super) fn take(node: &mut MappingNode, steps: &[Step]) -> Option<MappingNode> {
+pub(super) fn remove_at(node: &mut MappingNode, steps: &[Step]) -> Option<MappingNode> {
     // List elements are not removed, because the indexes of other paths would change.
     let (step, rest) = steps.split_first()?;
     let Step::Name(name) = step else {
@@ -124,7 +124,7 @@ pub(super) fn take(node: &mut MappingNode, steps: &[Step]) -> Option<MappingNode
         return node.fields.remove(name);
     }
     let inner = node.fields.get_mut(name)?;
-    let taken = take(inner, rest);
+    let taken = remove_at(inner, rest);
     if *inner == MappingNode::default() {
         node.fields.remove(name);
     }
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_written_as_they_are_read() {
+    fn field_paths_round_trip_and_malformed_ones_are_rejected() {
         let path = element(
             &member(&member(&member(ROOT, "a"), "odd.\"name\""), "list"),
             3,

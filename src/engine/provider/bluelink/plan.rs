@@ -1,9 +1,9 @@
 //! Computes the plan of a resource from schema, configuration and prior state, because the protocol
 //! has no call for it. Pure.
 
-use super::convert::{decode, like_element, like_member};
-use super::schema::{Definition, is_filled, ty};
-use super::unfit::Unfit;
+use super::convert::{decode, element_of, member_of};
+use super::decode_error::DecodeError;
+use super::schema::{Definition, is_provider_set, ty};
 use cty::{Path, Value};
 use proto::bluelink::sharedtypesv1::ResourceDefinitionsSchema as Node;
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ pub(super) fn plan(
     prior: &Value,
     config: &Value,
     unstable: bool,
-) -> Result<Planned, Unfit> {
+) -> Result<Planned, DecodeError> {
     let node = &of.node;
     let creates = prior.is_null();
     // First without changes of computed fields: if nothing else differs, there is no change.
@@ -46,9 +46,9 @@ pub(super) fn plan(
     }
     // Something differs, so the provider may set every computed field anew.
     let value = Settle { fresh: true }.value(node, config, prior)?;
-    let value = keep_id(of, prior, value);
+    let value = retain_id(of, prior, value);
     let mut requires_replace = Vec::new();
-    replaced(
+    collect_replace_paths(
         node,
         prior,
         &value,
@@ -63,8 +63,8 @@ pub(super) fn plan(
 }
 
 /// Keeps the id of an object in an update: it does not change with other fields.
-fn keep_id(of: &Definition, prior: &Value, value: Value) -> Value {
-    let id = like_member(prior, &of.id_field);
+fn retain_id(of: &Definition, prior: &Value, value: Value) -> Value {
+    let id = member_of(prior, &of.id_field);
     let is_set = of
         .node
         .attributes
@@ -85,7 +85,7 @@ struct Settle {
 }
 
 impl Settle {
-    fn value(&self, node: &Node, config: &Value, prior: &Value) -> Result<Value, Unfit> {
+    fn value(&self, node: &Node, config: &Value, prior: &Value) -> Result<Value, DecodeError> {
         let wanted = ty(node);
         // The structure of an unknown value is unknown too.
         if !config.is_known() {
@@ -97,12 +97,12 @@ impl Settle {
         match node.r#type.as_str() {
             "object" if wanted.is_object() => {
                 let one = |(name, of): (&String, &Node)| {
-                    let config = like_member(config, name);
-                    let value = self.value(of, &config, &like_member(prior, name))?;
+                    let config = member_of(config, name);
+                    let value = self.value(of, &config, &member_of(prior, name))?;
                     Ok((name.clone(), value))
                 };
                 let all = node.attributes.iter().map(one);
-                Ok(Value::object(all.collect::<Result<Vec<_>, Unfit>>()?))
+                Ok(Value::object(all.collect::<Result<Vec<_>, DecodeError>>()?))
             }
             "map" if wanted.is_map() => {
                 let (Some(of), Some(members)) = (node.map_values.as_deref(), config.as_map())
@@ -110,10 +110,13 @@ impl Settle {
                     return Ok(config.clone());
                 };
                 let one = |(name, config): (&Arc<str>, &Value)| {
-                    let value = self.value(of, config, &like_member(prior, name))?;
+                    let value = self.value(of, config, &member_of(prior, name))?;
                     Ok((name.clone(), value))
                 };
-                let all = members.iter().map(one).collect::<Result<Vec<_>, Unfit>>()?;
+                let all = members
+                    .iter()
+                    .map(one)
+                    .collect::<Result<Vec<_>, DecodeError>>()?;
                 Ok(Value::map(ty(of), all))
             }
             "array" if wanted.is_list() => self.list(node, config, prior),
@@ -121,14 +124,14 @@ impl Settle {
         }
     }
 
-    fn omitted(&self, node: &Node, prior: &Value) -> Result<Value, Unfit> {
+    fn omitted(&self, node: &Node, prior: &Value) -> Result<Value, DecodeError> {
         let wanted = ty(node);
         // The provider sets computed fields, so their defaults do not count.
         if let Some(default) = node.default_value.as_ref().filter(|_| !node.computed) {
             let like = Value::null(wanted);
             return decode(Some(default), node, &like, "a default value");
         }
-        if !node.computed && !is_filled(node) {
+        if !node.computed && !is_provider_set(node) {
             return Ok(Value::null(wanted));
         }
         // The provider sets computed fields only during a deploy.
@@ -140,22 +143,22 @@ impl Settle {
     }
 
     /// Plans a list. An unordered list with the same elements keeps its prior order.
-    fn list(&self, node: &Node, config: &Value, prior: &Value) -> Result<Value, Unfit> {
+    fn list(&self, node: &Node, config: &Value, prior: &Value) -> Result<Value, DecodeError> {
         let (Some(of), Some(items)) = (node.items.as_deref(), config.as_slice()) else {
             return Ok(config.clone());
         };
         let by = node.sort_array_by_field.as_str();
-        let before = keyed(prior, by);
+        let before = by_key(prior, by);
         // Matched by key, because another order must not mix values of different elements.
         let one = |(index, config): (usize, &Value)| {
             let same = key(config, by).and_then(|key| before.get(&key).cloned());
-            let prior = same.unwrap_or_else(|| like_element(prior, index));
+            let prior = same.unwrap_or_else(|| element_of(prior, index));
             self.value(of, config, &prior)
         };
         let all = items.iter().enumerate().map(one);
-        let all = all.collect::<Result<Vec<_>, Unfit>>()?;
+        let all = all.collect::<Result<Vec<_>, DecodeError>>()?;
         let value = Value::list(ty(of), all);
-        let sorted = |value: &Value| keyed(value, by).into_values().collect::<Vec<_>>();
+        let sorted = |value: &Value| by_key(value, by).into_values().collect::<Vec<_>>();
         let (new, old) = (sorted(&value), sorted(prior));
         let whole = value.len() == prior.len() && Some(new.len()) == value.len();
         let same = new.iter().zip(&old).all(|(a, b)| a.raw_equals(b));
@@ -171,14 +174,14 @@ fn key(element: &Value, by: &str) -> Option<String> {
     if by.is_empty() {
         return None;
     }
-    let key = like_member(element, by);
+    let key = member_of(element, by);
     let key = key.is_known().then_some(key)?;
     cty::json::to_json_value(&key)
         .ok()
         .map(|json| json.to_string())
 }
 
-fn keyed(list: &Value, by: &str) -> BTreeMap<String, Value> {
+fn by_key(list: &Value, by: &str) -> BTreeMap<String, Value> {
     let known = list.is_known() && !list.is_null();
     let items = if known {
         list.as_slice().unwrap_or_default()
@@ -193,7 +196,7 @@ fn keyed(list: &Value, by: &str) -> BTreeMap<String, Value> {
 
 /// Collects the paths that require replacement: existing fields with `mustRecreate` that change to
 /// another value. Added and removed fields do not count, as in Bluelink's own host.
-fn replaced(
+fn collect_replace_paths(
     node: &Node,
     prior: &Value,
     planned: &Value,
@@ -210,7 +213,7 @@ fn replaced(
     }
     // An unknown value that the provider fills may stay the same, so it forces no replacement.
     if !planned.is_known() {
-        if must && !is_filled(node) {
+        if must && !is_provider_set(node) {
             found.push(at.clone());
         }
         return;
@@ -218,22 +221,22 @@ fn replaced(
     match node.r#type.as_str() {
         "object" if prior.as_map().is_some() => {
             for (name, of) in &node.attributes {
-                let (prior, planned) = (like_member(prior, name), like_member(planned, name));
-                replaced(of, &prior, &planned, must, &at.attr(name.as_str()), found);
+                let (prior, planned) = (member_of(prior, name), member_of(planned, name));
+                collect_replace_paths(of, &prior, &planned, must, &at.attr(name.as_str()), found);
             }
         }
         "array" if node.items.is_some() && prior.as_slice().is_some() => {
             let of = node.items.as_deref().unwrap_or(node);
             for index in 0..prior.len().min(planned.len()).unwrap_or(0) {
-                let (prior, planned) = (like_element(prior, index), like_element(planned, index));
-                replaced(of, &prior, &planned, must, &at.index_int(index), found);
+                let (prior, planned) = (element_of(prior, index), element_of(planned, index));
+                collect_replace_paths(of, &prior, &planned, must, &at.index_int(index), found);
             }
         }
         "map" if node.map_values.is_some() && prior.as_map().is_some() => {
             let of = node.map_values.as_deref().unwrap_or(node);
             for name in prior.as_map().into_iter().flat_map(|all| all.keys()) {
-                let (prior, planned) = (like_member(prior, name), like_member(planned, name));
-                replaced(of, &prior, &planned, must, &at.index_str(name), found);
+                let (prior, planned) = (member_of(prior, name), member_of(planned, name));
+                collect_replace_paths(of, &prior, &planned, must, &at.index_str(name), found);
             }
         }
         _ if must => found.push(at.clone()),

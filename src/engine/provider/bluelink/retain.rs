@@ -1,15 +1,15 @@
 //! Keeps computed values that an update does not set again. Pure.
 
-use super::schema::is_filled;
+use super::schema::is_provider_set;
 use proto::bluelink::schema::MappingNode;
 use proto::bluelink::sharedtypesv1::ResourceDefinitionsSchema as Node;
 
 /// Copies computed fields of `prior` into `spec` where it has none.
-pub(super) fn retain(node: &Node, spec: &mut MappingNode, prior: &MappingNode) {
+pub(super) fn retain_provider_fields(node: &Node, spec: &mut MappingNode, prior: &MappingNode) {
     for (name, of) in &node.attributes {
         match (spec.fields.get_mut(name), prior.fields.get(name)) {
-            (Some(spec), Some(prior)) => retain(of, spec, prior),
-            (None, Some(prior)) if of.computed || is_filled(of) => {
+            (Some(spec), Some(prior)) => retain_provider_fields(of, spec, prior),
+            (None, Some(prior)) if of.computed || is_provider_set(of) => {
                 spec.fields.insert(name.clone(), prior.clone());
             }
             _ => {}
@@ -18,7 +18,7 @@ pub(super) fn retain(node: &Node, spec: &mut MappingNode, prior: &MappingNode) {
     if let Some(of) = node.map_values.as_deref() {
         for (name, spec) in &mut spec.fields {
             if let Some(prior) = prior.fields.get(name) {
-                retain(of, spec, prior);
+                retain_provider_fields(of, spec, prior);
             }
         }
     }
@@ -26,7 +26,7 @@ pub(super) fn retain(node: &Node, spec: &mut MappingNode, prior: &MappingNode) {
         let matches = matches(node, of, &spec.items, &prior.items);
         for (spec, prior) in spec.items.iter_mut().zip(matches) {
             if let Some(prior) = prior {
-                retain(of, spec, prior);
+                retain_provider_fields(of, spec, prior);
             }
         }
     }
@@ -51,7 +51,11 @@ fn matches<'p>(
     }
     let mut taken = vec![false; prior.len()];
     let mut found: Vec<Option<usize>> = vec![None; spec.len()];
-    let agrees = |at: usize, item: &MappingNode| prior.get(at).is_some_and(|p| agree(of, item, p));
+    let agrees = |at: usize, item: &MappingNode| {
+        prior
+            .get(at)
+            .is_some_and(|p| same_configured_values(of, item, p))
+    };
     // Elements that stay in place are matched first, so that equal elements keep their own values.
     for (at, item) in spec.iter().enumerate() {
         if agrees(at, item) {
@@ -75,12 +79,12 @@ fn matches<'p>(
 }
 
 /// Returns true if two nodes have the same configured values, without computed fields.
-fn agree(node: &Node, spec: &MappingNode, prior: &MappingNode) -> bool {
-    let own = |of: &Node| of.computed || is_filled(of);
+fn same_configured_values(node: &Node, spec: &MappingNode, prior: &MappingNode) -> bool {
+    let own = |of: &Node| of.computed || is_provider_set(of);
     if node.r#type == "object" {
         return node.attributes.iter().all(|(name, of)| {
             match (spec.fields.get(name), prior.fields.get(name)) {
-                (Some(spec), Some(prior)) => agree(of, spec, prior),
+                (Some(spec), Some(prior)) => same_configured_values(of, spec, prior),
                 (None, None) => true,
                 (None, Some(_)) => own(of),
                 (Some(_), None) => false,
@@ -90,13 +94,14 @@ fn agree(node: &Node, spec: &MappingNode, prior: &MappingNode) -> bool {
     if let Some(of) = node.map_values.as_deref() {
         let same = |(name, spec): (&String, &MappingNode)| {
             let prior = prior.fields.get(name);
-            prior.is_some_and(|prior| agree(of, spec, prior))
+            prior.is_some_and(|prior| same_configured_values(of, spec, prior))
         };
         return spec.fields.len() == prior.fields.len() && spec.fields.iter().all(same);
     }
     if let Some(of) = node.items.as_deref() {
         let mut both = spec.items.iter().zip(&prior.items);
-        return spec.items.len() == prior.items.len() && both.all(|(a, b)| agree(of, a, b));
+        return spec.items.len() == prior.items.len()
+            && both.all(|(a, b)| same_configured_values(of, a, b));
     }
     spec.scalar == prior.scalar && spec.fields == prior.fields && spec.items == prior.items
 }

@@ -1,10 +1,10 @@
 //! Repeats calls that fail with a transient error, by the provider's retry policy. Pure, except for
 //! the waits.
 
-use super::wire::{Fault, Said};
+use super::wire::{Fault, PluginError};
 use crate::engine::calls::{CallContext, Method, ProviderError};
+use crate::engine::model::{Pause, PluginId, Retry};
 use crate::engine::secrets::Secrets;
-use crate::engine::words::{Pause, PluginId, Retry};
 use proto::bluelink::providerserverv1::RetryPolicy;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -17,16 +17,16 @@ pub(super) struct Policy {
     /// First pause in seconds.
     first: f64,
     /// Maximum pause in seconds; `None` without a limit.
-    most: Option<f64>,
+    max_pause: Option<f64>,
     factor: f64,
     jitter: bool,
 }
 
 /// Policy of providers without one.
-pub(super) const USUAL: Policy = Policy {
+pub(super) const DEFAULT_POLICY: Policy = Policy {
     retries: 5,
     first: 2.0,
-    most: Some(300.0),
+    max_pause: Some(300.0),
     factor: 2.0,
     jitter: true,
 };
@@ -45,19 +45,19 @@ struct Setting {
 impl Default for Setting {
     fn default() -> Self {
         Self {
-            max_retries: USUAL.retries.cast_signed(),
-            first_retry_delay: USUAL.first,
-            max_delay: USUAL.most.unwrap_or(-1.0),
-            backoff_factor: USUAL.factor,
-            jitter: USUAL.jitter,
+            max_retries: DEFAULT_POLICY.retries.cast_signed(),
+            first_retry_delay: DEFAULT_POLICY.first,
+            max_delay: DEFAULT_POLICY.max_pause.unwrap_or(-1.0),
+            backoff_factor: DEFAULT_POLICY.factor,
+            jitter: DEFAULT_POLICY.jitter,
         }
     }
 }
 
 /// Limit of retries for every policy: each is a call and a pause.
-const MOST_RETRIES: u32 = 100;
+const MAX_RETRIES: u32 = 100;
 /// Limit of a pause in seconds, for policies without one.
-const LONGEST: f64 = 3600.0;
+const MAX_PAUSE_SECONDS: f64 = 3600.0;
 
 impl Policy {
     /// Converts a provider's policy. A provider without one returns zeros, which do not mean "no
@@ -69,9 +69,9 @@ impl Policy {
         Self {
             retries: u32::try_from(said.max_retries)
                 .unwrap_or(0)
-                .min(MOST_RETRIES),
+                .min(MAX_RETRIES),
             first: said.first_retry_delay.max(0.0),
-            most: (said.max_delay >= 0.0).then_some(said.max_delay),
+            max_pause: (said.max_delay >= 0.0).then_some(said.max_delay),
             factor: said.backoff_factor.max(0.0),
             jitter: said.jitter,
         }
@@ -91,7 +91,7 @@ impl Policy {
                 backoff_factor: said.backoff_factor,
                 jitter: said.jitter,
             },
-            USUAL,
+            DEFAULT_POLICY,
         ))
     }
 
@@ -99,7 +99,9 @@ impl Policy {
     fn pause(&self, made: u32, chance: f64) -> Duration {
         let power = i32::try_from(made.saturating_sub(1)).unwrap_or(i32::MAX);
         let whole = self.first * self.factor.powi(power);
-        let whole = whole.min(self.most.unwrap_or(LONGEST)).min(LONGEST);
+        let whole = whole
+            .min(self.max_pause.unwrap_or(MAX_PAUSE_SECONDS))
+            .min(MAX_PAUSE_SECONDS);
         let whole = if self.jitter { whole * chance } else { whole };
         Duration::from_millis((whole * 1000.0) as u64)
     }
@@ -107,7 +109,7 @@ impl Policy {
     /// Makes a call, and repeats it while the plugin reports a transient error. Other failures are
     /// not repeated, because a call without an answer may have taken effect. `call` receives the
     /// attempt that follows a failure.
-    pub(super) async fn keep_asking<T, F>(
+    pub(super) async fn call_with_retries<T, F>(
         &self,
         (plugin, method): (&PluginId, Method),
         secrets: &Secrets,
@@ -117,19 +119,19 @@ impl Policy {
     where
         F: Future<Output = Result<T, Fault>>,
     {
-        let tell = |pause| ctx.retrying.tell(pause);
-        let stopped = || ctx.cancel.is_cancelled() || ctx.retrying.until.is_cancelled();
+        let tell = |pause| ctx.retrying.report(pause);
+        let stopped = || ctx.cancel.is_cancelled() || ctx.retrying.stop_token.is_cancelled();
         let mut made = 0;
         // Bounded by the policy.
         loop {
             made += 1;
             let next = (made <= self.retries && !stopped()).then(|| Next {
-                made,
-                of: self.retries + 1,
-                pause: self.pause(made, chance()),
+                attempts_made: made,
+                max_attempts: self.retries + 1,
+                pause: self.pause(made, random_fraction()),
             });
             let mut said = match call(next).await {
-                Err(Fault::Said(said)) if said.is_transient() => said,
+                Err(Fault::Reported(said)) if said.is_transient() => said,
                 // Clears the announced retry, because this attempt is final.
                 other => {
                     if made > 1 {
@@ -143,25 +145,25 @@ impl Policy {
                 if made > 1 {
                     tell(None);
                 }
-                return Err(given_up((plugin, method), said, made <= self.retries));
+                return Err(final_fault((plugin, method), said, made <= self.retries));
             };
             // The plugin's text may contain secrets, and the reason is shown and stored.
             let mut reason = said.summary();
-            secrets.hide_in(&mut reason);
+            secrets.redact_in_place(&mut reason);
             tell(Some(Pause::Retry(next.retry(&reason))));
-            if !waited(&[&ctx.cancel, &ctx.retrying.until], next.pause).await {
+            if !pause_completed(&[&ctx.cancel, &ctx.retrying.stop_token], next.pause).await {
                 tell(None);
-                return Err(given_up((plugin, method), said, true));
+                return Err(final_fault((plugin, method), said, true));
             }
         }
     }
 }
 
 /// Returns the result after the last attempt; `stopped` if further attempts were allowed.
-fn given_up((plugin, method): (&PluginId, Method), said: Said, stopped: bool) -> Fault {
+fn final_fault((plugin, method): (&PluginId, Method), said: PluginError, stopped: bool) -> Fault {
     match stopped && method.can_be_dropped() {
         // The plugin has answered, so the outcome is known.
-        false => Fault::Said(said),
+        false => Fault::Reported(said),
         true => Fault::Call(ProviderError::Cancelled {
             plugin: plugin.clone(),
             method,
@@ -173,20 +175,20 @@ fn given_up((plugin, method): (&PluginId, Method), said: Said, stopped: bool) ->
 /// Attempt after a transient failure.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Next {
-    made: u32,
-    of: u32,
+    attempts_made: u32,
+    max_attempts: u32,
     pause: Duration,
 }
 
 impl Next {
     /// Returns the announcement of the attempt, counted from now.
     pub(super) fn retry(self, reason: &str) -> Retry {
-        Retry::after(self.made, self.of, self.pause).because(reason)
+        Retry::after(self.attempts_made, self.max_attempts, self.pause).because(reason)
     }
 }
 
 /// Returns true if the pause ended before any of the tokens was cancelled.
-pub(super) async fn waited(ends: &[&CancellationToken], pause: Duration) -> bool {
+pub(super) async fn pause_completed(ends: &[&CancellationToken], pause: Duration) -> bool {
     let ended = ends.iter().map(|end| Box::pin(end.cancelled()));
     tokio::select! { biased; // a cancellation takes precedence
         _ = futures_util::future::select_all(ended) => false,
@@ -195,7 +197,7 @@ pub(super) async fn waited(ends: &[&CancellationToken], pause: Duration) -> bool
 }
 
 /// Returns a random number in [0, 1).
-fn chance() -> f64 {
+fn random_fraction() -> f64 {
     let bits = uuid::Uuid::new_v4().as_u128() as u32;
     f64::from(bits) / (f64::from(u32::MAX) + 1.0)
 }
@@ -203,7 +205,7 @@ fn chance() -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::provider::bluelink::wire::Said;
+    use crate::engine::provider::bluelink::wire::PluginError;
     use proto::bluelink::sharedtypesv1::{ErrorCode, ErrorResponse};
     use std::cell::Cell;
 
@@ -216,47 +218,50 @@ mod tests {
     };
 
     #[test]
-    fn s2_14_all_zeros_is_the_usual_policy_and_not_never() {
-        assert_eq!(Policy::of(&RetryPolicy::default(), USUAL), USUAL);
+    fn s2_14_all_zero_retry_policy_means_the_default() {
+        assert_eq!(
+            Policy::of(&RetryPolicy::default(), DEFAULT_POLICY),
+            DEFAULT_POLICY
+        );
         let never = RetryPolicy {
             first_retry_delay: 1.0,
             ..RetryPolicy::default()
         };
-        assert_eq!(Policy::of(&never, USUAL).retries, 0);
+        assert_eq!(Policy::of(&never, DEFAULT_POLICY).retries, 0);
     }
 
     #[test]
-    fn what_is_set_takes_the_place_of_the_usual_policy_part_by_part() {
+    fn retry_setting_overrides_the_default_policy_per_field() {
         let set = Policy::of_setting(r#"{"maxRetries": 2, "jitter": false}"#).unwrap();
         let wanted = Policy {
             retries: 2,
             jitter: false,
-            ..USUAL
+            ..DEFAULT_POLICY
         };
         assert_eq!(set, wanted);
         assert_eq!(Policy::of(&RetryPolicy::default(), set), wanted);
-        assert_eq!(Policy::of(&QUICK, set), Policy::of(&QUICK, USUAL));
+        assert_eq!(Policy::of(&QUICK, set), Policy::of(&QUICK, DEFAULT_POLICY));
         let misspelt = Policy::of_setting(r#"{"backoff_factor": 2}"#);
         assert!(misspelt.unwrap_err().to_string().contains("backoff_factor"));
         assert!(Policy::of_setting("5").is_err());
     }
 
     #[test]
-    fn pauses_grow_to_their_limit_and_jitter_takes_any_part_of_them() {
-        let policy = Policy::of(&QUICK, USUAL);
+    fn retry_pauses_grow_to_the_limit_and_jitter_is_a_fraction() {
+        let policy = Policy::of(&QUICK, DEFAULT_POLICY);
         let pauses = [1, 2, 3].map(|made| policy.pause(made, 0.5).as_millis());
         assert_eq!(pauses, [250, 500, 600]);
-        let all = [1, 2, 3, 4, 5, 9].map(|made| USUAL.pause(made, 0.5).as_secs());
+        let all = [1, 2, 3, 4, 5, 9].map(|made| DEFAULT_POLICY.pause(made, 0.5).as_secs());
         assert_eq!(all, [1, 2, 4, 8, 16, 150]);
         let unlimited = Policy::of(
             &RetryPolicy {
                 max_delay: -1.0,
                 ..QUICK
             },
-            USUAL,
+            DEFAULT_POLICY,
         );
         assert_eq!(unlimited.pause(5, 0.0).as_millis(), 4000);
-        assert!((0..1000).all(|_| (0.0..1.0).contains(&chance())));
+        assert!((0..1000).all(|_| (0.0..1.0).contains(&random_fraction())));
     }
 
     async fn attempts(code: ErrorCode, fails: u32) -> (u32, Result<(), Fault>) {
@@ -272,15 +277,15 @@ mod tests {
                     ..ErrorResponse::default()
                 };
                 if failed {
-                    Err(Fault::Said(Said::of(error)))
+                    Err(Fault::Reported(PluginError::of(error)))
                 } else {
                     Ok(())
                 }
             }
         };
-        let policy = Policy::of(&QUICK, USUAL);
+        let policy = Policy::of(&QUICK, DEFAULT_POLICY);
         let result = policy
-            .keep_asking(
+            .call_with_retries(
                 (&plugin, Method::DeployResource),
                 &Secrets::default(),
                 &ctx,
@@ -291,13 +296,13 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn s2_12_only_what_is_transient_is_asked_again_and_an_end_of_it_is_a_failure() {
+    async fn s2_12_only_transient_errors_are_retried_until_attempts_are_exhausted() {
         assert!(matches!(
             attempts(ErrorCode::Transient, 2).await,
             (3, Ok(()))
         ));
         let (made, failed) = attempts(ErrorCode::Transient, 99).await;
-        assert!(made == 4 && matches!(failed, Err(Fault::Said(said)) if said.attempts == 4));
+        assert!(made == 4 && matches!(failed, Err(Fault::Reported(said)) if said.attempts == 4));
         assert!(matches!(
             attempts(ErrorCode::BadInput, 99).await,
             (1, Err(_))

@@ -60,12 +60,12 @@ fn attributes(node: &Node) -> BTreeMap<Arc<str>, Attribute> {
 }
 
 /// Returns true if a value that the configuration omits is set by default or by the provider.
-pub(super) fn is_filled(node: &Node) -> bool {
+pub(super) fn is_provider_set(node: &Node) -> bool {
     node.computed_when_omitted || node.default_value.is_some()
 }
 
 fn attribute(node: &Node, required: bool) -> Attribute {
-    let filled = is_filled(node);
+    let filled = is_provider_set(node);
     let settable = !node.computed;
     let text = [&node.description, &node.label];
     Attribute {

@@ -1,20 +1,20 @@
 //! Settings of Bluelink plugins, from the environment variables of Bluelink's deploy engine. Plain
 //! data.
 
-use super::retry::{Policy, USUAL};
+use super::retry::{DEFAULT_POLICY, Policy};
 use std::time::Duration;
 
 /// Supported settings of the deploy engine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BluelinkSettings {
     /// Interval between stability checks.
-    pub look_every: Duration,
+    pub stability_interval: Duration,
     /// Maximum time until an object is stable.
     pub stable_within: Duration,
     /// Retry policy of providers without one.
     pub(super) retries: Policy,
     /// Timeout of a call between plugins.
-    pub between_plugins: Duration,
+    pub cross_plugin_timeout: Duration,
     /// Maximum time that a plugin waits for a resource lock.
     pub lock_within: Duration,
     /// Id of the deployed instance, a UUID that is the same in every run.
@@ -29,10 +29,10 @@ const PREFIXES: [&str; 2] = ["BLUELINK", "CELERITY"];
 impl Default for BluelinkSettings {
     fn default() -> Self {
         Self {
-            look_every: Duration::from_secs(5),
+            stability_interval: Duration::from_secs(5),
             stable_within: Duration::from_secs(3600),
-            retries: USUAL,
-            between_plugins: Duration::from_secs(120),
+            retries: DEFAULT_POLICY,
+            cross_plugin_timeout: Duration::from_secs(120),
             lock_within: Duration::from_secs(15 * 60),
             instance_id: uuid::Uuid::nil().to_string(),
             instance_name: "workspace".to_owned(),
@@ -54,14 +54,14 @@ impl BluelinkSettings {
         // Derived from path and name, so that plugins recognise their objects in later runs.
         let id = uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_URL, whole.as_bytes());
         Self {
-            look_every: millis("RESOURCE_STABILISATION_POLLING_INTERVAL_MS", "BLUEPRINTS")
-                .unwrap_or(usual.look_every),
+            stability_interval: millis("RESOURCE_STABILISATION_POLLING_INTERVAL_MS", "BLUEPRINTS")
+                .unwrap_or(usual.stability_interval),
             stable_within: millis("RESOURCE_STABILISATION_POLLING_TIMEOUT_MS", "PLUGINS_V1")
                 .unwrap_or(usual.stable_within),
             retries: retries().unwrap_or(usual.retries),
-            between_plugins: millis("PLUGIN_TO_PLUGIN_CALL_TIMEOUT_MS", "PLUGINS_V1")
-                .unwrap_or(usual.between_plugins),
-            lock_within: lock_within().unwrap_or(usual.lock_within),
+            cross_plugin_timeout: millis("PLUGIN_TO_PLUGIN_CALL_TIMEOUT_MS", "PLUGINS_V1")
+                .unwrap_or(usual.cross_plugin_timeout),
+            lock_within: lock_timeout().unwrap_or(usual.lock_within),
             instance_id: id.to_string(),
             instance_name: match named {
                 "" | "default" => folder.into_owned(),
@@ -72,19 +72,19 @@ impl BluelinkSettings {
 }
 
 /// Returns the maximum wait for a lock; the deploy engine has no variable for it.
-fn lock_within() -> Option<Duration> {
+fn lock_timeout() -> Option<Duration> {
     let said = std::env::var("FLIGHTDECK_RESOURCE_LOCK_MS").ok()?;
     said.trim().parse().ok().map(Duration::from_millis)
 }
 
 /// Returns a duration from the environment under either prefix; an invalid number is ignored.
 fn millis(name: &str, section: &str) -> Option<Duration> {
-    let (_, said) = said(name, section)?;
+    let (_, said) = read_variable(name, section)?;
     said.trim().parse().ok().map(Duration::from_millis)
 }
 
 /// Returns the full name and value of a setting under either prefix.
-fn said(name: &str, section: &str) -> Option<(String, String)> {
+fn read_variable(name: &str, section: &str) -> Option<(String, String)> {
     let of = |prefix: &&str| {
         let name = format!("{prefix}_DEPLOY_ENGINE_{section}_{name}");
         let text = std::env::var(&name).ok()?;
@@ -95,7 +95,7 @@ fn said(name: &str, section: &str) -> Option<(String, String)> {
 
 /// Returns the retry policy from the environment; an invalid one is logged and ignored.
 fn retries() -> Option<Policy> {
-    let (name, text) = said("DEFAULT_RETRY_POLICY", "BLUEPRINTS")?;
+    let (name, text) = read_variable("DEFAULT_RETRY_POLICY", "BLUEPRINTS")?;
     Policy::of_setting(&text)
         .inspect_err(|error| {
             tracing::warn!(%error, "{name} is not a valid retry policy and is ignored");

@@ -30,7 +30,7 @@ pub(super) struct Callable {
 
 impl Callable {
     /// Returns the type of the argument at an index; `None` if there are too many arguments.
-    pub(super) fn wanted(&self, index: usize) -> Option<&Type> {
+    pub(super) fn parameter_type(&self, index: usize) -> Option<&Type> {
         let last = self.declared.last().filter(|d| d.variadic);
         let declared = self.declared.get(index).or(last)?;
         Some(&declared.parameter.ty)
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_left_out_is_any_number_of_anything_and_looked_at_when_it_is_given() {
+    fn optional_parameters_become_a_variadic_parameter_checked_by_position() {
         let all = vec![text("a", false), text("b", true), text("c", true)];
         let found = callable(&function(all)).unwrap();
         assert_eq!(found.signature.parameters.len(), 1);
@@ -244,14 +244,14 @@ mod tests {
         let more = found.signature.variadic.as_ref().unwrap();
         assert_eq!((more.name.as_str(), &more.ty), ("b", &Type::Dynamic));
         assert_eq!(found.most(), Some(3));
-        assert_eq!(found.wanted(2), Some(&Type::String));
-        assert_eq!(found.wanted(3), None);
+        assert_eq!(found.parameter_type(2), Some(&Type::String));
+        assert_eq!(found.parameter_type(3), None);
         let wrong = vec![text("a", true), text("b", false)];
         assert!(callable(&function(wrong)).is_err());
     }
 
     #[test]
-    fn functions_of_functions_and_of_the_plugin_itself_cannot_be_called() {
+    fn functions_with_function_parameters_and_internal_ones_are_not_callable() {
         let of = FunctionTypeParameter::default();
         let takes = Said {
             parameter: Some(Parameter::FunctionTypeParameter(of)),

@@ -2,72 +2,77 @@
 //! itself has succeeded: a failed check fails the operation and never discards values.
 
 use super::adapter::BluelinkProvider;
-use super::deploy::{Named, STABLE, spec_of};
+use super::deploy::{HAS_STABILISED, Named, spec_of};
 use super::merge::Spec;
-use super::retry::waited;
+use super::retry::pause_completed;
 use super::schema::Definition;
-use super::state::{Kept, Unstable};
+use super::state::{PrivateState, Unstable};
 use super::wire::Fault;
 use crate::engine::calls::{CallContext, Method, ProviderDiagnostic, ProviderError, Retrying};
+use crate::engine::model::{LookupRequest, Pause, Severity, seconds};
 use crate::engine::provider::{Bytes, ReadResponse};
-use crate::engine::words::{Look, Pause, Severity, seconds};
 use cty::Value;
 use proto::bluelink::sharedtypesv1::{ResourceHasStabilisedRequest, ResourceHasStabilisedResponse};
 use std::time::Duration;
 use tokio::time::Instant;
 
 /// Minimum timeout of a check.
-const LEAST: Duration = Duration::from_secs(1);
+const MIN_DEADLINE: Duration = Duration::from_secs(1);
 
 impl BluelinkProvider {
     /// Checks until the object is stable; returns the failure if it is not. The object exists in
     /// both cases.
-    pub(super) async fn until_stable(
+    pub(super) async fn wait_until_stable(
         &self,
         (of, after): (&Definition, Unstable),
         named: &Named,
         spec: &mut Spec,
         ctx: &CallContext,
     ) -> Option<ProviderDiagnostic> {
-        let (every, within) = (self.settings.look_every, self.settings.stable_within);
+        let (every, within) = (
+            self.settings.stability_interval,
+            self.settings.stable_within,
+        );
         let until = Instant::now() + within;
         let stop = &ctx.retrying.stop;
-        let tell = |pause| ctx.retrying.tell(pause);
+        let tell = |pause| ctx.retrying.report(pause);
         let mut looks = 0;
         // Bounded by the stabilisation timeout.
         let failure = loop {
             looks += 1;
             // A hanging check must not outlast the wait.
-            let left = until.saturating_duration_since(Instant::now()).max(LEAST);
+            let left = until
+                .saturating_duration_since(Instant::now())
+                .max(MIN_DEADLINE);
             let look = CallContext {
                 deadline: Some(left),
                 retrying: Retrying {
-                    until: stop.clone(),
+                    stop_token: stop.clone(),
                     ..ctx.retrying.clone()
                 },
                 ..ctx.clone()
             };
             // A result that is already there counts more than a simultaneous stop.
             let looked = tokio::select! { biased;
-                looked = self.look(of, named, spec, &look) => looked,
+                looked = self.check_stability(of, named, spec, &look) => looked,
                 () = stop.cancelled() => Err(cancelled()),
             };
             match looked {
                 Ok(true) => break None,
                 Ok(false) => {}
                 Err(mut failure) => {
-                    failure.detail += kept(after);
+                    failure.detail += unstable_status(after);
                     break Some(failure);
                 }
             }
             // Ends now if the next check would start after the deadline.
             if Instant::now() + every > until {
-                break Some(unstable(looks, within, after));
+                break Some(unstable_diagnostic(looks, within, after));
             }
-            tell(Some(Pause::Look(Look::after(looks, every))));
-            if !waited(&[&ctx.cancel, stop], every).await {
+            tell(Some(Pause::Look(LookupRequest::after(looks, every))));
+            if !pause_completed(&[&ctx.cancel, stop], every).await {
                 let mut failure = cancelled();
-                failure.detail += kept(after);
+                failure.detail += unstable_status(after);
                 break Some(failure);
             }
         };
@@ -78,7 +83,7 @@ impl BluelinkProvider {
     }
 
     /// Checks once, and takes over values that the provider has set meanwhile.
-    async fn look(
+    async fn check_stability(
         &self,
         of: &Definition,
         named: &Named,
@@ -97,10 +102,10 @@ impl BluelinkProvider {
         };
         let method = Method::ResourceHasStabilised;
         let asked = |next| {
-            let call = (method, STABLE);
+            let call = (method, HAS_STABILISED);
             self.item::<ResourceHasStabilisedResponse>(call, (ctx, next), request.clone())
         };
-        match self.keep_asking(method, ctx, asked).await {
+        match self.call_with_retries(method, ctx, asked).await {
             Ok(info) => {
                 spec.merge(of, info.computed_field_values);
                 Ok(info.stabilised)
@@ -112,7 +117,7 @@ impl BluelinkProvider {
                 let failure = ProviderDiagnostic::error(summary, format!("{error}."));
                 Err(failure.from_call(Some(method)))
             }
-            Err(Fault::Said(said)) => {
+            Err(Fault::Reported(said)) => {
                 let doing = "deployed the resource, but could not report its stability";
                 let mut failure = said.diagnostic(doing);
                 failure.detail.push('.');
@@ -123,14 +128,14 @@ impl BluelinkProvider {
 
     /// Returns the response to a read: checks an object again that was not stable after its last
     /// deploy.
-    pub(super) async fn looked_again(
+    pub(super) async fn recheck_stability(
         &self,
         of: &Definition,
         seen: Value,
         private: &Bytes,
         ctx: &CallContext,
     ) -> Result<ReadResponse, ProviderError> {
-        let mut kept = Kept::of(private);
+        let mut kept = PrivateState::decode(private);
         let mut answer = ReadResponse {
             state: seen,
             private: kept.bytes(),
@@ -141,8 +146,8 @@ impl BluelinkProvider {
             return Ok(answer);
         };
         let mut spec = Spec::new(spec_of(of, &answer.state));
-        let named = self.named(of, private, ctx);
-        let looked = self.look(of, &named, &mut spec, ctx).await;
+        let named = self.resource_names(of, private, ctx);
+        let looked = self.check_stability(of, &named, &mut spec, ctx).await;
         // The result of a cancelled check would wrongly count as "not stable".
         if ctx.cancel.is_cancelled() {
             return Err(ProviderError::Cancelled {
@@ -157,7 +162,7 @@ impl BluelinkProvider {
             answer.private = kept.bytes();
         } else {
             // Null for a computed field still means "not set yet".
-            spec.unfinished();
+            spec.restore_cleared();
         }
         let object = spec.object(of, &answer.state);
         answer.state =
@@ -187,7 +192,7 @@ impl BluelinkProvider {
     }
 }
 
-fn unstable(looks: u32, within: Duration, after: Unstable) -> ProviderDiagnostic {
+fn unstable_diagnostic(looks: u32, within: Duration, after: Unstable) -> ProviderDiagnostic {
     let looks = match looks {
         1 => "1 check".to_owned(),
         looks => format!("{looks} checks"),
@@ -195,7 +200,7 @@ fn unstable(looks: u32, within: Duration, after: Unstable) -> ProviderDiagnostic
     let detail = format!(
         "The plugin deployed the object, but it was not stable after {looks} within {}.{} Raise BLUELINK_DEPLOY_ENGINE_PLUGINS_V1_RESOURCE_STABILISATION_POLLING_TIMEOUT_MS if it needs longer.",
         seconds(within),
-        kept(after)
+        unstable_status(after)
     );
     ProviderDiagnostic::error("failed to stabilise", detail)
         .from_call(Some(Method::ResourceHasStabilised))
@@ -208,7 +213,7 @@ fn cancelled() -> ProviderDiagnostic {
 }
 
 /// Describes the state of an object whose stability is unknown.
-fn kept(after: Unstable) -> &'static str {
+fn unstable_status(after: Unstable) -> &'static str {
     match after {
         Unstable::Created => {
             " It is kept in the state as tainted and not stable: the next stage checks it again, and the next deploy replaces it unless you run `flightdeck state untaint`."

@@ -2,14 +2,14 @@
 //! of the protocol.
 
 use super::changes::changes;
-use super::convert::{Unknown, decode, encode, like_member, scalar};
-use super::drift::observed;
+use super::convert::{Unknown, decode, encode, member_of, scalar};
+use super::drift::merge_observed;
 use super::merge::Spec;
 use super::plan::plan;
 use super::schema::{Definition, ty, type_name};
-use super::state::{Kept, fit};
+use super::state::{PrivateState, fit_to_type};
+use crate::engine::model::Severity;
 use crate::engine::provider::Bytes;
-use crate::engine::words::Severity;
 use cty::{Type, Value};
 use proto::bluelink::schema::MappingNode;
 use proto::bluelink::schema::scalar_value::Value as Scalar;
@@ -74,7 +74,7 @@ fn definition() -> Definition {
 /// Returns the value of the definition's type from JSON.
 fn value(json: &str) -> Value {
     let wanted = ty(&definition().node);
-    let json = fit(serde_json::from_str(json).expect("JSON"), &wanted);
+    let json = fit_to_type(serde_json::from_str(json).expect("JSON"), &wanted);
     cty::json::decode_value(&json, &wanted).expect("a value")
 }
 
@@ -83,7 +83,7 @@ fn null() -> Value {
 }
 
 #[test]
-fn types_are_called_as_configurations_can_call_them() {
+fn resource_type_names_and_union_types_are_mapped() {
     assert_eq!(type_name("aws/lambda/function"), "aws_lambda_function");
     let union = Node {
         one_of: vec![of("string"), of("integer")],
@@ -99,7 +99,7 @@ fn types_are_called_as_configurations_can_call_them() {
 }
 
 #[test]
-fn an_empty_node_is_what_was_there_where_that_is_nothing_and_else_null() {
+fn empty_node_decodes_to_the_prior_empty_value_or_null() {
     let numbers = list(of("integer"));
     let wanted = Type::list(Type::Number);
     let empty = Value::list(Type::Number, Vec::new());
@@ -117,7 +117,7 @@ fn an_empty_node_is_what_was_there_where_that_is_nothing_and_else_null() {
 }
 
 #[test]
-fn integers_and_floats_are_told_apart_on_the_way_out_and_not_on_the_way_in() {
+fn integers_and_floats_differ_when_sent_and_not_when_received() {
     let three = Value::int(3);
     let sent = |kind: &str| encode(&three, Some(&of(kind)), Unknown::Omitted).expect("a node");
     assert_eq!(sent("integer"), scalar(Scalar::IntValue(3)));
@@ -141,7 +141,7 @@ fn integers_and_floats_are_told_apart_on_the_way_out_and_not_on_the_way_in() {
 }
 
 #[test]
-fn null_members_are_left_out_and_no_scalar_is_sent_without_a_value() {
+fn null_members_are_omitted_from_the_encoded_node() {
     let all = value(r#"{"name": "a", "labels": {"x": "1"}}"#);
     let node = encode(&all, Some(&definition().node), Unknown::Omitted).expect("a node");
     let mut names: Vec<&String> = node.fields.keys().collect();
@@ -150,7 +150,7 @@ fn null_members_are_left_out_and_no_scalar_is_sent_without_a_value() {
 }
 
 #[test]
-fn a_plan_fills_defaults_and_leaves_open_what_the_provider_sets() {
+fn plan_fills_defaults_and_leaves_computed_fields_unknown() {
     let planned = plan(
         &definition(),
         &null(),
@@ -168,7 +168,7 @@ fn a_plan_fills_defaults_and_leaves_open_what_the_provider_sets() {
 const THERE: &str = r#"{"id": "i", "seen": "s", "name": "a", "size": 3, "endpoints": [{"port": 1, "address": "x"}]}"#;
 
 #[test]
-fn without_a_change_nothing_is_open_and_with_one_all_but_the_id_is() {
+fn no_op_plan_has_no_unknown_values_and_an_update_keeps_the_id() {
     let there = value(THERE);
     let same = plan(
         &definition(),
@@ -190,7 +190,7 @@ fn without_a_change_nothing_is_open_and_with_one_all_but_the_id_is() {
 }
 
 #[test]
-fn another_object_is_needed_where_something_changes_and_not_where_it_is_new_or_goes() {
+fn replacement_is_required_by_changed_but_not_added_or_removed_fields() {
     let replaced = |prior: &str, config: &str| {
         let planned = plan(&definition(), &value(prior), &value(config), false).expect("a plan");
         let sent = changes(&definition(), &value(prior), &planned.value);
@@ -207,7 +207,7 @@ fn another_object_is_needed_where_something_changes_and_not_where_it_is_new_or_g
 }
 
 #[test]
-fn changes_name_what_the_provider_sets_wherever_it_may_be() {
+fn changes_list_computed_fields_at_any_depth() {
     let definition = definition();
     let config = value(r#"{"name": "a", "labels": {"odd.name": "1"}, "endpoints": [{"port": 2}]}"#);
     let there = value(
@@ -231,7 +231,7 @@ fn changes_name_what_the_provider_sets_wherever_it_may_be() {
 }
 
 #[test]
-fn only_what_the_schema_has_the_provider_set_is_merged_and_the_rest_is_told() {
+fn only_computed_fields_are_merged_and_others_cause_a_warning() {
     let definition = definition();
     let planned = plan(
         &definition,
@@ -271,13 +271,13 @@ fn only_what_the_schema_has_the_provider_set_is_merged_and_the_rest_is_told() {
 }
 
 #[test]
-fn what_the_provider_sets_is_learnt_where_it_is_not_known_yet() {
+fn unknown_computed_fields_are_learned_from_the_observed_object() {
     let node = definition().node;
     let seen = value(r#"{"id": "i", "seen": "now", "name": "a"}"#);
     let before = value(r#"{"id": "i", "seen": "then", "name": "a"}"#);
-    assert!(observed(&node, &before, &seen).raw_equals(&before));
+    assert!(merge_observed(&node, &before, &seen).raw_equals(&before));
     let unknown = value(r#"{"id": "i", "name": "a"}"#);
-    assert!(observed(&node, &unknown, &seen).raw_equals(&seen));
+    assert!(merge_observed(&node, &unknown, &seen).raw_equals(&seen));
 }
 
 /// Returns the spec after an update to which the provider answers without values.
@@ -285,12 +285,12 @@ fn left(definition: &Definition, prior: &str, planned: &str) -> Value {
     let (prior, planned) = (value(prior), value(planned));
     let wire = |value: &Value| encode(value, Some(&definition.node), Unknown::Omitted);
     let spec = wire(&planned).expect("a node");
-    let spec = Spec::after(definition, spec, &wire(&prior).expect("a node"));
+    let spec = Spec::for_update(definition, spec, &wire(&prior).expect("a node"));
     spec.object(definition, &planned).expect("an object")
 }
 
 #[test]
-fn values_that_an_update_leaves_out_stay_with_the_element_that_they_belong_to() {
+fn computed_values_stay_with_their_list_element_on_update() {
     let table = [
         (
             "an element that stays in its place",
@@ -338,7 +338,7 @@ fn values_that_an_update_leaves_out_stay_with_the_element_that_they_belong_to() 
 }
 
 #[test]
-fn values_that_an_update_leaves_out_stay_with_the_key_of_a_list_without_order() {
+fn computed_values_stay_with_their_key_in_an_unordered_list() {
     let mut definition = definition();
     let endpoints = definition.node.attributes.get_mut("endpoints");
     endpoints.expect("the field").sort_array_by_field = "port".into();
@@ -353,7 +353,7 @@ fn values_that_an_update_leaves_out_stay_with_the_key_of_a_list_without_order() 
 }
 
 #[test]
-fn configured_values_that_an_update_takes_out_do_not_stay() {
+fn removed_configured_values_do_not_remain_after_an_update() {
     let found = left(
         &definition(),
         r#"{"name": "a", "labels": {"x": "1", "y": "2"}, "endpoints": [{"port": 1}]}"#,
@@ -366,17 +366,17 @@ fn configured_values_that_an_update_takes_out_do_not_stay() {
 }
 
 #[test]
-fn null_of_an_update_is_a_value_once_the_object_is_stable_and_unknown_before() {
+fn null_from_an_update_applies_only_once_the_object_is_stable() {
     let definition = definition();
     let prior = value(r#"{"id": "i", "seen": "then", "name": "a"}"#);
     let wire = encode(&prior, Some(&definition.node), Unknown::Omitted).expect("a node");
-    let mut spec = Spec::after(&definition, wire.clone(), &wire);
+    let mut spec = Spec::for_update(&definition, wire.clone(), &wire);
     let nulls = [("spec.seen".to_owned(), MappingNode::default())];
     spec.merge(&definition, nulls.into());
     let object = |spec: &Spec| spec.object(&definition, &prior).expect("an object");
     let without = value(r#"{"id": "i", "name": "a"}"#);
     assert!(object(&spec).raw_equals(&without));
-    spec.unfinished();
+    spec.restore_cleared();
     assert!(object(&spec).raw_equals(&prior));
 }
 
@@ -389,13 +389,13 @@ fn unstable_object_is_planned_as_an_update_that_keeps_its_id() {
     assert!(planned(false).value.raw_equals(&prior));
     let update = planned(true);
     assert!(update.requires_replace.is_empty());
-    assert_eq!(like_member(&update.value, "id").as_str(), Some("i"));
-    assert!(!like_member(&update.value, "seen").is_known());
+    assert_eq!(member_of(&update.value, "id").as_str(), Some("i"));
+    assert!(!member_of(&update.value, "seen").is_known());
 }
 
 #[test]
-fn stored_values_are_made_fit_and_the_hosts_name_of_an_object_is_kept() {
-    let fitted = fit(
+fn stored_values_are_fitted_to_the_type_and_the_instance_name_is_kept() {
+    let fitted = fit_to_type(
         serde_json::json!({"name": "a", "gone": 1}),
         &ty(&definition().node),
     );
@@ -404,7 +404,7 @@ fn stored_values_are_made_fit_and_the_hosts_name_of_an_object_is_kept() {
         (&"a".into(), &serde_json::Value::Null)
     );
     assert_eq!(fitted["endpoints"], serde_json::Value::Null);
-    let first = Kept::of(&Bytes::new());
-    assert_eq!(Kept::of(&first.bytes()), first);
-    assert_ne!(Kept::of(&Bytes::new()), first);
+    let first = PrivateState::decode(&Bytes::new());
+    assert_eq!(PrivateState::decode(&first.bytes()), first);
+    assert_ne!(PrivateState::decode(&Bytes::new()), first);
 }

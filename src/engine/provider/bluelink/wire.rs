@@ -1,13 +1,13 @@
 //! Client of one plugin process. Converts transport errors and errors reported by the plugin. Owns
 //! a clone of the connection.
 
-use super::life::{BluelinkLink, MESSAGE_LIMIT, REQUEST_LIMIT};
+use super::lifecycle::{BluelinkLink, MESSAGE_LIMIT, REQUEST_LIMIT};
 use super::replies::Reply;
 use crate::engine::calls::{Method, ProviderDiagnostic, ProviderError};
+use crate::engine::model::{FailureClass, PluginId};
 use crate::engine::provider::channel::Channel;
-use crate::engine::provider::dialect::Obituary;
+use crate::engine::provider::dialect::ExitReporter;
 use crate::engine::provider::grpc;
-use crate::engine::words::{FailureClass, PluginId};
 use prost::Message as _;
 use proto::bluelink::sharedtypesv1::{ErrorCode, ErrorResponse};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(super) struct Wire {
     grpc: Grpc<Channel>,
     /// Cancelled when the plugin deregisters; no further call is sent then.
     deregistered: CancellationToken,
-    obituary: Arc<dyn Obituary>,
+    exit_reporter: Arc<dyn ExitReporter>,
 }
 
 /// Failure of a call.
@@ -30,12 +30,12 @@ pub(super) enum Fault {
     /// No answer, or an unreadable one.
     Call(ProviderError),
     /// Error reported by the plugin.
-    Said(Said),
+    Reported(PluginError),
 }
 
 /// Error reported by a plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct PluginError {
     pub(super) code: ErrorCode,
     message: String,
     /// Its `failureReasons`; if there are any, they replace the message as summary.
@@ -46,7 +46,7 @@ pub(super) struct Said {
     pub(super) method: Option<Method>,
 }
 
-impl Said {
+impl PluginError {
     pub(super) fn of(error: ErrorResponse) -> Self {
         Self {
             code: error.code(),
@@ -117,7 +117,11 @@ fn reasons(error: &ErrorResponse) -> Option<Vec<String>> {
 }
 
 impl Wire {
-    pub(super) fn new(plugin: PluginId, link: &BluelinkLink, obituary: Arc<dyn Obituary>) -> Self {
+    pub(super) fn new(
+        plugin: PluginId,
+        link: &BluelinkLink,
+        obituary: Arc<dyn ExitReporter>,
+    ) -> Self {
         Self {
             plugin,
             host_id: link.host_id.clone(),
@@ -125,7 +129,7 @@ impl Wire {
                 .max_decoding_message_size(MESSAGE_LIMIT)
                 .max_encoding_message_size(REQUEST_LIMIT),
             deregistered: link.deregistered.clone(),
-            obituary,
+            exit_reporter: obituary,
         }
     }
 
@@ -169,15 +173,16 @@ impl Wire {
             Err(status) => {
                 let plugin = self.plugin.clone();
                 let error =
-                    grpc::explain(plugin, method, &status, MESSAGE_LIMIT, &self.obituary).await;
+                    grpc::explain(plugin, method, &status, MESSAGE_LIMIT, &self.exit_reporter)
+                        .await;
                 return Err(Fault::Call(error));
             }
         };
         match answer.split() {
             Some(Ok(good)) => Ok(good),
-            Some(Err(error)) => Err(Fault::Said(Said {
+            Some(Err(error)) => Err(Fault::Reported(PluginError {
                 method: Some(method),
-                ..Said::of(error)
+                ..PluginError::of(error)
             })),
             None => {
                 let what = "the answer is neither a result nor an error".to_owned();
@@ -202,7 +207,7 @@ impl Wire {
     pub(super) fn refused(&self, method: Method, fault: Fault) -> ProviderError {
         match fault {
             Fault::Call(error) => error,
-            Fault::Said(said) => ProviderError::Refused {
+            Fault::Reported(said) => ProviderError::Refused {
                 plugin: self.plugin.clone(),
                 method,
                 code: code(said.code).to_owned(),
@@ -217,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn s2_15_failure_reasons_are_the_reasons_and_else_the_message_is() {
+    fn s2_15_failure_reasons_are_the_summary_and_the_message_is_the_fallback() {
         let json = br#"{"failureReasons": ["the box is too red", {"code": 7}]}"#;
         let details = prost_types::Any {
             type_url: "type.googleapis.com/google.protobuf.BytesValue".into(),
@@ -228,14 +233,14 @@ mod tests {
             message: "bad input provided with 2 input errors".into(),
             details: Some(details),
         };
-        let said = Said::of(error.clone()).diagnostic("could not deploy it");
+        let said = PluginError::of(error.clone()).diagnostic("could not deploy it");
         assert_eq!(said.summary, "the box is too red; {\"code\":7}");
         assert_eq!(
             said.detail,
             "The plugin could not deploy it (bad input): bad input provided with 2 input errors"
         );
         error.details = None;
-        let said = Said::of(error).diagnostic("could not deploy it");
+        let said = PluginError::of(error).diagnostic("could not deploy it");
         assert_eq!(said.summary, "bad input provided with 2 input errors");
     }
 }

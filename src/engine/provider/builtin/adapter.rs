@@ -2,9 +2,9 @@
 
 use super::{RemoteStates, data, remote_state};
 use crate::engine::calls::{CallContext, Checked, ProviderError};
+use crate::engine::model::PluginId;
 use crate::engine::mutex::lock;
 use crate::engine::provider::*;
-use crate::engine::words::PluginId;
 use async_trait::async_trait;
 use cty::Value;
 use std::path::PathBuf;
@@ -52,7 +52,12 @@ impl Builtin {
             states,
         }
     }
-    fn only(&self, wanted: &str, kind: &'static str, name: &str) -> Result<(), ProviderError> {
+    fn check_name(
+        &self,
+        wanted: &str,
+        kind: &'static str,
+        name: &str,
+    ) -> Result<(), ProviderError> {
         if wanted == name {
             return Ok(());
         }
@@ -64,11 +69,11 @@ impl Builtin {
     }
 
     fn resource(&self, name: &str) -> Result<(), ProviderError> {
-        self.only(DATA, "resource type", name)
+        self.check_name(DATA, "resource type", name)
     }
 
     fn data_source(&self, name: &str) -> Result<(), ProviderError> {
-        self.only(REMOTE_STATE, "data source", name)
+        self.check_name(REMOTE_STATE, "data source", name)
     }
 }
 
@@ -175,7 +180,7 @@ impl Provider for Builtin {
         _: &CallContext,
     ) -> Result<MoveResponse, ProviderError> {
         self.resource(&request.target_type)?;
-        Ok(data::take_over(request))
+        Ok(data::convert_null_resource(request))
     }
 
     async fn read_data(
@@ -212,7 +217,7 @@ impl Provider for Builtin {
         _: Value,
         _: &CallContext,
     ) -> Result<Checked, ProviderError> {
-        self.only("", "ephemeral resource type", type_name)
+        self.check_name("", "ephemeral resource type", type_name)
             .map(|()| Checked::default())
     }
 

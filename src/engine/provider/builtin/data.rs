@@ -67,7 +67,7 @@ pub(super) fn upgrade(request: &UpgradeRequest) -> UpgradeResponse {
 }
 
 /// Returns the planned `output` of an `input`: unknown of the same type, or null if the input is.
-fn coming_output(input: &Value) -> Value {
+fn planned_output(input: &Value) -> Value {
     if input.is_null() {
         input.clone()
     } else {
@@ -75,7 +75,7 @@ fn coming_output(input: &Value) -> Value {
     }
 }
 
-fn coming_id() -> Value {
+fn planned_id() -> Value {
     Value::unknown(Type::String).refine_not_null()
 }
 
@@ -98,7 +98,7 @@ pub(super) fn plan(request: PlanRequest) -> PlanResponse {
         return answer(
             with(
                 proposed,
-                [("id", coming_id()), ("output", coming_output(&input))],
+                [("id", planned_id()), ("output", planned_output(&input))],
             ),
             Vec::new(),
         );
@@ -107,7 +107,7 @@ pub(super) fn plan(request: PlanRequest) -> PlanResponse {
     if !attr(prior, "triggers_replace").raw_equals(&triggers) {
         let planned = with(
             proposed,
-            [("id", coming_id()), ("output", coming_output(&input))],
+            [("id", planned_id()), ("output", planned_output(&input))],
         );
         return answer(planned, vec![Path::root().attr("triggers_replace")]);
     }
@@ -164,7 +164,7 @@ pub(super) fn import(request: &ImportRequest) -> ImportResponse {
 }
 
 /// Converts the state of a `null_resource`, whose triggers become an object.
-pub(super) fn take_over(request: MoveRequest) -> MoveResponse {
+pub(super) fn convert_null_resource(request: MoveRequest) -> MoveResponse {
     let empty = schema().block.empty_value();
     let answer = |state: Value, diagnostics| MoveResponse {
         state,

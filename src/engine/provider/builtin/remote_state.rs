@@ -4,7 +4,7 @@
 use crate::engine::calls::ProviderDiagnostic;
 use crate::engine::provider::*;
 use crate::engine::state::backend::Settings;
-use crate::engine::state::{CipherError, Ciphers, HomeError};
+use crate::engine::state::{CipherError, FileEncryption, StateError};
 use cty::schema::{Attribute, Block, Schema};
 use cty::{Path, Type, Value};
 use serde::Deserialize;
@@ -125,15 +125,15 @@ fn backend_of(config: &Value) -> Result<Settings, ProviderDiagnostic> {
 #[derive(Debug, Clone, Default)]
 pub struct RemoteStates {
     /// Used if a data source has no setting of its own.
-    pub default: Ciphers,
+    pub default: FileEncryption,
     /// By the name of a data source, as in an `encryption` block.
-    pub named: BTreeMap<String, Ciphers>,
+    pub by_name: BTreeMap<String, FileEncryption>,
 }
 
 impl RemoteStates {
     /// Returns the encryption of the state that a data source reads.
-    pub(super) fn of(&self, address: &str) -> &Ciphers {
-        self.named.get(&name_of(address)).unwrap_or(&self.default)
+    pub(super) fn of(&self, address: &str) -> &FileEncryption {
+        self.by_name.get(&name_of(address)).unwrap_or(&self.default)
     }
 }
 
@@ -162,7 +162,7 @@ struct Output {
     r#type: Box<RawValue>,
 }
 
-pub(super) fn failed(error: ProviderDiagnostic) -> DataResponse {
+pub(super) fn failed_response(error: ProviderDiagnostic) -> DataResponse {
     DataResponse {
         state: Value::null(schema().implied_type().clone()),
         diagnostics: vec![error],
@@ -170,34 +170,34 @@ pub(super) fn failed(error: ProviderDiagnostic) -> DataResponse {
 }
 
 /// Returns the location and contents of the stored state.
-async fn stored(
+async fn read_stored(
     backend: &Settings,
     workspace: &str,
     base: &FilePath,
-) -> Result<(String, Vec<u8>), HomeError> {
+) -> Result<(String, Vec<u8>), StateError> {
     // Backends keep the default workspace without a name.
     let named = if workspace == "default" {
         ""
     } else {
         workspace
     };
-    let home = backend.open(base, true)?.home(named)?;
+    let home = backend.open(base, true)?.state_manager(named)?;
     Ok((home.place(), home.read().await?))
 }
 
 /// Reads the outputs. `base` is the directory for relative paths.
-pub(super) async fn read(config: &Value, base: &FilePath, ciphers: Ciphers) -> DataResponse {
+pub(super) async fn read(config: &Value, base: &FilePath, ciphers: FileEncryption) -> DataResponse {
     let backend = match backend_of(config) {
         Ok(backend) => backend,
-        Err(error) => return failed(error),
+        Err(error) => return failed_response(error),
     };
     let trouble = |detail: String| {
         let error = ProviderDiagnostic::error("Error loading state", detail);
-        failed(error.at(Path::root().attr("backend")))
+        failed_response(error.at(Path::root().attr("backend")))
     };
     let workspace = attr(config, "workspace");
     let named = workspace.as_str().unwrap_or_default();
-    let (place, text) = match stored(&backend, named, base).await {
+    let (place, text) = match read_stored(&backend, named, base).await {
         Ok(stored) => stored,
         Err(why) => return trouble(format!("{why}.")),
     };
@@ -206,13 +206,13 @@ pub(super) async fn read(config: &Value, base: &FilePath, ciphers: Ciphers) -> D
         .map(cty::Members::to_map)
         .unwrap_or_default();
     // Outputs of the state take precedence over the defaults.
-    match opened(text, ciphers).await {
+    match decrypt_outputs(text, ciphers).await {
         Ok(Some(found)) => all.extend(found),
         Ok(None) => {
             let detail = format!(
                 "No stored state was found for the given workspace in the given backend: there is nothing in {place}."
             );
-            return failed(
+            return failed_response(
                 ProviderDiagnostic::error("Unable to find remote state", detail)
                     .at(Path::root().attr("workspace")),
             );
@@ -233,7 +233,10 @@ pub(super) async fn read(config: &Value, base: &FilePath, ciphers: Ciphers) -> D
 }
 
 /// Decrypts a stored state and returns its outputs.
-async fn opened(text: Vec<u8>, ciphers: Ciphers) -> Result<Option<Outputs>, StateFileError> {
+async fn decrypt_outputs(
+    text: Vec<u8>,
+    ciphers: FileEncryption,
+) -> Result<Option<Outputs>, StateFileError> {
     // Key derivation blocks for up to seconds.
     let opened = tokio::task::spawn_blocking(move || ciphers.open(text));
     outputs(&opened.await??)
@@ -250,7 +253,7 @@ pub enum StateFileError {
     #[error(transparent)]
     Encrypted(#[from] CipherError),
     #[error("it is encrypted, but no decryption is configured")]
-    Sealed,
+    NoDecryption,
     #[error("an internal task of flightdeck failed: {0}")]
     Task(#[from] tokio::task::JoinError),
     #[error("it has state version {0}, but only version 4 is supported")]
@@ -281,7 +284,7 @@ pub fn outputs(text: &[u8]) -> Result<Option<Outputs>, StateFileError> {
     let state: StateFile = serde_json::from_slice(text)?;
     // Still encrypted at this point, so no cipher is configured for it.
     if state.encrypted_data.is_some() {
-        return Err(StateFileError::Sealed);
+        return Err(StateFileError::NoDecryption);
     }
     match state.version {
         Some(4) => {}

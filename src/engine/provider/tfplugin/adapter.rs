@@ -2,14 +2,14 @@
 //! call. The supervisor owns the process.
 
 use super::convert::{Side, diagnostics};
-use super::life::SchemaReply;
+use super::lifecycle::SchemaReply;
 use super::schema::{self, provider_schema};
 use super::wire::{Protocol, Wire};
 use crate::engine::calls::{CallContext, Checked, Method, ProviderError};
+use crate::engine::model::PluginId;
 use crate::engine::provider::channel::Channel;
-use crate::engine::provider::dialect::Obituary;
+use crate::engine::provider::dialect::ExitReporter;
 use crate::engine::provider::*;
-use crate::engine::words::PluginId;
 use proto::tfplugin6 as pb;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub struct TfProvider {
     pub(super) wire: Wire,
     pub(super) schema: OnceCell<Arc<ProviderSchema>>,
     /// Functions of the configured provider, fetched on demand.
-    pub(super) offered: OnceCell<FunctionsResponse>,
+    pub(super) configured_functions: OnceCell<FunctionsResponse>,
 }
 
 impl TfProvider {
@@ -34,7 +34,7 @@ impl TfProvider {
         address: String,
         protocol: Protocol,
         channel: Channel,
-        obituary: Arc<dyn Obituary>,
+        obituary: Arc<dyn ExitReporter>,
         schema: Option<Arc<ProviderSchema>>,
     ) -> Self {
         let wire = Wire::new(plugin.clone(), protocol, channel, obituary);
@@ -47,12 +47,12 @@ impl TfProvider {
             info,
             wire,
             schema: OnceCell::new_with(schema),
-            offered: OnceCell::new(),
+            configured_functions: OnceCell::new(),
         }
     }
 
     /// Converts the schema from the provider's answer and stores it.
-    pub async fn learn(
+    pub async fn store_schema(
         &self,
         reply: SchemaReply,
         identities: Identities,
@@ -64,7 +64,7 @@ impl TfProvider {
             .cloned()
     }
 
-    /// Fetches the schema, for [`TfProvider::learn`].
+    /// Fetches the schema, for [`TfProvider::store_schema`].
     pub async fn ask_schema(&self) -> Result<SchemaReply, ProviderError> {
         self.wire.schema().await
     }
@@ -113,7 +113,7 @@ impl TfProvider {
     }
 
     /// Returns the codecs for the values and identities of one type in a call.
-    pub(super) async fn side(
+    pub(super) async fn codecs(
         &self,
         method: Method,
         type_name: &str,
@@ -126,7 +126,7 @@ impl TfProvider {
             _ => "resource type",
         };
         let ty = schema
-            .of(method, type_name)
+            .schema_for_call(method, type_name)
             .ok_or_else(|| self.no_such(kind, type_name))?
             .implied_type()
             .clone();

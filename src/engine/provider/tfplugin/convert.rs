@@ -2,8 +2,8 @@
 //! answers may use JSON or have no value, which differs from null. Keeps no state.
 
 use crate::engine::calls::{Method, ProviderDiagnostic, ProviderError};
+use crate::engine::model::{PluginId, Severity};
 use crate::engine::provider::*;
-use crate::engine::words::{PluginId, Severity};
 use cty::{Path, PathStep, Type, Value};
 use proto::tfplugin6 as pb;
 
@@ -164,15 +164,15 @@ pub(super) fn diagnostic(
     };
     ProviderDiagnostic {
         severity,
-        summary: cut(summary, SUMMARY),
-        detail: cut(detail, DETAIL),
+        summary: truncate(summary, SUMMARY),
+        detail: truncate(detail, DETAIL),
         class: None,
         method: None,
         path,
     }
 }
 
-fn cut(text: String, most: usize) -> String {
+fn truncate(text: String, most: usize) -> String {
     if text.len() <= most {
         return text;
     }

@@ -23,7 +23,7 @@ impl TfProvider {
             Some(signature) => signature,
             // Functions may exist only after the configuration.
             None => self
-                .offered()
+                .fetch_functions()
                 .await?
                 .signatures
                 .get(name)
@@ -55,7 +55,7 @@ impl TfProvider {
 
     /// Fetches the functions of the configured provider, once. A provider that does not implement
     /// the method has only those of its schema.
-    pub(super) async fn offered(&self) -> Result<&FunctionsResponse, ProviderError> {
+    pub(super) async fn fetch_functions(&self) -> Result<&FunctionsResponse, ProviderError> {
         let ask = || async {
             let request = pb::get_functions::Request {};
             let answer: pb::get_functions::Response =
@@ -73,7 +73,7 @@ impl TfProvider {
                 diagnostics: diagnostics(answer.diagnostics),
             })
         };
-        self.offered.get_or_try_init(ask).await
+        self.configured_functions.get_or_try_init(ask).await
     }
 
     fn arguments(

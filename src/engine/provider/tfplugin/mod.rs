@@ -3,17 +3,17 @@
 
 mod adapter;
 mod convert;
+mod dialect;
 mod function;
-mod life;
+mod lifecycle;
 mod plan;
 mod requests;
 mod schema;
-mod speaking;
 mod wire;
 
 pub use adapter::{Identities, TfProvider};
-pub use life::{MESSAGE_LIMIT, SchemaReply, TfFailure, TfLife, TfLink};
+pub use dialect::TfPlugin;
+pub use lifecycle::{MESSAGE_LIMIT, SchemaReply, TfFailure, TfLife, TfLink};
 pub use plan::plan_answer;
 pub use schema::provider_schema;
-pub use speaking::TfPlugin;
 pub use wire::Protocol;

@@ -3,8 +3,8 @@
 
 use super::convert::{self, Side, diagnostics, has_errors};
 use crate::engine::calls::{Method, ProviderError};
+use crate::engine::model::PluginId;
 use crate::engine::provider::*;
-use crate::engine::words::PluginId;
 use cty::Type;
 use proto::tfplugin6 as pb;
 

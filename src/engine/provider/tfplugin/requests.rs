@@ -5,8 +5,8 @@ use super::adapter::TfProvider;
 use super::convert::{diagnostics, has_errors, with_reported};
 use super::plan::planned;
 use crate::engine::calls::{CallContext, Checked, Method, ProviderDiagnostic, ProviderError};
+use crate::engine::model::TERRAFORM_VERSION;
 use crate::engine::provider::*;
-use crate::engine::words::TERRAFORM_VERSION;
 use async_trait::async_trait;
 use cty::Value;
 use proto::tfplugin6 as pb;
@@ -86,7 +86,9 @@ impl Provider for TfProvider {
         config: Value,
         ctx: &CallContext,
     ) -> Result<Checked, ProviderError> {
-        let side = self.side(Method::ValidateResource, type_name, ctx).await?;
+        let side = self
+            .codecs(Method::ValidateResource, type_name, ctx)
+            .await?;
         let request = pb::validate_resource_config::Request {
             type_name: type_name.to_owned(),
             config: side.encode(&config)?,
@@ -106,7 +108,7 @@ impl Provider for TfProvider {
         config: Value,
         ctx: &CallContext,
     ) -> Result<Checked, ProviderError> {
-        let side = self.side(Method::ValidateData, type_name, ctx).await?;
+        let side = self.codecs(Method::ValidateData, type_name, ctx).await?;
         let request = pb::validate_data_resource_config::Request {
             type_name: type_name.to_owned(),
             config: side.encode(&config)?,
@@ -124,7 +126,9 @@ impl Provider for TfProvider {
         request: UpgradeRequest,
         ctx: &CallContext,
     ) -> Result<UpgradeResponse, ProviderError> {
-        let side = self.side(Method::Upgrade, &request.type_name, ctx).await?;
+        let side = self
+            .codecs(Method::Upgrade, &request.type_name, ctx)
+            .await?;
         let request = pb::upgrade_resource_state::Request {
             type_name: request.type_name,
             version: request.version,
@@ -146,7 +150,7 @@ impl Provider for TfProvider {
         ctx: &CallContext,
     ) -> Result<IdentityResponse, ProviderError> {
         let side = self
-            .side(Method::UpgradeIdentity, &request.type_name, ctx)
+            .codecs(Method::UpgradeIdentity, &request.type_name, ctx)
             .await?;
         let request = pb::upgrade_resource_identity::Request {
             type_name: request.type_name,
@@ -167,7 +171,7 @@ impl Provider for TfProvider {
         request: ReadRequest,
         ctx: &CallContext,
     ) -> Result<ReadResponse, ProviderError> {
-        let side = self.side(Method::Read, &request.type_name, ctx).await?;
+        let side = self.codecs(Method::Read, &request.type_name, ctx).await?;
         let wire = pb::read_resource::Request {
             current_state: side.encode(&request.current)?,
             private: request.private,
@@ -191,7 +195,7 @@ impl Provider for TfProvider {
         request: PlanRequest,
         ctx: &CallContext,
     ) -> Result<PlanResponse, ProviderError> {
-        let side = self.side(Method::Plan, &request.type_name, ctx).await?;
+        let side = self.codecs(Method::Plan, &request.type_name, ctx).await?;
         let wire = pb::plan_resource_change::Request {
             prior_state: side.encode(&request.prior)?,
             proposed_new_state: side.encode(&request.proposed)?,
@@ -211,7 +215,7 @@ impl Provider for TfProvider {
         request: ApplyRequest,
         ctx: &CallContext,
     ) -> Result<ApplyResponse, ProviderError> {
-        let side = self.side(Method::Apply, &request.type_name, ctx).await?;
+        let side = self.codecs(Method::Apply, &request.type_name, ctx).await?;
         let wire = pb::apply_resource_change::Request {
             prior_state: side.encode(&request.prior)?,
             planned_state: side.encode(&request.planned)?,
@@ -249,7 +253,7 @@ impl Provider for TfProvider {
         request: ImportRequest,
         ctx: &CallContext,
     ) -> Result<ImportResponse, ProviderError> {
-        let side = self.side(Method::Import, &request.type_name, ctx).await?;
+        let side = self.codecs(Method::Import, &request.type_name, ctx).await?;
         let wire = pb::import_resource_state::Request {
             identity: side.encode_identity(request.identity.as_ref())?,
             type_name: request.type_name,
@@ -268,7 +272,7 @@ impl Provider for TfProvider {
         let mut imported = Vec::with_capacity(answer.imported_resources.len());
         for one in answer.imported_resources {
             // An import may return objects of other types than requested.
-            let side = self.side(Method::Import, &one.type_name, ctx).await?;
+            let side = self.codecs(Method::Import, &one.type_name, ctx).await?;
             imported.push(Imported {
                 state: side.decode_or_null(one.state, &diagnostics)?,
                 private: one.private,
@@ -288,7 +292,7 @@ impl Provider for TfProvider {
         ctx: &CallContext,
     ) -> Result<MoveResponse, ProviderError> {
         // Only the answer has the target's type; the source state is sent as raw JSON.
-        let side = self.side(Method::Move, &request.target_type, ctx).await?;
+        let side = self.codecs(Method::Move, &request.target_type, ctx).await?;
         let wire = pb::move_resource_state::Request {
             source_provider_address: request.source_provider,
             source_type_name: request.source_type,
@@ -315,7 +319,7 @@ impl Provider for TfProvider {
         config: Value,
         ctx: &CallContext,
     ) -> Result<DataResponse, ProviderError> {
-        let side = self.side(Method::ReadData, type_name, ctx).await?;
+        let side = self.codecs(Method::ReadData, type_name, ctx).await?;
         let wire = pb::read_data_source::Request {
             type_name: type_name.to_owned(),
             config: side.encode(&config)?,
@@ -331,7 +335,7 @@ impl Provider for TfProvider {
     }
 
     async fn functions(&self, _ctx: &CallContext) -> Result<FunctionsResponse, ProviderError> {
-        self.offered().await.cloned()
+        self.fetch_functions().await.cloned()
     }
 
     async fn call_function(
@@ -349,7 +353,9 @@ impl Provider for TfProvider {
         config: Value,
         ctx: &CallContext,
     ) -> Result<Checked, ProviderError> {
-        let side = self.side(Method::ValidateEphemeral, type_name, ctx).await?;
+        let side = self
+            .codecs(Method::ValidateEphemeral, type_name, ctx)
+            .await?;
         let request = pb::validate_ephemeral_resource_config::Request {
             type_name: type_name.to_owned(),
             config: side.encode(&config)?,
@@ -368,7 +374,7 @@ impl Provider for TfProvider {
         config: Value,
         ctx: &CallContext,
     ) -> Result<OpenResponse, ProviderError> {
-        let side = self.side(Method::OpenEphemeral, type_name, ctx).await?;
+        let side = self.codecs(Method::OpenEphemeral, type_name, ctx).await?;
         let wire = pb::open_ephemeral_resource::Request {
             type_name: type_name.to_owned(),
             config: side.encode(&config)?,

@@ -3,7 +3,7 @@
 //! both generated modules.
 
 use super::convert::diagnostic;
-use super::life::SchemaReply;
+use super::lifecycle::SchemaReply;
 use crate::engine::provider::*;
 use cty::Type;
 use cty::schema::{Attribute, Block, NestedBlock, NestedObject, Nesting, Schema, TextKind};

@@ -1,12 +1,12 @@
 //! gRPC client for both protocols: all messages except schemas are identical on the wire, only the
 //! paths differ. Converts transport failures into errors of calls. Holds a clone of the connection.
 
-use super::life::{MESSAGE_LIMIT, SchemaReply};
+use super::lifecycle::{MESSAGE_LIMIT, SchemaReply};
 use crate::engine::calls::{Method, ProviderError};
+use crate::engine::model::PluginId;
 use crate::engine::provider::channel::Channel;
-use crate::engine::provider::dialect::Obituary;
+use crate::engine::provider::dialect::ExitReporter;
 use crate::engine::provider::grpc;
-use crate::engine::words::PluginId;
 use proto::{tfplugin5, tfplugin6};
 use std::sync::Arc;
 use tonic::client::Grpc;
@@ -79,7 +79,7 @@ pub(super) struct Wire {
     plugin: PluginId,
     protocol: Protocol,
     grpc: Grpc<Channel>,
-    obituary: Arc<dyn Obituary>,
+    exit_reporter: Arc<dyn ExitReporter>,
 }
 
 impl Wire {
@@ -87,7 +87,7 @@ impl Wire {
         plugin: PluginId,
         protocol: Protocol,
         channel: Channel,
-        obituary: Arc<dyn Obituary>,
+        obituary: Arc<dyn ExitReporter>,
     ) -> Self {
         let grpc = Grpc::new(channel)
             // tonic's default of 4 MiB is too small for schemas.
@@ -97,7 +97,7 @@ impl Wire {
             plugin,
             protocol,
             grpc,
-            obituary,
+            exit_reporter: obituary,
         }
     }
 
@@ -117,7 +117,10 @@ impl Wire {
             Ok(answer) => Ok(answer),
             Err(status) => {
                 let plugin = self.plugin.clone();
-                Err(grpc::explain(plugin, method, &status, MESSAGE_LIMIT, &self.obituary).await)
+                Err(
+                    grpc::explain(plugin, method, &status, MESSAGE_LIMIT, &self.exit_reporter)
+                        .await,
+                )
             }
         }
     }
@@ -145,7 +148,7 @@ mod tests {
 
     /// The adapter relies on this: a message of one protocol decodes fully as the other's.
     #[test]
-    fn messages_of_both_protocols_are_the_same_bytes() {
+    fn messages_of_both_protocols_have_the_same_encoding() {
         let value = |n: u8| {
             Some(tfplugin5::DynamicValue {
                 msgpack: vec![n].into(),
@@ -198,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_method_has_the_name_that_it_has_in_protocol_6() {
+    fn methods_are_named_as_in_protocol_6() {
         for method in Method::ALL {
             assert!(
                 Protocol::Six
@@ -214,7 +217,7 @@ mod tests {
                 Protocol::Five.path(method).is_some(),
                 Protocol::Six.path(method).is_some()
             );
-            assert_eq!(Method::named(method.name()), Some(method));
+            assert_eq!(Method::parse(method.name()), Some(method));
         }
         assert_eq!(
             Protocol::Five.path(Method::Schema),

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::net::UnixStream;
 
 /// Timeout for the agent's list of keys.
-const ANSWER: Duration = Duration::from_secs(15);
+const AGENT_TIMEOUT: Duration = Duration::from_secs(15);
 
 impl Agent {
     fn error(&self, why: impl ToString) -> SshError {
@@ -30,7 +30,7 @@ impl Agent {
         &self,
         client: &mut AgentClient<UnixStream>,
     ) -> Result<Vec<AgentIdentity>, SshError> {
-        let asked = tokio::time::timeout(ANSWER, client.request_identities()).await;
+        let asked = tokio::time::timeout(AGENT_TIMEOUT, client.request_identities()).await;
         let mut all = asked
             .map_err(|_| self.error("no answer"))?
             .map_err(|e| self.error(e))?;

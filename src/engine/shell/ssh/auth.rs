@@ -1,8 +1,8 @@
 //! Authentication: with a private key or a certificate, then a password, then the keys of an agent.
 
+use super::connection::Ours;
 use super::error::SshError;
 use super::keys::Keys;
-use super::line::Ours;
 use super::{Agent, Endpoint};
 use russh::client::{AuthResult, Handle, KeyboardInteractiveAuthResponse};
 use russh::keys::agent::AgentIdentity;
@@ -11,10 +11,10 @@ use russh::keys::{PrivateKey, PrivateKeyWithHashAlg};
 use std::sync::Arc;
 
 /// Maximum number of keyboard-interactive rounds.
-const ROUNDS: usize = 10;
+const MAX_ROUNDS: usize = 10;
 
 /// Tries the authentication methods until the server accepts one.
-pub(super) async fn prove(
+pub(super) async fn authenticate(
     line: &mut Handle<Ours>,
     to: &Endpoint,
     keys: &Keys,
@@ -111,7 +111,7 @@ async fn with_password(
     let mut answer = line
         .authenticate_keyboard_interactive_start(user, None::<String>)
         .await?;
-    for _ in 0..ROUNDS {
+    for _ in 0..MAX_ROUNDS {
         answer = match answer {
             KeyboardInteractiveAuthResponse::Success => return Ok(true),
             KeyboardInteractiveAuthResponse::Failure { .. } => return Ok(false),

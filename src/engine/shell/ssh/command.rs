@@ -4,7 +4,7 @@
 use super::connect::Remote;
 use super::error::SshError;
 use crate::engine::shell::Output;
-use crate::engine::shell::output::{LEFT_OPEN, Lines};
+use crate::engine::shell::output::{LEFT_OPEN_TIMEOUT, Lines};
 use russh::client::Msg;
 use russh::{Channel, ChannelMsg, Pty, Sig};
 use std::time::Duration;
@@ -16,13 +16,13 @@ use tokio_util::sync::CancellationToken;
 const START: Duration = Duration::from_secs(30);
 const END: Duration = Duration::from_secs(10);
 /// Size of the output buffer in bytes.
-const WAITING: usize = 64 * 1024;
+const OUTPUT_BUFFER: usize = 64 * 1024;
 /// Control character that interrupts a process in a terminal (Ctrl-C).
 const INTERRUPT: &[u8] = b"\x03";
 
 /// End of a command.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Ended {
+pub(in crate::engine) enum RemoteExit {
     Status(u32),
     /// Ended by a signal of this name.
     Signal(String),
@@ -40,7 +40,7 @@ impl Remote<'_> {
         command: &str,
         output: &Output<'_>,
         cancel: &CancellationToken,
-    ) -> Result<Ended, SshError> {
+    ) -> Result<RemoteExit, SshError> {
         let mut channel = self.channel().await?;
         // Without a terminal, the command would continue after the connection ends.
         if !self.target.windows {
@@ -59,14 +59,14 @@ impl Remote<'_> {
         self.granted(&mut channel, asked, "to run a command")
             .await?;
         // The pipes turn the data of channel messages into lines.
-        let (ours, theirs) = (duplex(WAITING), duplex(WAITING));
+        let (ours, theirs) = (duplex(OUTPUT_BUFFER), duplex(OUTPUT_BUFFER));
         let (mut told, mut complained) = (Lines::of(ours.1), Lines::of(theirs.1));
-        let telling = async { tokio::join!(told.pass_on(output), complained.pass_on(output)) };
+        let telling = async { tokio::join!(told.forward(output), complained.forward(output)) };
         let (mut out, mut err) = (ours.0, theirs.0);
         let reading = async {
             let ended = tokio::select! { biased;
                 () = cancel.cancelled() => None,
-                ended = hear(&mut channel, &mut out, &mut err, output) => Some(ended),
+                ended = forward_output(&mut channel, &mut out, &mut err, output) => Some(ended),
             };
             let ended = match ended {
                 Some(ended) => Ok(ended),
@@ -79,9 +79,9 @@ impl Remote<'_> {
         let (ended, _) = tokio::join!(reading, telling);
         match ended {
             Ok(Some(ended)) => Ok(ended),
-            Ok(None) => Err(self.lost("the connection ended before the command did")),
-            Err(true) => Ok(Ended::Killed),
-            Err(false) => Err(SshError::Left(self.target.to.address())),
+            Ok(None) => Err(self.lost_error("the connection ended before the command did")),
+            Err(true) => Ok(RemoteExit::Killed),
+            Err(false) => Err(SshError::Left(self.target.endpoint.address())),
         }
     }
 
@@ -92,7 +92,7 @@ impl Remote<'_> {
         asked: Result<(), russh::Error>,
         what: &str,
     ) -> Result<(), SshError> {
-        asked.map_err(|e| self.lost(e))?;
+        asked.map_err(|e| self.lost_error(e))?;
         let answer = async {
             loop {
                 match channel.wait().await {
@@ -105,21 +105,24 @@ impl Remote<'_> {
         };
         match tokio::time::timeout(START, answer).await {
             Ok(Some(true)) => Ok(()),
-            Ok(Some(false)) => Err(SshError::Refused(self.target.to.address(), what.to_owned())),
-            Ok(None) => Err(self.lost("the connection ended before the server answered")),
-            Err(_) => Err(self.lost(format!("no answer within {} s", START.as_secs()))),
+            Ok(Some(false)) => Err(SshError::Refused(
+                self.target.endpoint.address(),
+                what.to_owned(),
+            )),
+            Ok(None) => Err(self.lost_error("the connection ended before the server answered")),
+            Err(_) => Err(self.lost_error(format!("no answer within {} s", START.as_secs()))),
         }
     }
 }
 
 /// Passes on output until the channel is closed, or for a limited time after the command has ended.
 /// Returns the end of the command, if reported.
-async fn hear(
+async fn forward_output(
     channel: &mut Channel<Msg>,
     out: &mut DuplexStream,
     err: &mut DuplexStream,
     output: &Output<'_>,
-) -> Option<Ended> {
+) -> Option<RemoteExit> {
     let mut ended = None;
     let mut until = None;
     loop {
@@ -128,7 +131,7 @@ async fn hear(
             Some(until) => match tokio::time::timeout_at(until, channel.wait()).await {
                 Ok(message) => message,
                 Err(_) => {
-                    output.leave_open();
+                    output.set_left_open();
                     break;
                 }
             },
@@ -137,16 +140,16 @@ async fn hear(
         match message {
             ChannelMsg::Data { data } => drop(out.write_all(&data).await),
             ChannelMsg::ExtendedData { data, .. } => drop(err.write_all(&data).await),
-            ChannelMsg::ExitStatus { exit_status } => ended = Some(Ended::Status(exit_status)),
+            ChannelMsg::ExitStatus { exit_status } => ended = Some(RemoteExit::Status(exit_status)),
             ChannelMsg::ExitSignal { signal_name, .. } => {
-                ended = Some(Ended::Signal(format!("{signal_name:?}")))
+                ended = Some(RemoteExit::Signal(format!("{signal_name:?}")))
             }
             ChannelMsg::Close => break,
             _ => {}
         }
         // A background process may keep the channel open after the end of the command.
         if ended.is_some() && until.is_none() {
-            until = Some(Instant::now() + LEFT_OPEN);
+            until = Some(Instant::now() + LEFT_OPEN_TIMEOUT);
         }
     }
     ended
@@ -164,7 +167,7 @@ async fn kill(
         // Many servers ignore signals, so send both.
         channel.signal(Sig::KILL).await.ok();
         channel.data(INTERRUPT).await.ok();
-        hear(channel, out, err, output).await.is_some()
+        forward_output(channel, out, err, output).await.is_some()
     };
     tokio::time::timeout(END, killing).await.unwrap_or(false)
 }

@@ -2,9 +2,9 @@
 //! have its users yet.
 
 use super::Target;
+use super::connection::SshConnection;
 use super::error::{SshError, shown};
 use super::keys::Keys;
-use super::line::Line;
 use russh::Channel;
 use russh::client::Msg;
 use std::time::Duration;
@@ -13,14 +13,14 @@ use tokio_util::sync::CancellationToken;
 
 /// Pause after the first failed attempt; doubled with each further one, up to the maximum.
 const PAUSE: Duration = Duration::from_secs(1);
-const LONGEST: Duration = Duration::from_secs(20);
+const MAX_PAUSE: Duration = Duration::from_secs(20);
 
 /// Connected machine.
 pub(in crate::engine) struct Remote<'t> {
     pub(super) target: &'t Target,
-    to: Keys,
+    keys: Keys,
     bastion: Option<Keys>,
-    line: Option<Line>,
+    connection: Option<SshConnection>,
 }
 
 impl<'t> Remote<'t> {
@@ -30,14 +30,14 @@ impl<'t> Remote<'t> {
         say: &(dyn Fn(&str) + Sync),
         cancel: &CancellationToken,
     ) -> Result<Self, SshError> {
-        let to = Keys::of(&target.to)?;
+        let to = Keys::of(&target.endpoint)?;
         let bastion = target.bastion.as_ref().map(Keys::of).transpose()?;
         let ends = Instant::now() + target.timeout;
         let (mut pause, mut last) = (Duration::ZERO, None);
         loop {
             let attempt = async {
                 tokio::time::sleep(pause).await;
-                Line::open(target, &to, bastion.as_ref()).await
+                SshConnection::open(target, &to, bastion.as_ref()).await
             };
             let outcome = tokio::select! { biased;
                 () = cancel.cancelled() => return Err(SshError::Interrupted(last)),
@@ -48,15 +48,15 @@ impl<'t> Remote<'t> {
                 Ok(Ok(line)) => {
                     return Ok(Self {
                         target,
-                        to,
+                        keys: to,
                         bastion,
-                        line: Some(line),
+                        connection: Some(line),
                     });
                 }
                 // Local errors, such as an unreadable key, do not disappear.
                 Ok(Err(error)) if error.is_final() => return Err(error),
                 Ok(Err(error)) => {
-                    pause = (pause * 2).clamp(PAUSE, LONGEST);
+                    pause = (pause * 2).clamp(PAUSE, MAX_PAUSE);
                     say(&format!(
                         "no connection yet: {error}; next attempt in {}",
                         shown(pause)
@@ -69,26 +69,31 @@ impl<'t> Remote<'t> {
 
     /// Opens a channel for one command, reconnecting if the connection was lost in the meantime.
     pub(super) async fn channel(&mut self) -> Result<Channel<Msg>, SshError> {
-        if let Some(line) = &self.line
+        if let Some(line) = &self.connection
             && let Ok(channel) = line.channel().await
         {
             return Ok(channel);
         }
-        let line = Box::pin(Line::open(self.target, &self.to, self.bastion.as_ref())).await?;
-        let channel = line.channel().await.map_err(|e| self.lost(e));
+        let line = Box::pin(SshConnection::open(
+            self.target,
+            &self.keys,
+            self.bastion.as_ref(),
+        ))
+        .await?;
+        let channel = line.channel().await.map_err(|e| self.lost_error(e));
         // Close the old connection, or its keepalives would continue.
-        if let Some(old) = self.line.replace(line) {
+        if let Some(old) = self.connection.replace(line) {
             old.close().await;
         }
         channel
     }
 
-    pub(super) fn lost(&self, why: impl ToString) -> SshError {
-        SshError::Broken(self.target.to.address(), why.to_string())
+    pub(super) fn lost_error(&self, why: impl ToString) -> SshError {
+        SshError::Broken(self.target.endpoint.address(), why.to_string())
     }
 
     pub(in crate::engine) async fn close(mut self) {
-        if let Some(line) = self.line.take() {
+        if let Some(line) = self.connection.take() {
             line.close().await;
         }
     }

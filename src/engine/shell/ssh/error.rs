@@ -1,7 +1,7 @@
 //! Errors of connections to remote machines, and of operations there.
 
 use super::keys::KeyError;
-use crate::engine::words::FailureClass;
+use crate::engine::model::FailureClass;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ pub(in crate::engine) enum SshError {
     #[error("cannot read the certificate for {0}: {1}")]
     Certificate(String, #[source] KeyError),
     #[error("the configured host key for {0} is invalid: {1}")]
-    HostKeyUnread(String, #[source] KeyError),
+    HostKeyUnreadable(String, #[source] KeyError),
     #[error("cannot use the ssh agent at {0}: {1}")]
     Agent(String, String),
     #[error("cannot connect to {0}: {1}")]
@@ -68,7 +68,7 @@ impl SshError {
             Self::Interrupted(_) | Self::Left(_) => FailureClass::Cancelled,
             Self::PrivateKey(..)
             | Self::Certificate(..)
-            | Self::HostKeyUnread(..)
+            | Self::HostKeyUnreadable(..)
             | Self::HostKey(..)
             | Self::Agent(..) => FailureClass::BadInput,
             Self::Refused(..)
@@ -85,13 +85,13 @@ impl SshError {
             self,
             Self::PrivateKey(..)
                 | Self::Certificate(..)
-                | Self::HostKeyUnread(..)
+                | Self::HostKeyUnreadable(..)
                 | Self::Agent(..)
         )
     }
 
     /// Returns true if the started operation may still run or may have ended.
-    pub(in crate::engine) fn leaves_unknown(&self) -> bool {
+    pub(in crate::engine) fn may_still_run(&self) -> bool {
         matches!(self, Self::Broken(..) | Self::Left(_))
     }
 }

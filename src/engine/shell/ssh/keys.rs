@@ -32,7 +32,7 @@ impl Keys {
         });
         let host = endpoint.host_key.as_deref().map(|text| {
             PublicKey::from_openssh(text.trim())
-                .map_err(|e| SshError::HostKeyUnread(endpoint.address(), e.into()))
+                .map_err(|e| SshError::HostKeyUnreadable(endpoint.address(), e.into()))
         });
         Ok(Self {
             private,
@@ -50,7 +50,7 @@ pub(in crate::engine) enum KeyError {
     #[error("the text contains no key")]
     None,
     #[error(transparent)]
-    Unread(#[from] russh::keys::Error),
+    Unreadable(#[from] russh::keys::Error),
     #[error(transparent)]
     Malformed(#[from] russh::keys::ssh_key::Error),
     #[error("{0} is a plain key, not a certificate; remove `certificate` to use the key alone")]

@@ -9,16 +9,20 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// Timeout of the proxy's answer.
-const ANSWER: Duration = Duration::from_secs(15);
+const PROXY_TIMEOUT: Duration = Duration::from_secs(15);
 /// Maximum size of the answer's head, in bytes.
 const HEAD: usize = 16 * 1024;
 
 /// Opens a connection through `proxy`.
-pub(super) async fn through(proxy: &Proxy, host: &str, port: u16) -> Result<TcpStream, SshError> {
+pub(super) async fn connect_through(
+    proxy: &Proxy,
+    host: &str,
+    port: u16,
+) -> Result<TcpStream, SshError> {
     let (at, to) = (address(&proxy.host, proxy.port), address(host, port));
-    let mut stream = super::line::dial(&proxy.host, proxy.port).await?;
+    let mut stream = super::connection::dial(&proxy.host, proxy.port).await?;
     let refused = |why: String| SshError::Proxy(at.clone(), to.clone(), why);
-    match tokio::time::timeout(ANSWER, ask(&mut stream, proxy, &to)).await {
+    match tokio::time::timeout(PROXY_TIMEOUT, send_request(&mut stream, proxy, &to)).await {
         Err(_) => Err(refused("no answer".to_owned())),
         Ok(Err(error)) => Err(refused(error.to_string())),
         Ok(Ok(status)) if status.split(' ').nth(1) == Some("200") => Ok(stream),
@@ -28,7 +32,7 @@ pub(super) async fn through(proxy: &Proxy, host: &str, port: u16) -> Result<TcpS
 
 /// Sends the request and returns the status line. Reads the head byte by byte, because the bytes
 /// after it belong to the SSH connection.
-async fn ask(stream: &mut TcpStream, proxy: &Proxy, to: &str) -> std::io::Result<String> {
+async fn send_request(stream: &mut TcpStream, proxy: &Proxy, to: &str) -> std::io::Result<String> {
     let mut request = format!("CONNECT {to} HTTP/1.1\r\nHost: {to}\r\n");
     if !proxy.user.is_empty() || !proxy.password.is_empty() {
         request += &format!(

@@ -1,7 +1,7 @@
 //! Quotes words for a remote shell, and splits remote paths.
 
 /// Quotes one word for a POSIX shell, or for a Windows command line.
-pub(super) fn word(text: &str, windows: bool) -> String {
+pub(super) fn quote_word(text: &str, windows: bool) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+=,".contains(c);
     if windows {
         return windows_word(text);
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_falls_into_its_folder_and_its_name() {
+    fn path_is_split_into_directory_and_name() {
         for (path, folder, name) in [
             ("/a/b", "/a", "b"),
             ("/a/b/", "/a/b", "b"),
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_one_word_whatever_is_in_it() {
+    fn shell_word_is_quoted_as_a_single_word() {
         for (text, unix, windows) in [
             ("/tmp/a", "/tmp/a", "/tmp/a"),
             ("a b", "'a b'", "\"a b\""),
@@ -103,7 +103,10 @@ mod tests {
             ("a \"b\\", "'a \"b\\'", "\"a \\\"b\\\\\""),
         ] {
             assert_eq!(
-                (word(text, false).as_str(), word(text, true).as_str()),
+                (
+                    quote_word(text, false).as_str(),
+                    quote_word(text, true).as_str()
+                ),
                 (unix, windows),
                 "{text}"
             );

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 /// Size of the chunks in which a file is read, in bytes.
 const CHUNK: usize = 32 * 1024;
 /// Maximum number of bytes of `scp`'s messages to keep.
-const SAID: usize = 16 * 1024;
+const MAX_MESSAGES: usize = 16 * 1024;
 
 /// Source of a copy.
 pub(in crate::engine) enum Source<'a> {
@@ -33,7 +33,7 @@ impl Remote<'_> {
         mode: u32,
         cancel: &CancellationToken,
     ) -> Result<(), SshError> {
-        let address = self.target.to.address();
+        let address = self.target.endpoint.address();
         tokio::select! { biased;
             () = cancel.cancelled() => Err(SshError::Left(address)),
             done = Box::pin(self.copy_all(source, to, mode)) => done,
@@ -51,28 +51,32 @@ impl Remote<'_> {
             Source::Bytes(bytes) => {
                 let (folder, name) = quote::folder_and_name(&to);
                 // `-t` is the receiving side of the protocol.
-                let mut scp = self.scp("-vt", &quote::word(&folder, windows)).await?;
+                let mut scp = self
+                    .scp("-vt", &quote::quote_word(&folder, windows))
+                    .await?;
                 scp.file(&name, mode, bytes.len() as u64, *bytes, Path::new(&name))
                     .await?;
-                scp.end().await
+                scp.finish().await
             }
             Source::Path(text, path) => {
                 let about = |e| SshError::Local(path.clone(), e);
                 let found = tokio::fs::metadata(path).await.map_err(about)?;
                 if !found.is_dir() {
                     let (folder, name) = quote::folder_and_name(&to);
-                    let mut scp = self.scp("-vt", &quote::word(&folder, windows)).await?;
+                    let mut scp = self
+                        .scp("-vt", &quote::quote_word(&folder, windows))
+                        .await?;
                     scp.local(path, &name, mode).await?;
-                    return scp.end().await;
+                    return scp.finish().await;
                 }
-                let mut scp = self.scp("-rvt", &quote::word(&to, windows)).await?;
+                let mut scp = self.scp("-rvt", &quote::quote_word(&to, windows)).await?;
                 if text.ends_with('/') {
                     scp.entries(path, mode).await?;
                 } else {
                     let (_, name) = quote::folder_and_name(text);
                     scp.folder(path, &name, mode).await?;
                 }
-                scp.end().await
+                scp.finish().await
             }
         }
     }
@@ -85,11 +89,11 @@ impl Remote<'_> {
         let mut scp = Scp {
             incoming,
             channel,
-            address: self.target.to.address(),
-            heard: Heard::default(),
+            address: self.target.endpoint.address(),
+            response: ScpResponse::default(),
         };
         // `scp` acknowledges its start before it accepts files.
-        scp.answer().await?;
+        scp.read_acknowledgement().await?;
         Ok(scp)
     }
 }
@@ -99,29 +103,29 @@ struct Scp {
     incoming: ChannelReadHalf,
     channel: ChannelWriteHalf<Msg>,
     address: String,
-    heard: Heard,
+    response: ScpResponse,
 }
 
 /// Data received so far.
 #[derive(Default)]
-struct Heard {
+struct ScpResponse {
     answers: VecDeque<u8>,
     /// Messages on standard error.
-    said: Vec<u8>,
+    stderr: Vec<u8>,
     status: Option<u32>,
-    over: bool,
+    is_closed: bool,
 }
 
-impl Heard {
-    fn take_in(&mut self, message: Option<ChannelMsg>) {
+impl ScpResponse {
+    fn process_message(&mut self, message: Option<ChannelMsg>) {
         match message {
             Some(ChannelMsg::Data { data }) => self.answers.extend(data.iter()),
             Some(ChannelMsg::ExtendedData { data, .. }) => {
-                let room = SAID.saturating_sub(self.said.len());
-                self.said.extend_from_slice(&data[..room.min(data.len())]);
+                let room = MAX_MESSAGES.saturating_sub(self.stderr.len());
+                self.stderr.extend_from_slice(&data[..room.min(data.len())]);
             }
             Some(ChannelMsg::ExitStatus { exit_status }) => self.status = Some(exit_status),
-            Some(ChannelMsg::Close) | None => self.over = true,
+            Some(ChannelMsg::Close) | None => self.is_closed = true,
             _ => {}
         }
     }
@@ -164,7 +168,7 @@ impl Scp {
         }
         // A zero byte ends the file's data.
         self.send(&[0]).await?;
-        self.answer().await
+        self.read_acknowledgement().await
     }
 
     /// Sends a directory with all its contents; links are followed.
@@ -201,7 +205,7 @@ impl Scp {
 
     async fn line(&mut self, text: &str) -> Result<(), SshError> {
         self.send(text.as_bytes()).await?;
-        self.answer().await
+        self.read_acknowledgement().await
     }
 
     async fn send(&mut self, bytes: &[u8]) -> Result<(), SshError> {
@@ -214,8 +218,8 @@ impl Scp {
                 tokio::select! { biased;
                     sent = &mut sending => break sent,
                     message = self.incoming.wait() => {
-                        self.heard.take_in(message);
-                        if self.heard.over {
+                        self.response.process_message(message);
+                        if self.response.is_closed {
                             break Ok(());
                         }
                     }
@@ -223,21 +227,21 @@ impl Scp {
             }
         };
         match sent {
-            Ok(()) if !self.heard.over => Ok(()),
+            Ok(()) if !self.response.is_closed => Ok(()),
             Ok(()) => Err(self
-                .broken("the connection ended before the copy was complete")
+                .failure_reason("the connection ended before the copy was complete")
                 .await),
-            Err(error) => Err(self.broken(&error.to_string()).await),
+            Err(error) => Err(self.failure_reason(&error.to_string()).await),
         }
     }
 
     /// Waits for an acknowledgement, a zero byte. Any other byte is followed by an error text.
-    async fn answer(&mut self) -> Result<(), SshError> {
+    async fn read_acknowledgement(&mut self) -> Result<(), SshError> {
         if self.next().await? == Some(0) {
             return Ok(());
         }
         let mut words = Vec::new();
-        while words.len() < SAID
+        while words.len() < MAX_MESSAGES
             && let Some(byte) = self.next().await?.filter(|b| *b != b'\n')
         {
             words.push(byte);
@@ -251,44 +255,44 @@ impl Scp {
 
     async fn next(&mut self) -> Result<Option<u8>, SshError> {
         loop {
-            if let Some(byte) = self.heard.answers.pop_front() {
+            if let Some(byte) = self.response.answers.pop_front() {
                 return Ok(Some(byte));
             }
-            if !self.hear().await {
+            if !self.receive().await {
                 return Err(self
-                    .broken("the connection ended before the copy was complete")
+                    .failure_reason("the connection ended before the copy was complete")
                     .await);
             }
         }
     }
 
     /// Receives one message; false at the end of the channel.
-    async fn hear(&mut self) -> bool {
+    async fn receive(&mut self) -> bool {
         let message = self.incoming.wait().await;
-        self.heard.take_in(message);
-        !self.heard.over
+        self.response.process_message(message);
+        !self.response.is_closed
     }
 
     /// Sends the end of the data, and waits for `scp` to exit.
-    async fn end(mut self) -> Result<(), SshError> {
+    async fn finish(mut self) -> Result<(), SshError> {
         self.channel.eof().await.ok();
-        while self.hear().await {}
-        match self.heard.status {
+        while self.receive().await {}
+        match self.response.status {
             Some(0) => Ok(()),
             _ => Err(self
-                .broken("the connection ended before the copy was complete")
+                .failure_reason("the connection ended before the copy was complete")
                 .await),
         }
     }
 
     /// Returns the error that describes why `scp` ended.
-    async fn broken(&mut self, lost: &str) -> SshError {
+    async fn failure_reason(&mut self, lost: &str) -> SshError {
         // Its exit status explains the failure, so wait for it.
-        while !self.heard.over && self.hear().await {}
-        match self.heard.status {
+        while !self.response.is_closed && self.receive().await {}
+        match self.response.status {
             Some(127) => SshError::NoScp(self.address.clone()),
             Some(code) => {
-                let words = String::from_utf8_lossy(&self.heard.said);
+                let words = String::from_utf8_lossy(&self.response.stderr);
                 // With -v it prints progress messages too; the last line is the error.
                 let last = words
                     .lines()

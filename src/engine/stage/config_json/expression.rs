@@ -23,7 +23,7 @@ impl Configuration<'_> {
             .collect();
         let calls = expr.calls().into_iter();
         references.extend(calls.filter_map(|call| of_provider(&call.name)));
-        told(constant_value(expr, self.sources).as_ref(), references)
+        encode(constant_value(expr, self.sources).as_ref(), references)
     }
 
     /// Encodes `count` or `for_each`.
@@ -133,7 +133,7 @@ fn objects(blocks: &[&body::Block], schema: &Block) -> Json {
     };
     let mut references: Vec<String> = traversals.iter().flat_map(reference::texts).collect();
     references.extend(calls.iter().filter_map(|(name, _)| of_provider(name)));
-    told(constant.map(Value::tuple).as_ref(), references).into()
+    encode(constant.map(Value::tuple).as_ref(), references).into()
 }
 
 /// A provider's function is referenced by its name.
@@ -141,7 +141,7 @@ fn of_provider(name: &str) -> Option<String> {
     name.starts_with("provider::").then(|| name.to_owned())
 }
 
-fn told(constant: Option<&Value>, references: Vec<String>) -> Map<String, Json> {
+fn encode(constant: Option<&Value>, references: Vec<String>) -> Map<String, Json> {
     let mut out = Map::new();
     if let Some(value) = constant {
         out.insert("constant_value".into(), masks::known_json(value));

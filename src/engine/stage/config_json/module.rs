@@ -1,7 +1,7 @@
 //! Encodes modules: their declarations, with called modules nested in their calls.
 
 use super::provider::{Providers, key};
-use super::{Configuration, put, reference};
+use super::{Configuration, insert_nonempty, reference};
 use crate::engine::stage::masks;
 use crate::engine::workspace::provider_addr::{address_of, provider_name};
 use cty::Type;
@@ -19,40 +19,40 @@ impl Configuration<'_> {
         let outputs: Map<String, Json> = outputs
             .map(|(name, output)| (name.to_string(), self.output(output)))
             .collect();
-        put(&mut out, "outputs", outputs);
+        insert_nonempty(&mut out, "outputs", outputs);
         let mut resources: Vec<&Resource> = module.resources.values().collect();
         resources.sort_by_cached_key(|r| (rank(r.name.mode), r.name.to_string()));
         let resources = resources.into_iter();
         let resources: Vec<Json> = resources
             .map(|resource| self.resource(module, resource, providers))
             .collect();
-        put(&mut out, "resources", resources);
+        insert_nonempty(&mut out, "resources", resources);
         let calls = module.calls.iter();
         let calls: Map<String, Json> = calls
             .map(|(name, call)| (name.to_string(), self.call(call, providers)))
             .collect();
-        put(&mut out, "module_calls", calls);
+        insert_nonempty(&mut out, "module_calls", calls);
         let variables = module.variables.iter();
         let variables: Map<String, Json> = variables
             .map(|(name, declared)| (name.to_string(), variable(declared)))
             .collect();
-        put(&mut out, "variables", variables);
+        insert_nonempty(&mut out, "variables", variables);
         out.into()
     }
 
     fn output(&self, output: &Output) -> Json {
         let mut out = Map::new();
-        put(&mut out, "sensitive", output.sensitive);
-        put(&mut out, "ephemeral", output.ephemeral);
-        put(
+        insert_nonempty(&mut out, "sensitive", output.sensitive);
+        insert_nonempty(&mut out, "ephemeral", output.ephemeral);
+        insert_nonempty(
             &mut out,
             "deprecated",
             output.deprecated.clone().unwrap_or_default(),
         );
         // Inserted even if empty, unlike the members around it.
         out.insert("expression".into(), self.expression(&output.value).into());
-        put(&mut out, "depends_on", depends_on(&output.depends_on));
-        put(&mut out, "description", output.description.as_str());
+        insert_nonempty(&mut out, "depends_on", depends_on(&output.depends_on));
+        insert_nonempty(&mut out, "description", output.description.as_str());
         out.into()
     }
 
@@ -69,11 +69,11 @@ impl Configuration<'_> {
             Mode::Ephemeral => "ephemeral",
         };
         let mut out = Map::new();
-        put(&mut out, "address", name.to_string());
-        put(&mut out, "mode", mode);
-        put(&mut out, "type", name.kind.as_ref());
-        put(&mut out, "name", name.name.as_ref());
-        put(
+        insert_nonempty(&mut out, "address", name.to_string());
+        insert_nonempty(&mut out, "mode", mode);
+        insert_nonempty(&mut out, "type", name.kind.as_ref());
+        insert_nonempty(&mut out, "name", name.name.as_ref());
+        insert_nonempty(
             &mut out,
             "provider_config_key",
             providers.source_of(&configured),
@@ -82,16 +82,16 @@ impl Configuration<'_> {
         let provisioners: Vec<Json> = provisioners
             .map(|p| {
                 let mut out = Map::new();
-                put(&mut out, "type", p.kind.as_ref());
+                insert_nonempty(&mut out, "type", p.kind.as_ref());
                 let said = self.body(&p.body, &provisioner(&p.kind));
-                put(&mut out, "expressions", said);
+                insert_nonempty(&mut out, "expressions", said);
                 out.into()
             })
             .collect();
-        put(&mut out, "provisioners", provisioners);
+        insert_nonempty(&mut out, "provisioners", provisioners);
         // Only a schema distinguishes arguments from nested blocks.
         if let Some(schema) = self.schema(&address_of(module, local), name) {
-            put(
+            insert_nonempty(
                 &mut out,
                 "expressions",
                 self.body(&resource.body, &schema.block),
@@ -100,24 +100,24 @@ impl Configuration<'_> {
         }
         let repeated = (resource.count.as_ref(), resource.for_each.as_ref());
         self.repetition(repeated, &mut out);
-        put(&mut out, "depends_on", depends_on(&resource.depends_on));
+        insert_nonempty(&mut out, "depends_on", depends_on(&resource.depends_on));
         out.into()
     }
 
     fn call(&self, call: &ModuleCall, providers: &Providers) -> Json {
         let mut out = Map::new();
-        put(&mut out, "source", call.source.as_str());
+        insert_nonempty(&mut out, "source", call.source.as_str());
         let arguments = call.arguments.iter();
         let arguments: Map<String, Json> = arguments
             .map(|(name, given)| (name.to_string(), self.expression(&given.expr).into()))
             .collect();
-        put(&mut out, "expressions", arguments);
+        insert_nonempty(&mut out, "expressions", arguments);
         self.repetition((call.count.as_ref(), call.for_each.as_ref()), &mut out);
         if let Some(module) = &call.module {
             out.insert("module".into(), self.module(module, providers));
         }
-        put(&mut out, "version_constraint", call.version.as_str());
-        put(&mut out, "depends_on", depends_on(&call.depends_on));
+        insert_nonempty(&mut out, "version_constraint", call.version.as_str());
+        insert_nonempty(&mut out, "depends_on", depends_on(&call.depends_on));
         out.into()
     }
 }
@@ -132,7 +132,7 @@ fn rank(mode: Mode) -> u8 {
 }
 
 fn depends_on(all: &[Traversal]) -> Vec<String> {
-    all.iter().map(reference::named).collect()
+    all.iter().map(reference::subject_name).collect()
 }
 
 fn variable(declared: &Variable) -> Json {
@@ -143,11 +143,11 @@ fn variable(declared: &Variable) -> Json {
     if let Some(value) = &declared.default {
         out.insert("default".into(), masks::known_json(value));
     }
-    put(&mut out, "description", declared.description.as_str());
-    put(&mut out, "required", declared.default.is_none());
-    put(&mut out, "sensitive", declared.sensitive);
-    put(&mut out, "ephemeral", declared.ephemeral);
-    put(
+    insert_nonempty(&mut out, "description", declared.description.as_str());
+    insert_nonempty(&mut out, "required", declared.default.is_none());
+    insert_nonempty(&mut out, "sensitive", declared.sensitive);
+    insert_nonempty(&mut out, "ephemeral", declared.ephemeral);
+    insert_nonempty(
         &mut out,
         "deprecated",
         declared.deprecated.clone().unwrap_or_default(),

@@ -1,8 +1,8 @@
 //! Table of provider configurations of all modules: blocks, requirements without a block, and
 //! configurations passed by a calling module, each replaced by the caller's.
 
-use super::{Configuration, put};
-use crate::engine::words::whole_provider;
+use super::{Configuration, insert_nonempty};
+use crate::engine::model::full_address;
 use crate::engine::workspace::provider_addr::{address_of, implied_local_name, provider_name};
 use lang::addr::ModulePath;
 use lang::config::{Module, ProviderRef};
@@ -65,13 +65,13 @@ impl Providers {
             let address = address_of(module, &block.name);
             let mut row = row(&block.name, &address, module, &needed);
             if let Some(alias) = &block.alias {
-                put(&mut row.json, "alias", alias.as_ref());
+                insert_nonempty(&mut row.json, "alias", alias.as_ref());
             }
             if let Some(schema) = configuration.schemas.get(&address) {
                 let said = configuration.body(&block.body, &schema.provider.block);
-                put(&mut row.json, "expressions", said);
+                insert_nonempty(&mut row.json, "expressions", said);
             }
-            row.in_order();
+            row.sort_members();
             self.0.insert(key(&module.path, &local), row);
         }
         for (name, required) in &declared.required_providers {
@@ -86,15 +86,15 @@ impl Providers {
                     .entry(key(&module.path, &local))
                     // A block with this name has a row already.
                     .or_insert_with(row)
-                    .in_order();
+                    .sort_members();
             }
-            self.inherited(name, name, &address, module, &needed);
+            self.add_inherited(name, name, &address, module, &needed);
         }
         // Resources may use providers that the module does not require explicitly.
         for address in needed.keys() {
             // The local name of such a provider is the type in its address.
             let kind = address.rsplit('/').next().unwrap_or(address);
-            self.inherited(kind, kind, address, module, &needed);
+            self.add_inherited(kind, kind, address, module, &needed);
         }
         for (name, call) in &module.calls {
             let (Some(child), Some(plain)) = (
@@ -105,13 +105,13 @@ impl Providers {
             };
             // Passed configurations come before the child's own rows, because `inherited` keeps a
             // row that exists.
-            self.passed(call.providers.iter().flatten(), module, child);
+            self.add_passed(call.providers.iter().flatten(), module, child);
             self.add(configuration, plain, child);
         }
     }
 
     /// Adds a row without a block, which may be inherited from the caller.
-    fn inherited(
+    fn add_inherited(
         &mut self,
         local: &str,
         name: &str,
@@ -128,12 +128,12 @@ impl Providers {
             .path
             .parent()
             .and_then(|(caller, _)| self.source(key(&caller, local), address));
-        row.in_order();
+        row.sort_members();
         self.0.insert(own, row);
     }
 
     /// Adds the configurations that a call passes.
-    fn passed<'p>(
+    fn add_passed<'p>(
         &mut self,
         all: impl Iterator<Item = &'p (ProviderRef, ProviderRef)>,
         caller: &Module,
@@ -144,7 +144,7 @@ impl Providers {
             let address = address_of(child, &inner.name);
             let mut row = row(&compact(inner), &address, child, &Requirements::new());
             row.parent = self.source(key(&caller.path, &compact(outer)), &address);
-            row.in_order();
+            row.sort_members();
             self.0.insert(own, row);
         }
     }
@@ -167,7 +167,7 @@ impl Providers {
 
 impl Row {
     /// Sorts the members into the order of the representation.
-    fn in_order(&mut self) {
+    fn sort_members(&mut self) {
         const ORDER: [&str; 6] = [
             "name",
             "full_name",
@@ -262,16 +262,16 @@ fn attributes(expr: &Expr, names: &mut Vec<Arc<str>>) {
 
 fn row(name: &str, address: &Arc<str>, module: &Module, needed: &Requirements) -> Row {
     let mut json = Map::new();
-    put(&mut json, "name", name);
-    put(&mut json, "full_name", whole_provider(address));
+    insert_nonempty(&mut json, "name", name);
+    insert_nonempty(&mut json, "full_name", full_address(address));
     let texts = needed.get(address).into_iter().flatten();
     let constraint = fetch::constraints(texts.map(|text| &**text));
-    put(
+    insert_nonempty(
         &mut json,
         "version_constraint",
         constraint.unwrap_or_default(),
     );
-    put(&mut json, "module_address", module.path.to_string());
+    insert_nonempty(&mut json, "module_address", module.path.to_string());
     Row {
         json,
         address: address.clone(),

@@ -33,7 +33,7 @@ pub(super) fn texts(traversal: &Traversal) -> Vec<String> {
 
 /// Returns the subject of a reference without further steps; empty if the traversal is not a
 /// reference.
-pub(super) fn named(traversal: &Traversal) -> String {
+pub(super) fn subject_name(traversal: &Traversal) -> String {
     Reference::parse(traversal)
         .map(|reference| subject_text(traversal, &reference.subject))
         .unwrap_or_default()

@@ -4,10 +4,10 @@
 
 use crate::engine::calls::{Answer, CallContext, Checked, ProviderError};
 use crate::engine::graph::{Graph, Releases, Step};
+use crate::engine::model::{ObjectPhase, ObjectWork, Severity};
 use crate::engine::mutex::lock;
 use crate::engine::provider::{Provider, RenewResponse};
 use crate::engine::stage::walk::Walk;
-use crate::engine::words::{ObjectPhase, ObjectWork, Severity};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use lang::addr::AbsInstance;
 use lang::diag::Diagnostic;
@@ -21,7 +21,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 /// Shortest interval between renewals.
-const SOONEST: Duration = Duration::from_millis(100);
+const MIN_RENEW_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Open instance.
 pub(super) struct Lease {
@@ -37,7 +37,7 @@ pub struct Leases {
     /// Cancelled when plugins are killed and take no calls any more.
     kill: CancellationToken,
     inner: Mutex<Inner>,
-    news: Notify,
+    changed: Notify,
 }
 
 #[derive(Default)]
@@ -64,7 +64,7 @@ impl Leases {
         Self {
             kill,
             inner: Mutex::default(),
-            news: Notify::new(),
+            changed: Notify::new(),
         }
     }
 
@@ -75,7 +75,7 @@ impl Leases {
     }
 
     /// Registers a lease that a running step has opened.
-    pub(super) fn hold(&self, step: Step, lease: Lease) {
+    pub(super) fn register(&self, step: Step, lease: Lease) {
         let mut inner = lock(&self.inner);
         // The hold keeps the step's own needs open until its leases are closed.
         if let Some(releases) = &mut inner.releases {
@@ -85,11 +85,11 @@ impl Leases {
         *count += 1;
         let token = token.clone();
         inner.new.push((step, lease, token));
-        self.news.notify_one();
+        self.changed.notify_one();
     }
 
     /// Reports that a step has ended or will not start.
-    pub fn ended(&self, graph: &Graph, step: Step) {
+    pub fn step_ended(&self, graph: &Graph, step: Step) {
         let mut inner = lock(&self.inner);
         let due = inner
             .releases
@@ -101,7 +101,12 @@ impl Leases {
 
     /// Runs the work of a walk and, concurrently, renews and closes leases. Returns once the work
     /// is done and all leases are closed.
-    pub async fn beside<F: Future>(&self, walk: &Walk, graph: &Graph, work: F) -> F::Output {
+    pub async fn run_with_renewal<F: Future>(
+        &self,
+        walk: &Walk,
+        graph: &Graph,
+        work: F,
+    ) -> F::Output {
         lock(&self.inner).releases = Some(Releases::new(graph));
         let mut kept = FuturesUnordered::new();
         let mut work = pin!(work);
@@ -110,8 +115,8 @@ impl Leases {
             // Work and leases are polled in one task: leases can borrow the walk, and end with it.
             tokio::select! {
                 output = &mut work => break output,
-                Some(step) = kept.next() => self.closed(graph, step),
-                () = self.news.notified() => {}
+                Some(step) = kept.next() => self.lease_closed(graph, step),
+                () = self.changed.notified() => {}
             }
         };
         // The work may have opened leases in its last poll, and cancelled steps never report their
@@ -119,7 +124,7 @@ impl Leases {
         kept.extend(self.take_new(walk));
         self.all_ended(graph);
         while let Some(step) = kept.next().await {
-            self.closed(graph, step);
+            self.lease_closed(graph, step);
         }
         output
     }
@@ -130,7 +135,7 @@ impl Leases {
     ) -> impl Iterator<Item = impl Future<Output = Step> + 'a> + 'a {
         let new = std::mem::take(&mut lock(&self.inner).new);
         new.into_iter().map(move |(step, lease, due)| async move {
-            self.look_after(walk, step, lease, &due).await;
+            self.renew_and_close(walk, step, lease, &due).await;
             step
         })
     }
@@ -147,7 +152,7 @@ impl Leases {
 
     /// Records that one lease of a step is closed. The last one releases the leases that the step
     /// needed itself.
-    fn closed(&self, graph: &Graph, step: Step) {
+    fn lease_closed(&self, graph: &Graph, step: Step) {
         let mut inner = lock(&self.inner);
         let Some((count, _)) = inner.open.get_mut(&step) else {
             return;
@@ -160,19 +165,25 @@ impl Leases {
         let due = inner
             .releases
             .as_mut()
-            .map(|r| r.let_go(graph, step))
+            .map(|r| r.release(graph, step))
             .unwrap_or_default();
         inner.close(due);
     }
 
-    async fn look_after(&self, walk: &Walk, step: Step, mut lease: Lease, due: &CancellationToken) {
+    async fn renew_and_close(
+        &self,
+        walk: &Walk,
+        step: Step,
+        mut lease: Lease,
+        due: &CancellationToken,
+    ) {
         // A renewal that fails leaves `renew_at` empty, so that a broken provider is not called in
         // a loop.
         while let Some(at) = lease.renew_at.take() {
             let wait = at
                 .duration_since(SystemTime::now())
                 .unwrap_or_default()
-                .max(SOONEST);
+                .max(MIN_RENEW_INTERVAL);
             if due
                 .run_until_cancelled(tokio::time::sleep(wait))
                 .await
@@ -188,15 +199,15 @@ impl Leases {
     }
 
     async fn renew(&self, walk: &Walk, step: Step, lease: &mut Lease) {
-        let ctx = CallContext::of(lease.address.to_string(), &self.kill);
-        let follow = |phase| walk.follow(&lease.address, ObjectWork::Renew, phase, None);
+        let ctx = CallContext::for_resource(lease.address.to_string(), &self.kill);
+        let follow = |phase| walk.report_step(&lease.address, ObjectWork::Renew, phase, None);
         follow(ObjectPhase::Begun);
         let answer = lease
             .provider
             .renew_ephemeral(&lease.address.resource.kind, lease.private.clone(), &ctx)
             .await;
         follow(ObjectPhase::Ended);
-        let trouble = trouble(&answer);
+        let trouble = call_diagnostics(&answer);
         if let Ok(RenewResponse {
             private, renew_at, ..
         }) = answer
@@ -221,16 +232,16 @@ impl Leases {
         let trouble = if self.kill.is_cancelled() {
             vec![(true, "its plugin was killed".to_owned())]
         } else {
-            let ctx = CallContext::of(lease.address.to_string(), &self.kill);
+            let ctx = CallContext::for_resource(lease.address.to_string(), &self.kill);
             let private = lease.private.take();
-            let follow = |phase| walk.follow(&lease.address, ObjectWork::Close, phase, None);
+            let follow = |phase| walk.report_step(&lease.address, ObjectWork::Close, phase, None);
             follow(ObjectPhase::Begun);
             let answer = lease
                 .provider
                 .close_ephemeral(&lease.address.resource.kind, private, &ctx)
                 .await;
             follow(ObjectPhase::Ended);
-            trouble::<Checked>(&answer)
+            call_diagnostics::<Checked>(&answer)
         };
         let after = "It may stay open until its issuer ends it.";
         warn(
@@ -245,7 +256,7 @@ impl Leases {
 }
 
 /// Returns the errors and warnings of a call; true marks an error.
-fn trouble<T: Answer>(answer: &Result<T, ProviderError>) -> Vec<(bool, String)> {
+fn call_diagnostics<T: Answer>(answer: &Result<T, ProviderError>) -> Vec<(bool, String)> {
     match answer {
         Err(error) => vec![(true, error.to_string())],
         Ok(answer) => answer
@@ -279,9 +290,11 @@ fn warn(
                 Diagnostic::warning("Ephemeral resource", format!("{}: {text}", lease.address))
             }
         };
-        walk.cells.beside(
+        walk.cells.add_diagnostics(
             step,
-            diagnostic.at(lease.span).about(lease.address.to_string()),
+            diagnostic
+                .at(lease.span)
+                .with_address(lease.address.to_string()),
         );
     }
 }

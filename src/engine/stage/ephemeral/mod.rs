@@ -5,4 +5,4 @@ mod leases;
 mod open;
 
 pub use leases::Leases;
-pub use open::{When, nothing_known};
+pub use open::{OpenTime, unknown_value};

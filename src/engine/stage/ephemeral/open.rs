@@ -3,18 +3,18 @@
 use super::leases::Lease;
 use crate::engine::calls::CallContext;
 use crate::engine::graph::Step;
+use crate::engine::model::{ObjectPhase, ObjectWork};
 use crate::engine::provider::OpenResponse;
 use crate::engine::stage::cell::Cell;
 use crate::engine::stage::checked::At;
-use crate::engine::stage::choose::Chosen;
 use crate::engine::stage::conditions::{self, Kind, Status};
 use crate::engine::stage::expand::{self, Meta};
 use crate::engine::stage::managed;
-use crate::engine::stage::plan::{about, assemble, unknown_object};
+use crate::engine::stage::plan::{assemble, unknown_object, with_address};
+use crate::engine::stage::provider_instance::Chosen;
 use crate::engine::stage::scope::{ModuleScope, Phase};
-use crate::engine::stage::values::{Repetition, Worked};
+use crate::engine::stage::values::{PublishedValue, Repetition};
 use crate::engine::stage::walk::Walk;
-use crate::engine::words::{ObjectPhase, ObjectWork};
 use crate::engine::workspace::provider_addr::{self, Route};
 use cty::schema::Schema;
 use cty::{Mark, Value};
@@ -25,11 +25,11 @@ use lang::diag::Diagnostic;
 use std::collections::HashMap;
 
 /// Instances of one resource opened at a time.
-const AT_A_TIME: usize = 10;
+const MAX_CONCURRENT: usize = 10;
 
 /// Time at which an instance is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum When {
+pub enum OpenTime {
     Now,
     /// With the deploy, because a dependency has a pending change.
     Later,
@@ -47,7 +47,7 @@ struct Declared<'a> {
 }
 
 /// Returns the unknown value of an ephemeral resource.
-pub fn nothing_known(resource: &Resource, schema: Option<&Schema>) -> Value {
+pub fn unknown_value(resource: &Resource, schema: Option<&Schema>) -> Value {
     let repeated = resource.count.is_some() || resource.for_each.is_some();
     let value = match schema.filter(|_| !repeated) {
         Some(schema) => managed::mark(schema, unknown_object(&schema.block), &[]),
@@ -62,25 +62,25 @@ impl Walk {
         &self,
         step: Step,
         address: &ConfigResource,
-        when: &(dyn Fn(&AbsInstance) -> When + Sync),
+        when: &(dyn Fn(&AbsInstance) -> OpenTime + Sync),
     ) -> Cell {
         let mut cell = Cell::default();
         let Some(declared) = self.ephemeral(step, address) else {
-            return cell.ended(false);
+            return cell.failed_unless(false);
         };
         let mut good = true;
-        for module_instance in self.around.values.instances(&address.module).iter() {
+        for module_instance in self.context.values.instances(&address.module).iter() {
             let abs = AbsResource {
                 module: module_instance.clone(),
                 resource: address.resource.clone(),
             };
             good &= self.open_all(&declared, abs, when, &mut cell).await.is_ok();
         }
-        cell.ended(good)
+        cell.failed_unless(good)
     }
 
     /// Sets the unknown value of a resource that is not opened.
-    pub fn leave_shut(&self, address: &ConfigResource) -> Cell {
+    pub fn unopened(&self, address: &ConfigResource) -> Cell {
         let mut cell = Cell::default();
         let Some(module) = self.module(&address.module) else {
             return cell;
@@ -88,17 +88,18 @@ impl Walk {
         let Some(resource) = module.resources.get(&address.resource) else {
             return cell;
         };
-        let key = provider_addr::for_resource(&self.around.root, module, resource);
-        let value = nothing_known(
+        let key = provider_addr::for_resource(&self.context.root, module, resource);
+        let value = unknown_value(
             resource,
-            self.around.schema(&key.address, &address.resource),
+            self.context.schema(&key.address, &address.resource),
         );
-        for instance in self.around.values.instances(&address.module).iter() {
+        for instance in self.context.values.instances(&address.module).iter() {
             let abs = AbsResource {
                 module: instance.clone(),
                 resource: address.resource.clone(),
             };
-            cell.values.push(Worked::Resource(abs, value.clone()));
+            cell.values
+                .push(PublishedValue::Resource(abs, value.clone()));
         }
         cell
     }
@@ -107,9 +108,9 @@ impl Walk {
     fn ephemeral(&self, step: Step, address: &ConfigResource) -> Option<Declared<'_>> {
         let module = self.module(&address.module)?;
         let resource = module.resources.get(&address.resource)?;
-        let route = provider_addr::route_of(&self.around.root, module, resource);
+        let route = provider_addr::route_of(&self.context.root, module, resource);
         let schema = self
-            .around
+            .context
             .schema(&route.block.address, &address.resource)?;
         Some(Declared {
             step,
@@ -124,11 +125,11 @@ impl Walk {
         &self,
         declared: &Declared<'_>,
         abs: AbsResource,
-        when: &(dyn Fn(&AbsInstance) -> When + Sync),
+        when: &(dyn Fn(&AbsInstance) -> OpenTime + Sync),
         cell: &mut Cell,
     ) -> Result<(), ()> {
         let resource = declared.resource;
-        let scope = ModuleScope::new(&self.around, declared.module, &abs.module);
+        let scope = ModuleScope::new(&self.context, declared.module, &abs.module);
         let meta = Meta {
             count: resource.count.as_ref(),
             for_each: resource.for_each.as_ref(),
@@ -149,7 +150,7 @@ impl Walk {
         // `buffered` keeps the order of instances, so that diagnostics do not depend on timing.
         let opened: Vec<_> = stream::iter(expansion.instances())
             .map(one)
-            .buffered(AT_A_TIME)
+            .buffered(MAX_CONCURRENT)
             .collect()
             .await;
         let mut good = true;
@@ -162,7 +163,7 @@ impl Walk {
             values.extend(value.ok().map(|value| (key, value)));
         }
         let value = assemble(&expansion, &values, declared.schema);
-        cell.values.push(Worked::Resource(abs, value));
+        cell.values.push(PublishedValue::Resource(abs, value));
         ok(good)
     }
 
@@ -171,7 +172,7 @@ impl Walk {
         declared: &Declared<'_>,
         address: &AbsInstance,
         repetition: Repetition,
-        when: When,
+        when: OpenTime,
         cell: &mut Cell,
     ) -> Result<Value, ()> {
         let Declared {
@@ -180,21 +181,21 @@ impl Walk {
             schema,
             ..
         } = *declared;
-        if when == When::Never {
+        if when == OpenTime::Never {
             return Ok(unknown_object(&schema.block).mark(Mark::Ephemeral));
         }
         let chosen = self
             .choose(&declared.route, address, &repetition, cell)
             .ok_or(())?;
         let scope = ModuleScope {
-            own: Some(&resource.name),
-            ..ModuleScope::new(&self.around, module, &address.module)
+            own_resource: Some(&resource.name),
+            ..ModuleScope::new(&self.context, module, &address.module)
         };
-        let scope = scope.repeated(repetition);
+        let scope = scope.with_repetition(repetition);
         let preconditions = &resource.lifecycle.preconditions;
-        self.fulfilled(declared, &scope, preconditions, Kind::Precondition, cell)?;
+        self.check_conditions(declared, &scope, preconditions, Kind::Precondition, cell)?;
         let (config, diags) = self.decode_resource(resource, schema, &scope);
-        ok(cell.report(about(diags, address)))?;
+        ok(cell.report(with_address(diags, address)))?;
         // Providers get unmarked values; the marks are put back on the result by path.
         let (plain, marks) = config.unmark_deep_with_paths();
         // Calls that open end only with the plugins: a dropped call might leave the resource open.
@@ -209,11 +210,11 @@ impl Walk {
         // A plan proposes a value if the configuration is unknown; a deploy requires it to be
         // known.
         let value = match when {
-            When::Now if plain.is_wholly_known() => {
-                self.opened(declared, &chosen, address, plain, &ctx, cell)
+            OpenTime::Now if plain.is_wholly_known() => {
+                self.open_instance(declared, &chosen, address, plain, &ctx, cell)
                     .await?
             }
-            _ if self.around.phase == Phase::Plan => {
+            _ if self.context.phase == Phase::Plan => {
                 cty::plan::proposed_new(&schema.block, &unknown_object(&schema.block), &plain)
             }
             _ => {
@@ -222,7 +223,11 @@ impl Walk {
                 );
                 let diagnostic =
                     Diagnostic::error("Incomplete configuration for ephemeral resource", detail);
-                cell.report(diagnostic.at(resource.kind_span).about(address.to_string()));
+                cell.report(
+                    diagnostic
+                        .at(resource.kind_span)
+                        .with_address(address.to_string()),
+                );
                 return Err(());
             }
         };
@@ -230,11 +235,11 @@ impl Walk {
         let value = managed::mark(schema, value, &marks).mark(Mark::Ephemeral);
         let scope = ModuleScope {
             self_value: Some(value.clone()),
-            own: None,
+            own_resource: None,
             ..scope
         };
         let postconditions = &resource.lifecycle.postconditions;
-        self.fulfilled(declared, &scope, postconditions, Kind::Postcondition, cell)?;
+        self.check_conditions(declared, &scope, postconditions, Kind::Postcondition, cell)?;
         Ok(value)
     }
 
@@ -260,7 +265,7 @@ impl Walk {
         }
     }
 
-    async fn opened(
+    async fn open_instance(
         &self,
         declared: &Declared<'_>,
         (key, provider): &Chosen,
@@ -276,11 +281,11 @@ impl Walk {
         }
         let resource = declared.resource;
         let (text, span) = (address.to_string(), Some(resource.span));
-        self.follow(address, ObjectWork::Open, ObjectPhase::Begun, None);
+        self.report_step(address, ObjectWork::Open, ObjectPhase::Begun, None);
         let opened = provider
             .open_ephemeral(&resource.name.kind, config, ctx)
             .await;
-        self.follow(address, ObjectWork::Open, ObjectPhase::Ended, None);
+        self.report_step(address, ObjectWork::Open, ObjectPhase::Ended, None);
         let answer = match opened {
             Err(error) => {
                 cell.report_call(&error, &text, span);
@@ -299,7 +304,7 @@ impl Walk {
         } = answer;
         // Registered before the result is checked, so that an invalid one is closed too.
         let provider = provider.clone();
-        self.leases.hold(
+        self.leases.register(
             declared.step,
             Lease {
                 address: address.clone(),
@@ -321,14 +326,14 @@ impl Walk {
             cell.report(
                 Diagnostic::error("Provider produced invalid object", detail)
                     .at(resource.span)
-                    .about(text),
+                    .with_address(text),
             );
             return Err(());
         }
         Ok(result)
     }
 
-    fn fulfilled(
+    fn check_conditions(
         &self,
         declared: &Declared<'_>,
         scope: &ModuleScope<'_>,
@@ -340,7 +345,7 @@ impl Walk {
         let mut good = true;
         for condition in all {
             let (status, diags) = conditions::check(scope, condition, kind);
-            cell.note(&At::of(scope), &object, status, &diags);
+            cell.record_condition(&At::of(scope), &object, status, &diags);
             good &= cell.report(diags) && !matches!(status, Status::Fail | Status::Error);
         }
         ok(good)

@@ -1,12 +1,12 @@
 //! Fetches the object of an import from its provider.
 
-use super::Wanted;
+use super::ImportTarget;
 use super::names::identity;
 use crate::engine::calls::CallContext;
+use crate::engine::model::{ObjectPhase, ObjectWork};
 use crate::engine::provider::{ImportRequest, Imported, Provider, ReadRequest};
 use crate::engine::stage::managed::{self, Prior};
 use crate::engine::stage::walk::{Walk, placed};
-use crate::engine::words::{ObjectPhase, ObjectWork};
 use cty::Value;
 use cty::schema::Schema;
 use lang::addr::AbsInstance;
@@ -18,7 +18,7 @@ pub async fn fetch(
     provider: &dyn Provider,
     schema: &Schema,
     address: &AbsInstance,
-    wanted: &Wanted,
+    wanted: &ImportTarget,
     ctx: &CallContext,
 ) -> Result<(Prior, Diagnostics), Diagnostics> {
     let text = address.to_string();
@@ -27,11 +27,11 @@ pub async fn fetch(
         Diagnostics::from(
             Diagnostic::error("Plugin call failed", e.to_string())
                 .at(wanted.span)
-                .about(text.as_str()),
+                .with_address(text.as_str()),
         )
     };
     let kind = address.resource.kind.to_string();
-    let identity = asked_by(provider, &kind, &text, wanted)?;
+    let identity = convert_identity(provider, &kind, &text, wanted)?;
     let request = ImportRequest {
         type_name: kind.clone(),
         id: wanted.id.clone(),
@@ -50,7 +50,7 @@ pub async fn fetch(
         identity: found.identity.clone(),
     };
     let imported = managed::mark(schema, found.state.clone(), &[]);
-    let refresh = |phase, value| walk.follow(address, ObjectWork::Refresh, phase, Some(value));
+    let refresh = |phase, value| walk.report_step(address, ObjectWork::Refresh, phase, Some(value));
     refresh(ObjectPhase::Begun, &imported);
     // An import may return little more than the id, so a read completes the object.
     let read = provider.read(request, ctx).await.map_err(call)?;
@@ -61,12 +61,12 @@ pub async fn fetch(
     if read.state.is_null() {
         let detail = format!(
             "{who} found no object with the {}. Check the id, and the account and region in the configuration of the provider. To create a new object instead, deploy without the import.",
-            wanted.shown()
+            wanted.describe()
         );
         let missing = Diagnostic::error("Cannot import non-existent remote object", detail);
-        return Err(missing.at(wanted.span).about(text.as_str()).into());
+        return Err(missing.at(wanted.span).with_address(text.as_str()).into());
     }
-    let value = managed::as_read(schema, &read.state, &[]);
+    let value = managed::normalize_read(schema, &read.state, &[]);
     refresh(ObjectPhase::Ended, &value);
     // A read may return no identity; the one of the import still applies then.
     let identity = read.identity.or_else(|| found.identity.clone());
@@ -82,11 +82,11 @@ pub async fn fetch(
 }
 
 /// Converts the given identity, if any, to the provider's type.
-fn asked_by(
+fn convert_identity(
     provider: &dyn Provider,
     kind: &str,
     address: &str,
-    wanted: &Wanted,
+    wanted: &ImportTarget,
 ) -> Result<Option<Value>, Diagnostics> {
     let Some(given) = &wanted.identity else {
         return Ok(None);
@@ -98,7 +98,7 @@ fn asked_by(
         Diagnostics::from(
             Diagnostic::error("Invalid import identity argument", detail)
                 .at(wanted.span)
-                .about(address),
+                .with_address(address),
         )
     })
 }
@@ -108,13 +108,13 @@ fn only_object<'a>(
     imported: &'a [Imported],
     who: &str,
     address: &AbsInstance,
-    wanted: &Wanted,
+    wanted: &ImportTarget,
 ) -> Result<&'a Imported, Diagnostic> {
-    let (shown, kind) = (wanted.shown(), &*address.resource.kind);
+    let (shown, kind) = (wanted.describe(), &*address.resource.kind);
     let fault = |summary: &str, detail: String| {
         Diagnostic::error(summary, detail)
             .at(wanted.span)
-            .about(address.to_string())
+            .with_address(address.to_string())
     };
     let [object] = imported else {
         let detail = format!(

@@ -1,22 +1,22 @@
 //! Evaluates import blocks: target address and id or identity.
 
-use super::{Wanted, resource_of};
+use super::{ImportTarget, resource_of};
 use crate::engine::provider::IdentitySchema;
-use crate::engine::stage::scope::{ModuleScope, Phase, Surroundings};
+use crate::engine::stage::scope::{ModuleScope, Phase, WalkContext};
 use crate::engine::stage::values::Repetition;
 use cty::{Mark, Type, Value};
 use lang::addr::{AbsInstance, ConfigResource, InstanceKey, ModuleInstance, Target};
-use lang::config::{Import, repeated_over};
+use lang::config::{Import, for_each_instances};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::syntax::ast::{Expr, ExprKind, Step, StepKind, Traversal};
 use std::collections::BTreeMap;
 
 /// Returns the instances that the blocks import into one resource, with diagnostics.
 pub fn resolve(
-    around: &Surroundings,
+    around: &WalkContext,
     address: &ConfigResource,
-) -> (BTreeMap<AbsInstance, Wanted>, Diagnostics) {
-    let mut all: BTreeMap<AbsInstance, Wanted> = BTreeMap::new();
+) -> (BTreeMap<AbsInstance, ImportTarget>, Diagnostics) {
+    let mut all: BTreeMap<AbsInstance, ImportTarget> = BTreeMap::new();
     let mut diags = Diagnostics::new();
     let root = &around.root;
     let here = ModuleInstance::root();
@@ -40,21 +40,21 @@ pub fn resolve(
             },
         };
         for repetition in repetitions {
-            let scope = ModuleScope::new(around, root, &here).repeated(repetition);
-            match one(&scope, import) {
+            let scope = ModuleScope::new(around, root, &here).with_repetition(repetition);
+            match evaluate_import(&scope, import) {
                 Err(more) => diags.append(more),
                 Ok((to, wanted)) => {
                     // With two imports the result would depend on the order of the blocks.
                     if let Some(known) = all.get(&to) {
                         let detail = format!(
                             "{to} has two imports, with the {} and with the {}. Remove one of them.",
-                            known.shown(),
-                            wanted.shown()
+                            known.describe(),
+                            wanted.describe()
                         );
                         diags.push(
                             Diagnostic::error("Duplicate import configuration", detail)
                                 .at(known.span)
-                                .about(to.to_string()),
+                                .with_address(to.to_string()),
                         );
                         continue;
                     }
@@ -68,7 +68,7 @@ pub fn resolve(
 
 /// Checks a block without a plan. Unknown values are accepted, because they may turn out valid.
 pub fn validate(
-    around: &Surroundings,
+    around: &WalkContext,
     import: &Import,
     identities: Option<&IdentitySchema>,
 ) -> Diagnostics {
@@ -82,7 +82,7 @@ pub fn validate(
     };
     let mut diags = Diagnostics::new();
     for repetition in repetitions {
-        let scope = ModuleScope::new(around, root, &here).repeated(repetition);
+        let scope = ModuleScope::new(around, root, &here).with_repetition(repetition);
         match (&import.id, &import.identity) {
             (Some(expr), _) => drop(id(&scope, expr, &mut diags)),
             (None, Some(expr)) if identities.is_none() => {
@@ -90,7 +90,7 @@ pub fn validate(
                 let summary = "Unable to determine identity schema for import identity";
                 diags.push(Diagnostic::error(summary, detail).at(expr.span));
             }
-            (None, Some(expr)) => drop(plain(&scope, expr, "identity", &mut diags)),
+            (None, Some(expr)) => drop(evaluate_known(&scope, expr, "identity", &mut diags)),
             (None, None) => {}
         }
     }
@@ -115,7 +115,7 @@ fn for_each(scope: &ModuleScope<'_>, expr: &Expr) -> Result<Option<Vec<Repetitio
     };
     // Unlike resources, imports accept tuples; other collections follow the same rules.
     if !value.ty().is_tuple() {
-        let items = repeated_over(value, expr.span).map_err(Diagnostics::from)?;
+        let items = for_each_instances(value, expr.span).map_err(Diagnostics::from)?;
         return Ok(items.map(|items| {
             let items = items.into_iter();
             items.map(|(k, v)| pair(Value::string(&*k), v)).collect()
@@ -136,19 +136,22 @@ fn for_each(scope: &ModuleScope<'_>, expr: &Expr) -> Result<Option<Vec<Repetitio
     }))
 }
 
-fn one(scope: &ModuleScope<'_>, import: &Import) -> Result<(AbsInstance, Wanted), Diagnostics> {
+fn evaluate_import(
+    scope: &ModuleScope<'_>,
+    import: &Import,
+) -> Result<(AbsInstance, ImportTarget), Diagnostics> {
     let mut diags = Diagnostics::new();
     // Target and key are both evaluated, so that one run reports the errors of both.
     let to = address(scope, &import.to, &mut diags);
     let wanted = match (&import.id, &import.identity) {
-        (Some(expr), _) => id(scope, expr, &mut diags).map(|id| Wanted {
+        (Some(expr), _) => id(scope, expr, &mut diags).map(|id| ImportTarget {
             id,
             identity: None,
             span: import.span,
         }),
         (None, Some(expr)) => {
-            let identity = plain(scope, expr, "identity", &mut diags);
-            identity.map(|identity| Wanted {
+            let identity = evaluate_known(scope, expr, "identity", &mut diags);
+            identity.map(|identity| ImportTarget {
                 id: String::new(),
                 identity: Some(identity),
                 span: expr.span,
@@ -219,7 +222,7 @@ fn concrete(scope: &ModuleScope<'_>, expr: &Expr, diags: &mut Diagnostics) -> Op
 }
 
 /// Evaluates an `id` or `identity`: must be known, not null, and neither sensitive nor ephemeral.
-fn plain(
+fn evaluate_known(
     scope: &ModuleScope<'_>,
     expr: &Expr,
     argument: &str,
@@ -247,7 +250,7 @@ fn plain(
     }
     let plain = value.unmark_deep().0;
     // While validating, an unknown value is not an error yet.
-    if !plain.is_wholly_known() && scope.around.phase == Phase::Validate {
+    if !plain.is_wholly_known() && scope.context.phase == Phase::Validate {
         return None;
     }
     if !plain.is_wholly_known() {
@@ -262,7 +265,7 @@ fn plain(
 }
 
 fn id(scope: &ModuleScope<'_>, expr: &Expr, diags: &mut Diagnostics) -> Option<String> {
-    let plain = plain(scope, expr, "id", diags)?;
+    let plain = evaluate_known(scope, expr, "id", diags)?;
     let text = cty::convert::convert(&plain, &Type::String)
         .ok()
         .and_then(|v| v.as_str().map(str::to_owned));

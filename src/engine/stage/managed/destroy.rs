@@ -1,10 +1,10 @@
 //! Plans the destroy of an instance; asks the provider only if it declares that it plans destroys.
 
-use super::ask::warnings;
+use super::plan_request::warnings;
 use super::{NoPlan, Planned, Prior};
 use crate::engine::calls::{CallContext, ProviderDiagnostic};
+use crate::engine::model::Action;
 use crate::engine::provider::{PlanRequest, Provider};
-use crate::engine::words::Action;
 use cty::Value;
 use cty::schema::Schema;
 
@@ -45,7 +45,7 @@ pub async fn plan_destroy(
     if response
         .diagnostics
         .iter()
-        .any(|d| d.severity == crate::engine::words::Severity::Error)
+        .any(|d| d.severity == crate::engine::model::Severity::Error)
     {
         return Err(NoPlan::Refused(response.diagnostics));
     }

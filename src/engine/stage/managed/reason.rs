@@ -24,7 +24,7 @@ pub enum Reason {
 
 impl Reason {
     /// Returns the word of the plan representation.
-    pub fn word(self) -> &'static str {
+    pub fn plan_name(self) -> &'static str {
         match self {
             Self::ReplaceBecauseTainted => "replace_because_tainted",
             Self::ReplaceByRequest => "replace_by_request",

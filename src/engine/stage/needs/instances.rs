@@ -42,7 +42,7 @@ impl Needing<'_> {
         // A data source that was read has no change, so its own needs count for its dependents.
         if name.mode != Mode::Managed {
             out.extend(
-                self.named(place.instance, Named::Data(name.clone(), key))
+                self.needs_of_named(place.instance, Named::Data(name.clone(), key))
                     .iter()
                     .cloned(),
             );
@@ -64,7 +64,7 @@ impl Needing<'_> {
         for child in self.children(place.instance, call, key) {
             match output {
                 Some(name) => out.extend(
-                    self.named(&child, Named::Output(name.clone()))
+                    self.needs_of_named(&child, Named::Output(name.clone()))
                         .iter()
                         .cloned(),
                 ),
@@ -73,7 +73,7 @@ impl Needing<'_> {
                     let all = module
                         .outputs
                         .keys()
-                        .map(|name| self.named(&child, Named::Output(name.clone())));
+                        .map(|name| self.needs_of_named(&child, Named::Output(name.clone())));
                     all.for_each(|needs| out.extend(needs.iter().cloned()));
                 }
             }
@@ -86,7 +86,7 @@ impl Needing<'_> {
         call: &Arc<str>,
         key: Option<&InstanceKey>,
     ) -> Vec<ModuleInstance> {
-        let Some(expansion) = self.around.values.call(instance, call) else {
+        let Some(expansion) = self.context.values.call(instance, call) else {
             return Vec::new();
         };
         let all: Vec<InstanceKey> = expansion
@@ -106,7 +106,7 @@ impl Needing<'_> {
     }
 
     /// Adds a `depends_on` entry: a module stands for all its resources.
-    pub(super) fn whole(&self, t: &Traversal, place: &Place<'_>, out: &mut Needs) {
+    pub(super) fn add_depends_on(&self, t: &Traversal, place: &Place<'_>, out: &mut Needs) {
         let (call, key) = match refs::parse(t) {
             Ok(Ref::Module { call, key } | Ref::ModuleOutput { call, key, .. }) => (call, key),
             _ => return self.reference(t, None, &[], place, out),
@@ -123,7 +123,7 @@ impl Needing<'_> {
         };
         let within = self.children(place.instance, &call, key.as_ref());
         for inner in module.all() {
-            let instances = self.around.values.instances(&inner.path);
+            let instances = self.context.values.instances(&inner.path);
             for instance in instances
                 .iter()
                 .filter(|i| within.iter().any(|w| i.0.starts_with(&w.0)))

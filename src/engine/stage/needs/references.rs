@@ -3,10 +3,10 @@
 
 use super::instances::key_of;
 use super::{Needing, Needs};
+use crate::engine::model::ConfigKey;
 use crate::engine::mutex::lock;
 use crate::engine::stage::scope::ModuleScope;
 use crate::engine::stage::values::Repetition;
-use crate::engine::words::ConfigKey;
 use crate::engine::workspace::provider_addr::{self};
 use crate::engine::workspace::refs::{self, Ref};
 use lang::addr::{InstanceKey, ModuleInstance, Resource as Name};
@@ -33,23 +33,23 @@ pub(super) struct Place<'w> {
 }
 
 impl Needing<'_> {
-    pub(super) fn named(&self, instance: &ModuleInstance, named: Named) -> Arc<Needs> {
+    pub(super) fn needs_of_named(&self, instance: &ModuleInstance, named: Named) -> Arc<Needs> {
         let key = (instance.clone(), named);
-        if let Some(known) = lock(&self.known.named).get(&key) {
+        if let Some(known) = lock(&self.cache.by_name).get(&key) {
             return known.clone();
         }
         let mut out = Needs::new();
-        if let Some(module) = self.around.root.descendant(&instance.path().0) {
+        if let Some(module) = self.context.root.descendant(&instance.path().0) {
             // The recursion ends, because a configuration with cycles is never walked.
-            self.work_out(module, instance, &key.1, &mut out);
+            self.collect(module, instance, &key.1, &mut out);
         }
         let out = Arc::new(out);
         // No lock is held while evaluating; a concurrent evaluation computes the same result.
-        lock(&self.known.named).insert(key, out.clone());
+        lock(&self.cache.by_name).insert(key, out.clone());
         out
     }
 
-    fn work_out(&self, module: &Module, instance: &ModuleInstance, named: &Named, out: &mut Needs) {
+    fn collect(&self, module: &Module, instance: &ModuleInstance, named: &Named, out: &mut Needs) {
         let inside = Place {
             module,
             instance,
@@ -72,13 +72,13 @@ impl Needing<'_> {
                 ) else {
                     return;
                 };
-                let Some(parent) = self.around.root.descendant(&path.0) else {
+                let Some(parent) = self.context.root.descendant(&path.0) else {
                     return;
                 };
                 let Some(call) = parent.calls.get(&call) else {
                     return;
                 };
-                let repetition = self.around.values.repetition(instance);
+                let repetition = self.context.values.repetition(instance);
                 let place = Place {
                     module: parent,
                     instance: &outer,
@@ -99,14 +99,14 @@ impl Needing<'_> {
                 output
                     .depends_on
                     .iter()
-                    .for_each(|t| self.whole(t, &inside, out));
+                    .for_each(|t| self.add_depends_on(t, &inside, out));
                 self.of_calls(instance, out);
             }
             Named::Provider(key) => {
-                let Some(block) = provider_addr::block_of(&self.around.root, key) else {
+                let Some(block) = provider_addr::block_of(&self.context.root, key) else {
                     return;
                 };
-                let Some(schema) = self.around.schemas.get(&key.address) else {
+                let Some(schema) = self.context.schemas.get(&key.address) else {
                     return;
                 };
                 for lookup in lang::decode::lookups(&block.body, &schema.provider.block) {
@@ -138,11 +138,11 @@ impl Needing<'_> {
     /// Returns the lookups in the blocks of a resource, except in its repetition.
     pub(super) fn lookups_of(&self, module: &Module, resource: &Resource) -> Arc<Vec<Lookup>> {
         let key = (module.path.0.clone(), resource.name.clone());
-        if let Some(known) = lock(&self.known.lookups).get(&key) {
+        if let Some(known) = lock(&self.cache.lookups).get(&key) {
             return known.clone();
         }
-        let address = provider_addr::for_resource(&self.around.root, module, resource).address;
-        let schema = self.around.schema(&address, &resource.name);
+        let address = provider_addr::for_resource(&self.context.root, module, resource).address;
+        let schema = self.context.schema(&address, &resource.name);
         let mut all = schema
             .map(|s| lang::decode::lookups(&resource.body, &s.block))
             .unwrap_or_default();
@@ -169,7 +169,7 @@ impl Needing<'_> {
             }
         }
         let all = Arc::new(all);
-        lock(&self.known.lookups).insert(key, all.clone());
+        lock(&self.cache.lookups).insert(key, all.clone());
         all
     }
 
@@ -182,11 +182,11 @@ impl Needing<'_> {
     pub(super) fn lookup(&self, lookup: &Lookup, place: &Place<'_>, out: &mut Needs) {
         // If the key cannot be evaluated, the need is the whole resource.
         let key = lookup.key.as_ref().and_then(|expr| {
-            let scope = ModuleScope::new(self.around, place.module, place.instance)
-                .repeated(place.repetition.clone());
+            let scope = ModuleScope::new(self.context, place.module, place.instance)
+                .with_repetition(place.repetition.clone());
             key_of(Some(&scope.evaluate(expr).0))
         });
-        self.reference(&lookup.traversal, key, &lookup.then, place, out);
+        self.reference(&lookup.traversal, key, &lookup.trailing_steps, place, out);
     }
 
     /// `looked_up` is the key evaluated from an index expression, if the traversal has no constant
@@ -204,12 +204,12 @@ impl Needing<'_> {
         };
         match reference {
             Ref::Var(name) => out.extend(
-                self.named(place.instance, Named::Variable(name))
+                self.needs_of_named(place.instance, Named::Variable(name))
                     .iter()
                     .cloned(),
             ),
             Ref::Local(name) => out.extend(
-                self.named(place.instance, Named::Local(name))
+                self.needs_of_named(place.instance, Named::Local(name))
                     .iter()
                     .cloned(),
             ),

@@ -48,7 +48,7 @@ impl Nodes {
             self.need_expr(step, module, &output.value);
             self.need_conditions(step, module, &output.preconditions);
             for t in &output.depends_on {
-                self.need_whole(step, module, t);
+                self.add_depends_on(step, module, t);
             }
             self.need_for_calls(from, module, step);
         }
@@ -88,7 +88,7 @@ impl Nodes {
                 .get(call)
                 .and_then(|c| c.arguments.get(&variable.name))
         {
-            self.names.passed(variable, argument.expr.span);
+            self.names.check_passed_value(variable, argument.expr.span);
             self.need_expr(step, parent, &argument.expr);
         }
         for validation in &variable.validations {
@@ -134,7 +134,7 @@ impl Nodes {
     ) {
         let key = provider_addr::for_resource(from.root, module, resource);
         let provider = self.add(Node::Provider(key.clone()));
-        self.graph.need(step, provider);
+        self.graph.add_need(step, provider);
         let meta = [
             &resource.count,
             &resource.for_each,
@@ -171,7 +171,7 @@ impl Nodes {
             }
         }
         for t in &resource.depends_on {
-            self.need_whole(step, module, t);
+            self.add_depends_on(step, module, t);
         }
         self.need_for_calls(from, module, step);
     }
@@ -195,7 +195,7 @@ impl Nodes {
                 && let Some(call) = parent.calls.get(&call)
             {
                 for t in &call.depends_on {
-                    self.need_whole(step, parent, t);
+                    self.add_depends_on(step, parent, t);
                 }
             }
             at = parent_path;
@@ -211,7 +211,7 @@ impl Nodes {
 
     pub(super) fn need_node(&mut self, step: Step, node: Option<&Node>) {
         if let Some(needed) = node.and_then(|n| self.step(n)) {
-            self.graph.need(step, needed);
+            self.graph.add_need(step, needed);
         }
     }
 
@@ -240,7 +240,7 @@ impl Nodes {
     }
 
     fn need_ref(&mut self, step: Step, module: &Module, t: &Traversal) {
-        self.names.referred(module, t);
+        self.names.check_reference(module, t);
         let key = match refs::parse(t) {
             Ok(Ref::Resource { key, .. }) => key,
             _ => None,
@@ -258,24 +258,24 @@ impl Nodes {
         }
         // Keys stay recorded only while all references between the two steps have one.
         let known = self.graph.has(step, needed);
-        match (key, self.named.get_mut(&(step, needed))) {
+        match (key, self.instance_keys.get_mut(&(step, needed))) {
             (Some(key), Some(keys)) => drop(keys.insert(key.clone())),
             (Some(key), None) if !known => drop(
-                self.named
+                self.instance_keys
                     .insert((step, needed), BTreeSet::from([key.clone()])),
             ),
             (Some(_), None) => {}
-            (None, _) => drop(self.named.remove(&(step, needed))),
+            (None, _) => drop(self.instance_keys.remove(&(step, needed))),
         }
-        self.graph.need(step, needed);
+        self.graph.add_need(step, needed);
     }
 
-    fn need_whole(&mut self, step: Step, module: &Module, t: &Traversal) {
+    fn add_depends_on(&mut self, step: Step, module: &Module, t: &Traversal) {
         let key = match refs::parse(t) {
             Ok(Ref::Resource { key, .. }) => key,
             _ => None,
         };
-        for needed in self.of_whole(module, t) {
+        for needed in self.depends_on_nodes(module, t) {
             self.need_one(step, needed, key.as_ref());
         }
     }
@@ -314,7 +314,7 @@ impl Nodes {
     }
 
     /// Returns the nodes of a `depends_on` entry; an output stands for its whole module.
-    pub fn of_whole(&self, module: &Module, t: &Traversal) -> Vec<Step> {
+    pub fn depends_on_nodes(&self, module: &Module, t: &Traversal) -> Vec<Step> {
         match refs::parse(t) {
             Ok(Ref::Module { call, .. } | Ref::ModuleOutput { call, .. }) => {
                 self.of_call(module, &call)

@@ -2,8 +2,8 @@
 
 use super::{Node, Nodes, Sources};
 use crate::engine::graph::Step;
+use crate::engine::model::ConfigKey;
 use crate::engine::stage::names::provider_function;
-use crate::engine::words::ConfigKey;
 use crate::engine::workspace::provider_addr;
 use lang::addr::ModulePath;
 use lang::config::Module;
@@ -66,7 +66,7 @@ impl Nodes {
         let provider = Node::Provider(route.block);
         if declared.is_some() || self.step(&provider).is_some() {
             let provider = self.add(provider);
-            self.graph.need(step, provider);
+            self.graph.add_need(step, provider);
         }
     }
 

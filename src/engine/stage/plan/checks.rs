@@ -4,14 +4,14 @@
 use super::instance::Declared;
 use super::walk::PlanWalk;
 use crate::engine::calls::CallContext;
+use crate::engine::model::StageMode;
 use crate::engine::stage::cell::Cell;
 use crate::engine::stage::checked::At;
 use crate::engine::stage::conditions::{self, Kind, Status};
-use crate::engine::stage::links;
+use crate::engine::stage::link_arguments;
 use crate::engine::stage::scope::{ModuleScope, Phase};
 use crate::engine::stage::validate::ephemeral_faults;
 use crate::engine::stage::values::Repetition;
-use crate::engine::words::StageMode;
 use cty::Value;
 use lang::addr::{AbsInstance, Mode};
 use lang::diag::Severity;
@@ -31,14 +31,14 @@ impl PlanWalk {
         let preconditions = &resource.lifecycle.preconditions;
         // A failed precondition ends here, before the configuration that it guards is evaluated.
         self.conditions(declared, scope, preconditions, Kind::Precondition, cell)?;
-        let (config, diags) = links::decoded(&self.walk, resource, declared.schema, scope);
-        if !cell.report(about(diags, address)) {
+        let (config, diags) = link_arguments::decoded(&self.walk, resource, declared.schema, scope);
+        if !cell.report(with_address(diags, address)) {
             return Err(());
         }
-        self.nothing_ephemeral(declared, address, &config, cell)?;
+        self.check_not_ephemeral(declared, address, &config, cell)?;
         // The provider of a link needs the objects at its ends.
         let ctx = match resource.link.is_some() {
-            true => self.linked(ctx, &config),
+            true => self.plan_context(ctx, &config),
             false => ctx.clone(),
         };
         self.validate(declared, address, &config, &ctx, cell)
@@ -56,7 +56,7 @@ impl PlanWalk {
     ) -> Result<(), ()> {
         let scope = ModuleScope {
             self_value: Some(value),
-            own: None,
+            own_resource: None,
             ..scope
         };
         let all = &declared.resource.lifecycle.postconditions;
@@ -74,10 +74,10 @@ impl PlanWalk {
         cell: &mut Cell,
     ) {
         let scope = ModuleScope {
-            own: Some(&declared.resource.name),
-            ..ModuleScope::new(&self.walk.around, declared.module, &address.module)
+            own_resource: Some(&declared.resource.name),
+            ..ModuleScope::new(&self.walk.context, declared.module, &address.module)
         }
-        .repeated(repetition);
+        .with_repetition(repetition);
         let mut part = Cell::default();
         let preconditions = &declared.resource.lifecycle.preconditions;
         let before = self.conditions(
@@ -97,7 +97,7 @@ impl PlanWalk {
         cell.append(part);
     }
 
-    pub(super) fn nothing_ephemeral(
+    pub(super) fn check_not_ephemeral(
         &self,
         declared: &Declared<'_>,
         address: &AbsInstance,
@@ -157,11 +157,11 @@ impl PlanWalk {
         // A destroy ignores the conditions.
         for condition in all
             .iter()
-            .filter(|_| self.wishes.mode != StageMode::Destroy)
+            .filter(|_| self.options.mode != StageMode::Destroy)
         {
             let (status, diags) = conditions::check(scope, condition, kind);
-            if self.walk.around.phase != Phase::Validate {
-                cell.note(&At::of(scope), &object, status, &diags);
+            if self.walk.context.phase != Phase::Validate {
+                cell.record_condition(&At::of(scope), &object, status, &diags);
             }
             good &= cell.report(diags) && !matches!(status, Status::Fail | Status::Error);
         }
@@ -170,7 +170,10 @@ impl PlanWalk {
 }
 
 /// Sets the instance as the address of diagnostics without one.
-pub fn about(mut diags: lang::diag::Diagnostics, address: &AbsInstance) -> lang::diag::Diagnostics {
+pub fn with_address(
+    mut diags: lang::diag::Diagnostics,
+    address: &AbsInstance,
+) -> lang::diag::Diagnostics {
     for d in &mut diags.0 {
         d.address.get_or_insert_with(|| address.to_string());
     }

@@ -1,21 +1,21 @@
 //! Plans data sources: reads them now if possible, otherwise defers them to the deploy.
 
 use super::PlanWalk;
-use super::gone::forget_data;
 use super::instance::Declared;
-use super::look::same_record;
+use super::read_object::same_record;
+use super::removal::forget_data;
 use crate::engine::calls::CallContext;
 use crate::engine::graph::Step;
+use crate::engine::model::{Action, ObjectPhase, ObjectWork, StageMode};
 use crate::engine::stage::cell::Cell;
 use crate::engine::stage::change::{Act, Change, Object, Recorded};
-use crate::engine::stage::ephemeral::When;
+use crate::engine::stage::ephemeral::OpenTime;
 use crate::engine::stage::managed::{self, Reason};
-use crate::engine::stage::objects::{self, Around};
+use crate::engine::stage::objects::{self, RecordContext};
 use crate::engine::stage::scope::ModuleScope;
 use crate::engine::stage::values::Repetition;
 use crate::engine::stage::walk::{call_failed, placed};
 use crate::engine::store::model::StateEdit;
-use crate::engine::words::{Action, ObjectPhase, ObjectWork, StageMode};
 use cty::Value;
 use lang::addr::{AbsInstance, Mode};
 use lang::config::{Module, Resource};
@@ -32,7 +32,7 @@ impl PlanWalk {
         cell: &mut Cell,
     ) -> Result<Value, ()> {
         let block = &declared.schema.block;
-        if !self.wishes.wants(address) {
+        if !self.options.plans(address) {
             // Outside of the targets nothing is read, and dependents see an unknown value.
             return Ok(Value::unknown(block.implied_type()));
         }
@@ -41,16 +41,16 @@ impl PlanWalk {
             .context_of(&declared.key.address, address, cell)
             .ok_or(())?;
         let scope = ModuleScope {
-            own: Some(&declared.resource.name),
-            ..ModuleScope::new(&self.walk.around, declared.module, &address.module)
+            own_resource: Some(&declared.resource.name),
+            ..ModuleScope::new(&self.walk.context, declared.module, &address.module)
         }
-        .repeated(repetition);
+        .with_repetition(repetition);
         let (config, ctx) = self
             .configured(declared, address, &scope, &ctx, cell)
             .await?;
         let (plain, marks) = config.unmark_deep_with_paths();
         // Only normal stages have changes that a read could have to wait for.
-        let pending = self.wishes.mode == StageMode::Normal
+        let pending = self.options.mode == StageMode::Normal
             && self.pending(declared.step, declared.module, declared.resource, address);
         let later = if !plain.is_wholly_known() {
             Some(Reason::ReadBecauseConfigUnknown)
@@ -70,28 +70,28 @@ impl PlanWalk {
         let unread = || cty::plan::proposed_new(block, &unknown_object(block), &plain);
         let value = read.unwrap_or_else(unread);
         // The data source of a check is read again by the deploy, after the changes.
-        let nested = declared.resource.check.is_some() && self.wishes.mode == StageMode::Normal;
+        let nested = declared.resource.check.is_some() && self.options.mode == StageMode::Normal;
         let later = later.or_else(|| nested.then_some(Reason::ReadBecauseCheckNested));
         let value = managed::mark(declared.schema, value, &marks);
         if was_read {
             let work = ObjectWork::Apply(Action::Read);
             self.walk
-                .follow(address, work, ObjectPhase::Ended, Some(&value));
+                .report_step(address, work, ObjectPhase::Ended, Some(&value));
         }
-        self.needing().pass_data(address);
+        self.needs_computation().cache_data(address);
         match later {
             // A destroy removes its state record, because nothing depends on it any more.
-            _ if self.wishes.destroys(address) => {
+            _ if self.options.destroys(address) => {
                 if let Some(there) = self.prior.objects(address) {
                     forget_data(there, cell);
                 }
             }
-            Some(_) if self.wishes.mode == StageMode::Destroy => {}
+            Some(_) if self.options.mode == StageMode::Destroy => {}
             Some(reason) => {
                 let change = self.read_with_deploy(declared, address, &scope, reason, &value);
                 cell.changes.push(change);
             }
-            None => self.keep_data(declared, address, &value, cell),
+            None => self.record_data(declared, address, &value, cell),
         }
         self.postconditions(declared, scope, value.clone(), cell)?;
         Ok(value)
@@ -107,7 +107,8 @@ impl PlanWalk {
         cell: &mut Cell,
     ) -> Result<Option<Value>, ()> {
         let work = ObjectWork::Apply(Action::Read);
-        self.walk.follow(address, work, ObjectPhase::Begun, None);
+        self.walk
+            .report_step(address, work, ObjectPhase::Begun, None);
         let read = self.read_data(declared, address, config, ctx, cell).await;
         match (read, &declared.resource.check) {
             (Ok(value), _) => Ok(Some(value)),
@@ -137,17 +138,17 @@ impl PlanWalk {
             provider: declared.key.clone(),
             act: Act::Read,
             reason: Some(reason),
-            before: Object::plain(Value::null(declared.schema.block.implied_type())),
-            after: Object::plain(value.clone()),
+            before: Object::from_value(Value::null(declared.schema.block.implied_type())),
+            after: Object::from_value(value.clone()),
             schema_version: declared.schema.version,
             dependencies: declared.dependencies.clone(),
-            needs: self.needing().of_instance(
+            needs: self.needs_computation().of_instance(
                 declared.module,
                 declared.resource,
                 address,
                 scope.repetition.clone(),
             ),
-            recorded: Recorded::nothing(),
+            recorded: Recorded::unrecorded(),
             drifted: false,
         }
     }
@@ -183,7 +184,7 @@ impl PlanWalk {
         }
     }
 
-    pub(super) fn keep_data(
+    pub(super) fn record_data(
         &self,
         declared: &Declared<'_>,
         address: &AbsInstance,
@@ -191,7 +192,7 @@ impl PlanWalk {
         cell: &mut Cell,
     ) {
         let none = BTreeSet::new();
-        let around = Around {
+        let around = RecordContext {
             address,
             deposed: "",
             provider: &declared.key,
@@ -213,8 +214,8 @@ impl PlanWalk {
 
     /// Returns the time to open an instance of an ephemeral resource. It waits for the same changes
     /// as a data source.
-    pub(super) fn when(&self, step: Step, address: &AbsInstance) -> When {
-        self.needing().pass_data(address);
+    pub(super) fn open_time(&self, step: Step, address: &AbsInstance) -> OpenTime {
+        self.needs_computation().cache_data(address);
         (self.progress)(address);
         let config = address.config();
         let declared = self
@@ -222,16 +223,16 @@ impl PlanWalk {
             .module(&config.module)
             .and_then(|m| Some((m, m.resources.get(&config.resource)?)));
         match declared {
-            _ if self.wishes.mode != StageMode::Destroy && !self.wishes.wants(address) => {
-                When::Never
+            _ if self.options.mode != StageMode::Destroy && !self.options.plans(address) => {
+                OpenTime::Never
             }
             Some((module, resource))
-                if self.wishes.mode == StageMode::Normal
+                if self.options.mode == StageMode::Normal
                     && self.pending(step, module, resource, address) =>
             {
-                When::Later
+                OpenTime::Later
             }
-            _ => When::Now,
+            _ => OpenTime::Now,
         }
     }
 
@@ -261,7 +262,7 @@ impl PlanWalk {
         let named = resource
             .depends_on
             .iter()
-            .flat_map(|t| nodes.of_whole(module, t));
+            .flat_map(|t| nodes.depends_on_nodes(module, t));
         // An entry that is not a resource stands for all resources behind it.
         let (resources, others): (Vec<Step>, Vec<Step>) =
             named.partition(|s| nodes.nodes[*s].resource().is_some());
@@ -276,7 +277,7 @@ impl PlanWalk {
                     graph.closure(
                         call.depends_on
                             .iter()
-                            .flat_map(|t| nodes.of_whole(module, t))
+                            .flat_map(|t| nodes.depends_on_nodes(module, t))
                             .collect::<Vec<_>>(),
                     ),
                 );

@@ -2,12 +2,12 @@
 
 use super::PlanWalk;
 use super::instance::Declared;
+use crate::engine::model::Action;
 use crate::engine::stage::cell::Cell;
 use crate::engine::stage::change::Change;
 use crate::engine::stage::managed::Reason;
 use crate::engine::stage::nodes::Node;
 use crate::engine::stage::scope::ModuleScope;
-use crate::engine::words::Action;
 use crate::engine::workspace::refs::{self, Ref};
 use cty::{Path, PathStep};
 use lang::addr::{AbsInstance, AbsResource, InstanceKey, Mode};
@@ -19,7 +19,7 @@ impl PlanWalk {
     /// Checks `destroy` and `prevent_destroy` of an instance. `prevent_destroy` must have a valid
     /// value for any change, and be false for a destroy. `each` and `count` are not available in
     /// it, because undeclared instances have neither.
-    pub(super) fn prevented(
+    pub(super) fn check_destroy_guards(
         &self,
         module: &Module,
         resource: &Resource,
@@ -27,17 +27,17 @@ impl PlanWalk {
         destroys: bool,
         cell: &mut Cell,
     ) -> Result<(), ()> {
-        decided(resource, address, cell)?;
+        check_destroy_argument(resource, address, cell)?;
         let Some(expr) = resource.lifecycle.prevent_destroy.as_ref() else {
             return Ok(());
         };
-        let scope = ModuleScope::new(&self.walk.around, module, &address.module);
+        let scope = ModuleScope::new(&self.walk.context, module, &address.module);
         let (value, diags) = scope.evaluate(expr);
         if !cell.report(diags) {
             return Err(());
         }
         let mut refuse = |why: &str| {
-            cell.report(no_guard(expr, why).about(address.to_string()));
+            cell.report(invalid_prevent_destroy(expr, why).with_address(address.to_string()));
             Err(())
         };
         let Ok(guard) = cty::convert::convert(&value, &cty::Type::Bool) else {
@@ -66,7 +66,7 @@ impl PlanWalk {
                 );
                 let fault = Diagnostic::error("Instance cannot be destroyed", detail)
                     .at(resource.span)
-                    .about(address.to_string());
+                    .with_address(address.to_string());
                 cell.report(fault);
                 Err(())
             }
@@ -74,7 +74,7 @@ impl PlanWalk {
     }
 
     /// Returns the reason to replace the instance independently of its provider, if any.
-    pub(super) fn force(
+    pub(super) fn forced_reason(
         &self,
         declared: &Declared<'_>,
         scope: &ModuleScope<'_>,
@@ -87,7 +87,7 @@ impl PlanWalk {
             }
         }
         Ok(self
-            .wishes
+            .options
             .replace
             .contains(address)
             .then_some(Reason::ReplaceByRequest))
@@ -128,13 +128,13 @@ impl PlanWalk {
             .filter(named)
             .collect();
         // With targets, a resource outside of them has no change; this is not an error.
-        if changes.is_empty() && self.wishes.narrow.is_none() {
+        if changes.is_empty() && self.options.scope.is_none() {
             let detail = format!(
                 "The plan has no change of {abs} that could trigger a replacement: {abs} has no such instance, is a data source that is read while planning, or is the resource itself."
             );
             cell.report(
                 Diagnostic::error("No change found for a replacement trigger", detail)
-                    .about(address.to_string()),
+                    .with_address(address.to_string()),
             );
             return Err(());
         }
@@ -227,7 +227,7 @@ pub(in crate::engine::stage) fn trigger(
 }
 
 /// Reports an invalid value of `destroy`.
-pub(super) fn decided(
+pub(super) fn check_destroy_argument(
     resource: &Resource,
     address: &AbsInstance,
     cell: &mut Cell,
@@ -235,12 +235,12 @@ pub(super) fn decided(
     let Some(Err(fault)) = &resource.lifecycle.destroy else {
         return Ok(());
     };
-    cell.report(fault.clone().about(address.to_string()));
+    cell.report(fault.clone().with_address(address.to_string()));
     Err(())
 }
 
 /// Returns the error for an invalid `prevent_destroy`.
-pub fn no_guard(expr: &Expr, why: &str) -> Diagnostic {
+pub fn invalid_prevent_destroy(expr: &Expr, why: &str) -> Diagnostic {
     Diagnostic::error(
         "Invalid value for prevent_destroy",
         format!("The value of prevent_destroy {why}."),

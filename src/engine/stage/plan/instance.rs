@@ -1,15 +1,15 @@
 //! Plans one instance: selects its provider, then plans it or keeps it unchanged.
 
-use super::going::going;
+use super::removal_input::removal;
 use super::resource::Shared;
 use super::walk::PlanWalk;
+use crate::engine::model::{ConfigKey, StageMode};
 use crate::engine::provider::Provider;
 use crate::engine::stage::cell::Cell;
-use crate::engine::stage::choose::Chosen;
 use crate::engine::stage::managed::Reason;
 use crate::engine::stage::prior::Objects;
+use crate::engine::stage::provider_instance::Chosen;
 use crate::engine::stage::values::Repetition;
-use crate::engine::words::{ConfigKey, StageMode};
 use cty::Value;
 use lang::addr::{AbsInstance, Mode};
 use std::sync::Arc;
@@ -38,19 +38,19 @@ impl PlanWalk {
         repetition: Repetition,
         cell: &mut Cell,
     ) -> Result<Value, ()> {
-        if !self.wishes.wants(address) && !self.wishes.destroys(address) {
-            return self.as_it_is(shared, address, cell).await;
+        if !self.options.plans(address) && !self.options.destroys(address) {
+            return self.unchanged_value(shared, address, cell).await;
         }
         let there = self.prior.objects(address).and_then(|o| o.current.as_ref());
         let chosen: Option<Chosen> = match there {
             // A destroy without refresh uses the provider instance that made the object.
             Some(object)
-                if self.wishes.mode == StageMode::Destroy
-                    && !self.wishes.refresh
+                if self.options.mode == StageMode::Destroy
+                    && !self.options.refresh
                     && shared.route.by.is_some() =>
             {
                 self.walk
-                    .choose_by_record(&shared.route.block, address, object, cell)
+                    .recorded_provider(&shared.route.block, address, object, cell)
             }
             _ => self.walk.choose(&shared.route, address, &repetition, cell),
         };
@@ -67,7 +67,7 @@ impl PlanWalk {
     }
 
     /// Returns the value of an instance outside of the targets, which stays unchanged.
-    async fn as_it_is(
+    async fn unchanged_value(
         &self,
         shared: &Shared<'_>,
         address: &AbsInstance,
@@ -85,7 +85,7 @@ impl PlanWalk {
             .context_of(&key.address, address, cell)
             .ok_or(())?;
         // Upgrading a record needs no provider configuration.
-        let provider = match self.walk.providers.plain(&key.address, &ctx).await {
+        let provider = match self.walk.providers.unconfigured(&key.address, &ctx).await {
             Ok(provider) => provider,
             Err(error) => {
                 cell.report_call(&error, address, Some(shared.resource.span));
@@ -94,7 +94,7 @@ impl PlanWalk {
         };
         Ok(self
             .load(
-                &going(shared).by((key.clone(), provider)),
+                &removal(shared).by((key.clone(), provider)),
                 address,
                 object,
                 &ctx,
@@ -113,7 +113,7 @@ impl PlanWalk {
         reason: Reason,
         cell: &mut Cell,
     ) -> bool {
-        self.gone(&going(shared), address, there, reason, cell)
+        self.plan_removal(&removal(shared), address, there, reason, cell)
             .await
     }
 }

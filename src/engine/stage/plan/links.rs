@@ -3,9 +3,9 @@
 //! into it.
 
 use super::walk::PlanWalk;
-use crate::engine::calls::{CallContext, Held, LinkEnd, Linked};
+use crate::engine::calls::{CallContext, LinkEnd, Linked, StateEntry};
 use crate::engine::provider::LINK;
-use crate::engine::stage::links;
+use crate::engine::stage::link_arguments;
 use crate::engine::stage::nodes::Node;
 use crate::engine::store::model::StateObject;
 use cty::Value;
@@ -15,11 +15,11 @@ use std::sync::{Arc, OnceLock};
 
 /// Links of the state by the addresses of their ends.
 #[derive(Default)]
-pub struct ByEnd(OnceLock<HashMap<String, Vec<Held>>>);
+pub struct LinksByEnd(OnceLock<HashMap<String, Vec<StateEntry>>>);
 
 impl PlanWalk {
     /// Returns the context to read an existing object.
-    pub(super) fn linked_there(
+    pub(super) fn read_context(
         &self,
         ctx: &CallContext,
         address: &AbsInstance,
@@ -27,20 +27,21 @@ impl PlanWalk {
     ) -> CallContext {
         let linked = if *address.resource.kind == *LINK {
             // The state record of a link names its ends.
-            let ends = links::ends_in(&object.attributes);
-            let ends = ends.and_then(|[from, to]| Some([self.there(&from)?, self.there(&to)?]));
+            let ends = link_arguments::ends_in(&object.attributes);
+            let ends =
+                ends.and_then(|[from, to]| Some([self.prior_end(&from)?, self.prior_end(&to)?]));
             Linked {
                 ends,
-                by: Vec::new(),
+                ending_links: Vec::new(),
             }
         } else {
             let by = self.links_by_end().get(&object.address).cloned();
             Linked {
                 ends: None,
-                by: by.unwrap_or_default(),
+                ending_links: by.unwrap_or_default(),
             }
         };
-        let some = linked.ends.is_some() || !linked.by.is_empty();
+        let some = linked.ends.is_some() || !linked.ending_links.is_empty();
         CallContext {
             linked: some.then(|| Arc::new(linked)),
             ..ctx.clone()
@@ -48,14 +49,15 @@ impl PlanWalk {
     }
 
     /// Returns the context to plan a link from its configuration.
-    pub(super) fn linked(&self, ctx: &CallContext, config: &Value) -> CallContext {
-        let ends = links::ends_of(config);
-        let ends = ends.and_then(|[from, to]| Some([self.to_be(&from)?, self.to_be(&to)?]));
+    pub(super) fn plan_context(&self, ctx: &CallContext, config: &Value) -> CallContext {
+        let ends = link_arguments::ends_of(config);
+        let ends =
+            ends.and_then(|[from, to]| Some([self.planned_end(&from)?, self.planned_end(&to)?]));
         CallContext {
             linked: ends.map(|ends| {
                 Arc::new(Linked {
                     ends: Some(ends),
-                    by: Vec::new(),
+                    ending_links: Vec::new(),
                 })
             }),
             ..ctx.clone()
@@ -63,15 +65,15 @@ impl PlanWalk {
     }
 
     /// Returns an end with its state.
-    fn there(&self, address: &AbsInstance) -> Option<LinkEnd> {
+    fn prior_end(&self, address: &AbsInstance) -> Option<LinkEnd> {
         let object = self.prior.objects(address).and_then(|o| o.current.as_ref());
-        let held = object.map(|object| (&*object.provider, Held::from(object)));
-        links::end(&self.walk, address, held)
+        let held = object.map(|object| (&*object.provider, StateEntry::from(object)));
+        link_arguments::end(&self.walk, address, held)
     }
 
     /// Returns an end with its state and its staged change.
-    fn to_be(&self, address: &AbsInstance) -> Option<LinkEnd> {
-        let end = self.there(address)?;
+    fn planned_end(&self, address: &AbsInstance) -> Option<LinkEnd> {
+        let end = self.prior_end(address)?;
         let step = self.walk.nodes.step(&Node::Resource(address.config()));
         // A link refers to its ends, so their changes are planned before it.
         let cell = step.and_then(|step| self.walk.cells.of(step));
@@ -87,17 +89,20 @@ impl PlanWalk {
         })
     }
 
-    fn links_by_end(&self) -> &HashMap<String, Vec<Held>> {
+    fn links_by_end(&self) -> &HashMap<String, Vec<StateEntry>> {
         // Indexed once, because each refreshed object is looked up here.
         self.by_end.0.get_or_init(|| {
-            let mut all: HashMap<String, Vec<Held>> = HashMap::new();
+            let mut all: HashMap<String, Vec<StateEntry>> = HashMap::new();
             let links = self.prior.resources.iter();
             let links = links.filter(|(resource, _)| *resource.resource.kind == *LINK);
             let objects = links.flat_map(|(_, instances)| instances.values());
             for object in objects.filter_map(|objects| objects.current.as_ref()) {
-                for end in links::ends_in(&object.attributes).into_iter().flatten() {
+                for end in link_arguments::ends_in(&object.attributes)
+                    .into_iter()
+                    .flatten()
+                {
                     let of_it = all.entry(end.to_string()).or_default();
-                    of_it.push(Held::from(object));
+                    of_it.push(StateEntry::from(object));
                 }
             }
             all

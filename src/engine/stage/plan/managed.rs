@@ -1,22 +1,22 @@
 //! Plans an instance of a managed resource: reads the object, evaluates the configuration, and lets
 //! the provider plan the change.
 
-use super::force::decided;
-use super::going::{Looked, declared_gone};
-use super::gone::End;
+use super::force::check_destroy_argument;
 use super::instance::Declared;
+use super::removal::End;
+use super::removal_input::{ReadObject, declared_removal};
 use super::walk::PlanWalk;
 use crate::engine::calls::CallContext;
+use crate::engine::model::{Action, CommandView, StageMode};
 use crate::engine::stage::cell::Cell;
 use crate::engine::stage::change::{Act, Change, Configured, Details, Object, Recorded};
 use crate::engine::stage::import::{self};
-use crate::engine::stage::managed::{self, NoPlan, Planned, Prior, Question, Reason};
+use crate::engine::stage::managed::{self, NoPlan, PlanQuestion, Planned, Prior, Reason};
 use crate::engine::stage::needs::Needs;
 use crate::engine::stage::objects::{self};
 use crate::engine::stage::prior::Objects;
 use crate::engine::stage::scope::ModuleScope;
 use crate::engine::stage::values::Repetition;
-use crate::engine::words::{Action, CommandView, StageMode};
 use cty::Value;
 use cty::schema::Schema;
 use lang::addr::AbsInstance;
@@ -29,24 +29,26 @@ impl PlanWalk {
         repetition: Repetition,
         cell: &mut Cell,
     ) -> Result<Value, ()> {
-        decided(declared.resource, address, cell)?;
+        check_destroy_argument(declared.resource, address, cell)?;
         let there = self.prior.objects(address).cloned().unwrap_or_default();
         let ctx = self
             .walk
             .context_of(&declared.key.address, address, cell)
             .ok_or(())?;
         let mut looked = self
-            .look(&declared_gone(declared), address, &there, &ctx, cell)
+            .read_current(&declared_removal(declared), address, &there, &ctx, cell)
             .await?;
         // An import block has no effect once the state has the object.
         if there.current.is_none() {
             self.import(declared, address, &mut looked, &ctx, cell)
                 .await?;
         }
-        if self.wishes.mode == StageMode::Destroy && self.wishes.destroys(address) {
-            return self.ended(declared, address, &there, looked, cell).await;
+        if self.options.mode == StageMode::Destroy && self.options.destroys(address) {
+            return self
+                .plan_destroy_declared(declared, address, &there, looked, cell)
+                .await;
         }
-        if self.wishes.mode != StageMode::Normal {
+        if self.options.mode != StageMode::Normal {
             // Current dependencies are added, not replaced: the recorded ones stay valid until a
             // deploy.
             let merged = looked.object.as_ref().map(|object| {
@@ -55,33 +57,33 @@ impl PlanWalk {
                 (all, object.needs.iter().cloned().collect())
             });
             let merged = merged.as_ref().map(|(all, needs)| (all, needs));
-            self.keep_refreshed(declared, address, &looked, merged, cell);
-            if let (StageMode::RefreshOnly, Some(now)) = (self.wishes.mode, &looked.now) {
+            self.record_refreshed(declared, address, &looked, merged, cell);
+            if let (StageMode::RefreshOnly, Some(now)) = (self.options.mode, &looked.current) {
                 self.refreshed(declared, address, repetition, now.value.clone(), cell);
             }
             // A missing object is unknown, because no plan follows.
             let ty = declared.schema.implied_type();
             return Ok(looked
-                .now
+                .current
                 .map_or_else(|| Value::unknown(ty.clone()), |p| p.value));
         }
         let scope = ModuleScope {
-            own: Some(&declared.resource.name),
-            ..ModuleScope::new(&self.walk.around, declared.module, &address.module)
+            own_resource: Some(&declared.resource.name),
+            ..ModuleScope::new(&self.walk.context, declared.module, &address.module)
         }
-        .repeated(repetition);
+        .with_repetition(repetition);
         let (config, ctx) = self
             .configured(declared, address, &scope, &ctx, cell)
             .await?;
         // All instances share one type, which saves memory in large stages.
         let config = config.sharing_type(declared.schema.implied_type());
-        let prior = looked.now.as_ref();
+        let prior = looked.current.as_ref();
         let planned = self
-            .ask_for_plan(declared, address, &scope, &config, prior, &ctx, cell)
+            .request_plan(declared, address, &scope, &config, prior, &ctx, cell)
             .await?;
         let commands = self.commands(declared, address, &scope, &planned, cell)?;
         let after = planned.after.clone();
-        let needs = self.needing().of_instance(
+        let needs = self.needs_computation().of_instance(
             declared.module,
             declared.resource,
             address,
@@ -90,7 +92,7 @@ impl PlanWalk {
         // Unchanged objects take over their current dependencies now; all others do so with their
         // operation.
         let now = (planned.action == Action::NoOp).then_some((&*declared.dependencies, &needs));
-        self.keep_refreshed(declared, address, &looked, now, cell);
+        self.record_refreshed(declared, address, &looked, now, cell);
         cell.changes.push(planned_change(
             declared, address, &there, looked, planned, config, needs, commands,
         ));
@@ -99,30 +101,37 @@ impl PlanWalk {
     }
 
     /// Plans the destroy of a declared instance unless its declaration prevents it.
-    async fn ended(
+    async fn plan_destroy_declared(
         &self,
         declared: &Declared<'_>,
         address: &AbsInstance,
         there: &Objects,
-        looked: Looked,
+        looked: ReadObject,
         cell: &mut Cell,
     ) -> Result<Value, ()> {
-        let value = looked.now.as_ref().map(|p| p.value.clone());
+        let value = looked.current.as_ref().map(|p| p.value.clone());
         let forget = declared.resource.lifecycle.forgets();
-        if looked.now.is_some() {
-            self.prevented(declared.module, declared.resource, address, !forget, cell)?;
+        if looked.current.is_some() {
+            self.check_destroy_guards(declared.module, declared.resource, address, !forget, cell)?;
         }
         let end = End {
             deposed: None,
             reason: forget.then_some(Reason::ForgotBecauseLifecycleDestroyInConfig),
             forget,
         };
-        self.destroy(&declared_gone(declared), address, there, looked, end, cell)
-            .await?;
+        self.destroy(
+            &declared_removal(declared),
+            address,
+            there,
+            looked,
+            end,
+            cell,
+        )
+        .await?;
         // The declaration orders the destroy too, in case it has new dependencies.
         let own = cell.changes.last_mut();
         if let Some(change) = own.filter(|change| change.address == *address) {
-            change.ends_before(&declared.dependencies);
+            change.add_destroy_dependencies(&declared.dependencies);
         }
         let ty = declared.schema.implied_type();
         Ok(value.unwrap_or_else(|| Value::unknown(ty.clone())))
@@ -132,7 +141,7 @@ impl PlanWalk {
         clippy::too_many_arguments,
         reason = "an instance with all that is known of it, for the question to its provider"
     )]
-    async fn ask_for_plan(
+    async fn request_plan(
         &self,
         declared: &Declared<'_>,
         address: &AbsInstance,
@@ -142,8 +151,8 @@ impl PlanWalk {
         ctx: &CallContext,
         cell: &mut Cell,
     ) -> Result<Planned, ()> {
-        let force = self.force(declared, scope, address, cell)?;
-        let question = Question {
+        let force = self.forced_reason(declared, scope, address, cell)?;
+        let question = PlanQuestion {
             type_name: &declared.resource.name.kind,
             schema: declared.schema,
             config: config.clone(),
@@ -155,7 +164,7 @@ impl PlanWalk {
         let planned = match managed::plan(declared.provider.as_ref(), question, ctx).await {
             Ok(planned) => planned,
             Err(error) => {
-                no_plan(declared, address, error, cell);
+                report_no_plan(declared, address, error, cell);
                 return Err(());
             }
         };
@@ -179,7 +188,7 @@ impl PlanWalk {
     ) -> Result<Vec<CommandView>, ()> {
         let destroys = planned.action.destroys() && !declared.resource.lifecycle.forgets();
         // Also for changes that destroy nothing, because an invalid value is an error in any case.
-        self.prevented(declared.module, declared.resource, address, destroys, cell)?;
+        self.check_destroy_guards(declared.module, declared.resource, address, destroys, cell)?;
         let mut commands = Vec::new();
         // A tainted object runs no destroy provisioners: its creation never completed.
         if planned.action == Action::Replace
@@ -188,7 +197,7 @@ impl PlanWalk {
         {
             commands = self.destruction_runs(address, &planned.before, cell)?;
         }
-        commands.extend(self.creation_runs(declared, scope, planned, cell)?);
+        commands.extend(self.creation_commands(declared, scope, planned, cell)?);
         Ok(commands)
     }
 
@@ -197,7 +206,7 @@ impl PlanWalk {
         &self,
         declared: &Declared<'_>,
         address: &AbsInstance,
-        looked: &mut Looked,
+        looked: &mut ReadObject,
         ctx: &CallContext,
         cell: &mut Cell,
     ) -> Result<(), ()> {
@@ -222,7 +231,7 @@ impl PlanWalk {
             }
             Ok((prior, diags)) => {
                 cell.report(diags);
-                looked.now = Some(prior);
+                looked.current = Some(prior);
                 looked.imported = Some(by);
                 Ok(())
             }
@@ -230,7 +239,7 @@ impl PlanWalk {
     }
 }
 
-pub(super) fn no_plan(
+pub(super) fn report_no_plan(
     declared: &Declared<'_>,
     address: &AbsInstance,
     error: NoPlan,
@@ -249,20 +258,20 @@ pub(super) fn planned_change(
     declared: &Declared<'_>,
     address: &AbsInstance,
     there: &Objects,
-    looked: Looked,
+    looked: ReadObject,
     planned: Planned,
     config: Value,
     needs: Needs,
     commands: Vec<CommandView>,
 ) -> Change {
     // From the refreshed object, not from the record.
-    let (private, identity) = match &looked.now {
+    let (private, identity) = match &looked.current {
         Some(now) => (now.private.to_vec(), now.identity.clone()),
         None => (Vec::new(), None),
     };
     let details = Details {
         by: Configured {
-            config: keepable(declared.schema, config),
+            config: storable_configuration(declared.schema, config),
             create_first: declared.create_first,
             forgets: declared.resource.lifecycle.forgets(),
         },
@@ -293,14 +302,14 @@ pub(super) fn planned_change(
         recorded: there
             .current
             .as_ref()
-            .map_or_else(Recorded::nothing, objects::recorded),
+            .map_or_else(Recorded::unrecorded, objects::recorded),
         drifted: looked.drifted,
     }
 }
 
 /// Returns the configured object if the stage may contain it; `None` if it has a write-only value.
 /// The deploy then evaluates and validates it again.
-pub(super) fn keepable(schema: &Schema, config: Value) -> Option<Value> {
+pub(super) fn storable_configuration(schema: &Schema, config: Value) -> Option<Value> {
     let plain = config.clone().unmark_deep().0;
     let written = schema
         .block
@@ -316,7 +325,7 @@ mod tests {
     use cty::schema::{Attribute, Block};
 
     #[test]
-    fn a_configuration_with_a_write_only_value_is_not_kept() {
+    fn configuration_with_a_write_only_value_is_not_retained() {
         let attribute = |write_only| Attribute {
             write_only,
             ..Attribute::optional(cty::Type::String)
@@ -331,7 +340,7 @@ mod tests {
         };
         let schema = Schema::new(0, block);
         let config = |note: Value| Value::object([("name", Value::string("a")), ("note", note)]);
-        assert!(keepable(&schema, config(Value::string("hush"))).is_none());
-        assert!(keepable(&schema, config(Value::null(cty::Type::String))).is_some());
+        assert!(storable_configuration(&schema, config(Value::string("hush"))).is_none());
+        assert!(storable_configuration(&schema, config(Value::null(cty::Type::String))).is_some());
     }
 }

@@ -2,14 +2,14 @@
 //! selects by the state.
 
 use super::PlanWalk;
-use super::going::Going;
-use super::gone::forget_data;
+use super::removal::forget_data;
+use super::removal_input::Removal;
 use crate::engine::graph::Step;
+use crate::engine::model::{ConfigKey, StageMode, short_provider};
 use crate::engine::stage::cell::Cell;
 use crate::engine::stage::managed::Reason;
 use crate::engine::stage::nodes::Node;
 use crate::engine::stage::prior::Objects;
-use crate::engine::words::{ConfigKey, StageMode, short_provider};
 use lang::addr::{AbsInstance, ConfigResource, Mode};
 use lang::diag::Diagnostic;
 use std::collections::BTreeMap;
@@ -17,9 +17,9 @@ use std::collections::BTreeMap;
 impl PlanWalk {
     /// Plans the removal of a node's objects that a narrowed destroy includes, although the node
     /// itself is not evaluated.
-    pub async fn by_state(&self, step: Step) -> Cell {
+    pub async fn plan_state_removals(&self, step: Step) -> Cell {
         match &self.walk.nodes.nodes[step] {
-            _ if self.wishes.mode != StageMode::Destroy => Cell::default(),
+            _ if self.options.mode != StageMode::Destroy => Cell::default(),
             Node::Orphan(resource) => self.orphans(resource).await,
             Node::Resource(resource) => self.declared_by_state(step, resource).await,
             _ => Cell::default(),
@@ -33,14 +33,14 @@ impl PlanWalk {
                 .map(|(key, there)| (abs.instance(key.clone()), there))
         });
         let all: Vec<(AbsInstance, &Objects)> = all
-            .filter(|(instance, _)| self.wishes.destroys(instance))
+            .filter(|(instance, _)| self.options.destroys(instance))
             .collect();
         if all.is_empty() {
             return cell;
         }
         // A destroy imports nothing.
         let Some(shared) = self.shared(step, address, BTreeMap::new()) else {
-            return cell.ended(false);
+            return cell.failed_unless(false);
         };
         let mut good = true;
         for (instance, there) in all {
@@ -55,7 +55,7 @@ impl PlanWalk {
                 )
                 .await;
         }
-        cell.ended(good)
+        cell.failed_unless(good)
     }
 
     /// Plans the removal of all objects of an undeclared resource.
@@ -69,7 +69,7 @@ impl PlanWalk {
                     .iter()
                     .map(|(k, o)| (abs.instance(k.clone()), o.clone()))
             })
-            .filter(|(instance, _)| self.wishes.clears(instance, false))
+            .filter(|(instance, _)| self.options.removes(instance, false))
             .collect();
         if address.resource.mode == Mode::Data {
             all.iter()
@@ -79,11 +79,11 @@ impl PlanWalk {
         let mut good = true;
         for (instance, there) in all {
             let Some(fine) = self.orphan(&instance, &there, &mut cell).await else {
-                return cell.ended(false);
+                return cell.failed_unless(false);
             };
             good &= fine;
         }
-        cell.ended(good)
+        cell.failed_unless(good)
     }
 
     /// Plans the removal of one instance. `None` if its provider has no schemas, which holds for
@@ -101,7 +101,7 @@ impl PlanWalk {
         let Some(key) = ConfigKey::parse(&object.provider) else {
             return Some(true);
         };
-        let schemas = self.walk.around.schemas.get(&key.address)?;
+        let schemas = self.walk.context.schemas.get(&key.address)?;
         let Some(schema) = schemas.resources.get(instance.resource.kind.as_ref()) else {
             let detail = format!(
                 "{} has no resource type {:?}, so it cannot destroy {instance}, which is in the state. Use a version of the provider that has the type, or run `flightdeck state forget '{instance}'`.",
@@ -109,10 +109,10 @@ impl PlanWalk {
                 &*instance.resource.kind
             );
             let error = Diagnostic::error("Unsupported resource type", detail);
-            cell.report(error.about(instance.to_string()));
+            cell.report(error.with_address(instance.to_string()));
             return Some(false);
         };
-        let going = Going {
+        let going = Removal {
             block: key.block(),
             by_record: true,
             schema,
@@ -121,7 +121,10 @@ impl PlanWalk {
             span: None,
         };
         let reason = self.orphaned(instance);
-        Some(self.gone(&going, instance, there, reason, cell).await)
+        Some(
+            self.plan_removal(&going, instance, there, reason, cell)
+                .await,
+        )
     }
 
     /// Returns the reason: the module instance does not exist any more, or only the resource.
@@ -129,7 +132,7 @@ impl PlanWalk {
         let module = instance.module.path();
         let exists = self
             .walk
-            .around
+            .context
             .values
             .instances(&module)
             .contains(&instance.module);

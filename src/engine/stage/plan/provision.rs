@@ -4,23 +4,23 @@
 use super::PlanWalk;
 use super::instance::Declared;
 use super::removed::{removed, repetition};
+use crate::engine::model::{Action, CommandView};
 use crate::engine::stage::cell::Cell;
 use crate::engine::stage::commands::{self};
+use crate::engine::stage::external_inputs::ExternalInputs;
 use crate::engine::stage::managed::Planned;
 use crate::engine::stage::provision;
 use crate::engine::stage::scope::ModuleScope;
-use crate::engine::stage::sights::Sights;
 use crate::engine::stage::values::Repetition;
-use crate::engine::words::{Action, CommandView};
 use cty::Value;
 use lang::addr::{AbsInstance, ModuleInstance};
 use lang::config::{Module, Provisioner};
-use lang::diag::{Diagnostic, Said};
+use lang::diag::{Diagnostic, Message};
 
 impl PlanWalk {
     /// Evaluates the creation provisioners of an instance with the planned object as `self`, and
     /// returns their commands.
-    pub(super) fn creation_runs(
+    pub(super) fn creation_commands(
         &self,
         declared: &Declared<'_>,
         scope: &ModuleScope<'_>,
@@ -38,7 +38,7 @@ impl PlanWalk {
             .provisioners
             .iter()
             .filter(|p| !p.on_destroy);
-        self.runs(
+        self.provisioner_runs(
             declared.module,
             scope.instance,
             &scope.repetition,
@@ -60,14 +60,14 @@ impl PlanWalk {
             .and_then(|m| Some((m, &m.resources.get(&address.resource)?.provisioners)))
         {
             Some(found) => found,
-            None => match removed(&self.walk.around.root, address) {
+            None => match removed(&self.walk.context.root, address) {
                 Some((module, removed)) => (module, &removed.provisioners),
                 None => return Ok(Vec::new()),
             },
         };
         // A `removed` block may belong to an outer module, whose scope its provisioners use.
         let within = ModuleInstance(address.module.0[..module.path.0.len()].to_vec());
-        self.runs(
+        self.provisioner_runs(
             module,
             &within,
             &repetition(&address.key),
@@ -77,7 +77,7 @@ impl PlanWalk {
         )
     }
 
-    fn runs<'a>(
+    fn provisioner_runs<'a>(
         &self,
         module: &Module,
         instance: &ModuleInstance,
@@ -88,11 +88,12 @@ impl PlanWalk {
     ) -> Result<Vec<CommandView>, ()> {
         let mut named = Vec::new();
         for provisioner in provisioners {
-            let sights = Sights::default();
+            let sights = ExternalInputs::default();
             let scope = ModuleScope {
                 self_value: Some(object.clone()),
-                sights: Some(&sights),
-                ..ModuleScope::new(&self.walk.around, module, instance).repeated(repetition.clone())
+                external_inputs: Some(&sights),
+                ..ModuleScope::new(&self.walk.context, module, instance)
+                    .with_repetition(repetition.clone())
             };
             named.extend(commands::of(&scope, provisioner));
             // An invalid provisioner may become valid with values of the deploy, so its external
@@ -101,10 +102,10 @@ impl PlanWalk {
                 continue;
             }
             drop(scope);
-            if let Err(changed) = self.walk.around.sights.take(sights) {
+            if let Err(changed) = self.walk.context.external_inputs.record_all(sights) {
                 let text = changed.to_string();
                 cell.report(
-                    Diagnostic::error("External input changed", Said::plain(text))
+                    Diagnostic::error("External input changed", Message::plain(text))
                         .at(provisioner.span),
                 );
                 return Err(());

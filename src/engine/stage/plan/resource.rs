@@ -1,17 +1,17 @@
 //! Plans a resource: expands it, plans each instance in its own task, and assembles the value.
 
-use super::going::going;
-use super::gone::wrong_key;
+use super::removal::wrong_key;
+use super::removal_input::removal;
 use super::walk::PlanWalk;
 use crate::engine::graph::{Step, side_by_side};
+use crate::engine::model::StageMode;
 use crate::engine::stage::cell::Cell;
 use crate::engine::stage::expand::{self, Meta};
 use crate::engine::stage::ignore::Ignore;
-use crate::engine::stage::import::Wanted;
+use crate::engine::stage::import::ImportTarget;
 use crate::engine::stage::managed::Reason;
 use crate::engine::stage::scope::ModuleScope;
-use crate::engine::stage::values::{Expansion, Worked};
-use crate::engine::words::StageMode;
+use crate::engine::stage::values::{Expansion, PublishedValue};
 use crate::engine::workspace::provider_addr::{self, Route};
 use cty::schema::Schema;
 use cty::{Path, PathStep, Value};
@@ -31,39 +31,39 @@ pub(super) struct Shared<'a> {
     pub(super) create_first: bool,
     /// True if the provider plans destroys.
     pub(super) plan_destroy: bool,
-    worked_out: Arc<WorkedOut>,
+    data: Arc<ResourceData>,
 }
 
 /// Data computed once for all instances. Tasks share it and borrow the rest of [`Shared`] again.
-pub(super) struct WorkedOut {
+pub(super) struct ResourceData {
     pub(super) dependencies: Arc<BTreeSet<String>>,
     pub(super) ignore: Ignore,
     /// Imports into the resource.
-    pub(super) imports: BTreeMap<AbsInstance, Wanted>,
+    pub(super) imports: BTreeMap<AbsInstance, ImportTarget>,
 }
 
 impl std::ops::Deref for Shared<'_> {
-    type Target = WorkedOut;
+    type Target = ResourceData;
 
-    fn deref(&self) -> &WorkedOut {
-        &self.worked_out
+    fn deref(&self) -> &ResourceData {
+        &self.data
     }
 }
 
 impl PlanWalk {
     pub(super) async fn resource(self: &Arc<Self>, step: Step, address: &ConfigResource) -> Cell {
         let mut cell = Cell::default();
-        let imports = match self.wishes.mode {
+        let imports = match self.options.mode {
             // Only a normal stage may add objects to the state.
             StageMode::Normal => self.imports(address, &mut cell),
             _ => Some(BTreeMap::new()),
         };
         let Some(shared) = imports.and_then(|imports| self.shared(step, address, imports)) else {
-            return cell.ended(false);
+            return cell.failed_unless(false);
         };
         let mut good = true;
         let mut seen: HashSet<AbsResource> = HashSet::new();
-        for module_instance in self.walk.around.values.instances(&address.module).iter() {
+        for module_instance in self.walk.context.values.instances(&address.module).iter() {
             let abs = AbsResource {
                 module: module_instance.clone(),
                 resource: address.resource.clone(),
@@ -72,7 +72,7 @@ impl PlanWalk {
             good &= self.expanded(&shared, &abs, &mut cell).await;
         }
         // Only without other errors, because a failed expansion declares no instances.
-        good = good && self.imports_without_configuration(&shared.imports, &mut cell);
+        good = good && self.report_undeclared_imports(&shared.imports, &mut cell);
         // Objects in module instances that do not exist any more.
         for (abs, instances) in self.prior.of_config(address) {
             if !seen.contains(abs) {
@@ -90,7 +90,7 @@ impl PlanWalk {
                 }
             }
         }
-        cell.ended(good)
+        cell.failed_unless(good)
     }
 
     /// Builds the shared data of a declared resource; `None` if its provider has no such type.
@@ -98,14 +98,14 @@ impl PlanWalk {
         &self,
         step: Step,
         address: &ConfigResource,
-        imports: BTreeMap<AbsInstance, Wanted>,
+        imports: BTreeMap<AbsInstance, ImportTarget>,
     ) -> Option<Shared<'_>> {
         let resource = self
             .walk
             .module(&address.module)?
             .resources
             .get(&address.resource)?;
-        let worked_out = WorkedOut {
+        let worked_out = ResourceData {
             dependencies: self.walk.nodes.dependencies(step),
             ignore: ignore(&resource.lifecycle.ignore_changes),
             imports,
@@ -117,26 +117,26 @@ impl PlanWalk {
         &self,
         step: Step,
         address: &ConfigResource,
-        worked_out: Arc<WorkedOut>,
+        worked_out: Arc<ResourceData>,
     ) -> Option<Shared<'_>> {
         let module = self.walk.module(&address.module)?;
         let resource = module.resources.get(&address.resource)?;
-        let route = provider_addr::route_of(&self.walk.around.root, module, resource);
+        let route = provider_addr::route_of(&self.walk.context.root, module, resource);
         let key = &route.block;
         Some(Shared {
             step,
             resource,
             module,
-            schema: self.walk.around.schema(&key.address, &address.resource)?,
+            schema: self.walk.context.schema(&key.address, &address.resource)?,
             create_first: self.create_first.contains(address),
             plan_destroy: self
                 .walk
-                .around
+                .context
                 .schemas
                 .get(&key.address)
                 .is_some_and(|s| s.capabilities.plan_destroy),
             route,
-            worked_out,
+            data: worked_out,
         })
     }
 
@@ -148,7 +148,7 @@ impl PlanWalk {
         cell: &mut Cell,
     ) -> bool {
         let resource = shared.resource;
-        let scope = ModuleScope::new(&self.walk.around, shared.module, &abs.module);
+        let scope = ModuleScope::new(&self.walk.context, shared.module, &abs.module);
         let meta = Meta {
             count: resource.count.as_ref(),
             for_each: resource.for_each.as_ref(),
@@ -169,7 +169,7 @@ impl PlanWalk {
             let (this, step, worked_out, address) = (
                 self.clone(),
                 shared.step,
-                shared.worked_out.clone(),
+                shared.data.clone(),
                 abs.instance(key.clone()),
             );
             async move {
@@ -188,12 +188,12 @@ impl PlanWalk {
         let mut good = true;
         let mut values: HashMap<InstanceKey, Value> = HashMap::new();
         // Results come back in instance order, so that diagnostics do not depend on timing.
-        for (key, value, part) in side_by_side(self.wishes.parallelism, work).await {
+        for (key, value, part) in side_by_side(self.options.parallelism, work).await {
             cell.append(part);
             good &= value.is_ok();
             values.extend(value.ok().map(|value| (key, value)));
         }
-        cell.values.push(Worked::Resource(
+        cell.values.push(PublishedValue::Resource(
             abs.clone(),
             assemble(&expansion, &values, shared.schema),
         ));
@@ -207,7 +207,9 @@ impl PlanWalk {
                 } else {
                     // Declared instances are planned by their current object alone, so deposed ones
                     // follow here.
-                    good &= self.deposed(&going(shared), &address, objects, cell).await;
+                    good &= self
+                        .deposed(&removal(shared), &address, objects, cell)
+                        .await;
                 }
             }
         }

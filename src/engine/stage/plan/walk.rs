@@ -1,7 +1,7 @@
 //! State of the plan walk, and the evaluation of one node according to its kind.
 
-use super::links::ByEnd;
-use super::wishes::Wishes;
+use super::links::LinksByEnd;
+use super::options::PlanOptions;
 use crate::engine::graph::Step;
 use crate::engine::stage::cell::Cell;
 use crate::engine::stage::needs::{self};
@@ -17,37 +17,37 @@ use std::sync::Arc;
 pub struct PlanWalk {
     pub walk: Walk,
     pub prior: PriorState,
-    pub wishes: Wishes,
+    pub options: PlanOptions,
     /// Resources that are created before the old object is destroyed: declared so, or needed by
     /// such a resource.
     pub create_first: HashSet<ConfigResource>,
     /// Links of the state by their ends.
-    pub by_end: ByEnd,
+    pub by_end: LinksByEnd,
     /// Cache of direct dependencies.
-    pub needs: needs::Known,
+    pub need_cache: needs::Known,
     /// Called after each instance with its address.
     pub progress: Box<dyn Fn(&dyn Display) + Send + Sync>,
 }
 
 impl PlanWalk {
     /// Returns the lookup of direct dependencies.
-    pub fn needing(&self) -> needs::Needing<'_> {
+    pub fn needs_computation(&self) -> needs::Needing<'_> {
         needs::Needing {
-            around: &self.walk.around,
-            known: &self.needs,
+            context: &self.walk.context,
+            cache: &self.need_cache,
         }
     }
 
     /// Evaluates one node.
     pub async fn run(self: &Arc<Self>, step: Step) -> Cell {
         let node = &self.walk.nodes.nodes[step];
-        if let Some(cell) = self.walk.common(node).await {
+        if let Some(cell) = self.walk.evaluate_common(node).await {
             return cell;
         }
         match node {
             Node::Resource(resource) if resource.resource.mode == Mode::Ephemeral => {
                 self.walk
-                    .open(step, resource, &|instance| self.when(step, instance))
+                    .open(step, resource, &|instance| self.open_time(step, instance))
                     .await
             }
             Node::Resource(resource) => self.resource(step, resource).await,

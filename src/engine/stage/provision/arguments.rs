@@ -69,12 +69,12 @@ impl<'a, 's> Arguments<'a, 's> {
     }
 
     /// Returns true during a check before the deploy.
-    pub(super) fn early(&self) -> bool {
+    pub(super) fn is_early_check(&self) -> bool {
         self.secrets.is_none()
     }
 
     /// Returns the source position of an argument's value.
-    pub(super) fn place(&self, name: &str) -> Option<Span> {
+    pub(super) fn argument_span(&self, name: &str) -> Option<Span> {
         self.content.attribute(name).map(|a| a.expr.span)
     }
 
@@ -94,7 +94,7 @@ impl<'a, 's> Arguments<'a, 's> {
         self.diags.append(more);
         // Learned before the command runs, so that its output is redacted.
         if let Some(secrets) = self.secrets {
-            secrets.learn(&value);
+            secrets.register(&value);
         }
         self.secret |=
             value.contains_mark(&Mark::Sensitive) || value.contains_mark(&Mark::Ephemeral);
@@ -104,7 +104,7 @@ impl<'a, 's> Arguments<'a, 's> {
             () if value.is_null() => Given::No,
             () if value.is_wholly_known() => Given::Yes(value),
             () => {
-                if !self.early() {
+                if !self.is_early_check() {
                     let detail = format!(
                         "The argument {name:?} is still unknown, but the provisioner needs its value."
                     );
@@ -122,7 +122,7 @@ impl<'a, 's> Arguments<'a, 's> {
     }
 
     /// Returns a non-empty string.
-    pub(super) fn filled(&mut self, name: &str) -> Option<String> {
+    pub(super) fn nonempty_text(&mut self, name: &str) -> Option<String> {
         self.text(name).known().filter(|text| !text.is_empty())
     }
 
@@ -148,12 +148,12 @@ impl<'a, 's> Arguments<'a, 's> {
     }
 
     /// Returns true if any error was found.
-    pub(super) fn is_wrong(&self) -> bool {
+    pub(super) fn has_errors(&self) -> bool {
         self.diags.has_errors()
     }
 
     /// Returns the errors, if any.
-    pub(super) fn end(self) -> Result<(), Diagnostics> {
+    pub(super) fn finish(self) -> Result<(), Diagnostics> {
         if self.diags.has_errors() {
             Err(self.diags)
         } else {

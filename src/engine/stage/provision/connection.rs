@@ -81,26 +81,26 @@ pub(super) fn validate(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Di
     for (name, ty) in all.chain(FLAGS.iter().map(|name| (name, Type::Bool))) {
         arguments.get(name, &ty);
     }
-    if !arguments.is_wrong() {
+    if !arguments.has_errors() {
         no_winrm(&mut arguments, provisioner);
     }
-    arguments.end().err().unwrap_or_default()
+    arguments.finish().err().unwrap_or_default()
 }
 
 fn no_winrm(arguments: &mut Arguments<'_, '_>, provisioner: &Provisioner) {
     if arguments.text("type") == Given::Yes("winrm".to_owned()) {
         let detail = "Connections of type \"winrm\" are not supported. If the machine runs an OpenSSH server, use type = \"ssh\" with \
                       target_platform = \"windows\".";
-        let place = arguments.place("type").unwrap_or(provisioner.span);
+        let place = arguments.argument_span("type").unwrap_or(provisioner.span);
         arguments.fault(Diagnostic::error("Unsupported connection type", detail).at(place));
     }
 }
 
-/// Reason that there is no connection. `Wrong` means invalid values; it fails the provisioner,
+/// Reason that there is no connection. `Invalid` means invalid values; it fails the provisioner,
 /// which `on_failure = continue` may ignore. `Faulty` means evaluation errors.
-pub(in crate::engine) enum Unread {
+pub(in crate::engine) enum ConnectionError {
     Faulty(Diagnostics),
-    Wrong(Diagnostics),
+    Invalid(Diagnostics),
 }
 
 /// Reads the connection of a provisioner.
@@ -108,13 +108,13 @@ pub(in crate::engine) fn read(
     scope: &ModuleScope<'_>,
     provisioner: &Provisioner,
     secrets: &Secrets,
-) -> Result<Connection, Unread> {
+) -> Result<Connection, ConnectionError> {
     let Some(body) = &provisioner.connection else {
         let detail = format!(
             "A {:?} provisioner needs a connection block, but neither the provisioner nor its resource has one.",
             &*provisioner.kind
         );
-        return Err(Unread::Wrong(
+        return Err(ConnectionError::Invalid(
             Diagnostic::error("Missing connection configuration", detail)
                 .at(provisioner.span)
                 .into(),
@@ -124,14 +124,17 @@ pub(in crate::engine) fn read(
     let mut reading = Reading {
         arguments,
         provisioner,
-        wrong: Diagnostics::new(),
+        errors: Diagnostics::new(),
     };
     let connection = reading.connection(body, scope);
     // Evaluation errors come first, because an invalid value may be their consequence.
-    reading.arguments.end().map_err(Unread::Faulty)?;
+    reading
+        .arguments
+        .finish()
+        .map_err(ConnectionError::Faulty)?;
     match connection {
-        Some(connection) if !reading.wrong.has_errors() => Ok(connection),
-        _ => Err(Unread::Wrong(reading.wrong)),
+        Some(connection) if !reading.errors.has_errors() => Ok(connection),
+        _ => Err(ConnectionError::Invalid(reading.errors)),
     }
 }
 
@@ -139,7 +142,7 @@ struct Reading<'a, 's> {
     arguments: Arguments<'a, 's>,
     provisioner: &'a Provisioner,
     /// Invalid values.
-    wrong: Diagnostics,
+    errors: Diagnostics,
 }
 
 impl Reading<'_, '_> {
@@ -147,21 +150,21 @@ impl Reading<'_, '_> {
         no_winrm(&mut self.arguments, self.provisioner);
         if let Some(other) = self
             .arguments
-            .filled("type")
+            .nonempty_text("type")
             // `winrm` has its own error.
             .filter(|t| !matches!(t.as_str(), "ssh" | "winrm"))
         {
-            self.wrong(
+            self.add_error(
                 "type",
                 body,
                 format!("The connection type {other:?} is not supported. Use \"ssh\"."),
             );
         }
-        let windows = match self.arguments.filled("target_platform").as_deref() {
+        let windows = match self.arguments.nonempty_text("target_platform").as_deref() {
             None | Some("unix") => false,
             Some("windows") => true,
             Some(_) => {
-                self.wrong(
+                self.add_error(
                     "target_platform",
                     body,
                     "The target_platform must be \"unix\" or \"windows\".".to_owned(),
@@ -169,21 +172,21 @@ impl Reading<'_, '_> {
                 false
             }
         };
-        let Some(host) = self.arguments.filled("host") else {
-            self.wrong("host", body, "The host is empty.".to_owned());
+        let Some(host) = self.arguments.nonempty_text("host") else {
+            self.add_error("host", body, "The host is empty.".to_owned());
             return None;
         };
         let to = Endpoint {
-            host: bare(&host),
+            host: without_brackets(&host),
             port: self.port("port", body).unwrap_or(PORT),
             user: self
                 .arguments
-                .filled("user")
+                .nonempty_text("user")
                 .unwrap_or_else(|| USER.to_owned()),
-            password: self.arguments.filled("password"),
-            private_key: self.arguments.filled("private_key"),
-            certificate: self.arguments.filled("certificate"),
-            host_key: self.arguments.filled("host_key"),
+            password: self.arguments.nonempty_text("password"),
+            private_key: self.arguments.nonempty_text("private_key"),
+            certificate: self.arguments.nonempty_text("certificate"),
+            host_key: self.arguments.nonempty_text("host_key"),
         };
         let bastion = self.bastion(body, &to);
         let proxy = self.proxy(body);
@@ -197,11 +200,11 @@ impl Reading<'_, '_> {
         };
         let script_path = self
             .arguments
-            .filled("script_path")
+            .nonempty_text("script_path")
             .unwrap_or_else(|| standard.to_owned());
         Some(Connection {
             target: Target {
-                to,
+                endpoint: to,
                 bastion,
                 proxy,
                 agent,
@@ -214,12 +217,12 @@ impl Reading<'_, '_> {
 
     /// Reads the bastion; missing arguments default to those of the machine.
     fn bastion(&mut self, body: &Body, to: &Endpoint) -> Option<Endpoint> {
-        let host = self.arguments.filled("bastion_host")?;
+        let host = self.arguments.nonempty_text("bastion_host")?;
         let mut or = |name: &str, other: &Option<String>| {
-            self.arguments.filled(name).or_else(|| other.clone())
+            self.arguments.nonempty_text(name).or_else(|| other.clone())
         };
         Some(Endpoint {
-            host: bare(&host),
+            host: without_brackets(&host),
             user: or("bastion_user", &None).unwrap_or_else(|| to.user.clone()),
             password: or("bastion_password", &to.password),
             private_key: or("bastion_private_key", &to.private_key),
@@ -231,10 +234,10 @@ impl Reading<'_, '_> {
     }
 
     fn proxy(&mut self, body: &Body) -> Option<Proxy> {
-        let host = self.arguments.filled("proxy_host")?;
-        let scheme = self.arguments.filled("proxy_scheme");
+        let host = self.arguments.nonempty_text("proxy_host")?;
+        let scheme = self.arguments.nonempty_text("proxy_scheme");
         if let Some(other) = scheme.filter(|s| !matches!(s.as_str(), "http" | "https")) {
-            self.wrong(
+            self.add_error(
                 "proxy_scheme",
                 body,
                 format!("Proxies with the scheme {other:?} are not supported. Use \"http\"."),
@@ -242,16 +245,19 @@ impl Reading<'_, '_> {
         }
         let port = self.port("proxy_port", body);
         // An invalid port is already reported.
-        if port.is_none() && !self.wrong.has_errors() {
-            self.wrong("proxy_host", body, "A proxy needs a proxy_port.".to_owned());
+        if port.is_none() && !self.errors.has_errors() {
+            self.add_error("proxy_host", body, "A proxy needs a proxy_port.".to_owned());
         }
         Some(Proxy {
-            host: bare(&host),
+            host: without_brackets(&host),
             port: port.unwrap_or_default(),
-            user: self.arguments.filled("proxy_user_name").unwrap_or_default(),
+            user: self
+                .arguments
+                .nonempty_text("proxy_user_name")
+                .unwrap_or_default(),
             password: self
                 .arguments
-                .filled("proxy_user_password")
+                .nonempty_text("proxy_user_password")
                 .unwrap_or_default(),
         })
     }
@@ -259,18 +265,18 @@ impl Reading<'_, '_> {
     /// Returns the operator's SSH agent unless `agent = false`.
     fn agent(&mut self, body: &Body, scope: &ModuleScope<'_>) -> Option<Agent> {
         let wanted = self.arguments.flag("agent").known();
-        let identity = self.arguments.filled("agent_identity");
+        let identity = self.arguments.nonempty_text("agent_identity");
         if wanted == Some(false) {
             return None;
         }
         let Some(socket) = std::env::var_os("SSH_AUTH_SOCK").filter(|s| !s.is_empty()) else {
             // Without `agent = true`, a missing agent is not an error.
             if wanted.is_some() {
-                self.wrong("agent", body, "The agent is set to true, but SSH_AUTH_SOCK is not set. Set it to the socket of the SSH agent.".to_owned());
+                self.add_error("agent", body, "The agent is set to true, but SSH_AUTH_SOCK is not set. Set it to the socket of the SSH agent.".to_owned());
             }
             return None;
         };
-        let identity = identity.map(|name| (name.clone(), scope.around.dir.join(name)));
+        let identity = identity.map(|name| (name.clone(), scope.context.dir.join(name)));
         Some(Agent {
             socket: socket.into(),
             identity,
@@ -279,7 +285,7 @@ impl Reading<'_, '_> {
 
     /// An invalid duration means the default, as in OpenTofu.
     fn timeout(&mut self) -> Duration {
-        let Some(text) = self.arguments.filled("timeout") else {
+        let Some(text) = self.arguments.nonempty_text("timeout") else {
             return TIMEOUT;
         };
         match lang::functions::duration(&text) {
@@ -296,7 +302,7 @@ impl Reading<'_, '_> {
             .and_then(|n| n.to_u64())
             .and_then(|n| u16::try_from(n).ok());
         if port.is_none() {
-            self.wrong(
+            self.add_error(
                 name,
                 body,
                 format!("The {name} must be a whole number from 0 to 65535."),
@@ -305,18 +311,18 @@ impl Reading<'_, '_> {
         port.filter(|p| *p != 0)
     }
 
-    fn wrong(&mut self, name: &str, body: &Body, detail: String) {
+    fn add_error(&mut self, name: &str, body: &Body, detail: String) {
         let place = self
             .arguments
-            .place(name)
+            .argument_span(name)
             .unwrap_or_else(|| body.missing_span());
-        self.wrong
+        self.errors
             .push(Diagnostic::error("Invalid connection", detail).at(place));
     }
 }
 
 /// Removes the brackets of an IPv6 address.
-fn bare(host: &str) -> String {
+fn without_brackets(host: &str) -> String {
     host.strip_prefix('[')
         .and_then(|h| h.strip_suffix(']'))
         .unwrap_or(host)

@@ -35,7 +35,7 @@ pub(super) fn read(
         arguments.text("content"),
         arguments.text("destination"),
     );
-    if !arguments.is_wrong() {
+    if !arguments.has_errors() {
         if matches!(&destination, Given::No)
             || matches!(&destination, Given::Yes(to) if to.is_empty())
         {
@@ -51,7 +51,7 @@ pub(super) fn read(
         }
     }
     let secret = arguments.secret;
-    arguments.end()?;
+    arguments.finish()?;
     let from = match (source, content) {
         (Given::Yes(path), _) => From::Path(path),
         (_, content) => From::Content(content.known().unwrap_or_default()),

@@ -40,8 +40,8 @@ pub(super) fn read(
         .get("environment", &Type::map(Type::String))
         .known();
     let quiet = arguments.flag("quiet").known().unwrap_or(false);
-    let (early, secret) = (arguments.early(), arguments.secret);
-    arguments.end()?;
+    let (early, secret) = (arguments.is_early_check(), arguments.secret);
+    arguments.finish()?;
     let command = match command {
         Given::Yes(command) if !command.is_empty() => command,
         // The deploy checks again, and then it must be known.

@@ -35,7 +35,7 @@ pub(super) fn read(
         .iter()
         .filter(|g| **g)
         .count();
-    if given != 1 && !arguments.is_wrong() {
+    if given != 1 && !arguments.has_errors() {
         let detail = "Set exactly one of \"inline\", \"script\" and \"scripts\".";
         arguments.fault(
             Diagnostic::error("Invalid remote-exec provisioner configuration", detail)
@@ -43,7 +43,7 @@ pub(super) fn read(
         );
     }
     let secret = arguments.secret;
-    arguments.end()?;
+    arguments.finish()?;
     let scripts = match (inline, script, scripts) {
         (Given::Yes(lines), ..) => Scripts::Inline(lines),
         (_, Given::Yes(one), _) => Scripts::Files("script", one),

@@ -29,7 +29,7 @@ impl Following<'_> {
         let Some(schema) = schemas.and_then(|schemas| schema_of(schemas, name)) else {
             return Vec::new();
         };
-        let all = Part::whole(&resource.body, &schema.block).follow(steps);
+        let all = Part::from_body(&resource.body, &schema.block).references_at(steps);
         all.iter()
             .filter_map(|t| reference(t, at, Some(name)))
             .collect()
@@ -45,7 +45,7 @@ struct Part<'s> {
 }
 
 impl<'s> Part<'s> {
-    fn whole(body: &Body, schema: &'s Block) -> Self {
+    fn from_body(body: &Body, schema: &'s Block) -> Self {
         Self {
             bodies: vec![body.clone()],
             expressions: Vec::new(),
@@ -53,7 +53,7 @@ impl<'s> Part<'s> {
         }
     }
 
-    fn follow(mut self, steps: &[Step]) -> Vec<Traversal> {
+    fn references_at(mut self, steps: &[Step]) -> Vec<Traversal> {
         for step in steps {
             if self.bodies.is_empty() {
                 return Vec::new();

@@ -105,7 +105,7 @@ impl<'a> ModuleScope<'a> {
             Ref::Module { call, .. } if !self.module.calls.contains_key(call) => {
                 let detail = format!(
                     "No module call named {call:?} is declared in {}.{}",
-                    self.whose(),
+                    self.owner_text(),
                     suggestion(call, self.module.calls.keys())
                 );
                 Some((error("Reference to undeclared module", detail), true))
@@ -131,7 +131,7 @@ impl<'a> ModuleScope<'a> {
         }
     }
 
-    fn whose(&self) -> String {
+    fn owner_text(&self) -> String {
         if self.module.path.is_root() {
             "the root module".to_owned()
         } else {
@@ -149,7 +149,7 @@ impl<'a> ModuleScope<'a> {
         let Some(found) = self.module.calls.get(call) else {
             let detail = format!(
                 "No module call named {call:?} is declared in {}.{}",
-                self.whose(),
+                self.owner_text(),
                 suggestion(call, self.module.calls.keys())
             );
             return Some(Diagnostic::error("Reference to undeclared module", detail).at(t.span()));
@@ -202,7 +202,7 @@ impl<'a> ModuleScope<'a> {
                 "A {kind} {:?} {:?} has not been declared in {}.{hint}",
                 &*resource.kind,
                 &*resource.name,
-                self.whose()
+                self.owner_text()
             );
             return Some(
                 Diagnostic::error("Reference to undeclared resource", detail).at(t.span()),
@@ -214,12 +214,12 @@ impl<'a> ModuleScope<'a> {
             return Some(Diagnostic::error("Reference to scoped resource", detail).at(t.span()));
         }
         // Only instances are evaluated, so a resource without instances may refer to itself.
-        if self.own == Some(resource) && self.around.phase != Phase::Validate {
+        if self.own_resource == Some(resource) && self.context.phase != Phase::Validate {
             let detail = "Configuration for a resource may not refer to itself.";
             return Some(
                 Diagnostic::error("Self-referential block", detail)
                     .at(t.span())
-                    .about(resource.to_string()),
+                    .with_address(resource.to_string()),
             );
         }
         let next = t.steps.get(used);
@@ -257,9 +257,10 @@ impl<'a> ModuleScope<'a> {
                 Diagnostic::error("Unexpected resource instance key", detail).at(t.span()),
             );
         }
-        let address = provider_addr::for_resource(&self.around.root, self.module, declared).address;
+        let address =
+            provider_addr::for_resource(&self.context.root, self.module, declared).address;
         // The resource itself reports a type that its provider does not have.
-        let schema = self.around.schema(&address, resource)?;
+        let schema = self.context.schema(&address, resource)?;
         // Before the check against the schema, which would only report an unknown attribute.
         if let Some(Step {
             kind: StepKind::Attr(name),
@@ -281,8 +282,9 @@ impl<'a> ModuleScope<'a> {
     /// Checks the steps after `self`.
     fn self_fault(&self, t: &Traversal) -> Option<Diagnostic> {
         let declared = self.module.resources.get(self.self_of?)?;
-        let address = provider_addr::for_resource(&self.around.root, self.module, declared).address;
-        let schema = self.around.schema(&address, &declared.name)?;
+        let address =
+            provider_addr::for_resource(&self.context.root, self.module, declared).address;
+        let schema = self.context.schema(&address, &declared.name)?;
         lang::decode::traversal_fault(&schema.block, &t.steps).map(|d| d.within(t.span()))
     }
 }

@@ -1,10 +1,10 @@
 //! Resolves calls of provider functions, by the local names that a module gives its providers.
 
 use super::{ModuleScope, Phase};
-use crate::engine::provider::functions::unregistered;
-use crate::engine::stage::choose;
+use crate::engine::model::{ConfigKey, short_provider};
+use crate::engine::provider::functions::placeholder_function;
 use crate::engine::stage::names::provider_function;
-use crate::engine::words::{ConfigKey, short_provider};
+use crate::engine::stage::provider_instance;
 use crate::engine::workspace::provider_addr;
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::functions::Function;
@@ -18,7 +18,7 @@ impl ModuleScope<'_> {
         let Some(called) = provider_function(name) else {
             return Ok(None);
         };
-        let around = self.around;
+        let around = self.context;
         let validating = around.phase == Phase::Validate;
         let route =
             provider_addr::for_function(&around.root, self.module, called.provider, called.alias);
@@ -26,7 +26,7 @@ impl ModuleScope<'_> {
             // While validating, keys are unknown and the block stands for all its instances.
             Some((key, path)) if !validating => {
                 let what = format!("{name} in {}", self.instance);
-                let key = choose::passed_key(around, key, &path, self.instance, &what)?;
+                let key = provider_instance::passed_key(around, key, &path, self.instance, &what)?;
                 route.block.with_instance(Some(key))
             }
             None if !validating => self.without_instance(route.block)?,
@@ -34,12 +34,12 @@ impl ModuleScope<'_> {
         };
         let found = around.functions.find(&key, called.function);
         // An unconfigured provider may offer more functions once it is configured.
-        Ok(found.or_else(|| validating.then(unregistered)))
+        Ok(found.or_else(|| validating.then(placeholder_function)))
     }
 
     /// Returns the configuration if it has no instances, otherwise an error.
     fn without_instance(&self, key: ConfigKey) -> Result<ConfigKey, Diagnostics> {
-        let block = provider_addr::block_of(&self.around.root, &key);
+        let block = provider_addr::block_of(&self.context.root, &key);
         if block.is_none_or(|block| block.instances.is_none()) {
             return Ok(key);
         }
@@ -55,10 +55,10 @@ impl ModuleScope<'_> {
         calls: impl FnOnce() -> Vec<(Arc<str>, Span)>,
     ) -> Diagnostics {
         let mut missing = Diagnostics::new();
-        if self.around.unregistered.is_empty() || self.around.phase == Phase::Validate {
+        if self.context.unregistered.is_empty() || self.context.phase == Phase::Validate {
             return missing;
         }
-        let at_issue = |(_, span): &(_, Span)| self.around.unregistered.contains(span);
+        let at_issue = |(_, span): &(_, Span)| self.context.unregistered.contains(span);
         for (name, span) in calls().into_iter().filter(at_issue) {
             match self.of_provider(&name) {
                 Ok(Some(_)) => {}

@@ -3,7 +3,7 @@
 //! so they are evaluated on first use.
 
 use super::{ModuleScope, Phase};
-use crate::engine::stage::values::{Repetition, Worked};
+use crate::engine::stage::values::{PublishedValue, Repetition};
 use cty::{Mark, Value};
 use lang::addr::{InstanceKey, ModuleInstance};
 use lang::config::{ModuleCall, Variable};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 impl ModuleScope<'_> {
     /// Returns true if only the state has this module instance.
     pub(in crate::engine::stage) fn is_orphaned(&self) -> bool {
-        self.around.phase == Phase::Plan && self.around.values.lacks(self.instance)
+        self.context.phase == Phase::Plan && self.context.values.excludes_instance(self.instance)
     }
 
     /// Returns the value of a variable of an orphaned instance, unknown if its evaluation fails.
@@ -32,20 +32,21 @@ impl ModuleScope<'_> {
             variable.ephemeral,
         );
         // Published, so that each value is evaluated once.
-        let worked = Worked::Variable(self.instance.clone(), name.clone(), value.clone());
-        self.around.values.absorb([worked]);
+        let worked = PublishedValue::Variable(self.instance.clone(), name.clone(), value.clone());
+        self.context.values.publish([worked]);
         Some(value)
     }
 
     /// Returns the argument of the call, or the default; `None` without a value.
     fn orphaned_argument(&self, variable: &Variable) -> Option<Value> {
         let (outer, call, key) = split(self.instance)?;
-        let module = self.around.root.descendant(&outer.path().0)?;
+        let module = self.context.root.descendant(&outer.path().0)?;
         let call = module.calls.get(&call)?;
         let Some(argument) = call.arguments.get(&variable.name) else {
             return variable.default.clone();
         };
-        let scope = ModuleScope::new(self.around, module, &outer).repeated(repetition(call, &key));
+        let scope =
+            ModuleScope::new(self.context, module, &outer).with_repetition(repetition(call, &key));
         let value = evaluated(&scope, &argument.expr)?;
         // An error in a module that is walked; here the value only stays unknown.
         if value.contains_mark(&Mark::Ephemeral) && !variable.ephemeral {
@@ -65,8 +66,8 @@ impl ModuleScope<'_> {
             .get(name)
             .filter(|_| self.is_orphaned())?;
         let value = evaluated(self, &local.expr).unwrap_or_else(Value::dynamic);
-        let worked = Worked::Local(self.instance.clone(), name.clone(), value.clone());
-        self.around.values.absorb([worked]);
+        let worked = PublishedValue::Local(self.instance.clone(), name.clone(), value.clone());
+        self.context.values.publish([worked]);
         Some(value)
     }
 
@@ -78,13 +79,13 @@ impl ModuleScope<'_> {
             return None;
         }
         let child = self.instance.child(&call.name, InstanceKey::None);
-        if let Some(value) = self.around.values.output(&child, output) {
+        if let Some(value) = self.context.values.output(&child, output) {
             return Some(value);
         }
         let module = call.module.as_ref()?;
         let declared = module.outputs.get(output)?;
         let value = evaluated(
-            &ModuleScope::new(self.around, module, &child),
+            &ModuleScope::new(self.context, module, &child),
             &declared.value,
         );
         let value = marked(
@@ -92,8 +93,8 @@ impl ModuleScope<'_> {
             declared.sensitive,
             declared.ephemeral,
         );
-        let worked = Worked::Output(child, output.clone(), value.clone());
-        self.around.values.absorb([worked]);
+        let worked = PublishedValue::Output(child, output.clone(), value.clone());
+        self.context.values.publish([worked]);
         Some(value)
     }
 }

@@ -16,7 +16,7 @@ impl<'a> ModuleScope<'a> {
         t: &Traversal,
         reference: Ref,
     ) -> Result<(Value, usize), Diagnostics> {
-        let values = &self.around.values;
+        let values = &self.context.values;
         let later = Value::dynamic;
         Ok(match reference {
             Ref::Var(name) => match &self.own_variable {
@@ -49,11 +49,11 @@ impl<'a> ModuleScope<'a> {
             Ref::SelfObject => (self.self_value.clone().unwrap_or_else(later), 0),
             Ref::Path(name) => (self.path(&name), 1),
             Ref::Terraform(name) if &*name == "workspace" => {
-                (self.around.root.workspace_value(), 1)
+                (self.context.root.workspace_value(), 1)
             }
             Ref::Terraform(_) => {
                 // Ephemeral, because the value differs between plan and deploy.
-                let applying = Value::bool(self.around.phase == Phase::Apply);
+                let applying = Value::bool(self.context.phase == Phase::Apply);
                 (applying.mark(cty::Mark::Ephemeral), 1)
             }
             Ref::Resource {
@@ -70,19 +70,19 @@ impl<'a> ModuleScope<'a> {
                 (
                     values
                         .resource(&abs)
-                        .unwrap_or_else(|| self.nothing_yet(&abs.resource)),
+                        .unwrap_or_else(|| self.unevaluated_value(&abs.resource)),
                     used,
                 )
             }
             Ref::ModuleOutput { call, key, output } => self.module_output(t, &call, key, &output),
-            Ref::Module { call, .. } => (self.whole_call(&call), 1),
+            Ref::Module { call, .. } => (self.call_value(&call), 1),
             Ref::Check(_) => (later(), t.steps.len()),
         })
     }
 
     /// Returns the value of a resource that is not evaluated. While planning, a repeated resource
     /// has no instances yet.
-    fn nothing_yet(&self, resource: &Resource) -> Value {
+    fn unevaluated_value(&self, resource: &Resource) -> Value {
         if resource.mode == Mode::Ephemeral {
             return Value::dynamic().mark(cty::Mark::Ephemeral);
         }
@@ -90,7 +90,7 @@ impl<'a> ModuleScope<'a> {
             .module
             .resources
             .get(resource)
-            .filter(|_| self.around.phase == Phase::Plan);
+            .filter(|_| self.context.phase == Phase::Plan);
         match declared {
             Some(r) if r.count.is_some() => Value::empty_tuple(),
             Some(r) if r.for_each.is_some() => Value::empty_object(),
@@ -101,10 +101,10 @@ impl<'a> ModuleScope<'a> {
     pub(super) fn path(&self, which: &str) -> Value {
         match which {
             "module" => Value::string(&self.module.dir_text),
-            "root" => Value::string(&self.around.root.dir_text),
+            "root" => Value::string(&self.context.root.dir_text),
             _ => Value::string(
-                std::path::absolute(&self.around.dir)
-                    .unwrap_or_else(|_| self.around.dir.clone())
+                std::path::absolute(&self.context.dir)
+                    .unwrap_or_else(|_| self.context.dir.clone())
                     .to_string_lossy(),
             ),
         }
@@ -117,10 +117,10 @@ impl<'a> ModuleScope<'a> {
         key: Option<InstanceKey>,
         output: &Arc<str>,
     ) -> (Value, usize) {
-        if self.around.phase == Phase::Validate {
-            return (self.whole_call(call), 1);
+        if self.context.phase == Phase::Validate {
+            return (self.call_value(call), 1);
         }
-        let expansion = self.around.values.call(self.instance, call);
+        let expansion = self.context.values.call(self.instance, call);
         if expansion.is_none()
             && key.is_none()
             && let Some(value) = self.orphaned_output(call, output)
@@ -134,7 +134,7 @@ impl<'a> ModuleScope<'a> {
             (Some(Expansion::Single), None) => {
                 let child = self.instance.child(call, InstanceKey::None);
                 (
-                    self.around
+                    self.context
                         .values
                         .output(&child, output)
                         .unwrap_or_else(Value::dynamic),
@@ -144,7 +144,7 @@ impl<'a> ModuleScope<'a> {
             (Some(Expansion::Count(n)), Some(InstanceKey::Int(i))) if i < *n => {
                 let child = self.instance.child(call, InstanceKey::Int(i));
                 (
-                    self.around
+                    self.context
                         .values
                         .output(&child, output)
                         .unwrap_or_else(Value::dynamic),
@@ -156,7 +156,7 @@ impl<'a> ModuleScope<'a> {
             {
                 let child = self.instance.child(call, InstanceKey::Str(k));
                 (
-                    self.around
+                    self.context
                         .values
                         .output(&child, output)
                         .unwrap_or_else(Value::dynamic),
@@ -165,16 +165,16 @@ impl<'a> ModuleScope<'a> {
             }
             // The call has no such instance; the evaluator reports that on the value of the whole
             // call.
-            _ => (self.whole_call(call), 1),
+            _ => (self.call_value(call), 1),
         }
     }
 
     /// Returns a module call as an object of its outputs, or a tuple or object of these.
-    fn whole_call(&self, call: &Arc<str>) -> Value {
-        if let Some(value) = self.around.values.whole_call(self.instance, call) {
+    fn call_value(&self, call: &Arc<str>) -> Value {
+        if let Some(value) = self.context.values.whole_call(self.instance, call) {
             return value;
         }
-        let Some(expansion) = self.around.values.call(self.instance, call) else {
+        let Some(expansion) = self.context.values.call(self.instance, call) else {
             return Value::dynamic();
         };
         let Some(declared) = self.module.calls.get(call) else {
@@ -183,7 +183,7 @@ impl<'a> ModuleScope<'a> {
         let Some(module) = declared.module.as_ref() else {
             return Value::dynamic();
         };
-        if self.around.phase == Phase::Validate {
+        if self.context.phase == Phase::Validate {
             return Value::unknown(outputs_type(declared, module));
         }
         // Cached below: large modules are referenced as a whole many times.
@@ -192,7 +192,7 @@ impl<'a> ModuleScope<'a> {
             Value::object(module.outputs.keys().map(|name| {
                 (
                     name.clone(),
-                    self.around
+                    self.context
                         .values
                         .output(&child, name)
                         .unwrap_or_else(Value::dynamic),
@@ -212,9 +212,9 @@ impl<'a> ModuleScope<'a> {
             ),
             Expansion::Unknown { .. } => Value::dynamic(),
         };
-        self.around
+        self.context
             .values
-            .put_whole_call(self.instance, call, value.clone());
+            .cache_call_value(self.instance, call, value.clone());
         value
     }
 }

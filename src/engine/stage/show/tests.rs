@@ -1,7 +1,7 @@
 mod reasons;
 
 use super::super::change::Drift;
-use super::super::samples::{bare, change, replacing, stage};
+use super::super::test_stages::{bare, change, replacing, stage};
 use super::*;
 use cty::{Mark, Path, Type, Value};
 
@@ -33,7 +33,7 @@ fn rows(before: &Value, after: &Value) -> Vec<(String, Option<String>, Option<St
 }
 
 #[test]
-fn values_are_flattened_to_leaves() {
+fn values_are_flattened_to_leaf_attributes() {
     let before = Value::object([
         ("name", text("a")),
         (
@@ -83,7 +83,7 @@ fn values_are_flattened_to_leaves() {
 }
 
 #[test]
-fn creates_and_destroys_show_one_side() {
+fn create_and_destroy_show_one_side() {
     let object = Value::object([
         ("a", Value::int(1)),
         ("b", Value::object([("c", text("x"))])),
@@ -105,7 +105,7 @@ fn creates_and_destroys_show_one_side() {
 }
 
 #[test]
-fn elements_of_sets_are_matched_by_value() {
+fn set_elements_are_matched_by_value() {
     let set = |all: &[&str]| {
         Value::object([(
             "s",
@@ -125,7 +125,7 @@ fn elements_of_sets_are_matched_by_value() {
 }
 
 #[test]
-fn unknown_values_are_known_after_apply() {
+fn unknown_values_are_shown_as_known_after_apply() {
     let before = Value::object([
         ("id", text("i-1")),
         ("tags", Value::map(Type::String, [("a", text("b"))])),
@@ -142,7 +142,7 @@ fn unknown_values_are_known_after_apply() {
 }
 
 #[test]
-fn only_what_changes_forces_replacement() {
+fn replacement_is_attributed_only_to_changed_attributes() {
     let object = |a: i64, b: i64| {
         Value::object([(
             "t",
@@ -167,7 +167,7 @@ fn only_what_changes_forces_replacement() {
 }
 
 #[test]
-fn secrets_are_in_no_summary() {
+fn summaries_contain_no_sensitive_values() {
     const SECRET: &str = "hunter2";
     let plain = Value::object([
         ("a", Value::object([("b", text(SECRET))])),
@@ -265,7 +265,7 @@ fn secrets_are_in_no_summary() {
 }
 
 #[test]
-fn a_change_of_sensitivity_alone_is_seen() {
+fn change_of_sensitivity_alone_is_a_change() {
     let before = Value::object([("a", text("x"))]);
     let after = Value::object([("a", secret("x"))]);
     let all = diff::attributes(&before, &after, &[]);

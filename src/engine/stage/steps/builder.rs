@@ -2,15 +2,15 @@
 
 use super::{Steps, Task, applies, destroys};
 use crate::engine::graph::Step;
+use crate::engine::model::Action;
 use crate::engine::stage::change::Change;
 use crate::engine::stage::managed::Reason;
 use crate::engine::stage::nodes::{Node, Nodes};
-use crate::engine::words::Action;
 use lang::addr::{ConfigResource, InstanceKey, Mode, ModuleInstance, ModulePath};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Number of edges between two groups from which they share a gate instead.
-pub(super) const GATED: usize = 64;
+pub(super) const GATE_THRESHOLD: usize = 64;
 
 /// Steps of one resource, in one or all instances of its module.
 #[derive(Default)]
@@ -24,10 +24,10 @@ struct Group {
 
 /// Resource with selected changes.
 #[derive(Default)]
-struct Taken {
+struct SelectedSteps {
     path: ModulePath,
     all: Group,
-    within: HashMap<ModuleInstance, Group>,
+    by_module: HashMap<ModuleInstance, Group>,
 }
 
 /// Steps of a resource that depends on another one.
@@ -102,7 +102,7 @@ impl Builder<'_> {
                         .instances_needed(node, need)
                         .filter(|_| kept)
                         .map(|keys| self.part(need, keys));
-                    self.steps.graph.need(step, needed.unwrap_or(whole));
+                    self.steps.graph.add_need(step, needed.unwrap_or(whole));
                 }
             }
         }
@@ -141,7 +141,7 @@ impl Builder<'_> {
             first
                 .into_iter()
                 .chain(own)
-                .for_each(|needed| self.steps.graph.need(*part, needed));
+                .for_each(|needed| self.steps.graph.add_need(*part, needed));
         }
     }
 
@@ -162,15 +162,15 @@ impl Builder<'_> {
                         // Its expansion may need everything that the resource as a whole needs.
                         let needs: Vec<Step> = self.steps.graph.needs(close).collect();
                         for need in needs {
-                            self.steps.graph.need(open, need);
+                            self.steps.graph.add_need(open, need);
                         }
                         opened.insert(config, open);
                         open
                     }
                 };
                 let step = self.add(Task::Apply(i));
-                self.steps.graph.need(step, open);
-                self.steps.graph.need(close, step);
+                self.steps.graph.add_need(step, open);
+                self.steps.graph.add_need(close, step);
                 self.apply.insert(i, step);
             }
             if destroys(change.action()) {
@@ -180,7 +180,7 @@ impl Builder<'_> {
                     .provider(&change.provider)
                     .and_then(|n| self.of_node[n])
                 {
-                    self.steps.graph.need(step, provider);
+                    self.steps.graph.add_need(step, provider);
                 }
                 self.destroy.insert(i, step);
             }
@@ -207,13 +207,15 @@ impl Builder<'_> {
                 let keyed = named.iter().flatten().filter_map(|key| instances.get(key));
                 for (needed, step) in keyed.flat_map(|n| steps.iter().map(move |s| (n, s))) {
                     if step != needed {
-                        self.steps.graph.need(*step, *needed);
+                        self.steps.graph.add_need(*step, *needed);
                     }
                 }
                 // A ring is the smallest graph with a cycle through all instances.
                 if named.contains(&None) && steps.len() > 1 {
                     for (at, step) in steps.iter().enumerate() {
-                        self.steps.graph.need(*step, steps[(at + 1) % steps.len()]);
+                        self.steps
+                            .graph
+                            .add_need(*step, steps[(at + 1) % steps.len()]);
                     }
                 }
             }
@@ -237,40 +239,40 @@ impl Builder<'_> {
             let Some(needed) = resources.get(on) else {
                 continue;
             };
-            let needed = within.map_or(&needed.all, |w| needed.within.get(w).unwrap_or(&none));
+            let needed = within.map_or(&needed.all, |w| needed.by_module.get(w).unwrap_or(&none));
             // An early destroy precedes the changes of its dependencies, a late one follows them.
-            self.all_need_all(&dependents.late, &needed.apply);
-            self.all_need_all(&needed.apply, &dependents.early);
+            self.add_edges(&dependents.late, &needed.apply);
+            self.add_edges(&needed.apply, &dependents.early);
             // Instances of one resource need no further order among themselves.
             if on == config {
                 continue;
             }
             for destroyed in [&needed.early, &needed.late] {
-                self.all_need_all(destroyed, &dependents.early);
-                self.all_need_all(destroyed, &dependents.late);
+                self.add_edges(destroyed, &dependents.early);
+                self.add_edges(destroyed, &dependents.late);
             }
             // The old object of a create-first replacement stays until its dependents use the new
             // one.
-            self.all_need_all(&needed.late, &dependents.apply);
+            self.add_edges(&needed.late, &dependents.apply);
             // Dependents of the old object are changed after its early destroy.
-            self.all_need_all(&dependents.apply_depended, &needed.early);
+            self.add_edges(&dependents.apply_depended, &needed.early);
         }
     }
 
     /// Groups selected changes by resource, and orders the two halves of each replacement.
-    fn by_resource(&mut self, taken: &[(usize, &Change)]) -> HashMap<String, Taken> {
-        let mut resources: HashMap<String, Taken> = HashMap::new();
+    fn by_resource(&mut self, taken: &[(usize, &Change)]) -> HashMap<String, SelectedSteps> {
+        let mut resources: HashMap<String, SelectedSteps> = HashMap::new();
         for &(i, change) in taken {
             let config = change.address.config();
             let resource = resources.entry(config.to_string()).or_default();
             resource.path = config.module;
             let within = resource
-                .within
+                .by_module
                 .entry(change.address.module.clone())
                 .or_default();
             for group in [&mut resource.all, within] {
                 group.apply.extend(self.apply.get(&i).map(|s| (i, *s)));
-                let destroyed = if is_late(change) {
+                let destroyed = if is_destroyed_late(change) {
                     &mut group.late
                 } else {
                     &mut group.early
@@ -278,12 +280,12 @@ impl Builder<'_> {
                 destroyed.extend(self.destroy.get(&i).map(|s| (i, *s)));
             }
             if let (Some(&apply), Some(&destroy)) = (self.apply.get(&i), self.destroy.get(&i)) {
-                let (after, before) = if is_late(change) {
+                let (after, before) = if is_destroyed_late(change) {
                     (destroy, apply)
                 } else {
                     (apply, destroy)
                 };
-                self.steps.graph.need(after, before);
+                self.steps.graph.add_need(after, before);
                 self.steps.second_halves.insert(before, after);
             }
         }
@@ -295,7 +297,7 @@ impl Builder<'_> {
     fn dependents<'c>(
         &self,
         taken: &[(usize, &'c Change)],
-        resources: &HashMap<String, Taken>,
+        resources: &HashMap<String, SelectedSteps>,
     ) -> BTreeMap<(&'c str, String, Option<&'c ModuleInstance>), Dependents> {
         let mut edges: BTreeMap<(&str, String, Option<&ModuleInstance>), Dependents> =
             BTreeMap::new();
@@ -318,7 +320,7 @@ impl Builder<'_> {
                 dependents.apply.extend(apply);
                 if depended {
                     dependents.apply_depended.extend(apply);
-                    let destroyed = if is_late(change) {
+                    let destroyed = if is_destroyed_late(change) {
                         &mut dependents.late
                     } else {
                         &mut dependents.early
@@ -331,7 +333,7 @@ impl Builder<'_> {
     }
 
     /// Makes data sources of checks wait for all other changes.
-    pub(super) fn checks_last(&mut self, changes: &[Change], taken: &BTreeSet<usize>) {
+    pub(super) fn order_checks_last(&mut self, changes: &[Change], taken: &BTreeSet<usize>) {
         let nested = |i: &&usize| changes[**i].reason == Some(Reason::ReadBecauseCheckNested);
         let asked: Vec<(usize, Step)> = taken
             .iter()
@@ -352,11 +354,11 @@ impl Builder<'_> {
                 .map(|s| (*i, *s))
         });
         let all: Vec<(usize, Step)> = both.collect();
-        self.all_need_all(&asked, &all);
+        self.add_edges(&asked, &all);
     }
 
     /// Adds edges from all `steps` to all `needed`, except within one change.
-    fn all_need_all(&mut self, steps: &[(usize, Step)], needed: &[(usize, Step)]) {
+    fn add_edges(&mut self, steps: &[(usize, Step)], needed: &[(usize, Step)]) {
         let apart = |(i, _): &(usize, Step)| needed.binary_search_by_key(i, |(j, _)| *j).is_err();
         // A gate replaces n × m edges by n + m. It would connect the halves of a change that is in
         // both groups, so those need single edges.
@@ -364,22 +366,22 @@ impl Builder<'_> {
             let gate = self.add(Task::Gate);
             needed
                 .iter()
-                .for_each(|(_, step)| self.steps.graph.need(gate, *step));
+                .for_each(|(_, step)| self.steps.graph.add_need(gate, *step));
             steps
                 .iter()
-                .for_each(|(_, step)| self.steps.graph.need(*step, gate));
+                .for_each(|(_, step)| self.steps.graph.add_need(*step, gate));
             return;
         }
         for (i, step) in steps {
             for (_, before) in needed.iter().filter(|(j, _)| j != i) {
-                self.steps.graph.need(*step, *before);
+                self.steps.graph.add_need(*step, *before);
             }
         }
     }
 }
 
 /// Returns true if the object is destroyed after its replacement or its dependents are done.
-fn is_late(change: &Change) -> bool {
+fn is_destroyed_late(change: &Change) -> bool {
     change.deposed.is_some()
         || change.action() == Action::ReplaceCreateFirst
         || (change.create_first() && change.action() == Action::Destroy)

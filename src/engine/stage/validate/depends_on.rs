@@ -27,12 +27,12 @@ pub(super) fn depends_on(walk: &Walk, node: &Node, cell: &mut Cell) -> bool {
     let (Some(module), Some(entries)) = (walk.module(path), entries) else {
         return true;
     };
-    let instances = walk.around.values.instances(path);
+    let instances = walk.context.values.instances(path);
     // The entries are the same in all instances, so one is enough.
     let Some(instance) = instances.first() else {
         return true;
     };
-    let scope = ModuleScope::new(&walk.around, module, instance);
+    let scope = ModuleScope::new(&walk.context, module, instance);
     cell.report(dependency_faults(&scope, &entries))
 }
 

@@ -49,10 +49,10 @@ impl Walk {
         }
         let (value, mut diags) = outline.decode(block, scope);
         scope.unchanged(&mut diags, None);
-        self.providers.secrets().learn(&value);
+        self.providers.secrets().register(&value);
         // Sensitive by schema: these values carry no marks yet.
         if block.contains_sensitive() || !block.write_only_paths(&value).is_empty() {
-            self.providers.secrets().learn_by(block, &value);
+            self.providers.secrets().register_by_schema(block, &value);
         }
         (value, diags)
     }

@@ -5,7 +5,7 @@ use crate::engine::stage::cell::Cell;
 use crate::engine::stage::checked::At;
 use crate::engine::stage::conditions::{self, Kind};
 use crate::engine::stage::scope::{ModuleScope, Phase, marked};
-use crate::engine::stage::values::Worked;
+use crate::engine::stage::values::PublishedValue;
 use cty::{Mark, Value};
 use lang::addr::{ModuleInstance, ModulePath};
 use lang::config::{Module, Variable};
@@ -22,41 +22,45 @@ impl Walk {
             return true;
         };
         let mut good = true;
-        for instance in self.around.values.instances(path).iter() {
+        for instance in self.context.values.instances(path).iter() {
             let (value, span) = match path.parent() {
                 None => (
                     self.root_variable(variable),
-                    self.given.get(name).and_then(|(_, s)| *s),
+                    self.variables.get(name).and_then(|(_, s)| *s),
                 ),
                 Some((parent, call)) => {
-                    let (value, span, fine) = self.passed(&parent, call, instance, variable, cell);
+                    let (value, span, fine) =
+                        self.passed_value(&parent, call, instance, variable, cell);
                     good &= fine;
                     (value, span)
                 }
             };
             let marked = |value| marked(value, variable.sensitive, variable.ephemeral);
             let value = marked(value);
-            self.providers.secrets().learn(&value);
+            self.providers.secrets().register(&value);
             // A value in error was replaced by an unknown one, which no validation can judge.
             if good {
                 good &= self.validate_variable(module, (instance, variable), &value, span, cell);
             }
             // A module is validated for any argument, not for the value of this call.
-            let value = match self.around.phase {
+            let value = match self.context.phase {
                 Phase::Validate => marked(Value::unknown(variable.ty.ty.without_optional())),
                 _ => value,
             };
-            cell.values
-                .push(Worked::Variable(instance.clone(), name.clone(), value));
+            cell.values.push(PublishedValue::Variable(
+                instance.clone(),
+                name.clone(),
+                value,
+            ));
         }
         good
     }
 
     fn root_variable(&self, variable: &Variable) -> Value {
-        if self.around.phase == Phase::Validate {
+        if self.context.phase == Phase::Validate {
             return Value::unknown(variable.ty.ty.without_optional());
         }
-        match self.given.get(&variable.name) {
+        match self.variables.get(&variable.name) {
             Some((value, _)) => value.clone(),
             None => variable
                 .default
@@ -66,7 +70,7 @@ impl Walk {
     }
 
     /// Returns the value that a call passes to a variable.
-    fn passed(
+    fn passed_value(
         &self,
         parent: &ModulePath,
         call: &Arc<str>,
@@ -86,8 +90,8 @@ impl Walk {
         else {
             return (default(), None, true);
         };
-        let scope = ModuleScope::new(&self.around, module, &outer)
-            .repeated(self.around.values.repetition(instance));
+        let scope = ModuleScope::new(&self.context, module, &outer)
+            .with_repetition(self.context.values.repetition(instance));
         let (value, diags) = scope.evaluate(&argument.expr);
         if !cell.report(diags) {
             return (unknown(), None, false);
@@ -105,7 +109,7 @@ impl Walk {
                 cell.report(Diagnostic::error("Ephemeral value not allowed", detail).at(span)),
             );
         }
-        match suitable(variable, instance, &value, span) {
+        match convert_passed_value(variable, instance, &value, span) {
             Ok(value) => (value, Some(span), true),
             Err(error) => (unknown(), Some(span), cell.report(error)),
         }
@@ -123,11 +127,11 @@ impl Walk {
             return true;
         }
         let address = format!("var.{}", variable.name);
-        let mut scope = ModuleScope::new(&self.around, module, instance);
+        let mut scope = ModuleScope::new(&self.context, module, instance);
         scope.own_variable = Some((variable.name.clone(), value.clone()));
         for validation in &variable.validations {
             let (status, mut diags) = conditions::check(&scope, validation, Kind::Validation);
-            cell.note(&At::of(&scope), &address, status, &diags);
+            cell.record_condition(&At::of(&scope), &address, status, &diags);
             for d in &mut diags.0 {
                 if d.is_error() && d.summary == "Invalid value for variable" {
                     d.context = Some(validation.span);
@@ -150,7 +154,7 @@ impl Walk {
 
 /// Converts a passed value to the variable's type; the default replaces null if the variable is not
 /// nullable.
-fn suitable(
+fn convert_passed_value(
     variable: &Variable,
     instance: &ModuleInstance,
     value: &Value,

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_duration_is_read_as_go_writes_it() {
+    fn go_durations_are_parsed() {
         let ms = |text| duration(text).map(|d| d.as_millis());
         assert_eq!(ms("1h30m"), Some(5_400_000));
         assert_eq!(ms("1.5s"), Some(1_500));

@@ -11,7 +11,7 @@ pub(super) type BadUrl = <Url as FromStr>::Err;
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ArgumentError {
     #[error("the argument {name:?} is not set{}", neither(.variable.as_deref()))]
-    NotSaid {
+    Missing {
         name: String,
         /// Environment variable that may replace the argument.
         variable: Option<String>,
@@ -32,8 +32,8 @@ pub(super) enum ArgumentError {
 
 impl ArgumentError {
     /// Missing argument, with the first of the variables that may replace it.
-    pub(super) fn not_said(name: &str, variables: &[&str]) -> Self {
-        Self::NotSaid {
+    pub(super) fn missing(name: &str, variables: &[&str]) -> Self {
+        Self::Missing {
             name: name.to_owned(),
             variable: variables.first().map(|first| (*first).to_owned()),
         }

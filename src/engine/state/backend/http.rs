@@ -1,10 +1,12 @@
 //! The http backend: a state behind an address that answers GET and POST and locks with WebDAV
 //! methods, as GitLab offers it.
 
+use super::http_client::{
+    Attempts, ClientOptions, HttpClient, HttpRequest, HttpResponse, MAX_STATE,
+};
 use super::http_error::HttpError;
 use super::values::Values;
-use super::web::{Answer, Ask, Attempts, MAX_STATE, Reach, Web};
-use super::{Backend, Home, HomeError};
+use super::{Backend, StateError, StateManager};
 use crate::engine::mutex::lock;
 use crate::engine::state::Spelling;
 use async_trait::async_trait;
@@ -20,14 +22,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Creation time in the lock info of a force-unlock: Go's zero time.
-const NEVER: &str = "0001-01-01T00:00:00Z";
+const GO_ZERO_TIME: &str = "0001-01-01T00:00:00Z";
 
 /// The one state behind an address.
 #[derive(Clone)]
 pub(super) struct Http(Arc<Inner>);
 
 struct Inner {
-    web: Web,
+    client: HttpClient,
     attempts: Attempts,
     headers: HeaderMap,
     place: String,
@@ -35,14 +37,14 @@ struct Inner {
     update: Method,
     lock: Option<(Method, Url)>,
     unlock: Option<(Method, Url)>,
-    held: Mutex<Option<Held>>,
+    held_lock: Mutex<Option<Held>>,
 }
 
 /// A lock that this process has.
 struct Held {
     id: String,
     /// Lock info as sent; the server may compare it.
-    word: String,
+    sent_info: String,
 }
 
 fn address(name: &str, text: &str) -> Result<Url, HttpError> {
@@ -59,7 +61,7 @@ fn address(name: &str, text: &str) -> Result<Url, HttpError> {
 }
 
 /// Address that is safe to show: without login, and with a digest in place of the query.
-fn shown(address: &Url) -> String {
+fn display_address(address: &Url) -> String {
     let mut plain = address.clone();
     // These fail only for an address without a host.
     let _ = plain.set_username("");
@@ -81,10 +83,13 @@ fn shown(address: &Url) -> String {
 
 impl Http {
     pub(super) fn new(values: &Values<'_>) -> Result<Self, HttpError> {
-        Self::reaching(values, Reach::default())
+        Self::with_client_options(values, ClientOptions::default())
     }
 
-    pub(super) fn reaching(values: &Values<'_>, reach: Reach) -> Result<Self, HttpError> {
+    pub(super) fn with_client_options(
+        values: &Values<'_>,
+        reach: ClientOptions,
+    ) -> Result<Self, HttpError> {
         let method = |name: &str, variable: &str, default: &str| {
             let text = values.text(name, &[variable]);
             let text = text.unwrap_or_else(|| default.to_owned());
@@ -97,7 +102,10 @@ impl Http {
             let text = values.text(name, &[variable]);
             text.map(|text| address(name, &text)).transpose()
         };
-        let state = address("address", &values.needed("address", &["TF_HTTP_ADDRESS"])?)?;
+        let state = address(
+            "address",
+            &values.required_text("address", &["TF_HTTP_ADDRESS"])?,
+        )?;
         let lock_method = method("lock_method", "TF_HTTP_LOCK_METHOD", "LOCK")?;
         let unlock_method = method("unlock_method", "TF_HTTP_UNLOCK_METHOD", "UNLOCK")?;
         let seconds = |name: &str, variable: &str, default: u64| {
@@ -106,27 +114,30 @@ impl Http {
         };
         let retries = values.number("retry_max", &["TF_HTTP_RETRY_MAX"])?;
         Ok(Self(Arc::new(Inner {
-            web: Web::new(reached(values, reach)?),
+            client: HttpClient::new(with_certificates(values, reach)?),
             attempts: Attempts {
                 // The argument counts repetitions, not attempts.
-                most: retries.unwrap_or(2) + 1,
+                max_attempts: retries.unwrap_or(2) + 1,
                 first_pause: seconds("retry_wait_min", "TF_HTTP_RETRY_WAIT_MIN", 1)?,
                 longest_pause: seconds("retry_wait_max", "TF_HTTP_RETRY_WAIT_MAX", 30)?,
             },
             headers: headers(values, &state)?,
-            place: shown(&state),
+            place: display_address(&state),
             address: state,
             update: method("update_method", "TF_HTTP_UPDATE_METHOD", "POST")?,
             lock: optional("lock_address", "TF_HTTP_LOCK_ADDRESS")?.map(|url| (lock_method, url)),
             unlock: optional("unlock_address", "TF_HTTP_UNLOCK_ADDRESS")?
                 .map(|url| (unlock_method, url)),
-            held: Mutex::default(),
+            held_lock: Mutex::default(),
         })))
     }
 }
 
 /// Adds the certificates of the configuration.
-fn reached(values: &Values<'_>, reach: Reach) -> Result<Reach, HttpError> {
+fn with_certificates(
+    values: &Values<'_>,
+    reach: ClientOptions,
+) -> Result<ClientOptions, HttpError> {
     let pem = |name: &str| {
         let variable = format!("TF_HTTP_{}", name.to_uppercase());
         values.text(name, &[variable.as_str()])
@@ -137,7 +148,7 @@ fn reached(values: &Values<'_>, reach: Reach) -> Result<Reach, HttpError> {
         (Some(_), None) => return Err(HttpError::NoKey),
         (None, Some(_)) => return Err(HttpError::NoCertificate),
     };
-    Ok(Reach {
+    Ok(ClientOptions {
         authorities: pem("client_ca_certificate_pem"),
         identity,
         any_certificate: values.is("skip_cert_verification"),
@@ -197,8 +208,8 @@ impl Inner {
         method: Method,
         url: Url,
         body: Option<Vec<u8>>,
-    ) -> Result<Answer, HomeError> {
-        let mut ask = Ask::new(method, url);
+    ) -> Result<HttpResponse, StateError> {
+        let mut ask = HttpRequest::new(method, url);
         ask.headers = self.headers.clone();
         if let Some(body) = body {
             // OpenTofu sends this digest as well, and a server may check it.
@@ -211,18 +222,18 @@ impl Inner {
             ask.body = body;
         }
         if what == "read" {
-            ask.most = MAX_STATE;
+            ask.max_answer = MAX_STATE;
         }
-        let answer = self.web.send(ask, self.attempts).await;
-        answer.map_err(|why| self.trouble(what, why))
+        let answer = self.client.send(ask, self.attempts).await;
+        answer.map_err(|why| self.error(what, why))
     }
 
-    fn trouble(&self, what: &'static str, why: impl Into<HttpError>) -> HomeError {
-        HomeError::remote(what, self.place.clone(), why.into())
+    fn error(&self, what: &'static str, why: impl Into<HttpError>) -> StateError {
+        StateError::remote(what, self.place.clone(), why.into())
     }
 
     /// Translates an unexpected status code into an error.
-    fn code(&self, what: &'static str, answer: &Answer) -> HomeError {
+    fn status_error(&self, what: &'static str, answer: &HttpResponse) -> StateError {
         let why = match answer.status {
             401 => HttpError::WhoAsks,
             403 => HttpError::Forbidden,
@@ -230,27 +241,27 @@ impl Inner {
             404 if what != "read" => HttpError::NoSuchAddress,
             status => HttpError::Code(status),
         };
-        self.trouble(what, why)
+        self.error(what, why)
     }
 }
 
 #[async_trait]
-impl Home for Http {
+impl StateManager for Http {
     fn place(&self) -> String {
         self.0.place.clone()
     }
 
-    fn spelling(&self) -> Spelling {
+    fn layout(&self) -> Spelling {
         Spelling::Line
     }
 
-    async fn lock(&self, info: LockInfo) -> Result<(), HomeError> {
+    async fn lock(&self, info: LockInfo) -> Result<(), StateError> {
         let inner = &self.0;
         // Locking is optional for this backend.
         let Some((method, url)) = &inner.lock else {
             return Ok(());
         };
-        if lock(&inner.held).is_some() {
+        if lock(&inner.held_lock).is_some() {
             return Ok(());
         }
         let info = LockInfo {
@@ -259,9 +270,9 @@ impl Home for Http {
         };
         let held = Held {
             id: info.id.clone(),
-            word: info.to_line(),
+            sent_info: info.to_line(),
         };
-        let body = Some(held.word.clone().into_bytes());
+        let body = Some(held.sent_info.clone().into_bytes());
         let answer = inner
             .send("lock", method.clone(), url.clone(), body)
             .await?;
@@ -271,47 +282,47 @@ impl Home for Http {
                 let holder = LockInfo::read(&answer.body);
                 // The answer to an earlier attempt was lost after the lock was taken.
                 if holder.as_ref().is_none_or(|holder| holder.id != info.id) {
-                    return Err(HomeError::Locked {
+                    return Err(StateError::Locked {
                         place: inner.place.clone(),
                         info: holder.map(Box::new),
                     });
                 }
             }
-            _ => return Err(inner.code("lock", &answer)),
+            _ => return Err(inner.status_error("lock", &answer)),
         }
-        *lock(&inner.held) = Some(held);
+        *lock(&inner.held_lock) = Some(held);
         Ok(())
     }
 
-    async fn unlock(&self) -> Result<(), HomeError> {
+    async fn unlock(&self) -> Result<(), StateError> {
         let inner = &self.0;
         // Forgotten before the request: after a failure only `force-unlock` helps, and the error
         // names the lock.
-        let Some(held) = lock(&inner.held).take() else {
+        let Some(held) = lock(&inner.held_lock).take() else {
             return Ok(());
         };
         let Some((method, url)) = &inner.unlock else {
             return Ok(());
         };
-        let body = Some(held.word.into_bytes());
+        let body = Some(held.sent_info.into_bytes());
         let answer = inner
             .send("unlock", method.clone(), url.clone(), body)
             .await
             .and_then(|answer| match answer.status {
                 200 => Ok(()),
-                _ => Err(inner.code("unlock", &answer)),
+                _ => Err(inner.status_error("unlock", &answer)),
             });
-        answer.map_err(|e| e.left_locked(&held.id))
+        answer.map_err(|e| e.with_lock_id(&held.id))
     }
 
-    async fn force_unlock(&self, id: &str) -> Result<(), HomeError> {
+    async fn force_unlock(&self, id: &str) -> Result<(), StateError> {
         let inner = &self.0;
         let Some((method, url)) = &inner.unlock else {
-            return Err(inner.trouble("unlock", HttpError::NoUnlockAddress));
+            return Err(inner.error("unlock", HttpError::NoUnlockAddress));
         };
         let info = LockInfo {
             id: id.to_owned(),
-            created: NEVER.to_owned(),
+            created: GO_ZERO_TIME.to_owned(),
             ..LockInfo::default()
         };
         let body = Some(info.to_line().into_bytes());
@@ -320,11 +331,11 @@ impl Home for Http {
             .await?;
         match answer.status {
             200 => Ok(()),
-            _ => Err(inner.code("unlock", &answer)),
+            _ => Err(inner.status_error("unlock", &answer)),
         }
     }
 
-    async fn read(&self) -> Result<Vec<u8>, HomeError> {
+    async fn read(&self) -> Result<Vec<u8>, StateError> {
         let inner = &self.0;
         let answer = inner
             .send("read", Method::GET, inner.address.clone(), None)
@@ -332,50 +343,50 @@ impl Home for Http {
         match answer.status {
             200 => Ok(answer.body),
             204 | 404 => Ok(Vec::new()),
-            _ => Err(inner.code("read", &answer)),
+            _ => Err(inner.status_error("read", &answer)),
         }
     }
 
-    async fn write(&self, text: String) -> Result<(), HomeError> {
+    async fn write(&self, text: String) -> Result<(), StateError> {
         let inner = &self.0;
         let mut url = inner.address.clone();
         // The server can refuse a write without the id of its lock.
-        if let Some(held) = &*lock(&inner.held) {
+        if let Some(held) = &*lock(&inner.held_lock) {
             url.query_pairs_mut().append_pair("ID", &held.id);
         }
         let body = Some(text.into_bytes());
         let answer = inner.send("write", inner.update.clone(), url, body).await?;
         match answer.status {
             200 | 201 | 204 => Ok(()),
-            _ => Err(inner.code("write", &answer)),
+            _ => Err(inner.status_error("write", &answer)),
         }
     }
 
-    async fn delete(&self) -> Result<(), HomeError> {
+    async fn delete(&self) -> Result<(), StateError> {
         let inner = &self.0;
         let answer = inner
             .send("delete", Method::DELETE, inner.address.clone(), None)
             .await?;
         match answer.status {
             200 => Ok(()),
-            _ => Err(inner.code("delete", &answer)),
+            _ => Err(inner.status_error("delete", &answer)),
         }
     }
 }
 
 #[async_trait]
 impl Backend for Http {
-    fn home(&self, named: &str) -> Result<Arc<dyn Home>, HomeError> {
+    fn state_manager(&self, named: &str) -> Result<Arc<dyn StateManager>, StateError> {
         if named.is_empty() {
             return Ok(Arc::new(self.clone()));
         }
-        Err(HomeError::NoWorkspaces {
+        Err(StateError::NoWorkspaces {
             kind: "http",
             named: named.to_owned(),
         })
     }
 
-    async fn workspaces(&self) -> Result<Vec<String>, HomeError> {
+    async fn workspaces(&self) -> Result<Vec<String>, StateError> {
         Ok(Vec::new())
     }
 }

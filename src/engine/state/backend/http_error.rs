@@ -1,7 +1,7 @@
 //! Errors of the http backend.
 
 use super::error::{ArgumentError, BadUrl};
-use super::web::WebError;
+use super::http_client::WebError;
 use reqwest::header::InvalidHeaderValue;
 
 /// Reasons why an address cannot be used: its configuration, a failed request, or a refusal.
@@ -10,7 +10,7 @@ pub(super) enum HttpError {
     #[error(transparent)]
     Argument(#[from] ArgumentError),
     #[error(transparent)]
-    Web(#[from] WebError),
+    Client(#[from] WebError),
     #[error("{name:?} is not a valid address: {source}")]
     Address { name: String, source: BadUrl },
     #[error("{0:?} must begin with http:// or https://")]

@@ -1,10 +1,10 @@
 //! The local backend: `terraform.tfstate`, and a directory with the states of other workspaces.
 
 use super::values::Values;
-use super::{Backend, Home, HomeError};
-use crate::engine::state::file::{FilePlace, InFile};
+use super::{Backend, StateError, StateManager};
+use crate::engine::state::file::{FilePlace, StateFileManager};
 use async_trait::async_trait;
-use fsroot::Below;
+use fsroot::RootedPath;
 use statefile::LockInfo;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -53,36 +53,38 @@ impl Local {
         &self,
         what: &'static str,
         named: &str,
-        work: fn(&Below) -> std::io::Result<()>,
-    ) -> Result<(), HomeError> {
-        let folder = Below::named(&self.dir, &self.folder.join(named));
+        work: fn(&RootedPath) -> std::io::Result<()>,
+    ) -> Result<(), StateError> {
+        let folder = RootedPath::from_workspace(&self.dir, &self.folder.join(named));
         let path = folder.path();
         tokio::task::spawn_blocking(move || work(&folder))
             .await
-            .map_err(|e| HomeError::Task(Arc::new(e)))?
-            .map_err(HomeError::io(what, &path))
+            .map_err(|e| StateError::Task(Arc::new(e)))?
+            .map_err(StateError::io(what, &path))
     }
 }
 
 #[async_trait]
 impl Backend for Local {
-    fn home(&self, named: &str) -> Result<Arc<dyn Home>, HomeError> {
+    fn state_manager(&self, named: &str) -> Result<Arc<dyn StateManager>, StateError> {
         let place = FilePlace::at(&self.file(named));
-        Ok(Arc::new(InFile::of(&self.dir, &place, self.locks)))
+        Ok(Arc::new(StateFileManager::in_directory(
+            &self.dir, &place, self.locks,
+        )))
     }
 
-    async fn workspaces(&self) -> Result<Vec<String>, HomeError> {
+    async fn workspaces(&self) -> Result<Vec<String>, StateError> {
         let folder = self.dir.join(&self.folder);
         let mut entries = match tokio::fs::read_dir(&folder).await {
             Ok(entries) => entries,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(e) => return Err(HomeError::io("read", &folder)(e)),
+            Err(e) => return Err(StateError::io("read", &folder)(e)),
         };
         let mut names = Vec::new();
         while let Some(entry) = entries
             .next_entry()
             .await
-            .map_err(HomeError::io("read", &folder))?
+            .map_err(StateError::io("read", &folder))?
         {
             // A new workspace is a directory without a state.
             if entry.file_type().await.is_ok_and(|kind| kind.is_dir()) {
@@ -94,7 +96,7 @@ impl Backend for Local {
     }
 
     /// Creates the directory only; the first write creates the state.
-    async fn create(&self, named: &str, _: LockInfo) -> Result<(), HomeError> {
+    async fn create(&self, named: &str, _: LockInfo) -> Result<(), StateError> {
         if named.is_empty() {
             return Ok(());
         }
@@ -102,8 +104,8 @@ impl Backend for Local {
             .await
     }
 
-    async fn delete(&self, named: &str, info: LockInfo) -> Result<(), HomeError> {
-        let home = self.home(named)?;
+    async fn delete(&self, named: &str, info: LockInfo) -> Result<(), StateError> {
+        let home = self.state_manager(named)?;
         home.lock(info).await?;
         let deleted = if named.is_empty() {
             home.delete().await

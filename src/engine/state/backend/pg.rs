@@ -6,22 +6,22 @@ mod error;
 mod table;
 
 use super::values::Values;
-use super::{Backend, Home, HomeError};
+use super::{Backend, StateError, StateManager};
 use crate::engine::state::Spelling;
 use crate::engine::state::error::UnlockError;
 use async_trait::async_trait;
-use connect::Reach;
+use connect::ConnectOptions;
 use error::PgError;
 use statefile::LockInfo;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use table::{Session, Table, answer};
+use table::{Session, Table, with_timeout};
 use tokio::sync::Mutex;
 use tokio_postgres::Client;
 
 /// Row name of the default workspace.
 const DEFAULT: &str = "default";
-const TAKE: &str = "SELECT pg_try_advisory_lock($1)";
+const TRY_LOCK: &str = "SELECT pg_try_advisory_lock($1)";
 const RELEASE: &str = "SELECT pg_advisory_unlock($1)";
 
 /// States in a table.
@@ -47,11 +47,11 @@ impl Pg {
             Ok::<_, PgError>(skipped != Some(true))
         };
         Ok(Self(Arc::new(Table {
-            reach: Reach::new(values)?,
+            connect_options: ConnectOptions::new(values)?,
             schema: text("schema_name", "PG_SCHEMA_NAME", "terraform_remote_state"),
             table: text("table_name", "PG_TABLE_NAME", "states"),
             index: text("index_name", "PG_INDEX_NAME", "states_by_name"),
-            makes: [
+            creates: [
                 makes("skip_schema_creation", "PG_SKIP_SCHEMA_CREATION")?,
                 makes("skip_table_creation", "PG_SKIP_TABLE_CREATION")?,
                 makes("skip_index_creation", "PG_SKIP_INDEX_CREATION")?,
@@ -61,13 +61,13 @@ impl Pg {
 }
 
 impl Row {
-    fn trouble(&self, what: &'static str) -> impl Fn(PgError) -> HomeError {
-        let place = self.table.place(&self.name);
-        move |why| HomeError::remote(what, place.clone(), why)
+    fn to_state_error(&self, what: &'static str) -> impl Fn(PgError) -> StateError {
+        let place = self.table.location(&self.name);
+        move |why| StateError::remote(what, place.clone(), why)
     }
 
     /// Fails if the lock was lost. Call it after `session`, which detects that.
-    fn unbroken(&self) -> Result<(), PgError> {
+    fn require_lock(&self) -> Result<(), PgError> {
         if self.lost.load(Ordering::Relaxed) {
             return Err(PgError::Lost);
         }
@@ -84,7 +84,7 @@ impl Row {
             .as_mut()
             .is_some_and(|s| s.client.is_closed() || s.driver.try_join_next().is_some());
         if lost {
-            let held = session.take().and_then(|s| s.held);
+            let held = session.take().and_then(|s| s.held_lock);
             // A new connection does not have the lock, and another owner may have it by now.
             if held.is_some() {
                 self.lost.store(true, Ordering::Relaxed);
@@ -104,34 +104,34 @@ impl Row {
         let client = &session.client;
         let query = format!(
             "SELECT id, pg_try_advisory_lock(id), pg_try_advisory_lock($2) FROM {} WHERE name = $1",
-            self.table.whole()
+            self.table.qualified_name()
         );
-        let row = answer(client.query_opt(&query, &[&self.name, &creation])).await?;
+        let row = with_timeout(client.query_opt(&query, &[&self.name, &creation])).await?;
         let (number, ours) = match row {
             Some(row) => {
                 // OpenTofu also takes the creation lock here; only the row's lock is kept.
                 if row.get(2) {
-                    answer(client.query_one(RELEASE, &[&creation])).await?;
+                    with_timeout(client.query_one(RELEASE, &[&creation])).await?;
                 }
                 (row.get(0), row.get(1))
             }
             None => {
-                let taken = answer(client.query_one(TAKE, &[&creation])).await?;
+                let taken = with_timeout(client.query_one(TRY_LOCK, &[&creation])).await?;
                 (creation, taken.get(0))
             }
         };
         if ours {
-            session.held = Some(number);
+            session.held_lock = Some(number);
             self.lost.store(false, Ordering::Relaxed);
         }
         Ok(if ours { Ok(()) } else { Err(number) })
     }
 
     /// Lock owner, as far as the database knows it.
-    async fn holder(&self, client: &Client, number: i64) -> Result<Option<LockInfo>, PgError> {
+    async fn lock_owner(&self, client: &Client, number: i64) -> Result<Option<LockInfo>, PgError> {
         // PostgreSQL splits a bigint key over classid and objid.
         let query = "SELECT a.pid, a.usename::text, coalesce(host(a.client_addr), 'local'), a.application_name, to_char(a.backend_start AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND ((l.classid::bigint << 32) | l.objid::bigint) = $1";
-        let row = answer(client.query_opt(query, &[&number])).await?;
+        let row = with_timeout(client.query_opt(query, &[&number])).await?;
         Ok(row.map(|row| {
             // Advisory locks have no id, so the session's pid serves as one.
             let (pid, user): (i32, Option<String>) = (row.get(0), row.get(1));
@@ -150,65 +150,65 @@ impl Row {
 }
 
 #[async_trait]
-impl Home for Row {
+impl StateManager for Row {
     fn place(&self) -> String {
-        self.table.place(&self.name)
+        self.table.location(&self.name)
     }
 
-    fn spelling(&self) -> Spelling {
+    fn layout(&self) -> Spelling {
         Spelling::Line
     }
 
-    async fn lock(&self, _: LockInfo) -> Result<(), HomeError> {
-        let trouble = self.trouble("lock");
+    async fn lock(&self, _: LockInfo) -> Result<(), StateError> {
+        let trouble = self.to_state_error("lock");
         let mut session = self.session.lock().await;
         let session = self.session(&mut session).await.map_err(&trouble)?;
-        if session.held.is_some() {
+        if session.held_lock.is_some() {
             return Ok(());
         }
         let number = match self.try_lock(session).await.map_err(&trouble)? {
             Ok(()) => return Ok(()),
             Err(number) => number,
         };
-        let holder = self.holder(&session.client, number).await;
-        Err(HomeError::Locked {
+        let holder = self.lock_owner(&session.client, number).await;
+        Err(StateError::Locked {
             place: self.place(),
             info: holder.map_err(&trouble)?.map(Box::new),
         })
     }
 
-    async fn unlock(&self) -> Result<(), HomeError> {
+    async fn unlock(&self) -> Result<(), StateError> {
         let mut session = self.session.lock().await;
         // After this nothing is held, lost or not.
         self.lost.store(false, Ordering::Relaxed);
         let Some(open) = session.take() else {
             return Ok(());
         };
-        let Some(number) = open.held else {
+        let Some(number) = open.held_lock else {
             return Ok(());
         };
         // If no answer comes, closing the connection releases the lock.
-        let released = answer(open.client.query_one(RELEASE, &[&number])).await;
+        let released = with_timeout(open.client.query_one(RELEASE, &[&number])).await;
         drop(open);
-        released.map(drop).map_err(self.trouble("unlock"))
+        released.map(drop).map_err(self.to_state_error("unlock"))
     }
 
     /// Ends the owner's session, because only that releases its lock.
-    async fn force_unlock(&self, id: &str) -> Result<(), HomeError> {
-        let trouble = self.trouble("unlock");
+    async fn force_unlock(&self, id: &str) -> Result<(), StateError> {
+        let trouble = self.to_state_error("unlock");
         let mut session = self.session.lock().await;
         let session = self.session(&mut session).await.map_err(&trouble)?;
         let number = match self.try_lock(session).await.map_err(&trouble)? {
             Err(number) => number,
             // The lock was free, so it is released again.
             Ok(()) => {
-                let number = session.held.take();
-                let released = answer(session.client.query_one(RELEASE, &[&number])).await;
+                let number = session.held_lock.take();
+                let released = with_timeout(session.client.query_one(RELEASE, &[&number])).await;
                 released.map_err(&trouble)?;
                 return Err(trouble(UnlockError::NotLocked.into()));
             }
         };
-        let holder = self.holder(&session.client, number).await;
+        let holder = self.lock_owner(&session.client, number).await;
         let holder = holder.map_err(&trouble)?.unwrap_or_default();
         if holder.id != id {
             return Err(trouble(PgError::OtherSession {
@@ -219,7 +219,7 @@ impl Home for Row {
         // The id equals the owner's, which is a pid.
         let pid: i32 = id.parse().unwrap_or_default();
         let end = "SELECT pg_terminate_backend($1)";
-        let ended = answer(session.client.query_one(end, &[&pid])).await;
+        let ended = with_timeout(session.client.query_one(end, &[&pid])).await;
         let ended: bool = ended.map_err(&trouble)?.get(0);
         if ended {
             return Ok(());
@@ -227,45 +227,51 @@ impl Home for Row {
         Err(trouble(PgError::NotEnded(pid)))
     }
 
-    async fn read(&self) -> Result<Vec<u8>, HomeError> {
-        let trouble = self.trouble("read");
+    async fn read(&self) -> Result<Vec<u8>, StateError> {
+        let trouble = self.to_state_error("read");
         let mut session = self.session.lock().await;
         let session = self.session(&mut session).await.map_err(&trouble)?;
-        let query = format!("SELECT data FROM {} WHERE name = $1", self.table.whole());
-        let row = answer(session.client.query_opt(&query, &[&self.name])).await;
+        let query = format!(
+            "SELECT data FROM {} WHERE name = $1",
+            self.table.qualified_name()
+        );
+        let row = with_timeout(session.client.query_opt(&query, &[&self.name])).await;
         let text = row.map_err(&trouble)?;
         let text: Option<String> = text.and_then(|row| row.get(0));
         Ok(text.unwrap_or_default().into_bytes())
     }
 
-    async fn write(&self, text: String) -> Result<(), HomeError> {
-        let trouble = self.trouble("write");
+    async fn write(&self, text: String) -> Result<(), StateError> {
+        let trouble = self.to_state_error("write");
         let mut session = self.session.lock().await;
         let session = self.session(&mut session).await.map_err(&trouble)?;
         // Without the lock, another owner may have written meanwhile.
-        self.unbroken().map_err(&trouble)?;
-        let table = self.table.whole();
+        self.require_lock().map_err(&trouble)?;
+        let table = self.table.qualified_name();
         let query = format!(
             "INSERT INTO {table} (name, data) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET data = excluded.data"
         );
-        let written = answer(session.client.execute(&query, &[&self.name, &text])).await;
+        let written = with_timeout(session.client.execute(&query, &[&self.name, &text])).await;
         written.map(drop).map_err(&trouble)
     }
 
-    async fn delete(&self) -> Result<(), HomeError> {
-        let trouble = self.trouble("delete");
+    async fn delete(&self) -> Result<(), StateError> {
+        let trouble = self.to_state_error("delete");
         let mut session = self.session.lock().await;
         let session = self.session(&mut session).await.map_err(&trouble)?;
-        self.unbroken().map_err(&trouble)?;
-        let query = format!("DELETE FROM {} WHERE name = $1", self.table.whole());
-        let deleted = answer(session.client.execute(&query, &[&self.name])).await;
+        self.require_lock().map_err(&trouble)?;
+        let query = format!(
+            "DELETE FROM {} WHERE name = $1",
+            self.table.qualified_name()
+        );
+        let deleted = with_timeout(session.client.execute(&query, &[&self.name])).await;
         deleted.map(drop).map_err(&trouble)
     }
 }
 
 #[async_trait]
 impl Backend for Pg {
-    fn home(&self, named: &str) -> Result<Arc<dyn Home>, HomeError> {
+    fn state_manager(&self, named: &str) -> Result<Arc<dyn StateManager>, StateError> {
         let name = if named.is_empty() { DEFAULT } else { named };
         Ok(Arc::new(Row {
             table: self.0.clone(),
@@ -275,18 +281,18 @@ impl Backend for Pg {
         }))
     }
 
-    async fn workspaces(&self) -> Result<Vec<String>, HomeError> {
+    async fn workspaces(&self) -> Result<Vec<String>, StateError> {
         let listed = async {
             let session = self.0.connect().await?;
             let query = format!(
                 "SELECT name FROM {} WHERE name <> '{DEFAULT}' ORDER BY name",
-                self.0.whole()
+                self.0.qualified_name()
             );
-            answer(session.client.query(&query, &[])).await
+            with_timeout(session.client.query(&query, &[])).await
         };
         let rows = listed.await.map_err(|why| {
-            let place = self.0.place("all workspaces");
-            HomeError::remote("list", place, why)
+            let place = self.0.location("all workspaces");
+            StateError::remote("list", place, why)
         })?;
         Ok(rows.iter().map(|row| row.get(0)).collect())
     }
@@ -300,7 +306,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lock_for_what_is_not_there_yet_has_the_number_that_opentofu_takes() {
+    fn creation_lock_has_the_same_number_as_in_opentofu() {
         let settings = Settings::new("pg").unwrap();
         let pg = Pg::new(&Values::new(&settings, &|_| None)).unwrap();
         assert_eq!(pg.0.creation(), -3_797_183_428);

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_within_the_same_server_is_followed_with_its_method_alone() {
+    fn redirect_within_the_same_server_keeps_the_method() {
         for (method, from, status, to, next) in [
             ("GET", "http://a/s", 302, "/t?x=1", "http://a/t?x=1"),
             ("GET", "http://a/s", 301, "https://a/s", "https://a/s"),
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_to_another_server_is_refused_and_both_are_named() {
+    fn redirect_to_another_server_is_refused_and_names_both() {
         for (from, to) in [
             ("http://a/s", "http://b/s"),
             ("http://a/s", "//b/s"),
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_would_become_a_read_is_refused() {
+    fn redirect_that_would_turn_a_write_into_a_read_is_refused() {
         for (method, status) in [("POST", 302), ("PUT", 301), ("LOCK", 303), ("DELETE", 302)] {
             let refused = of(method, "http://a/s", status, "/t?t=secret").unwrap_err();
             assert!(refused.contains("http://a/t with code"), "{refused}");

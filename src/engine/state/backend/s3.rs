@@ -6,16 +6,16 @@ mod config;
 mod credentials;
 mod error;
 mod ini;
-mod outside;
 mod service;
+mod signing_io;
 mod sts;
 mod table;
 
 pub(super) use service::{element, elements};
 
+use super::http_client::{MAX_PAGES, WebError};
 use super::values::Values;
-use super::web::{MAX_PAGES, WebError};
-use super::{Backend, Home, HomeError};
+use super::{Backend, StateError, StateManager};
 use crate::engine::mutex::lock;
 use crate::engine::state::Spelling;
 use crate::engine::state::error::UnlockError;
@@ -34,8 +34,8 @@ use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
 /// Time limit and interval of reads until state and digest match.
-const SETTLING: Duration = Duration::from_secs(10);
-const AGAIN: Duration = Duration::from_secs(2);
+const DIGEST_TIMEOUT: Duration = Duration::from_secs(10);
+const DIGEST_INTERVAL: Duration = Duration::from_secs(2);
 
 /// States in a bucket.
 pub(super) struct S3(Arc<Bucket>);
@@ -47,7 +47,7 @@ struct Object(Arc<Inner>);
 struct Inner {
     bucket: Arc<Bucket>,
     key: String,
-    held: Mutex<Option<String>>,
+    lock_id: Mutex<Option<String>>,
 }
 
 impl S3 {
@@ -69,18 +69,18 @@ impl Inner {
         format!("{}/{}", self.bucket.config.bucket, self.key)
     }
 
-    fn trouble(&self, what: &'static str, why: impl Into<S3Error>) -> HomeError {
-        self.bucket.trouble(what, &self.key, why)
+    fn error(&self, what: &'static str, why: impl Into<S3Error>) -> StateError {
+        self.bucket.error(what, &self.key, why)
     }
 
-    fn locked(&self, holder: Option<LockInfo>) -> HomeError {
-        HomeError::Locked {
-            place: self.bucket.place(&self.key),
+    fn locked_error(&self, holder: Option<LockInfo>) -> StateError {
+        StateError::Locked {
+            place: self.bucket.location(&self.key),
             info: holder.map(Box::new),
         }
     }
 
-    async fn lock_by_object(&self, word: &str, id: &str) -> Result<(), HomeError> {
+    async fn lock_by_object(&self, word: &str, id: &str) -> Result<(), StateError> {
         let bucket = &self.bucket;
         let key = self.lock_key();
         let more = [
@@ -88,7 +88,7 @@ impl Inner {
             ("x-amz-tagging", bucket.config.lock_tags.clone()),
         ];
         let body = word.as_bytes().to_vec();
-        let answer = bucket.put("lock", &key, body, &more).await?;
+        let answer = bucket.upload("lock", &key, body, &more).await?;
         if answer.is_success() {
             return Ok(());
         }
@@ -102,11 +102,16 @@ impl Inner {
         if holder.as_ref().is_some_and(|holder| holder.id == id) {
             return Ok(());
         }
-        Err(self.locked(holder))
+        Err(self.locked_error(holder))
     }
 
-    async fn lock_by_item(&self, table: &Table<'_>, word: &str, id: &str) -> Result<(), HomeError> {
-        let wrap = |why: S3Error| self.trouble("lock", why);
+    async fn lock_by_item(
+        &self,
+        table: &Table<'_>,
+        word: &str,
+        id: &str,
+    ) -> Result<(), StateError> {
+        let wrap = |why: S3Error| self.error("lock", why);
         let item = self.item();
         let put = table.put_lock(&item, word).await.map_err(wrap)?;
         if put == Put::Done {
@@ -117,31 +122,31 @@ impl Inner {
         if holder.as_ref().is_some_and(|holder| holder.id == id) {
             return Ok(());
         }
-        Err(self.locked(holder))
+        Err(self.locked_error(holder))
     }
 
-    async fn unlock_object(&self, id: &str) -> Result<(), HomeError> {
+    async fn unlock_object(&self, id: &str) -> Result<(), StateError> {
         let key = self.lock_key();
         let holder = self.bucket.get("unlock", &key).await?;
         let holder = holder.and_then(|text| LockInfo::read(&text));
-        self.same(holder, id)?;
+        self.require_lock_id(holder, id)?;
         self.bucket.remove("unlock", &key).await
     }
 
-    async fn unlock_item(&self, table: &Table<'_>, id: &str) -> Result<(), HomeError> {
-        let wrap = |why: S3Error| self.trouble("unlock", why);
+    async fn unlock_item(&self, table: &Table<'_>, id: &str) -> Result<(), StateError> {
+        let wrap = |why: S3Error| self.error("unlock", why);
         let item = self.item();
         let text = table.get(&item, "Info").await.map_err(wrap)?;
         let holder = text.as_ref().and_then(|t| LockInfo::read(t.as_bytes()));
-        self.same(holder, id)?;
+        self.require_lock_id(holder, id)?;
         let text = text.unwrap_or_default();
         table.remove_lock(&item, &text).await.map_err(wrap)
     }
 
-    fn same(&self, holder: Option<LockInfo>, id: &str) -> Result<(), HomeError> {
+    fn require_lock_id(&self, holder: Option<LockInfo>, id: &str) -> Result<(), StateError> {
         match holder {
-            None => Err(self.trouble("unlock", UnlockError::NotLocked)),
-            Some(holder) if holder.id != id => Err(self.trouble(
+            None => Err(self.error("unlock", UnlockError::NotLocked)),
+            Some(holder) if holder.id != id => Err(self.error(
                 "unlock",
                 UnlockError::OtherId {
                     id: holder.id,
@@ -152,7 +157,7 @@ impl Inner {
         }
     }
 
-    async fn release(&self, id: &str) -> Result<(), HomeError> {
+    async fn release(&self, id: &str) -> Result<(), StateError> {
         let by_object = if self.bucket.config.use_lockfile {
             self.unlock_object(id).await
         } else {
@@ -168,18 +173,18 @@ impl Inner {
 }
 
 #[async_trait]
-impl Home for Object {
+impl StateManager for Object {
     fn place(&self) -> String {
-        self.0.bucket.place(&self.0.key)
+        self.0.bucket.location(&self.0.key)
     }
 
-    fn spelling(&self) -> Spelling {
+    fn layout(&self) -> Spelling {
         Spelling::Line
     }
 
-    async fn lock(&self, info: LockInfo) -> Result<(), HomeError> {
+    async fn lock(&self, info: LockInfo) -> Result<(), StateError> {
         let inner = &self.0;
-        if lock(&inner.held).is_some() {
+        if lock(&inner.lock_id).is_some() {
             return Ok(());
         }
         let config = &inner.bucket.config;
@@ -202,39 +207,39 @@ impl Home for Object {
             return Err(error);
         }
         if config.use_lockfile || config.table.is_some() {
-            *lock(&inner.held) = Some(info.id);
+            *lock(&inner.lock_id) = Some(info.id);
         }
         Ok(())
     }
 
-    async fn unlock(&self) -> Result<(), HomeError> {
-        let Some(id) = lock(&self.0.held).take() else {
+    async fn unlock(&self) -> Result<(), StateError> {
+        let Some(id) = lock(&self.0.lock_id).take() else {
             return Ok(());
         };
         let released = self.0.release(&id).await;
-        released.map_err(|e| e.left_locked(&id))
+        released.map_err(|e| e.with_lock_id(&id))
     }
 
-    async fn force_unlock(&self, id: &str) -> Result<(), HomeError> {
+    async fn force_unlock(&self, id: &str) -> Result<(), StateError> {
         let config = &self.0.bucket.config;
         if !config.use_lockfile && config.table.is_none() {
-            return Err(self.0.trouble("unlock", S3Error::NoLocks));
+            return Err(self.0.error("unlock", S3Error::NoLocks));
         }
         self.0.release(id).await
     }
 
     /// Compares the text with the digest in the table, if there is one. S3-compatible stores may
     /// answer with an older object shortly after a write.
-    async fn read(&self) -> Result<Vec<u8>, HomeError> {
+    async fn read(&self) -> Result<Vec<u8>, StateError> {
         let inner = &self.0;
-        let until = Instant::now() + SETTLING;
+        let until = Instant::now() + DIGEST_TIMEOUT;
         loop {
             let text = inner.bucket.get("read", &inner.key).await?;
             let Some(table) = inner.bucket.table() else {
                 return Ok(text.unwrap_or_default());
             };
             let digest = table.get(&format!("{}-md5", inner.item()), "Digest").await;
-            let digest = digest.map_err(|why| inner.trouble("read", why))?;
+            let digest = digest.map_err(|why| inner.error("read", why))?;
             let digest = digest
                 .filter(|text| text.len() == 32 && text.bytes().all(|b| b.is_ascii_hexdigit()));
             let actual = text.as_ref().map(|text| hex(&Md5::digest(text)));
@@ -248,20 +253,20 @@ impl Home for Object {
                     item: format!("{}-md5", inner.item()),
                     expected: digest.unwrap_or_default(),
                 };
-                return Err(inner.trouble("read", why));
+                return Err(inner.error("read", why));
             }
-            tokio::time::sleep(AGAIN).await;
+            tokio::time::sleep(DIGEST_INTERVAL).await;
         }
     }
 
-    async fn write(&self, text: String) -> Result<(), HomeError> {
+    async fn write(&self, text: String) -> Result<(), StateError> {
         let inner = &self.0;
         let digest = hex(&Md5::digest(text.as_bytes()));
         let tags = inner.bucket.config.state_tags.clone();
         let more = [("x-amz-tagging", tags)];
         let answer = inner
             .bucket
-            .put("write", &inner.key, text.into_bytes(), &more)
+            .upload("write", &inner.key, text.into_bytes(), &more)
             .await?;
         if !answer.is_success() {
             return Err(inner.bucket.refused("write", &inner.key, &answer));
@@ -271,17 +276,17 @@ impl Home for Object {
             let put = table
                 .put_digest(&format!("{}-md5", inner.item()), &digest)
                 .await;
-            put.map_err(|why| inner.trouble("write", S3Error::DigestNotKept(Box::new(why))))?;
+            put.map_err(|why| inner.error("write", S3Error::DigestNotStored(Box::new(why))))?;
         }
         Ok(())
     }
 
-    async fn delete(&self) -> Result<(), HomeError> {
+    async fn delete(&self) -> Result<(), StateError> {
         let inner = &self.0;
         inner.bucket.remove("delete", &inner.key).await?;
         if let Some(table) = inner.bucket.table() {
             let removed = table.remove(&format!("{}-md5", inner.item())).await;
-            removed.map_err(|why| inner.trouble("delete", why))?;
+            removed.map_err(|why| inner.error("delete", why))?;
         }
         Ok(())
     }
@@ -289,15 +294,15 @@ impl Home for Object {
 
 #[async_trait]
 impl Backend for S3 {
-    fn home(&self, named: &str) -> Result<Arc<dyn Home>, HomeError> {
+    fn state_manager(&self, named: &str) -> Result<Arc<dyn StateManager>, StateError> {
         Ok(Arc::new(Object(Arc::new(Inner {
             bucket: self.0.clone(),
             key: self.0.key(named),
-            held: Mutex::default(),
+            lock_id: Mutex::default(),
         }))))
     }
 
-    async fn workspaces(&self) -> Result<Vec<String>, HomeError> {
+    async fn workspaces(&self) -> Result<Vec<String>, StateError> {
         let mut names = Vec::new();
         let mut from = None;
         // Bounded, in case a server repeats its token.
@@ -310,6 +315,6 @@ impl Backend for S3 {
                 return Ok(names);
             }
         }
-        Err(self.0.trouble("list", "", WebError::TooManyPages))
+        Err(self.0.error("list", "", WebError::TooManyPages))
     }
 }

@@ -84,9 +84,9 @@ impl Settings {
     pub fn recorded(kind: &str, config: &Map<String, Json>) -> Result<Self, SettingsError> {
         let mut settings = Self::new(kind)?;
         for (name, value) in config {
-            let shape = settings.shape(name)?;
+            let shape = settings.argument_shape(name)?;
             let value = cty::json::decode_value(value, &shape.ty())
-                .map_err(|e| settings.wrong(name, e.to_string()))?;
+                .map_err(|e| settings.invalid_argument(name, e.to_string()))?;
             settings.set(name, &value)?;
         }
         Ok(settings)
@@ -100,7 +100,7 @@ impl Settings {
         schema::of(&self.kind).unwrap_or_default()
     }
 
-    fn shape(&self, name: &str) -> Result<Shape, SettingsError> {
+    fn argument_shape(&self, name: &str) -> Result<Shape, SettingsError> {
         let found = self.schema().iter().find(|(n, _)| *n == name);
         found
             .map(|(_, shape)| *shape)
@@ -110,7 +110,7 @@ impl Settings {
             })
     }
 
-    fn wrong(&self, name: &str, why: String) -> SettingsError {
+    fn invalid_argument(&self, name: &str, why: String) -> SettingsError {
         SettingsError::Argument {
             kind: self.kind.clone(),
             name: name.to_owned(),
@@ -123,15 +123,16 @@ impl Settings {
     /// # Errors
     /// The argument is unknown or the value has another type.
     pub fn set(&mut self, name: &str, value: &cty::Value) -> Result<(), SettingsError> {
-        let ty = self.shape(name)?.ty();
+        let ty = self.argument_shape(name)?.ty();
         if value.is_null() {
             self.arguments.remove(name);
             return Ok(());
         }
         let value = value
             .convert(&ty)
-            .map_err(|e| self.wrong(name, e.to_string()))?;
-        let json = cty::json::to_json_value(&value).map_err(|e| self.wrong(name, e.to_string()))?;
+            .map_err(|e| self.invalid_argument(name, e.to_string()))?;
+        let json = cty::json::to_json_value(&value)
+            .map_err(|e| self.invalid_argument(name, e.to_string()))?;
         self.arguments.insert(name.to_owned(), json);
         self.arguments.sort_keys();
         Ok(())
@@ -152,7 +153,7 @@ impl Settings {
     }
 
     /// Every argument of the backend by name, null if not set.
-    pub fn whole(&self) -> Map<String, Json> {
+    pub fn all_arguments(&self) -> Map<String, Json> {
         let all = self.schema().iter();
         all.map(|(name, _)| {
             let value = self.arguments.get(*name).cloned();
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_of_a_block_is_the_one_that_opentofu_computes() {
+    fn backend_hash_matches_opentofu() {
         let mut local = Settings::new("local").unwrap();
         local.set("path", &text("st/x.tfstate")).unwrap();
         assert_eq!(local.hash(), 3_761_973_635);
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_backend_does_not_have_is_refused_by_name_and_so_is_a_backend_that_is_none() {
+    fn unknown_backend_arguments_and_backends_are_rejected_by_name() {
         let mut http = Settings::new("http").unwrap();
         let said = http.set("adress", &text("x")).unwrap_err().to_string();
         assert!(said.contains("no argument \"adress\""), "{said}");
@@ -267,12 +268,12 @@ mod tests {
     }
 
     #[test]
-    fn what_was_recorded_comes_back_and_secrets_are_in_no_words() {
+    fn recorded_settings_round_trip_and_debug_output_hides_secrets() {
         let mut s3 = Settings::new("s3").unwrap();
         s3.set("secret_key", &text("hunter2")).unwrap();
         let endpoints = Value::object([("s3", text("http://x"))]);
         s3.set("endpoints", &endpoints).unwrap();
-        let whole = s3.whole();
+        let whole = s3.all_arguments();
         assert_eq!(whole["bucket"], Json::Null);
         assert_eq!(whole["endpoints"]["sts"], Json::Null);
         assert_eq!(Settings::recorded("s3", &whole).unwrap(), s3);

@@ -35,9 +35,13 @@ impl<'a> Values<'a> {
     }
 
     /// Text of a required argument.
-    pub(super) fn needed(&self, name: &str, variables: &[&str]) -> Result<String, ArgumentError> {
+    pub(super) fn required_text(
+        &self,
+        name: &str,
+        variables: &[&str],
+    ) -> Result<String, ArgumentError> {
         self.text(name, variables)
-            .ok_or_else(|| ArgumentError::not_said(name, variables))
+            .ok_or_else(|| ArgumentError::missing(name, variables))
     }
 
     pub(super) fn flag(
@@ -93,16 +97,16 @@ impl<'a> Values<'a> {
     }
 
     /// Argument that is an object.
-    pub(super) fn within(&self, name: &str) -> Option<Within<'a>> {
-        self.settings.get(name).map(Within)
+    pub(super) fn object_argument(&self, name: &str) -> Option<ObjectArgument<'a>> {
+        self.settings.get(name).map(ObjectArgument)
     }
 }
 
 /// Attributes of an argument that is an object.
 #[derive(Clone, Copy)]
-pub(super) struct Within<'a>(&'a Json);
+pub(super) struct ObjectArgument<'a>(&'a Json);
 
-impl Within<'_> {
+impl ObjectArgument<'_> {
     pub(super) fn text(self, name: &str) -> Option<String> {
         let text = self.0.get(name)?.as_str()?;
         (!text.is_empty()).then(|| text.to_owned())

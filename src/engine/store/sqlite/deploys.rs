@@ -8,25 +8,27 @@ mod rows;
 
 use super::fault::Job;
 use super::file::Sqlite;
-use super::shadow::Shadow;
-use super::stages::{json, parse, word};
+use super::running_deploy::RunningDeploy;
+use super::stages::{enum_text, json, parse};
 use crate::engine::cores;
-use crate::engine::holder::lease::ByLease;
-use crate::engine::holder::{Judge, this_process};
+use crate::engine::lock_owner::lease::LeaseCheck;
+use crate::engine::lock_owner::{LivenessCheck, this_process};
+use crate::engine::model::*;
 use crate::engine::mutex::lock;
 use crate::engine::store::error::StoreError;
 use crate::engine::store::model::{
-    Begun, DestroyStep, Intent, NewDeploy, Outcome, StateEdit, UnknownOutcome,
+    DestroyStep, Intent, NewDeploy, Outcome, StartedDeploy, StateEdit, UnknownOutcome,
 };
-use crate::engine::store::{Deploys, Keeping};
-use crate::engine::words::*;
+use crate::engine::store::{Deploys, StoreApi};
 use async_trait::async_trait;
-pub(super) use destroy_steps::{drop_all, drop_of, keep, keep_settled, shift};
+pub(super) use destroy_steps::{
+    delete_all, delete_for_address, record_settled, record_step, shift,
+};
 pub(super) use events::Known;
 pub(super) use intents::{put_intent, settle_intents};
-use intents::{remove_intent, settle};
+use intents::{record_outcome, remove_intent};
 pub(super) use rows::row;
-use rows::{runner, summary, whole};
+use rows::{load_with_operations, runner, summary};
 use rusqlite::{Connection, OptionalExtension};
 use std::sync::Arc;
 
@@ -35,48 +37,48 @@ const REPLAYABLE: i64 = 50;
 
 #[async_trait]
 impl Deploys for Sqlite {
-    async fn begin_deploy(&self, mut new: NewDeploy) -> Result<Begun, StoreError> {
+    async fn begin_deploy(&self, mut new: NewDeploy) -> Result<StartedDeploy, StoreError> {
         // With a lease, the end of this process can be verified by its file lock.
         let leased = lock(self.lease()).is_some();
-        let shadow = self.shadow();
+        let shadow = self.running_deploy();
         // State and shadow are read in one job, so no edit falls between them.
-        self.keep("a deploy", move |conn| {
-            let id = begin(conn, None, &mut new, leased)?;
-            let state = Arc::new(super::state::whole(conn)?);
-            let home = super::state::home(conn)?;
-            *lock(&shadow) = Some(Shadow::new(id, new, state.clone(), home));
-            Ok(Begun { deploy: id, state })
+        self.write_later("a deploy", move |conn| {
+            let id = insert_deploy(conn, None, &mut new, leased)?;
+            let state = Arc::new(super::state::load_state(conn)?);
+            let home = super::state::backend_version(conn)?;
+            *lock(&shadow) = Some(RunningDeploy::new(id, new, state.clone(), home));
+            Ok(StartedDeploy { deploy: id, state })
         })
         .await
     }
 
-    async fn intend(&self, intent: Intent) -> Result<(), StoreError> {
-        let (shadow, index, step) = (self.shadow(), intent.index, intent.step.clone());
+    async fn record_intent(&self, intent: Intent) -> Result<(), StoreError> {
+        let (shadow, index, step) = (self.running_deploy(), intent.index, intent.step.clone());
         let begun = self.write("an intent", move |conn| {
             put_intent(conn, &intent, None)?;
             if let Some(shadow) = &mut *lock(&shadow) {
-                shadow.begun(intent);
+                shadow.add_intent(intent);
             }
             Ok(())
         });
         let begun = begun.await;
         // The call is not made without a durable intent.
         if begun.is_err()
-            && let Some(shadow) = &mut *lock(&self.shadow())
+            && let Some(shadow) = &mut *lock(&self.running_deploy())
         {
-            shadow.not_begun(index, step);
+            shadow.remove_intent(index, step);
         }
         begun
     }
 
-    async fn take_back(
+    async fn remove_intent(
         &self,
         deploy: DeployId,
         index: u32,
         step: OperationStep,
     ) -> Result<(), StoreError> {
-        if let Some(shadow) = &mut *lock(&self.shadow()) {
-            shadow.not_begun(index, step.clone());
+        if let Some(shadow) = &mut *lock(&self.running_deploy()) {
+            shadow.remove_intent(index, step.clone());
         }
         self.write("an intent", move |conn| {
             remove_intent(conn, deploy, index, &step)
@@ -85,7 +87,7 @@ impl Deploys for Sqlite {
     }
 
     async fn record_done(&self, step: Intent, edits: Vec<StateEdit>) -> Result<i64, StoreError> {
-        let shadow = self.shadow();
+        let shadow = self.running_deploy();
         self.write("an outcome", move |conn| {
             let done = put_intent(conn, &step, Some((true, step.at)))
                 .and_then(|()| super::state::apply(conn, &edits));
@@ -97,13 +99,13 @@ impl Deploys for Sqlite {
         .await
     }
 
-    async fn settle(&self, outcome: Outcome) -> Result<i64, StoreError> {
-        let shadow = self.shadow();
+    async fn record_outcome(&self, outcome: Outcome) -> Result<i64, StoreError> {
+        let shadow = self.running_deploy();
         self.write("an outcome", move |conn| {
-            let done = settle(conn, &outcome);
+            let done = record_outcome(conn, &outcome);
             // Recorded even if the store fails, because it has happened.
             if let Some(shadow) = &mut *lock(&shadow) {
-                shadow.ended(outcome);
+                shadow.record_outcome(outcome);
             }
             done
         })
@@ -125,14 +127,14 @@ impl Deploys for Sqlite {
 
     async fn finish_deploy(&self, summary: DeploySummary) -> Result<(), StoreError> {
         // Dropping a large state takes a while.
-        cores::free(lock(&self.shadow()).take());
+        cores::free(lock(&self.running_deploy()).take());
         self.write("a deploy", move |conn| {
             let changed = conn
                 .prepare_cached("UPDATE deploy SET ended = ?2, outcome = ?3, operations = ?4, counts = ?5 WHERE id = ?1")?
                 .execute((
                     summary.deploy,
                     summary.ended,
-                    word("outcome", &summary.outcome)?,
+                    enum_text("outcome", &summary.outcome)?,
                     json("counts", &summary.operations)?,
                     json("counts", &summary.counts)?,
                 ))?;
@@ -145,7 +147,7 @@ impl Deploys for Sqlite {
     }
 
     async fn unknown_outcomes(&self) -> Result<Vec<UnknownOutcome>, StoreError> {
-        let judge = ByLease::of(self.path());
+        let judge = LeaseCheck::for_store(self.path());
         self.read(move |conn| {
             // Without the index hint, SQLite scans all intents because of the order.
             let mut query = conn.prepare_cached(
@@ -187,13 +189,13 @@ impl Deploys for Sqlite {
     }
 
     async fn drop_destroy_steps(&self) -> Result<(), StoreError> {
-        self.write("a destroy's progress", destroy_steps::drop_all)
+        self.write("a destroy's progress", destroy_steps::delete_all)
             .await
     }
 
     async fn history(&self, limit: u32) -> Result<Vec<DeploySummary>, StoreError> {
         let limit = if limit == 0 { -1 } else { i64::from(limit) };
-        let judge = ByLease::of(self.path());
+        let judge = LeaseCheck::for_store(self.path());
         self.read(move |conn| {
             let mut query =
                 conn.prepare_cached("SELECT * FROM deploy ORDER BY id DESC LIMIT ?1")?;
@@ -204,8 +206,8 @@ impl Deploys for Sqlite {
                 .map(|found| {
                     // A deploy of an ended process is shown as interrupted before a writer records
                     // that.
-                    if found.is_dead(&judge)? {
-                        whole(conn, found, &judge).map(|(summary, _)| summary)
+                    if found.has_ended_process(&judge)? {
+                        load_with_operations(conn, found, &judge).map(|(summary, _)| summary)
                     } else {
                         summary(found)
                     }
@@ -216,7 +218,7 @@ impl Deploys for Sqlite {
     }
 
     async fn deploy_record(&self, id: DeployId) -> Result<Option<DeployRecord>, StoreError> {
-        let judge = ByLease::of(self.path());
+        let judge = LeaseCheck::for_store(self.path());
         self.read(move |conn| {
             let Some(found) = conn
                 .prepare_cached("SELECT * FROM deploy WHERE id = ?1")?
@@ -225,7 +227,7 @@ impl Deploys for Sqlite {
             else {
                 return Ok(None);
             };
-            let (summary, operations) = whole(conn, found, &judge)?;
+            let (summary, operations) = load_with_operations(conn, found, &judge)?;
             Ok(Some(DeployRecord {
                 summary,
                 operations,
@@ -240,15 +242,15 @@ impl Deploys for Sqlite {
         deploy: DeployId,
         events: Vec<Arc<Event>>,
     ) -> Result<u32, StoreError> {
-        let kept = self.events_kept();
-        self.keep("events", move |conn| {
+        let kept = self.stored_events();
+        self.write_later("events", move |conn| {
             events::append(conn, deploy, &events, &mut lock(&kept))
         })
         .await
     }
 }
 
-pub(super) fn begin(
+pub(super) fn insert_deploy(
     conn: &Connection,
     id: Option<DeployId>,
     new: &mut NewDeploy,
@@ -263,9 +265,9 @@ pub(super) fn begin(
         rusqlite::params![
             id,
             new.stage,
-            word("mode", &new.mode)?,
+            enum_text("mode", &new.mode)?,
             new.began,
-            new.who,
+            new.user,
             me.host,
             json("counts", &OperationCounts::default())?,
             json("counts", &new.counts)?,
@@ -294,7 +296,7 @@ pub(super) fn put_operation(conn: &Connection, operation: &Operation) -> Job<()>
         operation.deploy,
         operation.index,
         &operation.address,
-        word("state", &operation.state)?,
+        enum_text("state", &operation.state)?,
         json("operation", operation)?,
     ))?;
     Ok(())

@@ -3,9 +3,9 @@
 use super::fault::Job;
 use super::file::Sqlite;
 use super::stages::{json, parse};
+use crate::engine::model::{DeployId, Failure, FailureGroup, OperationState, UnixMs, now_ms};
 use crate::engine::store::Failures;
 use crate::engine::store::error::StoreError;
-use crate::engine::words::{DeployId, Failure, FailureGroup, OperationState, UnixMs, now_ms};
 use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use std::collections::HashMap;
 /// Maximum number of log lines stored with one failure.
 const LINES: usize = 100;
 /// Maximum number of stored failures.
-const KEPT: i64 = 10_000;
+const MAX_FAILURES: i64 = 10_000;
 
 #[async_trait]
 impl Failures for Sqlite {
@@ -35,7 +35,7 @@ impl Failures for Sqlite {
                 json("failure", &failure)?,
             ))?;
             conn.prepare_cached("DELETE FROM failure WHERE id <= ?1")?
-                .execute([conn.last_insert_rowid() - KEPT])?;
+                .execute([conn.last_insert_rowid() - MAX_FAILURES])?;
             Ok(())
         })
         .await
@@ -78,7 +78,7 @@ fn groups(conn: &Connection, since: UnixMs) -> Job<Vec<FailureGroup>> {
             continue;
         }
         let followed_by = match &failure.address {
-            Some(address) => followed_by(conn, address, deploy)?,
+            Some(address) => next_outcome(conn, address, deploy)?,
             None => None,
         };
         places.insert(failure.fingerprint.clone(), groups.len());
@@ -102,7 +102,7 @@ fn groups(conn: &Connection, since: UnixMs) -> Job<Vec<FailureGroup>> {
 }
 
 /// Outcome of the resource in the next deploy that changed it.
-fn followed_by(conn: &Connection, address: &str, deploy: DeployId) -> Job<Option<String>> {
+fn next_outcome(conn: &Connection, address: &str, deploy: DeployId) -> Job<Option<String>> {
     let next: Option<(DeployId, String)> = conn
         .prepare_cached(
             "SELECT deploy, data FROM operation WHERE address = ?1 AND deploy > ?2 AND state IN ('done', 'failed', 'unknown', 'half_replaced')
@@ -113,7 +113,7 @@ fn followed_by(conn: &Connection, address: &str, deploy: DeployId) -> Job<Option
     let Some((next, data)) = next else {
         return Ok(None);
     };
-    let operation: crate::engine::words::Operation = parse("operation", &data)?;
+    let operation: crate::engine::model::Operation = parse("operation", &data)?;
     let became = match operation.state {
         OperationState::Done => "succeeded".to_owned(),
         OperationState::HalfReplaced => format!("was only half done: {}", operation.step),

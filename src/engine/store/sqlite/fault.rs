@@ -1,6 +1,6 @@
 //! Errors of a database job, and their translation to [`StoreError`].
 
-use crate::engine::store::error::{BUSY_SECONDS, Damage, Denied, NoStore, StoreError};
+use crate::engine::store::error::{BUSY_SECONDS, Damage, NotAStore, StoreError, WriteDenied};
 use rusqlite::ErrorCode;
 use std::path::Path;
 use std::sync::Arc;
@@ -80,12 +80,12 @@ impl Fault {
                 },
                 Some(ErrorCode::NotADatabase) => StoreError::NotOurs {
                     path,
-                    source: NoStore::NoDatabase,
+                    source: NotAStore::NoDatabase,
                 },
                 Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
                     StoreError::ReadOnlyDirectory {
                         path,
-                        source: Denied::Sqlite(Arc::new(e)),
+                        source: WriteDenied::Sqlite(Arc::new(e)),
                     }
                 }
                 _ => StoreError::Sqlite {

@@ -6,17 +6,17 @@ mod schema;
 
 use super::deploys::Known;
 use super::fault::{Fault, Job};
-use super::shadow::Shadow;
+use super::running_deploy::RunningDeploy;
 use super::writer::Durable;
 use super::{lock, writer};
-use crate::engine::holder::lease::{ByLease, Lease};
+use crate::engine::lock_owner::lease::{Lease, LeaseCheck};
 use crate::engine::settings::Access;
-use crate::engine::store::Keeping;
+use crate::engine::store::StoreApi;
 use crate::engine::store::error::StoreError;
 pub(super) use connections::connect;
 use connections::{open_reader, open_writer};
 use rusqlite::Connection;
-use schema::is_there;
+use schema::store_exists;
 pub(super) use schema::{fill, remove};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -59,7 +59,7 @@ struct Inner {
     token: String,
     commits: Arc<AtomicU64>,
     /// Copy of the running deploy in memory, for a rescue.
-    shadow: Arc<Mutex<Option<Shadow>>>,
+    running_deploy: Arc<Mutex<Option<RunningDeploy>>>,
     /// Number of stored events of the running deploy, cached to save a count for each batch.
     events: Arc<Mutex<Known>>,
 }
@@ -101,14 +101,15 @@ impl Sqlite {
             Access::NoStore => None,
             Access::ReadOnly | Access::ReadState => {
                 // Opened once, to report errors at the start.
-                if is_there(&path)? {
+                if store_exists(&path)? {
                     drop(open_reader(&path)?);
                 }
                 None
             }
             Access::ReadWrite => {
                 let conn = open_writer(&path)?;
-                super::interrupted::sweep(&conn, &ByLease::of(&path)).map_err(|f| f.at(&path))?;
+                super::interrupted::mark_interrupted(&conn, &LeaseCheck::for_store(&path))
+                    .map_err(|f| f.at(&path))?;
                 let (jobs, queue) = mpsc::channel(writer::QUEUE);
                 let (for_thread, for_release, counted) =
                     (path.clone(), token.clone(), Arc::clone(&commits));
@@ -137,13 +138,13 @@ impl Sqlite {
                 lease: Mutex::default(),
                 token,
                 commits,
-                shadow: Arc::default(),
+                running_deploy: Arc::default(),
                 events: Arc::default(),
             }),
         })
     }
 
-    pub(super) fn events_kept(&self) -> Arc<Mutex<Known>> {
+    pub(super) fn stored_events(&self) -> Arc<Mutex<Known>> {
         Arc::clone(&self.inner.events)
     }
 
@@ -151,8 +152,8 @@ impl Sqlite {
         &self.inner.lease
     }
 
-    pub(super) fn shadow(&self) -> Arc<Mutex<Option<Shadow>>> {
-        Arc::clone(&self.inner.shadow)
+    pub(super) fn running_deploy(&self) -> Arc<Mutex<Option<RunningDeploy>>> {
+        Arc::clone(&self.inner.running_deploy)
     }
 
     pub(super) fn token(&self) -> &str {
@@ -170,7 +171,7 @@ impl Sqlite {
 
     /// Runs `job` on the writer; returns once it is committed and visible to every process. A power
     /// loss may undo it until the next [`Sqlite::write`].
-    pub(super) async fn keep<T: Send + 'static>(
+    pub(super) async fn write_later<T: Send + 'static>(
         &self,
         what: &'static str,
         job: impl FnOnce(&Connection) -> Job<T> + Send + 'static,
@@ -179,12 +180,12 @@ impl Sqlite {
     }
 
     /// Runs `job` on the writer outside of any transaction.
-    pub(super) async fn apart<T: Send + 'static>(
+    pub(super) async fn run_outside_transaction<T: Send + 'static>(
         &self,
         what: &'static str,
         job: impl FnOnce(&Connection) -> Job<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.run(what, Durable::Apart, job).await
+        self.run(what, Durable::OutsideTransaction, job).await
     }
 
     async fn run<T: Send + 'static>(
@@ -242,13 +243,13 @@ impl Sqlite {
             let conn = match idle {
                 Some(conn) => conn,
                 // A writer has created the file, so its absence is a loss and not an empty store.
-                None if !is_there(&inner.path)? && inner.writer.is_some() => {
+                None if !store_exists(&inner.path)? && inner.writer.is_some() => {
                     return Err(StoreError::Vanished {
                         path: inner.path.clone(),
                         why: "it was removed",
                     });
                 }
-                None if !is_there(&inner.path)? => return Ok(T::default()),
+                None if !store_exists(&inner.path)? => return Ok(T::default()),
                 None => open_reader(&inner.path)?,
             };
             // One transaction, so that all statements see the same snapshot.
@@ -275,7 +276,7 @@ impl Sqlite {
     }
 }
 
-impl Keeping for Sqlite {
+impl StoreApi for Sqlite {
     fn path(&self) -> &Path {
         &self.inner.path
     }

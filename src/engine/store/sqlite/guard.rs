@@ -3,7 +3,7 @@
 //! be a clone of an untrusted repository.
 
 use super::fault::{Fault, Job};
-use crate::engine::store::error::{Alien, Damage, StoreError};
+use crate::engine::store::error::{Damage, ForeignFile, StoreError};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, Stat};
@@ -22,7 +22,7 @@ const FILES: [&str; 5] = [
 ];
 const IGNORE: &str = ".gitignore";
 /// Pause between attempts to read a file that another process may be writing.
-const APART: Duration = Duration::from_millis(5);
+const RETRY_PAUSE: Duration = Duration::from_millis(5);
 
 /// Checked directory of a store, held open.
 pub(super) struct Dir {
@@ -30,7 +30,7 @@ pub(super) struct Dir {
     path: PathBuf,
 }
 
-fn foreign(path: &Path, source: Alien) -> StoreError {
+fn foreign_file_error(path: &Path, source: ForeignFile) -> StoreError {
     StoreError::Foreign {
         path: path.to_owned(),
         source,
@@ -42,7 +42,7 @@ fn io(path: &Path, what: &str, error: Errno) -> StoreError {
 }
 
 /// Checks the directory of a store; `None` if it does not exist.
-pub(super) fn look(dir: &Path) -> Result<Option<Dir>, StoreError> {
+pub(super) fn check_directory(dir: &Path) -> Result<Option<Dir>, StoreError> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
     let fd = match rustix::fs::openat(CWD, dir, flags, Mode::empty()) {
         Ok(fd) => fd,
@@ -54,31 +54,31 @@ pub(super) fn look(dir: &Path) -> Result<Option<Dir>, StoreError> {
             } else {
                 "not a directory"
             };
-            return Err(foreign(dir, Alien::Is(what)));
+            return Err(foreign_file_error(dir, ForeignFile::Is(what)));
         }
         Err(error) => return Err(StoreError::unreadable(dir, error.into())),
     };
     let found = rustix::fs::fstat(&fd).map_err(|e| StoreError::unreadable(dir, e.into()))?;
-    owned(dir, &found)?;
+    check_owner(dir, &found)?;
     let it = Dir {
         fd,
         path: dir.to_owned(),
     };
     // Companion files are checked too, because SQLite would use them.
     for name in FILES.iter().chain(&[IGNORE]) {
-        it.plain(name)?;
+        it.is_plain_file(name)?;
     }
     Ok(Some(it))
 }
 
 /// Checks the directory and creates it if needed; makes it private.
-pub(super) fn prepare(dir: &Path) -> Result<Dir, StoreError> {
+pub(super) fn prepare_directory(dir: &Path) -> Result<Dir, StoreError> {
     let made = match rustix::fs::mkdirat(CWD, dir, Mode::RWXU) {
         Ok(()) => true,
         Err(Errno::EXIST) => false,
         Err(error) => return Err(io(dir, "create", error)),
     };
-    let it = look(dir)?.ok_or_else(|| io(dir, "open", Errno::NOENT))?;
+    let it = check_directory(dir)?.ok_or_else(|| io(dir, "open", Errno::NOENT))?;
     restrict(&it.fd, dir, Mode::RWXU)?;
     if made {
         it.ignore()?;
@@ -100,7 +100,7 @@ impl Dir {
     }
 
     /// Does the file exist? Refuses anything but a plain file of this user.
-    fn plain(&self, name: &str) -> Result<bool, StoreError> {
+    fn is_plain_file(&self, name: &str) -> Result<bool, StoreError> {
         let Some(found) = self.stat(name)? else {
             return Ok(false);
         };
@@ -114,20 +114,20 @@ impl Dir {
             _ => Some("a device"),
         };
         if let Some(what) = what {
-            return Err(foreign(&path, Alien::Is(what)));
+            return Err(foreign_file_error(&path, ForeignFile::Is(what)));
         }
-        owned(&path, &found)?;
+        check_owner(&path, &found)?;
         // The database is inspected before any change, so a second name for it, such as a backup,
         // is harmless.
         if found.st_nlink <= 1 || name == FILES[0] {
             return Ok(true);
         }
-        Err(foreign(&path, Alien::HardLinks))
+        Err(foreign_file_error(&path, ForeignFile::HardLinks))
     }
 
     /// Is there a database file?
     pub(super) fn has_store(&self) -> Result<bool, StoreError> {
-        self.plain(FILES[0])
+        self.is_plain_file(FILES[0])
     }
 
     /// Checks that the database file may be read, or with `write` changed; then makes it private.
@@ -158,9 +158,12 @@ impl Dir {
         let fd = rustix::fs::openat(&self.fd, FILES[0], flags, Mode::empty()).map_err(refuse)?;
         let found = rustix::fs::fstat(&fd).map_err(refuse)?;
         if !FileType::from_raw_mode(found.st_mode).is_file() {
-            return Err(foreign(&path, Alien::Is("not a regular file")));
+            return Err(foreign_file_error(
+                &path,
+                ForeignFile::Is("not a regular file"),
+            ));
         }
-        owned(&path, &found)?;
+        check_owner(&path, &found)?;
         restrict(&fd, &path, Mode::RUSR | Mode::WUSR)
     }
 
@@ -180,7 +183,7 @@ impl Dir {
 
 /// Refuses files of other users, who could change them at any time. For root under sudo, the
 /// invoking user's files are allowed.
-fn owned(path: &Path, found: &Stat) -> Result<(), StoreError> {
+fn check_owner(path: &Path, found: &Stat) -> Result<(), StoreError> {
     let me = rustix::process::geteuid().as_raw();
     let behind = || {
         std::env::var("SUDO_UID")
@@ -209,7 +212,7 @@ fn restrict(fd: &OwnedFd, path: &Path, mode: Mode) -> Result<(), StoreError> {
 }
 
 /// Hardens a connection against a hostile database. Our schema has neither triggers nor views.
-pub(super) fn defend(conn: &Connection) -> Job<()> {
+pub(super) fn harden(conn: &Connection) -> Job<()> {
     for (config, on) in [
         (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
         (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
@@ -223,7 +226,7 @@ pub(super) fn defend(conn: &Connection) -> Job<()> {
 
 /// Inspects a database file without locks and companion files. If there is a log, the file alone
 /// may be inconsistent; then damage is ignored here and found when both are opened.
-pub(super) fn untouched<T>(
+pub(super) fn inspect_read_only<T>(
     uri: &str,
     look: impl Fn(&Connection) -> Result<T, StoreError>,
     path: &Path,
@@ -234,7 +237,7 @@ pub(super) fn untouched<T>(
     let once = || {
         let conn = Connection::open_with_flags(format!("{uri}?immutable=1"), flags)
             .map_err(|e| Fault::from(e).at(path))?;
-        defend(&conn).map_err(|f| f.at(path))?;
+        harden(&conn).map_err(|f| f.at(path))?;
         look(&conn).map(drop)
     };
     // Another process may be writing the page just read.
@@ -243,7 +246,7 @@ pub(super) fn untouched<T>(
         if answer.is_ok() {
             break;
         }
-        std::thread::sleep(APART);
+        std::thread::sleep(RETRY_PAUSE);
         answer = once();
     }
     match answer {
@@ -253,7 +256,11 @@ pub(super) fn untouched<T>(
 }
 
 /// Checks that a database has exactly the schema of its version.
-pub(super) fn as_made(conn: &Connection, layouts: &[&str], path: &Path) -> Result<(), StoreError> {
+pub(super) fn check_schema(
+    conn: &Connection,
+    layouts: &[&str],
+    path: &Path,
+) -> Result<(), StoreError> {
     // The expected schema is built in memory by the same migrations.
     let made = || -> Job<Vec<Object>> {
         let model = Connection::open_in_memory()?;
@@ -266,12 +273,12 @@ pub(super) fn as_made(conn: &Connection, layouts: &[&str], path: &Path) -> Resul
     let have = objects(conn).map_err(|f| f.at(path))?;
     let name = |o: &Object| format!("the {} {:?}", o.0, o.1);
     if let Some(extra) = have.iter().find(|o| !want.contains(o)) {
-        return Err(foreign(path, Alien::Object(name(extra))));
+        return Err(foreign_file_error(path, ForeignFile::Object(name(extra))));
     }
     match want.iter().find(|o| !have.contains(o)) {
         Some(lost) => Err(StoreError::Damaged {
             path: path.to_owned(),
-            source: Damage::Lost(name(lost)),
+            source: Damage::MissingPart(name(lost)),
         }),
         None => Ok(()),
     }

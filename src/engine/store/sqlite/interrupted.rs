@@ -5,13 +5,13 @@
 use super::deploys::{operations, put_operation, row};
 use super::fault::Job;
 use super::stages::json;
-use crate::engine::holder::Judge;
-use crate::engine::words::*;
+use crate::engine::lock_owner::LivenessCheck;
+use crate::engine::model::*;
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::HashMap;
 
 /// Operations of an interrupted deploy, derived from its intents and outcomes.
-pub(super) struct Left {
+pub(super) struct InterruptedState {
     pub(super) operations: Vec<Operation>,
     pub(super) counts: OperationCounts,
     /// Time of its last record.
@@ -20,13 +20,17 @@ pub(super) struct Left {
 
 /// Step of an operation, with its result if known.
 struct Step {
-    what: OperationStep,
+    step: OperationStep,
     address: String,
     ok: Option<bool>,
 }
 
 /// Derives the state of an interrupted deploy; changes nothing.
-pub(super) fn left(conn: &Connection, id: DeployId, began: UnixMs) -> Job<Left> {
+pub(super) fn interrupted_state(
+    conn: &Connection,
+    id: DeployId,
+    began: UnixMs,
+) -> Job<InterruptedState> {
     let mut steps: HashMap<u32, Vec<Step>> = HashMap::new();
     let mut query = conn.prepare_cached(
         "SELECT idx, step, address, ok FROM intent WHERE deploy = ?1 ORDER BY id",
@@ -35,7 +39,7 @@ pub(super) fn left(conn: &Connection, id: DeployId, began: UnixMs) -> Job<Left> 
         Ok((
             r.get(0)?,
             Step {
-                what: r.get(1)?,
+                step: r.get(1)?,
                 address: r.get(2)?,
                 ok: r.get(3)?,
             },
@@ -53,14 +57,14 @@ pub(super) fn left(conn: &Connection, id: DeployId, began: UnixMs) -> Job<Left> 
         .query_row([id], |r| r.get(0))?;
     let mut all = operations(conn, id)?;
     for operation in &mut all {
-        judge(
+        derive_operation_state(
             conn,
             operation,
             steps.get(&operation.index).map_or(&[], Vec::as_slice),
         )?;
     }
     let counts = OperationCounts::of(&all);
-    Ok(Left {
+    Ok(InterruptedState {
         operations: all,
         counts,
         ended: last.unwrap_or(began),
@@ -68,9 +72,9 @@ pub(super) fn left(conn: &Connection, id: DeployId, began: UnixMs) -> Job<Left> 
 }
 
 /// Derives the state of side effects from their steps.
-fn judge_beside(operation: &mut Operation, steps: &[Step]) {
+fn derive_side_effects(operation: &mut Operation, steps: &[Step]) {
     for step in steps {
-        let OperationStep::Beside { place, .. } = &step.what else {
+        let OperationStep::Beside { place, .. } = &step.step else {
             continue;
         };
         let Some(beside) = operation.beside.iter_mut().find(|b| b.place == *place) else {
@@ -78,22 +82,25 @@ fn judge_beside(operation: &mut Operation, steps: &[Step]) {
         };
         let nobody = "flightdeck ended before the answer arrived".to_owned();
         match (step.ok, &beside.end) {
-            (Some(true), _) => beside.end = DeedEnd::Done,
-            (None, DeedEnd::Open) => beside.end = DeedEnd::Unknown(nobody),
-            (Some(false), DeedEnd::Open) => {
+            (Some(true), _) => beside.end = SideEffectOutcome::Done,
+            (None, SideEffectOutcome::Open) => beside.end = SideEffectOutcome::Unknown(nobody),
+            (Some(false), SideEffectOutcome::Open) => {
                 // The outcome was committed, but the operation's record with the reason was not.
-                beside.end = DeedEnd::Failed("the reason was not recorded".to_owned());
+                beside.end = SideEffectOutcome::Failed("the reason was not recorded".to_owned());
             }
             (Some(false) | None, _) => {}
         }
     }
 }
 
-fn judge(conn: &Connection, operation: &mut Operation, steps: &[Step]) -> Job<()> {
+fn derive_operation_state(conn: &Connection, operation: &mut Operation, steps: &[Step]) -> Job<()> {
     operation.waits_for.clear();
-    judge_beside(operation, steps);
+    derive_side_effects(operation, steps);
     // The operation's state describes its own object only.
-    let steps: Vec<&Step> = steps.iter().filter(|s| s.what.beside().is_none()).collect();
+    let steps: Vec<&Step> = steps
+        .iter()
+        .filter(|s| s.step.requested_call().is_none())
+        .collect();
     // An intent without an outcome: the call may or may not have had an effect.
     if steps.iter().any(|s| s.ok.is_none()) {
         operation.state = OperationState::Unknown;
@@ -108,14 +115,14 @@ fn judge(conn: &Connection, operation: &mut Operation, steps: &[Step]) -> Job<()
     }
     use OperationStep::{Create, Destroy, Forget};
     let done =
-        |is: fn(&OperationStep) -> bool| steps.iter().any(|s| s.ok == Some(true) && is(&s.what));
+        |is: fn(&OperationStep) -> bool| steps.iter().any(|s| s.ok == Some(true) && is(&s.step));
     let (made, taken_away) = (
         done(|step| *step == Create),
         done(|step| matches!(step, Destroy | Forget)),
     );
     // A replacement is half done if only one of its two objects was handled.
     operation.half_done = match operation.action {
-        Action::Replace => taken_away && !is_there(conn, &steps[0].address)?,
+        Action::Replace => taken_away && !is_in_state(conn, &steps[0].address)?,
         Action::ReplaceCreateFirst => made && !taken_away,
         _ => false,
     };
@@ -124,31 +131,40 @@ fn judge(conn: &Connection, operation: &mut Operation, steps: &[Step]) -> Job<()
     let last = steps
         .iter()
         .rev()
-        .find(|s| !s.what.is_provisioner())
+        .find(|s| !s.step.is_provisioner())
         .or(steps.last());
     (operation.state, operation.step) = match (last, operation.missing_half()) {
-        (None, _) => (OperationState::NotAttempted, Reached::NotAttempted),
+        (None, _) => (
+            OperationState::NotAttempted,
+            OperationProgress::NotAttempted,
+        ),
         // If the old object could not be destroyed, creating the new one first has failed. If its
         // destruction was never tried, the replacement is only half done.
         (Some(_), Some(missing)) if operation.action == Action::Replace || !failed => {
             (OperationState::HalfReplaced, missing)
         }
-        (Some(_), _) if failed => (OperationState::Failed, Reached::Failed(operation.action)),
+        (Some(_), _) if failed => (
+            OperationState::Failed,
+            OperationProgress::Failed(operation.action),
+        ),
         // An object whose provisioners have not run stays tainted.
         (Some(step), _)
-            if step.what.ends(operation.action) && !is_tainted(conn, &step.address)? =>
+            if step.step.completes(operation.action) && !is_tainted(conn, &step.address)? =>
         {
-            (OperationState::Done, Reached::Done(operation.action))
+            (
+                OperationState::Done,
+                OperationProgress::Done(operation.action),
+            )
         }
         (Some(step), _) => (
             OperationState::NotAttempted,
-            Reached::Only(step.what.clone()),
+            OperationProgress::Only(step.step.clone()),
         ),
     };
     Ok(())
 }
 
-fn is_there(conn: &Connection, address: &str) -> Job<bool> {
+fn is_in_state(conn: &Connection, address: &str) -> Job<bool> {
     let there = "SELECT EXISTS (SELECT 1 FROM state_resource WHERE address = ?1 AND deposed = '')";
     Ok(conn
         .prepare_cached(there)?
@@ -164,7 +180,7 @@ fn is_tainted(conn: &Connection, address: &str) -> Job<bool> {
 }
 
 /// Runs [`mark`] in its own transaction when a store is opened.
-pub(super) fn sweep(conn: &Connection, judge: &dyn Judge) -> Job<()> {
+pub(super) fn mark_interrupted(conn: &Connection, judge: &dyn LivenessCheck) -> Job<()> {
     let any: bool = conn.query_row(
         "SELECT EXISTS (SELECT 1 FROM deploy WHERE outcome = 'running')",
         [],
@@ -182,15 +198,21 @@ pub(super) fn sweep(conn: &Connection, judge: &dyn Judge) -> Job<()> {
 
 /// Records the end of deploys that are marked as running and whose process has ended or was
 /// `given_up` by force.
-pub(super) fn mark(conn: &Connection, judge: &dyn Judge, given_up: Option<&LockHolder>) -> Job<()> {
+pub(super) fn mark(
+    conn: &Connection,
+    judge: &dyn LivenessCheck,
+    given_up: Option<&LockHolder>,
+) -> Job<()> {
     let mut query = conn.prepare("SELECT * FROM deploy WHERE outcome = 'running'")?;
     let running = query.query_map([], row)?.collect::<Result<Vec<_>, _>>()?;
     for found in running {
-        if !found.is_dead(judge)? && !given_up.is_some_and(|holder| found.runs_in(holder)) {
+        if !found.has_ended_process(judge)?
+            && !given_up.is_some_and(|holder| found.is_run_by(holder))
+        {
             continue;
         }
         let id = found.summary.deploy;
-        let left = left(conn, id, found.summary.began)?;
+        let left = interrupted_state(conn, id, found.summary.began)?;
         for operation in &left.operations {
             put_operation(conn, operation)?;
         }

@@ -3,12 +3,12 @@
 use super::fault::Job;
 use super::file::Sqlite;
 use super::stages::{json, parse};
+use crate::engine::model::{
+    Action, CallStat, Latency, LaunchAttempt, PluginFound, PluginId, PluginRow, now_ms,
+};
 use crate::engine::store::Launches;
 use crate::engine::store::error::StoreError;
 use crate::engine::store::model::CallSample;
-use crate::engine::words::{
-    Action, CallStat, Latency, LaunchAttempt, PluginFound, PluginId, PluginRow, now_ms,
-};
 use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ const SAMPLE: usize = 500;
 #[async_trait]
 impl Launches for Sqlite {
     async fn plugin_found(&self, plugin: PluginId, found: PluginFound) -> Result<(), StoreError> {
-        self.keep("a plugin", move |conn| {
+        self.write_later("a plugin", move |conn| {
             conn.prepare_cached("INSERT INTO plugin (id, found, seen) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO UPDATE SET found = excluded.found, seen = excluded.seen")?
                 .execute((&plugin.0, json("plugin", &found)?, now_ms()))?;
             Ok(())
@@ -35,7 +35,7 @@ impl Launches for Sqlite {
         plugin: PluginId,
         attempt: LaunchAttempt,
     ) -> Result<(), StoreError> {
-        self.keep("a launch attempt", move |conn| {
+        self.write_later("a launch attempt", move |conn| {
             conn.prepare_cached("INSERT INTO plugin (id, seen) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET seen = excluded.seen")?
                 .execute((&plugin.0, now_ms()))?;
             conn.prepare_cached(
@@ -82,7 +82,7 @@ impl Launches for Sqlite {
     }
 
     async fn add_calls(&self, calls: Vec<CallSample>) -> Result<(), StoreError> {
-        self.keep("latencies", move |conn| {
+        self.write_later("latencies", move |conn| {
             // One update for each kind, whatever the number of calls.
             let mut by_kind: BTreeMap<_, Vec<(u64, bool)>> = BTreeMap::new();
             for call in calls {
@@ -95,7 +95,7 @@ impl Launches for Sqlite {
                     plugin.base().to_string(),
                     method.to_string(),
                     resource_type.to_string(),
-                    action.map(Action::word).unwrap_or_default().to_owned(),
+                    action.map(Action::label).unwrap_or_default().to_owned(),
                 ];
                 merge(conn, &kind, &new)?;
             }

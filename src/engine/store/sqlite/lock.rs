@@ -3,13 +3,13 @@
 
 use super::fault::{Fault, Job};
 use super::file::Sqlite;
-use crate::engine::holder::lease::ByLease;
-use crate::engine::holder::{Judge, lease, this_process};
+use crate::engine::lock_owner::lease::LeaseCheck;
+use crate::engine::lock_owner::{LivenessCheck, lease, this_process};
+use crate::engine::model::{LockHolder, UnixMs, now_ms};
 use crate::engine::mutex::lock;
 use crate::engine::store::error::StoreError;
 use crate::engine::store::model::Acquired;
-use crate::engine::store::{Keeping, Locks, waiting_rescue};
-use crate::engine::words::{LockHolder, UnixMs, now_ms};
+use crate::engine::store::{Locks, StoreApi, unused_rescue_file};
 use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension};
 
@@ -19,10 +19,10 @@ impl Locks for Sqlite {
         let certain = self.take_lease().await?;
         let (token, path) = (self.token().to_owned(), self.path().to_owned());
         let taken = self
-            .keep("the lock", move |conn| {
+            .write_later("the lock", move |conn| {
                 // A new store must not hide the rescue file of a lost one.
                 if is_blank(conn)?
-                    && let Some(rescue) = waiting_rescue(&path)
+                    && let Some(rescue) = unused_rescue_file(&path)
                 {
                     return Err(StoreError::Rescued { path, rescue }.into());
                 }
@@ -33,7 +33,7 @@ impl Locks for Sqlite {
                         leased: true,
                         ..holder
                     },
-                    &ByLease::held(certain),
+                    &LeaseCheck::held_by_caller(certain),
                     false,
                 )
             })
@@ -49,10 +49,16 @@ impl Locks for Sqlite {
         let token = self.token().to_owned();
         let taken = self
             .write("the lock", move |conn| {
-                let taken = acquire(conn, &token, &by, &ByLease::held(certain), true)?;
+                let taken = acquire(
+                    conn,
+                    &token,
+                    &by,
+                    &LeaseCheck::held_by_caller(certain),
+                    true,
+                )?;
                 // Only removes the owner; this process does not keep the lock.
                 release(conn, &token)?;
-                Ok(taken.taken_over)
+                Ok(taken.former_owner)
             })
             .await;
         self.drop_lease();
@@ -62,14 +68,14 @@ impl Locks for Sqlite {
     async fn release_lock(&self) -> Result<(), StoreError> {
         let token = self.token().to_owned();
         let released = self
-            .keep("the lock", move |conn| release(conn, &token))
+            .write_later("the lock", move |conn| release(conn, &token))
             .await;
         self.drop_lease();
         released
     }
 
-    async fn holder(&self) -> Result<Option<LockHolder>, StoreError> {
-        let judge = ByLease::of(self.path());
+    async fn lock_owner(&self) -> Result<Option<LockHolder>, StoreError> {
+        let judge = LeaseCheck::for_store(self.path());
         self.read(move |conn| {
             Ok(row(conn)?
                 .map(|(_, holder)| holder)
@@ -104,10 +110,10 @@ impl Sqlite {
         }
         let dir = self.path().parent().unwrap_or(self.path()).to_owned();
         let taken = tokio::task::spawn_blocking(move || {
-            lease::take(&dir).map_err(|e| StoreError::io(&dir.join("lock"), "open", e))
+            lease::try_acquire(&dir).map_err(|e| StoreError::io(&dir.join("lock"), "open", e))
         });
         let Some(lease) = taken.await.map_err(|_| StoreError::Closed)?? else {
-            return Err(self.held_by().await);
+            return Err(self.lock_owner_error().await);
         };
         let certain = lease.certain;
         *lock(self.lease()) = Some(lease);
@@ -120,16 +126,16 @@ impl Sqlite {
 
     /// Error that names the owner of the system lock: from the row, or from the system if the row
     /// was lost with the store.
-    async fn held_by(&self) -> StoreError {
+    async fn lock_owner_error(&self) -> StoreError {
         let recorded = self
             .read(|conn| Ok(row(conn)?.map(|(_, holder)| holder).filter(|h| h.leased)))
             .await;
         let holder = recorded.ok().flatten().unwrap_or_else(|| {
             let nobody = this_process("its lock record is missing, because the store was removed or replaced while it runs");
-            let pid = lease::holder(self.path().parent().unwrap_or(self.path())).unwrap_or(0);
+            let pid = lease::owner_pid(self.path().parent().unwrap_or(self.path())).unwrap_or(0);
             LockHolder { who: "another process".to_owned(), pid, ..nobody }
         });
-        StoreError::Held(Box::new(holder))
+        StoreError::Locked(Box::new(holder))
     }
 }
 
@@ -158,7 +164,7 @@ fn acquire(
     conn: &Connection,
     token: &str,
     holder: &LockHolder,
-    judge: &dyn Judge,
+    judge: &dyn LivenessCheck,
     force: bool,
 ) -> Job<Acquired> {
     let text = serde_json::to_string(holder).map_err(|e| Fault::Json("lock", e))?;
@@ -168,7 +174,7 @@ fn acquire(
         && theirs != token
     {
         if !force && judge.is_alive(&before) {
-            return Err(StoreError::Held(Box::new(before)).into());
+            return Err(StoreError::Locked(Box::new(before)).into());
         }
         let previous = serde_json::to_string(&before).map_err(|e| Fault::Json("lock", e))?;
         conn.execute(
@@ -183,7 +189,9 @@ fn acquire(
     )?;
     // Deploys of an owner that has ended are interrupted.
     super::interrupted::mark(conn, judge, force.then_some(taken_over.as_ref()).flatten())?;
-    Ok(Acquired { taken_over })
+    Ok(Acquired {
+        former_owner: taken_over,
+    })
 }
 
 pub(super) fn release(conn: &Connection, token: &str) -> Job<()> {

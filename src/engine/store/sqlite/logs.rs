@@ -2,12 +2,12 @@
 
 use super::fault::Job;
 use super::file::Sqlite;
-use super::stages::{from_word, word};
+use super::stages::{enum_text, from_word};
 use super::state::{meta_number, set_meta};
+use crate::engine::model::{LogLevel, LogLine, LogQuery, LogRow, PluginId};
 use crate::engine::store::Logs;
 use crate::engine::store::error::StoreError;
-use crate::engine::store::model::KEPT_LINES;
-use crate::engine::words::{LogLevel, LogLine, LogQuery, LogRow, PluginId};
+use crate::engine::store::model::MAX_LOG_LINES;
 use async_trait::async_trait;
 use rusqlite::Connection;
 
@@ -15,7 +15,7 @@ use rusqlite::Connection;
 const CHUNK: usize = 2_000;
 /// Excess over the limit that is tolerated, because trimming after each batch costs more than the
 /// space.
-const SLACK: i64 = 2_000;
+const TRIM_THRESHOLD: i64 = 2_000;
 const DEFAULT_LIMIT: u32 = 1_000;
 
 #[async_trait]
@@ -27,7 +27,7 @@ impl Logs for Sqlite {
             if chunk.is_empty() {
                 return Ok(());
             }
-            self.keep("log lines", move |conn| append(conn, &chunk))
+            self.write_later("log lines", move |conn| append(conn, &chunk))
                 .await?;
         }
     }
@@ -79,7 +79,7 @@ fn append(conn: &Connection, lines: &[LogLine]) -> Job<()> {
             &line.plugin.0,
             line.at,
             rank(line.level),
-            word("stream", &line.stream)?,
+            enum_text("stream", &line.stream)?,
             &line.module,
             &line.text,
             line.panic,
@@ -89,8 +89,8 @@ fn append(conn: &Connection, lines: &[LogLine]) -> Job<()> {
     let first: Option<i64> = conn
         .prepare_cached("SELECT min(id) FROM log")?
         .query_row([], |r| r.get(0))?;
-    let bound = conn.last_insert_rowid() - KEPT_LINES;
-    if first.is_some_and(|first| bound - first >= SLACK) {
+    let bound = conn.last_insert_rowid() - MAX_LOG_LINES;
+    if first.is_some_and(|first| bound - first >= TRIM_THRESHOLD) {
         let gone = conn
             .prepare_cached("DELETE FROM log WHERE id <= ?1")?
             .execute([bound])?;
@@ -126,7 +126,7 @@ fn select(conn: &Connection, query: &LogQuery, after: i64, order: &str) -> Job<V
                 at: r.get(2)?,
                 level: from_rank(r.get(3)?),
                 // Replaced below, because this closure can only return errors of rusqlite.
-                stream: crate::engine::words::LogStream::Engine,
+                stream: crate::engine::model::LogStream::Engine,
                 module: r.get(5)?,
                 text: r.get(6)?,
                 panic: r.get(7)?,

@@ -3,18 +3,18 @@
 //! A [`Sqlite`] is cheap to clone. Writes go to one thread, which commits all queued jobs in one
 //! transaction. Readers use their own read-only connections.
 
-mod anchor;
-mod by_hand;
 mod deploys;
 mod failures;
 mod fault;
 mod file;
+mod file_check;
 mod guard;
 mod interrupted;
 mod launches;
 mod lock;
 mod logs;
-mod shadow;
+mod manual_changes;
+mod running_deploy;
 mod stages;
 mod state;
 mod writer;

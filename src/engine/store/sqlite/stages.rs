@@ -3,10 +3,10 @@
 use super::fault::{Fault, Job};
 use super::file::Sqlite;
 use super::state::{meta_number, set_meta};
+use crate::engine::model::{OperationStep, StageId};
 use crate::engine::store::Stages;
 use crate::engine::store::error::StoreError;
-use crate::engine::store::model::{Packed, StageRecord};
-use crate::engine::words::{OperationStep, StageId};
+use crate::engine::store::model::{CompressedJson, StageRecord};
 use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::Serialize;
@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 
 /// Number of complete stages. Older ones are deleted, except named ones and the summaries of
 /// deployed ones.
-const KEPT_STAGES: i64 = 50;
+const MAX_STAGES: i64 = 50;
 
 /// Condition for a complete stage: compressed, or plain as in older versions.
 macro_rules! whole {
@@ -26,7 +26,7 @@ macro_rules! whole {
 #[async_trait]
 impl Stages for Sqlite {
     async fn next_stage_id(&self) -> Result<StageId, StoreError> {
-        self.keep("a stage", |conn| {
+        self.write_later("a stage", |conn| {
             let id = meta_number(conn, "last_stage")? + 1;
             set_meta(conn, "last_stage", &id.to_string())?;
             Ok(id)
@@ -35,8 +35,8 @@ impl Stages for Sqlite {
     }
 
     async fn put_stage(&self, stage: StageRecord) -> Result<(), StoreError> {
-        self.keep("a stage", move |conn| {
-            put(conn, &stage)?;
+        self.write_later("a stage", move |conn| {
+            insert(conn, &stage)?;
             trim(conn, stage.id)
         })
         .await
@@ -44,7 +44,7 @@ impl Stages for Sqlite {
 
     async fn stage(&self, id: StageId) -> Result<Option<StageRecord>, StoreError> {
         self.read(move |conn| {
-            one(
+            query_one(
                 conn,
                 concat!("SELECT * FROM stage WHERE id = ?1 AND ", whole!()),
                 [id],
@@ -53,7 +53,7 @@ impl Stages for Sqlite {
         .await
     }
 
-    async fn left(&self, id: StageId) -> Result<Vec<String>, StoreError> {
+    async fn deselected(&self, id: StageId) -> Result<Vec<String>, StoreError> {
         self.read(move |conn| {
             let left: Option<String> = conn
                 .prepare_cached(concat!(
@@ -70,7 +70,7 @@ impl Stages for Sqlite {
     async fn stage_named(&self, name: &str) -> Result<Option<StageRecord>, StoreError> {
         let name = name.to_owned();
         self.read(move |conn| {
-            one(
+            query_one(
                 conn,
                 concat!(
                     "SELECT * FROM stage WHERE name = ?1 AND ",
@@ -85,7 +85,7 @@ impl Stages for Sqlite {
 
     async fn latest_stage(&self) -> Result<Option<StageRecord>, StoreError> {
         self.read(|conn| {
-            one(
+            query_one(
                 conn,
                 concat!(
                     "SELECT * FROM stage WHERE ",
@@ -98,8 +98,8 @@ impl Stages for Sqlite {
         .await
     }
 
-    async fn set_left(&self, id: StageId, left: Vec<String>) -> Result<(), StoreError> {
-        self.keep("a selection", move |conn| {
+    async fn set_deselected(&self, id: StageId, left: Vec<String>) -> Result<(), StoreError> {
+        self.write_later("a selection", move |conn| {
             let changed = conn.execute(
                 "UPDATE stage SET left_out = ?2 WHERE id = ?1",
                 (id, json("selection", &left)?),
@@ -132,7 +132,7 @@ pub(super) fn parse<T: DeserializeOwned>(what: &'static str, text: &str) -> Job<
 }
 
 /// Serializes an enum without data for a column.
-pub(super) fn word<T: Serialize>(what: &'static str, value: &T) -> Job<String> {
+pub(super) fn enum_text<T: Serialize>(what: &'static str, value: &T) -> Job<String> {
     Ok(json(what, value)?.trim_matches('"').to_owned())
 }
 
@@ -141,7 +141,7 @@ pub(super) fn from_word<T: DeserializeOwned>(what: &'static str, word: &str) -> 
     parse(what, &format!("\"{word}\""))
 }
 
-fn put(conn: &Connection, stage: &StageRecord) -> Job<()> {
+fn insert(conn: &Connection, stage: &StageRecord) -> Job<()> {
     conn.prepare_cached("INSERT OR IGNORE INTO config_snapshot (digest, files) VALUES (?1, ?2)")?
         .execute((&stage.config_digest, json("snapshot", &stage.snapshot)?))?;
     // The empty columns belong to older versions.
@@ -153,7 +153,7 @@ fn put(conn: &Connection, stage: &StageRecord) -> Job<()> {
         stage.id,
         stage.name,
         stage.at,
-        word("mode", &stage.mode)?,
+        enum_text("mode", &stage.mode)?,
         stage.config_digest,
         stage.plugins_digest,
         stage.state_serial,
@@ -169,7 +169,7 @@ fn put(conn: &Connection, stage: &StageRecord) -> Job<()> {
 }
 
 fn trim(conn: &Connection, newest: StageId) -> Job<()> {
-    let old = newest - KEPT_STAGES;
+    let old = newest - MAX_STAGES;
     let gone = conn
         .prepare_cached("DELETE FROM stage WHERE id <= ?1 AND name IS NULL AND id NOT IN (SELECT stage FROM deploy)")?
         .execute([old])?;
@@ -201,7 +201,7 @@ struct Raw {
     stage: StageRecord,
     mode: String,
     counts: String,
-    left: String,
+    deselected: String,
 }
 
 fn raw(r: &Row<'_>) -> Result<Raw, rusqlite::Error> {
@@ -211,11 +211,11 @@ fn raw(r: &Row<'_>) -> Result<Raw, rusqlite::Error> {
             name: r.get("name")?,
             at: r.get("at")?,
             // Parsed by the caller, because this function can only return errors of rusqlite.
-            mode: crate::engine::words::StageMode::Normal,
+            mode: crate::engine::model::StageMode::Normal,
             config_digest: r.get("config_digest")?,
             plugins_digest: r.get("plugins_digest")?,
             state_serial: r.get("state_serial")?,
-            counts: crate::engine::words::Counts::default(),
+            counts: crate::engine::model::Counts::default(),
             summary: packed(r, "packed_summary", "summary")?,
             detail: packed(r, "packed_detail", "detail")?,
             left: Vec::new(),
@@ -223,23 +223,27 @@ fn raw(r: &Row<'_>) -> Result<Raw, rusqlite::Error> {
         },
         mode: r.get("mode")?,
         counts: r.get("counts")?,
-        left: r.get("left_out")?,
+        deselected: r.get("left_out")?,
     })
 }
 
 /// Reads a text of a stage, which older versions stored uncompressed.
-fn packed(r: &Row<'_>, packed: &str, plain: &str) -> Result<Packed, rusqlite::Error> {
+fn packed(r: &Row<'_>, packed: &str, plain: &str) -> Result<CompressedJson, rusqlite::Error> {
     if let Some(packed) = r.get::<_, Option<Vec<u8>>>(packed)? {
-        return Ok(Packed::from_bytes(packed));
+        return Ok(CompressedJson::from_bytes(packed));
     }
     let text: String = r.get(plain)?;
-    Packed::try_from(text.as_str()).map_err(|e| {
+    CompressedJson::try_from(text.as_str()).map_err(|e| {
         let place = r.as_ref().column_index(plain).unwrap_or_default();
         rusqlite::Error::FromSqlConversionFailure(place, rusqlite::types::Type::Text, Box::new(e))
     })
 }
 
-fn one(conn: &Connection, sql: &str, params: impl rusqlite::Params) -> Job<Option<StageRecord>> {
+fn query_one(
+    conn: &Connection,
+    sql: &str,
+    params: impl rusqlite::Params,
+) -> Job<Option<StageRecord>> {
     let Some(raw) = conn
         .prepare_cached(sql)?
         .query_row(params, raw)
@@ -250,7 +254,7 @@ fn one(conn: &Connection, sql: &str, params: impl rusqlite::Params) -> Job<Optio
     let mut stage = raw.stage;
     stage.mode = from_word("mode", &raw.mode)?;
     stage.counts = parse("counts", &raw.counts)?;
-    stage.left = parse("selection", &raw.left)?;
+    stage.left = parse("selection", &raw.deselected)?;
     stage.snapshot = files(conn, &stage.config_digest)?.unwrap_or_default();
     Ok(Some(stage))
 }

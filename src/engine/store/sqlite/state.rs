@@ -1,19 +1,19 @@
 //! The copy of the state: objects and outputs, edited in batches of one transaction and one serial.
 
-use super::deploys::{drop_all, drop_of, shift as move_steps};
+use super::deploys::{delete_all, delete_for_address, shift as move_steps};
 use super::fault::{Fault, Job};
 use super::file::Sqlite;
 use crate::engine::mutex::lock;
 use crate::engine::store::States;
 use crate::engine::store::error::StoreError;
-use crate::engine::store::model::{HomeRecord, State, StateEdit, StateObject, StateOutput};
+use crate::engine::store::model::{BackendVersion, State, StateEdit, StateObject, StateOutput};
 use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 #[async_trait]
 impl States for Sqlite {
     async fn state(&self) -> Result<State, StoreError> {
-        self.read(whole).await
+        self.read(load_state).await
     }
 
     async fn object(&self, address: &str) -> Result<Option<StateObject>, StoreError> {
@@ -31,7 +31,7 @@ impl States for Sqlite {
     }
 
     async fn edit_state(&self, edits: Vec<StateEdit>) -> Result<i64, StoreError> {
-        let shadow = self.shadow();
+        let shadow = self.running_deploy();
         self.write("the state", move |conn| {
             let serial = edit(conn, &edits);
             if let Some(shadow) = &mut *lock(&shadow) {
@@ -42,39 +42,43 @@ impl States for Sqlite {
         .await
     }
 
-    async fn home(&self) -> Result<HomeRecord, StoreError> {
-        self.read(home).await
+    async fn backend_version(&self) -> Result<BackendVersion, StoreError> {
+        self.read(backend_version).await
     }
 
-    async fn put_home(&self, home: HomeRecord) -> Result<(), StoreError> {
-        let shadow = self.shadow();
+    async fn set_backend_version(&self, home: BackendVersion) -> Result<(), StoreError> {
+        let shadow = self.running_deploy();
         self.write("the backend record", move |conn| {
-            put_home(conn, &home)?;
+            set_backend_version(conn, &home)?;
             if let Some(shadow) = &mut *lock(&shadow) {
-                shadow.at_home(home);
+                shadow.set_backend_version(home);
             }
             Ok(())
         })
         .await
     }
 
-    async fn take_over(&self, state: State, home: HomeRecord) -> Result<(), StoreError> {
+    async fn replace_with_backend(
+        &self,
+        state: State,
+        home: BackendVersion,
+    ) -> Result<(), StoreError> {
         self.write("the state", move |conn| {
             conn.execute_batch("DELETE FROM state_resource; DELETE FROM state_output")?;
             // Recorded steps belong to objects of the replaced state.
-            drop_all(conn)?;
+            delete_all(conn)?;
             replace(conn, &state)?;
-            put_home(conn, &home)
+            set_backend_version(conn, &home)
         })
         .await
     }
 }
 
-pub(super) fn home(conn: &Connection) -> Job<HomeRecord> {
+pub(super) fn backend_version(conn: &Connection) -> Job<BackendVersion> {
     let found = conn
         .prepare_cached("SELECT place, digest, serial, writing FROM home")?
         .query_row([], |r| {
-            Ok(HomeRecord {
+            Ok(BackendVersion {
                 place: r.get(0)?,
                 digest: r.get(1)?,
                 serial: r.get(2)?,
@@ -84,7 +88,7 @@ pub(super) fn home(conn: &Connection) -> Job<HomeRecord> {
     Ok(found.optional()?.unwrap_or_default())
 }
 
-pub(super) fn put_home(conn: &Connection, home: &HomeRecord) -> Job<()> {
+pub(super) fn set_backend_version(conn: &Connection, home: &BackendVersion) -> Job<()> {
     conn.prepare_cached("INSERT OR REPLACE INTO home (one, place, digest, serial, writing) VALUES (1, ?1, ?2, ?3, ?4)")?
         .execute((&home.place, &home.digest, home.serial, home.writing))?;
     Ok(())
@@ -92,14 +96,14 @@ pub(super) fn put_home(conn: &Connection, home: &HomeRecord) -> Job<()> {
 
 /// Keys of `meta` for check results and unknown fields.
 const CHECK_RESULTS: &str = "check_results";
-const REST: &str = "state_rest";
+const STATE_REST: &str = "state_rest";
 
 /// Read by index: lookups by name took a third of the time to read a state.
 const OBJECTS: &str = "SELECT address, deposed, provider, schema_version, attributes, sensitive,
     private, tainted, create_before_destroy, skip_destroy, identity, identity_version, rest,
     dependencies, needs FROM state_resource";
 
-pub(super) fn whole(conn: &Connection) -> Job<State> {
+pub(super) fn load_state(conn: &Connection) -> Job<State> {
     let mut objects = conn.prepare_cached(&format!("{OBJECTS} ORDER BY address, deposed"))?;
     let objects = objects
         .query_map([], object)?
@@ -128,7 +132,7 @@ pub(super) fn whole(conn: &Connection) -> Job<State> {
         objects,
         outputs,
         check_results: meta(conn, CHECK_RESULTS)?.filter(|text| !text.is_empty()),
-        rest: meta(conn, REST)?.unwrap_or_default(),
+        rest: meta(conn, STATE_REST)?.unwrap_or_default(),
     })
 }
 
@@ -142,7 +146,10 @@ fn current(conn: &Connection, address: &str) -> Job<Option<StateObject>> {
 
 /// Inserts a state into empty tables.
 pub(super) fn replace(conn: &Connection, state: &State) -> Job<()> {
-    state.objects.iter().try_for_each(|o| put(conn, o))?;
+    state
+        .objects
+        .iter()
+        .try_for_each(|o| upsert_object(conn, o))?;
     state.outputs.iter().try_for_each(|o| put_output(conn, o))?;
     set_meta(conn, "serial", &state.serial.to_string())?;
     set_meta(
@@ -150,7 +157,7 @@ pub(super) fn replace(conn: &Connection, state: &State) -> Job<()> {
         CHECK_RESULTS,
         state.check_results.as_deref().unwrap_or_default(),
     )?;
-    set_meta(conn, REST, &state.rest)?;
+    set_meta(conn, STATE_REST, &state.rest)?;
     set_meta(conn, "lineage", &state.lineage)
 }
 
@@ -268,13 +275,13 @@ fn same_checks(old: &str, new: &Option<String>) -> bool {
 
 fn apply_one(conn: &Connection, edit: &StateEdit) -> Job<()> {
     match edit {
-        StateEdit::Put(object) => put(conn, object)?,
+        StateEdit::Put(object) => upsert_object(conn, object)?,
         StateEdit::Remove { address, deposed } => {
             conn.prepare_cached("DELETE FROM state_resource WHERE address = ?1 AND deposed = ?2")?
                 .execute([address, deposed])?;
             // Recorded destroy steps belong to the current object only.
             if deposed.is_empty() {
-                drop_of(conn, address)?;
+                delete_for_address(conn, address)?;
             }
         }
         StateEdit::Move { from, to } => shift(conn, from, to)?,
@@ -288,7 +295,7 @@ fn apply_one(conn: &Connection, edit: &StateEdit) -> Job<()> {
                 "UPDATE state_resource SET deposed = ?2 WHERE address = ?1 AND deposed = ''",
             )?
             .execute([address, key])?;
-            drop_of(conn, address)?;
+            delete_for_address(conn, address)?;
         }
         // If a new object has the place, the old one stays deposed, so neither is lost.
         StateEdit::Restore { address, key } => {
@@ -305,7 +312,7 @@ fn apply_one(conn: &Connection, edit: &StateEdit) -> Job<()> {
     Ok(())
 }
 
-fn put(conn: &Connection, o: &StateObject) -> Job<()> {
+fn upsert_object(conn: &Connection, o: &StateObject) -> Job<()> {
     let dependencies =
         serde_json::to_string(&o.dependencies).map_err(|e| Fault::Json("dependencies", e))?;
     let needs = serde_json::to_string(&o.needs).map_err(|e| Fault::Json("needs", e))?;

@@ -2,8 +2,8 @@
 //! each in its own savepoint, and answers after the commit. Syncs only if a job asks for it, and at
 //! the end: with a write-ahead log, a sync makes all earlier commits durable too.
 
-use super::anchor::Anchor;
 use super::fault::{Fault, Job};
+use super::file_check::Anchor;
 use crate::engine::store::error::StoreError;
 use rusqlite::Connection;
 use rusqlite::hooks::Wal;
@@ -23,7 +23,7 @@ const LOG: i32 = 1_000;
 
 /// Time to gather jobs for one commit if several wait for the disk. Each waits a little longer, and
 /// all together finish sooner because commits are saved.
-const GATHER: Duration = Duration::from_micros(1_500);
+const BATCH_DELAY: Duration = Duration::from_micros(1_500);
 
 /// Time at which a job survives a power loss. An answered job always survives the end of this
 /// process.
@@ -34,7 +34,7 @@ pub(super) enum Durable {
     /// With the next `Now` job, at the latest when the store is closed.
     Later,
     /// Up to the job, which runs outside of any transaction.
-    Apart,
+    OutsideTransaction,
 }
 
 /// A job in two halves: its writes, and its answer after the commit.
@@ -42,7 +42,7 @@ pub(super) trait Queued: Send {
     fn durable(&self) -> Durable;
     fn run(&mut self, conn: &Connection) -> Result<(), Fault>;
     fn fail(&mut self, error: StoreError);
-    fn answer(self: Box<Self>);
+    fn send_answer(self: Box<Self>);
 }
 
 struct Write<T, F> {
@@ -68,7 +68,7 @@ impl<T: Send, F: FnOnce(&Connection) -> Job<T> + Send> Queued for Write<T, F> {
         self.result = Some(Err(error));
     }
 
-    fn answer(self: Box<Self>) {
+    fn send_answer(self: Box<Self>) {
         // The caller may have been cancelled; the write stays.
         drop(
             self.reply
@@ -97,7 +97,7 @@ impl<F: FnOnce(&Connection) -> Job<()> + Send, E: FnOnce(StoreError) + Send> Que
         self.error = Some(error);
     }
 
-    fn answer(self: Box<Self>) {
+    fn send_answer(self: Box<Self>) {
         if let (Some(error), Some(failed)) = (self.error, self.failed) {
             failed(error);
         }
@@ -151,7 +151,7 @@ pub(super) fn run(
     while jobs.blocking_recv_many(&mut batch, BATCH) > 0 {
         // Waiting pays only if the last batch with a sync had several jobs.
         if many_wait {
-            gather(&mut jobs, &mut batch);
+            collect_batch(&mut jobs, &mut batch);
         }
         let waiting = wait_for_the_disk(&batch);
         if waiting > 0 {
@@ -160,7 +160,7 @@ pub(super) fn run(
         // Jobs outside of a transaction run after the commit of the others.
         let (apart, batch): (Vec<_>, Vec<_>) = std::mem::take(&mut batch)
             .into_iter()
-            .partition(|task| task.durable() == Durable::Apart);
+            .partition(|task| task.durable() == Durable::OutsideTransaction);
         let wanted = match waiting {
             0 => Durable::Later,
             _ => Durable::Now,
@@ -181,7 +181,7 @@ pub(super) fn run(
             if let Err(fault) = task.run(&conn) {
                 task.fail(fault.at(&path));
             }
-            task.answer();
+            task.send_answer();
         }
         commits.fetch_add(1, Ordering::Relaxed);
         // After the answers, so that no caller waits for the checkpoint.
@@ -226,11 +226,11 @@ fn wait_for_the_disk(batch: &[Box<dyn Queued>]) -> usize {
     all.filter(|durable| *durable == Durable::Now).count()
 }
 
-/// Adds jobs that arrive within [`GATHER`]. If several waited for the disk last time, more will
+/// Adds jobs that arrive within [`BATCH_DELAY`]. If several waited for the disk last time, more will
 /// arrive soon, and a commit with a sync is the most expensive part. Senders wake no thread
 /// meanwhile.
-fn gather(jobs: &mut mpsc::Receiver<Box<dyn Queued>>, batch: &mut Vec<Box<dyn Queued>>) {
-    std::thread::sleep(GATHER);
+fn collect_batch(jobs: &mut mpsc::Receiver<Box<dyn Queued>>, batch: &mut Vec<Box<dyn Queued>>) {
+    std::thread::sleep(BATCH_DELAY);
     while batch.len() < BATCH
         && let Ok(job) = jobs.try_recv()
     {
@@ -242,14 +242,14 @@ fn gather(jobs: &mut mpsc::Receiver<Box<dyn Queued>>, batch: &mut Vec<Box<dyn Qu
 fn make_commits(conn: &Connection, durable: Durable) -> Result<(), Fault> {
     Ok(conn.execute_batch(match durable {
         Durable::Now => "PRAGMA synchronous = FULL",
-        Durable::Later | Durable::Apart => "PRAGMA synchronous = NORMAL",
+        Durable::Later | Durable::OutsideTransaction => "PRAGMA synchronous = NORMAL",
     })?)
 }
 
 fn refuse(tasks: impl IntoIterator<Item = Box<dyn Queued>>, error: &StoreError) {
     for mut task in tasks {
         task.fail(error.clone());
-        task.answer();
+        task.send_answer();
     }
 }
 
@@ -272,7 +272,7 @@ fn commit(
             );
             return;
         }
-        let result = one(conn, &mut *task);
+        let result = run_task(conn, &mut *task);
         if let Err(fault) = result {
             let error = fault.at(path);
             task.fail(error.clone());
@@ -281,7 +281,7 @@ fn commit(
             if conn.is_autocommit() {
                 refuse(done.drain(..), &error);
             }
-            task.answer();
+            task.send_answer();
         } else {
             done.push(task);
         }
@@ -305,7 +305,7 @@ fn commit(
         done.iter_mut().for_each(|task| task.fail(error.clone()));
     }
     for task in done {
-        task.answer();
+        task.send_answer();
     }
 }
 
@@ -313,7 +313,7 @@ fn execute(conn: &Connection, sql: &str) -> rusqlite::Result<()> {
     conn.prepare_cached(sql)?.execute([]).map(drop)
 }
 
-fn one(conn: &Connection, task: &mut dyn Queued) -> Result<(), Fault> {
+fn run_task(conn: &Connection, task: &mut dyn Queued) -> Result<(), Fault> {
     execute(conn, "SAVEPOINT job")?;
     let result = task.run(conn);
     // Undoes this job alone.

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Returns the cases.
-pub(super) fn stories() -> Vec<Story> {
+pub(super) fn stories() -> Vec<KeyCase> {
     vec![
         story(
             "open",
@@ -154,7 +154,7 @@ pub(super) fn stories() -> Vec<Story> {
         }),
         story("help", &PLACES, |c, b| {
             c.shows("╭─ Keys ─");
-            c.shows(c.state.context().of().word);
+            c.shows(c.state.context().of().title);
             let key = c
                 .state
                 .keys
@@ -243,7 +243,7 @@ pub(super) fn stories() -> Vec<Story> {
         story("init", &PLACES, |c, _| c.shows("nothing to install")),
         story("doctor", &PLACES, |c, _| {
             c.shows("╭─ Doctor ─");
-            assert_eq!(c.take_effects(), [Effect::Examine]);
+            assert_eq!(c.take_effects(), [Effect::RunDoctor]);
         }),
         story("orphans", &PLACES, |c, _| {
             c.shows("no orphaned plugin processes")

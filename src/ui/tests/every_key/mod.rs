@@ -12,7 +12,7 @@ use crate::app::msg::{Answer, Effect, TracingMove};
 use crate::app::schema::SchemaRow;
 use crate::app::state::Context::{self, *};
 use crate::app::state::Fault;
-use crate::engine::words::{EventKind, FailureGroup};
+use crate::engine::model::{EventKind, FailureGroup};
 use ratatui::style::{Color, Modifier};
 
 const PLACES: [Context; Context::COUNT] = [
@@ -143,7 +143,7 @@ fn heavy(frame: &str) -> usize {
 }
 
 /// A key with its preparation and its check.
-struct Story {
+struct KeyCase {
     command: &'static str,
     places: &'static [Context],
     arrange: fn(&mut Console),
@@ -156,8 +156,8 @@ fn story(
     command: &'static str,
     places: &'static [Context],
     see: fn(&mut Console, &Before),
-) -> Story {
-    Story {
+) -> KeyCase {
+    KeyCase {
         command,
         places,
         arrange: nothing,
@@ -170,8 +170,8 @@ fn after(
     places: &'static [Context],
     arrange: fn(&mut Console),
     see: fn(&mut Console, &Before),
-) -> Story {
-    Story {
+) -> KeyCase {
+    KeyCase {
         command,
         places,
         arrange,
@@ -222,7 +222,7 @@ fn find_common(c: &mut Console) {
     find(c, text);
 }
 
-fn stories() -> Vec<Story> {
+fn stories() -> Vec<KeyCase> {
     general::stories()
         .into_iter()
         .chain(screens::stories())
@@ -243,13 +243,13 @@ fn walk(size: (u16, u16)) -> Vec<String> {
                 told.next().is_none(),
                 "two stories of {} in {}",
                 command.name,
-                place.of().word
+                place.of().title
             );
             for key in at(place, size).state.keys.keys_of(command, place) {
                 let what = format!(
                     "{key} ({}) in {} at {size:?}",
                     command.name,
-                    place.of().word
+                    place.of().title
                 );
                 let Some(story) = story else {
                     missing.push(what);
@@ -270,7 +270,7 @@ fn walk(size: (u16, u16)) -> Vec<String> {
 }
 
 #[test]
-fn every_key_of_every_screen_is_seen_to_do_what_it_says_at_120_by_40() {
+fn each_key_of_each_screen_does_its_documented_action_at_120_by_40() {
     assert_eq!(
         walk((120, 40)),
         Vec::<String>::new(),
@@ -279,12 +279,12 @@ fn every_key_of_every_screen_is_seen_to_do_what_it_says_at_120_by_40() {
 }
 
 #[test]
-fn every_key_of_every_screen_is_seen_to_do_what_it_says_at_80_by_24() {
+fn each_key_of_each_screen_does_its_documented_action_at_80_by_24() {
     assert_eq!(walk((80, 24)), Vec::<String>::new(), "keys without a story");
 }
 
 #[test]
-fn no_story_is_of_a_key_that_is_not_there() {
+fn key_cases_refer_only_to_existing_commands_and_keys() {
     for s in stories() {
         let command = COMMANDS
             .iter()
@@ -295,21 +295,21 @@ fn no_story_is_of_a_key_that_is_not_there() {
                 command.is_in(*place),
                 "{} is not in {}",
                 s.command,
-                place.of().word
+                place.of().title
             );
             let keys = at(*place, (120, 40)).state.keys.keys_of(command, *place);
             assert!(
                 !keys.is_empty(),
                 "{} has no key in {}",
                 s.command,
-                place.of().word
+                place.of().title
             );
         }
     }
 }
 
 #[test]
-fn every_screen_looks_as_it_did() {
+fn screens_match_their_snapshots() {
     for (width, height) in [(120, 40), (80, 24)] {
         for place in PLACES {
             // tui-logger draws the time of day, so its frame is never the same.

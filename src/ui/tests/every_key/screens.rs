@@ -1,15 +1,15 @@
 //! Cases for keys of single screens.
 
 use super::stage::stage;
-use super::{Story, after, cursor, story, tab};
+use super::{KeyCase, after, cursor, story, tab};
 use crate::app::msg::{Answer, Effect, TracingMove};
 use crate::app::state::Context;
 use crate::app::state::Context::*;
-use crate::engine::words::*;
+use crate::engine::model::*;
 use crate::ui::tests::{Console, fixture};
 
 /// Returns the cases.
-pub(super) fn stories() -> Vec<Story> {
+pub(super) fn stories() -> Vec<KeyCase> {
     [
         plugins(),
         calls_and_deploy(),
@@ -23,7 +23,7 @@ pub(super) fn stories() -> Vec<Story> {
     .collect()
 }
 
-fn plugins() -> Vec<Story> {
+fn plugins() -> Vec<KeyCase> {
     const P: &[Context] = &[Plugins];
     const S: &[Context] = &[Schema];
     vec![
@@ -104,7 +104,7 @@ fn command(plugin: &str, what: PluginCommand) -> Effect {
     Effect::Plugin(fixture::id(plugin), what)
 }
 
-fn calls_and_deploy() -> Vec<Story> {
+fn calls_and_deploy() -> Vec<KeyCase> {
     vec![
         after(
             "blocker",
@@ -186,7 +186,7 @@ fn ended(c: &mut Console) {
     c.take_effects();
 }
 
-fn history() -> Vec<Story> {
+fn history() -> Vec<KeyCase> {
     vec![
         story("replay", &[History], |c, _| {
             assert_eq!(c.take_effects(), [Effect::LoadRecord(31)]);
@@ -250,7 +250,7 @@ fn history() -> Vec<Story> {
     ]
 }
 
-pub(super) fn state() -> Vec<Story> {
+pub(super) fn state() -> Vec<KeyCase> {
     const S: &[Context] = &[State];
     const ADDRESS: &str = "aws_iam_role.app";
     vec![
@@ -281,7 +281,7 @@ pub(super) fn state() -> Vec<Story> {
     ]
 }
 
-fn logs() -> Vec<Story> {
+fn logs() -> Vec<KeyCase> {
     const L: &[Context] = &[Logs];
     const T: &[Context] = &[Tracing];
     vec![

@@ -1,13 +1,13 @@
 //! Cases for keys of the Stage screen.
 
-use super::{Story, after, story};
+use super::{KeyCase, after, story};
 use crate::app::msg::Effect;
 use crate::app::state::Context::*;
 use crate::app::state::{ActionFilter, Context};
-use crate::engine::words::*;
+use crate::engine::model::*;
 use crate::ui::tests::{Console, fixture};
 
-pub(super) fn stage() -> Vec<Story> {
+pub(super) fn stage() -> Vec<KeyCase> {
     const S: &[Context] = &[Stage];
     vec![
         story("select", S, |c, _| {

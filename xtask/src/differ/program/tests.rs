@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_program_that_has_started_others_ends_in_its_time_and_they_with_it() {
+fn timed_out_program_is_killed_with_its_children() {
     let dir = tempfile::tempdir().unwrap();
     let programs = Programs {
         tofu: PathBuf::new(),
@@ -33,7 +33,7 @@ fn a_program_that_has_started_others_ends_in_its_time_and_they_with_it() {
 }
 
 #[test]
-fn a_world_that_cannot_be_made_anew_is_said_with_its_command() {
+fn failed_world_reset_is_reported_with_its_command() {
     let dir = tempfile::tempdir().unwrap();
     let made = dir.path().join("made");
     let programs = |world: Option<String>| Programs {

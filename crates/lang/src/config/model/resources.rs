@@ -104,7 +104,7 @@ pub struct Provisioner {
     /// `when = destroy`.
     pub on_destroy: bool,
     /// `on_failure = continue`.
-    pub go_on_after_failure: bool,
+    pub continue_on_failure: bool,
     /// `connection` block; its arguments override those of the resource.
     pub connection: Option<Body>,
     /// The block's header.

@@ -8,7 +8,7 @@ fn canonical(text: &str) -> String {
 }
 
 #[test]
-fn each_form_has_the_text_by_which_the_manifest_knows_it() {
+fn module_sources_have_a_canonical_form() {
     for (written, form) in [
         ("./a", "./a"),
         ("./a//b/../c/", "./a/c"),
@@ -55,7 +55,7 @@ fn each_form_has_the_text_by_which_the_manifest_knows_it() {
 }
 
 #[test]
-fn what_is_no_source_is_refused_with_what_may_be_meant() {
+fn malformed_module_source_is_rejected_with_a_suggestion() {
     for (written, words) in [
         ("modules/a", "write \"./modules/a\""),
         ("child", "write \"./child\""),
@@ -71,7 +71,7 @@ fn what_is_no_source_is_refused_with_what_may_be_meant() {
 }
 
 #[test]
-fn a_registry_puts_its_own_directory_before_the_one_that_was_asked_for() {
+fn registry_directory_precedes_the_requested_subdirectory() {
     let own = RemoteModule::parse("https://x/y.tar.gz//top?archive=tar.gz").expect("address");
     assert_eq!(
         own.below("modules/a").to_string(),

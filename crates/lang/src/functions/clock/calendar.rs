@@ -25,13 +25,13 @@ pub(super) const DAYS: [&str; 7] = [
     "Saturday",
 ];
 
-fn leap(year: i64) -> bool {
+fn is_leap_year(year: i64) -> bool {
     year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
 }
 
 pub(super) fn days_in(year: i64, month: u32) -> u32 {
     match month {
-        2 => 28 + u32::from(leap(year)),
+        2 => 28 + u32::from(is_leap_year(year)),
         4 | 6 | 9 | 11 => 30,
         _ => 31,
     }

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_have_units() {
+    fn durations_are_parsed_with_units() {
         assert_eq!(duration("1h30m").unwrap(), 5_400_000_000_000);
         assert_eq!(duration("-1.5s").unwrap(), -1_500_000_000);
         assert_eq!(duration("0").unwrap(), 0);

@@ -35,7 +35,7 @@ pub(crate) enum Fault {
     #[error("end of string before {0}")]
     EndBefore(&'static str),
     #[error("cannot use {piece:?} as {what}")]
-    Unfit { piece: String, what: &'static str },
+    InvalidPiece { piece: String, what: &'static str },
     #[error("missing required time introducer 'T'")]
     NoIntroducer,
     #[error("found \"{found}\" where \"{want}\" is expected")]
@@ -66,11 +66,11 @@ fn number(
 ) -> Result<u32, Fault> {
     let piece = text.get(from..to).ok_or(Fault::EndBefore(what))?;
     if !piece.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(unfit(piece, what));
+        return Err(invalid_piece(piece, what));
     }
-    let value: u32 = piece.parse().map_err(|_| unfit(piece, what))?;
+    let value: u32 = piece.parse().map_err(|_| invalid_piece(piece, what))?;
     if value < low || value > high {
-        return Err(unfit(piece, what));
+        return Err(invalid_piece(piece, what));
     }
     Ok(value)
 }
@@ -78,8 +78,8 @@ fn number(
 /// Name of a timestamp's last part, for errors.
 const OFFSET: &str = "UTC offset";
 
-fn unfit(piece: &str, what: &'static str) -> Fault {
-    Fault::Unfit {
+fn invalid_piece(piece: &str, what: &'static str) -> Fault {
+    Fault::InvalidPiece {
         piece: piece.to_owned(),
         what,
     }
@@ -125,7 +125,7 @@ impl Moment {
         if let Some(fraction) = rest.strip_prefix('.') {
             let count = fraction.bytes().take_while(u8::is_ascii_digit).count();
             if count == 0 {
-                return Err(unfit(".", OFFSET));
+                return Err(invalid_piece(".", OFFSET));
             }
             // Digits beyond nanoseconds are cut off.
             for (at, digit) in fraction.bytes().take(count.min(9)).enumerate() {
@@ -150,7 +150,7 @@ impl Moment {
         if rest.is_empty() {
             return Err(Fault::EndBefore(OFFSET));
         }
-        let bad = || unfit(rest, OFFSET);
+        let bad = || invalid_piece(rest, OFFSET);
         // RFC 3339 requires hours, colon and minutes.
         if rest.len() != 6 || rest.as_bytes()[3] != b':' {
             return Err(bad());
@@ -345,7 +345,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn timestamps_read_back_as_written() {
+    fn timestamps_round_trip_and_malformed_ones_are_rejected() {
         for text in [
             "2017-11-22T00:00:00Z",
             "2000-02-29T23:59:59+05:30",

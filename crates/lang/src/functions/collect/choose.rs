@@ -3,8 +3,8 @@
 use cty::{Type, Value};
 
 use super::lists::any;
-use crate::diag::Said;
-use crate::functions::call::{CallError, Function, Param, items, whole};
+use crate::diag::Message;
+use crate::functions::call::{CallError, Function, Param, int_argument, items};
 
 pub(in crate::functions) fn element() -> Function {
     Function::typed(
@@ -18,7 +18,7 @@ pub(in crate::functions) fn element() -> Function {
                 }
                 Ok(types[wrapped(&args[1], types.len())?].clone())
             }
-            other => Err(CallError::call(Said::plain(format!(
+            other => Err(CallError::call(Message::plain(format!(
                 "cannot read elements from {}",
                 other.friendly_name()
             )))),
@@ -36,8 +36,8 @@ pub(in crate::functions) fn element() -> Function {
 
 /// Index that wraps around at both ends.
 fn wrapped(index: &Value, length: usize) -> Result<usize, CallError> {
-    let index = whole(std::slice::from_ref(index), 0)
-        .map_err(|e| CallError::call(Said::plain(format!("invalid index: {e}"))))?;
+    let index = int_argument(std::slice::from_ref(index), 0)
+        .map_err(|e| CallError::call(Message::plain(format!("invalid index: {e}"))))?;
     if length == 0 {
         return Err(CallError::call(
             "cannot use element function with an empty list",
@@ -47,14 +47,14 @@ fn wrapped(index: &Value, length: usize) -> Result<usize, CallError> {
 }
 
 pub(in crate::functions) fn one() -> Function {
-    const WRONG: &str = "must be a list, set, or tuple value with either zero or one elements";
+    const WRONG_TYPE: &str = "must be a list, set, or tuple value with either zero or one elements";
     Function::typed(
         vec![any("list")],
         |args, _| match args[0].ty() {
             Type::List(element) | Type::Set(element) => Ok((**element).clone()),
             Type::Tuple(types) if types.is_empty() => Ok(Type::Dynamic),
             Type::Tuple(types) if types.len() == 1 => Ok(types[0].clone()),
-            _ => Err(CallError::arg(0, WRONG)),
+            _ => Err(CallError::arg(0, WRONG_TYPE)),
         },
         |args, ty, _| {
             let list = &args[0];
@@ -66,7 +66,7 @@ pub(in crate::functions) fn one() -> Function {
             match items(list) {
                 [] => Ok(Value::null(ty.clone())),
                 [single] => Ok(single.clone()),
-                _ => Err(CallError::arg(0, WRONG)),
+                _ => Err(CallError::arg(0, WRONG_TYPE)),
             }
         },
     )

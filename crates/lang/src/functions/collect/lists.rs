@@ -2,8 +2,8 @@
 
 use cty::{Marks, Type, Value};
 
-use crate::diag::Said;
-use crate::functions::call::{CallError, Function, Host, Param, items, whole};
+use crate::diag::Message;
+use crate::functions::call::{CallError, Function, Host, Param, int_argument, items};
 
 pub(super) fn any(name: &str) -> Param {
     Param::new(name, Type::Dynamic)
@@ -68,7 +68,7 @@ fn concat_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {
                 None => return Ok(Type::Dynamic),
             },
             other => {
-                let reason = Said::plain(format!(
+                let reason = Message::plain(format!(
                     "all arguments must be lists or tuples; got {}",
                     other.friendly_name()
                 ));
@@ -155,7 +155,7 @@ pub(in crate::functions) fn reverse() -> Function {
             Type::List(element) | Type::Set(element) => Ok(Type::list((**element).clone())),
             other => Err(CallError::arg(
                 0,
-                Said::plain(format!(
+                Message::plain(format!(
                     "can only reverse list or tuple values, not {}",
                     other.friendly_name()
                 )),
@@ -216,19 +216,19 @@ fn slice_bounds(args: &[Value]) -> Result<(Option<usize>, Option<usize>), CallEr
         if !args[index].is_known() {
             return Ok(None);
         }
-        let value = whole(args, index).map_err(|e| {
-            CallError::arg(index, Said::plain(format!("invalid {word} index: {e}")))
+        let value = int_argument(args, index).map_err(|e| {
+            CallError::arg(index, Message::plain(format!("invalid {word} index: {e}")))
         })?;
         let value = usize::try_from(value).map_err(|_| {
             CallError::arg(
                 index,
-                Said::plain(format!("{word} index must not be less than zero")),
+                Message::plain(format!("{word} index must not be less than zero")),
             )
         })?;
         if length.is_some_and(|l| value > l) {
             return Err(CallError::arg(
                 index,
-                Said::plain(format!(
+                Message::plain(format!(
                     "{word} index must not be greater than the length of the list"
                 )),
             ));
@@ -259,8 +259,8 @@ pub(in crate::functions) fn chunklist() -> Function {
             let (list, mut marks) = args[0].clone().unmark();
             let (size, size_marks) = args[1].clone().unmark();
             marks.extend(&size_marks);
-            let size = whole(&[size], 0)
-                .map_err(|e| CallError::call(Said::plain(format!("invalid size: {e}"))))?;
+            let size = int_argument(&[size], 0)
+                .map_err(|e| CallError::call(Message::plain(format!("invalid size: {e}"))))?;
             let size = usize::try_from(size)
                 .map_err(|_| CallError::call("the size argument must be positive"))?;
             let inner = element_of(list.ty());
@@ -308,7 +308,7 @@ pub(in crate::functions) fn distinct() -> Function {
             let mut kept: Vec<Value> = Vec::new();
             for item in items(&args[0]) {
                 // Each element is compared with the kept ones, so the work grows with their number.
-                host.take(kept.len() as u64 / 2)?;
+                host.consume_steps(kept.len() as u64 / 2)?;
                 if !kept.iter().any(|k| k.equals(item).as_bool() == Some(true)) {
                     kept.push(item.clone());
                 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cty::{Mark, Marks, Type, Value};
 
-use crate::diag::Said;
+use crate::diag::Message;
 use crate::functions::call::{CallError, Function, Host, Param, items};
 
 fn any(name: &str) -> Param {
@@ -117,7 +117,7 @@ fn merge_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {
                 None => settled = false,
             },
             other => {
-                return Err(CallError::call(Said::plain(format!(
+                return Err(CallError::call(Message::plain(format!(
                     "arguments must be maps or objects, got {:?}",
                     other.friendly_name()
                 ))));
@@ -169,7 +169,7 @@ pub(in crate::functions) fn lookup() -> Function {
 
 fn lookup_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {
     if args.len() > 3 {
-        return Err(CallError::call(Said::plain(format!(
+        return Err(CallError::call(Message::plain(format!(
             "lookup() takes two or three arguments, got {}",
             args.len()
         ))));
@@ -214,8 +214,8 @@ pub(in crate::functions) fn quoting(
     text: &str,
     marks: &Marks,
     put: impl Fn(&str) -> String,
-) -> Said {
-    Said::either(put(&shown(text, marks)), put("(sensitive value)"))
+) -> Message {
+    Message::either(put(&shown(text, marks)), put("(sensitive value)"))
 }
 
 fn shown(text: &str, marks: &Marks) -> String {
@@ -262,13 +262,13 @@ fn check_lengths(keys: usize, values: usize) -> Result<(), CallError> {
     if keys == values {
         return Ok(());
     }
-    Err(CallError::call(Said::plain(format!(
+    Err(CallError::call(Message::plain(format!(
         "number of keys ({keys}) does not match number of values ({values})"
     ))))
 }
 
 fn null_key(index: usize) -> CallError {
-    CallError::call(Said::plain(format!(
+    CallError::call(Message::plain(format!(
         "keys list has null value at index {index}"
     )))
 }

@@ -64,7 +64,7 @@ fn product(args: &[Value], ty: &Type, host: Host<'_>) -> Result<Value, CallError
         .filter(|n| *n <= PRODUCTS);
     let total = total.ok_or_else(|| CallError::call("the product has too many elements"))?;
     // Checked before the product is built, because small sides can have a huge product.
-    host.room(
+    host.check_memory(
         total
             .saturating_mul(types.len() + 2)
             .saturating_mul(size_of::<Value>()),

@@ -2,7 +2,7 @@
 
 use cty::{Type, Value};
 
-use crate::diag::Said;
+use crate::diag::Message;
 use crate::functions::call::{CallError, Function, Param, items};
 use crate::functions::text::plain;
 
@@ -168,7 +168,7 @@ pub(in crate::functions) fn matchkeys() -> Function {
             let mut kept = Vec::new();
             for (key, value) in items(&keys).iter().zip(values) {
                 // Nested loops cost more than the arguments, which are counted already.
-                host.take(items(&wanted).len() as u64 / 2)?;
+                host.consume_steps(items(&wanted).len() as u64 / 2)?;
                 for want in items(&wanted) {
                     match key.equals(want).as_bool() {
                         Some(true) => {
@@ -188,9 +188,12 @@ pub(in crate::functions) fn matchkeys() -> Function {
 }
 
 /// Removed functions; their error names the replacement.
-pub(in crate::functions) fn gone(name: &'static str, instead: &'static str) -> Function {
+pub(in crate::functions) fn removed_function(
+    name: &'static str,
+    instead: &'static str,
+) -> Function {
     let reason = move || {
-        CallError::call(Said::plain(format!(
+        CallError::call(Message::plain(format!(
             "the {name:?} function was deprecated and is not available; use {instead}"
         )))
     };

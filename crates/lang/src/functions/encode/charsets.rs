@@ -32,7 +32,7 @@ const LATIN5: [(u8, char); 6] = [
 ];
 
 /// Characters that the WHATWG decoders use for unassigned bytes of single-byte sets.
-fn is_filler(c: char) -> bool {
+fn is_unassigned(c: char) -> bool {
     ('\u{80}'..='\u{9F}').contains(&c)
 }
 
@@ -47,7 +47,7 @@ impl Charset {
     }
 
     /// Converts a character to its byte in a single-byte set.
-    fn byte_of(&self, c: char) -> Option<u8> {
+    fn encode_char(&self, c: char) -> Option<u8> {
         match self {
             Charset::Ascii => c.is_ascii().then_some(c as u8),
             Charset::Latin1 => u8::try_from(c as u32).ok(),
@@ -111,10 +111,12 @@ impl Charset {
                 )
             }
             Charset::Latin1 | Charset::Latin5 | Charset::Ascii | Charset::Table(_) => {
-                text.chars().map(|c| self.byte_of(c)).collect()
+                text.chars().map(|c| self.encode_char(c)).collect()
             }
             // These characters only stand for unassigned bytes, so the set does not have them.
-            Charset::Other(encoding) if encoding.is_single_byte() && text.contains(is_filler) => {
+            Charset::Other(encoding)
+                if encoding.is_single_byte() && text.contains(is_unassigned) =>
+            {
                 None
             }
             Charset::Other(encoding) => {
@@ -161,7 +163,7 @@ impl Charset {
             // The decoder turns unassigned bytes into control characters instead of failing.
             Charset::Other(encoding) => encoding
                 .decode_without_bom_handling_and_without_replacement(bytes)
-                .filter(|text| !encoding.is_single_byte() || !text.contains(is_filler))?
+                .filter(|text| !encoding.is_single_byte() || !text.contains(is_unassigned))?
                 .into_owned(),
         };
         (!text.contains('\u{FFFD}')).then_some(text)
@@ -173,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_read_back_in_every_set() {
+    fn text_round_trips_in_each_charset() {
         for (name, text) in [
             ("UTF-16LE", "tést"),
             ("utf-16", "日本"),

@@ -48,7 +48,7 @@ pub(in crate::functions) fn jsondecode() -> Function {
         vec![Param::new("str", Type::String)],
         |args, _| match text(args, 0) {
             Ok(known) => decode(known).map(|value| value.ty().clone()),
-            Err(_) => begun_type(args[0].range().string_prefix()),
+            Err(_) => type_of_prefix(args[0].range().string_prefix()),
         },
         |args, _, _| decode(text(args, 0)?),
     )
@@ -129,7 +129,7 @@ fn denormal_key(text: &str) -> Option<String> {
 }
 
 /// Type of a JSON text, from its known prefix.
-fn begun_type(prefix: &str) -> Result<Type, CallError> {
+fn type_of_prefix(prefix: &str) -> Result<Type, CallError> {
     Ok(match prefix.trim().chars().next() {
         // The type depends on text that is still unknown.
         None | Some('{' | '[' | 'n') => Type::Dynamic,

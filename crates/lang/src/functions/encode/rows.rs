@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quoted_fields_may_hold_commas_quotes_and_lines() {
+    fn csv_quoted_fields_may_contain_commas_quotes_and_newlines() {
         assert_eq!(
             rows("k,v\r\n\"a,\"\"b\",\"x\ny\"\n\n").unwrap(),
             [["k", "v"], ["a,\"b", "x\ny"]]
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_refused() {
+    fn malformed_csv_is_rejected() {
         for text in ["a\n\"x", "a\nx\"y", "a,b\n1", "a\n\"x\"y"] {
             assert!(rows(text).is_err(), "{text}");
         }

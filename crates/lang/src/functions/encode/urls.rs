@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes_read_back() {
+    fn url_escapes_round_trip_and_malformed_escapes_are_rejected() {
         let text = "foo:bar@localhost?a=b&c=ä ö+~";
         assert_eq!(
             escape(text),

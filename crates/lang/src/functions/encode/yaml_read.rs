@@ -29,7 +29,7 @@ pub(super) fn read(text: &str) -> Result<Value, String> {
         flow: 0,
         text,
     };
-    reader.want_start()?;
+    reader.expect_start()?;
     let (event, tag, anchor) = reader.next_node()?;
     let value = reader.node(event, &tag, anchor, 0)?;
     loop {
@@ -127,7 +127,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn want_start(&mut self) -> Result<(), String> {
+    fn expect_start(&mut self) -> Result<(), String> {
         loop {
             match self.next()? {
                 Event::StreamStart => {}

@@ -2,11 +2,11 @@
 
 use cty::{Number, Type, Value};
 
-const LONG: &str = "tag:yaml.org,2002:";
+const TAG_PREFIX: &str = "tag:yaml.org,2002:";
 
 /// Value of a scalar. `tag` is resolved ("" if absent), `quoted` is true for `'…'` and `"…"`.
 pub(super) fn scalar(tag: &str, text: &str, quoted: bool) -> Result<Value, String> {
-    let short = match tag.strip_prefix(LONG) {
+    let short = match tag.strip_prefix(TAG_PREFIX) {
         Some(name) => name,
         None if tag.is_empty() => "",
         None => return Err(format!("unsupported tag {tag:?}")),
@@ -22,7 +22,7 @@ pub(super) fn scalar(tag: &str, text: &str, quoted: bool) -> Result<Value, Strin
         if quoted {
             return Ok(text.into());
         }
-        if let Some(value) = word(text) {
+        if let Some(value) = resolve_word(text) {
             return Ok(value);
         }
         if short.is_empty() && matches!(text, ".nan" | ".NaN" | ".NAN") {
@@ -61,7 +61,9 @@ fn by_kind(kind: &str, tag: &str, text: &str) -> Result<Value, String> {
             let plain = text.replace('_', "");
             decimal(&plain).or_else(|| prefixed(&plain)).ok_or_else(bad)
         }
-        "bool" => word(text).filter(|v| *v.ty() == Type::Bool).ok_or_else(bad),
+        "bool" => resolve_word(text)
+            .filter(|v| *v.ty() == Type::Bool)
+            .ok_or_else(bad),
         "null" => Ok(Value::null(Type::Dynamic)),
         "timestamp" => timestamp(text).map(Value::from).ok_or_else(bad),
         _ => Ok(text.into()),
@@ -78,7 +80,7 @@ fn hinted(text: &str) -> bool {
     }
 }
 
-fn word(text: &str) -> Option<Value> {
+fn resolve_word(text: &str) -> Option<Value> {
     // The words of YAML 1.1, which has more of them for booleans than YAML 1.2.
     Some(match text {
         "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
@@ -208,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_scalars_are_read_by_their_looks() {
+    fn yaml_plain_scalars_resolve_to_their_types() {
         for (text, want) in [
             ("true", Value::bool(true)),
             ("No", Value::bool(false)),

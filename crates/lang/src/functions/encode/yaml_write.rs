@@ -92,7 +92,7 @@ impl Writer {
     }
 
     /// Adds a space unless at the start of a line.
-    fn apart(&mut self) {
+    fn separate(&mut self) {
         if !self.out.is_empty() && !self.out.ends_with([' ', '\n']) {
             self.put(" ");
         }
@@ -107,7 +107,7 @@ impl Writer {
         in_mapping: bool,
     ) -> Result<(), String> {
         if value.is_null() {
-            self.plain("null", depth.is_none());
+            self.write_plain("null", depth.is_none());
             return Ok(());
         }
         match value.ty() {
@@ -116,9 +116,9 @@ impl Writer {
                 let number = value
                     .as_number()
                     .ok_or("cannot serialize unknown value as YAML")?;
-                self.plain(&number.to_text(), depth.is_none());
+                self.write_plain(&number.to_text(), depth.is_none());
             }
-            Type::Bool => self.plain(
+            Type::Bool => self.write_plain(
                 if value.as_bool() == Some(true) {
                     "true"
                 } else {
@@ -135,8 +135,8 @@ impl Writer {
         Ok(())
     }
 
-    fn plain(&mut self, text: &str, root: bool) {
-        self.apart();
+    fn write_plain(&mut self, text: &str, root: bool) {
+        self.separate();
         self.put(text);
         self.open_ended |= root;
     }
@@ -148,7 +148,7 @@ impl Writer {
         in_mapping: bool,
     ) -> Result<(), String> {
         if value.is_empty() {
-            self.apart();
+            self.separate();
             self.put("[]");
             return Ok(());
         }
@@ -177,7 +177,7 @@ impl Writer {
 
     fn mapping(&mut self, value: &Value, depth: Option<usize>) -> Result<(), String> {
         if value.is_empty() {
-            self.apart();
+            self.separate();
             self.put("{}");
             return Ok(());
         }
@@ -205,7 +205,7 @@ impl Writer {
     }
 
     fn text(&mut self, text: &str, depth: Option<usize>) {
-        self.apart();
+        self.separate();
         if text.contains('\n') && shape(text).literal {
             self.literal(text, depth);
         } else {
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn containers_are_blocks_and_strings_are_quoted() {
+    fn yaml_containers_are_blocks_and_strings_are_quoted() {
         let value = object(&[
             (
                 "list",
@@ -358,13 +358,13 @@ mod tests {
     }
 
     #[test]
-    fn single_values_end_the_document() {
+    fn yaml_scalar_document_ends_with_a_marker() {
         assert_eq!(write(&Value::int(1)).unwrap(), "1\n...\n");
         assert_eq!(write(&"x".into()).unwrap(), "\"x\"\n");
     }
 
     #[test]
-    fn several_lines_become_a_literal_block() {
+    fn yaml_multiline_strings_become_literal_blocks() {
         assert_eq!(
             write(&object(&[("a", "x\n y\n".into())])).unwrap(),
             "\"a\": |\n  x\n   y\n"

@@ -15,7 +15,7 @@ pub(crate) enum GlobError {
     #[error("the alternatives in braces expand to more than 1024 patterns")]
     TooMany,
     #[error("the search was cancelled")]
-    GivenUp,
+    Cancelled,
 }
 
 /// Paths of all files that match `pattern` (itself a path), sorted and unique.
@@ -36,7 +36,7 @@ pub(crate) fn files(pattern: &str, ended: &dyn Fn() -> bool) -> Result<Vec<Strin
         walk(if rooted { "/" } else { "" }, &parts, 0, &mut found, ended);
     }
     if ended() {
-        return Err(GlobError::GivenUp);
+        return Err(GlobError::Cancelled);
     }
     Ok(found.into_iter().collect())
 }
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn names_match_patterns() {
+    fn glob_patterns_match_names() {
         for (pattern, name) in [
             ("*.txt", "a.txt"),
             ("a?c", "abc"),
@@ -301,13 +301,13 @@ mod tests {
     }
 
     #[test]
-    fn braces_stand_for_alternatives() {
+    fn glob_braces_expand_to_alternatives() {
         assert_eq!(braces("a{b,c{d,e}}f").unwrap(), ["abf", "acdf", "acef"]);
         assert!(braces("a{b").is_err());
     }
 
     #[test]
-    fn two_stars_cross_folders() {
+    fn double_star_crosses_directories() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().to_str().unwrap();
         std::fs::create_dir_all(dir.path().join("a/b")).unwrap();

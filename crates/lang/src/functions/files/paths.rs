@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_of_paths() {
+    fn path_functions_match_expected_results() {
         assert_eq!(clean("a/../b/./c//"), "b/c");
         assert_eq!(clean("/../a"), "/a");
         assert_eq!(clean("../.."), "../..");

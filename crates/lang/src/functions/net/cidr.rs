@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_count_from_both_ends() {
+    fn host_numbers_count_from_either_end_of_the_range() {
         let range = Range::parse("10.12.112.0/20").unwrap();
         assert_eq!(range.host(16).unwrap().to_string(), "10.12.112.16");
         assert_eq!(range.host(-1).unwrap().to_string(), "10.12.127.255");
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn subnets_fill_the_range() {
+    fn subnets_stay_within_the_range() {
         let range = Range::parse("172.16.0.0/12").unwrap();
         assert_eq!(range.subnet(4, 2).unwrap().to_string(), "172.18.0.0/16");
         assert!(range.subnet(24, 0).is_err());
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn leading_zeros_are_decimal() {
+    fn cidr_octets_with_leading_zeros_are_decimal() {
         assert_eq!(
             Range::parse("010.0.0.1/8").unwrap().to_string(),
             "10.0.0.0/8"

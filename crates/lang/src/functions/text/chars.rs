@@ -79,13 +79,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_without_a_single_capital_stay() {
+    fn upper_keeps_letters_without_a_single_uppercase_form() {
         assert_eq!("straße".chars().map(upper).collect::<String>(), "STRAßE");
         assert_eq!(lower('İ'), 'i');
     }
 
     #[test]
-    fn words_begin_behind_dashes_and_spaces_but_not_underscores() {
+    fn title_words_start_after_dashes_and_spaces_but_not_underscores() {
         assert_eq!(
             titled("hello-world foo_bar 1st don't"),
             "Hello-World Foo_bar 1st Don'T"

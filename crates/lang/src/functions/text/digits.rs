@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn fixed_rounds_exact_halves_to_even() {
+    fn fixed_format_rounds_exact_halves_to_even() {
         assert_eq!(magnitude(&exact(1, -1), 'f', Some(0), "0.5"), "0");
         assert_eq!(magnitude(&exact(3, -1), 'f', Some(0), "1.5"), "2");
         assert_eq!(magnitude(&exact(5, -1), 'f', Some(0), "2.5"), "2");
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn scientific_has_two_exponent_digits() {
+    fn scientific_format_has_at_least_two_exponent_digits() {
         assert_eq!(
             magnitude(&exact(123_456, 0), 'e', Some(2), "123456"),
             "1.23e+05"

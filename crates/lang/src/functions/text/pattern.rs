@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use regex::Regex;
 
 /// Number of compiled patterns cached per thread.
-const KEPT: usize = 64;
+const MAX_CACHED: usize = 64;
 
 thread_local! {
     static COMPILED: RefCell<HashMap<String, Regex>> = RefCell::new(HashMap::new());
@@ -33,7 +33,7 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
         format!("invalid regexp pattern: {last} in {pattern}")
     })?;
     COMPILED.with_borrow_mut(|kept| {
-        if kept.len() >= KEPT {
+        if kept.len() >= MAX_CACHED {
             // Simple eviction suffices: configurations use few patterns.
             kept.clear();
         }
@@ -274,14 +274,14 @@ mod tests {
     }
 
     #[test]
-    fn classes_are_about_ascii() {
+    fn regex_classes_match_ascii_only() {
         assert!(finds(r"^\d+$", "123") && !finds(r"^\d+$", "١٢٣"));
         assert!(finds(r"^\w$", "a") && !finds(r"^\w$", "é"));
         assert!(finds(r"[[:alpha:]\d]", "7"));
     }
 
     #[test]
-    fn odd_brackets_and_braces_are_literal() {
+    fn regex_unusual_brackets_and_braces_are_literal() {
         assert!(finds(r"^[[&~]+$", "[&~"));
         assert!(finds(r"^a{,2}$", "a{,2}"));
         assert!(finds(r"^\Qa.b\E$", "a.b") && !finds(r"^\Qa.b\E$", "axb"));
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn braces_of_an_escape_belong_to_it() {
+    fn regex_escape_braces_are_part_of_the_escape() {
         assert!(finds(r"^\x{e9}+$", "éé") && finds(r"^[\x{e9}a]$", "é"));
         assert!(
             finds(r"^\p{Letter}{2}$", "äb")
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_language_lacks_is_refused() {
+    fn unsupported_regex_syntax_is_rejected() {
         for pattern in [
             "a(?=b)", "a(?!b)", "(?<=a)b", r"\1", "(", "[a", "a**", "\\", r"\y", "(?x)a",
         ] {

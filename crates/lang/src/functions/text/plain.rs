@@ -4,8 +4,8 @@ use cty::{Type, Value};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::chars;
-use crate::diag::Said;
-use crate::functions::call::{CallError, Function, Param, items, text, whole};
+use crate::diag::Message;
+use crate::functions::call::{CallError, Function, Param, int_argument, items, text};
 
 fn text_param(name: &str) -> Param {
     Param::new(name, Type::String)
@@ -117,7 +117,7 @@ pub(in crate::functions) fn substr() -> Function {
         Param::new("length", Type::Number).dynamic(),
     ];
     Function::new(params, Type::String, |a, _, _| {
-        let (text, mut offset, count) = (text(a, 0)?, whole(a, 1)?, whole(a, 2)?);
+        let (text, mut offset, count) = (text(a, 0)?, int_argument(a, 1)?, int_argument(a, 2)?);
         if offset < 0 {
             // A negative offset counts from the end.
             offset += length(text) as i64;
@@ -161,7 +161,9 @@ pub(in crate::functions) fn join() -> Function {
                         };
                         return Err(CallError::arg(
                             at + 1,
-                            Said::plain(format!("{place} is null; cannot concatenate null values")),
+                            Message::plain(format!(
+                                "{place} is null; cannot concatenate null values"
+                            )),
                         ));
                     };
                     parts.push(part);
@@ -169,7 +171,7 @@ pub(in crate::functions) fn join() -> Function {
             }
             // A short list with a long separator can still make a huge text.
             let between = separator.len().saturating_mul(parts.len());
-            host.room(
+            host.check_memory(
                 parts
                     .iter()
                     .fold(between, |sum, part| sum.saturating_add(part.len())),
@@ -207,7 +209,7 @@ pub(in crate::functions) fn indent() -> Function {
         vec![Param::new("spaces", Type::Number), text_param("str")],
         Type::String,
         |a, _, _| {
-            let (spaces, text) = (whole(a, 0)?, text(a, 1)?);
+            let (spaces, text) = (int_argument(a, 0)?, text(a, 1)?);
             let spaces = usize::try_from(spaces)
                 .map_err(|_| CallError::arg(0, "the number of spaces must not be negative"))?;
             let lines = text.matches('\n').count();
@@ -243,7 +245,7 @@ pub(in crate::functions) fn sort() -> Function {
             let mut words = Vec::new();
             for (at, item) in items(list).iter().enumerate() {
                 let Some(word) = item.as_str() else {
-                    return Err(CallError::call(Said::plain(format!(
+                    return Err(CallError::call(Message::plain(format!(
                         "given list element {at} is null; a null string cannot be sorted"
                     ))));
                 };

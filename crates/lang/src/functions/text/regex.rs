@@ -109,10 +109,10 @@ pub(in crate::functions) fn replace() -> Function {
         if part.len() > 1 && part.starts_with('/') && part.ends_with('/') {
             let compiled = pattern::compile(&part[1..part.len() - 1]).map_err(CallError::call)?;
             // Counted before the text is built, because each match may be replaced by a long text.
-            host.room(compiled.find_iter(whole).count().saturating_mul(with.len()))?;
+            host.check_memory(compiled.find_iter(whole).count().saturating_mul(with.len()))?;
             return Ok(compiled.replace_all(whole, with).into_owned().into());
         }
-        host.room(whole.matches(part).count().saturating_mul(with.len()))?;
+        host.check_memory(whole.matches(part).count().saturating_mul(with.len()))?;
         Ok(whole.replace(part, with).into())
     })
     .not_null()

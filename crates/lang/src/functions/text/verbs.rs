@@ -25,7 +25,7 @@ pub(super) struct Verb {
 }
 
 /// Maximum width and precision, to bound memory.
-const WIDEST: usize = 1 << 20;
+const MAX_WIDTH: usize = 1 << 20;
 
 impl Verb {
     /// Parses the verb at the `%` at `offset`; returns the position after it.
@@ -60,7 +60,7 @@ impl Verb {
             }
             text.parse()
                 .ok()
-                .filter(|n| *n <= WIDEST)
+                .filter(|n| *n <= MAX_WIDTH)
                 .map(Some)
                 .ok_or_else(|| format!("the number {text} is too large in a format verb"))
         };
@@ -102,7 +102,7 @@ impl Verb {
         }
         let convert = |ty: Type| cty::convert(value, &ty).map_err(|e| unsupported(&e.to_string()));
         match self.letter {
-            'v' => self.plain(value).map_err(|e| unsupported(&e)),
+            'v' => self.format_plain(value).map_err(|e| unsupported(&e)),
             't' => Ok(convert(Type::Bool)?
                 .as_bool()
                 .unwrap_or_default()
@@ -113,7 +113,7 @@ impl Verb {
                     .as_number()
                     .and_then(Number::to_big)
                     .ok_or_else(|| unsupported("an integer is required"))?;
-                Ok(self.whole(negative, &magnitude))
+                Ok(self.format_integer(negative, &magnitude))
             }
             'e' | 'E' | 'f' | 'g' | 'G' => {
                 let value = convert(Type::Number)?;
@@ -122,10 +122,12 @@ impl Verb {
                     .map(|n| self.fraction(n))
                     .unwrap_or_default())
             }
-            's' => Ok(self.padded(self.cut(convert(Type::String)?.as_str().unwrap_or_default()))),
+            's' => {
+                Ok(self.padded(self.truncate(convert(Type::String)?.as_str().unwrap_or_default())))
+            }
             'q' => {
                 let text = convert(Type::String)?;
-                let quoted = json::encode(&self.cut(text.as_str().unwrap_or_default()).into())
+                let quoted = json::encode(&self.truncate(text.as_str().unwrap_or_default()).into())
                     .map_err(|e| unsupported(&e))?;
                 Ok(self.padded(quoted))
             }
@@ -136,7 +138,7 @@ impl Verb {
         }
     }
 
-    fn plain(&self, value: &Value) -> Result<String, String> {
+    fn format_plain(&self, value: &Value) -> Result<String, String> {
         if !self.sharp {
             if let Some(text) = value.as_str() {
                 return Ok(self.padded(text.to_owned()));
@@ -155,7 +157,7 @@ impl Verb {
     }
 
     /// Truncates a text to the precision.
-    fn cut(&self, text: &str) -> String {
+    fn truncate(&self, text: &str) -> String {
         use unicode_segmentation::UnicodeSegmentation;
         match self.precision {
             // As in the reference, precision 0 does not truncate.
@@ -180,7 +182,7 @@ impl Verb {
         }
     }
 
-    fn whole(&self, negative: bool, magnitude: &dashu_int::UBig) -> String {
+    fn format_integer(&self, negative: bool, magnitude: &dashu_int::UBig) -> String {
         let (base, prefix) = match self.letter {
             'b' => (2, "0b"),
             'o' => (8, "0"),

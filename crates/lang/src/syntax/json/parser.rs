@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::node::{Node, NodeKind, Property};
 use super::tokens::{Tok, Token};
-use crate::diag::{Diagnostic, Diagnostics, Said};
+use crate::diag::{Diagnostic, Diagnostics, Message};
 use crate::source::{FileId, Span};
 use crate::syntax::ast::MAX_DEPTH;
 
@@ -16,7 +16,7 @@ pub fn parse(text: &str, file: FileId) -> (Arc<Node>, Diagnostics) {
         file,
         at: 0,
         depth: 0,
-        given_up: false,
+        skipped_rest: false,
         diags: Diagnostics::new(),
     };
     let node = parser.value().unwrap_or_else(|| {
@@ -46,7 +46,7 @@ pub(super) struct Json<'a> {
     pub(super) at: usize,
     depth: usize,
     /// Set once the rest was skipped, to suppress errors about missing parts.
-    given_up: bool,
+    skipped_rest: bool,
     diags: Diagnostics,
 }
 
@@ -58,7 +58,7 @@ impl Json<'_> {
         Span::new(self.file, token.start, token.end)
     }
 
-    fn error(&mut self, token: Token, summary: &str, detail: impl Into<Said>) {
+    fn error(&mut self, token: Token, summary: &str, detail: impl Into<Message>) {
         let span = self.span(token);
         self.diags.push(Diagnostic::error(summary, detail).at(span));
     }
@@ -77,7 +77,7 @@ impl Json<'_> {
                 // The rest is skipped, because its closing brackets would give only follow-up
                 // errors.
                 self.at = self.bytes.len();
-                self.given_up = true;
+                self.skipped_rest = true;
                 None
             }
             Tok::BraceO => {
@@ -195,7 +195,7 @@ impl Json<'_> {
                     }
                 }
                 Tok::BraceC => break,
-                Tok::Eof if self.given_up => return None,
+                Tok::Eof if self.skipped_rest => return None,
                 Tok::Eof => {
                     self.error(
                         open,
@@ -252,7 +252,7 @@ impl Json<'_> {
                     }
                 }
                 Tok::BrackC => break,
-                Tok::Eof if self.given_up => return None,
+                Tok::Eof if self.skipped_rest => return None,
                 Tok::Eof => {
                     self.error(
                         open,

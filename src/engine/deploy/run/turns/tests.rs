@@ -3,7 +3,7 @@ use crate::engine::graph::Graph;
 use futures_util::FutureExt;
 
 #[tokio::test]
-async fn the_urgent_one_is_next_and_one_that_left_costs_no_turn() {
+async fn urgent_waiter_is_next_and_a_dropped_waiter_uses_no_permit() {
     let mut graph = Graph::default();
     for _ in 0..4 {
         graph.add();
@@ -16,8 +16,8 @@ async fn the_urgent_one_is_next_and_one_that_left_costs_no_turn() {
     let mut urgent = Box::pin(turns.take(3));
     assert!(ordinary.as_mut().now_or_never().is_none() && gone.as_mut().now_or_never().is_none());
     assert!(urgent.as_mut().now_or_never().is_none());
-    urgency.hurry(&graph, 3);
-    urgency.hurry(&graph, 2);
+    urgency.make_urgent(&graph, 3);
+    urgency.make_urgent(&graph, 2);
     drop(gone);
     drop(first);
     let second = urgent.as_mut().now_or_never().flatten().unwrap();
@@ -30,7 +30,7 @@ async fn the_urgent_one_is_next_and_one_that_left_costs_no_turn() {
 }
 
 #[tokio::test]
-async fn while_one_writes_another_is_planned_and_no_more_until_it_has_a_turn() {
+async fn one_operation_is_planned_ahead_while_another_is_writing() {
     let turns = Turns::new(2, Arc::default());
     let first = turns.take(0).await.unwrap();
     let second = turns.take(1).await.unwrap();
@@ -38,12 +38,12 @@ async fn while_one_writes_another_is_planned_and_no_more_until_it_has_a_turn() {
     let mut fourth = Box::pin(turns.take(3));
     assert!(third.as_mut().now_or_never().is_none());
     let (done, work) = oneshot::channel::<()>();
-    let mut writing = Box::pin(first.writing(work));
+    let mut writing = Box::pin(first.while_writing(work));
     assert!(writing.as_mut().now_or_never().is_none());
     let mut third = third.as_mut().now_or_never().flatten();
     assert!(third.as_ref().is_some_and(|turn| turn.ahead));
     assert!(fourth.as_mut().now_or_never().is_none(), "one for one");
-    let mut whole = Box::pin(Turn::whole(&mut third));
+    let mut whole = Box::pin(Turn::upgrade(&mut third));
     assert!(whole.as_mut().now_or_never().is_none(), "both are had");
     assert!(fourth.as_mut().now_or_never().is_none(), "one for one");
     done.send(()).unwrap();
@@ -63,7 +63,7 @@ async fn while_one_writes_another_is_planned_and_no_more_until_it_has_a_turn() {
 }
 
 #[tokio::test]
-async fn where_calls_are_quick_others_write_ahead_and_only_four_times_as_many() {
+async fn quick_calls_allow_a_bounded_number_of_operations_ahead() {
     let turns = Turns::new(2, Arc::default());
     let mut first = turns.take(0).await.unwrap();
     let _second = turns.take(1).await.unwrap();
@@ -77,10 +77,10 @@ async fn where_calls_are_quick_others_write_ahead_and_only_four_times_as_many() 
         .iter_mut()
         .filter_map(|turn| turn.as_mut().now_or_never().flatten())
         .collect();
-    assert_eq!(ahead.len(), 2 * AHEAD);
+    assert_eq!(ahead.len(), 2 * MAX_AHEAD);
     assert!(ahead.iter().all(|turn| turn.ahead && turn.may_write()));
     // One slow call raises the average above the limit.
-    lock(&turns.line).took(QUICK * 20);
+    lock(&turns.line).add_duration(QUICK_CALL * 20);
     assert!(ahead.iter().all(|turn| !turn.may_write()));
     third.calls();
     drop(ahead);
@@ -92,14 +92,14 @@ async fn where_calls_are_quick_others_write_ahead_and_only_four_times_as_many() 
 }
 
 #[test]
-fn no_more_go_ahead_than_are_called_within_some_milliseconds() {
+fn operations_ahead_decrease_with_the_call_duration() {
     let ahead = |ms| {
         let takes = Duration::from_millis(ms);
         let mut line = Line::default();
-        line.took(takes);
-        line.ahead_of_each()
+        line.add_duration(takes);
+        line.ahead_per_turn()
     };
-    assert_eq!(Line::default().ahead_of_each(), None, "nothing is known");
+    assert_eq!(Line::default().ahead_per_turn(), None, "nothing is known");
     let all: Vec<_> = [0, 1, 2, 3, 4, 5, 8, 9, 10]
         .into_iter()
         .map(ahead)
@@ -109,7 +109,7 @@ fn no_more_go_ahead_than_are_called_within_some_milliseconds() {
 }
 
 #[tokio::test]
-async fn the_urgent_one_is_next_also_where_others_have_gone_ahead() {
+async fn urgent_operation_precedes_operations_ahead() {
     let mut graph = Graph::default();
     for _ in 0..5 {
         graph.add();
@@ -123,12 +123,12 @@ async fn the_urgent_one_is_next_also_where_others_have_gone_ahead() {
     let first = turns.take(2).await.unwrap();
     let mut ahead = turns.take(3).now_or_never().flatten();
     assert!(ahead.as_ref().is_some_and(|turn| turn.ahead));
-    let mut whole = Box::pin(Turn::whole(&mut ahead));
+    let mut whole = Box::pin(Turn::upgrade(&mut ahead));
     assert!(whole.as_mut().now_or_never().is_none(), "both are had");
-    lock(&turns.line).took(QUICK * 20);
+    lock(&turns.line).add_duration(QUICK_CALL * 20);
     let mut urgent = Box::pin(turns.take(4));
     assert!(urgent.as_mut().now_or_never().is_none());
-    urgency.hurry(&graph, 4);
+    urgency.make_urgent(&graph, 4);
     drop(second);
     assert!(whole.as_mut().now_or_never().is_none());
     assert!(urgent.now_or_never().flatten().is_some_and(|t| !t.ahead));
@@ -137,12 +137,12 @@ async fn the_urgent_one_is_next_also_where_others_have_gone_ahead() {
 }
 
 #[tokio::test]
-async fn where_one_is_at_work_at_a_time_nothing_is_planned_ahead() {
+async fn nothing_is_planned_ahead_with_one_permit() {
     let turns = Turns::new(1, Arc::default());
     let only = turns.take(0).await.unwrap();
     let mut next = Box::pin(turns.take(1));
     assert!(next.as_mut().now_or_never().is_none());
-    only.writing(async { assert!(next.as_mut().now_or_never().is_none()) })
+    only.while_writing(async { assert!(next.as_mut().now_or_never().is_none()) })
         .await;
     drop(only);
     assert!(

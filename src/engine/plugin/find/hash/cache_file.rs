@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// Layout version of the file. Files of another version are ignored.
 const LAYOUT: u32 = 1;
 /// Maximum file size to read, in bytes; larger than all entries together.
-const LARGEST: u64 = 1 << 20;
+const MAX_FILE: u64 = 1 << 20;
 
 #[derive(Serialize, Deserialize)]
 struct Contents {
@@ -52,7 +52,7 @@ impl CacheFile {
             return None;
         }
         let mut text = Vec::new();
-        file.take(LARGEST).read_to_end(&mut text).ok()?;
+        file.take(MAX_FILE).read_to_end(&mut text).ok()?;
         let contents: Contents = serde_json::from_slice(&text).ok()?;
         let is_digest = |text: &String| {
             text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))

@@ -24,7 +24,7 @@ fn impatient(cache: HashCache) -> HashCache {
 
 fn large(folder: &Path) -> PathBuf {
     let file = folder.join("large");
-    std::fs::write(&file, vec![7; WORTH_SAVING as usize]).expect("written");
+    std::fs::write(&file, vec![7; MIN_CACHED_SIZE as usize]).expect("written");
     file
 }
 

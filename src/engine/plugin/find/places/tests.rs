@@ -1,21 +1,21 @@
 use super::super::methods::MethodKind;
 use super::*;
 
-fn around(folder: &Path, more: &[(&str, &str)]) -> Surroundings {
+fn around(folder: &Path, more: &[(&str, &str)]) -> Environment {
     let mut variables: HashMap<String, OsString> =
         HashMap::from([("HOME".into(), folder.join("home").into())]);
     variables.extend(
         more.iter()
             .map(|(k, v)| ((*k).to_owned(), OsString::from(v))),
     );
-    Surroundings {
+    Environment {
         variables,
         executable: None,
     }
 }
 
 #[test]
-fn without_configuration_the_implied_directories_count() {
+fn implied_mirror_directories_are_used_without_configuration() {
     let folder = tempfile::tempdir().expect("folder");
     let places = Places::gather(folder.path(), &around(folder.path(), &[])).expect("gathered");
     let paths: Vec<PathBuf> = places.mirrors.iter().map(|m| m.path.clone()).collect();
@@ -31,7 +31,7 @@ fn without_configuration_the_implied_directories_count() {
 }
 
 #[test]
-fn a_configuration_file_takes_their_place() {
+fn configuration_file_replaces_the_implied_mirrors() {
     let folder = tempfile::tempdir().expect("folder");
     let home = folder.path().join("home");
     std::fs::create_dir(&home).expect("made");
@@ -39,7 +39,11 @@ fn a_configuration_file_takes_their_place() {
     std::fs::write(home.join(".terraformrc"), text).expect("written");
     let places = Places::gather(folder.path(), &around(folder.path(), &[])).expect("gathered");
     assert_eq!(
-        places.mirrors.iter().map(Mirror::words).collect::<Vec<_>>(),
+        places
+            .mirrors
+            .iter()
+            .map(Mirror::describe)
+            .collect::<Vec<_>>(),
         [
             "filesystem mirror /m".to_owned(),
             format!("plugin cache {}", home.join("cache").display())
@@ -89,13 +93,17 @@ fn a_configuration_file_takes_their_place() {
     )
     .expect("gathered");
     assert_eq!(
-        places.mirrors.iter().map(Mirror::words).collect::<Vec<_>>(),
+        places
+            .mirrors
+            .iter()
+            .map(Mirror::describe)
+            .collect::<Vec<_>>(),
         ["plugin cache /c"]
     );
 }
 
 #[test]
-fn a_missing_file_is_a_warning_and_a_damaged_one_an_error() {
+fn missing_configuration_file_is_a_warning_and_a_damaged_one_an_error() {
     let folder = tempfile::tempdir().expect("folder");
     let gather = |file: &str| {
         Places::gather(
@@ -143,7 +151,7 @@ fn a_missing_file_is_a_warning_and_a_damaged_one_an_error() {
 }
 
 #[test]
-fn processes_of_others_are_described_by_a_variable() {
+fn reattach_variable_describes_external_processes() {
     let text = r#"{"registry.terraform.io/hashicorp/time":{"Protocol":"grpc","ProtocolVersion":6,"Pid":7,"Test":true,"Addr":{"Network":"unix","String":"/tmp/p"}},"a/b":{"Addr":{"Network":"tcp","String":"127.0.0.1:1"}}}"#;
     let all = reattach(text).expect("read");
     let time = &all[&"registry.terraform.io/hashicorp/time"

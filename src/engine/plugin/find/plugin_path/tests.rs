@@ -10,16 +10,16 @@ fn put(root: &Path, path: &str) {
     std::fs::set_permissions(path, mode).expect("executable");
 }
 
-fn around(pairs: &[(&str, &str)]) -> Surroundings {
+fn around(pairs: &[(&str, &str)]) -> Environment {
     let variables = pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).into()));
-    Surroundings {
+    Environment {
         variables: variables.collect(),
         executable: None,
     }
 }
 
 #[test]
-fn s2_01_s2_03_both_variables_count_from_left_to_right_and_without_them_both_usual_places() {
+fn s2_01_s2_03_plugin_path_variables_apply_in_order_or_default_roots_are_used() {
     let roots = |pairs: &[(&str, &str)]| {
         let all = plugin_roots(&around(pairs)).into_iter();
         all.map(|p| p.display().to_string()).collect::<Vec<_>>()
@@ -39,7 +39,7 @@ fn s2_01_s2_03_both_variables_count_from_left_to_right_and_without_them_both_usu
 }
 
 #[test]
-fn s2_02_s2_04_s2_05_what_lies_as_plugins_lie_is_one_and_of_the_rest_it_is_said_why_not() {
+fn s2_02_s2_04_s2_05_plugins_in_the_expected_layout_are_found_and_others_rejected() {
     let folder = tempfile::tempdir().expect("folder");
     let root = folder.path().join("bin");
     for path in [
@@ -89,7 +89,7 @@ fn s2_02_s2_04_s2_05_what_lies_as_plugins_lie_is_one_and_of_the_rest_it_is_said_
     assert!(rejected("things/bluelink/aws/1.0.0/plugin").contains("neither the `providers`"));
     assert!(rejected("linked").contains("not followed"));
     assert!(rejected("unknown/2.0.0/plugin").contains("manifest.json"));
-    let newest = seen.of(PluginKind::Provider, |d| d.id == "bluelink/aws");
+    let newest = seen.matching(PluginKind::Provider, |d| d.id == "bluelink/aws");
     assert_eq!(
         newest[0].version, "1.10.0",
         "and not 1.9.0, which is greater as a text"

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn overrides_for_development_go_before_all_that_is_installed() {
+fn dev_overrides_take_precedence_over_installed_packages() {
     let scene = Scene::new();
     scene.install("mirror", AWS, "5.1.0");
     let built = scene.path("built");
@@ -33,7 +33,7 @@ fn overrides_for_development_go_before_all_that_is_installed() {
 }
 
 #[test]
-fn what_is_nowhere_has_a_line_for_each_place_and_the_path_it_would_have() {
+fn not_found_error_has_a_line_per_location_and_the_expected_path() {
     let scene = Scene::new();
     let text = scene
         .find("acme/thing", "~> 2.0")
@@ -69,7 +69,7 @@ fn what_is_nowhere_has_a_line_for_each_place_and_the_path_it_would_have() {
 }
 
 #[test]
-fn a_process_of_somebody_else_goes_before_everything() {
+fn reattached_process_takes_precedence_over_installed_packages() {
     let mut scene = Scene::new();
     scene.install("ws/.terraform/providers", AWS, "5.1.0");
     let text = r#"{"hashicorp/aws":{"Protocol":"grpc","ProtocolVersion":5,"Pid":1,"Test":true,"Addr":{"Network":"unix","String":"/x"}}}"#;
@@ -80,12 +80,12 @@ fn a_process_of_somebody_else_goes_before_everything() {
     assert!(matches!(found.start, Some(Start::Attach(ref r)) if r.protocol == 5));
     assert_eq!(found.record().source, "TF_REATTACH_PROVIDERS");
     assert!(
-        matches!(scene.find("null", "").expect_err("another").looked[0], (_, ref saw) if saw == "has only other providers")
+        matches!(scene.find("null", "").expect_err("another").searched[0], (_, ref saw) if saw == "has only other providers")
     );
 }
 
 #[test]
-fn s0_17_bundled_providers_are_this_program() {
+fn s0_17_bundled_providers_are_served_by_this_program() {
     let scene = Scene::new();
     let found = scene
         .find("flightdeck.internal/bundled/lab", "")
@@ -115,7 +115,7 @@ fn s0_17_bundled_providers_are_this_program() {
 }
 
 #[test]
-fn a_mirror_named_by_the_environment_holds_what_it_holds() {
+fn each_provider_of_the_mirror_in_the_environment_is_found() {
     let Some(mirror) = std::env::var_os("FLIGHTDECK_TEST_MIRROR") else {
         cty::testing::skipped("FLIGHTDECK_TEST_MIRROR names no mirror");
         return;

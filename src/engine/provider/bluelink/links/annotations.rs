@@ -3,8 +3,8 @@
 
 use super::kinds::LinkKind;
 use crate::engine::calls::ProviderDiagnostic;
-use crate::engine::provider::bluelink::context::{fits, scalar};
-use crate::engine::provider::bluelink::convert::{decode_scalar, like_member};
+use crate::engine::provider::bluelink::context::{matches_template, scalar};
+use crate::engine::provider::bluelink::convert::{decode_scalar, member_of};
 use cty::{Path, Value};
 use proto::bluelink::schema::{MappingNode, ScalarValue};
 use proto::bluelink::sharedtypesv1::LinkAnnotationDefinition;
@@ -17,14 +17,14 @@ fn definition<'k>(kind: &'k LinkKind, name: &str) -> Option<&'k LinkAnnotationDe
     let exact = kind.annotations.get(name);
     exact.or_else(|| {
         let mut all = kind.annotations.iter();
-        all.find(|(template, _)| fits(template, name))
+        all.find(|(template, _)| matches_template(template, name))
             .map(|(_, d)| d)
     })
 }
 
 /// Returns the configured annotations that are not null.
-fn given(config: &Value) -> BTreeMap<String, Value> {
-    let all = like_member(config, ARGUMENT);
+fn known_annotations(config: &Value) -> BTreeMap<String, Value> {
+    let all = member_of(config, ARGUMENT);
     let known = all.is_known() && !all.is_null();
     let members = all.as_map().filter(|_| known);
     let members = members.into_iter().flat_map(|all| all.iter());
@@ -37,7 +37,7 @@ fn given(config: &Value) -> BTreeMap<String, Value> {
 /// Returns the diagnostics of a link's annotations.
 pub(super) fn check(kind: &LinkKind, config: &Value) -> Vec<ProviderDiagnostic> {
     let mut wrong = Vec::new();
-    let given = given(config);
+    let given = known_annotations(config);
     let argument = Path::root().attr(ARGUMENT);
     let mut fault = |at: Path, summary: &str, detail: String| {
         wrong.push(ProviderDiagnostic::error(summary, detail).at(at));
@@ -63,11 +63,11 @@ pub(super) fn check(kind: &LinkKind, config: &Value) -> Vec<ProviderDiagnostic> 
         }
         match scalar(value, of.r#type()) {
             None => {
-                let detail = format!("{name} must be {}.", word(of));
+                let detail = format!("{name} must be {}.", type_name(of));
                 fault(at, "Invalid link annotation", detail);
             }
             Some(value) if !of.allowed_values.is_empty() && !of.allowed_values.contains(&value) => {
-                let all: Vec<String> = of.allowed_values.iter().map(shown).collect();
+                let all: Vec<String> = of.allowed_values.iter().map(display).collect();
                 let detail = format!("{name} must be one of {}.", all.join(", "));
                 fault(at, "Invalid link annotation", detail);
             }
@@ -88,7 +88,7 @@ pub(super) fn check(kind: &LinkKind, config: &Value) -> Vec<ProviderDiagnostic> 
     wrong
 }
 
-fn word(of: &LinkAnnotationDefinition) -> &'static str {
+fn type_name(of: &LinkAnnotationDefinition) -> &'static str {
     use proto::bluelink::sharedtypesv1::ScalarType as T;
     match of.r#type() {
         T::String => "a string",
@@ -98,7 +98,7 @@ fn word(of: &LinkAnnotationDefinition) -> &'static str {
     }
 }
 
-fn shown(value: &ScalarValue) -> String {
+fn display(value: &ScalarValue) -> String {
     let json = cty::json::to_json_value(&decode_scalar(value));
     json.map_or_else(|_| "another value".to_owned(), |json| json.to_string())
 }
@@ -108,7 +108,10 @@ pub(super) fn all(kind: &LinkKind, config: &Value) -> HashMap<String, ScalarValu
     let defaults = kind.annotations.iter();
     let defaults = defaults.filter_map(|(n, of)| Some((n.clone(), of.default_value.clone()?)));
     let mut all: HashMap<String, ScalarValue> = defaults.collect();
-    for (name, value) in given(config).into_iter().filter(|(_, v)| v.is_known()) {
+    for (name, value) in known_annotations(config)
+        .into_iter()
+        .filter(|(_, v)| v.is_known())
+    {
         let of = definition(kind, &name);
         if let Some(value) = of.and_then(|of| scalar(&value, of.r#type())) {
             all.insert(name, value);
@@ -118,7 +121,7 @@ pub(super) fn all(kind: &LinkKind, config: &Value) -> HashMap<String, ScalarValu
 }
 
 /// Returns the annotations for each of the two resources.
-pub(super) fn of_sides(kind: &LinkKind, config: &Value) -> [MappingNode; 2] {
+pub(super) fn for_ends(kind: &LinkKind, config: &Value) -> [MappingNode; 2] {
     let all = all(kind, config);
     [1, 2].map(|side| {
         let its = |name: &str| {

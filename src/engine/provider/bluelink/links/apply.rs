@@ -2,12 +2,12 @@
 //! `to`, the intermediary resources. Results of completed phases are kept after a failure, so that
 //! the next deploy continues from there.
 
-use super::annotations::of_sides;
-use super::keep::Kept;
+use super::annotations::for_ends;
+use super::ends::Side;
 use super::kinds::LinkKind;
-use super::phases::Undone;
+use super::phases::PhaseError;
+use super::private_data::LinkPrivate;
 use super::record::{PARTS, Record, object};
-use super::sides::Side;
 use crate::engine::calls::{CallContext, ProviderDiagnostic, ProviderError};
 use crate::engine::provider::bluelink::adapter::BluelinkProvider;
 use crate::engine::provider::bluelink::deploy;
@@ -19,7 +19,7 @@ use proto::bluelink::schema::MappingNode;
 use proto::bluelink::sharedtypesv1::LinkChanges;
 
 /// Actions of the phases, for texts.
-const WORDS: [&str; 3] = [
+const CREATE_PHASES: [&str; 3] = [
     "link the resource at `from`",
     "link the resource at `to`",
     "set up the intermediary resources",
@@ -33,20 +33,20 @@ const DESTROY_WORDS: [&str; 3] = [
 ];
 
 /// Returns the actions of the phases of an update type.
-pub(super) fn words(update: LinkUpdateType) -> &'static [&'static str; 3] {
+pub(super) fn phase_descriptions(update: LinkUpdateType) -> &'static [&'static str; 3] {
     match update {
         LinkUpdateType::Destroy => &DESTROY_WORDS,
-        LinkUpdateType::Create | LinkUpdateType::Update => &WORDS,
+        LinkUpdateType::Create | LinkUpdateType::Update => &CREATE_PHASES,
     }
 }
 
 /// Link during a deploy.
-pub(super) struct Doing<'a> {
+pub(super) struct LinkOperation<'a> {
     pub(super) provider: &'a BluelinkProvider,
     pub(super) kind: &'a LinkKind,
     pub(super) sides: [Side; 2],
     pub(super) annotations: [MappingNode; 2],
-    pub(super) kept: Kept,
+    pub(super) private: LinkPrivate,
     /// Current record.
     pub(super) record: Record,
     pub(super) changes: LinkChanges,
@@ -56,19 +56,19 @@ pub(super) struct Doing<'a> {
 
 /// Reason why a link is not completed.
 enum Stopped {
-    Said(ProviderDiagnostic),
+    Reported(ProviderDiagnostic),
     Call(ProviderError),
 }
 
 /// Builds the response. `legacy` because the plugin may return more data than it staged.
-fn answer(
+fn apply_response(
     new_state: Option<Value>,
     private: Bytes,
     wrong: Vec<ProviderDiagnostic>,
 ) -> ApplyResponse {
     ApplyResponse {
         legacy: true,
-        ..deploy::answer(new_state, private, wrong)
+        ..deploy::apply_response(new_state, private, wrong)
     }
 }
 
@@ -84,28 +84,34 @@ impl BluelinkProvider {
             (true, _) => LinkUpdateType::Create,
             _ => LinkUpdateType::Update,
         };
-        let mut kept = Kept::of(&request.private);
+        let mut kept = LinkPrivate::decode(&request.private);
         let (kind, sides) = match self.sides(ctx, (&request.prior, &kept)) {
             Ok(found) => found,
-            Err(wrong) => return Ok(answer(Some(request.prior), request.private, vec![wrong])),
+            Err(wrong) => {
+                return Ok(apply_response(
+                    Some(request.prior),
+                    request.private,
+                    vec![wrong],
+                ));
+            }
         };
         let changes = kept.take_staged();
         if update == LinkUpdateType::Create {
             // A replacement starts without the data of the link that it replaces.
-            kept = kept.anew();
+            kept = kept.without_objects();
         }
         // A destroy has no configuration, so the annotations come from the state.
         let said = match request.config.is_null() {
             true => &request.prior,
             false => &request.config,
         };
-        let doing = Doing {
+        let doing = LinkOperation {
             provider: self,
             kind,
-            annotations: of_sides(kind, said),
-            record: Record::of(&request.prior),
+            annotations: for_ends(kind, said),
+            record: Record::from_object(&request.prior),
             sides,
-            kept,
+            private: kept,
             changes,
             update,
             ctx,
@@ -114,51 +120,59 @@ impl BluelinkProvider {
     }
 }
 
-impl Doing<'_> {
+impl LinkOperation<'_> {
     async fn all(mut self, request: &ApplyRequest) -> Result<ApplyResponse, ProviderError> {
         for phase in 0..PARTS.len() {
-            match self.one(phase).await {
+            match self.run_phase(phase).await {
                 Ok(()) => {}
                 // Nothing is done yet, or the outcome is unknown: the engine handles both as errors
                 // of the call.
-                Err(Stopped::Call(error)) if phase == 0 || error.may_have_acted() => {
+                Err(Stopped::Call(error))
+                    if phase == 0 || error.may_have_changed_infrastructure() =>
+                {
                     return Err(error);
                 }
                 // Earlier phases succeeded, so their results must reach the state.
                 Err(Stopped::Call(error)) => {
                     let wrong = ProviderDiagnostic::error(error.to_string(), "");
-                    return Ok(self.stopped(phase, wrong.of_class(Some(error.class())), request));
+                    return Ok(self.partial_response(
+                        phase,
+                        wrong.of_class(Some(error.class())),
+                        request,
+                    ));
                 }
-                Err(Stopped::Said(wrong)) => return Ok(self.stopped(phase, wrong, request)),
+                Err(Stopped::Reported(wrong)) => {
+                    return Ok(self.partial_response(phase, wrong, request));
+                }
             }
         }
         if self.update == LinkUpdateType::Destroy {
             let gone = Value::null(request.prior.ty().clone());
-            return Ok(answer(Some(gone), Bytes::new(), Vec::new()));
+            return Ok(apply_response(Some(gone), Bytes::new(), Vec::new()));
         }
         self.record.unfinished.clear();
         // Later plans compare the observed intermediaries with these.
-        self.kept.leave(&self.record);
-        Ok(self.told(request, Vec::new()))
+        self.private.set_left(&self.record);
+        Ok(self.into_response(request, Vec::new()))
     }
 
     /// Runs one phase and stores its result.
-    async fn one(&mut self, phase: usize) -> Result<(), Stopped> {
+    async fn run_phase(&mut self, phase: usize) -> Result<(), Stopped> {
         // Between two phases nothing is running, so a cancel leaves no unknown outcome.
         if phase > 0 && self.ctx.cancel.is_cancelled() {
             let detail = "The deploy was cancelled between two phases of the link.";
             let wrong = ProviderDiagnostic::error("cancelled before the link was complete", detail);
-            return Err(Stopped::Said(wrong));
+            return Err(Stopped::Reported(wrong));
         }
         let given = match self.phase(phase).await {
             Ok(given) => given,
-            Err(Undone::Said(said)) => {
-                let doing = format!("could not {}", words(self.update)[phase]);
-                return Err(Stopped::Said(said.diagnostic(&doing)));
+            Err(PhaseError::Reported(said)) => {
+                let doing = format!("could not {}", phase_descriptions(self.update)[phase]);
+                return Err(Stopped::Reported(said.diagnostic(&doing)));
             }
-            Err(Undone::Fault(Fault::Call(error))) => return Err(Stopped::Call(error)),
-            Err(Undone::Fault(Fault::Said(said))) => {
-                return Err(Stopped::Said(
+            Err(PhaseError::Fault(Fault::Call(error))) => return Err(Stopped::Call(error)),
+            Err(PhaseError::Fault(Fault::Reported(said))) => {
+                return Err(Stopped::Reported(
                     said.diagnostic("could not complete the call"),
                 ));
             }
@@ -168,20 +182,20 @@ impl Doing<'_> {
         }
         // Mappings of an earlier deploy are replaced as a whole, not merged.
         if phase == 0 {
-            self.kept.mappings.clear();
-            self.kept.told(&self.sides);
+            self.private.mappings.clear();
+            self.private.set_reported(&self.sides);
         }
         self.record.parts[phase] = given.data;
-        self.kept.mappings.extend(given.mappings);
-        if let Some(made) = given.made {
-            self.record.made = made;
+        self.private.mappings.extend(given.mappings);
+        if let Some(made) = given.intermediaries {
+            self.record.intermediaries = made;
         }
         Ok(())
     }
 
     /// Returns the response after a failed phase: results of the completed phases, and the
     /// remaining phases.
-    fn stopped(
+    fn partial_response(
         mut self,
         phase: usize,
         mut wrong: ProviderDiagnostic,
@@ -189,10 +203,10 @@ impl Doing<'_> {
     ) -> ApplyResponse {
         // Nothing exists, so there is no object to keep.
         if phase == 0 && self.update == LinkUpdateType::Create {
-            return answer(None, request.private.clone(), vec![wrong]);
+            return apply_response(None, request.private.clone(), vec![wrong]);
         }
         if phase > 0 {
-            let done = words(self.update)[..phase].join(", ");
+            let done = phase_descriptions(self.update)[..phase].join(", ");
             wrong.detail += &format!(". Completed before: {done}.");
         }
         let left = match self.update {
@@ -201,10 +215,14 @@ impl Doing<'_> {
             _ => &PARTS[phase..],
         };
         self.record.unfinished = left.iter().map(ToString::to_string).collect();
-        self.told(request, vec![wrong])
+        self.into_response(request, vec![wrong])
     }
 
-    fn told(mut self, request: &ApplyRequest, wrong: Vec<ProviderDiagnostic>) -> ApplyResponse {
+    fn into_response(
+        mut self,
+        request: &ApplyRequest,
+        wrong: Vec<ProviderDiagnostic>,
+    ) -> ApplyResponse {
         let changed = self
             .changes
             .modified_fields
@@ -212,17 +230,17 @@ impl Doing<'_> {
             .chain(&self.changes.new_fields);
         let hidden = changed.filter(|field| field.sensitive);
         let hidden: Vec<String> = hidden.map(|field| field.field_path.clone()).collect();
-        self.kept.sensitive.extend(hidden);
+        self.private.sensitive.extend(hidden);
         let hidden = self
             .provider
-            .sensitive_in(&self.sides, &self.kept.mappings, &self.record);
-        self.kept.sensitive.extend(hidden);
+            .sensitive_in(&self.sides, &self.private.mappings, &self.record);
+        self.private.sensitive.extend(hidden);
         let said = match request.config.is_null() {
             true => &request.prior,
             false => &request.config,
         };
         let ids = [self.sides[0].id(), self.sides[1].id()];
-        let state = object(said, ids, self.record.attributes(&self.kept.sensitive));
-        answer(Some(state), self.kept.bytes(), wrong)
+        let state = object(said, ids, self.record.attributes(&self.private.sensitive));
+        apply_response(Some(state), self.private.bytes(), wrong)
     }
 }

@@ -11,7 +11,7 @@ use proto::bluelink::sharedtypesv1::{LinkAnnotationDefinition, LinkAnnotationDef
 use std::collections::BTreeMap;
 
 /// Maximum number of kinds queried concurrently.
-const AT_A_TIME: usize = 16;
+const MAX_CONCURRENT_KINDS: usize = 16;
 
 /// Kinds of links of a provider.
 #[derive(Debug, Default)]
@@ -62,7 +62,7 @@ pub(in super::super) async fn links(wire: &Wire) -> Result<Links, ProviderError>
         return Ok(Links::default());
     }
     // Its kinds stay known, so that using them gives an error with the reason.
-    if is_too_old(wire).await? {
+    if has_old_messages(wire).await? {
         let kind = |wire| LinkKind {
             wire,
             annotations: BTreeMap::new(),
@@ -78,7 +78,7 @@ pub(in super::super) async fn links(wire: &Wire) -> Result<Links, ProviderError>
         Ok::<_, ProviderError>((pair, kind(wire, name).await?))
     }));
     Ok(Links {
-        kinds: all.buffered(AT_A_TIME).try_collect().await?,
+        kinds: all.buffered(MAX_CONCURRENT_KINDS).try_collect().await?,
         too_old: false,
     })
 }
@@ -92,7 +92,7 @@ fn pair(wire: &str) -> Option<LinkPair> {
 /// Returns true if the plugin uses link messages with old field numbers. All versions report the
 /// same protocol version, but only newer ones have this call. It is sent with an unknown host id,
 /// which the plugin rejects before it does anything else.
-async fn is_too_old(wire: &Wire) -> Result<bool, ProviderError> {
+async fn has_old_messages(wire: &Wire) -> Result<bool, ProviderError> {
     let path = "/providerserverv1.Provider/GetLinkIntermediaryExternalState";
     let stranger = GetLinkIntermediaryExternalStateRequest::default();
     let asked =
@@ -101,7 +101,7 @@ async fn is_too_old(wire: &Wire) -> Result<bool, ProviderError> {
         Err(Fault::Call(ProviderError::Unsupported { .. })) => Ok(true),
         Err(Fault::Call(error)) => Err(error),
         // Any answer proves that the plugin has the call.
-        Ok(_) | Err(Fault::Said(_)) => Ok(false),
+        Ok(_) | Err(Fault::Reported(_)) => Ok(false),
     }
 }
 

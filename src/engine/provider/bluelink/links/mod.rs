@@ -3,19 +3,19 @@
 
 mod annotations;
 mod apply;
-mod keep;
+mod ends;
+mod intermediaries;
 mod kinds;
-mod look;
-mod overlay;
 mod phases;
 mod plan;
+mod private_data;
 mod record;
 mod schema;
-mod sides;
 #[cfg(test)]
 mod tests;
 mod validate;
+mod written_fields;
 
 pub(super) use kinds::{Links, links};
-pub(super) use overlay::without_links;
 pub(super) use schema::{link_schema, pairs};
+pub(super) use written_fields::without_links;

@@ -2,16 +2,16 @@
 //! recorded before and after, made under the lock of its resource, shown as a separate call, and
 //! repeated by the provider's retry policy. The lock ends with the phase.
 
-use super::apply::{Doing, words};
-use super::record::Made;
-use super::sides::{link_name, link_type};
+use super::apply::{LinkOperation, phase_descriptions};
+use super::ends::{link_name, link_type};
+use super::record::PhaseResult;
 use crate::engine::calls::{CallContext, Method};
-use crate::engine::provider::bluelink::gate::Entry;
-use crate::engine::provider::bluelink::neighbours::heard;
+use crate::engine::model::{Action, LINK_PHASES, SideEffect, SideEffectOutcome};
+use crate::engine::provider::bluelink::cross_plugin_calls::make_call;
+use crate::engine::provider::bluelink::host_requests::Entry;
 use crate::engine::provider::bluelink::replies::Reply;
 use crate::engine::provider::bluelink::retry::Next;
-use crate::engine::provider::bluelink::wire::{Fault, Said};
-use crate::engine::words::{Action, Deed, DeedEnd, LINK_PHASES};
+use crate::engine::provider::bluelink::wire::{Fault, PluginError};
 use proto::bluelink::providerserverv1::*;
 use proto::bluelink::schema::MappingNode;
 use proto::bluelink::sharedtypesv1::ErrorResponse;
@@ -34,78 +34,80 @@ pub(super) struct Given {
     pub(super) data: MappingNode,
     pub(super) mappings: HashMap<String, String>,
     /// Only of the last phase.
-    pub(super) made: Option<BTreeMap<String, Made>>,
+    pub(super) intermediaries: Option<BTreeMap<String, PhaseResult>>,
 }
 
 /// Reason for a failed phase.
-pub(super) enum Undone {
+pub(super) enum PhaseError {
     /// Reported by the plugin or the host.
-    Said(Said),
+    Reported(PluginError),
     /// No answer; the outcome may be unknown.
     Fault(Fault),
 }
 
-fn refused(message: String) -> Undone {
-    Undone::Said(Said::of(ErrorResponse {
+fn refused(message: String) -> PhaseError {
+    PhaseError::Reported(PluginError::of(ErrorResponse {
         message,
         ..ErrorResponse::default()
     }))
 }
 
-impl Doing<'_> {
+impl LinkOperation<'_> {
     /// Runs one of the three phases.
-    pub(super) async fn phase(&self, phase: usize) -> Result<Given, Undone> {
+    pub(super) async fn phase(&self, phase: usize) -> Result<Given, PhaseError> {
         let provider = self.provider;
-        let entry = provider
-            .gate
-            .enter(&provider.caller.plugin_id, &provider.lane, self.ctx);
+        let entry =
+            provider
+                .active_calls
+                .enter(&provider.caller.plugin_id, &provider.lane, self.ctx);
         // Without a record the outcome of a crash would be lost.
-        let (Some(entry), Some(ledger)) = (entry, self.ctx.ledger.as_ref()) else {
+        let (Some(entry), Some(ledger)) = (entry, self.ctx.side_effects.as_ref()) else {
             return Err(refused(
                 "the operation has no record to write to".to_owned(),
             ));
         };
         // Locked before the intent, so that a wait for the lock leaves no unfinished record.
         if let Some(side) = self.sides.get(phase) {
-            let held = provider
-                .gate
-                .hold(&entry.asking, &side.address, &self.kept.link_id);
+            let held =
+                provider
+                    .active_calls
+                    .hold_lock(&entry.call, &side.address, &self.private.link_id);
             held.await.map_err(|error| refused(error.message))?;
         }
         let asked_by = format!("the link {}", self.kind.wire);
-        let intended = ledger.intend(self.deed(phase), &asked_by, None);
+        let intended = ledger.record_intent(self.side_effect(phase), &asked_by, None);
         // Committed before the call, so that a crash leaves an unknown outcome.
         let place = intended.await.map_err(|e| refused(e.to_string()))?;
         let given = self.called(phase, &entry).await;
         // The requests of the plugin on its behalf end before the phase is recorded as done.
-        entry.over().await;
+        entry.end().await;
         let end = match &given {
-            Ok(_) => DeedEnd::Done,
-            Err(Fault::Said(said)) => {
-                DeedEnd::Failed(said.diagnostic("could not complete the call").summary)
+            Ok(_) => SideEffectOutcome::Done,
+            Err(Fault::Reported(said)) => {
+                SideEffectOutcome::Failed(said.diagnostic("could not complete the call").summary)
             }
-            Err(Fault::Call(error)) if error.may_have_acted() => {
-                DeedEnd::Unknown(error.to_string())
+            Err(Fault::Call(error)) if error.may_have_changed_infrastructure() => {
+                SideEffectOutcome::Unknown(error.to_string())
             }
-            Err(Fault::Call(error)) => DeedEnd::Failed(error.to_string()),
+            Err(Fault::Call(error)) => SideEffectOutcome::Failed(error.to_string()),
         };
-        ledger.settle(place, end).await;
+        ledger.record_outcome(place, end).await;
         given.map_err(|fault| match fault {
-            Fault::Said(said) => Undone::Said(said),
-            fault => Undone::Fault(fault),
+            Fault::Reported(said) => PhaseError::Reported(said),
+            fault => PhaseError::Fault(fault),
         })
     }
 
     /// Returns the record of a phase for its operation.
-    fn deed(&self, phase: usize) -> Deed {
+    fn side_effect(&self, phase: usize) -> SideEffect {
         let deed = match self.sides.get(phase) {
             // The resource exists before and after; the link changes part of it.
-            Some(side) => Deed {
+            Some(side) => SideEffect {
                 action: Action::Update,
                 kind: LINK_PHASES[phase].to_owned(),
                 name: side.address.clone(),
             },
-            None => Deed {
+            None => SideEffect {
                 action: match self.update {
                     LinkUpdateType::Create => Action::Create,
                     LinkUpdateType::Update => Action::Update,
@@ -116,40 +118,40 @@ impl Doing<'_> {
             },
         };
         // The name is stored and shown, so it is shortened and redacted.
-        let mut deed = deed.fit();
-        self.provider.lane.secrets().hide_in(&mut deed.name);
+        let mut deed = deed.sanitized();
+        self.provider.lane.secrets().redact_in_place(&mut deed.name);
         deed
     }
 
     async fn called(&self, phase: usize, entry: &Entry) -> Result<Given, Fault> {
         let ctx = CallContext {
-            asking: Some(entry.asking.number),
+            dialect_call: Some(entry.call.number),
             ..self.ctx.clone()
         };
         // Both resources use the same messages; the intermediaries have their own.
         if phase < 2 {
             let request = self.of_resource(phase, &ctx);
             let asked = |next| {
-                self.made::<UpdateLinkResourceResponse>(phase, (&ctx, next), request.clone())
+                self.call_phase::<UpdateLinkResourceResponse>(phase, (&ctx, next), request.clone())
             };
-            let asked = self.provider.keep_asking(METHODS[phase], &ctx, asked);
+            let asked = self.provider.call_with_retries(METHODS[phase], &ctx, asked);
             let complete = asked.await?;
             return Ok(Given {
                 data: complete.link_data.unwrap_or_default(),
                 mappings: complete.resource_data_mappings,
-                made: None,
+                intermediaries: None,
             });
         }
         let request = self.of_intermediaries(&ctx);
         let asked = |next| {
             let call = (&ctx, next);
-            self.made::<UpdateLinkIntermediaryResourcesResponse>(phase, call, request.clone())
+            self.call_phase::<UpdateLinkIntermediaryResourcesResponse>(phase, call, request.clone())
         };
-        let asked = self.provider.keep_asking(METHODS[phase], &ctx, asked);
+        let asked = self.provider.call_with_retries(METHODS[phase], &ctx, asked);
         let complete = asked.await?;
         let made = complete.intermediary_resource_states.into_iter();
         let made = made.map(|state| {
-            let made = Made {
+            let made = PhaseResult {
                 kind: state.resource_type,
                 spec: state.resource_spec_data.unwrap_or_default(),
             };
@@ -158,12 +160,12 @@ impl Doing<'_> {
         Ok(Given {
             data: complete.link_data.unwrap_or_default(),
             mappings: complete.resource_data_mappings,
-            made: Some(made.collect()),
+            intermediaries: Some(made.collect()),
         })
     }
 
     /// Makes a call on the slot that the operation holds.
-    async fn made<A>(
+    async fn call_phase<A>(
         &self,
         phase: usize,
         call: (&CallContext, Option<Next>),
@@ -173,17 +175,17 @@ impl Doing<'_> {
         A: Reply,
         A::Good: Send,
     {
-        let could_not = format!("could not {}", words(self.update)[phase]);
+        let could_not = format!("could not {}", phase_descriptions(self.update)[phase]);
         let what = (METHODS[phase], CALLS[phase], &*could_not);
         let (lane, wire) = (&self.provider.lane, &self.provider.wire);
-        heard::<A>((lane, wire), what, call, request, || ()).await
+        make_call::<A>((lane, wire), what, call, request, || ()).await
     }
 
     fn state(&self) -> LinkState {
         let instance = &self.provider.settings.instance_id;
         let state = self
             .record
-            .state(&self.kept, link_name(&self.sides), instance);
+            .state(&self.private, link_name(&self.sides), instance);
         match self.update {
             // A link that is being created has only its name.
             LinkUpdateType::Create => LinkState {
@@ -210,7 +212,7 @@ impl Doing<'_> {
             update_type: self.update.into(),
             current_link_state: Some(self.state()),
             context: Some(self.provider.link_context(ctx)),
-            link_id: self.kept.link_id.clone(),
+            link_id: self.private.link_id.clone(),
         }
     }
 

@@ -1,15 +1,15 @@
 //! Plans links. The plugin stages the changes of its link data field by field; with an unknown end,
 //! some changes are known only during the deploy.
 
-use super::annotations::of_sides;
-use super::keep::Kept;
+use super::annotations::for_ends;
+use super::ends::{Side, link_name, link_type};
+use super::private_data::LinkPrivate;
 use super::record::{PARTS, Record, object, steps};
-use super::schema::{IDS, MADE, SECRETS};
-use super::sides::{Side, link_name, link_type};
+use super::schema::{IDS, INTERMEDIARIES, SECRETS};
 use crate::engine::calls::{CallContext, Method, ProviderDiagnostic, ProviderError};
 use crate::engine::provider::bluelink::adapter::BluelinkProvider;
-use crate::engine::provider::bluelink::convert::{decode_any, is_nothing, like_member};
-use crate::engine::provider::bluelink::paths::{Step, get, put, take};
+use crate::engine::provider::bluelink::convert::{decode_any, is_null_or_empty, member_of};
+use crate::engine::provider::bluelink::paths::{Step, get, remove_at, set_at};
 use crate::engine::provider::bluelink::wire::Fault;
 use crate::engine::provider::{Bytes, PlanRequest, PlanResponse};
 use cty::{Path, Value};
@@ -18,7 +18,11 @@ use proto::bluelink::sharedtypesv1::LinkChanges;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-fn answer(planned: Value, private: Bytes, diagnostics: Vec<ProviderDiagnostic>) -> PlanResponse {
+fn plan_response(
+    planned: Value,
+    private: Bytes,
+    diagnostics: Vec<ProviderDiagnostic>,
+) -> PlanResponse {
     PlanResponse {
         planned,
         requires_replace: Vec::new(),
@@ -47,17 +51,17 @@ impl BluelinkProvider {
         let private = request.prior_private.clone();
         if request.config.is_null() && request.proposed.is_null() {
             // A destroy needs no staging.
-            return Ok(answer(request.proposed, private, Vec::new()));
+            return Ok(plan_response(request.proposed, private, Vec::new()));
         }
         let (prior, config) = (&request.prior, &request.config);
-        let (record, kept) = (Record::of(prior), Kept::of(&private));
+        let (record, kept) = (Record::from_object(prior), LinkPrivate::decode(&private));
         let (kind, sides) = match self.sides(ctx, (prior, &kept)) {
             Ok(found) => found,
-            Err(wrong) => return Ok(answer(request.proposed, private, vec![wrong])),
+            Err(wrong) => return Ok(plan_response(request.proposed, private, vec![wrong])),
         };
         let instance = &self.settings.instance_id;
-        let annotations = of_sides(kind, config);
-        let [a, b] = [0, 1].map(|i: usize| sides[i].told(instance, &annotations[i]));
+        let annotations = for_ends(kind, config);
+        let [a, b] = [0, 1].map(|i: usize| sides[i].reported_changes(instance, &annotations[i]));
         let there = !prior.is_null();
         let asked = StageLinkChangesRequest {
             link_type: link_type(kind),
@@ -73,20 +77,20 @@ impl BluelinkProvider {
         let changes = match Box::pin(asked).await {
             Ok(complete) => complete.changes.unwrap_or_default(),
             Err(Fault::Call(error)) => return Err(error),
-            Err(Fault::Said(said)) => {
+            Err(Fault::Reported(said)) => {
                 let said = said.diagnostic("could not stage the link");
-                return Ok(answer(request.proposed, private, vec![said]));
+                return Ok(plan_response(request.proposed, private, vec![said]));
             }
         };
         let planning = Planning {
             prior,
             config,
             record,
-            kept,
+            private: kept,
             sides,
             changes,
         };
-        Ok(planning.answer(private))
+        Ok(planning.into_response(private))
     }
 }
 
@@ -94,19 +98,19 @@ struct Planning<'r> {
     prior: &'r Value,
     config: &'r Value,
     record: Record,
-    kept: Kept,
+    private: LinkPrivate,
     sides: [Side; 2],
     changes: LinkChanges,
 }
 
 impl Planning<'_> {
-    fn answer(mut self, private: Bytes) -> PlanResponse {
+    fn into_response(mut self, private: Bytes) -> PlanResponse {
         let ids = [self.sides[0].id(), self.sides[1].id()];
-        if !self.prior.is_null() && !self.has_to_be_made() && self.same_ends(&ids) {
-            return answer(self.prior.clone(), private, Vec::new());
+        if !self.prior.is_null() && !self.needs_update() && self.same_ends(&ids) {
+            return plan_response(self.prior.clone(), private, Vec::new());
         }
-        let kept_private = self.kept.clone().with_staged(&self.changes);
-        let replaced = self.other_objects(&ids);
+        let kept_private = self.private.clone().with_staged(&self.changes);
+        let replaced = self.replaced_ends(&ids);
         let changed = self
             .changes
             .modified_fields
@@ -114,35 +118,36 @@ impl Planning<'_> {
             .chain(&self.changes.new_fields);
         let hidden = changed.filter(|field| field.sensitive);
         let hidden: Vec<String> = hidden.map(|field| field.field_path.clone()).collect();
-        self.kept.sensitive.extend(hidden);
+        self.private.sensitive.extend(hidden);
         let planned = object(self.config, ids, self.attributes());
         PlanResponse {
             requires_replace: replaced,
-            ..answer(planned, kept_private.bytes(), Vec::new())
+            ..plan_response(planned, kept_private.bytes(), Vec::new())
         }
     }
 
     /// Returns true if the link was created for these ends.
     fn same_ends(&self, ids: &[Value; 2]) -> bool {
         let same = |name: &str, now: &Value| {
-            let before = like_member(self.prior, name);
-            now.is_known() && (before.raw_equals(now) || (is_nothing(&before) && is_nothing(now)))
+            let before = member_of(self.prior, name);
+            now.is_known()
+                && (before.raw_equals(now) || (is_null_or_empty(&before) && is_null_or_empty(now)))
         };
-        let named = ["from", "to"].map(|name| same(name, &like_member(self.config, name)));
+        let named = ["from", "to"].map(|name| same(name, &member_of(self.config, name)));
         let known = [0, 1].map(|i: usize| same(IDS[i], &ids[i]));
         named == [true, true] && known == [true, true]
     }
 
     /// Returns the paths that require replacement: a link to another object is another link.
-    fn other_objects(&self, ids: &[Value; 2]) -> Vec<Path> {
+    fn replaced_ends(&self, ids: &[Value; 2]) -> Vec<Path> {
         if self.prior.is_null() {
             return Vec::new();
         }
         let other = |name: &&str| {
             let index = usize::from(**name == *IDS[1]);
-            let before = like_member(self.prior, name);
+            let before = member_of(self.prior, name);
             let same = ids[index].is_known() && before.raw_equals(&ids[index]);
-            !is_nothing(&before) && !same
+            !is_null_or_empty(&before) && !same
         };
         let all = IDS.iter().copied().filter(other);
         all.map(|name| Path::root().attr(name)).collect()
@@ -151,28 +156,26 @@ impl Planning<'_> {
     /// Returns true if an existing link must be deployed again: the plugin staged changes, a deploy
     /// was not completed, the annotations differ, its intermediaries changed, or an end that it has
     /// written into is updated.
-    fn has_to_be_made(&self) -> bool {
-        let [before, now] = [self.prior, self.config].map(|o| like_member(o, "annotations"));
-        let same = before.raw_equals(&now) || (is_nothing(&before) && is_nothing(&now));
+    fn needs_update(&self) -> bool {
+        let [before, now] = [self.prior, self.config].map(|o| member_of(o, "annotations"));
+        let same = before.raw_equals(&now) || (is_null_or_empty(&before) && is_null_or_empty(&now));
         !is_empty(&self.changes)
             || !self.record.unfinished.is_empty()
-            || self.record.made != self.kept.left()
+            || self.record.intermediaries != self.private.left_intermediaries()
             || !same
-            || self.is_written_over()
+            || self.may_be_overwritten()
     }
 
     /// Returns true if an end into which the link has written is updated, which may overwrite it.
-    fn is_written_over(&self) -> bool {
-        self.sides
-            .iter()
-            .any(|side| self.is_side_written_over(side))
+    fn may_be_overwritten(&self) -> bool {
+        self.sides.iter().any(|side| self.is_end_overwritten(side))
     }
 
-    fn is_side_written_over(&self, side: &Side) -> bool {
+    fn is_end_overwritten(&self, side: &Side) -> bool {
         let of_it = format!("{}::", side.name);
         side.changes()
             && self
-                .kept
+                .private
                 .mappings
                 .keys()
                 .any(|field| field.starts_with(&of_it))
@@ -210,13 +213,13 @@ impl Planning<'_> {
         for (steps, value) in fields {
             let part = self.part(&steps);
             touched[part] = true;
-            put(&mut self.record.parts[part], &steps, value);
+            set_at(&mut self.record.parts[part], &steps, value);
         }
         let removed = self.changes.removed_fields.iter();
         for steps in removed.filter_map(|path| steps(path)).collect::<Vec<_>>() {
             let part = self.part(&steps);
             touched[part] = true;
-            take(&mut self.record.parts[part], &steps);
+            remove_at(&mut self.record.parts[part], &steps);
         }
         let later = self.changes.field_changes_known_on_deploy.iter();
         for steps in later.filter_map(|path| steps(path)) {
@@ -226,15 +229,15 @@ impl Planning<'_> {
         }
         // The deploy runs all remaining phases, so the plan shows none as unfinished.
         let left = std::mem::take(&mut self.record.unfinished);
-        self.record.made = self.kept.left();
-        let mut all = self.record.attributes(&self.kept.sensitive);
+        self.record.intermediaries = self.private.left_intermediaries();
+        let mut all = self.record.attributes(&self.private.sensitive);
         // Only the paths are known, so their values become unknown.
         for (part, steps) in unknown {
             let value = all.get(PARTS[part]).cloned().unwrap_or_else(Value::dynamic);
             all.insert(PARTS[part].into(), with_unknown(&value, &steps));
         }
         for (part, name) in PARTS.into_iter().enumerate() {
-            let over = part < 2 && self.is_side_written_over(&self.sides[part]);
+            let over = part < 2 && self.is_end_overwritten(&self.sides[part]);
             let again = left.iter().any(|phase| phase == name);
             // An untouched part can still change if its phase runs.
             if (!touched[part] && (creates || again)) || over {
@@ -242,7 +245,7 @@ impl Planning<'_> {
             }
         }
         if creates || touched[2] || left.iter().any(|phase| phase == PARTS[2]) {
-            all.insert(MADE.into(), Value::dynamic());
+            all.insert(INTERMEDIARIES.into(), Value::dynamic());
         }
         if creates {
             all.insert(SECRETS.into(), Value::dynamic());

@@ -1,11 +1,11 @@
 //! Data of a link: results of its three phases, and its intermediary resources. Converted to
 //! attributes for the engine and to the link's state for the plugin. Pure.
 
-use super::keep::Kept;
-use super::schema::{IDS, MADE, SECRETS, UNFINISHED};
-use crate::engine::provider::bluelink::convert::{Unknown, decode_any, encode, like_member};
-use crate::engine::provider::bluelink::paths::{Step, parse, put, take};
-use crate::engine::words::LINK_PHASES;
+use super::private_data::LinkPrivate;
+use super::schema::{IDS, INTERMEDIARIES, SECRETS, UNFINISHED};
+use crate::engine::model::LINK_PHASES;
+use crate::engine::provider::bluelink::convert::{Unknown, decode_any, encode, member_of};
+use crate::engine::provider::bluelink::paths::{Step, parse, remove_at, set_at};
 use cty::{Type, Value};
 use proto::bluelink::providerserverv1::{LinkIntermediaryResourceState, LinkState, LinkStatus};
 use proto::bluelink::schema::MappingNode;
@@ -21,14 +21,14 @@ pub(super) const PARTS: [&str; 3] = LINK_PHASES;
 pub(super) struct Record {
     pub(super) parts: [MappingNode; 3],
     /// Intermediaries by their ids at the plugin.
-    pub(super) made: BTreeMap<String, Made>,
+    pub(super) intermediaries: BTreeMap<String, PhaseResult>,
     /// Phases that remain after a failure.
     pub(super) unfinished: Vec<String>,
 }
 
 /// Intermediary resource.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Made {
+pub(super) struct PhaseResult {
     /// Type name in the protocol.
     pub(super) kind: String,
     pub(super) spec: MappingNode,
@@ -58,12 +58,12 @@ pub(super) fn merge(into: &mut MappingNode, more: &MappingNode) {
 
 /// Returns the node of an attribute; empty if it is missing or unknown.
 fn node(object: &Value, name: &str) -> MappingNode {
-    encode(&like_member(object, name), None, Unknown::Omitted).unwrap_or_default()
+    encode(&member_of(object, name), None, Unknown::Omitted).unwrap_or_default()
 }
 
 impl Record {
     /// Returns the data of a link from an object of the state.
-    pub(super) fn of(object: &Value) -> Self {
+    pub(super) fn from_object(object: &Value) -> Self {
         if object.is_null() || !object.is_known() {
             return Self::default();
         }
@@ -77,16 +77,19 @@ impl Record {
             whole
         };
         let parts = PARTS.map(&mut with_secrets);
-        let made = with_secrets(MADE).fields.into_iter().map(|(id, mut one)| {
-            let kind = one.fields.remove("type").as_ref().and_then(text);
-            let spec = one.fields.remove("spec").unwrap_or_default();
-            let kind = kind.unwrap_or_default();
-            (id, Made { kind, spec })
-        });
-        let unfinished = like_member(object, UNFINISHED);
+        let made = with_secrets(INTERMEDIARIES)
+            .fields
+            .into_iter()
+            .map(|(id, mut one)| {
+                let kind = one.fields.remove("type").as_ref().and_then(text);
+                let spec = one.fields.remove("spec").unwrap_or_default();
+                let kind = kind.unwrap_or_default();
+                (id, PhaseResult { kind, spec })
+            });
+        let unfinished = member_of(object, UNFINISHED);
         let names = unfinished.as_slice().unwrap_or_default().iter();
         Self {
-            made: made.collect(),
+            intermediaries: made.collect(),
             unfinished: names.filter_map(|n| Some(n.as_str()?.to_owned())).collect(),
             parts,
         }
@@ -101,7 +104,7 @@ impl Record {
 
     /// Returns the intermediaries as one node.
     pub(super) fn made_node(&self) -> MappingNode {
-        let one = |(id, made): (&String, &Made)| {
+        let one = |(id, made): (&String, &PhaseResult)| {
             let kind = encode(&Value::string(&made.kind), None, Unknown::Omitted);
             let fields = [
                 ("type".to_owned(), kind.unwrap_or_default()),
@@ -114,7 +117,7 @@ impl Record {
             (id.clone(), node)
         };
         MappingNode {
-            fields: self.made.iter().map(one).collect(),
+            fields: self.intermediaries.iter().map(one).collect(),
             ..MappingNode::default()
         }
     }
@@ -125,24 +128,26 @@ impl Record {
         let mut all: BTreeMap<&str, MappingNode> = PARTS
             .into_iter()
             .zip(self.parts.iter().cloned())
-            .chain([(MADE, self.made_node())])
+            .chain([(INTERMEDIARIES, self.made_node())])
             .collect();
         // Dynamic values cannot mark single members as sensitive.
         let mut secrets = MappingNode::default();
         for path in sensitive {
             for (name, node) in &mut all {
                 // Paths of intermediaries start with their attribute.
-                let own = path.strip_prefix(MADE).filter(|_| *name == MADE);
-                let path = match (own, *name == MADE) {
+                let own = path
+                    .strip_prefix(INTERMEDIARIES)
+                    .filter(|_| *name == INTERMEDIARIES);
+                let path = match (own, *name == INTERMEDIARIES) {
                     (Some(rest), _) => rest.trim_start_matches('.'),
                     (None, true) => continue,
                     (None, false) => path.as_str(),
                 };
                 let Some(steps) = steps(path) else { continue };
-                if let Some(hidden) = take(node, &steps) {
+                if let Some(hidden) = remove_at(node, &steps) {
                     let mut at = vec![Step::Name((*name).to_owned())];
                     at.extend(steps);
-                    put(&mut secrets, &at, hidden);
+                    set_at(&mut secrets, &at, hidden);
                 }
             }
         }
@@ -161,13 +166,13 @@ impl Record {
     }
 
     /// Returns the state of an existing link for the plugin.
-    pub(super) fn state(&self, kept: &Kept, name: String, instance_id: &str) -> LinkState {
+    pub(super) fn state(&self, kept: &LinkPrivate, name: String, instance_id: &str) -> LinkState {
         let status = match self.unfinished.is_empty() {
             true => LinkStatus::Created,
             false => LinkStatus::UpdateFailed,
         };
         let made = self
-            .made
+            .intermediaries
             .iter()
             .map(|(id, made)| LinkIntermediaryResourceState {
                 resource_id: id.clone(),
@@ -197,7 +202,7 @@ pub(super) fn object(config: &Value, ids: [Value; 2], kept: BTreeMap<Arc<str>, V
     let said = ["from", "to", "annotations"];
     let mut members: BTreeMap<Arc<str>, Value> = said
         .into_iter()
-        .map(|name| (Arc::from(name), like_member(config, name)))
+        .map(|name| (Arc::from(name), member_of(config, name)))
         .collect();
     if members["annotations"].is_null() {
         members.insert("annotations".into(), Value::null(Type::map(Type::String)));

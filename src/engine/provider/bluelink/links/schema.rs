@@ -9,7 +9,7 @@ use cty::schema::{Attribute, Block, Schema};
 /// Attributes with the ids of both ends.
 pub(super) const IDS: [&str; 2] = ["from_id", "to_id"];
 /// Attribute with the intermediary resources by their ids.
-pub(super) const MADE: &str = "intermediary_resources";
+pub(super) const INTERMEDIARIES: &str = "intermediary_resources";
 /// Attribute with the phases that remain after a failure.
 pub(super) const UNFINISHED: &str = "unfinished";
 /// Attribute with the sensitive values.
@@ -52,7 +52,10 @@ pub(in super::super) fn link_schema() -> Schema {
             middle,
             any(false, "link data about the intermediary resources"),
         ),
-        (MADE, any(false, "intermediary resources of the link")),
+        (
+            INTERMEDIARIES,
+            any(false, "intermediary resources of the link"),
+        ),
         (UNFINISHED, unfinished),
         (SECRETS, any(true, "sensitive parts of the link data")),
     ];

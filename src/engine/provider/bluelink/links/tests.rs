@@ -1,9 +1,9 @@
 //! Tests of the record of a link and its form for plugins.
 
-use super::keep::Kept;
-use super::record::{Made, Record, object};
+use super::ends::name_of;
+use super::private_data::LinkPrivate;
+use super::record::{PhaseResult, Record, object};
 use super::schema::link_schema;
-use super::sides::name_of;
 use crate::engine::provider::bluelink::convert::{Unknown, encode};
 use cty::{Type, Value};
 use proto::bluelink::schema::MappingNode;
@@ -19,7 +19,7 @@ fn record() -> Record {
         ("token", Value::string("hush")),
         ("open", Value::string("told")),
     ];
-    let made = Made {
+    let made = PhaseResult {
         kind: "fake/box".into(),
         spec: node(&[("key", Value::string("hush")), ("size", Value::int(3))]),
     };
@@ -29,13 +29,13 @@ fn record() -> Record {
             node(&[("b", Value::bool(true))]),
             MappingNode::default(),
         ],
-        made: [("box-1".to_owned(), made)].into(),
+        intermediaries: [("box-1".to_owned(), made)].into(),
         unfinished: vec!["resource_b".into()],
     }
 }
 
 #[test]
-fn what_is_kept_of_a_link_is_read_as_it_was_with_what_is_sensitive_of_it() {
+fn link_record_round_trips_with_its_sensitive_parts_marked() {
     let hidden = ["a.token", "intermediary_resources.box-1.spec.key"];
     let hidden = hidden.map(str::to_owned).into();
     let config = Value::object([
@@ -45,7 +45,7 @@ fn what_is_kept_of_a_link_is_read_as_it_was_with_what_is_sensitive_of_it() {
     ]);
     let ids = [Value::string("a-1"), Value::string("b-1")];
     let kept = object(&config, ids, record().attributes(&hidden));
-    assert_eq!(Record::of(&kept), record());
+    assert_eq!(Record::from_object(&kept), record());
     let open = |name: &str| format!("{:?}", kept.get_attr(name).unwrap());
     for name in ["resource_a", "intermediary_resources"] {
         assert!(!open(name).contains("hush"), "{}", open(name));
@@ -58,7 +58,7 @@ fn what_is_kept_of_a_link_is_read_as_it_was_with_what_is_sensitive_of_it() {
 }
 
 #[test]
-fn what_the_plugin_has_staged_goes_with_the_plan_and_is_the_same_for_the_same_changes() {
+fn staged_link_changes_are_stored_in_a_canonical_order() {
     let change = |path: &str, to: Value| FieldChange {
         field_path: path.into(),
         new_value: encode(&to, None, Unknown::Omitted),
@@ -73,17 +73,17 @@ fn what_the_plugin_has_staged_goes_with_the_plan_and_is_the_same_for_the_same_ch
         removed_fields: vec!["a.z".into()],
         ..LinkChanges::default()
     };
-    let kept = Kept::of(b"");
+    let kept = LinkPrivate::decode(b"");
     let one = kept.clone().with_staged(&all(vec![x.clone(), y.clone()]));
     let other = kept.clone().with_staged(&all(vec![y.clone(), x.clone()]));
     assert_eq!(one.bytes(), other.bytes());
-    let mut read = Kept::of(&one.bytes());
+    let mut read = LinkPrivate::decode(&one.bytes());
     assert_eq!(read.take_staged(), all(vec![x, y]));
     assert_eq!(read, kept, "and is not kept any longer than that");
 }
 
 #[test]
-fn an_address_becomes_a_name_that_can_stand_in_a_path() {
+fn link_name_is_derived_from_the_resource_address() {
     for (address, name) in [
         ("fake_box.a", "fake_box_a"),
         ("module.x.fake_box.a[\"k\"]", "module_x_fake_box_a__k"),

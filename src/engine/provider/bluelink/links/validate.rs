@@ -1,11 +1,11 @@
 //! Validates a link against its kind and with the plugin.
 
 use super::annotations::{all, check};
-use super::keep::Kept;
-use super::sides::Side;
+use super::ends::Side;
+use super::private_data::LinkPrivate;
 use crate::engine::calls::{CallContext, Checked, Method, ProviderDiagnostic, ProviderError};
 use crate::engine::provider::bluelink::adapter::BluelinkProvider;
-use crate::engine::provider::bluelink::check::told;
+use crate::engine::provider::bluelink::check::convert_diagnostic;
 use crate::engine::provider::bluelink::convert::{Unknown, encode};
 use crate::engine::provider::bluelink::wire::Fault;
 use cty::Value;
@@ -27,7 +27,7 @@ impl BluelinkProvider {
                 diagnostics: vec![wrong],
             });
         }
-        let (kind, sides) = match self.sides(ctx, (&config, &Kept::default())) {
+        let (kind, sides) = match self.sides(ctx, (&config, &LinkPrivate::default())) {
             Ok(found) => found,
             Err(wrong) => {
                 return Ok(Checked {
@@ -65,11 +65,15 @@ impl BluelinkProvider {
         );
         let asked = self.item::<ValidateLinkResponse>((method, path), (ctx, None), request);
         let diagnostics: Vec<ProviderDiagnostic> = match asked.await {
-            Ok(complete) => complete.diagnostics.iter().filter_map(told).collect(),
+            Ok(complete) => complete
+                .diagnostics
+                .iter()
+                .filter_map(convert_diagnostic)
+                .collect(),
             // A plugin that is older than this call reports nothing.
             Err(Fault::Call(ProviderError::Unsupported { .. })) => Vec::new(),
             Err(Fault::Call(error)) => return Err(error),
-            Err(Fault::Said(said)) => vec![said.diagnostic("could not validate the link")],
+            Err(Fault::Reported(said)) => vec![said.diagnostic("could not validate the link")],
         };
         Ok(Checked { diagnostics })
     }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::engine::words::Severity;
+use crate::engine::model::Severity;
 
 fn object(id: Value, input: Value, output: Value, triggers: Value) -> Value {
     Value::object([
@@ -45,7 +45,7 @@ fn prior(input: Value, triggers: Value) -> Value {
 
 /// Each row is a change with the values that it makes unknown and replaces.
 #[test]
-fn plans_as_the_reference_engine_does() {
+fn terraform_data_plans_match_the_reference_engine() {
     let s = |t: &str| Value::string(t);
     let rows = [
         (
@@ -155,7 +155,7 @@ fn attr_or_null(value: &Value, name: &str, ty: Type) -> Value {
 }
 
 #[test]
-fn apply_fills_in_what_was_unknown_and_nothing_else() {
+fn apply_fills_in_only_unknown_values() {
     let created = applied(
         planned(
             Value::null(schema().implied_type().clone()),
@@ -182,7 +182,7 @@ fn apply_fills_in_what_was_unknown_and_nothing_else() {
 }
 
 #[test]
-fn read_only_attributes_are_refused() {
+fn read_only_attributes_are_rejected() {
     let config = object(
         Value::string("mine"),
         none(),
@@ -213,7 +213,7 @@ fn read_only_attributes_are_refused() {
 }
 
 #[test]
-fn stored_state_comes_back_with_its_types() {
+fn stored_state_is_decoded_with_its_types() {
     let raw = br#"{"id":"x","input":{"value":["a"],"type":["list","string"]},"output":{"value":["a"],"type":["list","string"]},"triggers_replace":null}"#;
     let request = UpgradeRequest {
         type_name: "terraform_data".into(),
@@ -234,18 +234,22 @@ fn stored_state_comes_back_with_its_types() {
 }
 
 #[test]
-fn a_null_resource_is_taken_over_and_nothing_else() {
+fn only_null_resource_state_is_moved() {
     let request = |source: &str| MoveRequest {
         source_type: source.into(),
         target_type: "terraform_data".into(),
         raw_json: Bytes::from_static(br#"{"id":"77","triggers":{"a":"b"}}"#),
         ..Default::default()
     };
-    let moved = take_over(request("null_resource"));
+    let moved = convert_null_resource(request("null_resource"));
     assert_eq!(attr(&moved.state, "id"), Value::string("77"));
     assert_eq!(
         attr(&moved.state, "triggers_replace"),
         Value::object([("a", Value::string("b"))])
     );
-    assert!(!take_over(request("time_sleep")).diagnostics.is_empty());
+    assert!(
+        !convert_null_resource(request("time_sleep"))
+            .diagnostics
+            .is_empty()
+    );
 }

@@ -22,7 +22,7 @@ fn path(p: &str) -> Value {
 }
 
 #[tokio::test]
-async fn outputs_are_read_with_their_types_over_the_defaults() {
+async fn remote_state_outputs_are_read_with_types_and_override_defaults() {
     let folder = tempfile::tempdir().expect("a folder");
     let text = r#"{"version": 4, "serial": 1, "outputs": {"v": {"value": ["b", "a"], "type": ["set", "string"], "sensitive": true}}, "resources": []}"#;
     std::fs::write(folder.path().join("up.json"), text).expect("written");
@@ -30,7 +30,7 @@ async fn outputs_are_read_with_their_types_over_the_defaults() {
     let answer = read(
         &config("local", path("./up.json"), defaults, None),
         folder.path(),
-        Ciphers::default(),
+        FileEncryption::default(),
     )
     .await;
     assert_eq!(answer.diagnostics, []);
@@ -52,7 +52,7 @@ async fn outputs_are_read_with_their_types_over_the_defaults() {
         read(
             &config("local", none(), none(), Some("blue")),
             folder.path(),
-            Ciphers::default(),
+            FileEncryption::default(),
         )
         .await
         .diagnostics,
@@ -61,7 +61,7 @@ async fn outputs_are_read_with_their_types_over_the_defaults() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_said_in_words() {
+async fn unreadable_remote_state_is_reported_with_a_reason() {
     let folder = tempfile::tempdir().expect("a folder");
     let rows = [
         ("absent", None, "there is nothing in absent"),
@@ -84,7 +84,7 @@ async fn what_cannot_be_read_is_said_in_words() {
             std::fs::write(folder.path().join(name), text).expect("written");
         }
         let config = config("local", path(name), none(), None);
-        let answer = read(&config, folder.path(), Ciphers::default()).await;
+        let answer = read(&config, folder.path(), FileEncryption::default()).await;
         assert!(answer.state.is_null(), "{name}");
         assert!(
             answer.diagnostics[0].detail.contains(words),
@@ -95,7 +95,7 @@ async fn what_cannot_be_read_is_said_in_words() {
     let answer = read(
         &config("local", path("/dev/zero"), none(), None),
         folder.path(),
-        Ciphers::default(),
+        FileEncryption::default(),
     )
     .await;
     assert!(
@@ -106,7 +106,7 @@ async fn what_cannot_be_read_is_said_in_words() {
 }
 
 #[test]
-fn configurations_are_checked_once_they_are_known() {
+fn remote_state_configuration_is_validated_when_known() {
     let errors = |c: Value| {
         validate(&c)
             .into_iter()
@@ -139,7 +139,7 @@ fn configurations_are_checked_once_they_are_known() {
 }
 
 #[test]
-fn a_data_source_is_known_by_what_is_left_of_its_address() {
+fn data_source_name_omits_its_type() {
     for (address, name) in [
         ("data.terraform_remote_state.a", "a"),
         ("data.terraform_remote_state.a[4]", "a[4]"),

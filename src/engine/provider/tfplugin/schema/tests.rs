@@ -11,7 +11,7 @@ fn json(text: &str) -> proto::Bytes {
 }
 
 #[test]
-fn a_schema_of_protocol_6_with_everything_in_it() {
+fn protocol_6_schema_is_converted_completely() {
     use tfplugin6::schema as pb;
     let leaf = pb::Attribute {
         name: "port".into(),
@@ -118,7 +118,7 @@ fn a_schema_of_protocol_6_with_everything_in_it() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_with_its_place() {
+fn invalid_schema_is_rejected_with_its_path() {
     use tfplugin5::schema as pb;
     let with = |block: pb::Block| {
         provider_schema(&SchemaReply::V5(undecoded(
@@ -163,7 +163,7 @@ fn what_makes_no_sense_is_refused_with_its_place() {
 }
 
 #[test]
-fn write_only_has_another_number_in_each_protocol() {
+fn write_only_flag_is_read_in_protocol_5() {
     let attribute = tfplugin5::schema::Attribute {
         name: "a".into(),
         r#type: json("\"bool\""),

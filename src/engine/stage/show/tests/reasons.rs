@@ -4,7 +4,7 @@ use super::*;
 use crate::engine::stage::change::{Act, Configured};
 
 #[test]
-fn reasons_are_in_words() {
+fn change_reasons_are_described() {
     let object = |n: i64| Value::object([("a", Value::int(n)), ("b", Value::int(n))]);
     let null = Value::null(object(1).ty().clone());
     let with = |edit: fn(&mut Change), action: Action, before: &Value, after: &Value| {
@@ -64,7 +64,7 @@ fn reasons_are_in_words() {
 }
 
 #[test]
-fn imports_count_in_addition() {
+fn imports_are_counted_in_addition_to_updates() {
     let mut imported = bare("thing_x.a", Action::Update, &[], &[]);
     imported.act = Act::Update {
         by: Configured::default(),
@@ -79,7 +79,7 @@ fn imports_count_in_addition() {
 }
 
 #[test]
-fn needs_are_what_changes_here() {
+fn needs_list_only_changes_of_this_stage() {
     let all = summary(&stage(vec![
         bare("thing_x.net", Action::Update, &[], &[]),
         bare("thing_x.same", Action::NoOp, &[], &[]),
@@ -105,7 +105,7 @@ fn needs_are_what_changes_here() {
 
 /// Needs are by instance if possible; an unchanged output stays the same in any case.
 #[test]
-fn an_output_stays_where_it_rests_on_what_is_left() {
+fn output_is_unchanged_when_it_depends_on_a_deselected_change() {
     let needs = |all: &[&str]| all.iter().map(|s| (*s).to_owned()).collect();
     let output = |name: &str, all| OutputChange {
         name: name.into(),
@@ -131,7 +131,7 @@ fn an_output_stays_where_it_rests_on_what_is_left() {
     let stays: Vec<String> = summary(&staged)
         .outputs
         .into_iter()
-        .filter(|o| o.stays(&left))
+        .filter(|o| o.is_unchanged_without(&left))
         .map(|o| o.name)
         .collect();
     assert_eq!(stays, ["second", "all"]);

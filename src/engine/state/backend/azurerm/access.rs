@@ -1,7 +1,7 @@
 //! Authorization of storage requests: account key, SAS token or access token.
 
+use super::super::http_client::{Attempts, HttpClient, HttpRequest, WebError};
 use super::super::values::Values;
-use super::super::web::{Ask, Attempts, Web, WebError};
 use super::cloud::Cloud;
 use super::error::AzureError;
 use super::tokens::Tokens;
@@ -64,9 +64,9 @@ impl Access {
     /// Authorizes a request.
     pub(super) async fn sign(
         &self,
-        ask: &mut Ask,
+        ask: &mut HttpRequest,
         account: &str,
-        web: &Web,
+        web: &HttpClient,
         attempts: Attempts,
     ) -> Result<(), AzureError> {
         match self {
@@ -100,12 +100,12 @@ impl Access {
 }
 
 /// Adds a bearer token to a request.
-pub(super) fn by_token(ask: &mut Ask, token: &str) -> Result<(), WebError> {
+pub(super) fn by_token(ask: &mut HttpRequest, token: &str) -> Result<(), WebError> {
     ask.header(AUTHORIZATION, &format!("Bearer {token}"))
 }
 
 /// Signs a request with the account's key.
-fn by_key(ask: &mut Ask, account: &str, key: &str) -> Result<(), AzureError> {
+fn by_key(ask: &mut HttpRequest, account: &str, key: &str) -> Result<(), AzureError> {
     let key = STANDARD.decode(key).map_err(AzureError::AccessKey)?;
     let text = to_sign(ask, account);
     let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
@@ -114,7 +114,7 @@ fn by_key(ask: &mut Ask, account: &str, key: &str) -> Result<(), AzureError> {
     Ok(ask.header(AUTHORIZATION, &value)?)
 }
 
-fn to_sign(ask: &Ask, account: &str) -> String {
+fn to_sign(ask: &HttpRequest, account: &str) -> String {
     let get = |name: &str| {
         let value = ask.headers.get(name);
         value.and_then(|v| v.to_str().ok()).unwrap_or_default()
@@ -156,11 +156,11 @@ fn to_sign(ask: &Ask, account: &str) -> String {
 async fn key_of(
     tokens: &Tokens,
     address: &str,
-    web: &Web,
+    web: &HttpClient,
     attempts: Attempts,
 ) -> Result<String, AzureError> {
     let url = Url::parse(address).map_err(AzureError::Url)?;
-    let mut ask = Ask::new(Method::POST, url);
+    let mut ask = HttpRequest::new(Method::POST, url);
     by_token(&mut ask, &tokens.token(web, attempts).await?)?;
     // Azure refuses a POST without a length.
     ask.header(HeaderName::from_static("content-length"), "0")?;

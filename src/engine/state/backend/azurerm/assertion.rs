@@ -1,7 +1,7 @@
 //! Client assertion of a federated identity, which replaces a client secret.
 
+use super::super::http_client::{Attempts, HttpClient, HttpRequest};
 use super::super::values::Values;
-use super::super::web::{Ask, Attempts, Web};
 use super::access::by_token;
 use super::error::AzureError;
 use reqwest::{Method, Url};
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 pub(super) enum Assertion {
     Text(String),
     File(PathBuf),
-    Asked { url: String, token: String },
+    Requested { url: String, token: String },
 }
 
 impl Assertion {
@@ -37,12 +37,16 @@ impl Assertion {
             &["ARM_OIDC_REQUEST_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN"],
         );
         match (url, token) {
-            (Some(url), Some(token)) => Ok(Self::Asked { url, token }),
+            (Some(url), Some(token)) => Ok(Self::Requested { url, token }),
             _ => Err(AzureError::NoAssertion),
         }
     }
 
-    pub(super) async fn text(&self, web: &Web, attempts: Attempts) -> Result<String, AzureError> {
+    pub(super) async fn text(
+        &self,
+        web: &HttpClient,
+        attempts: Attempts,
+    ) -> Result<String, AzureError> {
         match self {
             Self::Text(text) => Ok(text.clone()),
             Self::File(file) => {
@@ -53,11 +57,11 @@ impl Assertion {
                     source,
                 })
             }
-            Self::Asked { url, token } => {
+            Self::Requested { url, token } => {
                 let mut url = Url::parse(url).map_err(AzureError::Url)?;
                 url.query_pairs_mut()
                     .append_pair("audience", "api://AzureADTokenExchange");
-                let mut ask = Ask::new(Method::GET, url);
+                let mut ask = HttpRequest::new(Method::GET, url);
                 by_token(&mut ask, token)?;
                 let answer = web.send(ask, attempts).await?;
                 let said: Json = serde_json::from_slice(&answer.body).unwrap_or_default();

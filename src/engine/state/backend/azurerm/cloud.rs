@@ -46,7 +46,7 @@ impl Cloud {
     }
 
     /// Domain suffix of storage addresses.
-    pub(super) fn end(&self) -> &'static str {
+    pub(super) fn storage_suffix(&self) -> &'static str {
         match self {
             Self::Public => "core.windows.net",
             Self::Government => "core.usgovcloudapi.net",

@@ -1,10 +1,10 @@
 //! Container: requests for its blobs, and the conversion of error responses.
 
+use super::super::http_client::{Attempts, HttpClient, HttpRequest, HttpResponse, MAX_STATE};
 use super::super::s3::element;
-use super::super::web::{Answer, Ask, Attempts, MAX_STATE, Web};
 use super::access::Access;
 use super::error::{AzureError, Refusal};
-use crate::engine::state::HomeError;
+use crate::engine::state::StateError;
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::{Method, Url};
 
@@ -14,7 +14,7 @@ const VERSION: &str = "2021-12-02";
 pub(super) type Headers = Vec<(&'static str, String)>;
 
 pub(super) struct Container {
-    pub(super) web: Web,
+    pub(super) http: HttpClient,
     pub(super) attempts: Attempts,
     pub(super) access: Access,
     pub(super) account: String,
@@ -39,36 +39,41 @@ impl Container {
         url
     }
 
-    pub(super) fn trouble(
+    pub(super) fn error(
         &self,
         what: &'static str,
         blob: &str,
         why: impl Into<AzureError>,
-    ) -> HomeError {
+    ) -> StateError {
         let place = self.url(Some(blob), "").to_string();
-        HomeError::remote(what, place, why.into())
+        StateError::remote(what, place, why.into())
     }
 
-    pub(super) fn refused(&self, what: &'static str, blob: &str, answer: &Answer) -> HomeError {
+    pub(super) fn refused(
+        &self,
+        what: &'static str,
+        blob: &str,
+        answer: &HttpResponse,
+    ) -> StateError {
         let refusal = refusal(answer);
         let why = match (refusal.code.as_str(), answer.status) {
             ("ContainerNotFound", _) => AzureError::NoContainer(self.name.clone()),
             (_, 401 | 403) => AzureError::Forbidden(refusal),
             _ => AzureError::Refused(refusal),
         };
-        self.trouble(what, blob, why)
+        self.error(what, blob, why)
     }
 
-    pub(super) async fn ask(
+    pub(super) async fn request(
         &self,
         what: &'static str,
         blob: &str,
         (method, url): (Method, Url),
         headers: Headers,
         body: Vec<u8>,
-    ) -> Result<Answer, HomeError> {
+    ) -> Result<HttpResponse, StateError> {
         let asked = async {
-            let mut ask = Ask::new(method, url);
+            let mut ask = HttpRequest::new(method, url);
             let now = jiff::Timestamp::now().strftime("%a, %d %b %Y %H:%M:%S GMT");
             let always = [
                 ("x-ms-version", VERSION.to_owned()),
@@ -86,20 +91,20 @@ impl Container {
             ask.body = body;
             // Only a read can return a state; other answers have the smaller default limit.
             if ask.method == Method::GET {
-                ask.most = MAX_STATE;
+                ask.max_answer = MAX_STATE;
             }
             self.access
-                .sign(&mut ask, &self.account, &self.web, self.attempts)
+                .sign(&mut ask, &self.account, &self.http, self.attempts)
                 .await?;
-            Ok::<_, AzureError>(self.web.send(ask, self.attempts).await?)
+            Ok::<_, AzureError>(self.http.send(ask, self.attempts).await?)
         };
         let answer = asked.await;
-        answer.map_err(|why| self.trouble(what, blob, why))
+        answer.map_err(|why| self.error(what, blob, why))
     }
 }
 
 /// Reads the error code and the first line of the message.
-pub(super) fn refusal(answer: &Answer) -> Refusal {
+pub(super) fn refusal(answer: &HttpResponse) -> Refusal {
     let code = answer.header("x-ms-error-code").unwrap_or_default();
     let text = element(&answer.body, "Message").unwrap_or_default();
     Refusal {

@@ -1,8 +1,8 @@
 //! Errors of the azurerm backend.
 
 use super::super::error::{ArgumentError, BadUrl};
+use super::super::http_client::WebError;
 use super::super::token::TokenError;
-use super::super::web::WebError;
 use crate::engine::state::error::UnlockError;
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ pub(in super::super) enum AzureError {
     #[error(transparent)]
     Argument(#[from] ArgumentError),
     #[error(transparent)]
-    Web(#[from] WebError),
+    Http(#[from] WebError),
     #[error(transparent)]
     Token(#[from] TokenError),
     #[error(transparent)]

@@ -1,9 +1,9 @@
 //! Backend with the states of all workspaces in a container.
 
 use super::super::error::ArgumentError;
+use super::super::http_client::{Attempts, ClientOptions, HttpClient, MAX_PAGES, WebError};
 use super::super::values::Values;
-use super::super::web::{Attempts, MAX_PAGES, Reach, Web, WebError};
-use super::super::{Backend, Home, HomeError};
+use super::super::{Backend, StateError, StateManager};
 use super::access::Access;
 use super::blob::Blob;
 use super::cloud::Cloud;
@@ -18,34 +18,34 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Separates the key and the name of a workspace in a blob's name.
-const BETWEEN: &str = "env:";
+const WORKSPACE_SEPARATOR: &str = "env:";
 
 /// States in a container.
 pub(in super::super) struct Azure(Arc<Container>);
 
 impl Azure {
     pub(in super::super) fn new(values: &Values<'_>) -> Result<Self, AzureError> {
-        let account = values.needed("storage_account_name", &[])?;
-        let end = Cloud::of(values)?.end();
+        let account = values.required_text("storage_account_name", &[])?;
+        let end = Cloud::of(values)?.storage_suffix();
         Self::at(values, &format!("https://{account}.blob.{end}/"))
     }
 
     /// Opens the backend at another address of the service.
     pub(in super::super) fn at(values: &Values<'_>, endpoint: &str) -> Result<Self, AzureError> {
-        let account = values.needed("storage_account_name", &[])?;
+        let account = values.required_text("storage_account_name", &[])?;
         let snapshot = values.flag("snapshot", &["ARM_SNAPSHOT"])?;
         Ok(Self(Arc::new(Container {
-            web: Web::new(Reach::default()),
+            http: HttpClient::new(ClientOptions::default()),
             attempts: Attempts {
-                most: 5,
+                max_attempts: 5,
                 first_pause: Duration::from_secs(1),
                 longest_pause: Duration::from_secs(20),
             },
             access: Access::new(values, &account)?,
             endpoint: address(endpoint)?,
             account,
-            name: values.needed("container_name", &[])?,
-            key: values.needed("key", &[])?,
+            name: values.required_text("container_name", &[])?,
+            key: values.required_text("key", &[])?,
             snapshot: snapshot == Some(true),
             encryption: encryption(values)?,
         })))
@@ -83,19 +83,19 @@ fn encryption(values: &Values<'_>) -> Result<Headers, AzureError> {
 
 #[async_trait]
 impl Backend for Azure {
-    fn home(&self, named: &str) -> Result<Arc<dyn Home>, HomeError> {
+    fn state_manager(&self, named: &str) -> Result<Arc<dyn StateManager>, StateError> {
         let key = &self.0.key;
         let name = if named.is_empty() {
             key.clone()
         } else {
-            format!("{key}{BETWEEN}{named}")
+            format!("{key}{WORKSPACE_SEPARATOR}{named}")
         };
         Ok(Arc::new(Blob::new(&self.0, name)))
     }
 
-    async fn workspaces(&self) -> Result<Vec<String>, HomeError> {
+    async fn workspaces(&self) -> Result<Vec<String>, StateError> {
         let container = &self.0;
-        let before = format!("{}{BETWEEN}", container.key);
+        let before = format!("{}{WORKSPACE_SEPARATOR}", container.key);
         let mut names = Vec::new();
         let mut from = String::new();
         // Bounded, in case a server repeats its marker.
@@ -106,7 +106,7 @@ impl Backend for Azure {
                 url.query_pairs_mut().append_pair("marker", &from);
             }
             let answer = container
-                .ask("list", "", (Method::GET, url), Vec::new(), Vec::new())
+                .request("list", "", (Method::GET, url), Vec::new(), Vec::new())
                 .await?;
             if !answer.is_success() {
                 return Err(container.refused("list", "", &answer));
@@ -123,17 +123,17 @@ impl Backend for Azure {
                 return Ok(names);
             }
         }
-        Err(container.trouble("list", "", WebError::TooManyPages))
+        Err(container.error("list", "", WebError::TooManyPages))
     }
 }
 
 #[cfg(test)]
 impl Azure {
     /// Creates the container, for tests. Operators create theirs outside flightdeck.
-    pub(in super::super) async fn make_container(&self) -> Result<(), HomeError> {
+    pub(in super::super) async fn make_container(&self) -> Result<(), StateError> {
         let container = &self.0;
         let url = container.url(None, "restype=container");
-        let made = container.ask("make", "", (Method::PUT, url), Vec::new(), Vec::new());
+        let made = container.request("make", "", (Method::PUT, url), Vec::new(), Vec::new());
         made.await.map(drop)
     }
 }

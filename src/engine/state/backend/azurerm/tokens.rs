@@ -1,8 +1,8 @@
 //! Azure access tokens of a service principal, federated identity, managed identity or `az login`.
 
+use super::super::http_client::{Attempts, HttpClient, HttpRequest};
 use super::super::token::{self, Token};
 use super::super::values::Values;
-use super::super::web::{Ask, Attempts, Web};
 use super::assertion::Assertion;
 use super::cloud::Cloud;
 use super::error::AzureError;
@@ -17,12 +17,12 @@ const PROGRAM: Duration = Duration::from_secs(60);
 
 /// Access tokens for one resource, fetched from one identity and cached.
 pub(super) struct Tokens {
-    who: Who,
+    identity: Identity,
     resource: String,
-    known: Mutex<Option<Token>>,
+    cached: Mutex<Option<Token>>,
 }
 
-enum Who {
+enum Identity {
     Secret {
         authority: String,
         client: String,
@@ -42,24 +42,28 @@ enum Who {
 impl Tokens {
     pub(super) fn new(values: &Values<'_>, resource: &str) -> Result<Self, AzureError> {
         Ok(Self {
-            who: Who::of(values)?,
+            identity: Identity::of(values)?,
             resource: resource.to_owned(),
-            known: Mutex::default(),
+            cached: Mutex::default(),
         })
     }
 
-    pub(super) async fn token(&self, web: &Web, attempts: Attempts) -> Result<String, AzureError> {
-        let mut known = self.known.lock().await;
+    pub(super) async fn token(
+        &self,
+        web: &HttpClient,
+        attempts: Attempts,
+    ) -> Result<String, AzureError> {
+        let mut known = self.cached.lock().await;
         if let Some(token) = known.as_ref().filter(|token| token.is_fresh()) {
             return Ok(token.text.clone());
         }
-        let fresh = self.who.token(&self.resource, web, attempts).await?;
+        let fresh = self.identity.token(&self.resource, web, attempts).await?;
         *known = Some(fresh.clone());
         Ok(fresh.text)
     }
 }
 
-impl Who {
+impl Identity {
     fn of(values: &Values<'_>) -> Result<Self, AzureError> {
         let text = |name: &str, variables: &[&str]| {
             let file = values.text(&format!("{name}_file_path"), &[]);
@@ -110,7 +114,7 @@ impl Who {
     async fn token(
         &self,
         resource: &str,
-        web: &Web,
+        web: &HttpClient,
         attempts: Attempts,
     ) -> Result<Token, AzureError> {
         let scope = format!("{resource}.default");
@@ -126,7 +130,7 @@ impl Who {
                     ("client_secret", secret.clone()),
                     ("scope", scope),
                 ];
-                Ok(token::asked(web, attempts, authority, &form).await?)
+                Ok(token::request_token(web, attempts, authority, &form).await?)
             }
             Self::Federated {
                 authority,
@@ -141,7 +145,7 @@ impl Who {
                     ("client_assertion", assertion.text(web, attempts).await?),
                     ("scope", scope),
                 ];
-                Ok(token::asked(web, attempts, authority, &form).await?)
+                Ok(token::request_token(web, attempts, authority, &form).await?)
             }
             Self::Machine { client } => machine(resource, client.as_deref(), web).await,
             Self::CommandLine => command_line(resource).await,
@@ -150,18 +154,22 @@ impl Who {
 }
 
 /// Fetches a token of the managed identity from the instance metadata service.
-async fn machine(resource: &str, client: Option<&str>, web: &Web) -> Result<Token, AzureError> {
+async fn machine(
+    resource: &str,
+    client: Option<&str>,
+    web: &HttpClient,
+) -> Result<Token, AzureError> {
     let base = "http://169.254.169.254/metadata/identity/oauth2/token?api-version=2018-02-01";
     let mut url = Url::parse(base).map_err(AzureError::Url)?;
     url.query_pairs_mut().append_pair("resource", resource);
     if let Some(client) = client {
         url.query_pairs_mut().append_pair("client_id", client);
     }
-    let mut ask = Ask::new(Method::GET, url);
+    let mut ask = HttpRequest::new(Method::GET, url);
     ask.header(HeaderName::from_static("metadata"), "true")?;
     // Without a limit, a machine outside Azure would wait for an address that nothing answers.
-    match tokio::time::timeout(Duration::from_secs(10), web.once(ask)).await {
-        Ok(answer) => Ok(Token::within(&answer?)?),
+    match tokio::time::timeout(Duration::from_secs(10), web.send_once(ask)).await {
+        Ok(answer) => Ok(Token::parse(&answer?)?),
         Err(late) => Err(AzureError::SilentMachine(late)),
     }
 }
@@ -180,5 +188,5 @@ async fn command_line(resource: &str) -> Result<Token, AzureError> {
         return Err(AzureError::ProgramRefuses(why.to_owned()));
     };
     // A fixed lifetime; the expiry that `az` prints is not used.
-    Ok(Token::lasting(token, Duration::from_secs(600)))
+    Ok(Token::with_lifetime(token, Duration::from_secs(600)))
 }

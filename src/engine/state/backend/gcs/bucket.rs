@@ -1,15 +1,15 @@
 //! Bucket: requests for its objects, and the conversion of error responses.
 
-use super::super::web::{Answer, Ask, Attempts, MAX_STATE, Web};
+use super::super::http_client::{Attempts, HttpClient, HttpRequest, HttpResponse, MAX_STATE};
 use super::credentials::Credentials;
 use super::error::GcsError;
-use crate::engine::state::HomeError;
+use crate::engine::state::StateError;
 use reqwest::header::HeaderName;
 use reqwest::{Method, Url};
 use serde_json::Value as Json;
 
 pub(super) struct Bucket {
-    pub(super) web: Web,
+    pub(super) http: HttpClient,
     pub(super) attempts: Attempts,
     pub(super) credentials: Credentials,
     /// Address up to `/storage/v1/`.
@@ -22,21 +22,26 @@ pub(super) struct Bucket {
 }
 
 impl Bucket {
-    pub(super) fn place(&self, object: &str) -> String {
+    pub(super) fn location(&self, object: &str) -> String {
         format!("gs://{}/{}{object}", self.name, self.prefix)
     }
 
-    pub(super) fn trouble(
+    pub(super) fn error(
         &self,
         what: &'static str,
         object: &str,
         why: impl Into<GcsError>,
-    ) -> HomeError {
-        HomeError::remote(what, self.place(object), why.into())
+    ) -> StateError {
+        StateError::remote(what, self.location(object), why.into())
     }
 
     /// Translates a refusal into an error.
-    pub(super) fn refused(&self, what: &'static str, object: &str, answer: &Answer) -> HomeError {
+    pub(super) fn refused(
+        &self,
+        what: &'static str,
+        object: &str,
+        answer: &HttpResponse,
+    ) -> StateError {
         let said: Json = serde_json::from_slice(&answer.body).unwrap_or_default();
         let message = said["error"]["message"].as_str().unwrap_or_default();
         let message = message.to_owned();
@@ -46,7 +51,7 @@ impl Bucket {
             404 => GcsError::NoBucket(self.name.clone()),
             status => GcsError::Refused { status, message },
         };
-        self.trouble(what, object, why)
+        self.error(what, object, why)
     }
 
     /// Address of the bucket's object collection, or of one object.
@@ -70,20 +75,20 @@ impl Bucket {
         url
     }
 
-    pub(super) async fn ask(
+    pub(super) async fn request(
         &self,
         what: &'static str,
         object: &str,
         method: Method,
         url: Url,
         body: Vec<u8>,
-    ) -> Result<Answer, HomeError> {
+    ) -> Result<HttpResponse, StateError> {
         let asked = async {
-            let mut ask = Ask::new(method, url);
+            let mut ask = HttpRequest::new(method, url);
             if ask.method == Method::GET {
-                ask.most = MAX_STATE;
+                ask.max_answer = MAX_STATE;
             }
-            let token = self.credentials.token(&self.web, self.attempts).await?;
+            let token = self.credentials.token(&self.http, self.attempts).await?;
             // States only: a lock has no secrets, and must be readable without the key.
             let sealed = object.ends_with(".tfstate") && ask.method != Method::DELETE;
             let mut headers = if sealed { self.key.clone() } else { Vec::new() };
@@ -93,10 +98,10 @@ impl Bucket {
                 ask.secret(HeaderName::from_static(name), &value)?;
             }
             ask.body = body;
-            Ok::<_, GcsError>(self.web.send(ask, self.attempts).await?)
+            Ok::<_, GcsError>(self.http.send(ask, self.attempts).await?)
         };
         let answer = asked.await;
-        answer.map_err(|why| self.trouble(what, object, why))
+        answer.map_err(|why| self.error(what, object, why))
     }
 
     /// Reads an object with its generation; `None` if it does not exist.
@@ -104,10 +109,12 @@ impl Bucket {
         &self,
         what: &'static str,
         object: &str,
-    ) -> Result<Option<(Vec<u8>, String)>, HomeError> {
+    ) -> Result<Option<(Vec<u8>, String)>, StateError> {
         let mut url = self.url(false, Some(object));
         url.set_query(Some("alt=media"));
-        let answer = self.ask(what, object, Method::GET, url, Vec::new()).await?;
+        let answer = self
+            .request(what, object, Method::GET, url, Vec::new())
+            .await?;
         let generation = answer.header("x-goog-generation").unwrap_or_default();
         match answer.status {
             200 => {
@@ -119,13 +126,13 @@ impl Bucket {
         }
     }
 
-    pub(super) async fn put(
+    pub(super) async fn upload(
         &self,
         what: &'static str,
         object: &str,
         body: Vec<u8>,
         new: bool,
-    ) -> Result<Answer, HomeError> {
+    ) -> Result<HttpResponse, StateError> {
         let mut url = self.url(true, None);
         {
             let mut query = url.query_pairs_mut();
@@ -140,7 +147,7 @@ impl Bucket {
                 query.append_pair("kmsKeyName", key);
             }
         }
-        self.ask(what, object, Method::POST, url, body).await
+        self.request(what, object, Method::POST, url, body).await
     }
 
     pub(super) async fn remove(
@@ -148,14 +155,14 @@ impl Bucket {
         what: &'static str,
         object: &str,
         generation: Option<&str>,
-    ) -> Result<Answer, HomeError> {
+    ) -> Result<HttpResponse, StateError> {
         let mut url = self.url(false, Some(object));
         // A lock that another owner created meanwhile stays.
         if let Some(generation) = generation {
             url.query_pairs_mut()
                 .append_pair("ifGenerationMatch", generation);
         }
-        self.ask(what, object, Method::DELETE, url, Vec::new())
+        self.request(what, object, Method::DELETE, url, Vec::new())
             .await
     }
 }

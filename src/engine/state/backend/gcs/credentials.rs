@@ -1,8 +1,8 @@
 //! Google credential sources: access token, service account key, signed-in user, metadata server.
 
+use super::super::http_client::{Attempts, HttpClient, HttpRequest};
 use super::super::token::{self, Token};
 use super::super::values::Values;
-use super::super::web::{Ask, Attempts, Web};
 use super::error::GcsError;
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
@@ -36,7 +36,7 @@ enum Source {
     Nobody,
     Token(String),
     /// Content of a credentials file.
-    Said(Json),
+    FileContent(Json),
     Machine(String),
 }
 
@@ -60,7 +60,7 @@ impl Credentials {
     /// Returns a token; `None` if the service needs none.
     pub(super) async fn token(
         &self,
-        web: &Web,
+        web: &HttpClient,
         attempts: Attempts,
     ) -> Result<Option<String>, GcsError> {
         if matches!(self.source, Source::Nobody) {
@@ -79,7 +79,7 @@ impl Credentials {
         };
         let mut fresh = self.source.token(web, attempts, scope).await?;
         if let Some((name, between)) = &self.acting_as {
-            fresh = acting_as(web, attempts, &fresh.text, name, between).await?;
+            fresh = impersonated_token(web, attempts, &fresh.text, name, between).await?;
         }
         *known = Some(fresh.clone());
         Ok(Some(fresh.text))
@@ -99,14 +99,14 @@ impl Source {
         let home = values.variable(&["HOME"]).map(PathBuf::from);
         let home = home.unwrap_or_default();
         if let Some(said) = values.text("credentials", &variables) {
-            return Self::said(&said, &home);
+            return Self::parse(&said, &home);
         }
         if let Some(file) = values.variable(&["GOOGLE_APPLICATION_CREDENTIALS"]) {
-            return Self::said(&file, &home);
+            return Self::parse(&file, &home);
         }
         let usual = home.join(".config/gcloud/application_default_credentials.json");
         if usual.is_file() {
-            return Self::said(&usual.display().to_string(), &home);
+            return Self::parse(&usual.display().to_string(), &home);
         }
         let machine = values.variable(&["GCE_METADATA_HOST"]);
         let machine = machine.map_or_else(|| MACHINE.to_owned(), |host| format!("http://{host}"));
@@ -114,7 +114,7 @@ impl Source {
     }
 
     /// Parses credentials, given as a file's path or as its content.
-    fn said(text: &str, home: &std::path::Path) -> Result<Self, GcsError> {
+    fn parse(text: &str, home: &std::path::Path) -> Result<Self, GcsError> {
         // The argument may be the JSON itself instead of a path.
         let content = if text.trim_start().starts_with('{') {
             text.to_owned()
@@ -127,17 +127,22 @@ impl Source {
         };
         let said: Json = serde_json::from_str(&content).map_err(GcsError::NoObject)?;
         match said["type"].as_str() {
-            Some("service_account" | "authorized_user") => Ok(Self::Said(said)),
+            Some("service_account" | "authorized_user") => Ok(Self::FileContent(said)),
             other => Err(GcsError::Type(other.unwrap_or_default().to_owned())),
         }
     }
 
-    async fn token(&self, web: &Web, attempts: Attempts, scope: &str) -> Result<Token, GcsError> {
+    async fn token(
+        &self,
+        web: &HttpClient,
+        attempts: Attempts,
+        scope: &str,
+    ) -> Result<Token, GcsError> {
         match self {
             Self::Nobody => Err(GcsError::Nobody),
             // The lifetime is unknown, and the token cannot be renewed.
-            Self::Token(token) => Ok(Token::lasting(token, Duration::from_secs(86_400))),
-            Self::Said(said) => {
+            Self::Token(token) => Ok(Token::with_lifetime(token, Duration::from_secs(86_400))),
+            Self::FileContent(said) => {
                 let text = |name: &str| said[name].as_str().unwrap_or_default().to_owned();
                 let to = Some(text("token_uri")).filter(|uri| !uri.is_empty());
                 let to = to.unwrap_or_else(|| "https://oauth2.googleapis.com/token".to_owned());
@@ -157,21 +162,21 @@ impl Source {
                         ("refresh_token", text("refresh_token")),
                     ]
                 };
-                Ok(token::asked(web, attempts, &to, &form).await?)
+                Ok(token::request_token(web, attempts, &to, &form).await?)
             }
             Self::Machine(host) => {
                 let url =
                     format!("{host}/computeMetadata/v1/instance/service-accounts/default/token");
                 let url = Url::parse(&url).map_err(GcsError::Url)?;
-                let mut ask = Ask::new(Method::GET, url);
+                let mut ask = HttpRequest::new(Method::GET, url);
                 ask.headers.insert(
                     HeaderName::from_static("metadata-flavor"),
                     HeaderValue::from_static("Google"),
                 );
-                let asked = tokio::time::timeout(Duration::from_secs(5), web.once(ask)).await;
+                let asked = tokio::time::timeout(Duration::from_secs(5), web.send_once(ask)).await;
                 match asked {
                     // Any other result means that the machine is not in Google's cloud.
-                    Ok(Ok(answer)) if answer.status == 200 => Ok(Token::within(&answer)?),
+                    Ok(Ok(answer)) if answer.status == 200 => Ok(Token::parse(&answer)?),
                     _ => Err(GcsError::NoCredentials),
                 }
             }
@@ -214,8 +219,8 @@ fn assertion(said: &Json, to: &str, scope: &str) -> Result<String, GcsError> {
 }
 
 /// Fetches a token of the impersonated service account.
-async fn acting_as(
-    web: &Web,
+async fn impersonated_token(
+    web: &HttpClient,
     attempts: Attempts,
     token: &str,
     name: &str,
@@ -224,7 +229,7 @@ async fn acting_as(
     let url = format!(
         "https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/{name}:generateAccessToken"
     );
-    let mut ask = Ask::new(Method::POST, Url::parse(&url).map_err(GcsError::Url)?);
+    let mut ask = HttpRequest::new(Method::POST, Url::parse(&url).map_err(GcsError::Url)?);
     let between = between
         .iter()
         .map(|one| format!("projects/-/serviceAccounts/{one}"));
@@ -252,5 +257,5 @@ async fn acting_as(
             status: answer.status,
         });
     };
-    Ok(Token::lasting(token, Duration::from_secs(3600)))
+    Ok(Token::with_lifetime(token, Duration::from_secs(3600)))
 }

@@ -1,8 +1,8 @@
 //! Errors of the gcs backend.
 
 use super::super::error::{ArgumentError, BadUrl};
+use super::super::http_client::WebError;
 use super::super::token::TokenError;
-use super::super::web::WebError;
 use crate::engine::state::error::UnlockError;
 use aws_lc_rs::error::{KeyRejected, Unspecified};
 use reqwest::header::InvalidHeaderValue;
@@ -15,7 +15,7 @@ pub(in super::super) enum GcsError {
     #[error(transparent)]
     Argument(#[from] ArgumentError),
     #[error(transparent)]
-    Web(#[from] WebError),
+    Http(#[from] WebError),
     #[error(transparent)]
     Token(#[from] TokenError),
     #[error(transparent)]

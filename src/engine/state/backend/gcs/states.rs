@@ -1,9 +1,9 @@
 //! Backend with the states of all workspaces in a bucket.
 
 use super::super::error::ArgumentError;
+use super::super::http_client::{Attempts, ClientOptions, HttpClient, MAX_PAGES, WebError};
 use super::super::values::Values;
-use super::super::web::{Attempts, MAX_PAGES, Reach, Web, WebError};
-use super::super::{Backend, Home, HomeError};
+use super::super::{Backend, StateError, StateManager};
 use super::bucket::Bucket;
 use super::credentials::Credentials;
 use super::error::GcsError;
@@ -40,18 +40,18 @@ impl Gcs {
             return Err(both.into());
         }
         Ok(Self(Arc::new(Bucket {
-            web: Web::new(Reach::default()),
+            http: HttpClient::new(ClientOptions::default()),
             attempts: Attempts {
-                most: 5,
+                max_attempts: 5,
                 first_pause: Duration::from_secs(1),
                 longest_pause: Duration::from_secs(20),
             },
             credentials: Credentials::new(values)?,
             endpoint: endpoint(values)?,
-            name: values.needed("bucket", &[])?,
+            name: values.required_text("bucket", &[])?,
             prefix,
             key: key
-                .map(|key| own_key(&key))
+                .map(|key| customer_key(&key))
                 .transpose()?
                 .unwrap_or_default(),
             managed_key,
@@ -80,7 +80,7 @@ fn endpoint(values: &Values<'_>) -> Result<Url, ArgumentError> {
 }
 
 /// Reads a customer-supplied key, from text or a file: 32 bytes in base64.
-fn own_key(said: &str) -> Result<Vec<(&'static str, String)>, GcsError> {
+fn customer_key(said: &str) -> Result<Vec<(&'static str, String)>, GcsError> {
     // A text that names no readable file is the key itself.
     let text = fsroot::read_named(said).unwrap_or_else(|_| said.to_owned());
     let key = STANDARD.decode(text.trim()).ok().filter(|k| k.len() == 32);
@@ -97,12 +97,12 @@ fn own_key(said: &str) -> Result<Vec<(&'static str, String)>, GcsError> {
 
 #[async_trait]
 impl Backend for Gcs {
-    fn home(&self, named: &str) -> Result<Arc<dyn Home>, HomeError> {
+    fn state_manager(&self, named: &str) -> Result<Arc<dyn StateManager>, StateError> {
         let workspace = if named.is_empty() { DEFAULT } else { named };
         Ok(Arc::new(Object::new(&self.0, workspace)))
     }
 
-    async fn workspaces(&self) -> Result<Vec<String>, HomeError> {
+    async fn workspaces(&self) -> Result<Vec<String>, StateError> {
         let bucket = &self.0;
         let mut names = Vec::new();
         let mut from: Option<String> = None;
@@ -117,7 +117,9 @@ impl Backend for Gcs {
                     query.append_pair("pageToken", from);
                 }
             }
-            let answer = bucket.ask("list", "", Method::GET, url, Vec::new()).await?;
+            let answer = bucket
+                .request("list", "", Method::GET, url, Vec::new())
+                .await?;
             if !answer.is_success() {
                 return Err(bucket.refused("list", "", &answer));
             }
@@ -134,6 +136,6 @@ impl Backend for Gcs {
                 return Ok(names);
             }
         }
-        Err(bucket.trouble("list", "", WebError::TooManyPages))
+        Err(bucket.error("list", "", WebError::TooManyPages))
     }
 }

@@ -32,11 +32,11 @@ const VARIABLES: &[(&str, &str)] = &[
 ];
 
 /// Address of the database, and the login.
-pub(super) struct Reach {
-    said: BTreeMap<String, String>,
+pub(super) struct ConnectOptions {
+    parameters: BTreeMap<String, String>,
 }
 
-impl Reach {
+impl ConnectOptions {
     pub(super) fn new(values: &Values<'_>) -> Result<Self, PgError> {
         let text = values.text("conn_str", &["PG_CONN_STR"]);
         let mut said = parsed(&text.unwrap_or_default())?;
@@ -45,7 +45,7 @@ impl Reach {
                 said.entry((*name).to_owned()).or_insert(text);
             }
         }
-        let reach = Self { said };
+        let reach = Self { parameters: said };
         // Errors of the configuration must be reported before the first connection.
         reach.config()?;
         reach.mode()?;
@@ -53,12 +53,12 @@ impl Reach {
     }
 
     fn get(&self, name: &str) -> Option<&str> {
-        let text = self.said.get(name)?;
+        let text = self.parameters.get(name)?;
         (!text.is_empty()).then_some(text)
     }
 
     /// Name for an operator, without the password.
-    pub(super) fn place(&self) -> String {
+    pub(super) fn location(&self) -> String {
         let host = self.get("host").unwrap_or("localhost");
         let port = self.get("port").unwrap_or("5432");
         let user = self.get("user").unwrap_or_default();
@@ -285,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_connection_string_has_two_forms() {
+    fn connection_string_is_parsed_as_url_or_key_value_pairs() {
         let said = parsed("postgres://us%40er:p%2Bw@h:5/d?sslmode=disable").unwrap();
         let get = |name: &str| said.get(name).map(String::as_str);
         assert_eq!(get("user"), Some("us@er"));

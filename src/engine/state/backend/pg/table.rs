@@ -1,21 +1,21 @@
 //! Table of states, and connections to its database.
 
-use super::connect::Reach;
+use super::connect::ConnectOptions;
 use super::error::PgError;
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio_postgres::Client;
 
 /// Time limit of an answer.
-const ANSWER: Duration = Duration::from_secs(120);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 
 pub(super) struct Table {
-    pub(super) reach: Reach,
+    pub(super) connect_options: ConnectOptions,
     pub(super) schema: String,
     pub(super) table: String,
     pub(super) index: String,
     /// Create if missing: schema, table, index.
-    pub(super) makes: [bool; 3],
+    pub(super) creates: [bool; 3],
 }
 
 /// A connection, and the advisory lock that it holds.
@@ -23,28 +23,32 @@ pub(super) struct Session {
     pub(super) client: Client,
     /// Task that drives the connection; aborted with this session.
     pub(super) driver: JoinSet<()>,
-    pub(super) held: Option<i64>,
+    pub(super) held_lock: Option<i64>,
 }
 
 /// Quotes an identifier.
-fn named(name: &str) -> String {
+fn quote_identifier(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// Waits for an answer, up to the time limit.
-pub(super) async fn answer<T>(
+pub(super) async fn with_timeout<T>(
     asked: impl Future<Output = Result<T, tokio_postgres::Error>>,
 ) -> Result<T, PgError> {
-    match tokio::time::timeout(ANSWER, asked).await {
+    match tokio::time::timeout(ANSWER_TIMEOUT, asked).await {
         Ok(answer) => Ok(answer?),
-        Err(_) => Err(PgError::NoAnswer(ANSWER.as_secs())),
+        Err(_) => Err(PgError::NoAnswer(ANSWER_TIMEOUT.as_secs())),
     }
 }
 
 impl Table {
     /// Qualified and quoted name of the table.
-    pub(super) fn whole(&self) -> String {
-        format!("{}.{}", named(&self.schema), named(&self.table))
+    pub(super) fn qualified_name(&self) -> String {
+        format!(
+            "{}.{}",
+            quote_identifier(&self.schema),
+            quote_identifier(&self.table)
+        )
     }
 
     /// Key of the lock for a state without a row: negative FNV-1 of both names. Ids of rows are
@@ -57,14 +61,14 @@ impl Table {
         -i64::from(hash)
     }
 
-    pub(super) fn place(&self, name: &str) -> String {
-        let (place, schema, table) = (self.reach.place(), &self.schema, &self.table);
+    pub(super) fn location(&self, name: &str) -> String {
+        let (place, schema, table) = (self.connect_options.location(), &self.schema, &self.table);
         format!("{place} ({schema}.{table}, {name})")
     }
 
     pub(super) async fn connect(&self) -> Result<Session, PgError> {
-        let config = self.reach.config()?;
-        let connected = answer(config.connect(self.reach.tls()?)).await;
+        let config = self.connect_options.config()?;
+        let connected = with_timeout(config.connect(self.connect_options.tls()?)).await;
         let (client, connection) = connected?;
         let mut driver = JoinSet::new();
         driver.spawn(async move {
@@ -74,37 +78,40 @@ impl Table {
         let session = Session {
             client,
             driver,
-            held: None,
+            held_lock: None,
         };
-        self.make(&session.client).await?;
+        self.create_missing(&session.client).await?;
         Ok(session)
     }
 
     /// Creates the missing parts.
-    async fn make(&self, client: &Client) -> Result<(), PgError> {
-        let [schema, table, index] = self.makes;
-        let whole = self.whole();
+    async fn create_missing(&self, client: &Client) -> Result<(), PgError> {
+        let [schema, table, index] = self.creates;
+        let whole = self.qualified_name();
         if schema {
             // Looked up first: CREATE SCHEMA needs a privilege even if the schema exists.
             let look = "SELECT 1 FROM information_schema.schemata WHERE schema_name = $1";
-            let found = answer(client.query_opt(look, &[&self.schema])).await?;
+            let found = with_timeout(client.query_opt(look, &[&self.schema])).await?;
             if found.is_none() {
-                let make = format!("CREATE SCHEMA IF NOT EXISTS {}", named(&self.schema));
-                answer(client.batch_execute(&make)).await?;
+                let make = format!(
+                    "CREATE SCHEMA IF NOT EXISTS {}",
+                    quote_identifier(&self.schema)
+                );
+                with_timeout(client.batch_execute(&make)).await?;
             }
         }
         if table {
             let make = format!(
                 "CREATE SEQUENCE IF NOT EXISTS public.global_states_id_seq AS bigint; CREATE TABLE IF NOT EXISTS {whole} (id bigint NOT NULL DEFAULT nextval('public.global_states_id_seq') PRIMARY KEY, name text UNIQUE, data text)"
             );
-            answer(client.batch_execute(&make)).await?;
+            with_timeout(client.batch_execute(&make)).await?;
         }
         if index {
             let make = format!(
                 "CREATE UNIQUE INDEX IF NOT EXISTS {} ON {whole} (name)",
-                named(&self.index)
+                quote_identifier(&self.index)
             );
-            answer(client.batch_execute(&make)).await?;
+            with_timeout(client.batch_execute(&make)).await?;
         }
         Ok(())
     }

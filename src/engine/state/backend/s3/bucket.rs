@@ -1,11 +1,11 @@
 //! Bucket: requests for its objects, and the conversion of error responses.
 
-use super::super::web::Answer;
+use super::super::http_client::HttpResponse;
 use super::config::Config;
 use super::error::S3Error;
 use super::service::{element, elements, refusal};
 use super::table::Table;
-use crate::engine::state::HomeError;
+use crate::engine::state::StateError;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::{Method, Url};
@@ -31,17 +31,17 @@ fn encoded(text: &str, keep: &[u8]) -> String {
 }
 
 impl Bucket {
-    pub(super) fn place(&self, key: &str) -> String {
+    pub(super) fn location(&self, key: &str) -> String {
         format!("s3://{}/{key}", self.config.bucket)
     }
 
-    pub(super) fn trouble(
+    pub(super) fn error(
         &self,
         what: &'static str,
         key: &str,
         why: impl Into<S3Error>,
-    ) -> HomeError {
-        HomeError::remote(what, self.place(key), why.into())
+    ) -> StateError {
+        StateError::remote(what, self.location(key), why.into())
     }
 
     /// Address of an object, or of the bucket itself.
@@ -91,25 +91,30 @@ impl Bucket {
         checked.await.copied()
     }
 
-    pub(super) async fn ask(
+    pub(super) async fn request(
         &self,
         what: &'static str,
         method: Method,
         key: &str,
         headers: &[(&'static str, String)],
         body: Vec<u8>,
-    ) -> Result<Answer, HomeError> {
+    ) -> Result<HttpResponse, StateError> {
         let asked = async {
             self.check().await?;
             let url = self.url(key)?;
             self.config.s3.send(method, url, headers, body).await
         };
         let answer = asked.await;
-        answer.map_err(|why| self.trouble(what, key, why))
+        answer.map_err(|why| self.error(what, key, why))
     }
 
     /// Translates a refusal into an error.
-    pub(super) fn refused(&self, what: &'static str, key: &str, answer: &Answer) -> HomeError {
+    pub(super) fn refused(
+        &self,
+        what: &'static str,
+        key: &str,
+        answer: &HttpResponse,
+    ) -> StateError {
         let refusal = refusal(answer);
         let why = match (refusal.code.as_str(), answer.status) {
             ("NoSuchBucket", _) => S3Error::NoBucket(self.config.bucket.clone()),
@@ -119,7 +124,7 @@ impl Bucket {
             (_, 403) => S3Error::Forbidden(refusal),
             _ => S3Error::Refused(refusal),
         };
-        self.trouble(what, key, why)
+        self.error(what, key, why)
     }
 
     /// Reads an object; `None` if it does not exist.
@@ -127,11 +132,11 @@ impl Bucket {
         &self,
         what: &'static str,
         key: &str,
-    ) -> Result<Option<Vec<u8>>, HomeError> {
+    ) -> Result<Option<Vec<u8>>, StateError> {
         let mut headers = self.config.encryption_key.clone();
         headers.push(("x-amz-checksum-mode", "ENABLED".to_owned()));
         let answer = self
-            .ask(what, Method::GET, key, &headers, Vec::new())
+            .request(what, Method::GET, key, &headers, Vec::new())
             .await?;
         // A missing bucket also answers 404, and must not pass for a missing state.
         let missing = || refusal(&answer).code != "NoSuchBucket";
@@ -142,17 +147,17 @@ impl Bucket {
         }
     }
 
-    pub(super) async fn put(
+    pub(super) async fn upload(
         &self,
         what: &'static str,
         key: &str,
         body: Vec<u8>,
         more: &[(&'static str, Option<String>)],
-    ) -> Result<Answer, HomeError> {
+    ) -> Result<HttpResponse, StateError> {
         let config = &self.config;
         let mut headers = vec![("content-type", "application/json".to_owned())];
         headers.extend(config.encryption_key.iter().cloned());
-        headers.extend(config.kept.iter().cloned());
+        headers.extend(config.write_headers.iter().cloned());
         let said = |(name, value): &(&'static str, Option<String>)| Some((*name, value.clone()?));
         headers.extend(more.iter().filter_map(said));
         // Optional, because some S3-compatible services reject these headers.
@@ -161,11 +166,13 @@ impl Bucket {
             headers.push(("x-amz-checksum-sha256", sum));
             headers.push(("x-amz-sdk-checksum-algorithm", "SHA256".to_owned()));
         }
-        self.ask(what, Method::PUT, key, &headers, body).await
+        self.request(what, Method::PUT, key, &headers, body).await
     }
 
-    pub(super) async fn remove(&self, what: &'static str, key: &str) -> Result<(), HomeError> {
-        let answer = self.ask(what, Method::DELETE, key, &[], Vec::new()).await?;
+    pub(super) async fn remove(&self, what: &'static str, key: &str) -> Result<(), StateError> {
+        let answer = self
+            .request(what, Method::DELETE, key, &[], Vec::new())
+            .await?;
         if answer.is_success() || answer.status == 404 {
             return Ok(());
         }
@@ -195,7 +202,7 @@ impl Bucket {
     pub(super) async fn page(
         &self,
         from: Option<String>,
-    ) -> Result<(Vec<String>, Option<String>), HomeError> {
+    ) -> Result<(Vec<String>, Option<String>), StateError> {
         let config = &self.config;
         let before = if config.prefix.is_empty() {
             String::new()
@@ -214,7 +221,7 @@ impl Bucket {
             url.set_query(Some(&query));
             config.s3.send(Method::GET, url, &[], Vec::new()).await
         };
-        let answer = asked.await.map_err(|why| self.trouble("list", "", why))?;
+        let answer = asked.await.map_err(|why| self.error("list", "", why))?;
         if !answer.is_success() {
             return Err(self.refused("list", "", &answer));
         }

@@ -1,8 +1,8 @@
 //! Evaluated arguments of the s3 backend.
 
 use super::super::error::ArgumentError;
-use super::super::values::{Values, Within};
-use super::super::web::{Attempts, Reach, Web};
+use super::super::http_client::{Attempts, ClientOptions, HttpClient};
+use super::super::values::{ObjectArgument, Values};
 use super::credentials::{Chain, Environment, Role, fixed};
 use super::error::S3Error;
 use super::service::{Service, signer};
@@ -29,7 +29,7 @@ pub(super) struct Config {
     /// Headers of every request for an object.
     pub(super) encryption_key: Vec<(&'static str, String)>,
     /// Headers of every write.
-    pub(super) kept: Vec<(&'static str, String)>,
+    pub(super) write_headers: Vec<(&'static str, String)>,
     pub(super) state_tags: Option<String>,
     pub(super) lock_tags: Option<String>,
     pub(super) accounts: Accounts,
@@ -54,14 +54,14 @@ impl Config {
         let region = region(values, &environment, named.as_deref())?;
         let (key, prefix) = keys(values)?;
         let attempts = Attempts {
-            most: values
+            max_attempts: values
                 .number("max_retries", &["AWS_MAX_ATTEMPTS"])?
                 .unwrap_or(5)
                 .max(1),
             first_pause: Duration::from_millis(500),
             longest_pause: Duration::from_secs(20),
         };
-        let web = Arc::new(Web::new(reach(values)?));
+        let web = Arc::new(HttpClient::new(client_options(values)?));
         let sts = Sts {
             region: values
                 .text("sts_region", &[])
@@ -74,8 +74,8 @@ impl Config {
         let service = |name: &str, region: &str, endpoint: Url| {
             Service::new(&web, &signer, (name, region), endpoint, attempts)
         };
-        let (encryption_key, kept) = kept(values)?;
-        let bucket = values.needed("bucket", &[])?;
+        let (encryption_key, kept) = encryption_headers(values)?;
+        let bucket = values.required_text("bucket", &[])?;
         let s3 = endpoint(values, &S3, &region)?;
         Ok(Self {
             path_style: values.is("use_path_style")
@@ -94,7 +94,7 @@ impl Config {
             table: values.text("dynamodb_table", &[]),
             with_checksum: !values.is("skip_s3_checksum"),
             encryption_key,
-            kept,
+            write_headers: kept,
             state_tags: tags(&values.map("state_tags")),
             lock_tags: tags(&values.map("lock_tags")),
             accounts: Accounts {
@@ -108,13 +108,13 @@ impl Config {
 /// Credential chain.
 fn chain(
     values: &Values<'_>,
-    (web, attempts): (&Arc<Web>, Attempts),
+    (web, attempts): (&Arc<HttpClient>, Attempts),
     environment: Environment,
     sts: Sts,
     trust: CommandTrust,
 ) -> Result<Chain, S3Error> {
     Ok(Chain {
-        web: web.clone(),
+        http: web.clone(),
         attempts,
         fixed: values
             .text("access_key", &[])
@@ -124,7 +124,7 @@ fn chain(
         environment,
         role: role(values)?,
         web_identity: values
-            .within("assume_role_with_web_identity")
+            .object_argument("assume_role_with_web_identity")
             .map(|said| web_identity(said, values))
             .transpose()?,
         without_metadata: values.is("skip_metadata_api_check"),
@@ -149,12 +149,12 @@ fn region(
             let region = profiles.get(named.unwrap_or("default"), "region");
             region.map(str::to_owned)
         });
-    region.ok_or_else(|| ArgumentError::not_said("region", &["AWS_REGION"]).into())
+    region.ok_or_else(|| ArgumentError::missing("region", &["AWS_REGION"]).into())
 }
 
 /// Key of the default workspace, and key prefix of the others.
 fn keys(values: &Values<'_>) -> Result<(String, String), S3Error> {
-    let key = values.needed("key", &[])?;
+    let key = values.required_text("key", &[])?;
     if key.starts_with('/') || key.ends_with('/') {
         return Err(S3Error::Slash("key"));
     }
@@ -203,7 +203,7 @@ const STS: Names = Names {
 
 fn endpoint(values: &Values<'_>, names: &Names, region: &str) -> Result<Url, S3Error> {
     let said = values
-        .within("endpoints")
+        .object_argument("endpoints")
         .and_then(|all| all.text(names.within))
         .or_else(|| values.text(names.older, names.variables));
     let text = match said {
@@ -241,24 +241,24 @@ fn endpoint(values: &Values<'_>, names: &Names, region: &str) -> Result<Url, S3E
     }
 }
 
-fn reach(values: &Values<'_>) -> Result<Reach, S3Error> {
+fn client_options(values: &Values<'_>) -> Result<ClientOptions, S3Error> {
     let bundle = values.text("custom_ca_bundle", &["AWS_CA_BUNDLE"]);
     let read = |file: String| {
         fsroot::read_named(&file).map_err(|source| S3Error::Unreadable { file, source })
     };
-    Ok(Reach {
+    Ok(ClientOptions {
         authorities: bundle.map(read).transpose()?,
         any_certificate: values.is("insecure"),
         http_proxy: values.text("http_proxy", &[]),
         https_proxy: values.text("https_proxy", &[]),
         no_proxy: values.text("no_proxy", &["NO_PROXY", "no_proxy"]),
-        ..Reach::default()
+        ..ClientOptions::default()
     })
 }
 
 /// Role to assume, by the block or by the older arguments.
 fn role(values: &Values<'_>) -> Result<Option<Role>, S3Error> {
-    let Some(said) = values.within("assume_role") else {
+    let Some(said) = values.object_argument("assume_role") else {
         let Some(arn) = values.text("role_arn", &[]) else {
             return Ok(None);
         };
@@ -266,7 +266,7 @@ fn role(values: &Values<'_>) -> Result<Option<Role>, S3Error> {
         return Ok(Some(Role {
             arn,
             session: values.text("session_name", &[]),
-            more: parameters(
+            parameters: parameters(
                 duration.map(|seconds| seconds.to_string()),
                 values.text("external_id", &[]),
                 values.text("assume_role_policy", &[]),
@@ -282,7 +282,7 @@ fn role(values: &Values<'_>) -> Result<Option<Role>, S3Error> {
             .text("role_arn")
             .ok_or(S3Error::NoRole("assume_role"))?,
         session: said.text("session_name"),
-        more: parameters(
+        parameters: parameters(
             seconds(said.text("duration"))?,
             said.text("external_id"),
             said.text("policy"),
@@ -294,13 +294,13 @@ fn role(values: &Values<'_>) -> Result<Option<Role>, S3Error> {
     }))
 }
 
-fn web_identity(said: Within<'_>, values: &Values<'_>) -> Result<Role, S3Error> {
+fn web_identity(said: ObjectArgument<'_>, values: &Values<'_>) -> Result<Role, S3Error> {
     let or = |text: Option<String>, name: &str| text.or_else(|| values.variable(&[name]));
     Ok(Role {
         arn: or(said.text("role_arn"), "AWS_ROLE_ARN")
             .ok_or(S3Error::NoRole("assume_role_with_web_identity"))?,
         session: or(said.text("session_name"), "AWS_ROLE_SESSION_NAME"),
-        more: parameters(
+        parameters: parameters(
             seconds(said.text("duration"))?,
             None,
             said.text("policy"),
@@ -362,7 +362,7 @@ fn seconds(text: Option<String>) -> Result<Option<String>, S3Error> {
 type Headers = Vec<(&'static str, String)>;
 
 /// Encryption headers of every request for an object, and of every write.
-fn kept(values: &Values<'_>) -> Result<(Headers, Headers), S3Error> {
+fn encryption_headers(values: &Values<'_>) -> Result<(Headers, Headers), S3Error> {
     let (mut every, mut put) = (Vec::new(), Vec::new());
     let customer = values.text("sse_customer_key", &["AWS_SSE_CUSTOMER_KEY"]);
     let managed = values.text("kms_key_id", &[]);

@@ -1,10 +1,10 @@
 //! AWS credential chain: configuration, environment, shared files with profiles, container,
 //! machine; and the role assumed with the result.
 
+use super::super::http_client::{Attempts, HttpClient};
 use super::super::values::Values;
-use super::super::web::{Attempts, Web};
 use super::ini::Profiles;
-use super::outside::{Files, Sender};
+use super::signing_io::{Files, Sender};
 use super::sts::Sts;
 use crate::engine::trusted_commands::{CommandError, CommandTrust};
 use reqsign_aws_v4::{Credential, ECSCredentialProvider, IMDSv2CredentialProvider};
@@ -20,7 +20,7 @@ const PROGRAM: Duration = Duration::from_secs(60);
 
 /// Credential chain, a provider for the signing library.
 pub(super) struct Chain {
-    pub(super) web: Arc<Web>,
+    pub(super) http: Arc<HttpClient>,
     pub(super) attempts: Attempts,
     pub(super) fixed: Option<Credential>,
     /// From the configuration.
@@ -51,7 +51,7 @@ pub(super) struct Role {
     pub(super) arn: String,
     pub(super) session: Option<String>,
     /// Further parameters, in STS's names.
-    pub(super) more: Vec<(String, String)>,
+    pub(super) parameters: Vec<(String, String)>,
     /// Token of a web identity.
     pub(super) token: Option<String>,
     pub(super) token_file: Option<PathBuf>,
@@ -63,7 +63,7 @@ impl std::fmt::Debug for Chain {
     }
 }
 
-fn none(why: impl Into<String>) -> Error {
+fn no_credentials(why: impl Into<String>) -> Error {
     Error::credential_invalid(why.into())
 }
 
@@ -130,7 +130,7 @@ impl Environment {
         let mut profiles = Profiles::default();
         for file in self.config_files.iter().chain(&self.credential_files) {
             if let Ok(text) = fsroot::read_regular(file) {
-                profiles.take(&String::from_utf8_lossy(&text), file);
+                profiles.add_file(&String::from_utf8_lossy(&text), file);
             }
         }
         profiles
@@ -141,7 +141,7 @@ impl ProvideCredential for Chain {
     type Credential = Credential;
 
     async fn provide_credential(&self, _: &Context) -> Result<Option<Credential>> {
-        let found = self.found().await?;
+        let found = self.find().await?;
         match &self.role {
             None => Ok(Some(found)),
             Some(role) => self.assume(role, Some(&found)).await.map(Some),
@@ -151,7 +151,7 @@ impl ProvideCredential for Chain {
 
 impl Chain {
     /// Finds credentials, before the configured role is assumed.
-    async fn found(&self) -> Result<Credential> {
+    async fn find(&self) -> Result<Credential> {
         // The configuration wins over the environment, and both over the machine.
         if let Some(fixed) = &self.fixed {
             return Ok(fixed.clone());
@@ -188,13 +188,13 @@ impl Chain {
 
     async fn of_profile(&self, profiles: &Profiles, name: &str, depth: u32) -> Result<Credential> {
         if !profiles.has(name) {
-            return Err(none(format!(
+            return Err(no_credentials(format!(
                 "the profile {name:?} is not in the shared AWS files"
             )));
         }
         // Limits cycles of source profiles.
         if depth == 0 {
-            return Err(none(format!(
+            return Err(no_credentials(format!(
                 "the profile {name:?} refers to too many other profiles"
             )));
         }
@@ -216,7 +216,7 @@ impl Chain {
                 ("duration_seconds", "DurationSeconds"),
             ] {
                 let value = get(key).map(|value| (parameter.to_owned(), value.to_owned()));
-                role.more.extend(value);
+                role.parameters.extend(value);
             }
             // A web identity needs no source credentials.
             if let Some(file) = get("web_identity_token_file") {
@@ -226,18 +226,18 @@ impl Chain {
             let source = match (get("source_profile"), get("credential_source")) {
                 // A profile may be its own source, with its keys.
                 (Some(source), _) if source == name => keys().ok_or_else(|| {
-                    none(format!(
+                    no_credentials(format!(
                         "the profile {name:?} is its own source_profile, but has no keys"
                     ))
                 })?,
                 (Some(source), _) => Box::pin(self.of_profile(profiles, source, depth - 1)).await?,
                 (None, Some("Environment")) => {
                     let fixed = self.environment.fixed.clone();
-                    fixed.ok_or_else(|| none("the environment has no AWS keys"))?
+                    fixed.ok_or_else(|| no_credentials("the environment has no AWS keys"))?
                 }
                 (None, Some(_)) => self.of_machine().await?,
                 (None, None) => {
-                    return Err(none(format!(
+                    return Err(no_credentials(format!(
                         "the profile {name:?} has a role_arn, but neither source_profile nor credential_source"
                     )));
                 }
@@ -253,11 +253,13 @@ impl Chain {
             return program(command).await;
         }
         if get("sso_start_url").or(get("sso_session")).is_some() {
-            return Err(none(format!(
+            return Err(no_credentials(format!(
                 "the profile {name:?} uses SSO, which is not supported; run `eval \"$(aws configure export-credentials --profile {name} --format env)\"` to put its credentials into the environment"
             )));
         }
-        Err(none(format!("the profile {name:?} has no credentials")))
+        Err(no_credentials(format!(
+            "the profile {name:?} has no credentials"
+        )))
     }
 
     /// Checks that a command named by a file may run.
@@ -265,8 +267,8 @@ impl Chain {
         let (trust, text, file) = (self.trust.clone(), command.to_owned(), file.to_owned());
         let checked = tokio::task::spawn_blocking(move || trust.check(&text, &file)).await;
         checked
-            .map_err(|e| none(e.to_string()))?
-            .map_err(|why| none(why.to_string()).with_source(why))
+            .map_err(|e| no_credentials(e.to_string()))?
+            .map_err(|why| no_credentials(why.to_string()).with_source(why))
     }
 
     /// Credentials of the container or the machine.
@@ -274,7 +276,7 @@ impl Chain {
         let context = Context::new()
             .with_env(OsEnv)
             .with_file_read(Files)
-            .with_http_send(Sender(self.web.clone()));
+            .with_http_send(Sender(self.http.clone()));
         let variable = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty());
         if variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI")
             || variable("AWS_CONTAINER_CREDENTIALS_FULL_URI")
@@ -286,7 +288,7 @@ impl Chain {
         }
         let nowhere = "no AWS credentials found in the backend block, in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, in a profile, or from the container or machine";
         if self.without_metadata {
-            return Err(none(nowhere));
+            return Err(no_credentials(nowhere));
         }
         let mut machine = IMDSv2CredentialProvider::new();
         if let Some(endpoint) = &self.metadata_endpoint {
@@ -297,7 +299,7 @@ impl Chain {
         let asked = tokio::time::timeout(Duration::from_secs(5), asked);
         match asked.await {
             Ok(Ok(Some(found))) => Ok(found),
-            _ => Err(none(nowhere)),
+            _ => Err(no_credentials(nowhere)),
         }
     }
 
@@ -312,7 +314,7 @@ impl Chain {
                 session.unwrap_or_else(|| format!("flightdeck-{}", std::process::id())),
             ),
         ];
-        form.extend(role.more.iter().cloned());
+        form.extend(role.parameters.iter().cloned());
         let action = if with.is_some() {
             "AssumeRole"
         } else {
@@ -320,23 +322,27 @@ impl Chain {
             let token = match (&role.token, &role.token_file) {
                 (Some(token), _) => token.clone(),
                 (None, Some(file)) => regular(file).await.map_err(|e| {
-                    none(format!(
+                    no_credentials(format!(
                         "the token in {} cannot be read: {e}",
                         file.display()
                     ))
                 })?,
-                (None, None) => return Err(none("there is no web identity token")),
+                (None, None) => return Err(no_credentials("there is no web identity token")),
             };
             form.push(("WebIdentityToken".to_owned(), token.trim().to_owned()));
             "AssumeRoleWithWebIdentity"
         };
         form.push(("Action".to_owned(), action.to_owned()));
-        let body = self.sts.ask(&self.web, self.attempts, &form, with).await;
-        let body =
-            body.map_err(|why| none(format!("the role {} cannot be assumed: {why}", role.arn)))?;
+        let body = self
+            .sts
+            .request(&self.http, self.attempts, &form, with)
+            .await;
+        let body = body.map_err(|why| {
+            no_credentials(format!("the role {} cannot be assumed: {why}", role.arn))
+        })?;
         let part = |name: &str| super::service::element(&body, name);
         let (Some(id), Some(secret)) = (part("AccessKeyId"), part("SecretAccessKey")) else {
-            return Err(none("the STS answer has no credentials"));
+            return Err(no_credentials("the STS answer has no credentials"));
         };
         let expires = part("Expiration").and_then(|text| text.parse().ok());
         Ok(Credential {
@@ -358,7 +364,7 @@ async fn regular(file: &Path) -> std::io::Result<String> {
 async fn program(command: &str) -> Result<Credential> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "PascalCase")]
-    struct Said {
+    struct CredentialResponse {
         access_key_id: String,
         secret_access_key: String,
         session_token: Option<String>,
@@ -369,15 +375,19 @@ async fn program(command: &str) -> Result<Credential> {
     let output = match fetch::output(shell, PROGRAM).await {
         Ok(output) if output.status.success() => output.stdout,
         Ok(output) => {
-            return Err(none(format!(
+            return Err(no_credentials(format!(
                 "credential_process failed with {}",
                 output.status
             )));
         }
-        Err(e) => return Err(none(format!("credential_process cannot be run: {e}"))),
+        Err(e) => {
+            return Err(no_credentials(format!(
+                "credential_process cannot be run: {e}"
+            )));
+        }
     };
-    let said: Said = serde_json::from_slice(&output)
-        .map_err(|_| none("credential_process did not print valid credentials"))?;
+    let said: CredentialResponse = serde_json::from_slice(&output)
+        .map_err(|_| no_credentials("credential_process did not print valid credentials"))?;
     Ok(Credential {
         expires_in: said.expiration.and_then(|text| text.parse().ok()),
         ..fixed(

@@ -1,7 +1,7 @@
 //! Errors of the s3 backend.
 
 use super::super::error::{ArgumentError, BadUrl};
-use super::super::web::WebError;
+use super::super::http_client::WebError;
 use super::service::Refusal;
 use crate::engine::causes;
 use crate::engine::state::error::UnlockError;
@@ -12,7 +12,7 @@ pub(in super::super) enum S3Error {
     #[error(transparent)]
     Argument(#[from] ArgumentError),
     #[error(transparent)]
-    Web(#[from] WebError),
+    Http(#[from] WebError),
     #[error(transparent)]
     Unlock(#[from] UnlockError),
     /// An address built by this module.
@@ -67,5 +67,5 @@ pub(in super::super) enum S3Error {
         expected: String,
     },
     #[error("the state was written, but its digest was not written to the DynamoDB table: {0}")]
-    DigestNotKept(#[source] Box<S3Error>),
+    DigestNotStored(#[source] Box<S3Error>),
 }

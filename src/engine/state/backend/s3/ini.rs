@@ -9,7 +9,7 @@ pub(super) struct Profiles(BTreeMap<String, BTreeMap<String, (String, PathBuf)>>
 
 impl Profiles {
     /// Adds a file. In config files, sections are named `profile NAME`.
-    pub(super) fn take(&mut self, text: &str, file: &Path) {
+    pub(super) fn add_file(&mut self, text: &str, file: &Path) {
         let mut section = None;
         for line in text.lines() {
             let trimmed = line.trim();
@@ -64,10 +64,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_of_a_profile_come_from_both_kinds_of_sections_and_later_files_win() {
+    fn profile_settings_merge_both_section_kinds_and_later_files_win() {
         let mut profiles = Profiles::default();
-        profiles.take("# x\n[default]\nregion = eu-west-1\ns3 =\n  region = nested\n[profile dev] ; c\nrole_arn=arn:a # c\n[sso-session s]\nregion = no\n", Path::new("one"));
-        profiles.take(
+        profiles.add_file("# x\n[default]\nregion = eu-west-1\ns3 =\n  region = nested\n[profile dev] ; c\nrole_arn=arn:a # c\n[sso-session s]\nregion = no\n", Path::new("one"));
+        profiles.add_file(
             "[dev]\naws_access_key_id = A\nRole_ARN = arn:b\n",
             Path::new("two"),
         );

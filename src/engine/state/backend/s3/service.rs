@@ -1,6 +1,8 @@
 //! Signed requests to AWS services, with retries and error parsing.
 
-use super::super::web::{Answer, Ask, Attempts, MAX_STATE, Web, WebError, may_change};
+use super::super::http_client::{
+    Attempts, HttpClient, HttpRequest, HttpResponse, MAX_STATE, WebError, may_change_later,
+};
 use super::credentials::Chain;
 use super::error::S3Error;
 use reqsign_aws_v4::{Credential, RequestSigner};
@@ -13,7 +15,7 @@ use tokio::time::Instant;
 
 /// One service in one region.
 pub(super) struct Service {
-    pub(super) web: Arc<Web>,
+    pub(super) http: Arc<HttpClient>,
     pub(super) signer: Signer<Credential>,
     pub(super) endpoint: Url,
     pub(super) attempts: Attempts,
@@ -45,14 +47,14 @@ impl std::fmt::Display for Refusal {
 
 impl Service {
     pub(super) fn new(
-        web: &Arc<Web>,
+        web: &Arc<HttpClient>,
         chain: &Signer<Credential>,
         (name, region): (&str, &str),
         endpoint: Url,
         attempts: Attempts,
     ) -> Self {
         Self {
-            web: web.clone(),
+            http: web.clone(),
             signer: chain
                 .clone()
                 .with_request_signer(RequestSigner::new(name, region)),
@@ -68,17 +70,17 @@ impl Service {
         url: Url,
         headers: &[(&'static str, String)],
         body: Vec<u8>,
-    ) -> Result<Answer, S3Error> {
-        let until = self.attempts.until();
+    ) -> Result<HttpResponse, S3Error> {
+        let until = self.attempts.deadline();
         for made in 1.. {
             // Signed for each attempt, because a signature expires after minutes.
             let ask = self.signed(&method, &url, headers, &body).await?;
-            let answer = self.web.once_until(ask, until).await;
+            let answer = self.http.send_once_until(ask, until).await;
             let pause = self.attempts.pause(made, answer.as_ref().ok());
             // Gives up if the pause would pass the deadline.
-            let late = made >= self.attempts.most || Instant::now() + pause >= until;
-            if late || !may_change(&answer) {
-                return answer.map_err(|why| why.after(made).into());
+            let late = made >= self.attempts.max_attempts || Instant::now() + pause >= until;
+            if late || !may_change_later(&answer) {
+                return answer.map_err(|why| why.after_attempts(made).into());
             }
             tokio::time::sleep(pause).await;
         }
@@ -91,7 +93,7 @@ impl Service {
         url: &Url,
         headers: &[(&'static str, String)],
         body: &[u8],
-    ) -> Result<Ask, S3Error> {
+    ) -> Result<HttpRequest, S3Error> {
         let mut request = http::Request::builder()
             .method(method.clone())
             .uri(url.as_str());
@@ -103,11 +105,11 @@ impl Service {
         let request = request.header("x-amz-content-sha256", sum).body(());
         let (mut parts, ()) = request?.into_parts();
         self.signer.sign(&mut parts, None).await?;
-        let mut ask = Ask::new(method.clone(), url.clone());
+        let mut ask = HttpRequest::new(method.clone(), url.clone());
         ask.headers = parts.headers;
         ask.body = body.to_vec();
         if *method == Method::GET {
-            ask.most = MAX_STATE;
+            ask.max_answer = MAX_STATE;
         }
         Ok(ask)
     }
@@ -157,7 +159,7 @@ pub(in super::super) fn elements(xml: &[u8], name: &str) -> Vec<String> {
 }
 
 /// Parses the refusal of a service that answers in XML.
-pub(super) fn refusal(answer: &Answer) -> Refusal {
+pub(super) fn refusal(answer: &HttpResponse) -> Refusal {
     Refusal {
         status: answer.status,
         code: element(&answer.body, "Code").unwrap_or_default(),
@@ -181,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_of_elements_are_found_wherever_they_stand() {
+    fn xml_element_texts_are_found_at_any_depth() {
         let xml = b"<?xml version=\"1.0\"?><R xmlns=\"x\"><C><Key>a&amp;b/&#x63;</Key></C><C><Key>d</Key></C></R>";
         assert_eq!(elements(xml, "Key"), ["a&b/c", "d"]);
         assert_eq!(element(xml, "Code"), None);

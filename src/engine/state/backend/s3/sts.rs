@@ -1,6 +1,6 @@
 //! AWS STS: requests to assume a role.
 
-use super::super::web::{Ask, Attempts, Web};
+use super::super::http_client::{Attempts, HttpClient, HttpRequest};
 use super::error::S3Error;
 use super::service::{headers, refusal};
 use fetch::hex;
@@ -19,9 +19,9 @@ pub(super) struct Sts {
 
 impl Sts {
     /// Sends a request, signed if credentials are given.
-    pub(super) async fn ask(
+    pub(super) async fn request(
         &self,
-        web: &Web,
+        web: &HttpClient,
         attempts: Attempts,
         form: &[(String, String)],
         with: Option<&Credential>,
@@ -30,7 +30,7 @@ impl Sts {
         let mut body = Url::parse("http://x").map_err(S3Error::Url)?;
         body.query_pairs_mut().extend_pairs(form);
         let body = body.query().unwrap_or_default().as_bytes().to_vec();
-        let mut ask = Ask::new(Method::POST, self.endpoint.clone());
+        let mut ask = HttpRequest::new(Method::POST, self.endpoint.clone());
         let sum = hex(&Sha256::digest(&body));
         ask.headers = headers(&[
             (
@@ -51,7 +51,7 @@ impl Sts {
         }
     }
 
-    async fn signed(&self, ask: &Ask, with: &Credential) -> Result<HeaderMap, S3Error> {
+    async fn signed(&self, ask: &HttpRequest, with: &Credential) -> Result<HeaderMap, S3Error> {
         let request = http::Request::builder()
             .method(ask.method.clone())
             .uri(ask.url.as_str())

@@ -15,18 +15,22 @@ pub(super) struct Table<'a> {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Put {
     Done,
-    IsThere,
+    Exists,
 }
 
 impl Table<'_> {
-    fn trouble(&self, why: impl Into<S3Error>) -> S3Error {
+    fn error(&self, why: impl Into<S3Error>) -> S3Error {
         S3Error::Table {
             name: self.name.to_owned(),
             source: Box::new(why.into()),
         }
     }
 
-    async fn ask(&self, action: &str, mut body: Json) -> Result<Result<Json, Refusal>, S3Error> {
+    async fn request(
+        &self,
+        action: &str,
+        mut body: Json,
+    ) -> Result<Result<Json, Refusal>, S3Error> {
         body["TableName"] = self.name.into();
         let headers = [
             ("content-type", "application/x-amz-json-1.0".to_owned()),
@@ -42,7 +46,7 @@ impl Table<'_> {
             .service
             .send(Method::POST, url, &headers, body)
             .await
-            .map_err(|why| self.trouble(why))?;
+            .map_err(|why| self.error(why))?;
         let said: Json = serde_json::from_slice(&answer.body).unwrap_or_default();
         if answer.is_success() {
             return Ok(Ok(said));
@@ -62,8 +66,8 @@ impl Table<'_> {
     }
 
     async fn done(&self, action: &str, body: Json) -> Result<Json, S3Error> {
-        let answer = self.ask(action, body).await?;
-        answer.map_err(|refusal| self.trouble(refusal))
+        let answer = self.request(action, body).await?;
+        answer.map_err(|refusal| self.error(refusal))
     }
 
     /// Creates a lock item unless there is one.
@@ -72,10 +76,10 @@ impl Table<'_> {
             "Item": {"LockID": {"S": id}, "Info": {"S": info}},
             "ConditionExpression": "attribute_not_exists(LockID)",
         });
-        match self.ask("PutItem", body).await? {
+        match self.request("PutItem", body).await? {
             Ok(_) => Ok(Put::Done),
-            Err(refusal) if refusal.code == "ConditionalCheckFailedException" => Ok(Put::IsThere),
-            Err(refusal) => Err(self.trouble(refusal)),
+            Err(refusal) if refusal.code == "ConditionalCheckFailedException" => Ok(Put::Exists),
+            Err(refusal) => Err(self.error(refusal)),
         }
     }
 

@@ -1,12 +1,12 @@
 //! The azurerm backend against azurite.
 
 use super::super::azurerm::Azure;
+use super::super::http_client::{ClientOptions, HttpClient, HttpRequest};
 use super::super::values::Values;
-use super::super::web::{Ask, Reach, Web};
 use super::parts::{Part, Shared, find};
 use super::{info, settings};
 use crate::engine::state::backend::Backend;
-use crate::engine::state::{Home, HomeError};
+use crate::engine::state::{StateError, StateManager};
 use reqwest::{Method, Url};
 use std::process::Command;
 use std::sync::Arc;
@@ -53,16 +53,16 @@ fn azure(server: &Part, container: &str, more: &[(&str, &str)]) -> Azure {
     Azure::at(&Values::new(&settings, &|_| None), &endpoint).unwrap()
 }
 
-fn words<T: std::fmt::Debug>(result: Result<T, HomeError>) -> String {
+fn words<T: std::fmt::Debug>(result: Result<T, StateError>) -> String {
     result.unwrap_err().to_string()
 }
 
-fn home(azure: &Azure) -> Arc<dyn Home> {
-    azure.home("").unwrap()
+fn home(azure: &Azure) -> Arc<dyn StateManager> {
+    azure.state_manager("").unwrap()
 }
 
 #[tokio::test]
-async fn a_state_is_a_blob_and_its_lock_a_lease_with_its_holder_beside_it() {
+async fn azurerm_state_is_a_blob_locked_by_a_lease() {
     let Some(server) = server() else { return };
     let id = |n: u8| format!("00000000-0000-0000-0000-00000000000{n}");
     let ours = home(&azure(&server, "one", &[("snapshot", "true")]));
@@ -101,7 +101,7 @@ async fn a_state_is_a_blob_and_its_lock_a_lease_with_its_holder_beside_it() {
 }
 
 #[tokio::test]
-async fn workspaces_are_blobs_of_longer_names() {
+async fn azurerm_workspaces_are_blobs_with_a_suffix() {
     let Some(server) = server() else { return };
     let backend = azure(&server, "spaces", &[]);
     backend.make_container().await.unwrap();
@@ -111,21 +111,26 @@ async fn workspaces_are_blobs_of_longer_names() {
     }
     home(&backend).write("{}".into()).await.unwrap();
     assert_eq!(backend.workspaces().await.unwrap(), ["dev", "prod"]);
-    let place = backend.home("dev").unwrap().place();
+    let place = backend.state_manager("dev").unwrap().place();
     assert!(place.ends_with("/spaces/a/b.tfstateenv:dev"), "{place}");
     backend.delete("dev", info(id)).await.unwrap();
     assert_eq!(backend.workspaces().await.unwrap(), ["prod"]);
 }
 
 #[tokio::test]
-async fn a_wrong_key_is_said_and_what_is_missing_is_asked_for_by_name() {
+async fn azurerm_reports_a_wrong_key_and_missing_arguments() {
     let Some(server) = server() else { return };
     let wrong = azure(&server, "keys", &[("access_key", "QUJD")]);
     let refused = words(home(&wrong).read().await);
     assert!(refused.contains("access denied"), "{refused}");
     let url = format!("http://127.0.0.1:{}/", server.port);
-    let ask = Ask::new(Method::GET, Url::parse(&url).unwrap());
-    assert!(Web::new(Reach::default()).once(ask).await.is_ok());
+    let ask = HttpRequest::new(Method::GET, Url::parse(&url).unwrap());
+    assert!(
+        HttpClient::new(ClientOptions::default())
+            .send_once(ask)
+            .await
+            .is_ok()
+    );
     for (arguments, word) in [
         (&[][..], "storage_account_name"),
         (&[("storage_account_name", "a")], "ARM_ACCESS_KEY"),

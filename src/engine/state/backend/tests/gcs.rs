@@ -1,10 +1,10 @@
 //! The gcs backend against fake-gcs-server.
 
-use super::super::web::{Ask, Reach, Web};
+use super::super::http_client::{ClientOptions, HttpClient, HttpRequest};
 use super::parts::{Part, Shared, find};
 use super::{info, settings};
 use crate::engine::state::backend::{Backend, Settings};
-use crate::engine::state::{Home, HomeError};
+use crate::engine::state::{StateError, StateManager};
 use reqwest::{Method, Url};
 use std::path::Path;
 use std::process::Command;
@@ -39,9 +39,12 @@ fn server() -> Option<Arc<Part>> {
 
 async fn said(server: &Part, bucket: &str, more: &[(&str, &str)]) -> Settings {
     let url = format!("http://127.0.0.1:{}/storage/v1/b", server.port);
-    let mut ask = Ask::new(Method::POST, Url::parse(&url).unwrap());
+    let mut ask = HttpRequest::new(Method::POST, Url::parse(&url).unwrap());
     ask.body = format!("{{\"name\":\"{bucket}\"}}").into_bytes();
-    Web::new(Reach::default()).once(ask).await.unwrap();
+    HttpClient::new(ClientOptions::default())
+        .send_once(ask)
+        .await
+        .unwrap();
     let endpoint = format!("http://127.0.0.1:{}/storage/v1/", server.port);
     let all = [
         ("bucket", bucket),
@@ -56,16 +59,16 @@ fn open(settings: &Settings) -> Arc<dyn Backend> {
     settings.open_with(Path::new("."), &|_| None).unwrap()
 }
 
-fn home(settings: &Settings) -> Arc<dyn Home> {
-    open(settings).home("").unwrap()
+fn home(settings: &Settings) -> Arc<dyn StateManager> {
+    open(settings).state_manager("").unwrap()
 }
 
-fn words<T: std::fmt::Debug>(result: Result<T, HomeError>) -> String {
+fn words<T: std::fmt::Debug>(result: Result<T, StateError>) -> String {
     result.unwrap_err().to_string()
 }
 
 #[tokio::test]
-async fn a_state_is_an_object_and_its_locks_id_a_generation() {
+async fn gcs_state_is_an_object_and_its_lock_id_a_generation() {
     let Some(server) = server() else { return };
     let settings = said(&server, "one", &[]).await;
     let ours = home(&settings);
@@ -102,14 +105,14 @@ async fn a_state_is_an_object_and_its_locks_id_a_generation() {
 }
 
 #[tokio::test]
-async fn workspaces_are_objects_beside_the_default_one() {
+async fn gcs_workspaces_are_objects_beside_the_default_one() {
     let Some(server) = server() else { return };
     let backend = open(&said(&server, "spaces", &[]).await);
     assert!(backend.workspaces().await.unwrap().is_empty());
     for name in ["prod", "dev"] {
         backend.create(name, info("1")).await.unwrap();
     }
-    let default = backend.home("").unwrap();
+    let default = backend.state_manager("").unwrap();
     default.write("{}".into()).await.unwrap();
     assert_eq!(backend.workspaces().await.unwrap(), ["dev", "prod"]);
     backend.delete("dev", info("1")).await.unwrap();
@@ -117,7 +120,7 @@ async fn workspaces_are_objects_beside_the_default_one() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_used_is_said() {
+async fn gcs_rejects_unusable_arguments() {
     for (arguments, word) in [
         (
             &[("credentials", "{\"type\":\"external_account\"}")][..],

@@ -1,12 +1,12 @@
 //! The http backend.
 
 use super::super::http::Http;
+use super::super::http_client::ClientOptions;
 use super::super::values::Values;
-use super::super::web::Reach;
 use super::server::{Server, Trouble};
 use super::{info, settings};
 use crate::engine::settings::Access;
-use crate::engine::state::{Home, HomeError, Patience, Place, StateOfRecord};
+use crate::engine::state::{LockWait, StateError, StateManager, StateOfRecord, StatePlace};
 use crate::engine::store::Store;
 use crate::engine::store::model::{StateEdit, StateObject};
 use crate::engine::store::sensitive::tests::object;
@@ -24,16 +24,16 @@ pub(super) fn arguments(server: &Server) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn home_with(server: &Server, more: &[(&str, &str)], reach: Reach) -> Http {
+fn home_with(server: &Server, more: &[(&str, &str)], reach: ClientOptions) -> Http {
     let ours = arguments(server);
     let mut all: Vec<(&str, &str)> = ours.iter().map(|(n, v)| (*n, v.as_str())).collect();
     all.extend(more);
     let settings = settings("http", &all);
-    Http::reaching(&Values::new(&settings, &|_| None), reach).unwrap()
+    Http::with_client_options(&Values::new(&settings, &|_| None), reach).unwrap()
 }
 
 pub(super) fn home(server: &Server) -> Http {
-    home_with(server, &[], Reach::default())
+    home_with(server, &[], ClientOptions::default())
 }
 
 fn refused(arguments: &[(&str, &str)]) -> String {
@@ -42,17 +42,17 @@ fn refused(arguments: &[(&str, &str)]) -> String {
     Http::new(&values).err().unwrap().to_string()
 }
 
-pub(super) fn said<T: std::fmt::Debug>(result: Result<T, HomeError>) -> String {
+pub(super) fn said<T: std::fmt::Debug>(result: Result<T, StateError>) -> String {
     result.unwrap_err().to_string()
 }
 
 #[tokio::test]
-async fn a_state_is_locked_read_written_and_unlocked_in_the_words_that_servers_know() {
+async fn http_state_is_locked_read_written_and_unlocked_by_protocol() {
     let server = Server::start();
     let home = home_with(
         &server,
         &[("username", "me"), ("password", "secret")],
-        Reach::default(),
+        ClientOptions::default(),
     );
     home.lock(info("1-2")).await.unwrap();
     let word = server.lock().unwrap();
@@ -78,7 +78,7 @@ async fn a_state_is_locked_read_written_and_unlocked_in_the_words_that_servers_k
 }
 
 #[tokio::test]
-async fn a_lock_of_another_is_told_with_who_has_it_and_is_waited_for_as_long_as_asked() {
+async fn lock_error_names_the_lock_owner_and_waits_up_to_the_timeout() {
     let server = Server::start();
     server.set_lock(&info("theirs").to_line());
     let home = home(&server);
@@ -92,7 +92,7 @@ async fn a_lock_of_another_is_told_with_who_has_it_and_is_waited_for_as_long_as_
     server.set_lock(&info("theirs").to_line());
     let told = Mutex::new(Vec::new());
     let tell = |text: String| told.lock().unwrap().push(text);
-    let patience = Patience::new(Duration::from_secs(300), &tell);
+    let patience = LockWait::new(Duration::from_secs(300), &tell);
     let (locked, unlocked) = tokio::join!(
         patience.lock(&home, info("ours")),
         home.force_unlock("theirs")
@@ -109,7 +109,7 @@ async fn a_lock_of_another_is_told_with_who_has_it_and_is_waited_for_as_long_as_
 }
 
 #[tokio::test]
-async fn what_fails_for_a_moment_is_asked_again_and_what_is_forbidden_is_said_at_once() {
+async fn transient_http_errors_are_retried_and_permanent_ones_reported_at_once() {
     let server = Server::start();
     let home = home(&server);
     server.set_state("{}");
@@ -142,7 +142,7 @@ async fn what_fails_for_a_moment_is_asked_again_and_what_is_forbidden_is_said_at
 }
 
 #[tokio::test]
-async fn a_lock_whose_answer_was_lost_is_ours_all_the_same() {
+async fn lock_is_acquired_when_its_response_was_lost() {
     let server = Server::start();
     let home = home(&server);
     server.trouble("LOCK", &[Trouble::DoAndLose]);
@@ -152,13 +152,13 @@ async fn a_lock_whose_answer_was_lost_is_ours_all_the_same() {
 }
 
 #[tokio::test]
-async fn a_lock_of_a_flightdeck_that_was_killed_here_is_taken_over_and_that_is_said() {
+async fn lock_of_a_dead_flightdeck_process_is_taken_over_with_a_notice() {
     let server = Server::start();
     let home = home(&server);
-    server.set_lock(&crate::engine::state::ours::of_the_dead().to_line());
+    server.set_lock(&crate::engine::state::lock_info::of_the_dead().to_line());
     let told = Mutex::new(Vec::new());
     let tell = |text: String| told.lock().unwrap().push(text);
-    let patience = Patience::new(Duration::ZERO, &tell);
+    let patience = LockWait::new(Duration::ZERO, &tell);
     patience.lock(&home, info("ours")).await.unwrap();
     assert!(server.lock().unwrap().contains("\"ID\":\"ours\""));
     let told = told.into_inner().unwrap();
@@ -167,7 +167,7 @@ async fn a_lock_of_a_flightdeck_that_was_killed_here_is_taken_over_and_that_is_s
 }
 
 #[tokio::test]
-async fn a_lock_that_cannot_be_given_back_is_said_with_what_takes_it_away() {
+async fn failed_unlock_names_the_force_unlock_command() {
     let server = Server::start();
     let home = home(&server);
     home.lock(info("4-5")).await.unwrap();
@@ -178,7 +178,7 @@ async fn a_lock_that_cannot_be_given_back_is_said_with_what_takes_it_away() {
 }
 
 #[test]
-fn what_is_no_address_no_method_and_no_header_is_refused_and_the_environment_fills_gaps() {
+fn http_arguments_are_validated_and_default_to_the_environment() {
     for (arguments, word) in [
         (&[][..], "TF_HTTP_ADDRESS"),
         (&[("address", "ftp://x/y")], "http:// or https://"),
@@ -226,8 +226,8 @@ impl Bench {
     fn state(&self, server: &Server) -> StateOfRecord {
         let ours = arguments(server);
         let all: Vec<(&str, &str)> = ours.iter().map(|(n, v)| (*n, v.as_str())).collect();
-        let place = Place::In(settings("http", &all), String::new());
-        StateOfRecord::of(self.dir.path(), &self.store, place, Encryption::default())
+        let place = StatePlace::In(settings("http", &all), String::new());
+        StateOfRecord::new(self.dir.path(), &self.store, place, Encryption::default())
     }
 
     async fn put(&self, address: &str) {
@@ -242,11 +242,11 @@ impl Bench {
 }
 
 async fn open(state: &StateOfRecord, id: &str) -> Vec<String> {
-    state.open(info(id), &Patience::none()).await.unwrap()
+    state.open(info(id), &LockWait::no_wait()).await.unwrap()
 }
 
 #[tokio::test]
-async fn what_could_not_be_written_is_on_record_and_is_brought_home_at_the_next_start() {
+async fn failed_state_write_is_recorded_and_repeated_at_the_next_open() {
     let server = Server::start();
     let w = Bench::new();
     let state = w.state(&server);
@@ -254,7 +254,7 @@ async fn what_could_not_be_written_is_on_record_and_is_brought_home_at_the_next_
     w.put("terraform_data.a").await;
     // The connection is lost for good between lock and write.
     server.trouble("POST", &[Trouble::Lose; 6]);
-    assert!(said(state.bring_home().await).contains("after 3 attempts"));
+    assert!(said(state.write_back().await).contains("after 3 attempts"));
     assert!(said(state.close().await).contains("cannot write the state"));
     assert_eq!(server.lock(), None, "the lock was given back");
     assert_eq!(server.state(), None);
@@ -270,16 +270,16 @@ async fn what_could_not_be_written_is_on_record_and_is_brought_home_at_the_next_
 }
 
 #[tokio::test]
-async fn a_write_that_arrived_without_an_answer_is_not_taken_for_somebody_elses() {
+async fn write_without_response_is_not_mistaken_for_a_foreign_change() {
     let server = Server::start();
     let w = Bench::new();
     let state = w.state(&server);
     open(&state, "1").await;
     w.put("terraform_data.a").await;
-    state.bring_home().await.unwrap();
+    state.write_back().await.unwrap();
     w.put("terraform_data.b").await;
     server.trouble("POST", &[Trouble::DoAndLose, Trouble::Code(400)]);
-    assert!(said(state.bring_home().await).contains("code 400"));
+    assert!(said(state.write_back().await).contains("code 400"));
     // A later write never arrived, and the process ended.
     w.put("terraform_data.c").await;
     assert!(server.state().is_some());
@@ -296,11 +296,11 @@ async fn a_write_that_arrived_without_an_answer_is_not_taken_for_somebody_elses(
 }
 
 #[tokio::test]
-async fn an_answer_that_does_not_come_is_not_waited_for_for_ever() {
+async fn http_write_times_out_without_a_response() {
     let server = Server::start();
-    let reach = Reach {
-        silence: Some(Duration::from_millis(300)),
-        ..Reach::default()
+    let reach = ClientOptions {
+        read_timeout: Some(Duration::from_millis(300)),
+        ..ClientOptions::default()
     };
     let home = home_with(&server, &[("retry_max", "0")], reach);
     home.lock(info("1")).await.unwrap();
@@ -312,7 +312,7 @@ async fn an_answer_that_does_not_come_is_not_waited_for_for_ever() {
 }
 
 #[tokio::test]
-async fn only_the_default_workspace_is_behind_an_address() {
+async fn http_backend_has_only_the_default_workspace() {
     let server = Server::start();
     let ours = arguments(&server);
     let all: Vec<(&str, &str)> = ours.iter().map(|(n, v)| (*n, v.as_str())).collect();
@@ -336,7 +336,7 @@ fn certificate(name: &str) -> (String, String, rustls::pki_types::CertificateDer
 }
 
 #[tokio::test]
-async fn both_sides_show_the_certificates_that_the_configuration_names() {
+async fn client_and_server_certificates_are_verified_as_configured() {
     use rustls::pki_types::{PrivateKeyDer, pem::PemObject as _};
     let (server_pem, server_key, server_der) = certificate("127.0.0.1");
     let (client_pem, client_key, client_der) = certificate("client");
@@ -365,12 +365,16 @@ async fn both_sides_show_the_certificates_that_the_configuration_names() {
     let once = ("retry_max", "0");
     // Neither side trusts the other.
     for arguments in [&[once, ours[0], ours[1]][..], &[once, theirs]] {
-        let home = home_with(&server, arguments, Reach::default());
+        let home = home_with(&server, arguments, ClientOptions::default());
         assert!(home.read().await.is_err(), "{arguments:?}");
     }
     assert!(server.seen().is_empty(), "nobody was let in");
     for trust in [theirs, ("skip_cert_verification", "true")] {
-        let home = home_with(&server, &[once, ours[0], ours[1], trust], Reach::default());
+        let home = home_with(
+            &server,
+            &[once, ours[0], ours[1], trust],
+            ClientOptions::default(),
+        );
         home.lock(info("1-2")).await.unwrap();
         home.write("{}\n".into()).await.unwrap();
         assert_eq!(home.read().await.unwrap(), b"{}\n");

@@ -4,7 +4,7 @@ use super::parts::Part;
 use super::services::postgres;
 use super::{info, settings};
 use crate::engine::state::backend::{Backend, Settings};
-use crate::engine::state::{Home, HomeError};
+use crate::engine::state::{StateError, StateManager};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -20,12 +20,12 @@ fn open(settings: &Settings) -> Arc<dyn Backend> {
     settings.open_with(Path::new("."), &|_| None).unwrap()
 }
 
-fn words<T: std::fmt::Debug>(result: Result<T, HomeError>) -> String {
+fn words<T: std::fmt::Debug>(result: Result<T, StateError>) -> String {
     result.unwrap_err().to_string()
 }
 
 /// A server listens shortly before it answers.
-async fn ready(home: &dyn Home) {
+async fn ready(home: &dyn StateManager) {
     for _ in 0..600 {
         match home.read().await {
             Err(e) if e.to_string().contains("57P03") => {
@@ -37,13 +37,13 @@ async fn ready(home: &dyn Home) {
 }
 
 #[tokio::test]
-async fn a_state_is_a_row_and_its_lock_is_of_the_session() {
+async fn pg_state_is_a_row_and_its_lock_belongs_to_the_session() {
     let Some(server) = postgres() else { return };
     let settings = said(&server, &[("schema_name", "rows")]);
-    let ours = open(&settings).home("").unwrap();
+    let ours = open(&settings).state_manager("").unwrap();
     ready(&*ours).await;
     ours.lock(info("1")).await.unwrap();
-    let other = open(&settings).home("").unwrap();
+    let other = open(&settings).state_manager("").unwrap();
     let refused = words(other.lock(info("2")).await);
     assert!(
         refused.contains("is locked by me@127.0.0.1 (flightdeck"),
@@ -57,7 +57,7 @@ async fn a_state_is_a_row_and_its_lock_is_of_the_session() {
     // The row exists now and has its own lock.
     other.lock(info("2")).await.unwrap();
     assert!(words(ours.lock(info("1")).await).contains("is locked by"));
-    let elsewhere = open(&settings).home("dev").unwrap();
+    let elsewhere = open(&settings).state_manager("dev").unwrap();
     elsewhere.lock(info("3")).await.unwrap();
     elsewhere.unlock().await.unwrap();
     // The owner's connection is ended, and it notices before its next write.
@@ -84,19 +84,19 @@ async fn a_state_is_a_row_and_its_lock_is_of_the_session() {
 }
 
 #[tokio::test]
-async fn workspaces_are_rows() {
+async fn pg_workspaces_are_rows() {
     let Some(server) = postgres() else { return };
     let settings = said(
         &server,
         &[("schema_name", "spaces"), ("table_name", "t \"q\"")],
     );
     let backend = open(&settings);
-    ready(&*backend.home("").unwrap()).await;
+    ready(&*backend.state_manager("").unwrap()).await;
     for name in ["prod", "dev"] {
         backend.create(name, info("1")).await.unwrap();
     }
     backend.create("dev", info("1")).await.unwrap();
-    let default = backend.home("").unwrap();
+    let default = backend.state_manager("").unwrap();
     default.write("{}".into()).await.unwrap();
     assert_eq!(backend.workspaces().await.unwrap(), ["dev", "prod"]);
     backend.delete("dev", info("1")).await.unwrap();
@@ -104,12 +104,12 @@ async fn workspaces_are_rows() {
 }
 
 #[tokio::test]
-async fn a_database_that_has_no_tls_or_is_not_there_is_said_without_its_password() {
+async fn pg_connection_errors_omit_the_password() {
     let Some(server) = postgres() else { return };
-    ready(&*open(&said(&server, &[])).home("").unwrap()).await;
+    ready(&*open(&said(&server, &[])).state_manager("").unwrap()).await;
     let address = format!("postgres://me:hunter2@127.0.0.1:{}/postgres", server.port);
     let home = open(&settings("pg", &[("conn_str", &address)]))
-        .home("")
+        .state_manager("")
         .unwrap();
     let refused = words(home.read().await);
     assert!(refused.contains("TLS"), "{refused}");
@@ -119,7 +119,7 @@ async fn a_database_that_has_no_tls_or_is_not_there_is_said_without_its_password
         server.port
     );
     let home = open(&settings("pg", &[("conn_str", &address)]))
-        .home("")
+        .state_manager("")
         .unwrap();
     let refused = words(home.read().await);
     assert!(

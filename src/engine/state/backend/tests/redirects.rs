@@ -6,11 +6,11 @@ use super::super::values::Values;
 use super::http::{arguments, home, said};
 use super::info;
 use super::server::{Server, Trouble};
-use crate::engine::state::Home as _;
+use crate::engine::state::StateManager as _;
 use cty::Value;
 
 #[tokio::test]
-async fn nothing_is_sent_to_another_server_that_a_redirect_names() {
+async fn redirect_to_another_server_sends_nothing_there() {
     let (server, other) = (Server::start(), Server::start());
     let to: &'static str = Box::leak(other.url("/state").into_boxed_str());
     let mut more = Settings::new("http").unwrap();
@@ -40,7 +40,7 @@ async fn nothing_is_sent_to_another_server_that_a_redirect_names() {
 }
 
 #[tokio::test]
-async fn a_write_that_is_redirected_as_a_read_does_not_count_as_stored() {
+async fn write_redirected_as_a_read_is_refused() {
     let server = Server::start();
     let home = home(&server);
     server.trouble("POST", &[Trouble::Redirect(302, "/state")]);

@@ -1,11 +1,11 @@
 //! The s3 backend against moto.
 
-use super::super::web::{Ask, Reach, Web};
+use super::super::http_client::{ClientOptions, HttpClient, HttpRequest};
 use super::parts::Part;
 use super::services::moto;
 use super::{info, settings};
 use crate::engine::state::backend::{Backend, Settings};
-use crate::engine::state::{Home, HomeError};
+use crate::engine::state::{StateError, StateManager};
 use cty::Value;
 use reqwest::{Method, Url};
 use statefile::LockInfo;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Sends a raw request to moto.
 async fn ask(moto: &Part, method: Method, path: &str, target: &str, body: &str) -> (u16, String) {
     let url = Url::parse(&format!("http://127.0.0.1:{}{path}", moto.port)).unwrap();
-    let mut ask = Ask::new(method, url);
+    let mut ask = HttpRequest::new(method, url);
     let mut service = "s3";
     if !target.is_empty() {
         let target = format!("DynamoDB_20120810.{target}").parse().unwrap();
@@ -28,7 +28,10 @@ async fn ask(moto: &Part, method: Method, path: &str, target: &str, body: &str) 
     );
     ask.headers.insert("authorization", who.parse().unwrap());
     ask.body = body.into();
-    let answer = Web::new(Reach::default()).once(ask).await.unwrap();
+    let answer = HttpClient::new(ClientOptions::default())
+        .send_once(ask)
+        .await
+        .unwrap();
     (
         answer.status,
         String::from_utf8_lossy(&answer.body).into_owned(),
@@ -60,16 +63,16 @@ fn open(settings: &Settings) -> Arc<dyn Backend> {
     settings.open_with(Path::new("."), &|_| None).unwrap()
 }
 
-fn home(settings: &Settings) -> Arc<dyn Home> {
-    open(settings).home("").unwrap()
+fn home(settings: &Settings) -> Arc<dyn StateManager> {
+    open(settings).state_manager("").unwrap()
 }
 
-fn words<T: std::fmt::Debug>(result: Result<T, HomeError>) -> String {
+fn words<T: std::fmt::Debug>(result: Result<T, StateError>) -> String {
     result.unwrap_err().to_string()
 }
 
 #[tokio::test]
-async fn a_state_is_an_object_and_its_lock_another_beside_it() {
+async fn s3_state_and_its_lock_are_objects() {
     let Some(moto) = moto() else { return };
     let settings = said(&moto, "by-object", &[("use_lockfile", "true")]).await;
     let ours = home(&settings);
@@ -105,7 +108,7 @@ async fn a_state_is_an_object_and_its_lock_another_beside_it() {
 }
 
 #[tokio::test]
-async fn with_a_table_the_lock_is_an_item_and_the_digest_another() {
+async fn s3_lock_and_digest_are_items_of_the_dynamodb_table() {
     let Some(moto) = moto() else { return };
     let settings = said(
         &moto,
@@ -149,7 +152,7 @@ async fn with_a_table_the_lock_is_an_item_and_the_digest_another() {
 }
 
 #[tokio::test]
-async fn workspaces_are_objects_under_a_prefix() {
+async fn s3_workspaces_are_objects_under_a_prefix() {
     let Some(moto) = moto() else { return };
     for (bucket, prefix, key) in [
         ("spaces", None, "/spaces/env%3A/dev/a/b%20c.tfstate"),
@@ -166,7 +169,12 @@ async fn workspaces_are_objects_under_a_prefix() {
         for name in ["prod", "dev"] {
             backend.create(name, info("1")).await.unwrap();
         }
-        backend.home("").unwrap().write("{}".into()).await.unwrap();
+        backend
+            .state_manager("")
+            .unwrap()
+            .write("{}".into())
+            .await
+            .unwrap();
         assert_eq!(backend.workspaces().await.unwrap(), ["dev", "prod"]);
         let (code, text) = ask(&moto, Method::GET, key, "", "").await;
         assert_eq!(code, 200, "{bucket}");
@@ -177,7 +185,7 @@ async fn workspaces_are_objects_under_a_prefix() {
 }
 
 #[tokio::test]
-async fn a_bucket_that_is_not_there_and_an_account_that_may_not_are_said() {
+async fn s3_reports_a_missing_bucket_and_a_disallowed_account() {
     let Some(moto) = moto() else { return };
     let settings = said(&moto, "there", &[]).await;
     let mut other = settings.clone();
@@ -195,7 +203,7 @@ async fn a_bucket_that_is_not_there_and_an_account_that_may_not_are_said() {
 }
 
 #[tokio::test]
-async fn credentials_come_from_the_environment_from_profiles_and_through_roles() {
+async fn s3_credentials_come_from_environment_profiles_and_roles() {
     let Some(moto) = moto() else { return };
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("config");
@@ -224,7 +232,7 @@ async fn credentials_come_from_the_environment_from_profiles_and_through_roles()
             found.map(|(_, value)| value.clone())
         };
         let backend = settings.open_with(Path::new("."), &variables).unwrap();
-        backend.home("").unwrap()
+        backend.state_manager("").unwrap()
     };
     let keys = [("AWS_ACCESS_KEY_ID", "A"), ("AWS_SECRET_ACCESS_KEY", "B")];
     assert!(with(&[], &keys).read().await.unwrap().is_empty());
@@ -247,7 +255,7 @@ async fn credentials_come_from_the_environment_from_profiles_and_through_roles()
 }
 
 #[test]
-fn what_the_backend_needs_is_asked_for_by_name() {
+fn s3_names_missing_arguments() {
     for (arguments, word) in [
         (&[][..], "AWS_REGION"),
         (&[("region", "x")], "\"key\""),
@@ -271,7 +279,7 @@ fn what_the_backend_needs_is_asked_for_by_name() {
 }
 
 #[tokio::test]
-async fn a_server_that_cannot_be_reached_is_said_with_the_attempts_made() {
+async fn s3_connection_error_reports_the_number_of_attempts() {
     let nobody = {
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         format!("http://{}", port.local_addr().unwrap())

@@ -3,12 +3,12 @@
 
 use super::super::fault::Job;
 use super::super::stages::parse;
+use crate::engine::model::{DeployId, OperationStep, UnixMs};
 use crate::engine::store::model::{DestroyStep, Outcome};
-use crate::engine::words::{DeployId, OperationStep, UnixMs};
 use rusqlite::Connection;
 
 /// Stores the progress of an outcome and drops progress that it invalidates.
-pub(super) fn after(conn: &Connection, outcome: &Outcome) -> Job<()> {
+pub(super) fn record_outcome(conn: &Connection, outcome: &Outcome) -> Job<()> {
     let Outcome {
         deploy,
         index,
@@ -17,7 +17,7 @@ pub(super) fn after(conn: &Connection, outcome: &Outcome) -> Job<()> {
         ..
     } = outcome;
     if *ok && step.is_provisioner() {
-        return keep(conn, *deploy, *index, step);
+        return record_step(conn, *deploy, *index, step);
     }
     // An updated object needs its commands again, and so does a failed destroy.
     if (*ok && *step == OperationStep::Update) || outcome.starts_over {
@@ -30,7 +30,7 @@ pub(super) fn after(conn: &Connection, outcome: &Outcome) -> Job<()> {
 }
 
 /// Stores a provisioner's step, if it belongs to a destroy.
-pub(in crate::engine::store::sqlite) fn keep(
+pub(in crate::engine::store::sqlite) fn record_step(
     conn: &Connection,
     deploy: DeployId,
     index: u32,
@@ -46,7 +46,7 @@ pub(in crate::engine::store::sqlite) fn keep(
 }
 
 /// Stores the steps of intents whose commands have run, according to the operator.
-pub(in crate::engine::store::sqlite) fn keep_settled(
+pub(in crate::engine::store::sqlite) fn record_settled(
     conn: &Connection,
     intents: &[i64],
 ) -> Job<()> {
@@ -61,7 +61,10 @@ pub(in crate::engine::store::sqlite) fn keep_settled(
 }
 
 /// Drops the progress of an address whose object was removed or replaced.
-pub(in crate::engine::store::sqlite) fn drop_of(conn: &Connection, address: &str) -> Job<()> {
+pub(in crate::engine::store::sqlite) fn delete_for_address(
+    conn: &Connection,
+    address: &str,
+) -> Job<()> {
     conn.prepare_cached("DELETE FROM destroy_step WHERE address = ?1")?
         .execute([address])?;
     Ok(())
@@ -69,7 +72,7 @@ pub(in crate::engine::store::sqlite) fn drop_of(conn: &Connection, address: &str
 
 /// Drops all progress: another program changed the state and may have recreated an object with
 /// equal attributes.
-pub(in crate::engine::store::sqlite) fn drop_all(conn: &Connection) -> Job<()> {
+pub(in crate::engine::store::sqlite) fn delete_all(conn: &Connection) -> Job<()> {
     conn.prepare_cached("DELETE FROM destroy_step")?
         .execute([])?;
     Ok(())

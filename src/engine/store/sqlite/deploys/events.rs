@@ -1,10 +1,10 @@
 //! Events of deploys for their replay. Each batch is compressed into one row, because events are
 //! many and similar. Deploys of older versions have one row for each event.
 
-use crate::engine::store::model::{KEPT_EVENTS, Packed};
+use crate::engine::model::{DeployId, Event};
+use crate::engine::store::model::{CompressedJson, MAX_EVENTS};
 use crate::engine::store::sqlite::fault::{Fault, Job};
 use crate::engine::store::sqlite::stages::parse;
-use crate::engine::words::{DeployId, Event};
 use rusqlite::Connection;
 use std::sync::Arc;
 
@@ -26,14 +26,14 @@ pub(super) fn append(
             .prepare_cached("SELECT coalesce(sum(count), 0) FROM events WHERE deploy = ?1")?
             .query_row([deploy], |r| r.get(0))?,
     };
-    let room = usize::try_from(KEPT_EVENTS.saturating_sub(kept))
+    let room = usize::try_from(MAX_EVENTS.saturating_sub(kept))
         .unwrap_or(0)
         .min(events.len());
     let (taken, dropped) = events.split_at(room);
     let count = u32::try_from(taken.len()).unwrap_or(u32::MAX);
     if let Some(first) = taken.first() {
         let all: Vec<&Event> = taken.iter().map(|event| &**event).collect();
-        let packed = Packed::of(&all).map_err(|e| Fault::Json("event", e))?;
+        let packed = CompressedJson::compress(&all).map_err(|e| Fault::Json("event", e))?;
         conn.prepare_cached(
             "INSERT OR REPLACE INTO events (deploy, first, count, packed) VALUES (?1, ?2, ?3, ?4)",
         )?
@@ -67,7 +67,7 @@ pub(super) fn all(conn: &Connection, deploy: DeployId) -> Job<Vec<Event>> {
     let mut together =
         conn.prepare_cached("SELECT packed FROM events WHERE deploy = ?1 ORDER BY first")?;
     for packed in together.query_map([deploy], |r| r.get(0))? {
-        let read = Packed::from_bytes(packed?).read::<Vec<Event>>();
+        let read = CompressedJson::from_bytes(packed?).read::<Vec<Event>>();
         events.extend(read.map_err(|e| Fault::Json("event", e))?);
     }
     Ok(events)

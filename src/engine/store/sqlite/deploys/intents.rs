@@ -1,18 +1,18 @@
 //! Intents, their outcomes and their settlement.
 
 use super::put_operation;
+use crate::engine::model::*;
 use crate::engine::store::model::{Intent, Outcome};
 use crate::engine::store::sqlite::fault::Job;
 use crate::engine::store::sqlite::stages::parse;
 use crate::engine::store::sqlite::state::apply;
-use crate::engine::words::*;
 use rusqlite::{Connection, OptionalExtension};
 
-pub(super) fn settle(conn: &Connection, outcome: &Outcome) -> Job<i64> {
+pub(super) fn record_outcome(conn: &Connection, outcome: &Outcome) -> Job<i64> {
     // Only an open intent gets an outcome.
     conn.prepare_cached("UPDATE intent SET ok = ?4, outcome_at = ?5 WHERE deploy = ?1 AND idx = ?2 AND step = ?3 AND ok IS NULL")?
         .execute((outcome.deploy, outcome.index, &outcome.step, outcome.ok, outcome.at))?;
-    super::destroy_steps::after(conn, outcome)?;
+    super::destroy_steps::record_outcome(conn, outcome)?;
     apply(conn, &outcome.edits)
 }
 
@@ -78,7 +78,7 @@ pub(in crate::engine::store::sqlite) fn settle_intents(
             .optional()?;
         if let Some(data) = data {
             let mut operation: Operation = parse("operation", &data)?;
-            operation.settle(&step, how);
+            operation.set_settlement(&step, how);
             put_operation(conn, &operation)?;
         }
     }

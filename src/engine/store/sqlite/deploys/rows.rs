@@ -1,11 +1,11 @@
 //! Rows of deploys: process, liveness, outcome.
 
 use super::operations;
-use crate::engine::holder::Judge;
+use crate::engine::lock_owner::LivenessCheck;
+use crate::engine::model::*;
 use crate::engine::store::sqlite::fault::Job;
 use crate::engine::store::sqlite::interrupted;
 use crate::engine::store::sqlite::stages::{from_word, parse};
-use crate::engine::words::*;
 use rusqlite::{Connection, Row};
 
 /// Process that runs a deploy.
@@ -34,7 +34,10 @@ pub(in crate::engine::store::sqlite) struct DeployRow {
 
 impl DeployRow {
     /// Is it recorded as running although its process has ended?
-    pub(in crate::engine::store::sqlite) fn is_dead(&self, judge: &dyn Judge) -> Job<bool> {
+    pub(in crate::engine::store::sqlite) fn has_ended_process(
+        &self,
+        judge: &dyn LivenessCheck,
+    ) -> Job<bool> {
         Ok(
             from_word::<DeployOutcome>("outcome", &self.outcome)? == DeployOutcome::Running
                 && !judge.is_alive(&self.runner),
@@ -42,7 +45,7 @@ impl DeployRow {
     }
 
     /// Does this process run it?
-    pub(in crate::engine::store::sqlite) fn runs_in(&self, holder: &LockHolder) -> bool {
+    pub(in crate::engine::store::sqlite) fn is_run_by(&self, holder: &LockHolder) -> bool {
         let place = |h: &LockHolder| (h.host.clone(), h.pid, h.start_time, h.boot_id.clone());
         place(&self.runner) == place(holder)
     }
@@ -83,18 +86,18 @@ pub(super) fn summary(found: DeployRow) -> Job<DeploySummary> {
 
 /// A deploy with its operations. If its process has ended, the result shows the deploy as
 /// interrupted before a writer has recorded that.
-pub(super) fn whole(
+pub(super) fn load_with_operations(
     conn: &Connection,
     found: DeployRow,
-    judge: &dyn Judge,
+    judge: &dyn LivenessCheck,
 ) -> Job<(DeploySummary, Vec<Operation>)> {
-    let dead = found.is_dead(judge)?;
+    let dead = found.has_ended_process(judge)?;
     let mut summary = summary(found)?;
     if !dead {
         let operations = operations(conn, summary.deploy)?;
         return Ok((summary, operations));
     }
-    let left = interrupted::left(conn, summary.deploy, summary.began)?;
+    let left = interrupted::interrupted_state(conn, summary.deploy, summary.began)?;
     summary.outcome = DeployOutcome::Interrupted;
     summary.ended = Some(left.ended);
     summary.operations = left.counts;

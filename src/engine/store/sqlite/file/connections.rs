@@ -1,6 +1,6 @@
 //! Connections to the database file: the writer's, the readers', and their settings.
 
-use super::schema::{bring_forward, check, is_current, make_private};
+use super::schema::{check, is_current, make_private, migrate_to_current};
 use crate::engine::store::error::{BUSY_SECONDS, StoreError};
 use crate::engine::store::sqlite::fault::Job;
 use crate::engine::store::sqlite::guard;
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Pause between attempts to change the journal mode.
-const AGAIN: Duration = Duration::from_millis(10);
+const RETRY_PAUSE: Duration = Duration::from_millis(10);
 
 pub(super) fn pragma(conn: &Connection, name: &str) -> Result<i64, rusqlite::Error> {
     conn.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0))
@@ -17,19 +17,19 @@ pub(super) fn pragma(conn: &Connection, name: &str) -> Result<i64, rusqlite::Err
 
 pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     // The system explains a refusal; SQLite only reports that it cannot open the file.
-    if let Some(dir) = guard::look(path.parent().unwrap_or(path))? {
+    if let Some(dir) = guard::check_directory(path.parent().unwrap_or(path))? {
         dir.permitted(false)?;
     }
     let uri = format!("file:{}", uri_path(path));
     // Inspected before SQLite may create files next to it.
-    guard::untouched(&uri, |conn| check(conn, path), path)?;
+    guard::inspect_read_only(&uri, |conn| check(conn, path), path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_URI;
     let open = |uri: &str| -> Job<Connection> {
         let conn = Connection::open_with_flags(uri, flags)?;
         conn.busy_timeout(Duration::from_secs(BUSY_SECONDS))?;
-        guard::defend(&conn)?;
+        guard::harden(&conn)?;
         pragma(&conn, "schema_version")?;
         Ok(conn)
     };
@@ -66,7 +66,7 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
     let conn = connect(path).map_err(|f| f.at(path))?;
     check(&conn, path)?;
     set(&conn).map_err(|f| f.at(path))?;
-    bring_forward(&conn, path)?;
+    migrate_to_current(&conn, path)?;
     Ok(conn)
 }
 
@@ -74,7 +74,7 @@ pub(in crate::engine::store::sqlite) fn connect(path: &Path) -> Job<Connection> 
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(Duration::from_secs(BUSY_SECONDS))?;
-    guard::defend(&conn)?;
+    guard::harden(&conn)?;
     conn.set_prepared_statement_cache_capacity(64);
     Ok(conn)
 }
@@ -82,7 +82,7 @@ pub(in crate::engine::store::sqlite) fn connect(path: &Path) -> Job<Connection> 
 /// Keeps statement journals in memory. Each job of the writer is a savepoint, and temporary files
 /// for them made two of three writes of a large deploy.
 fn set(conn: &Connection) -> Job<()> {
-    into_log(conn)?;
+    enable_wal(conn)?;
     // FULL until the writer thread chooses for each batch.
     conn.execute_batch(
         "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;",
@@ -92,7 +92,7 @@ fn set(conn: &Connection) -> Job<()> {
 
 /// Switches the file to write-ahead logging, which persists. If several processes do this at once,
 /// SQLite refuses all but one without its busy timeout, because each already holds a read lock.
-fn into_log(conn: &Connection) -> Job<()> {
+fn enable_wal(conn: &Connection) -> Job<()> {
     let until = Instant::now() + Duration::from_secs(BUSY_SECONDS);
     loop {
         match conn.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())) {
@@ -100,7 +100,7 @@ fn into_log(conn: &Connection) -> Job<()> {
                 if e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
                     && Instant::now() < until =>
             {
-                std::thread::sleep(AGAIN);
+                std::thread::sleep(RETRY_PAUSE);
             }
             tried => return Ok(tried?),
         }

@@ -2,17 +2,17 @@
 
 use super::connections::{connect, name, pragma, uri_path};
 use super::{APPLICATION_ID, MIGRATIONS};
-use crate::engine::store::error::{Damage, NoStore, StoreError};
+use crate::engine::store::error::{Damage, NotAStore, StoreError};
 use crate::engine::store::sqlite::fault::{Fault, Job};
 use crate::engine::store::sqlite::guard;
-use crate::engine::store::waiting_rescue;
+use crate::engine::store::unused_rescue_file;
 use rusqlite::Connection;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Does the store exist? An inaccessible store is an error, not an absence.
-pub(super) fn is_there(path: &Path) -> Result<bool, StoreError> {
-    guard::look(path.parent().unwrap_or(path))?.map_or(Ok(false), |dir| dir.has_store())
+pub(super) fn store_exists(path: &Path) -> Result<bool, StoreError> {
+    guard::check_directory(path.parent().unwrap_or(path))?.map_or(Ok(false), |dir| dir.has_store())
 }
 
 /// Returns the schema version of a file that is a store.
@@ -29,7 +29,7 @@ pub(super) fn check(conn: &Connection, path: &Path) -> Result<i64, StoreError> {
     if id != APPLICATION_ID && (id != 0 || version != 0 || tables != 0) {
         return Err(StoreError::NotOurs {
             path: path.to_owned(),
-            source: NoStore::OfAnother,
+            source: NotAStore::OfAnother,
         });
     }
     let ours = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
@@ -51,7 +51,7 @@ pub(super) fn check(conn: &Connection, path: &Path) -> Result<i64, StoreError> {
         .ok()
         .and_then(|version| MIGRATIONS.get(..version))
         .unwrap_or(&MIGRATIONS);
-    guard::as_made(conn, layouts, path)?;
+    guard::check_schema(conn, layouts, path)?;
     Ok(version)
 }
 
@@ -114,7 +114,7 @@ pub(in crate::engine::store::sqlite) fn fill(new: &Path, path: &Path) -> Result<
     job().map_err(|f| f.at(path))
 }
 
-pub(super) fn bring_forward(conn: &Connection, path: &Path) -> Result<(), StoreError> {
+pub(super) fn migrate_to_current(conn: &Connection, path: &Path) -> Result<(), StoreError> {
     if is_current(check(conn, path)?) {
         return Ok(());
     }
@@ -156,20 +156,20 @@ fn migrate(conn: &Connection, had: usize) -> Job<()> {
 /// mode to its log. Inspects an existing file before any change.
 pub(super) fn make_private(path: &Path) -> Result<(), StoreError> {
     let parent = path.parent().unwrap_or(path);
-    if is_there(path)? {
-        guard::untouched(
+    if store_exists(path)? {
+        guard::inspect_read_only(
             &format!("file:{}", uri_path(path)),
             |conn| check(conn, path),
             path,
         )?;
     // A new empty store would hide the state in the rescue file.
-    } else if let Some(rescue) = waiting_rescue(path) {
+    } else if let Some(rescue) = unused_rescue_file(path) {
         return Err(StoreError::Rescued {
             path: path.to_owned(),
             rescue,
         });
     }
-    let dir = guard::prepare(parent)?;
+    let dir = guard::prepare_directory(parent)?;
     if !dir.has_store()? {
         create(path)?;
     }

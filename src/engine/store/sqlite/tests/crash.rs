@@ -10,7 +10,7 @@ const DIR: &str = "FLIGHTDECK_TEST_CRASH_DIR";
 /// ends.
 #[test]
 #[ignore = "the other half of the test below"]
-fn the_process_that_is_killed() {
+fn child_process_killed_by_the_crash_test() {
     let Ok(dir) = std::env::var(DIR) else { return };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -26,10 +26,13 @@ fn the_process_that_is_killed() {
         let id = store.begin_deploy(new_deploy(ops)).await.unwrap().deploy;
         for n in 0..3_000 {
             let address = format!("a.b{n}");
-            store.intend(intent(id, n, &address)).await.unwrap();
+            store.record_intent(intent(id, n, &address)).await.unwrap();
             println!("\nintended {n}");
             let edits = vec![StateEdit::Put(Box::new(object(&address, "{}")))];
-            store.settle(outcome(id, n, true, edits)).await.unwrap();
+            store
+                .record_outcome(outcome(id, n, true, edits))
+                .await
+                .unwrap();
             store
                 .operations_changed(
                     vec![Operation {
@@ -47,12 +50,12 @@ fn the_process_that_is_killed() {
 }
 
 #[tokio::test]
-async fn a_killed_process_leaves_its_lock_its_state_and_its_unknown_outcomes() {
+async fn killed_process_leaves_its_lock_state_and_unknown_outcomes() {
     let dir = tempfile::tempdir().unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args([
             "--exact",
-            "engine::store::sqlite::tests::crash::the_process_that_is_killed",
+            "engine::store::sqlite::tests::crash::child_process_killed_by_the_crash_test",
             "--ignored",
             "--nocapture",
         ])
@@ -69,7 +72,7 @@ async fn a_killed_process_leaves_its_lock_its_state_and_its_unknown_outcomes() {
     // During its life, the workspace is locked and no outcome of its deploy is unknown.
     let reader = Sqlite::open(dir.path(), Access::ReadOnly).unwrap();
     assert_eq!(
-        reader.holder().await.unwrap().map(|h| h.pid),
+        reader.lock_owner().await.unwrap().map(|h| h.pid),
         Some(child.id())
     );
     assert!(reader.unknown_outcomes().await.unwrap().is_empty());
@@ -117,12 +120,12 @@ async fn a_killed_process_leaves_its_lock_its_state_and_its_unknown_outcomes() {
         assert_eq!(record.summary.operations.unknown, 1);
     }
     let taken = store.acquire_lock(this_process("stage")).await.unwrap();
-    assert_eq!(taken.taken_over.map(|h| h.pid), Some(child.id()));
+    assert_eq!(taken.former_owner.map(|h| h.pid), Some(child.id()));
 }
 
 /// The same at a fixed moment: the deploy's process has ended and its intent has no outcome.
 #[tokio::test]
-async fn a_deploy_whose_process_is_gone_becomes_interrupted() {
+async fn deploy_of_a_dead_process_becomes_interrupted() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let ops = ["a.done", "a.open", "a.next"];
@@ -142,7 +145,7 @@ async fn a_deploy_whose_process_is_gone_becomes_interrupted() {
         )
         .await
         .unwrap();
-    store.intend(intent(id, 1, "a.open")).await.unwrap();
+    store.record_intent(intent(id, 1, "a.open")).await.unwrap();
     store
         .operations_changed(
             vec![Operation {
@@ -197,7 +200,7 @@ async fn a_deploy_whose_process_is_gone_becomes_interrupted() {
 /// Killed after the destruction of the old object and before the intent of the new one, and vice
 /// versa.
 #[tokio::test]
-async fn a_replacement_that_was_killed_between_its_halves_is_done_by_half() {
+async fn replacement_interrupted_between_its_steps_is_half_replaced() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let replace = |n, address: &str, action| Operation {
@@ -271,7 +274,7 @@ async fn a_replacement_that_was_killed_between_its_halves_is_done_by_half() {
 
 /// The writer syncs if any job of a batch asks for it, and not for other jobs.
 #[tokio::test]
-async fn what_must_outlive_a_loss_of_power_waits_for_the_disk() {
+async fn durable_writes_use_full_synchronous_commits() {
     const FULL: i64 = 2;
     const NORMAL: i64 = 1;
     let dir = tempfile::tempdir().unwrap();
@@ -280,13 +283,16 @@ async fn what_must_outlive_a_loss_of_power_waits_for_the_disk() {
         Ok(c.query_row("PRAGMA synchronous", [], |r| r.get::<_, i64>(0))?)
     };
     for _ in 0..2 {
-        assert_eq!(store.keep("a test", synchronous).await.unwrap(), NORMAL);
+        assert_eq!(
+            store.write_later("a test", synchronous).await.unwrap(),
+            NORMAL
+        );
         assert_eq!(store.write("a test", synchronous).await.unwrap(), FULL);
     }
     // The others queue while the first blocks the writer, and form one batch.
     let (go, held) = std::sync::mpsc::channel::<()>();
     let (begins, begun) = std::sync::mpsc::channel::<()>();
-    let mut hold = Box::pin(store.keep("a test", move |_| {
+    let mut hold = Box::pin(store.write_later("a test", move |_| {
         begins.send(()).unwrap();
         held.recv().unwrap();
         Ok(())
@@ -295,7 +301,7 @@ async fn what_must_outlive_a_loss_of_power_waits_for_the_disk() {
     begun.recv().unwrap();
     let (_, later, now, ()) = tokio::join!(
         hold,
-        store.keep("a test", synchronous),
+        store.write_later("a test", synchronous),
         store.write("a test", synchronous),
         async { go.send(()).unwrap() }
     );
@@ -313,9 +319,12 @@ async fn commits_of(store: &Sqlite, parts: impl Iterator<Item = std::ops::Range<
         tasks.spawn(async move {
             for n in part {
                 let address = format!("a.b{n}");
-                store.intend(intent(id, n, &address)).await.unwrap();
+                store.record_intent(intent(id, n, &address)).await.unwrap();
                 let edits = vec![StateEdit::Put(Box::new(object(&address, "{}")))];
-                store.settle(outcome(id, n, true, edits)).await.unwrap();
+                store
+                    .record_outcome(outcome(id, n, true, edits))
+                    .await
+                    .unwrap();
             }
         });
     }
@@ -326,7 +335,7 @@ async fn commits_of(store: &Sqlite, parts: impl Iterator<Item = std::ops::Range<
 
 /// Each commit is an fsync: ten thousand concurrent operations must not need one for each record.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn operations_that_run_in_parallel_share_their_commits() {
+async fn parallel_operations_share_commits() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let commits = commits_of(&store, (0..10_000).map(|n| n..n + 1)).await;
@@ -338,7 +347,7 @@ async fn operations_that_run_in_parallel_share_their_commits() {
 
 /// Ten concurrent operations, the default of a deploy: one sync serves most of them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn few_operations_at_a_time_share_their_commits_too() {
+async fn ten_parallel_operations_share_commits() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let commits = commits_of(&store, (0..10).map(|p| p * 100..(p + 1) * 100)).await;

@@ -4,7 +4,7 @@ use super::*;
 use std::sync::Arc;
 
 #[tokio::test]
-async fn a_deploy_is_remembered_with_its_operations_events_and_order() {
+async fn deploy_record_includes_operations_events_and_order() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let ops = vec![
@@ -16,13 +16,13 @@ async fn a_deploy_is_remembered_with_its_operations_events_and_order() {
         store.history(0).await.unwrap()[0].outcome,
         DeployOutcome::Running
     );
-    store.intend(intent(id, 0, "a.b")).await.unwrap();
+    store.record_intent(intent(id, 0, "a.b")).await.unwrap();
     assert!(
         store.unknown_outcomes().await.unwrap().is_empty(),
         "the deploy runs: nothing is unknown yet"
     );
     let serial = store
-        .settle(outcome(
+        .record_outcome(outcome(
             id,
             0,
             true,
@@ -63,7 +63,7 @@ async fn a_deploy_is_remembered_with_its_operations_events_and_order() {
 
 /// Events in the form of layouts before the eighth: one row each.
 #[tokio::test]
-async fn events_that_were_kept_one_by_one_are_read_before_those_that_are_kept_together() {
+async fn single_event_rows_are_read_before_batched_ones() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let id = store.begin_deploy(new_deploy(vec![])).await.unwrap().deploy;
@@ -83,7 +83,12 @@ async fn events_that_were_kept_one_by_one_are_read_before_those_that_are_kept_to
     let later = id + 50;
     store
         .write("a later deploy", move |conn| {
-            super::super::deploys::begin(conn, Some(later), &mut new_deploy(vec![]), false)?;
+            super::super::deploys::insert_deploy(
+                conn,
+                Some(later),
+                &mut new_deploy(vec![]),
+                false,
+            )?;
             Ok(())
         })
         .await
@@ -97,11 +102,11 @@ async fn events_that_were_kept_one_by_one_are_read_before_those_that_are_kept_to
 }
 
 #[tokio::test]
-async fn of_more_events_than_are_kept_the_first_are_and_the_others_are_counted() {
+async fn excess_deploy_events_are_dropped_and_counted() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let id = store.begin_deploy(new_deploy(vec![])).await.unwrap().deploy;
-    let most = u64::from(KEPT_EVENTS);
+    let most = u64::from(MAX_EVENTS);
     let some = |from: u64, to: u64| (from..to).map(|seq| Arc::new(notice(seq))).collect();
     assert_eq!(store.append_events(id, some(1, most)).await.unwrap(), 0);
     // A new store counts the stored events.
@@ -111,7 +116,7 @@ async fn of_more_events_than_are_kept_the_first_are_and_the_others_are_counted()
         assert_eq!(store.append_events(id, events).await.unwrap(), dropped);
     }
     let record = store.deploy_record(id).await.unwrap().unwrap();
-    assert_eq!(record.events.len(), KEPT_EVENTS as usize);
+    assert_eq!(record.events.len(), MAX_EVENTS as usize);
     assert_eq!(record.events.last(), Some(&notice(most)));
     let counted = store.read(|conn| {
         Ok(
@@ -134,7 +139,7 @@ fn notice(seq: u64) -> Event {
 }
 
 #[tokio::test]
-async fn an_operation_without_outcome_is_unknown_until_it_is_settled() {
+async fn operation_without_outcome_is_unknown_until_settled() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let id = store
@@ -146,7 +151,7 @@ async fn an_operation_without_outcome_is_unknown_until_it_is_settled() {
         .await
         .unwrap()
         .deploy;
-    store.intend(intent(id, 0, "a.b")).await.unwrap();
+    store.record_intent(intent(id, 0, "a.b")).await.unwrap();
     store
         .finish_deploy(finished(id, DeployOutcome::Cancelled))
         .await
@@ -172,7 +177,7 @@ async fn an_operation_without_outcome_is_unknown_until_it_is_settled() {
     assert_eq!(store.settle_unknown(intents, "forgotten").await.unwrap(), 0);
     assert_eq!(
         store.deploy_record(id).await.unwrap().unwrap().operations[0].step,
-        Reached::Settled("forgotten".to_owned())
+        OperationProgress::Settled("forgotten".to_owned())
     );
 }
 
@@ -192,7 +197,7 @@ fn failure(fingerprint: &str, address: &str, lines: usize) -> Failure {
 }
 
 #[tokio::test]
-async fn failures_are_grouped_and_tell_what_followed() {
+async fn failures_are_grouped_with_the_outcome_that_followed() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let one = store
@@ -269,19 +274,22 @@ async fn failures_are_grouped_and_tell_what_followed() {
 }
 
 #[tokio::test]
-async fn an_intent_that_is_taken_back_was_never_there() {
+async fn withdrawn_intent_is_removed() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let ops = vec![operation(0, "a.b", OperationState::Waiting)];
     let id = store.begin_deploy(new_deploy(ops)).await.unwrap().deploy;
     for n in [0, 1] {
-        store.intend(intent(id, n, "a.b")).await.unwrap();
+        store.record_intent(intent(id, n, "a.b")).await.unwrap();
     }
     let step = intent(id, 1, "a.b").step;
-    store.take_back(id, 1, step.clone()).await.unwrap();
+    store.remove_intent(id, 1, step.clone()).await.unwrap();
     // An intent with an outcome stays.
-    store.settle(outcome(id, 0, true, vec![])).await.unwrap();
-    store.take_back(id, 0, step).await.unwrap();
+    store
+        .record_outcome(outcome(id, 0, true, vec![]))
+        .await
+        .unwrap();
+    store.remove_intent(id, 0, step).await.unwrap();
     let rows: Vec<(u32, Option<bool>)> = store
         .read(|conn| {
             let mut query = conn.prepare("SELECT idx, ok FROM intent ORDER BY id")?;

@@ -33,8 +33,11 @@ async fn with_step(dir: &Path) -> (Sqlite, DeployId) {
     store.edit_state(vec![put]).await.unwrap();
     let ops = vec![operation(0, "a.b", OperationState::Running)];
     let id = store.begin_deploy(new_deploy(ops)).await.unwrap().deploy;
-    store.intend(begun(id, DETAIL)).await.unwrap();
-    store.settle(ended(id, provisioner(), true)).await.unwrap();
+    store.record_intent(begun(id, DETAIL)).await.unwrap();
+    store
+        .record_outcome(ended(id, provisioner(), true))
+        .await
+        .unwrap();
     (store, id)
 }
 
@@ -44,7 +47,7 @@ async fn addresses(store: &Sqlite) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_step_of_a_destroy_is_on_record_with_what_it_ran_for() {
+async fn completed_destroy_step_is_recorded_with_object_and_command() {
     let dir = tempfile::tempdir().unwrap();
     let (store, id) = with_step(dir.path()).await;
     let step = DestroyStep {
@@ -61,9 +64,9 @@ async fn a_step_of_a_destroy_is_on_record_with_what_it_ran_for() {
     // Neither a step of a creation nor a failed one.
     let second = store.begin_deploy(new_deploy(vec![])).await.unwrap().deploy;
     for (detail, ok) in [("{}", true), (DETAIL, false)] {
-        store.intend(begun(second, detail)).await.unwrap();
+        store.record_intent(begun(second, detail)).await.unwrap();
         store
-            .settle(ended(second, provisioner(), ok))
+            .record_outcome(ended(second, provisioner(), ok))
             .await
             .unwrap();
     }
@@ -71,7 +74,7 @@ async fn a_step_of_a_destroy_is_on_record_with_what_it_ran_for() {
 }
 
 #[tokio::test]
-async fn a_step_is_dropped_once_its_object_is_gone_or_another_one() {
+async fn destroy_step_is_dropped_when_its_object_is_removed_or_deposed() {
     let remove = |deposed: &str| StateEdit::Remove {
         address: "a.b".into(),
         deposed: deposed.into(),
@@ -105,7 +108,7 @@ async fn a_step_is_dropped_once_its_object_is_gone_or_another_one() {
 }
 
 #[tokio::test]
-async fn a_step_is_dropped_by_an_update_and_by_a_failure_that_is_not_a_stop() {
+async fn destroy_step_is_dropped_by_an_update_or_a_non_stop_failure() {
     use OperationStep::{Destroy, Update};
     for (step, ok, starts_over, left) in [
         (Update, true, false, 0),
@@ -122,46 +125,46 @@ async fn a_step_is_dropped_by_an_update_and_by_a_failure_that_is_not_a_stop() {
             detail: DETAIL.into(),
             ..intent(id, 0, "a.b")
         };
-        store.intend(next).await.unwrap();
+        store.record_intent(next).await.unwrap();
         let outcome = Outcome {
             starts_over,
             ..ended(id, step.clone(), ok)
         };
-        store.settle(outcome).await.unwrap();
+        store.record_outcome(outcome).await.unwrap();
         let all = addresses(&store).await;
         assert_eq!(all.len(), left, "{step} {ok} {starts_over}");
     }
 }
 
 #[tokio::test]
-async fn all_steps_are_dropped_where_another_state_takes_the_place() {
+async fn destroy_steps_are_dropped_when_another_state_is_adopted() {
     let dir = tempfile::tempdir().unwrap();
     let (store, _) = with_step(dir.path()).await;
     let state = store.state().await.unwrap();
-    let home = store.home().await.unwrap();
-    store.take_over(state, home).await.unwrap();
+    let home = store.backend_version().await.unwrap();
+    store.replace_with_backend(state, home).await.unwrap();
     assert!(addresses(&store).await.is_empty());
 }
 
 #[tokio::test]
-async fn a_step_that_an_operator_says_is_done_is_on_record_and_one_that_is_forgotten_is_not() {
+async fn destroy_step_confirmed_as_done_is_recorded_and_a_forgotten_one_is_not() {
     for (done, left) in [(true, 1), (false, 0)] {
         let dir = tempfile::tempdir().unwrap();
         let store = open(dir.path());
         let ops = vec![operation(0, "a.b", OperationState::Running)];
         let id = store.begin_deploy(new_deploy(ops)).await.unwrap().deploy;
-        store.intend(begun(id, DETAIL)).await.unwrap();
+        store.record_intent(begun(id, DETAIL)).await.unwrap();
         let summary = finished(id, DeployOutcome::Interrupted);
         store.finish_deploy(summary).await.unwrap();
         let unknown = store.unknown_outcomes().await.unwrap();
         assert!(unknown[0].is_destroy_provisioner());
-        let settling = Settling {
+        let settling = Settlement {
             intents: vec![unknown[0].id],
-            how: "by hand".into(),
+            description: "by hand".into(),
             done,
         };
         store
-            .change_by_hand(Vec::new(), settling, Vec::new())
+            .apply_manual_edits(Vec::new(), settling, Vec::new())
             .await
             .unwrap();
         assert!(store.unknown_outcomes().await.unwrap().is_empty());
@@ -170,13 +173,13 @@ async fn a_step_that_an_operator_says_is_done_is_on_record_and_one_that_is_forgo
 }
 
 #[tokio::test]
-async fn a_rescued_store_has_the_steps_of_objects_that_are_still_there() {
+async fn rescue_copy_has_only_destroy_steps_of_existing_objects() {
     for (gone, left) in [(false, 1), (true, 0)] {
         let dir = tempfile::tempdir().unwrap();
         let (store, id) = with_step(dir.path()).await;
         if gone {
             store
-                .intend(Intent {
+                .record_intent(Intent {
                     step: OperationStep::Destroy,
                     ..intent(id, 0, "a.b")
                 })
@@ -190,7 +193,7 @@ async fn a_rescued_store_has_the_steps_of_objects_that_are_still_there() {
                 edits: vec![edit],
                 ..ended(id, OperationStep::Destroy, true)
             };
-            store.settle(outcome).await.unwrap();
+            store.record_outcome(outcome).await.unwrap();
         }
         let to = tempfile::tempdir().unwrap();
         let file = store.rescue(to.path()).await.unwrap();

@@ -121,7 +121,7 @@ impl Model {
 }
 
 #[test]
-fn any_edits_leave_what_they_say() {
+fn arbitrary_state_edits_match_the_model() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -158,7 +158,7 @@ fn any_edits_leave_what_they_say() {
 }
 
 #[tokio::test]
-async fn results_of_conditions_are_kept_and_their_order_raises_no_serial() {
+async fn check_results_are_stored_and_their_order_changes_no_serial() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
     let one = |name: &str, status: &str| {

@@ -1,8 +1,8 @@
 //! File access and the workspace lock.
 
 use super::*;
-use crate::engine::holder::Judge as _;
-use crate::engine::holder::lease::ByLease;
+use crate::engine::lock_owner::LivenessCheck as _;
+use crate::engine::lock_owner::lease::LeaseCheck;
 use std::os::unix::fs::PermissionsExt;
 
 fn mode(path: &Path) -> u32 {
@@ -10,7 +10,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[tokio::test]
-async fn directory_and_files_are_for_their_owner_alone() {
+async fn store_directory_and_files_are_private() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     store.next_stage_id().await.unwrap();
@@ -22,7 +22,7 @@ async fn directory_and_files_are_for_their_owner_alone() {
 }
 
 #[tokio::test]
-async fn a_file_that_others_could_read_is_made_private_again() {
+async fn readable_store_file_is_made_private_again() {
     let dir = tempfile::tempdir().unwrap();
     drop(open(dir.path()));
     let path = dir.path().join(".flightdeck/flightdeck.db");
@@ -32,14 +32,14 @@ async fn a_file_that_others_could_read_is_made_private_again() {
 }
 
 #[tokio::test]
-async fn reading_a_workspace_without_a_store_is_empty_and_creates_nothing() {
+async fn read_only_access_without_a_store_is_empty_and_creates_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let store = Sqlite::open(dir.path(), Access::ReadOnly).unwrap();
     assert_eq!(store.state().await.unwrap(), State::default());
     assert!(store.history(0).await.unwrap().is_empty());
     assert!(store.plugins().await.unwrap().is_empty());
     assert!(store.latest_stage().await.unwrap().is_none());
-    assert!(store.holder().await.unwrap().is_none());
+    assert!(store.lock_owner().await.unwrap().is_none());
     assert!(matches!(
         store.next_stage_id().await,
         Err(StoreError::ReadOnly { .. })
@@ -48,7 +48,7 @@ async fn reading_a_workspace_without_a_store_is_empty_and_creates_nothing() {
 }
 
 #[tokio::test]
-async fn a_reader_sees_what_is_written_after_it_opened() {
+async fn reader_sees_later_writes() {
     let dir = tempfile::tempdir().unwrap();
     let reader = Sqlite::open(dir.path(), Access::ReadOnly).unwrap();
     assert_eq!(reader.state_serial().await.unwrap(), 0);
@@ -66,7 +66,7 @@ async fn a_reader_sees_what_is_written_after_it_opened() {
 }
 
 #[tokio::test]
-async fn a_newer_layout_is_refused_by_its_version() {
+async fn newer_store_version_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     drop(open(dir.path()));
     let path = dir.path().join(".flightdeck/flightdeck.db");
@@ -85,7 +85,7 @@ async fn a_newer_layout_is_refused_by_its_version() {
 }
 
 #[tokio::test]
-async fn a_file_of_another_program_is_left_alone() {
+async fn file_of_another_program_is_refused_and_left_unchanged() {
     let dir = tempfile::tempdir().unwrap();
     let home = dir.path().join(".flightdeck");
     std::fs::create_dir(&home).unwrap();
@@ -111,7 +111,7 @@ async fn a_file_of_another_program_is_left_alone() {
 }
 
 #[tokio::test]
-async fn a_damaged_file_is_named_as_such() {
+async fn damaged_store_file_is_reported_as_damaged() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let many = (0..500)
@@ -135,7 +135,7 @@ async fn a_damaged_file_is_named_as_such() {
 }
 
 #[tokio::test]
-async fn a_directory_that_cannot_be_written_is_said_so() {
+async fn unwritable_directory_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let blocked = dir.path().join("blocked");
     std::fs::create_dir(&blocked).unwrap();
@@ -161,7 +161,7 @@ async fn a_directory_that_cannot_be_written_is_said_so() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_writer_of_another_program_that_does_not_end_is_an_error_in_words() {
+async fn busy_store_is_reported_when_another_writer_does_not_finish() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let other = rusqlite::Connection::open(store.path()).unwrap();
@@ -173,7 +173,7 @@ async fn a_writer_of_another_program_that_does_not_end_is_an_error_in_words() {
 }
 
 #[test]
-fn who_is_first_to_write_waits_for_another_that_begins_at_once() {
+fn first_writer_waits_for_a_concurrent_transaction() {
     let dir = tempfile::tempdir().unwrap();
     drop(open(dir.path()));
     let other = rusqlite::Connection::open(dir.path().join(".flightdeck/flightdeck.db")).unwrap();
@@ -193,7 +193,7 @@ fn who_is_first_to_write_waits_for_another_that_begins_at_once() {
 }
 
 #[tokio::test]
-async fn a_full_disk_keeps_nothing_of_the_step_and_the_store_goes_on() {
+async fn full_disk_rolls_back_the_write_and_the_store_stays_usable() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     store
@@ -228,7 +228,7 @@ async fn a_full_disk_keeps_nothing_of_the_step_and_the_store_goes_on() {
 }
 
 #[tokio::test]
-async fn a_held_workspace_names_its_holder_until_it_is_released() {
+async fn locked_workspace_names_its_lock_owner_until_release() {
     let dir = tempfile::tempdir().unwrap();
     let (one, two) = (open(dir.path()), open(dir.path()));
     let me = LockHolder {
@@ -237,33 +237,33 @@ async fn a_held_workspace_names_its_holder_until_it_is_released() {
     };
     assert_eq!(
         one.acquire_lock(me.clone()).await.unwrap(),
-        Acquired { taken_over: None }
+        Acquired { former_owner: None }
     );
     assert_eq!(
         one.acquire_lock(me.clone()).await.unwrap(),
-        Acquired { taken_over: None }
+        Acquired { former_owner: None }
     );
     let error = two.acquire_lock(this_process("stage")).await.unwrap_err();
     assert!(
-        matches!(&error, StoreError::Held(holder) if **holder == me),
+        matches!(&error, StoreError::Locked(holder) if **holder == me),
         "{error}"
     );
     assert!(error.to_string().contains(&me.pid.to_string()), "{error}");
     two.release_lock().await.unwrap();
-    assert_eq!(two.holder().await.unwrap(), Some(me));
+    assert_eq!(two.lock_owner().await.unwrap(), Some(me));
     one.release_lock().await.unwrap();
-    assert_eq!(two.holder().await.unwrap(), None);
+    assert_eq!(two.lock_owner().await.unwrap(), None);
     two.acquire_lock(this_process("stage")).await.unwrap();
     drop(two);
     assert_eq!(
-        one.holder().await.unwrap(),
+        one.lock_owner().await.unwrap(),
         None,
         "a store that goes gives its lock back"
     );
 }
 
 #[tokio::test]
-async fn a_dead_holder_is_taken_over_with_a_record() {
+async fn lock_of_a_dead_owner_is_taken_over_and_recorded() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let dead = dead_holder();
@@ -274,13 +274,13 @@ async fn a_dead_holder_is_taken_over_with_a_record() {
         })
         .await
         .unwrap();
-    assert_eq!(store.holder().await.unwrap(), None);
+    assert_eq!(store.lock_owner().await.unwrap(), None);
     let me = LockHolder {
         leased: true,
         ..this_process("stage")
     };
     assert_eq!(
-        store.acquire_lock(me.clone()).await.unwrap().taken_over,
+        store.acquire_lock(me.clone()).await.unwrap().former_owner,
         Some(dead.clone())
     );
     let record = store.takeovers().await.unwrap();
@@ -288,10 +288,11 @@ async fn a_dead_holder_is_taken_over_with_a_record() {
 }
 
 #[test]
-fn a_recycled_pid_and_another_boot_are_not_the_holder() {
+fn recycled_pid_or_another_boot_is_not_the_lock_owner() {
     let me = this_process("x");
-    let is_alive =
-        |holder: &LockHolder| ByLease::of(Path::new("/nowhere/flightdeck.db")).is_alive(holder);
+    let is_alive = |holder: &LockHolder| {
+        LeaseCheck::for_store(Path::new("/nowhere/flightdeck.db")).is_alive(holder)
+    };
     assert!(is_alive(&me));
     assert!(!is_alive(&LockHolder {
         start_time: me.start_time + 1,
@@ -334,7 +335,7 @@ fn a_recycled_pid_and_another_boot_are_not_the_holder() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_stores_on_one_file_lose_nothing() {
+async fn two_stores_on_one_file_lose_no_edit() {
     let dir = tempfile::tempdir().unwrap();
     let stores = [open(dir.path()), open(dir.path())];
     let tasks = tokio_util::task::TaskTracker::new();
@@ -357,7 +358,7 @@ async fn two_stores_on_one_file_lose_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_stores_may_create_the_file_at_once() {
+async fn concurrent_first_opens_all_succeed() {
     let dir = tempfile::tempdir().unwrap();
     std::thread::scope(|scope| {
         let all: Vec<_> = (0..8)

@@ -10,11 +10,11 @@ mod readers;
 mod records;
 
 use super::*;
-use crate::engine::holder::this_process;
+use crate::engine::lock_owner::this_process;
+use crate::engine::model::*;
 use crate::engine::settings::Access;
 use crate::engine::store::model::*;
 use crate::engine::store::*;
-use crate::engine::words::*;
 use std::path::Path;
 
 fn open(dir: &Path) -> Sqlite {
@@ -69,7 +69,7 @@ fn new_deploy(operations: Vec<Operation>) -> NewDeploy {
         stage: 1,
         mode: StageMode::Normal,
         began: 1_000,
-        who: "kim".into(),
+        user: "kim".into(),
         counts: Counts::default(),
         config_digest: "c1".into(),
         operations,

@@ -1,7 +1,7 @@
 //! Stored plugin data: launch attempts, latencies, log lines.
 
 use super::*;
-use crate::engine::words::{Action, LogQuery};
+use crate::engine::model::{Action, LogQuery};
 
 fn attempt(number: u32, began: UnixMs, verdict: Option<&str>) -> LaunchAttempt {
     LaunchAttempt {
@@ -30,7 +30,7 @@ fn attempt(number: u32, began: UnixMs, verdict: Option<&str>) -> LaunchAttempt {
 }
 
 #[tokio::test]
-async fn launch_attempts_are_replaced_as_they_go_on_and_bounded() {
+async fn launch_attempts_are_updated_and_bounded() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let id = PluginId("bundled/lab".into());
@@ -69,7 +69,7 @@ async fn launch_attempts_are_replaced_as_they_go_on_and_bounded() {
 }
 
 #[tokio::test]
-async fn launch_attempts_stay_in_their_order_when_the_clock_went_back() {
+async fn launch_attempts_keep_their_order_when_the_clock_went_back() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let id = PluginId("bundled/lab".into());
@@ -92,7 +92,7 @@ async fn launch_attempts_stay_in_their_order_when_the_clock_went_back() {
 }
 
 #[tokio::test]
-async fn latencies_merge_over_sessions() {
+async fn latencies_merge_across_sessions() {
     let dir = tempfile::tempdir().unwrap();
     let sample = |took_ms, ok| CallSample {
         plugin: PluginId("p#2".into()),
@@ -149,7 +149,7 @@ fn line(n: i64, level: LogLevel, plugin: &str) -> LogLine {
 }
 
 #[tokio::test]
-async fn log_lines_are_found_by_plugin_level_and_time_and_followed_by_number() {
+async fn log_lines_are_queried_by_plugin_level_time_and_id() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let lines = vec![
@@ -158,7 +158,7 @@ async fn log_lines_are_found_by_plugin_level_and_time_and_followed_by_number() {
         line(3, LogLevel::Warn, "lab"),
     ];
     store.append_logs(lines.clone()).await.unwrap();
-    let texts = |rows: Vec<crate::engine::words::LogRow>| {
+    let texts = |rows: Vec<crate::engine::model::LogRow>| {
         rows.into_iter().map(|r| r.line.text).collect::<Vec<_>>()
     };
     let all = store.logs(LogQuery::default()).await.unwrap();
@@ -210,10 +210,10 @@ async fn log_lines_are_found_by_plugin_level_and_time_and_followed_by_number() {
 }
 
 #[tokio::test]
-async fn log_lines_are_bounded_and_what_goes_is_counted() {
+async fn log_lines_are_bounded_and_trimmed_ones_counted() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    let total = KEPT_LINES + 5_000;
+    let total = MAX_LOG_LINES + 5_000;
     store
         .append_logs((0..total).map(|n| line(n, LogLevel::Info, "p")).collect())
         .await
@@ -222,7 +222,10 @@ async fn log_lines_are_bounded_and_what_goes_is_counted() {
         .read(|c| Ok(c.query_row("SELECT count(*) FROM log", [], |r| r.get::<_, i64>(0))?))
         .await
         .unwrap();
-    assert!((KEPT_LINES..KEPT_LINES + 2_000).contains(&kept), "{kept}");
+    assert!(
+        (MAX_LOG_LINES..MAX_LOG_LINES + 2_000).contains(&kept),
+        "{kept}"
+    );
     assert_eq!(store.logs_trimmed().await.unwrap(), total - kept);
     assert_eq!(
         store

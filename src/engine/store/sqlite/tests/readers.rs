@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::engine::bus::{Bus, CAPACITY};
+use crate::engine::model::LogQuery;
 use crate::engine::secrets::Secrets;
-use crate::engine::words::LogQuery;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ fn whole_state() -> State {
 }
 
 #[test]
-fn state_version_4_groups_instances_and_keeps_every_digit() {
+fn state_version_4_groups_instances_and_keeps_all_digits() {
     let v4: serde_json::Value = serde_json::from_str(&version4(&whole_state()).to_line()).unwrap();
     assert_eq!(
         (&v4["version"], &v4["serial"], &v4["lineage"]),
@@ -99,7 +99,7 @@ fn state_version_4_groups_instances_and_keeps_every_digit() {
 }
 
 #[test]
-fn rows_mask_what_is_sensitive_however_deep() {
+fn state_rows_redact_sensitive_values_at_any_depth() {
     let attributes = json!({
         "id": "i", "password": "p", "absent": null, "tags": {"a b": "t", "key": "secret"},
         "rule": [{"port": 1, "token": "s"}, {"port": 2, "token": "t"}], "set": ["x", "y"], "none": [],
@@ -170,7 +170,7 @@ fn rows_mask_what_is_sensitive_however_deep() {
 }
 
 #[tokio::test]
-async fn what_the_engine_says_is_on_record_after_a_flush() {
+async fn engine_events_are_recorded_after_a_flush() {
     let dir = tempfile::tempdir().unwrap();
     let (store, bus, tasks) = (
         open(dir.path()),
@@ -268,7 +268,7 @@ async fn what_the_engine_says_is_on_record_after_a_flush() {
 }
 
 #[tokio::test]
-async fn a_flood_that_cannot_be_kept_is_said_so_and_keeps_the_attempts() {
+async fn event_overflow_is_recorded_as_missing_lines_and_keeps_attempts() {
     let dir = tempfile::tempdir().unwrap();
     let (store, bus, tasks) = (
         open(dir.path()),
@@ -324,7 +324,7 @@ async fn a_flood_that_cannot_be_kept_is_said_so_and_keeps_the_attempts() {
 }
 
 #[tokio::test]
-async fn what_was_said_before_the_end_is_on_record_however_much_it_was() {
+async fn log_lines_emitted_before_shutdown_are_recorded() {
     let dir = tempfile::tempdir().unwrap();
     let (store, bus, tasks) = (
         open(dir.path()),

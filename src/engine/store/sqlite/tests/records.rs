@@ -18,7 +18,7 @@ fn addresses(state: &State) -> Vec<(&str, &str)> {
 }
 
 #[tokio::test]
-async fn state_edits_are_one_serial_and_keep_every_field() {
+async fn batch_of_state_edits_is_one_serial_and_keeps_every_field() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let whole = StateObject {
@@ -68,7 +68,7 @@ async fn state_edits_are_one_serial_and_keep_every_field() {
 }
 
 #[tokio::test]
-async fn objects_are_deposed_restored_and_moved_without_losing_any() {
+async fn objects_are_deposed_restored_and_moved_without_loss() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let (a, key) = ("a.x".to_owned(), "00000001".to_owned());
@@ -163,15 +163,15 @@ fn stage(id: StageId, digest: &str) -> StageRecord {
             create: 2,
             ..Counts::default()
         },
-        summary: Packed::try_from("{}").unwrap(),
-        detail: Packed::try_from("{\"secret\":1}").unwrap(),
+        summary: CompressedJson::try_from("{}").unwrap(),
+        detail: CompressedJson::try_from("{\"secret\":1}").unwrap(),
         left: vec!["a.b".into()],
         snapshot: vec![("main.tf".into(), digest.into())],
     }
 }
 
 #[tokio::test]
-async fn stages_are_numbered_kept_and_their_configuration_once_per_digest() {
+async fn stages_are_numbered_and_share_configuration_snapshots_by_digest() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     assert_eq!(store.next_stage_id().await.unwrap(), 1);
@@ -191,10 +191,10 @@ async fn stages_are_numbered_kept_and_their_configuration_once_per_digest() {
     assert_eq!(store.stage(1).await.unwrap(), Some(stage(1, "d1")));
     assert_eq!(store.latest_stage().await.unwrap().unwrap().id, 2);
     assert_eq!(store.stage_named("tuesday").await.unwrap().unwrap().id, 2);
-    store.set_left(1, vec!["c.d".into()]).await.unwrap();
+    store.set_deselected(1, vec!["c.d".into()]).await.unwrap();
     assert_eq!(store.stage(1).await.unwrap().unwrap().left, ["c.d"]);
     assert!(matches!(
-        store.set_left(9, vec![]).await,
+        store.set_deselected(9, vec![]).await,
         Err(StoreError::Missing { .. })
     ));
     let snapshots = store
@@ -216,7 +216,7 @@ async fn alter(store: &Sqlite, sql: &'static str) {
 
 /// Stages in the form of layouts before the eighth.
 #[tokio::test]
-async fn a_stage_whose_texts_are_plain_is_read_found_and_trimmed_as_others_are() {
+async fn uncompressed_stage_is_read_and_trimmed_like_others() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     store.put_stage(stage(1, "d1")).await.unwrap();
@@ -224,7 +224,7 @@ async fn a_stage_whose_texts_are_plain_is_read_found_and_trimmed_as_others_are()
     alter(&store, older).await;
     assert_eq!(store.stage(1).await.unwrap(), Some(stage(1, "d1")));
     assert_eq!(store.latest_stage().await.unwrap().unwrap().id, 1);
-    assert_eq!(store.left(1).await.unwrap(), ["a.b"]);
+    assert_eq!(store.deselected(1).await.unwrap(), ["a.b"]);
     for id in 2..=60 {
         store.put_stage(stage(id, "rest")).await.unwrap();
     }
@@ -232,7 +232,7 @@ async fn a_stage_whose_texts_are_plain_is_read_found_and_trimmed_as_others_are()
 }
 
 #[tokio::test]
-async fn a_stage_whose_texts_are_damaged_is_read_as_it_is_and_refused_where_it_is_used() {
+async fn stage_with_damaged_detail_is_readable_but_its_detail_is_not() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     store.put_stage(stage(1, "d1")).await.unwrap();
@@ -242,7 +242,7 @@ async fn a_stage_whose_texts_are_damaged_is_read_as_it_is_and_refused_where_it_i
 }
 
 #[tokio::test]
-async fn old_stages_go_but_not_those_with_a_name_or_a_deploy() {
+async fn old_stages_are_removed_unless_named_or_deployed() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     store.put_stage(stage(1, "d1")).await.unwrap();

@@ -5,7 +5,7 @@
 pub(super) struct Bits {
     bytes: Vec<u8>,
     /// Bits of an incomplete byte, lowest first.
-    rest: u64,
+    pending_bits: u64,
     /// Number of bits in `rest`: fewer than 8 between two calls.
     filled: u32,
 }
@@ -22,11 +22,11 @@ impl Bits {
     /// Adds the lowest `count` bits of `value`, at most 32; the others are zero.
     pub(super) fn put(&mut self, value: u32, count: u32) {
         // At most seven bits are waiting, so 32 more fit.
-        self.rest |= u64::from(value) << self.filled;
+        self.pending_bits |= u64::from(value) << self.filled;
         self.filled += count;
         while self.filled >= 8 {
-            self.bytes.push(self.rest as u8);
-            self.rest >>= 8;
+            self.bytes.push(self.pending_bits as u8);
+            self.pending_bits >>= 8;
             self.filled -= 8;
         }
     }

@@ -15,7 +15,7 @@ struct Counts {
     literals: [u32; LITERALS],
     distances: [u32; DISTANCES],
     /// Total number of extra bits after the symbols.
-    more: usize,
+    extra_bits: usize,
 }
 
 impl Counts {
@@ -23,7 +23,7 @@ impl Counts {
         let mut counts = Self {
             literals: [0; LITERALS],
             distances: [0; DISTANCES],
-            more: 0,
+            extra_bits: 0,
         };
         for piece in pieces {
             match piece {
@@ -32,7 +32,7 @@ impl Counts {
                     let (length, distance) = (copy.length_symbol(), copy.distance_symbol());
                     counts.literals[length.symbol] += 1;
                     counts.distances[distance.symbol] += 1;
-                    counts.more += (length.bits + distance.bits) as usize;
+                    counts.extra_bits += (length.bits + distance.bits) as usize;
                 }
             }
         }
@@ -55,7 +55,7 @@ struct Codes {
 
 impl Codes {
     /// The fixed codes of the format.
-    fn known() -> Self {
+    fn fixed() -> Self {
         let mut literal = [8; 288];
         literal[144..256].fill(9);
         literal[256..280].fill(7);
@@ -66,7 +66,7 @@ impl Codes {
     }
 
     /// Optimal codes for this block.
-    fn own(counts: &Counts) -> Self {
+    fn optimal(counts: &Counts) -> Self {
         Self {
             literal: Code::of(&counts.literals, LIMIT),
             distance: Code::of(&counts.distances, LIMIT),
@@ -77,7 +77,7 @@ impl Codes {
     fn cost(&self, counts: &Counts) -> usize {
         3 + self.literal.cost(&counts.literals)
             + self.distance.cost(&counts.distances)
-            + counts.more
+            + counts.extra_bits
     }
 
     fn put(&self, pieces: &[Piece], out: &mut Bits) {
@@ -87,9 +87,9 @@ impl Codes {
                 Piece::Copy(copy) => {
                     let (length, distance) = (copy.length_symbol(), copy.distance_symbol());
                     self.literal.put(length.symbol, out);
-                    out.put(length.more, length.bits);
+                    out.put(length.extra_bits, length.bits);
                     self.distance.put(distance.symbol, out);
-                    out.put(distance.more, distance.bits);
+                    out.put(distance.extra_bits, distance.bits);
                 }
             }
         }
@@ -98,7 +98,7 @@ impl Codes {
 }
 
 /// Number of symbols up to the last one in use.
-fn used(counts: &[u32]) -> usize {
+fn used_symbols(counts: &[u32]) -> usize {
     counts
         .iter()
         .rposition(|count| *count > 0)
@@ -109,10 +109,10 @@ fn used(counts: &[u32]) -> usize {
 /// one, and both over a stored block.
 pub(super) fn put(pieces: &[Piece], bytes: &[u8], out: &mut Bits) {
     let counts = Counts::of(pieces);
-    let (known, own) = (Codes::known(), Codes::own(&counts));
+    let (known, own) = (Codes::fixed(), Codes::optimal(&counts));
     let table = Table::new(
-        (&own.literal, used(&counts.literals)),
-        (&own.distance, used(&counts.distances)),
+        (&own.literal, used_symbols(&counts.literals)),
+        (&own.distance, used_symbols(&counts.distances)),
     );
     let (known_cost, own_cost) = (known.cost(&counts), own.cost(&counts) + table.cost());
     // Five bytes: the padded header, and the length twice.

@@ -1,15 +1,15 @@
 //! Splits a text into literals and copies, in parts of one block each.
 
 use super::chains::{Chains, KEY, WINDOW};
-use super::symbols::{Copied, LONGEST, Piece};
+use super::symbols::{Copied, MAX_COPY, Piece};
 
 /// Maximum number of pieces in a part.
 const PART: usize = 1 << 14;
 /// A copy of this length is used without trying the next position.
-const LONG: usize = 16;
+const GOOD_LENGTH: usize = 16;
 /// The reference compressor reads through a buffer of two windows. When fewer bytes than this are
 /// left and more follow, it drops the older half.
-const AHEAD: usize = KEY + LONGEST;
+const LOOKAHEAD: usize = KEY + MAX_COPY;
 
 /// State of the byte before the current position.
 #[derive(Clone, Copy)]
@@ -36,13 +36,13 @@ pub(super) fn each_part(bytes: &[u8], each: impl FnMut(&[Piece], &[u8])) {
     let mut at = 0;
     while at < bytes.len() {
         parts.forget(at);
-        let place = chains.note(at);
+        let place = chains.insert(at);
         // A new copy must be longer than the one held back.
         let held = match before {
             Before::Copy(held) => held.length,
             Before::Byte | Before::Done => KEY - 1,
         };
-        let found = (held < LONG && bytes.len() - at > held)
+        let found = (held < GOOD_LENGTH && bytes.len() - at > held)
             .then(|| chains.longest(at, place, parts.floor))
             .flatten();
         match before {
@@ -51,7 +51,7 @@ pub(super) fn each_part(bytes: &[u8], each: impl FnMut(&[Piece], &[u8])) {
                 let end = at - 1 + copy.length;
                 // Positions inside the copy are recorded, so that later copies can start there.
                 for place in at + 1..end {
-                    chains.note(place);
+                    chains.insert(place);
                 }
                 parts.add(Piece::Copy(copy), end);
                 (at, before) = (end, Before::Done);
@@ -85,7 +85,7 @@ impl<F: FnMut(&[Piece], &[u8])> Parts<'_, F> {
     /// Moves the buffer forward if the bytes from `at` on need it.
     fn forget(&mut self, at: usize) {
         let end = self.floor + 2 * WINDOW;
-        if end < self.bytes.len() && end - at < AHEAD {
+        if end < self.bytes.len() && end - at < LOOKAHEAD {
             self.floor += WINDOW;
         }
     }

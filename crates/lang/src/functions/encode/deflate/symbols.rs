@@ -24,15 +24,15 @@ pub(super) const LITERALS: usize = 286;
 /// Number of symbols for distances.
 pub(super) const DISTANCES: usize = 30;
 /// Minimum length of a copy.
-const SHORTEST: usize = 3;
+const MIN_COPY: usize = 3;
 /// Maximum length of a copy.
-pub(super) const LONGEST: usize = 258;
+pub(super) const MAX_COPY: usize = 258;
 
 /// Symbol for a range of values, with extra bits that select one.
 #[derive(Clone, Copy)]
 pub(super) struct Symbol {
     pub(super) symbol: usize,
-    pub(super) more: u32,
+    pub(super) extra_bits: u32,
     /// Number of bits in `more`.
     pub(super) bits: u32,
 }
@@ -44,7 +44,7 @@ impl Symbol {
         let bits = value.checked_ilog2().unwrap_or(0).saturating_sub(kept);
         Self {
             symbol: ((bits as usize) << kept) + (value >> bits),
-            more: (value & ((1 << bits) - 1)) as u32,
+            extra_bits: (value & ((1 << bits) - 1)) as u32,
             bits,
         }
     }
@@ -53,14 +53,14 @@ impl Symbol {
 impl Copied {
     pub(super) fn length_symbol(self) -> Symbol {
         // The maximum length has its own symbol instead of being the last of a range.
-        if self.length == LONGEST {
+        if self.length == MAX_COPY {
             return Symbol {
                 symbol: LITERALS - 1,
-                more: 0,
+                extra_bits: 0,
                 bits: 0,
             };
         }
-        let group = Symbol::of(self.length - SHORTEST, 2);
+        let group = Symbol::of(self.length - MIN_COPY, 2);
         Symbol {
             symbol: END + 1 + group.symbol,
             ..group

@@ -12,7 +12,7 @@ const ORDER: [usize; RUNS] = [
     16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15,
 ];
 /// Symbols for runs: repeat the last length, zeros, many zeros.
-const AGAIN: usize = 16;
+const REPEAT_LAST: usize = 16;
 const ZEROS: usize = 17;
 const MANY_ZEROS: usize = 18;
 
@@ -106,7 +106,7 @@ fn repeated(length: u8, count: usize, runs: &mut Vec<Run>) {
     let mut count = count - 1;
     while count >= 3 {
         let run = count.min(6);
-        runs.push((AGAIN, (run - 3) as u32, 2));
+        runs.push((REPEAT_LAST, (run - 3) as u32, 2));
         count -= run;
     }
     runs.extend(std::iter::repeat_n(plain, count));

@@ -146,7 +146,7 @@ fn read_back(packed: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn short_texts_have_the_bytes_of_the_reference_engine() {
+fn gzip_of_short_texts_matches_the_reference_bytes() {
     let script = "#!/bin/bash\nset -e\napt-get update\napt-get install -y nginx\n\
                   systemctl enable nginx\nsystemctl start nginx\n";
     let run = "a".repeat(300);
@@ -200,7 +200,7 @@ fn short_texts_have_the_bytes_of_the_reference_engine() {
 }
 
 #[test]
-fn long_texts_have_the_bytes_of_the_reference_engine() {
+fn gzip_of_long_texts_matches_the_reference_digests() {
     let expected = [
         (
             "words",
@@ -254,7 +254,7 @@ fn long_texts_have_the_bytes_of_the_reference_engine() {
 }
 
 #[test]
-fn a_code_keeps_to_its_limit_and_wastes_nothing() {
+fn huffman_code_respects_the_length_limit_and_is_complete() {
     let mut counts = vec![1, 1];
     while counts.len() < 25 {
         counts.push(counts[counts.len() - 1] + counts[counts.len() - 2]);
@@ -269,7 +269,7 @@ fn a_code_keeps_to_its_limit_and_wastes_nothing() {
 }
 
 #[test]
-fn bits_fill_bytes_from_below() {
+fn bits_fill_bytes_from_the_least_significant_bit() {
     let mut bits = Bits::after(vec![7]);
     bits.put(0b101, 3);
     bits.put(0x1_ff, 9);
@@ -302,7 +302,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn another_reader_reads_back_what_is_packed(bytes in prop_oneof![any_bytes(), prop::collection::vec(any::<u8>(), 0..2_000)]) {
+    fn gzip_output_is_readable_by_another_decoder(bytes in prop_oneof![any_bytes(), prop::collection::vec(any::<u8>(), 0..2_000)]) {
         prop_assert_eq!(read_back(&gzip(&bytes)), bytes);
     }
 }

@@ -1,0 +1,109 @@
+//! Checks whether a command of the Stage or Deploy screen is available now.
+
+use super::apply::{moves, outputs};
+use super::stage::unfinished_operations;
+use crate::app::command::Available;
+use crate::app::state::*;
+use crate::engine::model::{Action, StageMode, StageSummary};
+
+/// Requires that no other process holds the workspace.
+pub fn writable(state: &State) -> Available {
+    if let Some(name) = &state.opening_workspace {
+        return Err(format!("workspace {name} is being opened").into());
+    }
+    match state.locked_by() {
+        Some(h) => Err(format!(
+            "read-only: locked by {} on {} (pid {}, {})",
+            h.who, h.host, h.pid, h.reason
+        )
+        .into()),
+        None => Ok(()),
+    }
+}
+
+/// Requires a stage.
+pub fn has_stage(state: &State) -> Available {
+    if state.view.stage.is_some() {
+        Ok(())
+    } else {
+        Err("no stage yet: press s".into())
+    }
+}
+
+/// Requires a change under the cursor that can be selected or deselected.
+pub fn on_change(state: &State) -> Available {
+    writable(state)?;
+    match state.change() {
+        None => Err("no change under the cursor".into()),
+        Some(c) if c.action == Action::NoOp => Err("this resource has no change".into()),
+        Some(_) => Ok(()),
+    }
+}
+
+/// Requires that no deploy, staging or installation runs.
+pub fn can_stage(state: &State) -> Available {
+    writable(state)?;
+    if state.is_deploying() {
+        return Err("a deploy is running".into());
+    }
+    if state.view.staging.is_some() {
+        return Err("staging is running".into());
+    }
+    if state.installing() {
+        return Err("an installation is running".into());
+    }
+    Ok(())
+}
+
+/// Requires selected changes, a current stage and nothing running.
+pub fn can_apply(state: &State) -> Available {
+    can_stage(state)?;
+    has_stage(state)?;
+    if state.view.stage_error.is_some() {
+        return Err("the last staging failed: stage again first".into());
+    }
+    let refreshed = |s: &StageSummary| s.mode == StageMode::RefreshOnly && !s.drift.is_empty();
+    // Outputs, moves and accepted drift are applied without a selected change.
+    let aside =
+        state.view.stage.as_ref().is_some_and(|s| {
+            outputs(s).next().is_some() || moves(s).next().is_some() || refreshed(s)
+        });
+    if state.selected_changes().next().is_none() && !aside {
+        return Err("no change is selected".into());
+    }
+    Ok(())
+}
+
+/// Requires a running stage, deploy or call.
+pub fn requires_running(state: &State) -> Available {
+    if state.is_deploying() || state.view.staging.is_some() || !state.view.calls.is_empty() {
+        Ok(())
+    } else {
+        Err("nothing is running".into())
+    }
+}
+
+/// Requires diagnostics of the last staging.
+pub fn has_diagnostics(state: &State) -> Available {
+    if state.view.diagnostics.is_empty() {
+        Err("the last staging had no errors or warnings".into())
+    } else {
+        Ok(())
+    }
+}
+
+/// Requires unfinished operations of the shown deploy.
+pub fn can_retry(state: &State) -> Available {
+    can_stage(state)?;
+    if unfinished_operations(state) == 0 {
+        Err("no unfinished operations".into())
+    } else {
+        Ok(())
+    }
+}
+
+/// Requires a resource under the cursor and nothing running.
+pub fn on_resource(state: &State) -> Available {
+    can_stage(state)?;
+    super::has_row(state)
+}

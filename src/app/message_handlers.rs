@@ -1,0 +1,342 @@
+//! Applies messages of the engine to the state: events, answers and usage samples.
+
+use super::list::Pane;
+use super::msg::{Answer, Effect};
+use super::state::*;
+use super::update::selected;
+use super::{confirm_keys, doc, workspace_popup_keys};
+use crate::app::format::duration;
+use crate::engine::model::*;
+use crate::engine::model::{PluginEvent, PluginState};
+
+/// Number of samples in the charts of the Calls screen, one per second.
+const SAMPLES: usize = 240;
+
+/// Opens the trust popup if a search has found untrusted workspace plugins and no other popup is
+/// open.
+pub(super) fn ask_for_trust(state: &mut State) {
+    if state.view.untrusted.is_empty() {
+        state.asks_trust = false;
+    } else if state.asks_trust && state.frame.popup.is_none() && state.frame.prompt.is_none() {
+        state.asks_trust = false;
+        state.frame.popup = Some(confirm_keys::trust(&state.view.untrusted));
+    }
+}
+
+/// Opens the popup of unknown outcomes once per session; closes it when none is left.
+pub(super) fn open_unknown_once(state: &mut State) {
+    if state.view.unknown.is_empty() {
+        if matches!(state.frame.popup, Some(Popup::Unknown { .. })) {
+            state.frame.popup = None;
+        }
+        return;
+    }
+    // Set even if another popup is open: the badge in the header remains.
+    if !std::mem::replace(&mut state.unknown_shown, true)
+        && state.frame.popup.is_none()
+        && state.frame.prompt.is_none()
+    {
+        state.frame.popup = Some(Popup::Unknown {
+            selected: 0,
+            refused: false,
+        });
+    }
+}
+
+pub(super) fn push_sample(queue: &mut std::collections::VecDeque<u64>, value: u64) {
+    if queue.len() == SAMPLES {
+        queue.pop_front();
+    }
+    queue.push_back(value);
+}
+
+pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effect>) {
+    // A snapshot may already contain an event that is delivered afterwards.
+    let known = event.seq <= state.view.seq && event.seq != 0;
+    // Read before the event changes the view, to detect a released lock.
+    let locked = state.locked_by().is_some();
+    state.view.apply(event);
+    if known {
+        return;
+    }
+    // The clock ticks once per second, so events may be newer.
+    state.now = state.now.max(event.at);
+    match &event.kind {
+        EventKind::Plugin(PluginEvent::Log { line }) => state.log.push(line.clone()),
+        EventKind::Plugin(PluginEvent::Crash { plugin, text, .. }) => {
+            state.show_error(format!("{plugin} crashed: {text}  (! shows it)"))
+        }
+        EventKind::Plugin(PluginEvent::Replaced { plugin, .. }) => {
+            // The new program may have another schema.
+            state.loaded.schemas.remove(plugin);
+        }
+        EventKind::Plugin(PluginEvent::State { plugin, state: now }) => match now {
+            PluginState::GaveUp { why } | PluginState::Incompatible { why } => {
+                state.show_error(format!("{plugin} {}: {why}  (!)", now.label()))
+            }
+            PluginState::Launching { .. } => {
+                // The next launch may return another schema.
+                state.loaded.schemas.remove(plugin);
+            }
+            _ => {}
+        },
+        EventKind::Lock { ours, .. } => {
+            state.asks_lock = false;
+            if locked && *ours {
+                state.show_message("you hold the lock now: press the key again");
+            }
+        }
+        EventKind::Install(InstallEvent::Ended(end)) => on_installed(state, end, effects),
+        EventKind::UntrustedPlugins { plugins } => state.asks_trust = !plugins.is_empty(),
+        EventKind::CallFinished(f) if !f.covers => state.samples.finished_now += 1,
+        EventKind::Staged(s) => {
+            state.show_message(format!("staged in {}", duration(s.took_ms)));
+            // Notes on changes of the selection belong to the former stage.
+            state.implied.clear();
+            close_outdated_confirmation(state);
+        }
+        EventKind::StageFailed { errors, text, .. } => {
+            let text = text.lines().next().unwrap_or_default();
+            let text = if *errors > 1 {
+                format!("staging failed: {text}, and {} more", errors - 1)
+            } else {
+                format!("staging failed: {text}")
+            };
+            state.show_error(text);
+            close_outdated_confirmation(state);
+        }
+        // The confirmation lists the changes of the earlier selection.
+        EventKind::Selected { .. } => close_outdated_confirmation(state),
+        EventKind::DeployStarted(_) => {
+            state.filters.deploy = DeployFilter::All;
+            // The cursor of an earlier deploy means nothing in this one.
+            state.lists[Context::Deploy as usize] = super::list::ListState::default();
+        }
+        EventKind::DeployFinished(s) => on_deploy_finished(state, s, effects),
+        EventKind::Cancel { text, .. } | EventKind::Notice { text } => {
+            state.show_message(text.clone())
+        }
+        _ => {}
+    }
+}
+
+/// Offers to install missing modules and providers, once per list of them.
+pub(super) fn offer_install(state: &mut State) {
+    if state.view.absent.is_empty() || state.view.absent == state.offered_absent {
+        return;
+    }
+    if state.frame.popup.is_none()
+        && state.frame.prompt.is_none()
+        && super::command::can_install(state).is_ok()
+    {
+        // Remembered as the list itself, so that a changed list is offered again.
+        state.offered_absent.clone_from(&state.view.absent);
+        super::command::ask_install(state, &mut Vec::new());
+    }
+}
+
+/// Reopens the workspace after an installation, because its backend may have changed.
+fn on_installed(state: &mut State, end: &InstallEnd, effects: &mut Vec<Effect>) {
+    match end {
+        InstallEnd::Done { .. } => {
+            let workspace = state.workspace_name.clone();
+            workspace_popup_keys::reopen(state, workspace, false, effects);
+            state.show_message("installation complete; reloading the workspace");
+        }
+        InstallEnd::Asks { .. } => {
+            state.frame.popup = Some(Popup::Installing { scroll: 0 });
+            state.show_error("init: the previous backend has a state; choose to copy or leave it");
+        }
+        InstallEnd::Stopped => state.show_error("installation stopped"),
+        InstallEnd::Failed { text, .. } => {
+            let first = text.lines().next().unwrap_or_default();
+            state.show_error(format!("init: {first}"));
+        }
+    }
+}
+
+fn on_deploy_finished(state: &mut State, s: &DeploySummary, effects: &mut Vec<Effect>) {
+    let text = format!(
+        "deploy #{} {}: {}",
+        s.deploy,
+        s.outcome.label(),
+        s.operations.text()
+    );
+    if s.outcome == DeployOutcome::Succeeded {
+        state.show_message(text)
+    } else {
+        state.show_error(text)
+    }
+    // Moves to the failed operations, which are sorted first, unless the operator has moved or
+    // opened something.
+    let list = &mut state.lists[Context::Deploy as usize];
+    if !list.moved && !list.zoom && list.focus == Pane::List {
+        *list = super::list::ListState {
+            sort: list.sort,
+            descending: list.descending,
+            ..Default::default()
+        };
+    }
+    // The deploy changed the contents of these screens.
+    effects.extend([Effect::LoadHistory, Effect::LoadState, Effect::LoadFailures]);
+    // The operator left while this deploy ran.
+    state.quit |= state.quits_after_deploy;
+}
+
+/// Closes a confirmation whose stage or selection has changed since it was shown.
+fn close_outdated_confirmation(state: &mut State) {
+    if let Some(Popup::Confirm(c)) = &state.frame.popup
+        && c.stage.is_some()
+    {
+        state.frame.popup = None;
+        state.show_error("the stage or its selection has changed: review it before you apply it");
+    }
+}
+
+/// Requests a schema when its pane is opened.
+pub(super) fn ask_for_schema(state: &mut State, effects: &mut Vec<Effect>) {
+    if state.screen != Screen::Plugins || state.filters.plugin_tab != PluginTab::Schema {
+        return;
+    }
+    let Some(p) = state.plugin() else { return };
+    // Without a ready process the engine would launch one only to show its schema.
+    let is_there = matches!(p.state, PluginState::Ready { .. }) && !p.is_transformer();
+    if is_there && !state.loaded.schemas.contains_key(&p.id) {
+        let id = p.id.clone();
+        // An empty entry marks a request in progress, so that the schema is requested once.
+        state.loaded.schemas.insert(id.clone(), Vec::new());
+        effects.push(Effect::LoadSchema(id));
+    }
+}
+
+pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Effect>) {
+    match answer {
+        Answer::Done(text) => {
+            if !text.is_empty() {
+                state.show_message(text);
+            }
+        }
+        Answer::Failed {
+            what,
+            text,
+            diagnostics,
+        } => {
+            // Events report the failure of an installation.
+            if what != "init" {
+                state.show_error(format!("{what}: {text}"));
+            }
+            // The request has failed, so the next refused command may repeat it.
+            state.asks_lock &= what != "lock";
+            if what == "workspace" {
+                // Reopening has already shut the old engine down, so the console cannot continue.
+                if state.opening_workspace.take().as_ref() == Some(&state.workspace_name) {
+                    (state.engine_failure, state.quit) = (Some(text.clone()), true);
+                }
+                if let Some(Popup::Workspaces { .. }) = &state.frame.popup {
+                    state.frame.popup = None;
+                }
+            }
+            // The Stage screen shows diagnostics of a stage.
+            if ["deploy", "import", "forget", "untaint"].contains(&what.as_str())
+                && !diagnostics.is_empty()
+                && state.frame.popup.is_none()
+            {
+                let doc = doc::diagnostics("", diagnostics.iter());
+                state.frame.popup = Some(Popup::Message {
+                    title: format!("Cannot {what}"),
+                    doc,
+                    scroll: 0,
+                });
+            }
+            for d in diagnostics {
+                if !state.view.diagnostics.contains(&d) {
+                    state.view.diagnostics.push_back(d);
+                }
+            }
+        }
+        Answer::History(all) => {
+            let newest = all.first().filter(|d| {
+                state
+                    .loaded
+                    .last
+                    .as_ref()
+                    .is_none_or(|l| l.summary.as_ref() != Some(*d))
+            });
+            // A deploy of this console is newer than the history.
+            if state.view.deploy.is_none() {
+                effects.extend(newest.map(|d| Effect::LoadLast(d.deploy)));
+            }
+            state.loaded.history = Some(all);
+        }
+        Answer::Last(r) => {
+            let end = r.events.len();
+            state.loaded.last = Some(Replay::at(*r, end).view);
+        }
+        Answer::Record(r) => {
+            let end = r.events.len();
+            state.loaded.replay = Some(Replay::at(*r, end));
+            state.lists[Context::Replay as usize] = super::list::ListState::default();
+        }
+        Answer::Failures(all) => state.loaded.failures = Some(all),
+        Answer::Logs(rows) => state
+            .log
+            .prepend(rows.into_iter().map(|r| r.line).collect()),
+        Answer::State(mut all) => {
+            // Sorted once on arrival instead of once per frame: by module, kind, type and address.
+            all.sort_by(|a, b| {
+                (&a.module, a.data, &a.resource_type, &a.address, &a.deposed).cmp(&(
+                    &b.module,
+                    b.data,
+                    &b.resource_type,
+                    &b.address,
+                    &b.deposed,
+                ))
+            });
+            state.loaded.state_rows = Some(all);
+        }
+        Answer::Outdated { stage, text } => outdated(state, stage, text),
+        Answer::Selected { stage, selection } => selected(state, stage, selection),
+        Answer::Workspaces(names) => {
+            let at = names.iter().position(|name| *name == state.workspace_name);
+            if let Some(Popup::Workspaces { entry, selected }) = &mut state.frame.popup
+                && entry.is_empty()
+            {
+                *selected = at.unwrap_or(0);
+            }
+            state.loaded.workspaces = Some(names);
+        }
+        Answer::Opened => state.other_opened = true,
+        Answer::Findings(found) => state.loaded.findings = Some(found),
+        Answer::Mended(text) => {
+            state.show_message(text);
+            state.loaded.findings = None;
+            effects.push(Effect::RunDoctor);
+        }
+        Answer::EndedOrphans(text) => state.show_message(text),
+        Answer::Schema(plugin, rows) => {
+            state.loaded.schemas.insert(plugin, rows);
+        }
+    }
+}
+
+/// Replaces the confirmation of an outdated stage with the reason.
+fn outdated(state: &mut State, stage: StageId, text: String) {
+    let asked = matches!(&state.frame.popup, Some(Popup::Confirm(c)) if c.stage == Some(stage));
+    if !asked {
+        return;
+    }
+    let mut body: doc::Doc = text
+        .lines()
+        .map(|l| doc::line(doc::Role::Warn, l))
+        .collect();
+    body.push(doc::Line::new());
+    body.push(doc::line(
+        doc::Role::Plain,
+        "Nothing was applied. Press s on the Stage screen to stage again.",
+    ));
+    state.frame.popup = Some(Popup::Message {
+        title: format!("Stage #{stage} is out of date"),
+        doc: body,
+        scroll: 0,
+    });
+}

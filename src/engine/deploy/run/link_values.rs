@@ -1,0 +1,48 @@
+//! Data about links in provider calls of a deploy: the current objects at both ends of the link,
+//! with their values at the time of the stage.
+
+use super::deploying::Deploying;
+use crate::engine::calls::{LinkEnd, Linked, StateEntry};
+use crate::engine::mutex::lock;
+use crate::engine::provider::LINK;
+use crate::engine::stage::change::Change;
+use crate::engine::stage::link_arguments;
+use lang::addr::AbsInstance;
+use std::sync::Arc;
+
+impl Deploying {
+    /// Returns the link data for the call of a change; `None` unless the change is a link.
+    pub(super) fn linked(&self, change: &Change, destroys: bool) -> Option<Arc<Linked>> {
+        if *change.address.resource.kind != *LINK {
+            return None;
+        }
+        let object = match destroys || change.after.value.is_null() {
+            true => &change.before.value,
+            false => &change.after.value,
+        };
+        let [from, to] = link_arguments::ends_of(object)?;
+        let ends = Some([self.link_end(&from)?, self.link_end(&to)?]);
+        Some(Arc::new(Linked {
+            ends,
+            ending_links: Vec::new(),
+        }))
+    }
+
+    fn link_end(&self, address: &AbsInstance) -> Option<LinkEnd> {
+        let held = lock(&self.state)
+            .get(address)
+            .map(|object| (object.provider.clone(), StateEntry::from(object)));
+        let held = held
+            .as_ref()
+            .map(|(provider, held)| (&**provider, held.clone()));
+        let end = link_arguments::end(&self.walk, address, held)?;
+        // Links compare with the value that the stage has compared with.
+        let place = self.change_index.get(&address.to_string());
+        let taken = place.filter(|place| self.selected.contains(place));
+        let before = taken.map(|place| self.stage.changes[*place].before.value.clone());
+        Some(LinkEnd {
+            before: before.map(|value| value.unmark_deep().0),
+            ..end
+        })
+    }
+}

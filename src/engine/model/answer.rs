@@ -1,0 +1,107 @@
+//! Answers of the engine to requests: selections, recorded plugins, state rows and history. Plain
+//! data for display; sensitive values are masked.
+
+use super::{
+    Action, DeployId, DeploySummary, DriftKind, Event, FailureClass, Latency, LaunchAttempt, Lazy,
+    LogLine, MethodName, Operation, PluginFound, PluginId, UnixMs,
+};
+use serde::{Deserialize, Serialize};
+
+/// Selection after a request to change it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Selection {
+    pub taken: Vec<String>,
+    pub left: Vec<String>,
+    /// Changes selected or deselected along, each with the change that caused it.
+    pub along: Vec<(String, String)>,
+}
+
+/// Plugin as recorded in the store.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PluginRow {
+    pub id: PluginId,
+    pub found: Option<PluginFound>,
+    pub attempts: Vec<LaunchAttempt>,
+}
+
+/// Object of a resource instance in the state, for display: sensitive values are masked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StateRow {
+    pub address: String,
+    pub deposed: Option<String>,
+    pub module: String,
+    pub data: bool,
+    pub resource_type: String,
+    pub name: String,
+    pub provider: String,
+    pub tainted: bool,
+    /// Drift that the newest stage found, if the state has not changed since.
+    pub drift: Option<DriftKind>,
+    pub dependencies: Vec<String>,
+    /// Addresses of dependent resources.
+    pub dependents: Vec<String>,
+    /// Attributes flattened to leaves, as text.
+    pub attributes: Lazy<Vec<(String, String)>>,
+}
+
+impl StateRow {
+    /// Returns the address, with the key of a deposed object.
+    pub fn id(&self) -> String {
+        match &self.deposed {
+            Some(key) => format!("{} (deposed {key})", self.address),
+            None => self.address.clone(),
+        }
+    }
+}
+
+/// Similar failures.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailureGroup {
+    pub fingerprint: String,
+    pub class: FailureClass,
+    pub summary: String,
+    pub detail: String,
+    pub count: u32,
+    pub first: UnixMs,
+    pub last: UnixMs,
+    pub plugin: Option<PluginId>,
+    pub addresses: Vec<String>,
+    /// Newest first.
+    pub deploys: Vec<DeployId>,
+    /// Outcome of the same resource in the next deploy that touched it, as text.
+    pub followed_by: Option<String>,
+    /// Last log lines of the plugin at the newest failure.
+    pub last_lines: Vec<String>,
+    /// Times of these lines.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub last_lines_at: Vec<UnixMs>,
+}
+
+/// Stored log line, with its number for following.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogRow {
+    pub id: i64,
+    #[serde(flatten)]
+    pub line: LogLine,
+}
+
+/// One deploy with all its records.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeployRecord {
+    pub summary: DeploySummary,
+    pub operations: Vec<Operation>,
+    /// Events of the deploy, for replay.
+    pub events: Vec<Event>,
+}
+
+/// Usual duration of a plugin's method for one resource type, from history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallStat {
+    pub plugin: PluginId,
+    pub method: MethodName,
+    /// Empty for a method without a resource.
+    pub resource_type: String,
+    /// Action of an apply; `None` for other methods.
+    pub action: Option<Action>,
+    pub latency: Latency,
+}

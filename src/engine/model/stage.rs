@@ -1,0 +1,130 @@
+//! Stage for display: mode, progress, changes and outputs, with sensitive values masked.
+
+use super::{Action, CommandView, Counts, DriftKind, DriftView, StageId, UnixMs};
+use serde::{Deserialize, Serialize};
+
+/// Mode of a stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StageMode {
+    #[default]
+    Normal,
+    Destroy,
+    RefreshOnly,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageStarted {
+    pub stage: StageId,
+    pub mode: StageMode,
+    /// Expected number of resource instances (configuration and state); 0 while unknown.
+    pub resources: u32,
+}
+
+/// Change for display; sensitive values are masked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChangeView {
+    /// Address of the resource instance, with ` (deposed KEY)` for a deposed object. Unique in a
+    /// stage.
+    pub address: String,
+    pub previous_address: Option<String>,
+    pub resource_type: String,
+    pub provider: String,
+    pub action: Action,
+    /// Reason in the plan representation, such as `replace_because_tainted`.
+    pub action_reason: Option<String>,
+    /// Reason as text.
+    pub why: String,
+    pub attributes: Vec<AttributeChange>,
+    /// Resources, as declared, that it depends on and that change in this stage.
+    pub needs: Vec<String>,
+    pub drifted: bool,
+    /// Commands of its provisioners, local and remote.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<CommandView>,
+}
+
+impl ChangeView {
+    /// Returns true if the change affects an object or the state, including a pure move.
+    pub fn has_effect(&self) -> bool {
+        self.action != Action::NoOp || self.previous_address.is_some()
+    }
+}
+
+/// Change of one attribute, flattened to leaves: `tags["name"]`, `rule[0].port`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttributeChange {
+    pub path: String,
+    /// Rendered as an expression; `None` without a value.
+    pub before: Option<String>,
+    /// `None` without a value; `(known after apply)` if `unknown`.
+    pub after: Option<String>,
+    pub unknown: bool,
+    pub sensitive: bool,
+    pub forces_replacement: bool,
+    pub changed: bool,
+}
+
+/// Change of an output for display.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputView {
+    pub name: String,
+    pub action: Action,
+    pub before: Option<String>,
+    pub after: Option<String>,
+    pub sensitive: bool,
+    /// Addresses of instances that it depends on, or of resources if it depends on all their
+    /// instances.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<String>,
+}
+
+impl OutputView {
+    /// Returns true if the output stays unchanged when these changes are deselected.
+    pub fn is_unchanged_without<'l>(&self, left: impl IntoIterator<Item = &'l String>) -> bool {
+        let mut left = left.into_iter();
+        // An output that needs a deselected change is not evaluated, so it keeps its value.
+        left.any(|address| self.needs.iter().any(|need| names(need, address)))
+    }
+}
+
+/// Returns true if the address of an instance or resource covers this instance.
+pub fn names(need: &str, address: &str) -> bool {
+    address
+        .strip_prefix(need)
+        // The bracket keeps `a.b` from covering `a.bc`.
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
+}
+
+/// Result of staging, for display and selection.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StageSummary {
+    pub stage: StageId,
+    pub mode: StageMode,
+    /// Named differently from the time of the event that carries it.
+    #[serde(rename = "staged_at")]
+    pub at: UnixMs,
+    pub took_ms: u64,
+    pub counts: Counts,
+    /// In dependency order, including no-ops.
+    pub changes: Vec<ChangeView>,
+    /// Addresses of deselected changes. In a new stage these were planned along with needs of
+    /// targets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<String>,
+    pub outputs: Vec<OutputView>,
+    /// Drift that the refresh found.
+    pub drift: Vec<DriftView>,
+}
+
+impl StageSummary {
+    /// Returns the drift of the current object of an address.
+    pub fn drift_of(&self, address: &str) -> Option<&DriftView> {
+        self.drift.iter().find(|d| d.address == address)
+    }
+
+    /// Counts drift of a kind.
+    pub fn drifted(&self, what: DriftKind) -> usize {
+        self.drift.iter().filter(|d| d.what == what).count()
+    }
+}

@@ -1,0 +1,190 @@
+//! Shared by all commands of the engine: one runs at a time, with its diagnostics and its
+//! cancellation tokens.
+
+use crate::engine::bus::Bus;
+use crate::engine::cores;
+use crate::engine::error::EngineError;
+use crate::engine::model::*;
+use crate::engine::mutex::lock;
+use crate::engine::plugin::Pin;
+use crate::engine::plugin::find::HashCache;
+use crate::engine::pool::Pool;
+use crate::engine::provider::ProviderSchema;
+use crate::engine::settings::Settings;
+use crate::engine::stage::change::Stage;
+use crate::engine::stage::prior::ResolvedProviders;
+use crate::engine::store::model::State;
+use crate::engine::store::sensitive;
+use crate::engine::workspace::load::Loaded;
+use crate::engine::workspace_store::WorkspaceStore;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use tokio_util::sync::CancellationToken;
+
+/// Interval and maximum number of stop requests to plugins while work is running: one hour in all.
+pub(super) const STOP_REQUEST_INTERVAL: std::time::Duration = std::time::Duration::from_secs(1);
+
+pub(super) const MAX_STOP_REQUESTS: u32 = 3_600;
+
+/// Minimum interval between progress events of a staging, in milliseconds.
+pub(super) const PROGRESS_EVERY_MS: i64 = 50;
+
+/// A stage with its inputs.
+pub(super) struct Staged {
+    pub(super) stage: Arc<Stage>,
+    pub(super) loaded: Arc<Loaded>,
+    pub(super) root: Arc<lang::config::Module>,
+    pub(super) schemas: HashMap<Arc<str>, Arc<ProviderSchema>>,
+    pub(super) resolved_providers: ResolvedProviders,
+    /// Providers of the objects in the state.
+    pub(super) in_state: BTreeSet<String>,
+}
+
+/// Cancellation tokens of the running command.
+#[derive(Clone, Default)]
+pub(super) struct Switches {
+    /// Cancels a staging. A deploy starts only steps that complete a replacement in progress.
+    pub(super) stop: CancellationToken,
+    /// A deploy starts nothing at all.
+    pub(super) stop_all: CancellationToken,
+    /// Abandons calls to plugins; set when plugins are killed.
+    pub(super) kill: CancellationToken,
+}
+
+/// Runs the commands of the engine on one workspace, one at a time.
+pub struct Operations {
+    pub(super) settings: Settings,
+    pub(super) bus: Bus,
+    pub(super) memory: Arc<WorkspaceStore>,
+    pub(super) pool: Pool,
+    pub(super) hashes: Arc<HashCache>,
+    /// Serializes stages and deploys.
+    pub(super) exclusive: tokio::sync::Mutex<()>,
+    pub(super) newest: Mutex<Option<Arc<Staged>>>,
+    /// Partial plan of the newest failed staging in JSON, if a client follows the steps.
+    pub(super) partial_plan: Mutex<Option<serde_json::Value>>,
+    pub(super) switches: Mutex<Option<Switches>>,
+    /// Plugins stop as soon as the current or next command does not need them.
+    is_last: AtomicBool,
+    /// Set at shutdown; cancels commands that have not started.
+    pub(super) shutdown: CancellationToken,
+    /// Last reported plugin processes without their flightdeck.
+    pub(super) orphans: Mutex<Vec<OrphanView>>,
+    /// Keeps the running command on the executables that it started with.
+    pinned: Mutex<Option<Pin>>,
+    pub(super) locks: tokio::sync::Mutex<u32>,
+}
+
+impl Operations {
+    /// Creates the operations of a workspace with its opened store and pool.
+    pub fn new(settings: Settings, bus: Bus, memory: Arc<WorkspaceStore>, pool: Pool) -> Self {
+        Self {
+            settings,
+            bus,
+            memory,
+            hashes: pool.plugins().hashes().clone(),
+            pool,
+            exclusive: tokio::sync::Mutex::default(),
+            newest: Mutex::default(),
+            partial_plan: Mutex::default(),
+            switches: Mutex::default(),
+            is_last: AtomicBool::default(),
+            shutdown: CancellationToken::new(),
+            orphans: Mutex::default(),
+            pinned: Mutex::default(),
+            locks: tokio::sync::Mutex::default(),
+        }
+    }
+
+    pub(super) fn diagnose(&self, diagnostic: Diagnostic) {
+        self.bus.emit(EventKind::Diagnostic(diagnostic));
+    }
+
+    /// Emits diagnostics; returns an error if there is one among them.
+    pub(super) fn emit_diagnostics(&self, diags: Vec<Diagnostic>) -> Result<(), EngineError> {
+        for d in &diags {
+            self.diagnose(d.clone());
+        }
+        if diags.iter().any(|d| d.severity == Severity::Error) {
+            Err(EngineError::Diagnostics(diags))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Registers sensitive values of variables and state for redaction.
+    pub(super) fn register_sensitive(&self, loaded: &Loaded, state: &State) {
+        let secrets = self.pool.secrets();
+        for (name, (value, _)) in &loaded.given {
+            if loaded
+                .root
+                .variables
+                .get(name)
+                .is_some_and(|v| v.sensitive || v.ephemeral)
+            {
+                secrets.register(&value.clone().mark(cty::Mark::Sensitive));
+            }
+        }
+        sensitive::register_state(secrets, state);
+    }
+
+    pub(super) fn begin_command(&self) -> Switches {
+        let switches = self.new_switches();
+        // Until the command ends, launches use the executables that exist now.
+        *lock(&self.pinned) = Some(self.pool.pin());
+        *lock(&self.switches) = Some(switches.clone());
+        switches
+    }
+
+    fn new_switches(&self) -> Switches {
+        Switches {
+            // A shutdown prevents new steps, but does not interrupt running ones.
+            stop: self.shutdown.child_token(),
+            stop_all: CancellationToken::new(),
+            kill: CancellationToken::new(),
+        }
+    }
+
+    /// Tokens of the running command; without one, new tokens that shutdown cancels.
+    pub(super) fn current(&self) -> Switches {
+        lock(&self.switches)
+            .clone()
+            .unwrap_or_else(|| self.new_switches())
+    }
+
+    pub(super) fn end_command(&self) {
+        *lock(&self.switches) = None;
+        lock(&self.pinned).take();
+    }
+
+    /// Declares that the next command is the last.
+    pub fn declare_last_command(&self) {
+        self.is_last.store(true, Ordering::Relaxed);
+    }
+
+    /// Declares that this command calls no plugin any more. If it is the last command, plugins stop
+    /// while the rest is stored.
+    pub(super) fn declare_calls_done(&self) {
+        if self.is_last.load(Ordering::Relaxed) {
+            self.pool.stop();
+        }
+    }
+
+    /// Stops running work, plugins and the store's recorder.
+    pub async fn shutdown(&self) {
+        self.shutdown.cancel();
+        // Waits for the running command, because an apply must not be dropped.
+        let _turn = self.exclusive.lock().await;
+        cores::free(lock(&self.newest).take());
+        self.pool.shutdown().await;
+        // A cancelled command may have left it.
+        self.release_cancelled_lock().await;
+        // Ends all uses of the lock, including those of cancelled commands.
+        let held = *self.locks.lock().await;
+        for _ in 0..held {
+            self.unlock().await;
+        }
+        self.memory.flush().await;
+    }
+}

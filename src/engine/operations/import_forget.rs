@@ -1,0 +1,372 @@
+//! `import` and `forget`: manual changes of the state. Both settle the unknown outcomes of their
+//! addresses.
+
+use super::command::{Operations, Switches};
+use super::forget_targets::{ForgetMatches, Going, absent, parse};
+use super::reading::nodes;
+use super::unknown::quoted;
+use crate::engine::diagnostics::convert_all;
+use crate::engine::error::EngineError;
+use crate::engine::lock_owner::this_process;
+use crate::engine::model::*;
+use crate::engine::provider_resolution::Pooled;
+use crate::engine::stage::ephemeral::Leases;
+use crate::engine::stage::external_inputs::ExternalInputs;
+use crate::engine::stage::prior::PriorState;
+use crate::engine::stage::scope::Phase;
+use crate::engine::stage::walk::Walk;
+use crate::engine::stage::{import_object, moves};
+use crate::engine::store::model::{Settlement, State, StateEdit, StateObject, UnknownOutcome};
+use lang::addr::{AbsInstance, Mode};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Reasons why an object cannot be imported.
+#[derive(Debug, thiserror::Error)]
+enum ImportError {
+    #[error("cannot import {0}: only managed resources can be imported")]
+    Unmanaged(AbsInstance),
+    #[error(
+        "cannot import {0}: the id is empty; pass the id that the provider uses for the object"
+    )]
+    NoId(AbsInstance),
+    #[error("{}", in_the_way(.0, "the state already has an object there"))]
+    Taken(AbsInstance),
+    /// A moved block reserves the address.
+    #[error(
+        "{}",
+        in_the_way(.0, "a `moved` block moves an object to this address in the next deploy")
+    )]
+    TakenByMove(AbsInstance),
+    /// The diagnostics were already emitted.
+    #[error("failed to import {0}")]
+    Failed(AbsInstance),
+}
+
+fn in_the_way(address: &AbsInstance, why: &str) -> String {
+    format!(
+        "cannot import {address}: {why}. To remove that object from the state, run `flightdeck state forget {}`",
+        quoted(&address.to_string())
+    )
+}
+
+impl From<ImportError> for EngineError {
+    fn from(error: ImportError) -> Self {
+        Self::refused(error)
+    }
+}
+
+impl Operations {
+    /// Imports an existing object into the state.
+    pub async fn import(&self, request: ImportObject) -> Result<StateChange, EngineError> {
+        let _turn = self.exclusive.lock().await;
+        let asked = StageRequest::with_variables(request.variables.clone());
+        self.lock_for_command(&asked, "state-import").await?;
+        let result = self.import_locked(request, &self.current()).await;
+        let said = self.report_unknown().await;
+        self.write_back_and_unlock().await;
+        // An error of the command is more important than one of the report.
+        let change = result?;
+        said.map(|()| change)
+    }
+    async fn import_locked(
+        &self,
+        request: ImportObject,
+        switches: &Switches,
+    ) -> Result<StateChange, EngineError> {
+        let address: AbsInstance = request.address.trim().parse()?;
+        if address.resource.mode != Mode::Managed {
+            return Err(ImportError::Unmanaged(address).into());
+        }
+        let id = request.id;
+        if id.is_empty() {
+            return Err(ImportError::NoId(address).into());
+        }
+        let store = self.memory.store();
+        let state = self.state().await?;
+        let name = address.to_string();
+        if state
+            .objects
+            .iter()
+            .any(|o| o.address == name && o.deposed.is_empty())
+        {
+            return Err(ImportError::Taken(address).into());
+        }
+        let wanted = StageRequest::with_variables(request.variables);
+        let loaded = self.read(&wanted).await?;
+        let (root, schemas, sought) = self.providers(&loaded, &state, switches).await?;
+        self.emit_diagnostics(convert_all(
+            loaded.value_errors.iter(),
+            &loaded.sources,
+            self.pool.secrets(),
+        ))?;
+        // Moves are applied to a copy, to find addresses that the next deploy will occupy.
+        let mut prior = PriorState::new(&state);
+        prior.translate(&sought.resolved);
+        let (Ok(moved) | Err(moved)) = moves::apply(&root, &mut prior);
+        self.emit_diagnostics(convert_all(
+            moved.iter(),
+            &loaded.sources,
+            self.pool.secrets(),
+        ))?;
+        // The address is free in the state, but a move will fill it.
+        if prior.objects(&address).is_some_and(|o| o.current.is_some()) {
+            return Err(ImportError::TakenByMove(address).into());
+        }
+        let pooled = Arc::new(Pooled {
+            pool: self.pool.clone(),
+        });
+        let nodes = nodes(&root, &schemas, &prior);
+        let around = self.around(
+            &loaded,
+            &root,
+            &schemas,
+            Phase::Plan,
+            now_ms(),
+            &switches.stop,
+            ExternalInputs::default(),
+        );
+        let leases = Leases::new(switches.kill.clone());
+        let walk = Arc::new(Walk {
+            leases,
+            ..Walk::new(
+                around,
+                nodes,
+                pooled,
+                switches.stop.clone(),
+                loaded.given.clone(),
+            )
+        });
+        let prior = Arc::new(prior);
+        // Provider configurations may depend on ephemeral resources, which stay open until the
+        // object was read.
+        let adopting = Box::pin(import_object::import_object(&walk, &prior, &address, &id));
+        let (object, said) = walk
+            .leases
+            .run_with_renewal(&walk, &walk.nodes.graph, adopting)
+            .await;
+        // Errors after a cancellation are its consequence.
+        if switches.stop.is_cancelled() {
+            return Err(EngineError::Cancelled);
+        }
+        self.emit_diagnostics(convert_all(
+            said.iter(),
+            &loaded.sources,
+            self.pool.secrets(),
+        ))?;
+        let Some(object) = object else {
+            return Err(ImportError::Failed(address).into());
+        };
+        self.warn_if_duplicate(&object, &state);
+        let unknown: Vec<UnknownOutcome> = store
+            .unknown_outcomes()
+            .await?
+            .into_iter()
+            .filter(|u| u.address == name && u.deposed.is_empty())
+            .collect();
+        let change = StateChange {
+            settled: unknown.iter().map(UnknownOutcome::text).collect(),
+            id: Some(id.clone()),
+            provider: Some(object.provider.clone()),
+            ..manual_change(StateChangeKind::Imported, &name)
+        };
+        let settled = unknown.iter().map(|u| u.id).collect();
+        let kept = store
+            .apply_manual_edits(
+                vec![StateEdit::Put(Box::new(object))],
+                Settlement {
+                    intents: settled,
+                    description: format!("imported under the id {id}"),
+                    done: false,
+                },
+                vec![change],
+            )
+            .await?;
+        self.changed(kept)
+            .pop()
+            .ok_or_else(|| EngineError::NotRecorded {
+                what: "the imported object",
+            })
+    }
+
+    /// Warns if the object is already in the state under another address: both would change it, and
+    /// one would destroy it.
+    fn warn_if_duplicate(&self, object: &StateObject, state: &State) {
+        let Some(id) = id_of(object) else { return };
+        let kind = |o: &StateObject| {
+            o.address
+                .parse::<AbsInstance>()
+                .ok()
+                .map(|a| a.resource.kind)
+        };
+        // Ids are unique only within a provider and type.
+        let same = |o: &&StateObject| {
+            o.provider == object.provider
+                && kind(o) == kind(object)
+                && id_of(o).as_ref() == Some(&id)
+        };
+        if let Some(other) = state.objects.iter().find(same) {
+            let other = &other.address;
+            self.diagnose(Diagnostic {
+                severity: Severity::Warning,
+                summary: "Object is in the state twice".to_owned(),
+                detail: format!(
+                    "The object with the id {id} is also in the state as {other}. A deploy of one of the two would undo the changes of the other. Remove one of them from the state with `flightdeck state forget`."
+                ),
+                address: Some(object.address.clone()),
+                range: None,
+                snippet: None,
+                further: None,
+                intent: None,
+            });
+        }
+    }
+
+    /// Removes objects from the state without destroying them. An address with only unknown
+    /// outcomes is settled. All addresses are forgotten, or none. With `dry_run` nothing changes.
+    pub async fn forget(
+        &self,
+        addresses: Vec<String>,
+        dry_run: bool,
+    ) -> Result<Vec<StateChange>, EngineError> {
+        let _turn = self.exclusive.lock().await;
+        self.lock_for_command(&StageRequest::default(), "state-rm")
+            .await?;
+        let result = self.forget_locked(&addresses, dry_run).await;
+        let said = self.report_unknown().await;
+        self.write_back_and_unlock().await;
+        let changes = result?;
+        said.map(|()| changes)
+    }
+
+    async fn forget_locked(
+        &self,
+        addresses: &[String],
+        dry_run: bool,
+    ) -> Result<Vec<StateChange>, EngineError> {
+        let store = self.memory.store();
+        let state = self.state().await?;
+        let unknown = store.unknown_outcomes().await?;
+        // Keyed by instance, so an address given twice is forgotten once.
+        let mut all: BTreeMap<AbsInstance, ForgetMatches<'_>> = BTreeMap::new();
+        for object in &state.objects {
+            if let Ok(address) = object.address.parse() {
+                all.entry(address).or_default().objects.push(object);
+            }
+        }
+        // An address may have only an unknown outcome.
+        for outcome in &unknown {
+            if let Ok(address) = outcome.address.parse() {
+                all.entry(address).or_default().unknown.push(outcome);
+            }
+        }
+        let mut going: BTreeMap<&AbsInstance, Going<'_>> = BTreeMap::new();
+        for text in addresses {
+            let named = parse(text)?;
+            let mut found = false;
+            for (address, held) in &all {
+                let Some(goes) = held.match_name(&named, address) else {
+                    continue;
+                };
+                found = true;
+                let known = going.entry(address).or_default();
+                known.objects.extend(
+                    goes.objects
+                        .into_iter()
+                        .filter(|o| !known.objects.contains(o))
+                        .collect::<Vec<_>>(),
+                );
+                known.unknown.extend(
+                    goes.unknown
+                        .into_iter()
+                        .filter(|u| !known.unknown.contains(u))
+                        .collect::<Vec<_>>(),
+                );
+            }
+            if !found {
+                return Err(absent(text, &all));
+            }
+        }
+        let (mut edits, mut changes, mut settled) = (Vec::new(), Vec::new(), Vec::new());
+        for (address, goes) in going {
+            let name = address.to_string();
+            let mut said: Vec<String> = goes.unknown.iter().map(|u| u.text()).collect();
+            settled.extend(goes.unknown.iter().map(|u| u.id));
+            // Without objects there are only unknown outcomes to settle.
+            if goes.objects.is_empty() {
+                changes.push(StateChange {
+                    settled: said,
+                    ..manual_change(StateChangeKind::Settled, &name)
+                });
+                continue;
+            }
+            // The first change of an address lists the settled outcomes.
+            for object in goes.objects {
+                edits.push(StateEdit::Remove {
+                    address: object.address.clone(),
+                    deposed: object.deposed.clone(),
+                });
+                changes.push(StateChange {
+                    deposed: (!object.deposed.is_empty()).then(|| object.deposed.clone()),
+                    id: id_of(object),
+                    provider: Some(object.provider.clone()),
+                    settled: std::mem::take(&mut said),
+                    ..manual_change(StateChangeKind::Forgotten, &name)
+                });
+            }
+        }
+        if dry_run {
+            return Ok(changes);
+        }
+        let kept = store
+            .apply_manual_edits(
+                edits,
+                Settlement {
+                    intents: settled,
+                    description: "forgotten".to_owned(),
+                    done: false,
+                },
+                changes,
+            )
+            .await?;
+        Ok(self.changed(kept))
+    }
+
+    pub(super) fn changed(&self, changes: Vec<StateChange>) -> Vec<StateChange> {
+        for change in &changes {
+            self.bus.emit(EventKind::StateChanged(change.clone()));
+        }
+        changes
+    }
+}
+
+pub(super) fn manual_change(what: StateChangeKind, address: &str) -> StateChange {
+    let me = this_process("state");
+    StateChange {
+        at: now_ms(),
+        what,
+        address: address.to_owned(),
+        deposed: None,
+        id: None,
+        provider: None,
+        to: None,
+        settled: Vec::new(),
+        who: me.who,
+        host: me.host,
+        serial: 0,
+    }
+}
+
+/// The `id` of an object, unless it is sensitive.
+fn id_of(object: &StateObject) -> Option<String> {
+    let secret = crate::engine::stage::prior::paths_from_json(&object.sensitive);
+    // A sensitive id must not appear in messages and records.
+    if secret
+        .iter()
+        .any(|path| cty::Path::root().attr("id").starts_with(path))
+    {
+        return None;
+    }
+    let attributes: serde_json::Value = serde_json::from_str(&object.attributes).ok()?;
+    attributes.get("id")?.as_str().map(str::to_owned)
+}

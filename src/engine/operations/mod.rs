@@ -1,0 +1,31 @@
+//! Commands of the engine: load, stage, select, deploy, cancel and others. Runs one at a time. Owns
+//! the newest stage and the tokens that cancel running work.
+
+mod command;
+mod deploying;
+mod error;
+mod evaluating;
+mod forget_targets;
+mod graphs;
+mod import_forget;
+mod installing;
+mod lock;
+mod orphans;
+mod plugins;
+mod pushing;
+mod reading;
+mod renaming;
+mod rescue;
+mod staging;
+mod stale_check;
+mod state;
+mod stored_stages;
+mod taint;
+mod transformers;
+mod unfinished;
+mod unknown;
+
+pub use command::Operations;
+pub use evaluating::Evaluator;
+pub use stored_stages::StateInFile;
+pub(super) use unknown::warning as unknown_outcome;

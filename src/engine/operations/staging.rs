@@ -1,0 +1,367 @@
+//! Staging, validation, and the launch of the needed providers.
+
+use super::command::{Operations, PROGRESS_EVERY_MS, Staged, Switches};
+use super::error::WorkError;
+use super::reading::providers_in;
+use crate::engine::calls::{CallContext, ProviderError};
+use crate::engine::diagnostics::{convert, convert_all};
+use crate::engine::error::{EngineError, PluginProblem};
+use crate::engine::model::*;
+use crate::engine::mutex::lock;
+use crate::engine::provider::ProviderSchema;
+use crate::engine::provider_resolution::{self, NotLaunched, Pooled, ProviderSearch};
+use crate::engine::stage::change::{Digests, StageResult, StateOrigin};
+use crate::engine::stage::config_json::Configuration;
+use crate::engine::stage::prior::ResolvedProviders;
+use crate::engine::stage::staging::{PlanInput, stage as staged_anew, validated};
+use crate::engine::stage::{encoding, plan_json, show};
+use crate::engine::store::model::State;
+use crate::engine::workspace::link_providers;
+use crate::engine::workspace::load::{self, Loaded};
+use crate::engine::workspace::provider_addr;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::Display;
+use std::sync::Arc;
+
+/// Configuration with pinned provider addresses, schemas, and the search result.
+type LaunchedProviders = (
+    Arc<lang::config::Module>,
+    HashMap<Arc<str>, Arc<ProviderSchema>>,
+    ProviderSearch,
+);
+
+impl Operations {
+    /// Computes a stage.
+    pub async fn stage(&self, request: StageRequest) -> Result<Arc<StageSummary>, EngineError> {
+        let _turn = self.exclusive.lock().await;
+        let result = match self.lock_for_command(&request, "OperationTypePlan").await {
+            Ok(_) => {
+                let result = self.stage_locked(request, &self.current()).await;
+                self.write_back_and_unlock().await;
+                result
+            }
+            Err(error) => Err(error),
+        };
+        if let Err(error) = &result {
+            let errors = error
+                .diagnostics()
+                .iter()
+                .filter(|d| d.severity == Severity::Error)
+                .count();
+            self.bus.emit(EventKind::StageFailed {
+                stage: None,
+                errors: u32::try_from(errors).unwrap_or(u32::MAX),
+                text: error.to_string(),
+            });
+        }
+        result
+    }
+
+    pub(super) async fn stage_locked(
+        &self,
+        request: StageRequest,
+        switches: &Switches,
+    ) -> Result<Arc<StageSummary>, EngineError> {
+        // Checked before the stage gets a number.
+        if let Some(name) = &request.name {
+            stage_name(name)?;
+        }
+        let request = self.resolved(request).await?;
+        let store = self.memory.store();
+        let id = store.next_stage_id().await?;
+        self.bus.emit(EventKind::StageStarted(StageStarted {
+            stage: id,
+            mode: request.mode,
+            resources: 0,
+        }));
+        // Repeated for each stage, because a console holds the lock for long.
+        self.report_unknown().await?;
+        let state = self.state().await?;
+        let loaded = Arc::new(self.read(&request).await?);
+        // Before any provider is called, so that its output is redacted.
+        self.register_sensitive(&loaded, &state);
+        let (root, schemas, sought) = self.providers(&loaded, &state, switches).await?;
+        self.emit_diagnostics(convert_all(
+            loaded.value_errors.iter(),
+            &loaded.sources,
+            self.pool.secrets(),
+        ))?;
+        let (last, bus) = (std::sync::atomic::AtomicI64::new(0), self.bus.clone());
+        let progress = move |done: u32, total: u32, now: &dyn Display| {
+            // Limited, because thousands of nodes can finish within a second.
+            let at = now_ms();
+            let before = last.load(std::sync::atomic::Ordering::Relaxed);
+            if at - before >= PROGRESS_EVERY_MS || done == total {
+                last.store(at, std::sync::atomic::Ordering::Relaxed);
+                bus.emit(EventKind::StageProgress {
+                    stage: id,
+                    done,
+                    total,
+                    now: now.to_string(),
+                });
+            }
+        };
+        let name = request.name.clone();
+        let found = (root.clone(), schemas.clone(), sought.plugins.text());
+        // Only clients that follow the steps use a partial plan.
+        let before = self.settings.object_steps.then(|| state.clone());
+        let order = PlanInput {
+            id,
+            state_origin: self.origin(&state),
+            state,
+            resolved_providers: sought.resolved.clone(),
+            progress: Arc::new(progress),
+            // Clients that follow each step also get the partial plan of a failed staging.
+            shows_errored: self.settings.object_steps,
+            ..self.order(request, &loaded, found, switches)
+        };
+        let (stage, diags) = staged_anew(order).await;
+        self.declare_calls_done();
+        if switches.stop.is_cancelled() {
+            // Errors after a cancellation are its consequence; warnings remain relevant.
+            let warnings = diags.iter().filter(|d| !d.is_error());
+            self.emit_diagnostics(convert_all(warnings, &loaded.sources, self.pool.secrets()))?;
+            return Err(EngineError::Cancelled);
+        }
+        let stage = match stage {
+            StageResult::Complete(stage) => Some(*stage),
+            StageResult::Errored(partial) => {
+                let configuration = Configuration {
+                    declared: &loaded.root,
+                    root: &root,
+                    sources: &loaded.sources,
+                    schemas: &schemas,
+                };
+                *lock(&self.partial_plan) = partial
+                    .zip(before)
+                    .map(|(stage, state)| plan_json::plan_json(&stage, &state, &configuration));
+                None
+            }
+        };
+        self.emit_diagnostics(convert_all(
+            diags.iter(),
+            &loaded.sources,
+            self.pool.secrets(),
+        ))?;
+        let Some(stage) = stage else {
+            return Err(WorkError::NothingStaged.into());
+        };
+        let show = || show::redacted_summary(&stage, self.pool.secrets());
+        let (record, summary) = encoding::record(&stage, show, loaded.snapshot.clone(), name)?;
+        let summary = Arc::new(summary);
+        // Stored before it is announced, so that clients can deploy it at once.
+        store.put_stage(record).await?;
+        *lock(&self.newest) = Some(Arc::new(Staged {
+            stage: Arc::new(stage),
+            loaded,
+            root,
+            schemas,
+            resolved_providers: sought.resolved,
+            in_state: sought.in_state,
+        }));
+        self.bus.emit(EventKind::Staged(summary.clone()));
+        Ok(summary)
+    }
+
+    /// Validates the configuration for any values of variables and any state; emits the
+    /// diagnostics.
+    pub async fn validate(&self, request: StageRequest) -> Result<(), EngineError> {
+        let _turn = self.exclusive.lock().await;
+        let switches = self.begin_command();
+        let result = self.validate_locked(request, &switches).await;
+        self.end_command();
+        result
+    }
+
+    async fn validate_locked(
+        &self,
+        request: StageRequest,
+        switches: &Switches,
+    ) -> Result<(), EngineError> {
+        let loaded = self.read_with(&request, true).await?;
+        // Validation must not depend on the state.
+        let (root, schemas, sought) = self.providers(&loaded, &State::default(), switches).await?;
+        let found = (root, schemas, sought.plugins.text());
+        let order = self.order(request.clone(), &loaded, found, switches);
+        let mut diags = validated(&order).await;
+        let mut unfound = Ok(());
+        for module in &loaded.tested.modules {
+            // Modules under test are validated as roots.
+            let apart = loaded.with_root(module.clone());
+            match self.providers(&apart, &State::default(), switches).await {
+                Ok((root, schemas, sought)) => {
+                    let found = (root, schemas, sought.plugins.text());
+                    let order = self.order(request.clone(), &apart, found, switches);
+                    diags.append(validated(&order).await);
+                }
+                Err(error) => unfound = Err(error),
+            }
+        }
+        diags.append(loaded.tested.errors.clone());
+        if switches.stop.is_cancelled() {
+            return Err(EngineError::Cancelled);
+        }
+        self.emit_diagnostics(convert_all(
+            diags.iter(),
+            &loaded.sources,
+            self.pool.secrets(),
+        ))?;
+        unfound
+    }
+
+    /// Input of a plan, without a state and without progress reports.
+    fn order(
+        &self,
+        request: StageRequest,
+        loaded: &Loaded,
+        (root, schemas, plugins): (
+            Arc<lang::config::Module>,
+            HashMap<Arc<str>, Arc<ProviderSchema>>,
+            String,
+        ),
+        switches: &Switches,
+    ) -> PlanInput {
+        PlanInput {
+            id: 0,
+            request,
+            root,
+            dir: loaded.dir.clone(),
+            sources: loaded.sources.clone(),
+            schemas,
+            state: State::default(),
+            resolved_providers: ResolvedProviders::default(),
+            given: loaded.given.clone(),
+            given_texts: loaded.written.clone(),
+            overridden: loaded.overridden.clone(),
+            digests: Digests {
+                config: loaded.config_digest.clone(),
+                plugins,
+            },
+            state_origin: StateOrigin::default(),
+            providers: Arc::new(Pooled {
+                pool: self.pool.clone(),
+            }),
+            cancel: switches.stop.clone(),
+            kill: switches.kill.clone(),
+            parallelism: self.settings.parallelism,
+            shows_errored: false,
+            progress: Arc::new(|_, _, _| {}),
+        }
+    }
+
+    /// Finds and launches the providers of a configuration and a state, and fetches their schemas.
+    pub(super) async fn providers(
+        &self,
+        loaded: &Loaded,
+        state: &State,
+        switches: &Switches,
+    ) -> Result<LaunchedProviders, EngineError> {
+        let sought = self.search(loaded, providers_in(state)).await?;
+        self.launched(loaded, sought, switches).await
+    }
+
+    /// Launches the providers found, and fetches their schemas.
+    pub(super) async fn launched(
+        &self,
+        loaded: &Loaded,
+        sought: ProviderSearch,
+        switches: &Switches,
+    ) -> Result<LaunchedProviders, EngineError> {
+        provider_resolution::declare(&self.pool, &sought).await;
+        let mut used = load::used_providers(&loaded.root);
+        used.extend(load::used_by_calls(&loaded.root, &loaded.snapshot));
+        used.extend(sought.in_state.iter().map(|a| a.as_str().into()));
+        // A required provider must be installed even if nothing uses it; only providers in use are
+        // launched.
+        let required: BTreeSet<Arc<str>> = provider_addr::addresses(&loaded.root)
+            .into_iter()
+            .filter(|a| matches!(sought.missing.get(a), Some(NotLaunched::NotFound(_))))
+            .collect();
+        let missing: Vec<Diagnostic> = used
+            .union(&required)
+            .filter_map(|address| {
+                let why = sought.missing.get(address)?;
+                if let Some((_, name)) = address
+                    .split_once("-/")
+                    .filter(|(host, _)| host.is_empty() || host.ends_with('/'))
+                {
+                    return Some(convert(
+                        &unqualified(name),
+                        &loaded.sources,
+                        self.pool.secrets(),
+                    ));
+                }
+                let summary = match why {
+                    NotLaunched::Untrusted(_) => "Workspace plugin needs trust",
+                    _ => "Provider not found",
+                };
+                let mut d = lang::diag::Diagnostic::error(summary, why.to_string());
+                d.subject = load::place_of(&loaded.root, address);
+                Some(convert(&d, &loaded.sources, self.pool.secrets()))
+            })
+            .collect();
+        if let Some(first) = missing.first() {
+            // Scripts get the same exit code as for a plugin that did not register.
+            let error = EngineError::from(PluginProblem::Missing(first.detail.clone()));
+            // All missing plugins are reported; the first one decides the exit code.
+            missing.iter().for_each(|d| self.diagnose(d.clone()));
+            return Err(error);
+        }
+        // Addresses without a host get the one under which the provider was found.
+        let root = load::pin(&loaded.root, &sought.resolved);
+        let wanted: BTreeSet<Arc<str>> = used
+            .iter()
+            .map(|a| sought.resolved.get(a).unwrap_or(a).clone())
+            .chain([Arc::from(BUILTIN_PROVIDER)])
+            .collect();
+        let ctx = CallContext::general(&switches.stop);
+        let (schemas, bad) = provider_resolution::schemas(&self.pool, &wanted, &ctx).await;
+        self.refuse(bad, &loaded.root, &loaded.sources)?;
+        Ok((link_providers::bind(&root, &schemas), schemas, sought))
+    }
+
+    pub(super) fn refuse(
+        &self,
+        bad: BTreeMap<Arc<str>, ProviderError>,
+        root: &lang::config::Module,
+        sources: &lang::source::SourceMap,
+    ) -> Result<(), EngineError> {
+        let mut first = None;
+        for (address, error) in bad {
+            let mut d =
+                lang::diag::Diagnostic::error("Required plugin is not ready", error.to_string());
+            d.subject = load::place_of(root, &address);
+            self.diagnose(convert(&d, sources, self.pool.secrets()));
+            first.get_or_insert(error);
+        }
+        match first {
+            None => Ok(()),
+            // A cancelled launch is no failure of the plugin.
+            Some(error @ ProviderError::Cancelled { .. }) => {
+                tracing::debug!(%error, "staging was cancelled");
+                Err(EngineError::Cancelled)
+            }
+            Some(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Joins names, limited to a readable number.
+pub(super) fn join_limited(names: &[String]) -> String {
+    const MAX_LISTED: usize = 8;
+    let more = names.len().saturating_sub(MAX_LISTED);
+    let named = names[..names.len() - more].join(", ");
+    if more == 0 {
+        named
+    } else {
+        format!("{named}, and {more} more")
+    }
+}
+
+/// Error for a provider in the state without a namespace, which cannot be installed.
+fn unqualified(name: &str) -> lang::diag::Diagnostic {
+    let detail = format!(
+        "The state refers to the provider {name} without its namespace, as Terraform before 0.13 wrote it. Set the full address: `flightdeck state replace-provider -- -/{name} NAMESPACE/{name}`."
+    );
+    lang::diag::Diagnostic::error("Invalid legacy provider address", detail)
+}

@@ -1,0 +1,278 @@
+//! Checks that a stage still matches the configuration, variables and state, wherever the workspace
+//! directory is.
+
+use super::command::Operations;
+use super::error::WorkError;
+use super::staging::join_limited;
+use crate::engine::diagnostics::convert_all;
+use crate::engine::error::EngineError;
+use crate::engine::model::*;
+use crate::engine::stage::change::{Stage, StateOrigin};
+use crate::engine::stage::encoding::{self, StageCodecError};
+use crate::engine::store::model::{StageRecord, State};
+use crate::engine::workspace::load::{self, Loaded};
+use cty::Value;
+use lang::config::{Overridden, Planned};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Purpose of restoring a stage.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Purpose<'a> {
+    /// Display or selection; ephemeral variables need no value.
+    Display,
+    /// Deploy, with these variable flags.
+    Deploy(&'a [VariableFlag]),
+}
+
+impl<'a> Purpose<'a> {
+    pub(super) fn flags(self) -> &'a [VariableFlag] {
+        match self {
+            Self::Display => &[],
+            Self::Deploy(flags) => flags,
+        }
+    }
+
+    /// Request of a stage in memory, with the values of all variables, including ephemeral ones.
+    pub(super) fn of_stage(self, stage: &Stage) -> StageRequest {
+        let (values, overridden) = (stage.variables.clone(), stage.overridden.clone());
+        self.fixed(stage.request.clone(), values, overridden)
+    }
+
+    /// Request of a stored stage, with the values of its variables.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub(super) fn of_record(self, record: &StageRecord) -> Result<StageRequest, StageCodecError> {
+        let asked = encoding::stored_request(record)?;
+        Ok(self.fixed(asked.request, asked.variables, asked.overridden))
+    }
+
+    fn fixed(
+        self,
+        request: StageRequest,
+        values: BTreeMap<Arc<str>, Value>,
+        overridden: Overridden,
+    ) -> StageRequest {
+        let applies = matches!(self, Self::Deploy(_));
+        StageRequest {
+            // Variable files may be gone; their values are stored with the stage.
+            variables: self.flags().to_vec(),
+            planned: Some(Arc::new(Planned {
+                values,
+                overridden,
+                applies,
+            })),
+            ..request
+        }
+    }
+}
+
+impl Operations {
+    /// Loads the configuration for a stage of `files`, a digest and the files' texts.
+    ///
+    /// # Errors
+    /// Files or values of variables have changed.
+    pub(super) async fn read_same(
+        &self,
+        stage: StageId,
+        request: &StageRequest,
+        (digest, files): (&str, &[(String, String)]),
+    ) -> Result<Loaded, EngineError> {
+        let read = self.load(request, false).await?;
+        let now = match &read {
+            Ok((loaded, _)) => loaded.snapshot.clone(),
+            // A configuration that cannot be loaded still has files to compare.
+            Err((sources, _)) => load::snapshot(sources, request),
+        };
+        // Checked first, because a changed file can be the cause of any later error.
+        if load::config_digest(&now) != *digest {
+            return Err(EngineError::Stale {
+                stage,
+                what: changed_file_names(files, &now),
+            });
+        }
+        let (sources, diags, loaded) = match read {
+            Ok((loaded, warnings)) => (loaded.sources.clone(), warnings, Some(loaded)),
+            Err((sources, diags)) => (sources, diags, None),
+        };
+        self.report_missing_modules(&diags, &sources);
+        self.emit_diagnostics(convert_all(diags.iter(), &sources, self.pool.secrets()))?;
+        loaded.ok_or_else(|| WorkError::Configuration.into())
+    }
+
+    /// Variables without a value, for staging a request or for deploying a stage with the request's
+    /// flags. Empty if the configuration cannot be read; the command itself reports those errors.
+    pub async fn unset_variables(
+        &self,
+        request: StageRequest,
+        stage: Option<StageId>,
+    ) -> Result<Vec<UnsetVariable>, EngineError> {
+        let request = match stage {
+            Some(id) => StageRequest {
+                variables: request.variables,
+                ..self.request_of(id, Purpose::Display).await?
+            },
+            None => request,
+        };
+        let Ok((loaded, _)) = self.load(&request, true).await? else {
+            return Ok(Vec::new());
+        };
+        let declared = loaded.root.variables.values();
+        let unset = declared.filter(|v| v.default.is_none() && !loaded.given.contains_key(&v.name));
+        let named = |v: &lang::config::Variable| UnsetVariable {
+            name: v.name.to_string(),
+            description: v.description.clone(),
+            is_secret: v.sensitive || v.ephemeral,
+        };
+        Ok(unset.map(named).collect())
+    }
+
+    /// Identity and location of the state in use.
+    pub(super) fn origin(&self, state: &State) -> StateOrigin {
+        StateOrigin {
+            workspace: self.settings.workspace_name.clone(),
+            place: self.memory.state().absolute_place_name(),
+            lineage: state.lineage.clone(),
+        }
+    }
+
+    /// Difference between the present state and the one that a stage was planned on.
+    pub(super) async fn another_state(&self, stage: &Stage) -> Result<Option<String>, EngineError> {
+        let (lineage, serial) = self.memory.state().version().await?;
+        let now = StateOrigin {
+            lineage,
+            ..self.origin(&State::default())
+        };
+        Ok(difference(
+            (&stage.origin, stage.state_serial),
+            (&now, serial),
+        ))
+    }
+}
+
+/// First difference between two states.
+fn difference(
+    (then, serial_then): (&StateOrigin, i64),
+    (now, serial): (&StateOrigin, i64),
+) -> Option<String> {
+    let name = |origin: &StateOrigin| match origin.workspace.is_empty() {
+        true => "default".to_owned(),
+        false => origin.workspace.clone(),
+    };
+    // A state that was never written has a random lineage, which must not be compared.
+    match () {
+        () if then.workspace != now.workspace => Some(format!(
+            "the stage was planned for workspace {:?}, but workspace {:?} is selected",
+            name(then),
+            name(now)
+        )),
+        () if then.place != now.place => Some(format!(
+            "the stage was planned on the state in {}, but the state is in {} now",
+            then.place, now.place
+        )),
+        () if serial_then != 0 && serial == 0 => Some(format!(
+            "the stage was planned on a state with serial {serial_then}, but {} has no state now",
+            now.place
+        )),
+        () if serial_then != 0 && then.lineage != now.lineage => Some(format!(
+            "the state in {} is not the one that the stage was planned on (lineage {} then, {} now)",
+            now.place, then.lineage, now.lineage
+        )),
+        () if serial != serial_then => Some(format!(
+            "the state has changed since the stage was planned (serial {serial_then} then, {serial} now)"
+        )),
+        () => None,
+    }
+}
+
+/// Names of the changed files.
+fn changed_file_names(then: &[(String, String)], now: &[(String, String)]) -> String {
+    let a: BTreeMap<&str, &str> = then.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
+    let b: BTreeMap<&str, &str> = now.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
+    let names: BTreeSet<&str> = a.keys().chain(b.keys()).copied().collect();
+    let changed = names.into_iter().filter(|n| a.get(n) != b.get(n));
+    let changed: Vec<String> = changed
+        .map(|name| match (a.get(name), b.get(name)) {
+            (None, _) => format!("{name} is new"),
+            (_, None) => format!("{name} is removed"),
+            _ => name.to_owned(),
+        })
+        .collect();
+    format!(
+        "the configuration has changed since the stage was planned ({})",
+        join_limited(&changed)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin(workspace: &str, place: &str, lineage: &str) -> StateOrigin {
+        StateOrigin {
+            workspace: workspace.into(),
+            place: place.into(),
+            lineage: lineage.into(),
+        }
+    }
+
+    #[test]
+    fn first_difference_between_states_is_named() {
+        let then = (&origin("", "s3://b/k", "l"), 3);
+        let table = [
+            (origin("", "s3://b/k", "l"), 3, None),
+            (origin("", "s3://b/k", "l"), 4, Some("serial 3 then, 4 now")),
+            (
+                origin("", "s3://b/k", "m"),
+                4,
+                Some("lineage l then, m now"),
+            ),
+            (
+                origin("", "s3://b/k", "m"),
+                0,
+                Some("s3://b/k has no state now"),
+            ),
+            (
+                origin("", "s3://c/k", "m"),
+                4,
+                Some("state is in s3://c/k now"),
+            ),
+            (
+                origin("dev", "s3://c/k", "l"),
+                3,
+                Some("\"dev\" is selected"),
+            ),
+        ];
+        for (now, serial, expected) in table {
+            let found = difference(then, (&now, serial));
+            match expected {
+                None => assert_eq!(found, None),
+                Some(words) => assert!(
+                    found.as_ref().is_some_and(|f| f.contains(words)),
+                    "{found:?}"
+                ),
+            }
+        }
+        // Every empty state at a place counts as the same.
+        let first = (&origin("", "s3://b/k", "l"), 0);
+        let other = origin("", "s3://b/k", "m");
+        assert_eq!(difference(first, (&other, 0)), None);
+        assert!(difference(first, (&other, 1)).is_some());
+    }
+
+    #[test]
+    fn changed_configuration_files_are_named() {
+        let files = |all: &[(&str, &str)]| -> Vec<(String, String)> {
+            let owned = all.iter().map(|(n, t)| ((*n).to_owned(), (*t).to_owned()));
+            owned.collect()
+        };
+        let then = files(&[("a.tf", "1"), ("b.tf", "1"), ("c.tf", "1")]);
+        let now = files(&[("a.tf", "1"), ("b.tf", "2"), ("d.tf", "1")]);
+        let text = changed_file_names(&then, &now);
+        assert!(
+            text.contains("(b.tf, c.tf is removed, d.tf is new)"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,293 @@
+//! Stored stages: loads them with their inputs, refuses stale ones, and changes their selection.
+//! Also encodes and decodes plan files, and decodes state files.
+
+use super::command::{Operations, Staged};
+use super::reading::providers_in;
+use super::staging::join_limited;
+use super::stale_check::Purpose;
+use crate::engine::error::{EngineError, NotFound};
+use crate::engine::model::*;
+use crate::engine::mutex::lock;
+use crate::engine::provider_resolution;
+use crate::engine::stage::config_json::Configuration;
+use crate::engine::stage::external_inputs::{self};
+use crate::engine::stage::{encoding, plan_json, select, show};
+use crate::engine::store::model::StageRecord;
+use crate::engine::store::outputs;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Content of a state file.
+#[derive(Debug)]
+pub struct StateInFile {
+    /// Rows of its objects, redacted.
+    pub rows: Vec<StateRow>,
+    pub outputs: Vec<OutputValue>,
+    /// Representation in OpenTofu's JSON format.
+    pub json: serde_json::Value,
+}
+
+impl Operations {
+    /// Summary of a stage; the newest one for `None`.
+    pub async fn stage_summary(
+        &self,
+        stage: Option<StageId>,
+    ) -> Result<Arc<StageSummary>, EngineError> {
+        let store = self.memory.store();
+        let known = lock(&self.newest)
+            .as_ref()
+            .filter(|s| stage.is_none_or(|id| id == s.stage.id))
+            .cloned();
+        if let Some(staged) = known {
+            // Only the selection is not in memory.
+            let mut summary = show::redacted_summary(&staged.stage, self.pool.secrets());
+            summary.left = store
+                .stage(staged.stage.id)
+                .await?
+                .map(|r| r.left)
+                .unwrap_or_default();
+            return Ok(summary.into());
+        }
+        let record = match stage {
+            Some(id) => store.stage(id).await?,
+            None => store.latest_stage().await?,
+        };
+        let record = record.ok_or_else(|| stage.map_or(NotFound::AnyStage, NotFound::Stage))?;
+        let read = record.summary.read();
+        let mut summary: StageSummary = read.map_err(EngineError::unreadable(record.id))?;
+        summary.left = record.left;
+        Ok(summary.into())
+    }
+
+    /// Complete stage: the newest from memory, an older one from its record. Refuses a stale stage.
+    pub(super) async fn load_stage(
+        &self,
+        id: StageId,
+        purpose: Purpose<'_>,
+    ) -> Result<Arc<Staged>, EngineError> {
+        let staged = match self.cached_stage(id, purpose) {
+            Some(staged) => staged,
+            None => {
+                let record = self.memory.store().stage(id).await?;
+                self.restored(record.ok_or(NotFound::Stage(id))?, purpose)
+                    .await?
+            }
+        };
+        // Checked at the deploy, because the workspace may have changed since the stage.
+        if let Purpose::Deploy(_) = purpose {
+            self.check_inputs_unchanged(&staged, purpose).await?;
+        }
+        Ok(staged)
+    }
+
+    /// Newest stage in memory, unless the deploy gives values of its own.
+    fn cached_stage(&self, id: StageId, purpose: Purpose<'_>) -> Option<Arc<Staged>> {
+        let newest = lock(&self.newest).clone();
+        newest.filter(|s| s.stage.id == id && purpose.flags().is_empty())
+    }
+
+    /// Request of a stage, with the values of its variables.
+    pub(super) async fn request_of(
+        &self,
+        id: StageId,
+        purpose: Purpose<'_>,
+    ) -> Result<StageRequest, EngineError> {
+        if let Some(staged) = self.cached_stage(id, purpose) {
+            return Ok(purpose.of_stage(&staged.stage));
+        }
+        let record = self.memory.store().stage(id).await?;
+        Ok(purpose.of_record(&record.ok_or(NotFound::Stage(id))?)?)
+    }
+
+    /// Restores a stage from its record. For a deploy, refuses a stage of other plugins before any
+    /// is launched.
+    pub(super) async fn restored(
+        &self,
+        record: StageRecord,
+        purpose: Purpose<'_>,
+    ) -> Result<Arc<Staged>, EngineError> {
+        let request = purpose.of_record(&record)?;
+        let files = (&*record.config_digest, &*record.snapshot);
+        let loaded = Arc::new(self.read_same(record.id, &request, files).await?);
+        let state = self.state().await?;
+        let sought = self.search(&loaded, providers_in(&state)).await?;
+        let other = sought.plugins.difference(&record.plugins_digest);
+        if let (Some(what), Purpose::Deploy(_)) = (other, purpose) {
+            return Err(EngineError::Stale {
+                stage: record.id,
+                what,
+            });
+        }
+        let (root, schemas, sought) = self.launched(&loaded, sought, &self.current()).await?;
+        // Stored values can only be read with the schemas.
+        let stage = encoding::restore(&record, |address, resource| {
+            let schemas = schemas.get(address)?;
+            crate::engine::stage::nodes::schema_of(schemas, resource).cloned()
+        })?;
+        Ok(Arc::new(Staged {
+            stage: Arc::new(stage),
+            loaded,
+            root,
+            schemas,
+            resolved_providers: sought.resolved,
+            in_state: sought.in_state,
+        }))
+    }
+
+    /// Checks that the inputs of a stage are unchanged.
+    pub(super) async fn check_inputs_unchanged(
+        &self,
+        staged: &Staged,
+        purpose: Purpose<'_>,
+    ) -> Result<(), EngineError> {
+        let stage = &staged.stage;
+        let id = stage.id;
+        let stale = |what: String| EngineError::Stale { stage: id, what };
+        // The cheapest check first.
+        if let Some(what) = self.another_state(stage).await? {
+            return Err(stale(what));
+        }
+        let request = purpose.of_stage(stage);
+        let files = (&*stage.digests.config, &*staged.loaded.snapshot);
+        let now = self.read_same(id, &request, files).await?;
+        let dir = now.dir.clone();
+        let seen = staged.stage.external_inputs.clone();
+        let moved_on =
+            tokio::task::spawn_blocking(move || external_inputs::changed_inputs(&seen, &dir)).await;
+        let moved_on = moved_on.map_err(EngineError::task("failed to read external inputs"))?;
+        if !moved_on.is_empty() {
+            return Err(stale(format!(
+                "external inputs changed: {}",
+                join_limited(&moved_on)
+            )));
+        }
+        // Other plugins must not be launched for a stage that was approved without them.
+        let sought = self.search(&now, staged.in_state.clone()).await?;
+        if let Some(what) = sought.plugins.difference(&staged.stage.digests.plugins) {
+            return Err(stale(what));
+        }
+        provider_resolution::declare(&self.pool, &sought).await;
+        Ok(())
+    }
+
+    /// Compares a stage with the workspace as a deploy does; launches no plugin.
+    pub async fn check_stage(&self, id: StageId) -> Result<(), EngineError> {
+        let _turn = self.exclusive.lock().await;
+        if let Some(staged) = self.cached_stage(id, Purpose::Display) {
+            return self.check_inputs_unchanged(&staged, Purpose::Display).await;
+        }
+        let record = self.memory.store().stage(id).await?;
+        let record = record.ok_or(NotFound::Stage(id))?;
+        let request = Purpose::Display.of_record(&record)?;
+        let files = (&*record.config_digest, &*record.snapshot);
+        let loaded = self.read_same(id, &request, files).await?;
+        let state = self.state().await?;
+        let sought = self.search(&loaded, providers_in(&state)).await?;
+        match sought.plugins.difference(&record.plugins_digest) {
+            Some(what) => Err(EngineError::Stale { stage: id, what }),
+            None => Ok(()),
+        }
+    }
+
+    /// Stage in OpenTofu's JSON plan format.
+    pub async fn plan_json(&self, id: StageId) -> Result<serde_json::Value, EngineError> {
+        let staged = self.load_stage(id, Purpose::Display).await?;
+        let state = self.state().await?;
+        let configuration = Configuration {
+            declared: &staged.loaded.root,
+            root: &staged.root,
+            sources: &staged.loaded.sources,
+            schemas: &staged.schemas,
+        };
+        Ok(plan_json::plan_json(&staged.stage, &state, &configuration))
+    }
+
+    /// Partial plan of the newest failed staging; returned once.
+    pub fn errored_plan(&self) -> Option<serde_json::Value> {
+        lock(&self.partial_plan).take()
+    }
+
+    /// Stage as a plan file.
+    pub async fn stage_file(&self, id: StageId) -> Result<String, EngineError> {
+        let plan = self.plan_json(id).await?;
+        let record = self.memory.store().stage(id).await?;
+        let record = record.ok_or(NotFound::Stage(id))?;
+        let text = encoding::StageFile::new(record, &plan).text()?;
+        let ciphers = self.memory.plans();
+        // Key derivation is slow.
+        tokio::task::spawn_blocking(move || ciphers.encrypt(text))
+            .await
+            .map_err(EngineError::task("failed to encrypt the plan file"))?
+            .map_err(EngineError::failed_to("cannot write the plan file"))
+    }
+
+    /// Reads a plan file.
+    pub async fn read_plan_file(&self, text: String) -> Result<encoding::StageFile, EngineError> {
+        let ciphers = self.memory.plans();
+        let opened = tokio::task::spawn_blocking(move || ciphers.open(text.into_bytes()))
+            .await
+            .map_err(EngineError::task("failed to decrypt the plan file"))?
+            .map_err(EngineError::failed_to("cannot read the plan file"))?;
+        Ok(encoding::StageFile::read(&String::from_utf8_lossy(
+            &opened,
+        ))?)
+    }
+
+    /// Adds the stage of a plan file to the store; returns its number here.
+    pub async fn import_stage(&self, text: String) -> Result<StageId, EngineError> {
+        let file = self.read_plan_file(text).await?;
+        let store = self.memory.store();
+        // The same stage is not stored twice.
+        let here = store.stage(file.id()).await?;
+        if let Some(record) = here.filter(|record| file.is_same_stage(record)) {
+            return Ok(record.id);
+        }
+        let id = store.next_stage_id().await?;
+        store.put_stage(file.record(id)?).await?;
+        Ok(id)
+    }
+
+    /// State in OpenTofu's JSON format.
+    pub async fn state_json(&self) -> Result<serde_json::Value, EngineError> {
+        let state = self.state().await?;
+        Ok(plan_json::state_json(&state))
+    }
+
+    /// Reads a state file's text.
+    pub async fn state_in_file(
+        &self,
+        name: &str,
+        text: String,
+    ) -> Result<StateInFile, EngineError> {
+        let state = self
+            .memory
+            .state()
+            .parse_text(name, text.into_bytes())
+            .await?;
+        let state = Arc::new(state.unwrap_or_default());
+        Ok(StateInFile {
+            rows: self.memory.display_rows(&state),
+            json: plan_json::state_json(&state),
+            outputs: outputs(&state),
+        })
+    }
+
+    /// Changes the selection of a stage.
+    pub async fn select(&self, id: StageId, how: Select) -> Result<Selection, EngineError> {
+        let staged = self.load_stage(id, Purpose::Display).await?;
+        let store = self.memory.store();
+        let left: BTreeSet<String> = store
+            .stage(id)
+            .await?
+            .map(|r| r.left.into_iter().collect())
+            .unwrap_or_default();
+        let selection = select::select(&select::references(&staged.stage), &left, &how)?;
+        store.set_deselected(id, selection.left.clone()).await?;
+        self.bus.emit(EventKind::Selected {
+            stage: id,
+            taken: selection.taken.clone(),
+            left: selection.left.clone(),
+        });
+        Ok(selection)
+    }
+}

@@ -1,0 +1,348 @@
+//! Encodes a stage into its record.
+
+use super::error::StageCodecError;
+use super::{KeptChange, KeptDrift, KeptMark, KeptOutput, LAYOUT, StoredValue};
+use crate::engine::model::{StageRequest, StageSummary, VariableFlag};
+use crate::engine::stage::change::{Act, Change, Drift, OutputChange, Stage, StateOrigin};
+use crate::engine::stage::checked::Checked;
+use crate::engine::stage::conditions::Statuses;
+use crate::engine::stage::external_inputs::InputDigest;
+use crate::engine::stage::relevant::Relevant;
+use crate::engine::store::model::{CompressedJson, StageRecord, StateEdit};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use cty::{Mark, Marks, Path, Type, Value};
+use serde::ser::{Error as _, SerializeSeq as _};
+use serde::{Serialize, Serializer};
+use serde_json::Value as Json;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+
+/// Serialized form of [`super::Detail`]. Changes are encoded one by one during serialization,
+/// because all of them at once take much memory.
+#[derive(Serialize)]
+struct Written<'a> {
+    layout: u32,
+    request: StageRequest,
+    /// Ephemeral variables whose values were given; the request does not contain these.
+    withheld: Vec<String>,
+    origin: &'a StateOrigin,
+    took_ms: u64,
+    changes: OneByOne<'a>,
+    outputs: Vec<KeptOutput>,
+    drift: Vec<KeptDrift>,
+    edits: &'a [StateEdit],
+    statuses: &'a Statuses,
+    checked: &'a Checked,
+    relevant: &'a [Relevant],
+    variables: BTreeMap<String, StoredValue>,
+    overridden: BTreeMap<String, Vec<StoredValue>>,
+    sights: BTreeMap<String, &'a InputDigest>,
+    /// Serialized last, because all values before it collect their types here.
+    types: Collected<'a>,
+}
+
+struct OneByOne<'a>(&'a [Change], &'a RefCell<Keeper>);
+
+impl Serialize for OneByOne<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut all = serializer.serialize_seq(Some(self.0.len()))?;
+        for change in self.0 {
+            let kept = self
+                .1
+                .borrow_mut()
+                .change(change)
+                .map_err(S::Error::custom)?;
+            all.serialize_element(&kept)?;
+        }
+        all.end()
+    }
+}
+
+struct Collected<'a>(&'a RefCell<Keeper>);
+
+impl Serialize for Collected<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.borrow().types.serialize(serializer)
+    }
+}
+
+/// Encodes a stage, while `show` builds its summary in another thread. `snapshot` is the
+/// configuration as read: relative file names and contents.
+///
+/// # Errors
+/// If a value cannot be encoded.
+pub fn record(
+    stage: &Stage,
+    show: impl FnOnce() -> StageSummary + Send,
+    snapshot: Vec<(String, String)>,
+    name: Option<String>,
+) -> Result<(StageRecord, StageSummary), StageCodecError> {
+    // Both encodings are independent and slow for a large stage, so they run in parallel.
+    let (detail, (summary, shown)) = std::thread::scope(|scope| {
+        let shown = scope.spawn(|| {
+            let summary = show();
+            let packed = compress_json("summary", &summary);
+            (summary, packed)
+        });
+        (
+            detail(stage),
+            shown
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+        )
+    });
+    let record = StageRecord {
+        id: stage.id,
+        name,
+        at: stage.at,
+        mode: stage.request.mode,
+        config_digest: stage.digests.config.clone(),
+        plugins_digest: stage.digests.plugins.clone(),
+        state_serial: stage.state_serial,
+        counts: summary.counts,
+        summary: shown?,
+        detail: detail?,
+        left: stage.deselected.clone(),
+        snapshot,
+    };
+    Ok((record, summary))
+}
+
+fn compress_json(
+    what: &'static str,
+    json: &impl Serialize,
+) -> Result<CompressedJson, StageCodecError> {
+    CompressedJson::compress(json).map_err(|source| StageCodecError::text(what, source))
+}
+
+fn detail(stage: &Stage) -> Result<CompressedJson, StageCodecError> {
+    let mut keeper = Keeper::default();
+    let outputs = stage
+        .outputs
+        .iter()
+        .map(|o| keeper.output(o))
+        .collect::<Result<_, _>>()?;
+    let drift = stage
+        .drift
+        .iter()
+        .map(|d| keeper.drift(d))
+        .collect::<Result<_, _>>()?;
+    // Ephemeral values are never stored; the deploy must be given them again.
+    let lasting = stage
+        .variables
+        .iter()
+        .filter(|(_, v)| !v.contains_mark(&Mark::Ephemeral));
+    let variables = lasting
+        .map(|(name, v)| Ok((name.to_string(), keeper.value(v, &format!("var.{name}"))?)))
+        .collect::<Result<_, StageCodecError>>()?;
+    // Overridden values of ephemeral variables are as ephemeral as the values in use.
+    let of_lasting = stage.overridden.iter().filter(|(name, _)| {
+        let value = stage.variables.get(*name);
+        value.is_some_and(|v| !v.contains_mark(&Mark::Ephemeral))
+    });
+    let overridden = of_lasting
+        .map(|(name, values)| {
+            let kept = values
+                .iter()
+                .map(|v| keeper.value(v, &format!("var.{name}")));
+            Ok((name.to_string(), kept.collect::<Result<_, _>>()?))
+        })
+        .collect::<Result<_, StageCodecError>>()?;
+    let (request, withheld) = request_to_store(stage);
+    let keeper = RefCell::new(keeper);
+    let written = Written {
+        layout: LAYOUT,
+        request,
+        withheld,
+        origin: &stage.origin,
+        took_ms: stage.took_ms,
+        changes: OneByOne(&stage.changes, &keeper),
+        outputs,
+        drift,
+        sights: stage
+            .external_inputs
+            .iter()
+            .map(|(look, sight)| (look.to_string(), sight))
+            .collect(),
+        edits: &stage.edits,
+        statuses: &stage.statuses,
+        checked: &stage.checked,
+        relevant: &stage.relevant,
+        variables,
+        overridden,
+        types: Collected(&keeper),
+    };
+    compress_json("detail", &written)
+}
+
+/// Returns the request without values of ephemeral variables, and the names of these variables:
+/// they must be given again for the deploy.
+fn request_to_store(stage: &Stage) -> (StageRequest, Vec<String>) {
+    let mut request = stage.request.clone();
+    let fleeting = |name: &str| {
+        stage
+            .variables
+            .get(name)
+            .is_some_and(|v| v.contains_mark(&Mark::Ephemeral))
+    };
+    let mut withheld = Vec::new();
+    request.variables.retain(|flag| match flag {
+        VariableFlag::Value { name, .. } if fleeting(name) => {
+            withheld.push(name.clone());
+            false
+        }
+        _ => true,
+    });
+    (request, withheld)
+}
+
+/// Encoder; collects types.
+#[derive(Default)]
+struct Keeper {
+    types: Vec<Json>,
+    numbers: HashMap<Type, usize>,
+    /// Type of the previous value. Values of one resource type follow each other, and hashing a
+    /// type takes longer than encoding a value.
+    last: Option<(Type, usize)>,
+}
+
+impl Keeper {
+    fn value(&mut self, value: &Value, of: &str) -> Result<StoredValue, StageCodecError> {
+        let (plain, marks) = value.clone().unmark_deep_with_paths();
+        let bytes =
+            cty::msgpack::encode(&plain, plain.ty()).map_err(|source| StageCodecError::Value {
+                of: of.to_owned(),
+                source,
+            })?;
+        Ok(StoredValue(
+            self.number(plain.ty()),
+            STANDARD.encode(bytes),
+            marks
+                .iter()
+                .map(|(path, marks)| (path_json(path), encode_marks(marks)))
+                .collect(),
+        ))
+    }
+
+    fn number(&mut self, ty: &Type) -> usize {
+        match &self.last {
+            Some((last, number)) if last == ty => return *number,
+            _ => {}
+        }
+        let next = self.types.len();
+        // The index of the type in `types` is its number in the record.
+        let number = *self.numbers.entry(ty.clone()).or_insert(next);
+        if number == next {
+            self.types.push(ty.to_json_value());
+        }
+        self.last = Some((ty.clone(), number));
+        number
+    }
+
+    fn change(&mut self, change: &Change) -> Result<KeptChange, StageCodecError> {
+        let id = change.id();
+        let (before, after) = (&change.before, &change.after);
+        let recorded = &change.recorded;
+        // An unchanged object is stored once.
+        let planned = (!after.value.raw_equals(&before.value)).then_some(&after.value);
+        let config = change
+            .config()
+            // Omitted, and evaluated again by the deploy: an ephemeral value must not outlive the
+            // run.
+            .filter(|c| !c.contains_mark(&Mark::Ephemeral));
+        Ok(KeptChange {
+            address: change.address.to_string(),
+            deposed: change.deposed.clone(),
+            previous: change.previous.as_ref().map(ToString::to_string),
+            provider: change.provider.to_string(),
+            action: change.action(),
+            reason: change.reason,
+            before: self.value(&before.value, &id)?,
+            after: planned.map(|v| self.value(v, &id)).transpose()?,
+            config: config.map(|c| self.value(c, &id)).transpose()?,
+            private: STANDARD.encode(&after.private),
+            prior_private: STANDARD.encode(&before.private),
+            replace_paths: change.replace_paths().iter().map(path_json).collect(),
+            schema_version: change.schema_version,
+            dependencies: change.dependencies.clone(),
+            prior_dependencies: recorded.dependencies.clone(),
+            needs: change.needs.clone(),
+            prior_needs: recorded.needs.clone(),
+            create_before_destroy: change.create_first(),
+            skip_destroy: change.skips_destroy(),
+            tainted: recorded.tainted,
+            importing: change.importing().cloned(),
+            identity_before: before
+                .identity
+                .as_ref()
+                .map(|v| self.value(v, &id))
+                .transpose()?,
+            identity_after: after
+                .identity
+                .as_ref()
+                .map(|v| self.value(v, &id))
+                .transpose()?,
+            drifted: change.drifted,
+            deferred_read: matches!(change.act, Act::Read),
+            commands: change.commands().to_vec(),
+        })
+    }
+
+    fn output(&mut self, change: &OutputChange) -> Result<KeptOutput, StageCodecError> {
+        let of = format!("output.{}", change.name);
+        Ok(KeptOutput {
+            name: change.name.to_string(),
+            action: change.action,
+            before: change
+                .before
+                .as_ref()
+                .map(|v| self.value(v, &of))
+                .transpose()?,
+            after: change
+                .after
+                .as_ref()
+                .map(|v| self.value(v, &of))
+                .transpose()?,
+            null: change.null,
+            sensitive: change.sensitive,
+            needs: change.needs.clone(),
+        })
+    }
+
+    fn drift(&mut self, drift: &Drift) -> Result<KeptDrift, StageCodecError> {
+        let of = drift.address.to_string();
+        Ok(KeptDrift {
+            deposed: drift.deposed.clone(),
+            previous: drift.previous.as_ref().map(ToString::to_string),
+            provider: drift.provider.to_string(),
+            action: drift.action,
+            before: self.value(&drift.before, &of)?,
+            after: self.value(&drift.after, &of)?,
+            address: of,
+        })
+    }
+}
+
+/// Encodes a path. A path into a set ends at the set, like the marks in it.
+fn path_json(path: &Path) -> Json {
+    let mut path = path.clone();
+    loop {
+        match path.to_json_value() {
+            Ok(json) => return json,
+            Err(_) if path.pop().is_some() => {}
+            Err(_) => return Json::Array(Vec::new()),
+        }
+    }
+}
+
+fn encode_marks(marks: &Marks) -> Vec<KeptMark> {
+    let kept = |mark: &Mark| match mark {
+        Mark::Sensitive => KeptMark::Sensitive,
+        Mark::Ephemeral => KeptMark::Ephemeral,
+        Mark::Deprecated(text) => KeptMark::Deprecated(text.to_string()),
+        Mark::Custom(n) => KeptMark::Custom(*n),
+        Mark::Named(name) => KeptMark::Named(name.to_string()),
+    };
+    marks.iter().map(kept).collect()
+}

@@ -1,0 +1,343 @@
+//! Reads stored objects: decodes the record, lets the provider read the object, and records drift
+//! and state edits.
+
+use super::PlanWalk;
+use super::instance::Declared;
+use super::removal_input::{ReadObject, RemovalOf};
+use crate::engine::calls::CallContext;
+use crate::engine::model::{Action, ConfigKey, ObjectPhase, ObjectWork, StageMode};
+use crate::engine::provider::ReadRequest;
+use crate::engine::stage::cell::Cell;
+use crate::engine::stage::change::Drift;
+use crate::engine::stage::managed::{self, Prior};
+use crate::engine::stage::needs::Needs;
+use crate::engine::stage::objects::{self, RecordContext, Unusable};
+use crate::engine::stage::prior::Objects;
+use crate::engine::store::model::{StateEdit, StateObject};
+use cty::Value;
+use cty::schema::Schema;
+use lang::addr::AbsInstance;
+use lang::diag::Diagnostic;
+use std::collections::BTreeSet;
+
+impl PlanWalk {
+    /// Reads the current object of an instance; records drift.
+    pub(super) async fn read_current(
+        &self,
+        gone: &RemovalOf<'_>,
+        address: &AbsInstance,
+        there: &Objects,
+        ctx: &CallContext,
+        cell: &mut Cell,
+    ) -> Result<ReadObject, ()> {
+        let Some(object) = &there.current else {
+            return Ok(ReadObject::default());
+        };
+        self.read_object(gone, address, object, there.previous.as_ref(), ctx, cell)
+            .await
+    }
+
+    pub(super) async fn read_object(
+        &self,
+        gone: &RemovalOf<'_>,
+        address: &AbsInstance,
+        object: &StateObject,
+        previous: Option<&AbsInstance>,
+        ctx: &CallContext,
+        cell: &mut Cell,
+    ) -> Result<ReadObject, ()> {
+        let ctx = &self.read_context(ctx, address, object);
+        // After a move between resource types only the provider can convert the object.
+        let stored = match previous.filter(|p| p.resource.kind != address.resource.kind) {
+            Some(previous) => {
+                self.convert_type(gone, previous, address, object, ctx, cell)
+                    .await?
+            }
+            None => self.load(gone, address, object, ctx, cell).await?,
+        };
+        // Without a refresh the recorded object counts as current.
+        if !self.options.refresh {
+            return Ok(ReadObject {
+                current: Some(stored),
+                object: Some(object.clone()),
+                ..ReadObject::default()
+            });
+        }
+        let refresh = |phase, known: Option<&Prior>| {
+            let value = known.map(|known| &known.value);
+            self.walk
+                .report_step(address, ObjectWork::Refresh, phase, value);
+        };
+        refresh(ObjectPhase::Begun, Some(&stored));
+        let now = self.read(gone, address, object, &stored, ctx, cell).await?;
+        refresh(ObjectPhase::Ended, now.as_ref());
+        // Compared without marks, which a read does not return.
+        let drifted = now.as_ref().is_none_or(|now| {
+            let plain = |prior: &Prior| prior.value.clone().unmark_deep().0;
+            !plain(now).raw_equals(&plain(&stored))
+        });
+        // A refresh-only stage reports moves as drift too, because it has no changes to show them.
+        let moved = previous.is_some_and(|p| p.resource.kind == address.resource.kind)
+            && self.options.mode == StageMode::RefreshOnly;
+        if drifted || moved {
+            cell.drift.push(Drift {
+                address: address.clone(),
+                deposed: Some(object.deposed.clone()).filter(|key| !key.is_empty()),
+                previous: previous.cloned(),
+                provider: gone.key.clone(),
+                action: match &now {
+                    Some(_) if drifted => Action::Update,
+                    Some(_) => Action::NoOp,
+                    None => Action::Destroy,
+                },
+                before: stored.value.clone(),
+                after: now.as_ref().map_or_else(
+                    || Value::null(gone.schema.implied_type().clone()),
+                    |now| now.value.clone(),
+                ),
+            });
+        }
+        Ok(ReadObject {
+            current: now,
+            object: Some(object.clone()),
+            drifted,
+            imported: None,
+        })
+    }
+
+    /// Lets the provider read an object; `None` if it does not exist any more.
+    async fn read(
+        &self,
+        gone: &RemovalOf<'_>,
+        address: &AbsInstance,
+        object: &StateObject,
+        stored: &Prior,
+        ctx: &CallContext,
+        cell: &mut Cell,
+    ) -> Result<Option<Prior>, ()> {
+        let request = ReadRequest {
+            type_name: address.resource.kind.to_string(),
+            current: stored.value.clone().unmark_deep().0,
+            private: stored.private.clone(),
+            identity: stored.identity.clone(),
+        };
+        let answer = match gone.provider.read(request, ctx).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                cell.report_call(&error, address, gone.span);
+                return Err(());
+            }
+        };
+        if !cell.report_provider(&answer.diagnostics, address, None, gone.span) {
+            return Err(());
+        }
+        if answer.state.is_null() {
+            return Ok(None);
+        }
+        // The marks of the record are kept until the next change, as the read cannot know them.
+        let (_, marks) = stored.value.clone().unmark_deep_with_paths();
+        Ok(Some(Prior {
+            value: managed::normalize_read(gone.schema, &answer.state, &marks),
+            private: answer.private,
+            tainted: object.tainted,
+            // A read may return no identity; the recorded one still applies then.
+            identity: answer.identity.or_else(|| stored.identity.clone()),
+        }))
+    }
+
+    /// Lets the provider convert an object to another resource type.
+    async fn convert_type(
+        &self,
+        gone: &RemovalOf<'_>,
+        previous: &AbsInstance,
+        address: &AbsInstance,
+        object: &StateObject,
+        ctx: &CallContext,
+        cell: &mut Cell,
+    ) -> Result<Prior, ()> {
+        let request = crate::engine::provider::MoveRequest {
+            source_provider: ConfigKey::parse(&object.provider)
+                .map(|k| k.address.to_string())
+                .unwrap_or_default(),
+            source_type: previous.resource.kind.to_string(),
+            source_version: object.schema_version,
+            raw_json: object.attributes.clone().into_bytes().into(),
+            source_private: object.private.clone().into(),
+            source_identity: object.identity.clone().map(|text| text.into_bytes().into()),
+            source_identity_version: object.identity_version,
+            target_type: address.resource.kind.to_string(),
+        };
+        let answer = match gone.provider.move_state(request, ctx).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                cell.report_call(&error, address, gone.span);
+                return Err(());
+            }
+        };
+        if !cell.report_provider(&answer.diagnostics, address, None, gone.span) {
+            return Err(());
+        }
+        if answer.state.is_null() {
+            let detail = format!(
+                "{previous} cannot move to {address}: the provider returned no object of the new type."
+            );
+            let mut d = Diagnostic::error("Unable to move resource state", detail)
+                .with_address(address.to_string());
+            d.subject = gone.span;
+            cell.report(d);
+            return Err(());
+        }
+        // Recorded marks are dropped: their paths belong to the old type.
+        let value = managed::mark(gone.schema, answer.state, &[]);
+        Ok(Prior {
+            value,
+            private: answer.private,
+            tainted: object.tainted,
+            identity: answer.identity,
+        })
+    }
+
+    pub(super) async fn load(
+        &self,
+        gone: &RemovalOf<'_>,
+        address: &AbsInstance,
+        object: &StateObject,
+        ctx: &CallContext,
+        cell: &mut Cell,
+    ) -> Result<Prior, ()> {
+        match objects::load(
+            gone.provider.as_ref(),
+            gone.schema,
+            object,
+            &address.resource.kind,
+            ctx,
+        )
+        .await
+        {
+            Ok(mut prior) => {
+                // The current schema may mark more paths as sensitive than the record.
+                let (plain, marks) = prior.value.unmark_deep_with_paths();
+                prior.value = managed::mark(gone.schema, plain, &marks);
+                Ok(prior)
+            }
+            Err(Unusable::Call(error)) => {
+                cell.report_call(&error, address, gone.span);
+                Err(())
+            }
+            Err(Unusable::Refused(said)) => {
+                cell.report_provider(&said, address, None, gone.span);
+                Err(())
+            }
+        }
+    }
+
+    /// Adds the state edit from reading an undeclared or deposed object.
+    pub(super) fn record_read(
+        &self,
+        gone: &RemovalOf<'_>,
+        address: &AbsInstance,
+        looked: &ReadObject,
+        cell: &mut Cell,
+    ) {
+        let Some(object) = &looked.object else { return };
+        let identity = looked
+            .current
+            .as_ref()
+            .and_then(|now| now.identity.as_ref());
+        let around = RecordContext {
+            address,
+            deposed: &object.deposed,
+            provider: &gone.key,
+            tainted: object.tainted,
+            create_before_destroy: object.create_before_destroy,
+            skip_destroy: object.skip_destroy,
+            dependencies: &object.dependencies.iter().cloned().collect(),
+            needs: &object.needs.iter().cloned().collect(),
+            identity: objects::encode_identity(
+                &self.walk.context,
+                &gone.key,
+                &address.resource.kind,
+                identity,
+            ),
+        };
+        record_if_changed(gone.schema, &around, looked, cell);
+    }
+
+    /// Adds the state edit from reading an object. `dependencies` replace the recorded ones if
+    /// given.
+    pub(super) fn record_refreshed(
+        &self,
+        declared: &Declared<'_>,
+        address: &AbsInstance,
+        looked: &ReadObject,
+        dependencies: Option<(&BTreeSet<String>, &Needs)>,
+        cell: &mut Cell,
+    ) {
+        let Some(object) = &looked.object else { return };
+        let old: (BTreeSet<String>, Needs) = (
+            object.dependencies.iter().cloned().collect(),
+            object.needs.iter().cloned().collect(),
+        );
+        let (dependencies, needs) = dependencies.unwrap_or((&old.0, &old.1));
+        let identity = looked
+            .current
+            .as_ref()
+            .and_then(|now| now.identity.as_ref());
+        let around = RecordContext {
+            address,
+            deposed: "",
+            provider: &declared.key,
+            tainted: object.tainted,
+            create_before_destroy: declared.create_first,
+            skip_destroy: declared.resource.lifecycle.forgets(),
+            dependencies,
+            needs,
+            identity: objects::encode_identity(
+                &self.walk.context,
+                &declared.key,
+                &address.resource.kind,
+                identity,
+            ),
+        };
+        record_if_changed(declared.schema, &around, looked, cell);
+    }
+}
+
+/// Adds a state edit if the record has changed.
+fn record_if_changed(
+    schema: &Schema,
+    around: &RecordContext<'_>,
+    looked: &ReadObject,
+    cell: &mut Cell,
+) {
+    let Some(object) = &looked.object else { return };
+    let edit = match &looked.current {
+        None => StateEdit::Remove {
+            address: object.address.clone(),
+            deposed: object.deposed.clone(),
+        },
+        Some(now) => match objects::record(around, schema, &now.value, &now.private) {
+            Ok(new) if same_record(&new, object) => return,
+            Ok(new) => StateEdit::Put(Box::new(new)),
+            Err(_) => return,
+        },
+    };
+    cell.edits.push(edit);
+}
+
+/// Returns true if two records are equal; JSON is compared by value, not by text.
+pub(super) fn same_record(new: &StateObject, old: &StateObject) -> bool {
+    let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
+    new.schema_version == old.schema_version
+        && new.private == old.private
+        && new.tainted == old.tainted
+        && new.create_before_destroy == old.create_before_destroy
+        && new.dependencies == old.dependencies
+        && new.needs == old.needs
+        && new.sensitive == old.sensitive
+        && new.provider == old.provider
+        && new.identity_version == old.identity_version
+        && (new.identity == old.identity
+            || new.identity.as_deref().map(json) == old.identity.as_deref().map(json))
+        && (new.attributes == old.attributes || json(&new.attributes) == json(&old.attributes))
+}

@@ -1,0 +1,214 @@
+//! The opened store and state of a workspace, and the recorder that fills the store. Owned by the
+//! engine's handle; answers queries that need only stored data.
+
+use super::bus::{Bus, EventSink as _};
+use super::error::{EngineError, NotFound};
+use super::lock_owner::this_process;
+use super::model::*;
+use super::mutex::lock;
+use super::secrets::Secrets;
+use super::settings::{Access, Settings};
+use super::state::{FileEncryption, StateOfRecord, StatePlace};
+use super::store::model::State;
+use super::store::{
+    Recorder, Store, StoreError, outputs, rows, rows_with_sensitive, sensitive, version4,
+};
+use super::workspace::state_location;
+use fsroot::RootedPath;
+use statefile::encryption::Encryption;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use tokio_util::task::TaskTracker;
+
+/// Store, state and recorder of a workspace.
+pub struct WorkspaceStore {
+    store: Store,
+    /// Reason why an existing store was not opened, if the command works without it.
+    open_error: Option<StoreError>,
+    state: StateOfRecord,
+    recorder: Option<Recorder>,
+    secrets: Secrets,
+    /// Show sensitive values in the state's rows.
+    shows_sensitive: bool,
+    plans: Mutex<FileEncryption>,
+}
+
+impl WorkspaceStore {
+    /// Opens the store according to the settings, and starts to record the events of `bus`.
+    ///
+    /// # Errors
+    /// The store cannot be used; see [`store::StoreError`](crate::engine::store::StoreError).
+    pub async fn open(
+        settings: &Settings,
+        (place, encryption): (StatePlace, Encryption),
+        bus: &Bus,
+        tasks: &TaskTracker,
+    ) -> Result<Self, EngineError> {
+        let dir = state_location::store_of(settings, &place);
+        let access = settings.access;
+        let (store, unread) = tokio::task::spawn_blocking(move || open_store(&dir, access))
+            .await
+            .map_err(EngineError::task("failed to open the store"))??;
+        let recorder = access
+            .can_write()
+            .then(|| Recorder::start(store.clone(), bus.subscribe().1, tasks));
+        let mut state = StateOfRecord::new(&settings.workspace, &store, place, encryption);
+        if !settings.lock_state {
+            state = state.without_lock();
+        }
+        Ok(Self {
+            state,
+            shows_sensitive: settings.shows_sensitive,
+            store,
+            open_error: unread,
+            recorder,
+            secrets: bus.secrets(),
+            plans: Mutex::default(),
+        })
+    }
+
+    /// Encryption of plan files, if known.
+    pub fn plans(&self) -> FileEncryption {
+        lock(&self.plans).clone()
+    }
+
+    /// Sets the encryption of plan files.
+    pub fn encrypts_plans(&self, how: FileEncryption) {
+        *lock(&self.plans) = how;
+    }
+
+    /// Reason why an existing store was not opened, if the command works without it.
+    pub fn unopened_reason(&self) -> Option<&StoreError> {
+        self.open_error.as_ref()
+    }
+
+    /// The store itself.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The state of record.
+    pub fn state(&self) -> &StateOfRecord {
+        &self.state
+    }
+
+    /// Takes the workspace lock for this process. Returns a message about a lock taken over.
+    ///
+    /// # Errors
+    /// [`EngineError::Locked`] if a living process has it.
+    pub async fn lock(&self, reason: &str) -> Result<Option<String>, EngineError> {
+        let taken = self.store.acquire_lock(this_process(reason)).await?;
+        Ok(taken.former_owner.map(|h| {
+            format!(
+                "replaced the stale workspace lock of {} (pid {} on {}, {}), because that process no longer runs",
+                h.who, h.pid, h.host, h.reason
+            )
+        }))
+    }
+
+    /// Releases the workspace lock.
+    pub async fn unlock(&self) -> Result<(), EngineError> {
+        Ok(self.store.release_lock().await?)
+    }
+
+    /// Waits until all events emitted so far are stored.
+    pub async fn flush(&self) {
+        if let Some(recorder) = &self.recorder {
+            recorder.flush().await;
+        }
+    }
+
+    /// Deploys, newest first; all for a `limit` of 0.
+    pub async fn history(&self, limit: u32) -> Result<Vec<DeploySummary>, EngineError> {
+        Ok(self.store.history(limit).await?)
+    }
+
+    /// One deploy with its operations and events.
+    pub async fn deploy_record(&self, deploy: DeployId) -> Result<DeployRecord, EngineError> {
+        // The recorder may lag behind the events.
+        self.flush().await;
+        let record = self.store.deploy_record(deploy).await?;
+        Ok(record.ok_or(NotFound::Deploy(deploy))?)
+    }
+
+    /// Failures since a time, grouped.
+    pub async fn failures(&self, since: Option<UnixMs>) -> Result<Vec<FailureGroup>, EngineError> {
+        Ok(self.store.failures(since).await?)
+    }
+
+    /// Log lines, oldest first.
+    pub async fn logs(&self, query: LogQuery) -> Result<Vec<LogRow>, EngineError> {
+        // The recorder may lag behind the events.
+        self.flush().await;
+        Ok(self.store.logs(query).await?)
+    }
+
+    /// Rows of the state for display, with drift.
+    pub async fn state_rows(&self) -> Result<Vec<StateRow>, EngineError> {
+        let state = Arc::new(self.state.read().await?);
+        let mut rows = self.display_rows(&state);
+        let drift = self.drift(state.serial).await?;
+        for row in &mut rows {
+            row.drift = drift.get(&row.id()).copied();
+        }
+        Ok(rows)
+    }
+
+    /// Rows of a state for display.
+    pub fn display_rows(&self, state: &Arc<State>) -> Vec<StateRow> {
+        // Sensitive attributes must be known before any row is redacted.
+        sensitive::register_state(&self.secrets, state);
+        match self.shows_sensitive {
+            true => rows_with_sensitive(state),
+            false => rows(state, &self.secrets),
+        }
+    }
+
+    /// Drift by address, as the newest stage found it, if that stage is of this state.
+    async fn drift(&self, serial: i64) -> Result<HashMap<String, DriftKind>, EngineError> {
+        #[derive(serde::Deserialize)]
+        struct OpenResult {
+            drift: Vec<DriftView>,
+        }
+        let Some(stage) = self
+            .store
+            .latest_stage()
+            .await?
+            .filter(|s| s.state_serial == serial)
+        else {
+            return Ok(HashMap::new());
+        };
+        // Without a readable summary, the rows are shown without drift.
+        let found = stage
+            .summary
+            .read()
+            .unwrap_or(OpenResult { drift: Vec::new() });
+        Ok(found
+            .drift
+            .into_iter()
+            // A move changes only the address in the state.
+            .filter(|d| d.what != DriftKind::Moved)
+            .map(|d| (d.address, d.what))
+            .collect())
+    }
+
+    /// Outputs of the state, by name.
+    pub async fn outputs(&self) -> Result<Vec<OutputValue>, EngineError> {
+        Ok(outputs(&self.state.read().await?))
+    }
+
+    /// State as state version 4.
+    pub async fn export_state(&self) -> Result<statefile::StateFile, EngineError> {
+        Ok(version4(&self.state.read().await?))
+    }
+}
+
+/// Opens the store of a workspace; returns the reason if `access` allows to continue without it.
+fn open_store(dir: &RootedPath, access: Access) -> Result<(Store, Option<StoreError>), StoreError> {
+    match Store::open(dir.clone(), access) {
+        Err(error) if access == Access::ReadState && error.is_refusal() => {
+            Ok((Store::open(dir.clone(), Access::NoStore)?, Some(error)))
+        }
+        opened => Ok((opened?, None)),
+    }
+}
