@@ -265,13 +265,9 @@ impl Progress {
                     why,
                     ..
                 } if !self.crashed.remove(plugin) => {
-                    self.print_line(
-                        out,
-                        &format!(
-                            "{plugin}: launch {attempt} of {limit} failed: {}",
-                            safe(why)
-                        ),
-                    );
+                    let why = safe(why);
+                    let text = format!("{plugin}: launch {attempt} of {limit} failed: {why}");
+                    self.print_line(out, &text);
                 }
                 // The plugin was ready before: its crash is reported, and no launch has failed.
                 PluginState::Backoff { .. } => {
@@ -289,29 +285,17 @@ impl Progress {
                 self.print_line(out, &format!("{plugin}: process replaced: {why}"));
             }
             PluginEvent::Crash { plugin, text, .. } => {
-                self.print_line(
-                    out,
-                    &format!(
-                        "{} {plugin}: {}",
-                        paint(out.err_color, Ink::Red, "crash:"),
-                        safe_lines(text)
-                    ),
-                );
+                let crash = paint(out.err_color, Ink::Red, "crash:");
+                let text = safe_lines(text);
+                self.print_line(out, &format!("{crash} {plugin}: {text}"));
             }
             PluginEvent::Log { line }
                 if out
                     .log_level
                     .is_some_and(|level| level.includes(line.level)) =>
             {
-                self.print_line(
-                    out,
-                    &format!(
-                        "[{}] {} {}",
-                        line.plugin,
-                        line.level.label(),
-                        safe_lines(&line.text)
-                    ),
-                );
+                let (level, text) = (line.level.label(), safe_lines(&line.text));
+                self.print_line(out, &format!("[{}] {level} {text}", line.plugin));
             }
             _ => {}
         }

@@ -1,9 +1,9 @@
 //! State of record: state managers, their locks, and the reconciliation with the store's copy.
 //!
-//! Each kind of backend implements [`StateManager`]. [`StateOfRecord`] combines a state manager with the
-//! copy that the store commits together with each outcome. It reads the state under its lock,
-//! reconciles it with the copy, and writes the copy back. A write that fails is repeated at the
-//! next start.
+//! Each kind of backend implements [`StateManager`]. [`StateOfRecord`] combines a state manager
+//! with the copy that the store commits together with each outcome. It reads the state under its
+//! lock, reconciles it with the copy, and writes the copy back. A write that fails is repeated at
+//! the next start.
 
 pub mod backend;
 mod compare;

@@ -145,7 +145,7 @@ async fn permanent_launch_failure_is_not_retried() {
     script_fails(
         "echo '1|4|unix|/s|grpc|'; exec sleep 600",
         "protocol_version",
-        &["protocol 4", "5 and 6"],
+        &["protocol version 4", "5 and 6"],
         false,
     )
     .await;

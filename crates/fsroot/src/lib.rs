@@ -1,9 +1,9 @@
 //! File access below a root directory, and bounded reads.
 //!
-//! A workspace can be a clone of an untrusted repository, which can hold symbolic links. [`RootedPath`]
-//! creates, replaces and removes files relative to open directory handles, and follows no link
-//! below the root. [`read_regular`] reads files named by an operator or a configuration with a size
-//! limit, and never blocks on a pipe or a device.
+//! A workspace can be a clone of an untrusted repository, which can hold symbolic links.
+//! [`RootedPath`] creates, replaces and removes files relative to open directory handles, and
+//! follows no link below the root. [`read_regular`] reads files named by an operator or a
+//! configuration with a size limit, and never blocks on a pipe or a device.
 
 mod entries;
 mod read;

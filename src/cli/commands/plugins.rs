@@ -69,28 +69,18 @@ pub(super) async fn run(name: Option<&str>, out: &mut Output) -> CommandResult {
         let path = name.is_none().then(|| path_as_json(&path, &chosen));
         return print_json(all, path.flatten(), loaded, out);
     }
-    chosen.iter().for_each(|p| {
-        show(
-            out,
-            p,
-            schemas
-                .get(&p.id)
-                .ok_or(without.get(&p.id).map(String::as_str)),
-            name.is_some(),
-        )
-    });
+    for p in &chosen {
+        let why = without.get(&p.id).map(String::as_str);
+        show(out, p, schemas.get(&p.id).ok_or(why), name.is_some());
+    }
     if name.is_none() {
         show_path(out, &path, &chosen);
     }
     if let Err(error) = loaded {
         let text = error.to_string();
         // The error of a shown plugin is not printed twice.
-        let told = |p: &PluginView| {
-            p.state
-                .unavailable_reason()
-                .is_some_and(|why| text.contains(why))
-        };
-        if !chosen.iter().any(told) {
+        let mut reasons = chosen.iter().filter_map(|p| p.state.unavailable_reason());
+        if !reasons.any(|why| text.contains(why)) {
             return Err(error);
         }
         // The line of the plugin above has the full reason.

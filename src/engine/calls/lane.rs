@@ -134,8 +134,9 @@ impl Lane {
         }
     }
 
-    /// Reports, from now on, the calls made with [`Lane::run_without_slot`] and [`Lane::run_single_call`]
-    /// instead of the requests that hold a slot. `rpc` names a request that waits for its slot.
+    /// Reports, from now on, the calls made with [`Lane::run_without_slot`] and
+    /// [`Lane::run_single_call`] instead of the requests that hold a slot. `rpc` names a request
+    /// that waits for its slot.
     pub fn report_single_calls(&self, rpc: Rpc) {
         self.itemised.get_or_init(|| rpc);
     }
@@ -306,8 +307,8 @@ impl Lane {
             .0
     }
 
-    /// Runs a call as [`Lane::run_without_slot`] does, and returns the retry that `judge` decides on
-    /// after a failure.
+    /// Runs a call as [`Lane::run_without_slot`] does, and returns the retry that `judge` decides
+    /// on after a failure.
     pub async fn run_single_call<T, F>(
         self: &Arc<Self>,
         method: Method,

@@ -15,10 +15,9 @@ impl Engine {
     /// Installs modules and providers and initializes the backend; progress is reported by events.
     /// Restart an engine that is already in use afterwards.
     ///
-    /// # Errors
-    /// A download failed, the configuration is wrong, cancellation. [`EngineError::StatesToMigrate`]
-    /// if the backend changed, there are states at the old location, and `bring` does not decide
-    /// about them.
+    /// # Errors A download failed, the configuration is wrong, cancellation.
+    /// [`EngineError::StatesToMigrate`] if the backend changed, there are states at the old
+    /// location, and `bring` does not decide about them.
     pub async fn install(&self, bring: StateMigration) -> Result<(), EngineError> {
         Box::pin(self.shared.operations.install(bring)).await
     }

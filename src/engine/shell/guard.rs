@@ -32,8 +32,8 @@ static ENDING: AtomicBool = AtomicBool::new(false);
 
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
-/// Declares that this program runs [`main`] when called with [`ARGUMENT`]. Without it, commands have no
-/// guard.
+/// Declares that this program runs [`main`] when called with [`ARGUMENT`]. Without it, commands
+/// have no guard.
 pub fn register() {
     // Refers to the running executable, even if the file was replaced since.
     PROGRAM.get_or_init(|| PathBuf::from("/proc/self/exe"));

@@ -214,11 +214,11 @@ pub trait Logs: Send + Sync {
 /// The workspace lock.
 #[async_trait]
 pub trait Locks: Send + Sync {
-    /// Takes the workspace lock for `holder` (see [`crate::engine::lock_owner::this_process`]). Taking
-    /// it again through the same store is no error.
+    /// Takes the workspace lock for `holder` (see [`crate::engine::lock_owner::this_process`]).
+    /// Taking it again through the same store is no error.
     ///
     /// # Errors
-    /// [`StoreError::Locked`] names a lock owner that is alive, or whose end cannot be verified here.
+    /// [`StoreError::Locked`] names a lock owner that is alive, or that cannot be checked here.
     async fn acquire_lock(&self, holder: LockHolder) -> Result<Acquired, StoreError>;
 
     /// Removes the recorded lock owner, alive or not. Does not break the system lock of a running

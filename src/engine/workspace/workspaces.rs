@@ -261,7 +261,7 @@ mod tests {
     async fn file_lock_ends_with_its_process_and_cannot_be_force_unlocked() {
         let dir = tempfile::tempdir().unwrap();
         let said = words(force_unlock(dir.path(), "", "1", &all()).await);
-        assert!(said.contains("it is not locked"), "{said}");
+        assert!(said.contains("the state is not locked"), "{said}");
         let settings = Settings::new("local").unwrap();
         let manager = settings
             .open(dir.path(), true)

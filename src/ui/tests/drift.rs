@@ -49,15 +49,15 @@ fn refresh_only_stage_shows_deleted_and_changed_objects() {
     assert!(c.line("!   aws_instance.b").contains("no longer exists"));
     c.hides("matches the configuration");
     c.press("g");
-    c.shows("It was changed outside of deploys.");
-    c.shows("the state is");
-    c.shows("A normal stage works out how to");
+    c.shows("It was changed outside of flightdeck.");
+    c.shows("state is updated");
+    c.shows("A normal stage plans");
     c.shows("~ size \"small\" → \"large\"");
     c.press("G");
     c.shows("it is removed");
     // Drift is accepted by address.
     c.press("a");
-    c.shows("nothing in the world is changed");
+    c.shows("no object changes");
     c.shows("1 object deleted, it is removed from the state:");
     c.shows("1 object changed, the state is updated:");
     c.press("y");
@@ -79,8 +79,8 @@ fn normal_stage_shows_drift_beside_its_changes() {
         .into(),
     ));
     c.press("3");
-    c.shows("1 deleted, 1 changed in the world");
-    c.shows("not as the state has it");
+    c.shows("drift: 1 deleted, 1 changed");
+    c.shows("deleted  no longer exists");
     c.press("G");
     c.shows("Applying this stage repairs the drift");
     c.shows("To accept the");

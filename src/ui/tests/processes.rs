@@ -109,7 +109,7 @@ fn failed_replacement_shows_its_reason_and_the_next_attempt() {
     let row = c.line("hashicorp/aws ");
     assert!(row.contains("● ready"), "{row}");
     c.shows("└ to be replaced (its file has changed), but the replacement failed to start (2 tries): exit code 3");
-    c.shows("└ tried again in 30 s");
+    c.shows("└ next attempt in 30 s");
     let plugin = aws();
     tell(
         &mut c,

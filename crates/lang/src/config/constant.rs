@@ -61,7 +61,8 @@ pub fn constant_value(expr: &Expr, sources: &SourceMap) -> Option<Value> {
             cty::json::decode_value(&json, &cty::json::implied_type(&json)).ok()
         }
         _ => {
-            // `NeverWritten` stops each iteration, so names and calls in loops are searched beforehand.
+            // `NeverWritten` stops each iteration, so names and calls in loops are searched
+            // beforehand.
             let (value, diags) = match loops(expr) {
                 true => return of_expr(expr, &mut Diagnostics::new()),
                 // Errors in an arm that is not evaluated do not matter.

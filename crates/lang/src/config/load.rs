@@ -1,5 +1,5 @@
-//! Loads the module tree from directories. Module sources must be known while loading; [`ModuleResolver`]
-//! resolves sources outside the tree to directories.
+//! Loads the module tree from directories. Module sources must be known while loading;
+//! [`ModuleResolver`] resolves sources outside the tree to directories.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -23,8 +23,8 @@ impl DeployRecord {
             .await
     }
 
-    /// Like [`Self::record_intent`], for a provisioner; `of` identifies a destroy provisioner in later
-    /// deploys.
+    /// Like [`Self::record_intent`], for a provisioner; `of` identifies a destroy provisioner in
+    /// later deploys.
     pub async fn record_provisioner_intent(
         &self,
         change: &Change,

@@ -194,7 +194,7 @@ fn not_found_error_lists_searched_locations_and_versions() {
         "5.1.0 only for plan9_mips",
         "5.2.0 as an archive, run `flightdeck init` to unpack it",
         "latest is not a version",
-        "contains no file named terraform-provider-aws",
+        "contains no file whose name starts with terraform-provider-aws",
     ] {
         assert!(error.contains(part), "{part:?} is not in {error}");
     }

@@ -41,7 +41,8 @@ impl SshConnection {
         bastion: Option<&Keys>,
     ) -> Result<Self, SshError> {
         let (forwards, end) = (TaskTracker::new(), CancellationToken::new());
-        let first = target.bastion.as_ref().unwrap_or(&target.endpoint);
+        let (endpoint, agent) = (&target.endpoint, target.agent.as_ref());
+        let first = target.bastion.as_ref().unwrap_or(endpoint);
         let stream = match &target.proxy {
             Some(proxy) => proxy::connect_through(proxy, &first.host, first.port).await?,
             None => dial(&first.host, first.port).await?,
@@ -51,7 +52,7 @@ impl SshConnection {
             expected: keys.host.clone(),
             host: host.to_owned(),
             rejected_fingerprint: Arc::default(),
-            agent: target.agent.as_ref().map(|a| a.socket.clone()),
+            agent: agent.map(|a| a.socket.clone()),
             forwards: forwards.clone(),
             end: end.clone(),
         };
@@ -61,54 +62,33 @@ impl SshConnection {
             (Some(at), Some(keys)) => {
                 let handle = handshake(stream, &at.address(), ours(keys, &at.host)).await?;
                 let mut handle = handle;
-                auth::authenticate(&mut handle, at, keys, target.agent.as_ref()).await?;
+                auth::authenticate(&mut handle, at, keys, agent).await?;
                 let refused =
-                    |why: String| SshError::Bastion(at.address(), target.endpoint.address(), why);
-                let asked = handle.channel_open_direct_tcpip(
-                    &target.endpoint.host,
-                    u32::from(target.endpoint.port),
-                    "127.0.0.1",
-                    0,
-                );
+                    |why: String| SshError::Bastion(at.address(), endpoint.address(), why);
+                let port = u32::from(endpoint.port);
+                let asked = handle.channel_open_direct_tcpip(&endpoint.host, port, "127.0.0.1", 0);
                 let channel = tokio::time::timeout(CONNECT_TIMEOUT, asked)
                     .await
                     .map_err(|_| refused("no answer".to_owned()))?;
                 let channel = channel.map_err(|e| refused(e.to_string()))?;
                 through = Some(handle);
-                handshake(
-                    channel.into_stream(),
-                    &target.endpoint.address(),
-                    ours(to, &target.endpoint.host),
-                )
-                .await?
+                let ours = ours(to, &endpoint.host);
+                handshake(channel.into_stream(), &endpoint.address(), ours).await?
             }
-            _ => {
-                handshake(
-                    stream,
-                    &target.endpoint.address(),
-                    ours(to, &target.endpoint.host),
-                )
-                .await?
-            }
+            _ => handshake(stream, &endpoint.address(), ours(to, &endpoint.host)).await?,
         };
-        let mut line = Self {
+        let mut connection = Self {
             handle,
             bastion: through,
             forwards: forwards.clone(),
             end: guard,
         };
-        auth::authenticate(
-            &mut line.handle,
-            &target.endpoint,
-            to,
-            target.agent.as_ref(),
-        )
-        .await?;
-        if target.agent.is_some() {
+        auth::authenticate(&mut connection.handle, endpoint, to, agent).await?;
+        if agent.is_some() {
             // Commands that do not need the agent still work.
-            line.offer_agent().await.ok();
+            connection.offer_agent().await.ok();
         }
-        Ok(line)
+        Ok(connection)
     }
 
     /// Opens a channel for one command.

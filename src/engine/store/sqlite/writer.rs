@@ -226,8 +226,8 @@ fn wait_for_the_disk(batch: &[Box<dyn Queued>]) -> usize {
     all.filter(|durable| *durable == Durable::Now).count()
 }
 
-/// Adds jobs that arrive within [`BATCH_DELAY`]. If several waited for the disk last time, more will
-/// arrive soon, and a commit with a sync is the most expensive part. Senders wake no thread
+/// Adds jobs that arrive within [`BATCH_DELAY`]. If several waited for the disk last time, more
+/// will arrive soon, and a commit with a sync is the most expensive part. Senders wake no thread
 /// meanwhile.
 fn collect_batch(jobs: &mut mpsc::Receiver<Box<dyn Queued>>, batch: &mut Vec<Box<dyn Queued>>) {
     std::thread::sleep(BATCH_DELAY);

@@ -19,7 +19,7 @@ fn dev_overrides_take_precedence_over_installed_packages() {
         .to_string();
     assert!(
         error.contains("dev_overrides")
-            && error.contains("contains no file named terraform-provider-aws"),
+            && error.contains("contains no file whose name starts with terraform-provider-aws"),
         "{error}"
     );
     std::fs::write(built.join("terraform-provider-aws"), "").expect("written");

@@ -187,16 +187,13 @@ impl Chain {
     }
 
     async fn of_profile(&self, profiles: &Profiles, name: &str, depth: u32) -> Result<Credential> {
+        let unusable = |why: &str| no_credentials(format!("the profile {name:?} {why}"));
         if !profiles.has(name) {
-            return Err(no_credentials(format!(
-                "the profile {name:?} is not in the shared AWS files"
-            )));
+            return Err(unusable("is not in the shared AWS files"));
         }
         // Limits cycles of source profiles.
         if depth == 0 {
-            return Err(no_credentials(format!(
-                "the profile {name:?} refers to too many other profiles"
-            )));
+            return Err(unusable("refers to too many other profiles"));
         }
         let get = |key: &str| profiles.get(name, key);
         let keys = || {
@@ -225,11 +222,9 @@ impl Chain {
             }
             let source = match (get("source_profile"), get("credential_source")) {
                 // A profile may be its own source, with its keys.
-                (Some(source), _) if source == name => keys().ok_or_else(|| {
-                    no_credentials(format!(
-                        "the profile {name:?} is its own source_profile, but has no keys"
-                    ))
-                })?,
+                (Some(source), _) if source == name => {
+                    keys().ok_or_else(|| unusable("is its own source_profile, but has no keys"))?
+                }
                 (Some(source), _) => Box::pin(self.of_profile(profiles, source, depth - 1)).await?,
                 (None, Some("Environment")) => {
                     let fixed = self.environment.fixed.clone();
@@ -237,9 +232,9 @@ impl Chain {
                 }
                 (None, Some(_)) => self.of_machine().await?,
                 (None, None) => {
-                    return Err(no_credentials(format!(
-                        "the profile {name:?} has a role_arn, but neither source_profile nor credential_source"
-                    )));
+                    return Err(unusable(
+                        "has a role_arn, but neither source_profile nor credential_source",
+                    ));
                 }
             };
             return self.assume(&role, Some(&source)).await;
@@ -257,9 +252,7 @@ impl Chain {
                 "the profile {name:?} uses SSO, which is not supported; run `eval \"$(aws configure export-credentials --profile {name} --format env)\"` to put its credentials into the environment"
             )));
         }
-        Err(no_credentials(format!(
-            "the profile {name:?} has no credentials"
-        )))
+        Err(unusable("has no credentials"))
     }
 
     /// Checks that a command named by a file may run.

@@ -63,7 +63,7 @@ async fn pg_state_is_a_row_and_its_lock_belongs_to_the_session() {
     // The owner's connection is ended, and it notices before its next write.
     let refused = words(ours.force_unlock("1").await);
     let id = refused.split("has the id ").nth(1).unwrap();
-    let id = id.split(',').next().unwrap();
+    let id = id.split([',', ' ']).next().unwrap();
     ours.force_unlock(id).await.unwrap();
     loop {
         let refused = words(other.write("lost".into()).await);
