@@ -1,5 +1,5 @@
 //! Tests of a store that is removed, replaced or truncated during a deploy: no more operations
-//! begin, the error says so, and outcomes are saved in a rescue file. Also tests of the lock owner
+//! begin, the error reports it, and a rescue file saves the outcomes. Also tests of the lock owner
 //! across pid namespaces.
 
 use crate::lab_deploys::{Lab, Running};

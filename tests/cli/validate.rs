@@ -111,7 +111,7 @@ fn directory_without_configuration_is_valid_and_needs_no_providers() {
     assert_eq!(valid["valid"], true);
     w.run(&["providers", "lock"]).expect(0);
     assert!(!w.path().join(".terraform.lock.hcl").exists());
-    // Commands that need a configuration report that there is none.
+    // Commands that need a configuration report a missing one.
     for words in [["providers"], ["plan"]] {
         let run = w.run(&words).expect(1);
         assert!(run.stderr.contains("No configuration files"), "{run:?}");

@@ -1,5 +1,5 @@
-//! One process replaces another while calls go on: since its file has changed, or since
-//! it is worn. No call is lost, and it is said as it happens.
+//! Tests of process replacement during calls, because of a changed file or a limit. No call is
+//! lost, and each step is reported.
 
 use crate::test_pool::*;
 use flightdeck::engine::bus::Update;

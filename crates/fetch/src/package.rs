@@ -270,7 +270,7 @@ fn detect_kind(file: &Path) -> Result<Kind, FetchError> {
         .map_err(FetchError::file(file))?;
     Kind::of_content(&head).ok_or_else(|| FetchError::Archive {
         name: file.display().to_string(),
-        why: "the file is none of zip, tar.gz, tar.bz2 and tar.xz".to_owned(),
+        why: "the file has another format than zip, tar.gz, tar.bz2 or tar.xz".to_owned(),
     })
 }
 

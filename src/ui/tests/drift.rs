@@ -54,10 +54,10 @@ fn refresh_only_stage_shows_deleted_and_changed_objects() {
     c.shows("A normal stage plans");
     c.shows("~ size \"small\" → \"large\"");
     c.press("G");
-    c.shows("it is removed");
+    c.shows("removed from the state");
     // Drift is accepted by address.
     c.press("a");
-    c.shows("no object changes");
+    c.shows("The state is updated to match the real objects");
     c.shows("1 object deleted, it is removed from the state:");
     c.shows("1 object changed, the state is updated:");
     c.press("y");

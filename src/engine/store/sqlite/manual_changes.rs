@@ -47,7 +47,7 @@ impl Edits for Sqlite {
     }
 
     async fn state_changes(&self, limit: u32) -> Result<Vec<StateChange>, StoreError> {
-        // For SQLite a negative limit is none.
+        // SQLite treats a negative limit as no limit.
         let limit = if limit == 0 { -1 } else { i64::from(limit) };
         self.read(move |conn| {
             let mut query =
