@@ -75,7 +75,7 @@ pub(super) struct Args {
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) force_unlock: bool,
 
-    /// Trust plugins and commands shipped in this workspace until their contents change
+    /// Trust plugins and credential programs that ship in this directory, until their contents change
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) trust_workspace_plugins: bool,
 
@@ -99,7 +99,7 @@ pub(super) enum Command {
     Plugins {
         /// Plugin name, or a part of it
         name: Option<String>,
-        /// List installed providers, without a configuration and without launching them
+        /// List all installed providers; needs no configuration and launches none
         #[arg(long)]
         installed: bool,
         /// Launch the providers that `--installed` lists
@@ -141,7 +141,7 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Group failures by their reason
+    /// Show failures of recorded deploys, grouped by reason
     Failures {
         /// Limit to the time since WHEN: a time, a date or an age (2h, 3d)
         #[arg(long, value_name = "WHEN", value_parser = since)]
@@ -166,7 +166,7 @@ pub(super) enum Command {
     /// Show the state, a state file, or a file that `plan --out` wrote
     Show {
         file: Option<PathBuf>,
-        /// Show the state, as without FILE
+        /// Show the state (the default without FILE)
         #[arg(long, conflicts_with_all = ["file", "plan"])]
         state: bool,
         /// File that `plan --out` wrote

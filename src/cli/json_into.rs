@@ -39,7 +39,7 @@ impl JsonInto {
     pub(super) fn finish(mut self) -> Option<String> {
         let error = self.write_error.take().or_else(|| self.file.sync().err())?;
         Some(format!(
-            "failed to write {}: {error}; changes that the command made are not undone, and the store has their record",
+            "failed to write {}: {error}; the changes of the command are done and recorded, see `flightdeck history`",
             safe_path(&self.path)
         ))
     }

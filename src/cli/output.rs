@@ -258,7 +258,7 @@ impl Output {
     pub(super) fn take_write_error(&mut self) -> Option<String> {
         let error = self.write_error.take()?;
         Some(format!(
-            "failed to write output: {error}; changes that the command made are not undone, and the store has their record"
+            "failed to write output: {error}; the changes of the command are done and recorded, see `flightdeck history`"
         ))
     }
 

@@ -66,7 +66,7 @@ pub enum LabError {
     },
     /// A line of the journal does not have the expected content.
     #[error(
-        "{} is damaged: line {line}, column {column}: {why}; repair the file, or remove it, which discards the changes in it",
+        "{} is damaged: line {line}, column {column}: {why}; repair this journal, or remove it to lose the changes that it records",
         path.display()
     )]
     Damaged {

@@ -1,5 +1,5 @@
-//! Environment variables through which a host and a plugin process find each other. The protocols
-//! define the names; all but the last ones are go-plugin's.
+//! Environment variables through which a host and a plugin process find each other. go-plugin
+//! defines most of the names, Bluelink the last ones of this file.
 
 /// Variable that tells a plugin that a host started it.
 pub const MAGIC_COOKIE_KEY: &str = "TF_PLUGIN_MAGIC_COOKIE";

@@ -147,7 +147,7 @@ pub fn cancel_rungs(state: &State) -> Vec<Doc> {
     kill.push(line(
         Role::Plain,
         format!(
-            "   killed: {}; unknown outcomes, until the next stage reads the objects back: {}",
+            "   kills {}; leaves an unknown outcome for {}, until a stage reads the objects back",
             processes(plugins.len()),
             count(calls.len(), "call")
         ),

@@ -1,6 +1,6 @@
-//! `--trust-workspace-plugins`: trusts plugins shipped in the workspace before the command runs,
-//! and commands named in its files as they occur. Runs its own engine, whose events are not
-//! printed.
+//! `--trust-workspace-plugins`: trusts plugins that ship in the workspace before the command runs,
+//! and credential programs named in its files when they are first needed. Runs its own engine,
+//! whose events are not printed.
 
 use crate::cli::escape::safe;
 use crate::cli::exit::CliError;

@@ -143,7 +143,7 @@ fn declared(verb: &ReferenceCommand) -> [Arg; 9] {
             .long("lock-timeout")
             .value_name("DURATION")
             .value_parser(duration)
-            .help("Wait up to this time for a lock of another program, such as 30s or 5m"),
+            .help("If another program holds the state lock, wait for it up to this time, such as 30s or 5m"),
         file("shared_state", "state", state),
         file(
             "shared_state_out",
@@ -158,7 +158,7 @@ fn declared(verb: &ReferenceCommand) -> [Arg; 9] {
         file(
             "shared_json_into",
             "json-into",
-            "Also write the lines of --json to this file",
+            "Write the lines of --json to this file, besides the text on the terminal",
         ),
         switch(
             "shared_show_sensitive",

@@ -66,7 +66,7 @@ impl<'a> Installer<'a> {
             Diagnostic::error(
                 "Unreadable modules manifest",
                 format!(
-                    "The manifest of the installed modules, {}, cannot be used: {why}. Remove the file to install all modules again.",
+                    "The manifest of the installed modules, {}, cannot be used: {why}. Remove the file and run `flightdeck get` to install all modules again.",
                     file.display()
                 ),
             )

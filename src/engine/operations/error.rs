@@ -15,7 +15,7 @@ pub(super) enum WorkError {
     #[error("the workspace is open read-only, so this command cannot change it")]
     ReadOnly,
     /// The plugin is a transformer.
-    #[error("{plugin} has no schema: {}", NO_TRANSFORMERS)]
+    #[error("{plugin} is a transformer and has no schema: {}", NO_TRANSFORMERS)]
     NoSchema { plugin: PluginId },
 }
 

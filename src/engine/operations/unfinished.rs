@@ -1,5 +1,5 @@
-//! `--rest-of`: stages the unfinished changes of a deploy, in its mode, with its variables and
-//! replacements.
+//! `--rest-of`: stages the unfinished changes of a deploy, with the mode, the variables and the
+//! `--replace` addresses of its stage.
 
 use super::command::Operations;
 use crate::engine::error::EngineError;

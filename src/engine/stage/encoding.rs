@@ -1,6 +1,6 @@
 //! Encoding of stages for the store. Values are msgpack with a separate list of their marks; each
-//! type is stored once. Ephemeral values are never stored: a configured object that contains one is
-//! evaluated again when the stage is deployed.
+//! type is stored once. Ephemeral values are never stored: if the configuration of a resource
+//! contains one, it is evaluated again when the stage is deployed.
 
 mod error;
 mod file;

@@ -1,5 +1,5 @@
-//! Rescue files: copies of a store that was lost during a deploy, next to the configuration or in a
-//! temporary directory.
+//! Rescue files: if the store is removed or replaced during a deploy, its content is written from
+//! memory to a file next to the configuration, or in a temporary directory.
 
 use sha2::{Digest as _, Sha256};
 use std::os::unix::fs::MetadataExt as _;

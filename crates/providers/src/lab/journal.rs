@@ -1,6 +1,6 @@
 //! Journal of a large lab file: changes that the file does not contain yet, one line of JSON each,
-//! so that a change need not write the whole file. The first line names the state of the lab file
-//! that the journal belongs to; with another state the journal is ignored. An unterminated last
+//! so that a change need not write the whole file. The first line identifies the content of the lab
+//! file that the journal continues; for another content the journal is ignored. An unterminated last
 //! line was never acknowledged and is ignored too. Written only under the lab's lock.
 
 use std::fs::{self, File, OpenOptions};

@@ -1,6 +1,6 @@
 //! JSON file shared by several processes and the operator. A change holds the lock (a file next to
-//! it) and replaces the file atomically, so readers and killed writers never leave or see a partial
-//! file. Keeps nothing in memory between calls.
+//! it) and replaces the file atomically, so readers never see a partial file, and killed writers
+//! never leave one. Keeps nothing in memory between calls.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write as _};

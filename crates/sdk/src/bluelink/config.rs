@@ -1,5 +1,6 @@
-//! Provider configuration. A Bluelink host sends it with each call as flat scalars. An author's
-//! provider has one configuration at a time, so calls with another one wait for the running calls.
+//! Provider configuration. A Bluelink host sends it with each call as flat scalars. A provider has
+//! one configuration at a time: a call with a different one waits until the running calls have
+//! ended.
 
 use std::collections::HashMap;
 use std::sync::Arc;

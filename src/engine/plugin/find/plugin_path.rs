@@ -237,7 +237,7 @@ impl PluginPath {
             // The limit guards against a path variable that names a large tree such as `/`.
             let Some(rest) = left.checked_sub(1) else {
                 let why = format!(
-                    "only the first {ENTRIES} entries below {} are searched",
+                    "only the first {ENTRIES} files and directories below {} are searched for plugins",
                     of.0.display()
                 );
                 return self.reject(folder.to_owned(), why);

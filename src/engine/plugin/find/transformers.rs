@@ -1,5 +1,5 @@
-//! Lists the transformers of the plugin path. Configurations have no version constraints for
-//! transformers, so the newest version is used.
+//! Lists the transformers (Bluelink plugins that convert blueprints) on the plugin path.
+//! Configurations have no version constraints for transformers, so the newest version is used.
 
 use super::found::Origin;
 use super::on_plugin_path::newest_of;

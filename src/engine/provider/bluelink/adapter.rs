@@ -176,7 +176,7 @@ impl Provider for BluelinkProvider {
                     "The state does not match the schema of this plugin version, and Bluelink plugins cannot upgrade a state: {why}. Use the plugin version that wrote the state, or import the object again."
                 );
                 let wrong = ProviderDiagnostic::error(
-                    "State does not match the schema of the plugin",
+                    "Stored state does not match the schema of the plugin",
                     detail,
                 );
                 (Value::null(wanted), vec![wrong])

@@ -67,7 +67,7 @@ impl RunningPlugins {
         let place = self.call_permits.clone().try_acquire_owned();
         place.map_err(|_| {
             refused(format!(
-                "{MAX_CONCURRENT_CALLS} calls between plugins are already running, which is the limit"
+                "plugins are already making {MAX_CONCURRENT_CALLS} calls to other plugins, which is the limit"
             ))
         })
     }

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 #[derive(Debug, thiserror::Error)]
 pub(in crate::engine) enum SshError {
-    #[error("cannot read the private key for {0}: {1}")]
+    #[error("the configured private key for the SSH host {0} is invalid: {1}")]
     PrivateKey(String, #[source] KeyError),
-    #[error("cannot read the certificate for {0}: {1}")]
+    #[error("the configured client certificate for the SSH host {0} is invalid: {1}")]
     Certificate(String, #[source] KeyError),
-    #[error("the configured host key for {0} is invalid: {1}")]
+    #[error("the configured host key of the SSH host {0} is invalid: {1}")]
     HostKeyUnreadable(String, #[source] KeyError),
     #[error("cannot use the ssh agent at {0}: {1}")]
     Agent(String, String),

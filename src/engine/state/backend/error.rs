@@ -16,7 +16,7 @@ pub(super) enum ArgumentError {
         /// Environment variable that may replace the argument.
         variable: Option<String>,
     },
-    #[error("the environment variable that sets {0:?} must be true or false")]
+    #[error("the argument {0:?}, set by an environment variable, must be true or false")]
     NoFlag(String),
     #[error("{name:?} must be a whole number, not {text:?}")]
     NoNumber {
