@@ -93,7 +93,7 @@ fn only_unfinished_commands_of_several_are_run_again() {
     assert!(
         listed.contains(
             "The local-exec provisioner 2 of lab_thing.a in deploy #2 has no recorded outcome"
-        ) && listed.contains("The next destroy of the object runs it again")
+        ) && listed.contains("The next destroy of the object runs this provisioner again")
             && listed.contains("flightdeck state untaint lab_thing.a"),
         "{listed}"
     );

@@ -105,9 +105,15 @@ fn apply_graph_is_printed_from_a_plan_file() {
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }
-    for wrong in [vec!["-type=plan", "-plan=p"], vec!["-plan=none"]] {
+    for (wrong, why) in [
+        (
+            vec!["-type=plan", "-plan=p"],
+            "a plan file contains only the apply graph",
+        ),
+        (vec!["-plan=none"], "plan --out"),
+    ] {
         let run = w.run(&[vec!["graph"], wrong].concat()).expect(1);
-        assert!(run.stderr.contains("plan --out"), "{run:?}");
+        assert!(run.stderr.contains(why), "{run:?}");
     }
 }
 

@@ -298,7 +298,7 @@ fn differences_to_the_planning_directory_are_named() {
     let run = there.run(&["apply", "p"]).expect(1);
     assert!(
         run.stderr
-            .contains("workspace \"default\", but \"prod\" is selected"),
+            .contains("workspace \"default\", but workspace \"prod\" is selected"),
         "{run:?}"
     );
     // A state that the plan was not made for.

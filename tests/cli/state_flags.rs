@@ -254,10 +254,13 @@ fn foreign_files_are_not_overwritten_as_states() {
         (&["-state-out=main.tf"], "not overwritten"),
         (&["-backup=main.tf"], "not overwritten"),
         (&["-backup=.flightdeck/x"], "not overwritten"),
-        (&["-backup=terraform.tfstate"], "another file for -backup"),
+        (
+            &["-backup=terraform.tfstate"],
+            "pass another file with -backup",
+        ),
         (
             &["-state=x.tfstate", "-backup=./x.tfstate"],
-            "another file with -backup",
+            "file with -backup",
         ),
     ] {
         let words = [&["apply", "-auto-approve"], flags].concat();

@@ -108,7 +108,7 @@ fn invalid_import_is_refused_with_a_reason() {
         (
             "lab_thing.a[0]",
             "thing-ffffffff",
-            "there is no thing-ffffffff in the lab",
+            "there is no object thing-ffffffff in the lab",
         ),
         ("lab_thing.a[0]", &bucket, "is a lab_bucket"),
         ("lab_thing.a[0]", "", "is empty"),

@@ -207,7 +207,10 @@ fn wrong_hashes_and_read_only_lock_files_are_reported() {
     assert!(!fresh.path().join(LOCK).exists());
     w.write(LOCK, "provider {");
     let damaged = run(&w, &server, &["init"]).expect(1);
-    assert!(damaged.stderr.contains("is damaged"), "{damaged:#?}");
+    assert!(
+        damaged.stderr.contains("is invalid: line 1"),
+        "{damaged:#?}"
+    );
 }
 
 #[test]
