@@ -55,15 +55,15 @@ fn demo_is_staged_narrowed_deployed_and_retried_after_a_failure() {
     c.keys("x").unwrap();
     c.wait("[ ]", SOON).unwrap();
     c.wait("with lab_database.orders", SOON).unwrap();
-    c.wait("18 changes · 5 taken", SOON).unwrap();
+    c.wait("18 changes · 5 selected", SOON).unwrap();
     // The next change is refused.
     c.keys("B").unwrap();
     c.wait("Cause a fault in the demo", SOON).unwrap();
     c.keys("2").unwrap();
     c.wait("the next change is refused", SOON).unwrap();
     c.keys("a").unwrap();
-    c.wait("apply stage #1?", SOON).unwrap();
-    c.wait("13 changes left out", SOON).unwrap();
+    c.wait("Apply stage #1?", SOON).unwrap();
+    c.wait("13 changes deselected", SOON).unwrap();
     // The question is answered No by itself: Yes must be chosen.
     c.keys("y").unwrap();
     c.wait("deploy #1", SOON).unwrap();

@@ -66,7 +66,7 @@ fn console_after_a_kill_shows_and_settles_unknown_outcomes() {
         .unwrap();
     c.keys("4").unwrap();
     c.wait("deploy #1 · ! interrupted", SOON).unwrap();
-    c.wait("may be there (U)", SOON).unwrap();
+    c.wait("may exist (U)", SOON).unwrap();
     // The change concerned is marked, and not applied.
     c.keys("3s").unwrap();
     c.wait("may exist already (U)", LONG).unwrap();

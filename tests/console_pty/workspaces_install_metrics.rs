@@ -31,7 +31,7 @@ fn workspaces_are_created_and_selected_with_their_own_history() {
     c.keys("3s").unwrap();
     c.wait("terraform_data.a", LONG).unwrap();
     // It is named while it is staged, too, when nothing can be deployed.
-    c.wait("1 of 1 taken", LONG).unwrap();
+    c.wait("1 of 1 selected", LONG).unwrap();
     c.keys("a").unwrap();
     c.wait("Apply stage #1?", SOON).unwrap();
     c.keys("y").unwrap();
@@ -159,7 +159,7 @@ fn missing_modules_are_offered_installed_and_staged() {
     c.wait("✗ installation failed", LONG).unwrap();
     c.keys("\x1b").unwrap();
     // A key that comes at once with it would be another one.
-    c.wait_until(|screen| !screen.contains("not all of it"), SOON)
+    c.wait_until(|screen| !screen.contains("✗ installation failed"), SOON)
         .unwrap();
     c.wait("calls modules that are not installed: net.", SOON)
         .unwrap();
@@ -245,7 +245,7 @@ fn doctor_findings_are_fixed_in_the_console() {
     c.wait("to do: run `chmod 600", SOON).unwrap();
     c.keys("F").unwrap();
     c.wait("is now private to its owner", SOON).unwrap();
-    c.wait("✓ nothing is wrong", LONG).unwrap();
+    c.wait("✓ no problems found", LONG).unwrap();
     let mode = std::fs::metadata(&tokens).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     c.keys("\x1b").unwrap();

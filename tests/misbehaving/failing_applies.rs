@@ -164,7 +164,7 @@ const APPLIES: &[Row] = &[
         state: "unknown",
         words: &[
             "cannot be read: the message exceeds the limit of 256 MiB",
-            "this is an error of the plugin",
+            "this is a bug in the plugin",
             LOOK,
         ],
         ..ROW
@@ -174,7 +174,7 @@ const APPLIES: &[Row] = &[
         fake: "apply-endless",
         state: "unknown",
         words: &[
-            "Object cannot be kept",
+            "Object cannot be stored in the state",
             "failed to encode fake_thing.x",
             "cannot serialize infinity as JSON",
             "report it there",

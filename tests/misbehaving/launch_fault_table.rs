@@ -326,7 +326,7 @@ pub(super) const FAILING: &[Row] = &[
         verdict: "core_version",
         words: &[
             "handshake version 2, but only version 1 is supported",
-            "a newer or older release of the provider is needed",
+            "install a newer or older release of the provider",
         ],
         ..WRONG
     },
@@ -451,7 +451,7 @@ pub(super) const FAILING: &[Row] = &[
         verdict: "tls",
         phases: SHOOK,
         words: &[
-            "no encrypted connection",
+            "failed to open an encrypted connection",
             "the TLS handshake failed",
             OTHER_RELEASE,
         ],
