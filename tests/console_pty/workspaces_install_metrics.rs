@@ -242,7 +242,7 @@ fn doctor_findings_are_fixed_in_the_console() {
     c.wait("lock: you", LONG).unwrap();
     c.keys("H").unwrap();
     c.wait("1 warning", LONG).unwrap();
-    c.wait("to do: run `chmod 600", SOON).unwrap();
+    c.wait("remedy: run `chmod 600", SOON).unwrap();
     c.keys("F").unwrap();
     c.wait("is now private to its owner", SOON).unwrap();
     c.wait("✓ no problems found", LONG).unwrap();

@@ -177,7 +177,7 @@ const APPLIES: &[Row] = &[
             "Object cannot be stored in the state",
             "failed to encode fake_thing.x",
             "cannot serialize infinity as JSON",
-            "report it there",
+            "report it to the provider's developers",
             LOOK,
         ],
         ..ROW
@@ -188,7 +188,7 @@ const APPLIES: &[Row] = &[
         class: "inconsistent_result",
         words: &[
             "the result still contains unknown values after the apply",
-            "report it there",
+            "report it to the provider's developers",
         ],
         object: Some(true),
         ..ROW
@@ -196,7 +196,10 @@ const APPLIES: &[Row] = &[
     Row {
         fake: "apply-other-value",
         class: "inconsistent_result",
-        words: &[".name: was \"x\", but now \"another\"", "report it there"],
+        words: &[
+            ".name: was \"x\", but now \"another\"",
+            "report it to the provider's developers",
+        ],
         object: Some(true),
         ..ROW
     },
@@ -205,7 +208,7 @@ const APPLIES: &[Row] = &[
         class: "inconsistent_result",
         words: &[
             "the result contains no object after the apply",
-            "report it there",
+            "report it to the provider's developers",
         ],
         ..ROW
     },

@@ -94,7 +94,7 @@ const STAGES: &[(&str, &[&str])] = &[
         &[
             "planned an invalid value for .name",
             "\"of my own choice\"",
-            "report it there",
+            "report it to the provider's developers",
         ],
     ),
 ];

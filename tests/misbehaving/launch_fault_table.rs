@@ -343,7 +343,7 @@ pub(super) const FAILING: &[Row] = &[
         fake: "protocol-7",
         verdict: "protocol_version",
         words: &[
-            "protocol 7; supported are 5 and 6",
+            "protocol version 7, but flightdeck supports only 5 and 6",
             "install a release of the provider that supports one of them",
         ],
         ..WRONG

@@ -304,7 +304,7 @@ fn all_plugins_that_did_not_start_are_named() {
             &bench.address(),
             &second.address(),
             "permission denied",
-            "protocol 7",
+            "protocol version 7",
         ],
     );
     assert_lab_ready(&seen.result());

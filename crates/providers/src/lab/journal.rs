@@ -1,7 +1,7 @@
 //! Journal of a large lab file: changes that the file does not contain yet, one line of JSON each,
 //! so that a change need not write the whole file. The first line identifies the content of the lab
-//! file that the journal continues; for another content the journal is ignored. An unterminated last
-//! line was never acknowledged and is ignored too. Written only under the lab's lock.
+//! file that the journal continues; for another content the journal is ignored. An unterminated
+//! last line was never acknowledged and is ignored too. Written only under the lab's lock.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
