@@ -3,6 +3,8 @@
 mod event_log;
 mod metrics;
 mod state;
+#[cfg(test)]
+mod tests;
 mod transformers;
 mod workspaces;
 

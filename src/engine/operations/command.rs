@@ -1,6 +1,7 @@
 //! Shared by all commands of the engine: one runs at a time, with its diagnostics and its
 //! cancellation tokens.
 
+use super::lock::Locks;
 use crate::engine::bus::Bus;
 use crate::engine::cores;
 use crate::engine::error::EngineError;
@@ -20,7 +21,9 @@ use crate::engine::workspace_store::WorkspaceStore;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 /// Interval and maximum number of stop requests to plugins while work is running: one hour in all.
 pub(super) const STOP_REQUEST_INTERVAL: std::time::Duration = std::time::Duration::from_secs(1);
@@ -59,8 +62,8 @@ pub struct Operations {
     pub(super) memory: Arc<WorkspaceStore>,
     pub(super) pool: Pool,
     pub(super) hashes: Arc<HashCache>,
-    /// Serializes stages and deploys.
-    pub(super) exclusive: tokio::sync::Mutex<()>,
+    /// Serializes commands; held by the running [`Command`].
+    pub(super) exclusive: Arc<tokio::sync::Mutex<()>>,
     pub(super) newest: Mutex<Option<Arc<Staged>>>,
     /// Partial plan of the newest failed staging in JSON, if a client follows the steps.
     pub(super) partial_plan: Mutex<Option<serde_json::Value>>,
@@ -73,19 +76,46 @@ pub struct Operations {
     pub(super) orphans: Mutex<Vec<OrphanView>>,
     /// Keeps the running command on the executables that it started with.
     pinned: Mutex<Option<Pin>>,
-    pub(super) locks: tokio::sync::Mutex<u32>,
+    pub(super) locks: Arc<Locks>,
+    /// Tasks that release the locks of dropped commands.
+    pub(super) cleanups: TaskTracker,
+}
+
+/// A running command: its turn, its cancellation tokens and its pinned executables. Ends when
+/// dropped.
+pub(super) struct Command<'o> {
+    pub(super) operations: &'o Operations,
+    switches: Switches,
+    /// Keeps the next command waiting until this one has ended.
+    pub(super) turn: Option<OwnedMutexGuard<()>>,
+}
+
+impl std::ops::Deref for Command<'_> {
+    type Target = Switches;
+
+    fn deref(&self) -> &Switches {
+        &self.switches
+    }
+}
+
+impl Drop for Command<'_> {
+    fn drop(&mut self) {
+        *lock(&self.operations.switches) = None;
+        lock(&self.operations.pinned).take();
+    }
 }
 
 impl Operations {
     /// Creates the operations of a workspace with its opened store and pool.
     pub fn new(settings: Settings, bus: Bus, memory: Arc<WorkspaceStore>, pool: Pool) -> Self {
+        let locks = Arc::new(Locks::new(memory.clone(), bus.clone()));
         Self {
             settings,
             bus,
             memory,
             hashes: pool.plugins().hashes().clone(),
             pool,
-            exclusive: tokio::sync::Mutex::default(),
+            exclusive: Arc::default(),
             newest: Mutex::default(),
             partial_plan: Mutex::default(),
             switches: Mutex::default(),
@@ -93,7 +123,8 @@ impl Operations {
             shutdown: CancellationToken::new(),
             orphans: Mutex::default(),
             pinned: Mutex::default(),
-            locks: tokio::sync::Mutex::default(),
+            locks,
+            cleanups: TaskTracker::new(),
         }
     }
 
@@ -129,12 +160,18 @@ impl Operations {
         sensitive::register_state(secrets, state);
     }
 
-    pub(super) fn begin_command(&self) -> Switches {
+    /// Waits for the running command, and begins another one.
+    pub(super) async fn begin(&self) -> Command<'_> {
+        let turn = self.exclusive.clone().lock_owned().await;
         let switches = self.new_switches();
         // Until the command ends, launches use the executables that exist now.
         *lock(&self.pinned) = Some(self.pool.pin());
         *lock(&self.switches) = Some(switches.clone());
-        switches
+        Command {
+            operations: self,
+            switches,
+            turn: Some(turn),
+        }
     }
 
     fn new_switches(&self) -> Switches {
@@ -153,11 +190,6 @@ impl Operations {
             .unwrap_or_else(|| self.new_switches())
     }
 
-    pub(super) fn end_command(&self) {
-        *lock(&self.switches) = None;
-        lock(&self.pinned).take();
-    }
-
     /// Declares that the next command is the last.
     pub fn declare_last_command(&self) {
         self.is_last.store(true, Ordering::Relaxed);
@@ -174,17 +206,13 @@ impl Operations {
     /// Stops running work, plugins and the store's recorder.
     pub async fn shutdown(&self) {
         self.shutdown.cancel();
-        // Waits for the running command, because an apply must not be dropped.
+        // Waits for the running command, because an apply must not be dropped, and for the release of
+        // the locks of a dropped one.
         let _turn = self.exclusive.lock().await;
         cores::free(lock(&self.newest).take());
         self.pool.shutdown().await;
-        // A cancelled command may have left it.
-        self.release_cancelled_lock().await;
-        // Ends all uses of the lock, including those of cancelled commands.
-        let held = *self.locks.lock().await;
-        for _ in 0..held {
-            self.unlock().await;
-        }
+        // A console holds the workspace lock until here.
+        self.locks.release_all().await;
         self.memory.flush().await;
     }
 }

@@ -27,23 +27,21 @@ use tokio_util::sync::CancellationToken;
 impl Operations {
     /// Deploys a stage.
     pub async fn deploy(&self, request: DeployRequest) -> Result<DeploySummary, EngineError> {
-        let _turn = self.exclusive.lock().await;
+        let command = self.begin().await;
         let purpose = Purpose::Deploy(&request.variables);
         // The backend block may use variables, so the stage's request comes first.
         let staged = self.request_of(request.stage, purpose).await?;
-        let first = self.lock_for_command(&staged, "OperationTypeApply").await?;
-        let switches = self.current();
+        let command = command.on_state(&staged, "OperationTypeApply").await?;
         // Later uses of the lock have reported them already.
-        let said = if first {
-            self.report_unknown().await
-        } else {
-            Ok(())
+        let reported = match command.is_first {
+            true => self.report_unknown().await,
+            false => Ok(()),
         };
-        let result = match said {
-            Ok(()) => self.deploy_locked(request, &switches).await,
+        let result = match reported {
+            Ok(()) => self.deploy_locked(request, &command).await,
             Err(error) => Err(error),
         };
-        self.write_back_and_unlock().await;
+        command.finish().await;
         result
     }
 

@@ -69,11 +69,8 @@ impl Operations {
     /// Creates an evaluator. Emits the configuration's diagnostics; values that depend on an error
     /// are unknown.
     pub async fn evaluator(&self, request: StageRequest) -> Result<Evaluator, EngineError> {
-        let _turn = self.exclusive.lock().await;
-        let switches = self.begin_command();
-        let made = self.evaluator_now(request, &switches.stop).await;
-        self.end_command();
-        made
+        let command = self.begin().await;
+        self.evaluator_now(request, &command.stop).await
     }
 
     async fn evaluator_now(

@@ -19,8 +19,7 @@ impl Operations {
         what: DrawnGraph,
         request: StageRequest,
     ) -> Result<String, EngineError> {
-        let _turn = self.exclusive.lock().await;
-        let switches = self.begin_command();
+        let command = self.begin().await;
         let drawn = match what {
             DrawnGraph::Plan => {
                 let nodes = self.nodes_of(&request).await;
@@ -33,8 +32,7 @@ impl Operations {
             DrawnGraph::Destruction => self.draw_destruction(&request).await,
             DrawnGraph::Deploy(text) => self.draw_deploy(text).await,
         };
-        self.end_command();
-        if switches.stop.is_cancelled() {
+        if command.stop.is_cancelled() {
             return Err(EngineError::Cancelled);
         }
         Ok(drawn?.text())

@@ -59,12 +59,11 @@ impl From<ImportError> for EngineError {
 impl Operations {
     /// Imports an existing object into the state.
     pub async fn import(&self, request: ImportObject) -> Result<StateChange, EngineError> {
-        let _turn = self.exclusive.lock().await;
         let asked = StageRequest::with_variables(request.variables.clone());
-        self.lock_for_command(&asked, "state-import").await?;
-        let result = self.import_locked(request, &self.current()).await;
+        let command = self.begin_on_state(&asked, "state-import").await?;
+        let result = self.import_locked(request, &command).await;
         let said = self.report_unknown().await;
-        self.write_back_and_unlock().await;
+        command.finish().await;
         // An error of the command is more important than one of the report.
         let change = result?;
         said.map(|()| change)
@@ -229,12 +228,11 @@ impl Operations {
         addresses: Vec<String>,
         dry_run: bool,
     ) -> Result<Vec<StateChange>, EngineError> {
-        let _turn = self.exclusive.lock().await;
-        self.lock_for_command(&StageRequest::default(), "state-rm")
-            .await?;
+        let request = StageRequest::default();
+        let command = self.begin_on_state(&request, "state-rm").await?;
         let result = self.forget_locked(&addresses, dry_run).await;
         let said = self.report_unknown().await;
-        self.write_back_and_unlock().await;
+        command.finish().await;
         let changes = result?;
         said.map(|()| changes)
     }

@@ -48,8 +48,7 @@ impl Operations {
     /// Installs modules and providers; progress is reported by events. Waits for running work.
     /// [`cancel`](Self::cancel) ends it at its next wait.
     pub async fn install(&self, bring: StateMigration) -> Result<(), EngineError> {
-        let _turn = self.exclusive.lock().await;
-        let switches = self.begin_command();
+        let command = self.begin().await;
         self.bus.emit(EventKind::Install(InstallEvent::Began));
         let request = Request {
             dir: self.settings.workspace.clone(),
@@ -62,8 +61,9 @@ impl Operations {
             },
             ..Request::default()
         };
-        let done = install::install(request, self.step_reporter(), switches.stop.clone()).await;
-        self.end_command();
+        let done = install::install(request, self.step_reporter(), command.stop.clone()).await;
+        // Ended before the event, because a client may begin the next command at once.
+        drop(command);
         let end = match &done {
             Ok(installed) => install_end(installed),
             Err(EngineError::Cancelled) => InstallEnd::Stopped,

@@ -48,11 +48,8 @@ impl Operations {
 
     /// Launches every plugin that the configuration or the state needs.
     pub async fn load_plugins(&self) -> Result<(), EngineError> {
-        let _turn = self.exclusive.lock().await;
-        let switches = self.begin_command();
-        let result = self.load_all(&switches).await;
-        self.end_command();
-        result
+        let command = self.begin().await;
+        self.load_all(&command).await
     }
 
     pub(super) async fn load_all(&self, switches: &Switches) -> Result<(), EngineError> {

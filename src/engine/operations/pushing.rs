@@ -13,12 +13,11 @@ impl Operations {
         text: Vec<u8>,
         force: bool,
     ) -> Result<Option<StateChange>, EngineError> {
-        let _turn = self.exclusive.lock().await;
-        self.lock_for_command(&StageRequest::default(), "state-push")
-            .await?;
+        let request = StageRequest::default();
+        let command = self.begin_on_state(&request, "state-push").await?;
         let pushed = self.push_locked(&text, force).await;
         let said = self.report_unknown().await;
-        self.write_back_and_unlock().await;
+        command.finish().await;
         let pushed = pushed?;
         said.map(|()| pushed)
     }

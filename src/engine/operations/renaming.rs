@@ -114,9 +114,8 @@ impl Operations {
         work_out: impl FnOnce(&State) -> Result<(Vec<StateEdit>, Vec<StateChange>), EngineError>,
         dry_run: bool,
     ) -> Result<Vec<StateChange>, EngineError> {
-        let _turn = self.exclusive.lock().await;
-        self.lock_for_command(&StageRequest::default(), operation)
-            .await?;
+        let request = StageRequest::default();
+        let command = self.begin_on_state(&request, operation).await?;
         let made = async {
             let state = self.state().await?;
             let (edits, changes) = work_out(&state)?;
@@ -131,7 +130,7 @@ impl Operations {
             Ok(self.changed(kept))
         }
         .await;
-        self.write_back_and_unlock().await;
+        command.finish().await;
         made
     }
 

@@ -33,11 +33,10 @@ type LaunchedProviders = (
 impl Operations {
     /// Computes a stage.
     pub async fn stage(&self, request: StageRequest) -> Result<Arc<StageSummary>, EngineError> {
-        let _turn = self.exclusive.lock().await;
-        let result = match self.lock_for_command(&request, "OperationTypePlan").await {
-            Ok(_) => {
-                let result = self.stage_locked(request, &self.current()).await;
-                self.write_back_and_unlock().await;
+        let result = match self.begin_on_state(&request, "OperationTypePlan").await {
+            Ok(command) => {
+                let result = self.stage_locked(request, &command).await;
+                command.finish().await;
                 result
             }
             Err(error) => Err(error),
@@ -166,11 +165,8 @@ impl Operations {
     /// Validates the configuration for any values of variables and any state; emits the
     /// diagnostics.
     pub async fn validate(&self, request: StageRequest) -> Result<(), EngineError> {
-        let _turn = self.exclusive.lock().await;
-        let switches = self.begin_command();
-        let result = self.validate_locked(request, &switches).await;
-        self.end_command();
-        result
+        let command = self.begin().await;
+        self.validate_locked(request, &command).await
     }
 
     async fn validate_locked(

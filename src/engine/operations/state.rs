@@ -1,7 +1,8 @@
 //! The state during a command: located, opened under its lock, written to the backend during a
 //! deploy and at the end.
 
-use super::command::{Operations, Switches};
+use super::command::{Command, Operations, Switches};
+use super::lock::UNLOCKING;
 use crate::engine::diagnostics::convert_all;
 use crate::engine::error::EngineError;
 use crate::engine::model::*;
@@ -10,10 +11,9 @@ use crate::engine::state::{ConflictChoice, LockWait, StateError, lock_info};
 use crate::engine::store::model::State;
 use crate::engine::workspace::state_location;
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-/// Time limit for releasing a lock after the operator asked to stop.
-const UNLOCKING: Duration = Duration::from_secs(3);
 /// Time limits for a write after the first and second signal. After the first, running operations
 /// finish, and their outcomes belong in the state.
 const STOP_TIMEOUT: Duration = Duration::from_secs(60);
@@ -25,42 +25,104 @@ const FIRST_WRITE: Duration = Duration::from_millis(100);
 /// before the end.
 const MAX_WRITE_INTERVAL: Duration = Duration::from_secs(60);
 
+/// A running command with the workspace lock, and with the state lock once the state is open. If
+/// it is dropped before its end, a task releases the locks; the next command waits for that.
+pub(super) struct StateCommand<'o> {
+    command: Command<'o>,
+    /// The workspace lock was not held before.
+    pub(super) is_first: bool,
+}
+
+impl<'o> std::ops::Deref for StateCommand<'o> {
+    type Target = Command<'o>;
+
+    fn deref(&self) -> &Command<'o> {
+        &self.command
+    }
+}
+
+impl Drop for StateCommand<'_> {
+    fn drop(&mut self) {
+        // An ended command has given up its turn.
+        let Some(turn) = self.command.turn.take() else {
+            return;
+        };
+        let operations = self.command.operations;
+        let locks = operations.locks.clone();
+        let release = async move {
+            locks.release_state().await;
+            locks.release().await;
+            drop(turn);
+        };
+        // Without a runtime the process ends, and its exit reports the locks.
+        if let Ok(runtime) = Handle::try_current() {
+            operations.cleanups.spawn_on(release, &runtime);
+        }
+    }
+}
+
+impl<'o> Command<'o> {
+    /// Takes the workspace lock and opens the state under its lock; `operation` appears in the lock
+    /// info.
+    pub(super) async fn on_state(
+        self,
+        request: &StageRequest,
+        operation: &'static str,
+    ) -> Result<StateCommand<'o>, EngineError> {
+        // Always the workspace lock first, then the state lock.
+        let command = self.with_workspace_lock().await?;
+        let opened = command.operations.open_state(request, operation);
+        match run_until_stopped(&command, opened).await {
+            Ok(()) => Ok(command),
+            // The failed request may have taken the lock, so it is released in any case.
+            Err(error) => {
+                command.release().await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn with_workspace_lock(self) -> Result<StateCommand<'o>, EngineError> {
+        let is_first = self.operations.take_lock().await?;
+        Ok(StateCommand {
+            command: self,
+            is_first,
+        })
+    }
+}
+
+impl StateCommand<'_> {
+    /// Writes the state to the backend, releases both locks and ends the command.
+    pub(super) async fn finish(mut self) {
+        let operations = self.command.operations;
+        operations.close_state(&self.command).await;
+        operations.locks.release().await;
+        self.command.turn.take();
+    }
+
+    /// Releases both locks without a write, and ends the command.
+    async fn release(mut self) {
+        let locks = &self.command.operations.locks;
+        locks.release_state().await;
+        locks.release().await;
+        self.command.turn.take();
+    }
+}
+
 impl Operations {
-    /// Takes the workspace lock and the state lock for a command; `operation` appears in the lock
-    /// info. Returns true if the workspace lock was not held before. The command can be stopped
-    /// until [`Self::write_back_and_unlock`].
-    pub(super) async fn lock_for_command(
+    /// Begins a command on the state; see [`Command::on_state`].
+    pub(super) async fn begin_on_state(
         &self,
         request: &StageRequest,
         operation: &'static str,
-    ) -> Result<bool, EngineError> {
-        // Always the workspace lock first, then the state lock.
-        let first = self.take_lock().await?;
-        let switches = self.begin_command();
-        let opened = run_until_stopped(&switches, self.open_state(request, operation)).await;
-        // The failed request may have taken the lock, so it is released in any case.
-        if let Err(error) = opened {
-            self.release_cancelled_lock().await;
-            self.end_command();
-            self.unlock().await;
-            return Err(error);
-        }
-        Ok(first)
+    ) -> Result<StateCommand<'_>, EngineError> {
+        self.begin().await.on_state(request, operation).await
     }
 
     /// State of record, unless the command is stopped before it is read.
     pub(super) async fn state(&self) -> Result<State, EngineError> {
         let read = async { Ok(self.memory.state().read().await?) };
         run_until_stopped(&self.current(), read).await
-    }
-
-    /// Releases the state lock after a cancelled request; reports a lock that may stay behind.
-    pub(super) async fn release_cancelled_lock(&self) {
-        if let Err(error) = self.memory.state().release_cancelled(UNLOCKING).await {
-            self.bus.emit(EventKind::Notice {
-                text: error.to_string(),
-            });
-        }
     }
 
     async fn open_state(
@@ -133,11 +195,10 @@ impl Operations {
         Ok(())
     }
 
-    /// Writes the state to the backend and releases both locks.
-    pub(super) async fn write_back_and_unlock(&self) {
-        let switches = self.current();
+    /// Writes the state to the backend and releases its lock.
+    async fn close_state(&self, switches: &Switches) {
         // No failure of the command, because the next one writes the state.
-        if let Err(error) = self.write_back(&switches).await {
+        if let Err(error) = self.write_back(switches).await {
             self.bus.emit(EventKind::Notice {
                 text: format!(
                     "{error}. The store has the state, and the next command that uses the state writes it to the backend"
@@ -153,10 +214,8 @@ impl Operations {
             unlocked = self.memory.state().unlock() => if let Err(error) = unlocked {
                 self.bus.emit(EventKind::Notice { text: error.to_string() });
             },
-            () = limit => self.release_cancelled_lock().await,
+            () = limit => self.locks.release_state().await,
         }
-        self.end_command();
-        self.unlock().await;
     }
 
     /// Writes the state to the backend. Waits only briefly for a silent server once the operator
@@ -230,18 +289,14 @@ impl Operations {
         &self,
         with: ConflictChoice,
     ) -> Result<Option<std::path::PathBuf>, EngineError> {
-        let _turn = self.exclusive.lock().await;
-        self.take_lock().await?;
-        let switches = self.begin_command();
+        let command = self.begin().await.with_workspace_lock().await?;
         let settle = async {
             self.locate(&StageRequest::default()).await?;
             let info = lock_info("state-use");
             Ok(self.memory.state().resolve_conflict(with, info).await?)
         };
-        let settled = run_until_stopped(&switches, settle).await;
-        self.release_cancelled_lock().await;
-        self.end_command();
-        self.unlock().await;
+        let settled = run_until_stopped(&command, settle).await;
+        command.release().await;
         settled
     }
 }

@@ -25,12 +25,11 @@ impl From<TaintError> for EngineError {
 impl Operations {
     /// Taints or untaints the current object of an instance.
     pub async fn taint(&self, address: String, tainted: bool) -> Result<StateChange, EngineError> {
-        let _turn = self.exclusive.lock().await;
-        self.lock_for_command(&StageRequest::default(), "taint")
-            .await?;
+        let request = StageRequest::default();
+        let command = self.begin_on_state(&request, "taint").await?;
         let result = self.taint_locked(&address, tainted).await;
         let said = self.report_unknown().await;
-        self.write_back_and_unlock().await;
+        command.finish().await;
         let change = result?;
         said.map(|()| change)
     }

@@ -23,14 +23,12 @@ impl Operations {
     /// Launches every needed plugin and every transformer, and waits until each is ready or has
     /// failed. The result covers only the needed plugins.
     pub async fn try_plugins(&self) -> Result<(), EngineError> {
-        let _turn = self.exclusive.lock().await;
-        let switches = self.begin_command();
+        let command = self.begin().await;
         // Launched first, because a provider with the same id must get the second name.
         let launched = self.launch_transformers().await;
-        let seen = async { wait_until_ready(&launched?, &switches).await };
+        let seen = async { wait_until_ready(&launched?, &command).await };
         // Concurrently, because a failure of one must not stop the other.
-        let (loaded, seen) = tokio::join!(self.load_all(&switches), seen);
-        self.end_command();
+        let (loaded, seen) = tokio::join!(self.load_all(&command), seen);
         loaded.and(seen)
     }
 }
