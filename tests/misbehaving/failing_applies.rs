@@ -163,7 +163,7 @@ const APPLIES: &[Row] = &[
         fake: "apply-too-large",
         state: "unknown",
         words: &[
-            "cannot be read: the message exceeds the limit of 256 MiB",
+            "ApplyResourceChange: the message exceeds the limit of 256 MiB",
             "this is a bug in the plugin",
             LOOK,
         ],

@@ -206,8 +206,8 @@ impl Operations {
     /// Stops running work, plugins and the store's recorder.
     pub async fn shutdown(&self) {
         self.shutdown.cancel();
-        // Waits for the running command, because an apply must not be dropped, and for the release of
-        // the locks of a dropped one.
+        // Waits for the running command, because an apply must not be dropped, and for the release
+        // of the locks of a dropped one.
         let _turn = self.exclusive.lock().await;
         cores::free(lock(&self.newest).take());
         self.pool.shutdown().await;
