@@ -75,7 +75,7 @@ pub(super) struct Args {
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) force_unlock: bool,
 
-    /// Trust plugins and credential programs that ship in this directory until they change
+    /// Trust the plugins and `credential_process` lines of this directory until they change
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) trust_workspace_plugins: bool,
 
