@@ -142,7 +142,8 @@ fn invalid_import_is_refused_with_a_reason() {
         .run(&["state", "import", "lab_thing.a[0]", &id(&lab, "a-1")])
         .expect(0);
     assert!(
-        run.stderr.contains("lab_thing.a[1] is the same object"),
+        run.stderr
+            .contains("is also in the state as lab_thing.a[1]"),
         "{run:#?}"
     );
 }

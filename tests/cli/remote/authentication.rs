@@ -136,7 +136,7 @@ fn host_key_is_verified_if_given() {
         &s,
         &s.connection("    host_key = \"nonsense\""),
         "bad_input",
-        "configured host key for",
+        "configured host key of the SSH host",
     );
 }
 
