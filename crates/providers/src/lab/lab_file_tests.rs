@@ -447,7 +447,7 @@ fn damaged_journal_is_refused_with_its_path_and_line() {
                 "{error}"
             );
             assert!(
-                error.contains("repair the file, or remove it") && !error.contains("at line"),
+                error.contains("repair this journal, or remove it") && !error.contains("at line"),
                 "{error}"
             );
             let error = file
