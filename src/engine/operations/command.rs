@@ -87,7 +87,7 @@ pub(super) struct Command<'o> {
     pub(super) operations: &'o Operations,
     switches: Switches,
     /// Keeps the next command waiting until this one has ended.
-    pub(super) turn: Option<OwnedMutexGuard<()>>,
+    turn: Option<OwnedMutexGuard<()>>,
 }
 
 impl std::ops::Deref for Command<'_> {
@@ -98,10 +98,20 @@ impl std::ops::Deref for Command<'_> {
     }
 }
 
-impl Drop for Command<'_> {
-    fn drop(&mut self) {
+impl Command<'_> {
+    /// Ends the command, and returns its turn unless it has ended before. The tokens and pins are
+    /// cleared first, because the next command sets its own as soon as it has the turn.
+    pub(super) fn end(&mut self) -> Option<OwnedMutexGuard<()>> {
+        let turn = self.turn.take()?;
         *lock(&self.operations.switches) = None;
         lock(&self.operations.pinned).take();
+        Some(turn)
+    }
+}
+
+impl Drop for Command<'_> {
+    fn drop(&mut self) {
+        drop(self.end());
     }
 }
 

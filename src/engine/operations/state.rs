@@ -43,8 +43,7 @@ impl<'o> std::ops::Deref for StateCommand<'o> {
 
 impl Drop for StateCommand<'_> {
     fn drop(&mut self) {
-        // An ended command has given up its turn.
-        let Some(turn) = self.command.turn.take() else {
+        let Some(turn) = self.command.end() else {
             return;
         };
         let operations = self.command.operations;
@@ -97,7 +96,7 @@ impl StateCommand<'_> {
         let operations = self.command.operations;
         operations.close_state(&self.command).await;
         operations.locks.release().await;
-        self.command.turn.take();
+        drop(self.command.end());
     }
 
     /// Releases both locks without a write, and ends the command.
@@ -105,7 +104,7 @@ impl StateCommand<'_> {
         let locks = &self.command.operations.locks;
         locks.release_state().await;
         locks.release().await;
-        self.command.turn.take();
+        drop(self.command.end());
     }
 }
 

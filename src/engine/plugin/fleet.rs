@@ -180,8 +180,8 @@ impl Plugins {
         plugin
     }
 
-    /// Runs a task that [`Plugins::shutdown`] waits for. The task must end when [`Plugins::ending`]
-    /// is cancelled.
+    /// Runs a task that [`Plugins::shutdown`] waits for. The task must end when
+    /// [`Plugins::stop_token`] is cancelled.
     pub(in crate::engine) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.shared.tracker.spawn(task);
     }

@@ -158,8 +158,8 @@ impl Process {
         !std::mem::replace(&mut lock(&self.renewing).under_way, true)
     }
 
-    /// Replaces the process; requires a claim by [`Process::look`] or [`Process::claim`]. Bounded
-    /// by a launch and the readiness timeout. Reports the outcome.
+    /// Replaces the process; requires a claim by [`Process::check_replacement`] or
+    /// [`Process::try_claim`]. Bounded by a launch and the readiness timeout. Reports the outcome.
     pub(super) async fn renew(self: &Arc<Self>, due: Due) {
         let why = due.why.clone();
         let launching = Renewal::Launching { why: why.clone() };
