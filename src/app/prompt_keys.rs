@@ -49,7 +49,7 @@ pub fn typed(state: &mut State, p: Prompt) {
         if let Some(b) = before {
             state.list_mut().key = Some(b);
         }
-        super::refresh_lists(state);
+        super::update::update_cursor(state);
         let toast = state.frame.toast.clone();
         command::move_to_match(state, true, false);
         // The prompt itself shows that nothing matches yet.

@@ -11,11 +11,25 @@ use std::cmp::Ordering;
 
 pub(super) use plugins::plugins;
 
+#[cfg(test)]
+thread_local! {
+    /// Number of times that this thread has built the rows of a context.
+    pub static BUILT: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// Maximum number of finished calls on the Calls screen.
 const MAX_FINISHED_CALLS: usize = 50;
 
+#[cfg(test)]
+thread_local! {
+    /// Number of times that this thread has built the rows of a context.
+    pub static BUILT: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// Returns the rows of the current context, and the number of leading rows that do not scroll.
 pub fn rows(state: &State) -> (Vec<Row>, usize) {
+    #[cfg(test)]
+    BUILT.with(|n| n.set(n.get() + 1));
     let context = state.context();
     let of = context.of();
     let (mut rows, pinned) = (of.rows)(state);

@@ -39,6 +39,8 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(15);
 pub struct ConsoleOptions {
     pub appearance: Appearance,
     pub mouse: bool,
+    /// The process can be suspended to a shell.
+    pub shell: bool,
     /// Keys by command name; override the defaults.
     pub keys: BTreeMap<String, Vec<String>>,
     /// Permanent lines on the screen.
@@ -136,26 +138,13 @@ impl EventSource for Subscription {
     }
 }
 
-/// Runs the console on an engine until the operator leaves it or `told` completes. Restores the
-/// terminal, and then calls `farewell` to shut down the current engine.
+/// Runs the console on an engine until the operator leaves it or `told` completes. `take` sets up
+/// the terminal, with or without mouse. Restores the terminal, and then calls `farewell` to shut
+/// down the current engine.
 ///
 /// # Errors
 /// The terminal cannot be set up, drawn to or read from.
-pub async fn run(
-    engine: Engine,
-    options: ConsoleOptions,
-    told: impl Future<Output = ()> + Send + 'static,
-    farewell: impl AsyncFnOnce(Engine),
-) -> color_eyre::Result<()> {
-    let take = crate::ui::term::Screen::enter;
-    run_with(engine, options, take, told, farewell).await
-}
-
-/// Runs the console on a terminal that `take` sets up, with or without mouse.
-///
-/// # Errors
-/// The terminal cannot be set up, drawn to or read from.
-pub async fn run_with<S: Surface>(
+pub async fn run<S: Surface>(
     engine: Engine,
     options: ConsoleOptions,
     take: impl FnOnce(bool) -> io::Result<S>,
@@ -261,8 +250,7 @@ fn first_state(engine: &Engine, options: &ConsoleOptions) -> State {
     state.configured = has_configuration(&absolute);
     state.frame.appearance = options.appearance;
     state.frame.mouse = options.mouse;
-    // Read once, because `update` must not depend on the environment.
-    state.shell = crate::ui::term::has_shell();
+    state.shell = options.shell;
     state.frame.notes.clone_from(&options.notes);
     state.faults = options
         .demo

@@ -152,6 +152,7 @@ impl State {
                 size: (80, 24),
                 appearance: Appearance::default(),
                 rows: Vec::new(),
+                outdated: true,
                 pinned: 0,
                 popup: None,
                 prompt: None,

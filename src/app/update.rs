@@ -33,12 +33,13 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
     let mut effects = Vec::new();
     match msg {
         Msg::Input(input) => {
-            // Events may have changed the rows since the last frame, but the key must act on
+            // Messages since the last frame may have changed the rows, but the key must act on
             // current ones.
-            refresh_lists(state);
+            if state.frame.outdated {
+                refresh_lists(state);
+            }
             on_input(state, input, &mut effects);
             ask_for_schema(state, &mut effects);
-            refresh_lists(state);
         }
         Msg::Tick(now) => tick(state, now),
         Msg::Events(events) => {
@@ -76,14 +77,22 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
     ask_for_trust(state);
     open_unknown_once(state);
     offer_install(state);
+    // The next frame builds the rows, or the next key if it comes first.
+    state.frame.outdated = true;
     effects
 }
 
-/// Updates rows, cursor and scrolling from the state. Called before keys are handled and before a
-/// frame is drawn.
+/// Builds the rows, and updates cursor and scrolling. Called before a frame is drawn, and before a
+/// key is handled if a message came since the last frame.
 pub fn refresh_lists(state: &mut State) {
     let (rows, pinned) = rows::rows(state);
     (state.frame.rows, state.frame.pinned) = (rows, pinned);
+    state.frame.outdated = false;
+    update_cursor(state);
+}
+
+/// Moves the cursor to its row, and scrolls list and detail.
+pub(super) fn update_cursor(state: &mut State) {
     let height = layout::list_height(state).max(1);
     let pinned = layout::pinned(state, height);
     // Taken out while the list borrows the state mutably.

@@ -238,7 +238,7 @@ fn console<S: Surface>(options: ConsoleOptions, take: impl FnOnce(bool) -> std::
         };
         let engine = Engine::start(settings).await.unwrap();
         let after = async |engine: Engine| engine.shutdown().await;
-        flightdeck::app::run::run_with(engine, options, take, std::future::pending(), after)
+        flightdeck::app::run(engine, options, take, std::future::pending(), after)
             .await
             .unwrap();
     });

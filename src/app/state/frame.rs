@@ -181,6 +181,8 @@ pub struct Frame {
     pub appearance: Appearance,
     /// Rows of the current context, in order; see [`refresh_lists`](crate::app::refresh_lists).
     pub rows: Vec<Row>,
+    /// A message came after the rows were built.
+    pub outdated: bool,
     /// Number of leading rows that do not scroll.
     pub pinned: usize,
     pub popup: Option<Popup>,

@@ -12,6 +12,7 @@ use crate::cli::session;
 use crate::cli::signals::Signals;
 use crate::cli::suggest::nearest_word;
 use crate::engine::{Access, Engine, Settings};
+use crate::ui::term::{self, Screen};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::Path;
@@ -76,7 +77,7 @@ async fn open(mut settings: Settings, options: ConsoleOptions, out: &mut Output)
     let mut signals = Signals::listen()?;
     let told = async move { signals.next().await };
     let after = async |engine| farewell(engine, out).await;
-    Box::pin(app::run(engine, options, told, after))
+    Box::pin(app::run(engine, options, Screen::enter, told, after))
         .await
         .map_err(|e| CliError::Refused(format!("the console failed: {e:#}")))?;
     Ok(exit::OK)
@@ -92,7 +93,7 @@ fn options(ascii: bool, out: &Output) -> Result<ConsoleOptions, CliError> {
     // Without UTF-8 the terminal cannot show the symbols of the console.
     let plain = locale.is_some_and(|l| !l.to_ascii_lowercase().replace('-', "").contains("utf8"));
     let light =
-        crate::ui::term::background_is_light(variable("COLORFGBG").as_deref()).unwrap_or(false);
+        term::background_is_light(variable("COLORFGBG").as_deref()).unwrap_or(false);
     let theme = match variable("FLIGHTDECK_THEME").as_deref() {
         Some("light") => ThemeName::Light,
         Some("contrast") => ThemeName::Contrast,
@@ -109,6 +110,7 @@ fn options(ascii: bool, out: &Output) -> Result<ConsoleOptions, CliError> {
     Ok(ConsoleOptions {
         appearance: looks,
         mouse: true,
+        shell: term::has_shell(),
         keys: keys()?,
         ..ConsoleOptions::default()
     })

@@ -109,6 +109,7 @@ fn search_keeps_all_rows_and_escape_restores_the_cursor() {
     c.shows("aws_s3_bucket.logs");
     assert_eq!(c.state.list().index, 4);
     c.press("esc");
+    c.frame();
     assert_eq!(c.state.list().index, 0);
     c.press("/");
     c.type_text("aws_i");
@@ -436,4 +437,27 @@ fn cursor_stays_on_its_row_while_rows_are_reordered() {
     c.event(EventKind::Operation(op));
     c.frame();
     assert_eq!(c.state.operation().map(|o| o.address.clone()), before);
+}
+
+#[test]
+fn rows_are_built_once_for_a_key_and_its_frame() {
+    let mut c = Console::deploying(120, 40);
+    c.press("4");
+    c.frame();
+    let built = || crate::app::rows::BUILT.with(std::cell::Cell::get);
+    let before = built();
+    c.press("j");
+    c.frame();
+    assert_eq!(built() - before, 1);
+    // Each key of a paste acts on the rows that the key before it has left.
+    let before = built();
+    c.press("j k v");
+    c.frame();
+    assert_eq!(built() - before, 3);
+    // A key after an event acts on current rows.
+    let before = built();
+    c.tick(1);
+    c.press("j");
+    c.frame();
+    assert_eq!(built() - before, 2);
 }

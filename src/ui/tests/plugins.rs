@@ -186,6 +186,7 @@ fn calls_screen_shows_the_blocking_call() {
     );
     assert!(c.line("1/1").contains("over p95"));
     c.press("j b");
+    c.frame();
     assert_eq!(c.state.selected().and_then(|r| r.key.number()), Some(7));
 }
 
