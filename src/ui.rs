@@ -2,23 +2,27 @@
 //! state gives the same frame. Exception: the engine's own log, which tui-logger owns.
 
 mod bars;
+mod charts;
 mod log_view;
 mod paint;
 mod popup;
-mod screens;
 mod table;
 pub mod term;
 #[cfg(test)]
 mod tests;
 mod theme;
 
-use crate::app::doc::{self, Doc, Role};
-use crate::app::layout::{Areas, areas, detail_has_keys, is_side_by_side, too_small};
+use crate::app::column::Column;
+use crate::app::doc::{self, Doc, Line, Role};
+use crate::app::layout::{Areas, areas, detail_has_keys, is_side_by_side, pinned, too_small};
+use crate::app::list::{Pane, Row};
+use crate::app::screens::Body;
 use crate::app::state::{Context, State};
 use crate::app::text::width;
 use paint::{Brush, border_symbol};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
+use table::Table;
 
 pub use theme::Theme;
 
@@ -76,16 +80,16 @@ fn body(state: &State, a: &Areas, brush: &mut Brush<'_>, tracing: &tui_logger::T
         false,
     );
     let context = state.context();
-    if context == Context::Tracing {
+    if matches!(context.of().body, Body::Tracing) {
         log_view::tracing(a.list, brush, tracing);
         return;
     }
-    if state.list().zoom && context.of().has_detail {
+    if state.list().zoom && context.of().has_detail() {
         detail(state, a.detail, brush);
         return;
     }
     if a.charts.height > 0 {
-        screens::charts(state, a.charts, brush);
+        charts::draw(state, a.charts, brush);
     }
     if let Some(words) = doc::empty(state) {
         // Charts stay visible above the text of an empty screen.
@@ -112,14 +116,43 @@ fn body(state: &State, a: &Areas, brush: &mut Brush<'_>, tracing: &tui_logger::T
         empty(area, &words, more, brush);
         return;
     }
-    match context {
-        Context::Logs => log_view::draw(state, a.list, brush),
-        _ => screens::table(state, a, brush),
+    match &context.of().body {
+        Body::Table {
+            columns,
+            indent,
+            cells,
+        } => table(state, a, brush, (columns, *indent), *cells),
+        Body::Log => log_view::draw(state, a.list, brush),
+        Body::Tracing => {}
     }
     if a.detail.height > 0 {
         border(state, a, brush);
         detail(state, a.detail, brush);
     }
+}
+
+/// Draws the list of the current context as a table.
+fn table(
+    state: &State,
+    a: &Areas,
+    brush: &mut Brush<'_>,
+    (columns, indent): (&[Column], u16),
+    cells: fn(&State, &Row) -> Vec<Line>,
+) {
+    let list = state.list();
+    let find = list.find.to_lowercase();
+    Table {
+        columns,
+        rows: &state.frame.rows,
+        index: list.index,
+        offset: list.offset,
+        pinned: pinned(state, usize::from(a.list.height)),
+        // The focus may still be on a detail that the screen has no space for.
+        has_keys: list.focus == Pane::List || a.detail.height == 0,
+        indent,
+        find: &find,
+    }
+    .draw(a.columns, a.list, brush, |row| cells(state, row));
 }
 
 fn empty(area: Rect, words: &Doc, more: &str, brush: &mut Brush<'_>) {

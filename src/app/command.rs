@@ -19,6 +19,10 @@ pub use table::{COMMANDS, FORMER_NAMES};
 pub enum Scope {
     Everywhere,
     In(&'static [Context]),
+    /// Contexts whose rows have a detail.
+    WithDetail,
+    /// Contexts that can show a detail beside or below the list.
+    WithPanes,
 }
 
 /// Availability of a command: `Err` has the reason why it cannot be used now.
@@ -45,6 +49,8 @@ impl Command {
         match self.scope {
             Scope::Everywhere => true,
             Scope::In(all) => all.contains(&context),
+            Scope::WithDetail => context.of().has_detail(),
+            Scope::WithPanes => context.of().has_panes(),
         }
     }
 
@@ -56,7 +62,7 @@ impl Command {
 
     /// Returns true if the command belongs to some contexts only.
     pub fn is_special(&self) -> bool {
-        matches!(self.scope, Scope::In(_))
+        !matches!(self.scope, Scope::Everywhere)
     }
 }
 

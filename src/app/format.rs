@@ -80,6 +80,17 @@ pub fn count(n: usize, one: &str) -> String {
     }
 }
 
+/// Draws a duration relative to the usual one: `▕██████░░▏`.
+pub fn bar(ms: u64, usual_ms: u64) -> String {
+    const CELLS: u64 = 8;
+    let full = (ms * CELLS / usual_ms.max(1)).min(CELLS) as usize;
+    format!(
+        "▕{}{}▏",
+        "█".repeat(full),
+        "░".repeat(CELLS as usize - full)
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

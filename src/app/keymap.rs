@@ -116,19 +116,14 @@ fn current(changes: &BTreeMap<String, Vec<String>>) -> BTreeMap<&str, &Vec<Strin
     all
 }
 
+/// Returns true if both commands have the same precedence in a context of both.
 fn overlap(a: &Command, b: &Command) -> bool {
-    use super::command::Scope::*;
-    match (a.scope, b.scope) {
-        (Everywhere, Everywhere) => true,
-        (In(a), In(b)) => a.iter().any(|c| b.contains(c)),
-        _ => false,
-    }
+    a.is_special() == b.is_special() && Context::ALL.iter().any(|c| a.is_in(*c) && b.is_in(*c))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::command::Scope;
 
     #[test]
     fn default_keys_are_all_parseable() {
@@ -146,11 +141,7 @@ mod tests {
         for (i, a) in COMMANDS.iter().enumerate() {
             for b in &COMMANDS[i + 1..] {
                 assert_ne!(a.name, b.name);
-                let same_kind = matches!(
-                    (a.scope, b.scope),
-                    (Scope::Everywhere, Scope::Everywhere) | (Scope::In(_), Scope::In(_))
-                );
-                if same_kind && overlap(a, b) && !special_over_common.contains(&b.name) {
+                if overlap(a, b) && !special_over_common.contains(&b.name) {
                     for k in a.keys.split_whitespace() {
                         assert!(
                             !b.keys.split_whitespace().any(|o| o == k),

@@ -2,6 +2,7 @@
 //! the same values and cannot disagree.
 
 use super::list::Pane;
+use super::screens::DetailPlace;
 use super::state::{Context, Popup, State};
 use ratatui::layout::Rect;
 
@@ -64,7 +65,7 @@ pub fn too_small(state: &State) -> bool {
 
 /// Returns true if list and detail are side by side.
 pub fn is_side_by_side(state: &State) -> bool {
-    state.frame.size.0 >= 100 && state.context().of().side_by_side
+    state.frame.size.0 >= 100 && state.context().of().detail_place == DetailPlace::Beside
 }
 
 /// Computes the areas of the screen.
@@ -90,19 +91,18 @@ pub fn areas(state: &State) -> Areas {
                 .min(3),
         );
     }
-    let context = state.context();
-    let list = state.list();
-    if list.zoom && context.of().has_detail {
+    let of = state.context().of();
+    if state.list().zoom && of.has_detail() {
         a.title = top(&mut rest, 1);
         a.detail = inset(rest);
         return a;
     }
     a.title = top(&mut rest, 1);
-    if context == Context::Calls && h >= 16 {
+    if of.has_charts && h >= 16 {
         a.charts = top(&mut rest, if roomy { 2 } else { 1 });
     }
-    // On a smaller screen, neither pane would be usable; log lines need the full width.
-    let room_for_detail = context.of().has_detail && context != Context::Logs && w >= 60 && h >= 20;
+    // On a smaller screen, neither pane would be usable.
+    let room_for_detail = of.has_panes() && w >= 60 && h >= 20;
     if room_for_detail && is_side_by_side(state) {
         let right = (u32::from(rest.width) * u32::from(100 - state.frame.split) / 100) as u16;
         // Both panes keep a usable width, whatever the split is.
@@ -129,7 +129,7 @@ pub fn areas(state: &State) -> Areas {
         a.detail = inset(cut_bottom(&mut rest, below.clamp(4, most.max(4))));
         a.border = cut_bottom(&mut rest, 1);
     }
-    if context.of().has_columns {
+    if of.has_headings() {
         a.columns = top(&mut rest, 1);
     }
     a.list = rest;
@@ -233,7 +233,7 @@ pub fn tabs(state: &State) -> Vec<(super::state::Screen, u16, String)> {
     let wide = state.frame.size.0 >= 76;
     let mut x = 1;
     let mut out = Vec::new();
-    for (i, s) in Screen::ALL.into_iter().enumerate() {
+    for (i, s) in Screen::ALL.iter().copied().enumerate() {
         let label = if wide || s == state.screen {
             format!(" {} {} ", i + 1, s.label())
         } else {

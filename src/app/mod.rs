@@ -2,9 +2,9 @@
 //! ([`Effect`]). `update` is pure; [`run`](crate::app::run::run) feeds it with messages and runs
 //! its effects. `ui` draws the state.
 
+pub mod column;
 pub mod command;
 mod confirm_keys;
-pub mod contexts;
 pub mod doc;
 pub mod effects;
 pub mod entry;
@@ -24,6 +24,7 @@ pub mod rows;
 pub mod run;
 pub mod running;
 pub mod schema;
+pub mod screens;
 pub mod state;
 pub mod text;
 mod update;

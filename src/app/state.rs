@@ -9,6 +9,8 @@ pub use filters::*;
 pub use frame::*;
 pub use loaded::*;
 
+pub use super::screens::{Context, Screen};
+
 use super::doc::Doc;
 use super::keymap::KeyMap;
 use super::list::{ListState, Row};
@@ -16,65 +18,6 @@ use super::log::Log;
 use crate::engine::model::{Absent, Action, ChangeView, Operation, PluginId, UnixMs, Unknown};
 use crate::engine::view::{DeployView, View};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Screens, in the order of their keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub enum Screen {
-    #[default]
-    Plugins,
-    Calls,
-    Stage,
-    Deploy,
-    History,
-    State,
-    Logs,
-}
-
-impl Screen {
-    pub const ALL: [Self; 7] = [
-        Self::Plugins,
-        Self::Calls,
-        Self::Stage,
-        Self::Deploy,
-        Self::History,
-        Self::State,
-        Self::Logs,
-    ];
-
-    /// Label of its tab.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Plugins => "Plugins",
-            Self::Calls => "Calls",
-            Self::Stage => "Stage",
-            Self::Deploy => "Deploy",
-            Self::History => "History",
-            Self::State => "State",
-            Self::Logs => "Logs",
-        }
-    }
-}
-
-/// View that has its own list: a screen, or a view opened on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Context {
-    Plugins,
-    Schema,
-    Calls,
-    Stage,
-    Deploy,
-    History,
-    Replay,
-    Failures,
-    State,
-    Logs,
-    /// The engine's own log.
-    Tracing,
-}
-
-impl Context {
-    pub const COUNT: usize = 11;
-}
 
 /// State of the console.
 #[derive(Debug, Clone)]
@@ -170,9 +113,9 @@ impl State {
                 deploy: DeployFilter::default(),
                 failures: false,
             },
-            screen: Screen::default(),
+            screen: Screen::Plugins,
             // Indexed by context, so that each keeps its own cursor and filter.
-            lists: vec![ListState::default(); Context::COUNT],
+            lists: vec![ListState::default(); Context::ALL.len()],
             shell: true,
             faults: Vec::new(),
             samples: Samples::default(),
@@ -223,24 +166,7 @@ impl State {
 
     /// Current context.
     pub fn context(&self) -> Context {
-        match self.screen {
-            Screen::Plugins
-                if self.lists[Context::Plugins as usize].zoom
-                    && self.filters.plugin_tab == PluginTab::Schema =>
-            {
-                Context::Schema
-            }
-            Screen::Plugins => Context::Plugins,
-            Screen::Calls => Context::Calls,
-            Screen::Stage => Context::Stage,
-            Screen::Deploy => Context::Deploy,
-            Screen::History if self.loaded.replay.is_some() => Context::Replay,
-            Screen::History if self.filters.failures => Context::Failures,
-            Screen::History => Context::History,
-            Screen::State => Context::State,
-            Screen::Logs if self.log.tracing => Context::Tracing,
-            Screen::Logs => Context::Logs,
-        }
+        (self.screen.of().current)(self)
     }
 
     /// List of the current context.

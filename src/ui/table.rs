@@ -1,51 +1,11 @@
 //! Table that builds visible rows only: headings, adaptive widths, pinned rows, cursor.
 
 use super::paint::Brush;
+use crate::app::column::{Column, Width};
 use crate::app::doc::{Line, Role};
 use crate::app::list::Row;
 use crate::app::text::{truncate_start, width};
 use ratatui::layout::Rect;
-
-/// Width of a column.
-#[derive(Debug, Clone, Copy)]
-pub enum Width {
-    Fix(u16),
-    /// Minimum width, and the weight of its share of the spare width.
-    Flex(u16, u16),
-    /// Minimum width, and up to the width of the longest key of all rows before `Flex` columns get
-    /// a share.
-    Key(u16),
-}
-
-/// A column. If the table is too narrow, columns with the highest `drop` are left out first; 0 is
-/// never left out.
-#[derive(Debug, Clone, Copy)]
-pub struct Column {
-    pub title: &'static str,
-    pub width: Width,
-    pub drop: u8,
-    pub right: bool,
-}
-
-/// Creates a column of text.
-pub const fn column(title: &'static str, width: Width, drop: u8) -> Column {
-    Column {
-        title,
-        width,
-        drop,
-        right: false,
-    }
-}
-
-/// Creates a right-aligned column of numbers.
-pub const fn number(title: &'static str, width: u16, drop: u8) -> Column {
-    Column {
-        title,
-        width: Width::Fix(width),
-        drop,
-        right: true,
-    }
-}
 
 /// A visible column: index, first cell, width.
 type Placed = (usize, u16, u16);
@@ -282,6 +242,7 @@ impl Table<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::app::column::{column, number};
 
     const COLUMNS: &[Column] = &[
         column("A", Width::Fix(5), 0),

@@ -3,15 +3,9 @@
 use super::actions::*;
 use super::{Command, Scope};
 use crate::app::state::Context::{self, *};
+use crate::app::state::Screen;
 
 const OPERATIONS: &[Context] = &[Deploy, Replay];
-const WITH_DETAIL: &[Context] = &[
-    Plugins, Calls, Stage, Deploy, History, Replay, Failures, State, Logs,
-];
-/// Contexts that can show a detail beside or below the list.
-const WITH_PANES: &[Context] = &[
-    Plugins, Calls, Stage, Deploy, History, Replay, Failures, State,
-];
 
 /// Commands that leave the console, end processes, or may destroy objects.
 pub(super) const DRASTIC: &[&str] = &[
@@ -112,7 +106,7 @@ pub static COMMANDS: &[Command] = commands![
     "tracing-less", "- left", "less", "record less of the selected target", Scope::In(&[Tracing]), always, tracing_less;
     "tracing-follow", "space", "newest", "go to the newest line", Scope::In(&[Tracing]), always, tracing_follow;
     // Everywhere
-    "open", "enter", "open", "show the detail on the whole screen", Scope::In(WITH_DETAIL), has_row, open_detail;
+    "open", "enter", "open", "show the detail on the whole screen", Scope::WithDetail, has_row, open_detail;
     "back", "esc", "", "go back: close the detail, or clear search and filter", Scope::Everywhere, always, close_or_go_back;
     "quit", "q", "", "go back, or quit on the top level; asks first while something runs", Scope::Everywhere, always, quit;
     "interrupt", "ctrl-c", "", "quit, or open the cancel ladder while something runs; never kills a deploy", Scope::Everywhere, always, interrupt;
@@ -122,7 +116,7 @@ pub static COMMANDS: &[Command] = commands![
     "page-up", "ctrl-u pgup", "", "move up half a page", Scope::Everywhere, always, page_up;
     "first", "g home", "", "go to the first row", Scope::Everywhere, has_list, first;
     "last", "G end", "", "go to the last row", Scope::Everywhere, always, last;
-    "pane", "tab backtab", "pane", "move the focus between list and detail", Scope::In(WITH_PANES), has_pane, next_pane;
+    "pane", "tab backtab", "pane", "move the focus between list and detail", Scope::WithPanes, has_pane, next_pane;
     "find", "/", "find", "find a text; other rows stay visible", Scope::Everywhere, has_list, find;
     "find-next", "n", "", "go to the next match", Scope::Everywhere, has_find, find_next;
     "find-previous", "N", "", "go to the previous match", Scope::Everywhere, has_find, find_previous;
@@ -135,21 +129,21 @@ pub static COMMANDS: &[Command] = commands![
     "incident", "!", "", "go to the newest incident", Scope::Everywhere, has_incident, goto_incident;
     "unknown", "U", "unknown…", "list unknown outcomes of earlier deploys: import the object, or discard the record", Scope::Everywhere, has_unknown, show_unknown;
     "orphans", "O", "orphans…", "end plugin processes whose flightdeck has exited; shows their identity and asks first", Scope::Everywhere, has_orphans, ask_end_orphans;
-    "screen-plugins", "1", "", "Plugins: launches, processes, schemas, logs", Scope::Everywhere, always, screen_plugins;
-    "screen-calls", "2", "", "Calls: running and waiting calls, and their blockers", Scope::Everywhere, always, screen_calls;
-    "screen-stage", "3", "", "Stage: planned changes; select, deselect, apply", Scope::Everywhere, always, screen_stage;
-    "screen-deploy", "4", "", "Deploy: operations of the running or last deploy", Scope::Everywhere, always, screen_deploy;
-    "screen-history", "5", "", "History: all deploys and failures", Scope::Everywhere, always, screen_history;
-    "screen-state", "6", "", "State: all resources in the state", Scope::Everywhere, always, screen_state;
-    "screen-logs", "7", "", "Logs: log lines of the plugins", Scope::Everywhere, always, screen_logs;
+    "screen-plugins", "1", "", "Plugins: launches, processes, schemas, logs", Scope::Everywhere, always, |s, e| show(s, e, Screen::Plugins);
+    "screen-calls", "2", "", "Calls: running and waiting calls, and their blockers", Scope::Everywhere, always, |s, e| show(s, e, Screen::Calls);
+    "screen-stage", "3", "", "Stage: planned changes; select, deselect, apply", Scope::Everywhere, always, |s, e| show(s, e, Screen::Stage);
+    "screen-deploy", "4", "", "Deploy: operations of the running or last deploy", Scope::Everywhere, always, |s, e| show(s, e, Screen::Deploy);
+    "screen-history", "5", "", "History: all deploys and failures", Scope::Everywhere, always, |s, e| show(s, e, Screen::History);
+    "screen-state", "6", "", "State: all resources in the state", Scope::Everywhere, always, |s, e| show(s, e, Screen::State);
+    "screen-logs", "7", "", "Logs: log lines of the plugins", Scope::Everywhere, always, |s, e| show(s, e, Screen::Logs);
     "workspaces", "ctrl-w", "", "list the workspaces of this directory; switch to one, or create one", Scope::Everywhere, can_switch, show_workspaces;
     "init", "i", "init…", "install missing modules and providers; asks first", Scope::Everywhere, can_install, ask_install;
     "doctor", "H", "", "check this machine and workspace; each finding has a remedy", Scope::Everywhere, always, show_doctor;
     "break", "B", "", "cause a fault (demo only)", Scope::Everywhere, has_faults, open_faults;
     "theme", "ctrl-t", "", "change the theme: dark, light, high contrast", Scope::Everywhere, always, next_theme;
     "mouse", "M", "", "turn the mouse on or off; off lets the terminal select text", Scope::Everywhere, always, toggle_mouse;
-    "wider", ">", "", "enlarge the list", Scope::In(WITH_PANES), has_pane, wider;
-    "narrower", "<", "", "enlarge the detail", Scope::In(WITH_PANES), has_pane, narrower;
+    "wider", ">", "", "enlarge the list", Scope::WithPanes, has_pane, wider;
+    "narrower", "<", "", "enlarge the detail", Scope::WithPanes, has_pane, narrower;
     "redraw", "ctrl-l", "", "redraw the screen", Scope::Everywhere, always, redraw;
     "suspend", "ctrl-z", "", "suspend to the shell; fg resumes (with bg, running work continues)", Scope::Everywhere, has_shell, suspend;
 ];

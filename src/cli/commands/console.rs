@@ -92,8 +92,7 @@ fn options(ascii: bool, out: &Output) -> Result<ConsoleOptions, CliError> {
         .find_map(variable);
     // Without UTF-8 the terminal cannot show the symbols of the console.
     let plain = locale.is_some_and(|l| !l.to_ascii_lowercase().replace('-', "").contains("utf8"));
-    let light =
-        term::background_is_light(variable("COLORFGBG").as_deref()).unwrap_or(false);
+    let light = term::background_is_light(variable("COLORFGBG").as_deref()).unwrap_or(false);
     let theme = match variable("FLIGHTDECK_THEME").as_deref() {
         Some("light") => ThemeName::Light,
         Some("contrast") => ThemeName::Contrast,

@@ -202,20 +202,8 @@ pub fn redraw(_: &mut State, effects: &mut Vec<Effect>) {
 /// Shows a screen and requests the data it needs.
 pub fn show(state: &mut State, effects: &mut Vec<Effect>, screen: Screen) {
     state.screen = screen;
-    match screen {
-        Screen::History => effects.push(Effect::LoadHistory),
-        Screen::State => effects.push(Effect::LoadState),
-        _ => {}
-    }
+    effects.extend((screen.of().load)());
 }
-
-macro_rules! screens {
-    ($($name:ident $screen:ident),*) => {
-        $(pub fn $name(state: &mut State, effects: &mut Vec<Effect>) { show(state, effects, Screen::$screen); })*
-    };
-}
-
-screens!(screen_plugins Plugins, screen_calls Calls, screen_stage Stage, screen_deploy Deploy, screen_history History, screen_state State, screen_logs Logs);
 
 pub fn goto_incident(state: &mut State, effects: &mut Vec<Effect>) {
     let Some((_, plugin)) = state.incidents().pop() else {

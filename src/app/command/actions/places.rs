@@ -170,7 +170,7 @@ pub fn toggle_fold(state: &mut State, _: &mut Vec<Effect>) {
     else {
         return;
     };
-    // Toggles the deviation from the default, see `rows::is_open`.
+    // Toggles the deviation from the default, see `screens::plugins`.
     if !state.filters.toggled.remove(&path) {
         state.filters.toggled.insert(path);
     }

@@ -147,12 +147,12 @@ pub(super) fn stories() -> Vec<KeyCase> {
         story("copy", &[Tracing], |c, _| {
             c.shows("no row under the cursor")
         }),
-        story("palette", &PLACES, |c, _| {
+        story("palette", Context::ALL, |c, _| {
             c.shows("╭─ Command ─");
             c.type_text("redr");
             c.shows("redraw the screen");
         }),
-        story("help", &PLACES, |c, b| {
+        story("help", Context::ALL, |c, b| {
             c.shows("╭─ Keys ─");
             c.shows(c.state.context().of().title);
             let key = c
@@ -162,33 +162,35 @@ pub(super) fn stories() -> Vec<KeyCase> {
                 .unwrap();
             assert_eq!(key.name, "help");
         }),
-        story("incident", &PLACES, |c, _| {
+        story("incident", Context::ALL, |c, _| {
             assert_eq!(tab(c), "1 Plugins");
             c.shows("#5");
             assert!(cursor(c).unwrap().1.contains("acme/legacy"));
         }),
-        story("screen-plugins", &PLACES, |c, _| {
+        story("screen-plugins", Context::ALL, |c, _| {
             assert_eq!(tab(c), "1 Plugins")
         }),
-        story("screen-calls", &PLACES, |c, _| {
+        story("screen-calls", Context::ALL, |c, _| {
             assert_eq!(tab(c), "2 Calls")
         }),
-        story("screen-stage", &PLACES, |c, _| {
+        story("screen-stage", Context::ALL, |c, _| {
             assert_eq!(tab(c), "3 Stage")
         }),
-        story("screen-deploy", &PLACES, |c, _| {
+        story("screen-deploy", Context::ALL, |c, _| {
             assert_eq!(tab(c), "4 Deploy")
         }),
-        story("screen-history", &PLACES, |c, _| {
+        story("screen-history", Context::ALL, |c, _| {
             assert_eq!(tab(c), "5 History")
         }),
-        story("screen-state", &PLACES, |c, _| {
+        story("screen-state", Context::ALL, |c, _| {
             assert_eq!(tab(c), "6 State")
         }),
-        story("screen-logs", &PLACES, |c, _| assert_eq!(tab(c), "7 Logs")),
+        story("screen-logs", Context::ALL, |c, _| {
+            assert_eq!(tab(c), "7 Logs")
+        }),
         after(
             "break",
-            &PLACES,
+            Context::ALL,
             |c| {
                 c.state.faults = vec![Fault {
                     key: '5',
@@ -198,11 +200,11 @@ pub(super) fn stories() -> Vec<KeyCase> {
             },
             |c, _| c.shows("the plugin dies"),
         ),
-        story("theme", &PLACES, |c, _| {
+        story("theme", Context::ALL, |c, _| {
             c.shows("theme: light");
             assert_eq!(c.buffer()[(5, 0)].bg, Color::Indexed(254));
         }),
-        story("mouse", &PLACES, |c, _| {
+        story("mouse", Context::ALL, |c, _| {
             assert_eq!(c.take_effects(), [Effect::Mouse(false)]);
             c.shows("mouse off");
         }),
@@ -220,7 +222,7 @@ pub(super) fn stories() -> Vec<KeyCase> {
         }),
         after(
             "unknown",
-            &PLACES,
+            Context::ALL,
             |c| {
                 c.event(EventKind::UnknownOutcomes {
                     outcomes: vec![fixture::unknown("create", "aws_eip.new", None)],
@@ -240,19 +242,19 @@ pub(super) fn stories() -> Vec<KeyCase> {
             c.shows("╭─ Workspaces of shop-prod ─");
             assert_eq!(c.take_effects(), [Effect::LoadWorkspaces]);
         }),
-        story("init", &PLACES, |c, _| c.shows("nothing to install")),
-        story("doctor", &PLACES, |c, _| {
+        story("init", Context::ALL, |c, _| c.shows("nothing to install")),
+        story("doctor", Context::ALL, |c, _| {
             c.shows("╭─ Doctor ─");
             assert_eq!(c.take_effects(), [Effect::RunDoctor]);
         }),
-        story("orphans", &PLACES, |c, _| {
+        story("orphans", Context::ALL, |c, _| {
             c.shows("no orphaned plugin processes")
         }),
-        story("redraw", &PLACES, |c, b| {
+        story("redraw", Context::ALL, |c, b| {
             assert_eq!(c.take_effects(), [Effect::Redraw]);
             assert_eq!(c.frame(), b.frame);
         }),
-        story("suspend", &PLACES, |c, b| {
+        story("suspend", Context::ALL, |c, b| {
             let [Effect::Suspend(words)] = &c.take_effects()[..] else {
                 panic!("it stays")
             };

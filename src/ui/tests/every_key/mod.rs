@@ -15,9 +15,6 @@ use crate::app::state::Fault;
 use crate::engine::model::{EventKind, FailureGroup};
 use ratatui::style::{Color, Modifier};
 
-const PLACES: [Context; Context::COUNT] = [
-    Plugins, Schema, Calls, Stage, Deploy, History, Replay, Failures, State, Logs, Tracing,
-];
 /// Contexts with a list of their own; tui-logger owns the lines of the engine's log.
 const LISTS: &[Context] = &[
     Plugins, Schema, Calls, Stage, Deploy, History, Replay, Failures, State, Logs,
@@ -233,7 +230,7 @@ fn stories() -> Vec<KeyCase> {
 fn walk(size: (u16, u16)) -> Vec<String> {
     let stories = stories();
     let mut missing = Vec::new();
-    for place in PLACES {
+    for &place in Context::ALL {
         for command in COMMANDS.iter().filter(|c| c.is_in(place)) {
             let mut told = stories
                 .iter()
@@ -311,7 +308,7 @@ fn key_cases_refer_only_to_existing_commands_and_keys() {
 #[test]
 fn screens_match_their_snapshots() {
     for (width, height) in [(120, 40), (80, 24)] {
-        for place in PLACES {
+        for &place in Context::ALL {
             // tui-logger draws the time of day, so its frame is never the same.
             if place != Tracing {
                 let mut c = at(place, (width, height));

@@ -1,0 +1,211 @@
+//! Screens of the console and the views opened on them, one file for each screen: rows, columns,
+//! cells, details and texts. Help, footer, palette, layout and drawing use the tables below, so a
+//! new screen needs its file, a row of `screens!` and a command that shows it.
+
+mod calls;
+mod deploy;
+mod history;
+mod logs;
+mod plugins;
+mod resources;
+mod stage;
+
+use super::column::Column;
+use super::doc::{Doc, Line, Role, line, span};
+use super::list::{Row, RowKey};
+use super::msg::Effect;
+use super::state::State;
+
+/// Properties of a [`Screen`].
+pub struct ScreenInfo {
+    /// Returns the screen's view that is open.
+    pub current: fn(&State) -> Context,
+    /// Returns the request that loads the data of the screen, when it is shown.
+    pub load: fn() -> Option<Effect>,
+}
+
+/// Declares [`Screen`] and [`Context`] with the tables of their properties: for each screen its
+/// properties, and its views with their properties.
+macro_rules! screens {
+    ($($screen:ident = $info:path { $($context:ident = $of:path),+ })+) => {
+        /// Screens, in the order of their keys.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Screen { $($screen),+ }
+
+        impl Screen {
+            pub const ALL: &[Self] = &[$(Self::$screen),+];
+
+            /// Returns the properties of the screen.
+            pub fn of(self) -> &'static ScreenInfo {
+                match self { $(Self::$screen => &$info),+ }
+            }
+
+            /// Label of its tab.
+            pub fn label(self) -> &'static str {
+                match self { $(Self::$screen => stringify!($screen)),+ }
+            }
+        }
+
+        /// View that has its own list: a screen, or a view opened on it.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Context { $($($context),+),+ }
+
+        impl Context {
+            pub const ALL: &[Self] = &[$($(Self::$context),+),+];
+
+            /// Returns the properties of the context.
+            pub fn of(self) -> &'static ContextInfo {
+                match self { $($(Self::$context => &$of),+),+ }
+            }
+        }
+    };
+}
+
+screens! {
+    Plugins = plugins::SCREEN { Plugins = plugins::PLUGINS, Schema = plugins::SCHEMA }
+    Calls = calls::SCREEN { Calls = calls::CALLS }
+    Stage = stage::SCREEN { Stage = stage::STAGE }
+    Deploy = deploy::SCREEN { Deploy = deploy::DEPLOY }
+    History = history::SCREEN {
+        History = history::HISTORY, Replay = deploy::REPLAY, Failures = history::FAILURES
+    }
+    State = resources::SCREEN { State = resources::RESOURCES }
+    Logs = logs::SCREEN { Logs = logs::LOGS, Tracing = logs::TRACING }
+}
+
+/// Place of the detail of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DetailPlace {
+    /// The rows have no detail.
+    None,
+    /// The detail fills the screen when it is opened.
+    Zoomed,
+    /// Below the list.
+    Below,
+    /// Beside the list if the screen is wide enough, otherwise below it.
+    Beside,
+}
+
+/// Contents of the list.
+pub enum Body {
+    /// Rows in columns.
+    Table {
+        columns: &'static [Column],
+        /// Cells before the key in its column.
+        indent: u16,
+        /// Returns the cells of a row, one for each column.
+        cells: fn(&State, &Row) -> Vec<Line>,
+    },
+    /// Log lines of the plugins.
+    Log,
+    /// The engine's own log, which tui-logger owns.
+    Tracing,
+}
+
+/// Properties of a [`Context`].
+pub struct ContextInfo {
+    /// Title in the help.
+    pub title: &'static str,
+    pub body: Body,
+    pub detail_place: DetailPlace,
+    /// Charts of calls are above the list.
+    pub has_charts: bool,
+    /// Names of the sort orders; the first is the natural order.
+    pub sorts: &'static [&'static str],
+    /// Returns its rows, and the number of leading rows that do not scroll.
+    pub rows: fn(&State) -> (Vec<Row>, usize),
+    /// Returns the text of a row that a search looks at.
+    pub text: fn(&State, &Row) -> String,
+    pub detail: fn(&State, &Row) -> Doc,
+    /// Appends the title of the detail.
+    pub write_detail_title: fn(&State, &mut Line),
+    /// Appends the subject to the title of the screen.
+    pub write_subject: fn(&State, &mut Line),
+    /// Appends the filters of this context to the title of the screen.
+    pub write_filters: fn(&State, &mut Line),
+    /// Returns the text of an empty list; `None` shows the empty table.
+    pub empty: fn(&State) -> Option<Doc>,
+}
+
+impl ContextInfo {
+    /// Properties of a list without rows; each context overrides its own.
+    const DEFAULT: Self = Self {
+        title: "",
+        body: Body::Log,
+        detail_place: DetailPlace::None,
+        has_charts: false,
+        sorts: &["natural order"],
+        rows: |_| (Vec::new(), 0),
+        text: |_, _| String::new(),
+        detail: |_, _| Doc::new(),
+        write_detail_title: key_of_the_row,
+        write_subject: |_, _| (),
+        write_filters: |_, _| (),
+        empty: |_| None,
+    };
+
+    /// Returns true if the rows have a detail.
+    pub fn has_detail(&self) -> bool {
+        self.detail_place != DetailPlace::None
+    }
+
+    /// Returns true if list and detail can both be visible.
+    pub fn has_panes(&self) -> bool {
+        matches!(self.detail_place, DetailPlace::Below | DetailPlace::Beside)
+    }
+
+    /// Returns true if the list has column headings.
+    pub fn has_headings(&self) -> bool {
+        match &self.body {
+            Body::Table { columns, .. } => columns.iter().any(|c| !c.title.is_empty()),
+            Body::Log | Body::Tracing => false,
+        }
+    }
+}
+
+fn key_of_the_row(state: &State, l: &mut Line) {
+    if let Some(r) = state.selected() {
+        let text = match &r.key {
+            RowKey::Text(t) => t.clone(),
+            RowKey::Number(n) => format!("#{n}"),
+        };
+        l.push(span(Role::Strong, format!(" {text} ")));
+    }
+}
+
+/// Text of a list whose data are not loaded yet.
+fn loading() -> Option<Doc> {
+    sentence(Role::Dim, "Loading…")
+}
+
+/// Text of an empty list that is one sentence.
+fn sentence(role: Role, text: &str) -> Option<Doc> {
+    Some(vec![line(role, text)])
+}
+
+/// Appends keys with their effects.
+pub(super) fn push_keys(doc: &mut Doc, all: &[(&str, &str)]) {
+    for (key, text) in all {
+        doc.push(vec![
+            span(Role::Key, format!("  {key:<8}")),
+            span(Role::Plain, *text),
+        ]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cells are matched to columns by their position.
+    #[test]
+    fn each_context_has_a_title_sort_orders_and_columns() {
+        for context in Context::ALL {
+            let of = context.of();
+            assert!(!of.title.is_empty() && !of.sorts.is_empty(), "{context:?}");
+            if let Body::Table { columns, .. } = &of.body {
+                assert!(!columns.is_empty(), "{context:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! Calls screen: slots and their owners, running times, blockers.
+
+use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, sentence};
+use crate::app::column::{Column, Width, column, number};
+use crate::app::doc::{self, Doc, Line, Role, line, span};
+use crate::app::format::{bar, count, duration, elapsed};
+use crate::app::list::Row;
+use crate::app::rows::sorted;
+use crate::app::state::State;
+use crate::engine::model::CallFinished;
+use crate::engine::view::CallView;
+
+pub(super) const SCREEN: ScreenInfo = ScreenInfo {
+    current: |_| Context::Calls,
+    load: || None,
+};
+
+pub(super) const CALLS: ContextInfo = ContextInfo {
+    title: "Calls",
+    body: Body::Table {
+        columns: COLUMNS,
+        indent: 0,
+        cells,
+    },
+    detail_place: DetailPlace::Below,
+    has_charts: true,
+    sorts: &["slot", "elapsed", "method"],
+    rows: |state| (rows(state), 0),
+    text,
+    detail,
+    write_subject,
+    empty: |_| {
+        sentence(
+            Role::Plain,
+            "No call is running or waiting. Calls appear here during loading, staging and deploys.",
+        )
+    },
+    ..ContextInfo::DEFAULT
+};
+
+const COLUMNS: &[Column] = &[
+    number("SLOT", 5, 4),
+    column("PLUGIN", Width::Flex(12, 2), 3),
+    column("METHOD", Width::Flex(14, 2), 2),
+    column("RESOURCE", Width::Flex(14, 5), 0),
+    number("TIME", 7, 0),
+    column("VS. USUAL · WAITS FOR · OUTCOME", Width::Flex(16, 5), 1),
+];
+
+/// Maximum number of finished calls on the Calls screen.
+const MAX_FINISHED_CALLS: usize = 50;
+
+fn rows(state: &State) -> Vec<Row> {
+    let all: Vec<_> = state.view.calls.values().collect();
+    let mut running: Vec<Row> = all
+        .iter()
+        .enumerate()
+        .filter(|(_, c)| c.started_at.is_some())
+        .map(|(i, c)| Row::number(c.call, i))
+        .collect();
+    // By slot, so that rows keep their places while calls come and go.
+    running.sort_by_key(|r| (&all[r.index].plugin, all[r.index].slot));
+    // Only running calls can be sorted; queued ones keep the order of the queue.
+    let running = sorted(state, running, |by, a, b| {
+        let (a, b) = (all[a.index], all[b.index]);
+        if by == 1 {
+            a.started_at.cmp(&b.started_at)
+        } else {
+            a.method.cmp(&b.method)
+        }
+    });
+    let waiting: Vec<Row> = all
+        .iter()
+        .enumerate()
+        .filter(|(_, c)| c.started_at.is_none())
+        .map(|(i, c)| Row::number(c.call, i))
+        .collect();
+    let mut rows = running;
+    if !waiting.is_empty() {
+        rows.push(Row::heading(format!("waiting ({})", waiting.len())));
+        rows.extend(waiting);
+    }
+    let recent = state.view.finished.len().min(MAX_FINISHED_CALLS);
+    if recent > 0 {
+        rows.push(Row::heading(format!("finished (last {recent})")));
+        // Indexes of finished calls continue after the open calls.
+        let from = state.view.finished.len() - recent;
+        rows.extend(
+            state
+                .view
+                .finished
+                .iter()
+                .enumerate()
+                .skip(from)
+                .rev()
+                .map(|(i, f)| Row::number(f.call, all.len() + i)),
+        );
+    }
+    rows
+}
+
+/// Call in a row of the Calls screen.
+enum CallRow<'a> {
+    Open(&'a CallView),
+    Finished(&'a CallFinished),
+}
+
+/// Returns the call of a row.
+fn call_row<'a>(state: &'a State, row: &Row) -> Option<CallRow<'a>> {
+    if row.heading {
+        return None;
+    }
+    match row.index.checked_sub(state.view.calls.len()) {
+        Some(i) => state.view.finished.get(i).map(CallRow::Finished),
+        None => state.view.calls.get(&row.key.number()?).map(CallRow::Open),
+    }
+}
+
+fn text(state: &State, row: &Row) -> String {
+    match call_row(state, row) {
+        Some(CallRow::Open(c)) => format!(
+            "{} {} {}",
+            c.plugin,
+            c.method,
+            c.resource.as_deref().unwrap_or("")
+        ),
+        Some(CallRow::Finished(f)) => format!(
+            "{} {} {}",
+            f.plugin,
+            f.method,
+            f.resource.as_deref().unwrap_or("")
+        ),
+        None => String::new(),
+    }
+}
+
+fn detail(state: &State, row: &Row) -> Doc {
+    match call_row(state, row) {
+        Some(CallRow::Open(c)) => doc::call(state, c),
+        Some(CallRow::Finished(f)) => doc::finished(state, f),
+        None => Doc::new(),
+    }
+}
+
+/// Role of the running time: a warning past the 95th percentile, bad past the deadline.
+fn time_role(state: &State, c: &CallView) -> Role {
+    let Some(at) = c.started_at else {
+        return Role::Warn;
+    };
+    let ms = u64::try_from(state.now - at).unwrap_or(0);
+    if c.deadline_ms.is_some_and(|d| ms > d) {
+        Role::Bad
+    } else if c.usual.is_some_and(|u| u.count > 0 && ms > u.p95_ms) {
+        Role::Warn
+    } else {
+        Role::Busy
+    }
+}
+
+/// Cells of a call.
+fn cells(state: &State, row: &Row) -> Vec<Line> {
+    match call_row(state, row) {
+        Some(CallRow::Open(c)) => open(state, c),
+        Some(CallRow::Finished(f)) => {
+            let (word, role) = doc::outcome(f.outcome);
+            let mut last = vec![span(
+                role,
+                if role == Role::Ok {
+                    format!("✓ {word}")
+                } else {
+                    format!("✗ {word}")
+                },
+            )];
+            if let Some(again) = &f.again {
+                last.push(span(Role::Warn, format!("  {}", again.text(state.now))));
+            }
+            if let Some(e) = &f.error {
+                last.push(span(Role::Dim, format!("  {e}")));
+            }
+            vec![
+                Line::new(),
+                line(Role::Dim, &f.plugin.0),
+                line(Role::Dim, &*f.method),
+                line(Role::Dim, f.resource.as_deref().unwrap_or("")),
+                line(Role::Dim, duration(f.took_ms)),
+                last,
+            ]
+        }
+        None => Vec::new(),
+    }
+}
+
+/// Number of locks that the plugin holds for the call, and of calls that wait for them.
+fn locks_and_waiters(state: &State, c: &CallView) -> Line {
+    let held = state.view.locks.values().filter(|l| l.call == Some(c.call));
+    let (n, waiters) = held.fold((0, 0), |(n, w), l| (n + 1, w + l.waiters.len()));
+    match (n, waiters) {
+        (0, _) => Line::new(),
+        (n, 0) => line(Role::Plain, format!("holds {} · ", count(n, "lock"))),
+        (n, w) => line(
+            Role::Warn,
+            format!("holds {}, {w} waiting · ", count(n, "lock")),
+        ),
+    }
+}
+
+fn open(state: &State, c: &CallView) -> Vec<Line> {
+    let role = time_role(state, c);
+    let since = state.now - c.started_at.unwrap_or(c.queued_at);
+    let slot = match (c.started_at, c.slot) {
+        (None, _) => line(Role::Warn, "waits"),
+        (_, Some(s)) => line(Role::Plain, format!("{s}/{}", c.slots)),
+        // Calls within this process need no slot.
+        (_, None) => line(Role::Dim, "–"),
+    };
+    let mut last = locks_and_waiters(state, c);
+    // A queued call has no running time to compare with the usual one.
+    if let Some(w) = &c.waits_for {
+        last.push(span(Role::Warn, w));
+    } else {
+        let ms = u64::try_from(since).unwrap_or(0);
+        match c.usual.filter(|u| u.count > 0) {
+            Some(u) => {
+                last.push(span(role, bar(ms, u.p95_ms)));
+                last.push(span(
+                    role,
+                    if ms > u.p95_ms { " over p95 " } else { " p95 " },
+                ));
+                last.push(span(Role::Plain, duration(u.p95_ms)));
+            }
+            None => last.push(span(Role::Dim, "no history yet")),
+        }
+        if let Some(d) = c.deadline_ms {
+            last.push(span(
+                if ms > d { Role::Bad } else { Role::Dim },
+                format!(" · deadline {}", duration(d)),
+            ));
+        }
+    }
+    vec![
+        slot,
+        line(Role::Plain, &c.plugin.0),
+        line(Role::Plain, &*c.method),
+        line(Role::Strong, c.resource.as_deref().unwrap_or("")),
+        line(role, elapsed(since)),
+        last,
+    ]
+}
+
+fn write_subject(state: &State, l: &mut Line) {
+    let running = state
+        .view
+        .calls
+        .values()
+        .filter(|c| c.started_at.is_some())
+        .count();
+    l.push(span(Role::Strong, "calls"));
+    l.push(span(
+        Role::Plain,
+        format!(
+            " · {running} running · {} waiting",
+            state.view.calls.len() - running
+        ),
+    ));
+    if let Some(c) = state.view.longest_blocker() {
+        let behind = state
+            .view
+            .calls
+            .values()
+            .filter(|o| o.blocker == Some(c.call))
+            .count();
+        let since = elapsed(state.now - c.started_at.unwrap_or(state.now));
+        let what = c.resource.as_deref().unwrap_or(&c.plugin.0);
+        l.push(span(
+            Role::Warn,
+            format!(" · longest: {what} ({}, {since})", c.method),
+        ));
+        if behind > 0 {
+            l.push(span(
+                Role::Warn,
+                format!(", blocks {}", count(behind, "call")),
+            ));
+        }
+    }
+}

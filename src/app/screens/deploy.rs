@@ -1,0 +1,417 @@
+//! Deploy screen, and the replay of an earlier deploy: operations with their times, blockers and
+//! failures.
+
+use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, push_keys};
+use crate::app::column::{Column, Width, column, number};
+use crate::app::doc::{self, Doc, Line, Role, line, outcome_role, span};
+use crate::app::format::{bar, clock, duration, elapsed};
+use crate::app::list::Row;
+use crate::app::running;
+use crate::app::state::{DeployFilter, State};
+use crate::engine::model::{
+    CancelRung, DeployOutcome, Operation, OperationProgress, OperationState, UnixMs,
+};
+use crate::engine::view::DeployView;
+
+pub(super) const SCREEN: ScreenInfo = ScreenInfo {
+    current: |_| Context::Deploy,
+    load: || None,
+};
+
+pub(super) const DEPLOY: ContextInfo = ContextInfo {
+    title: "Deploy",
+    body: Body::Table {
+        columns: COLUMNS,
+        indent: 0,
+        cells,
+    },
+    detail_place: DetailPlace::Beside,
+    rows,
+    text,
+    detail,
+    write_subject,
+    write_filters,
+    empty: |state| Some(empty(state)),
+    ..ContextInfo::DEFAULT
+};
+
+pub(super) const REPLAY: ContextInfo = ContextInfo {
+    title: "Replay of a deploy",
+    write_filters: |state, l| {
+        write_filters(state, l);
+        write_replay_position(state, l);
+    },
+    empty: |state| Some(empty_replay(state)),
+    ..DEPLOY
+};
+
+const COLUMNS: &[Column] = &[
+    column("", Width::Fix(1), 0),
+    column("", Width::Fix(3), 3),
+    column("RESOURCE", Width::Key(16), 0),
+    column("STATE", Width::Fix(13), 0),
+    number("TIME", 7, 1),
+    column("NOTE", Width::Flex(10, 5), 2),
+];
+
+fn rank(s: OperationState) -> u8 {
+    match s {
+        OperationState::Running => 0,
+        OperationState::HalfReplaced => 1,
+        OperationState::Failed => 2,
+        OperationState::Unknown => 3,
+        OperationState::Waiting => 4,
+        OperationState::NotAttempted => 5,
+        OperationState::Done => 6,
+    }
+}
+
+fn rows(state: &State) -> (Vec<Row>, usize) {
+    let Some((d, _)) = state.shown_deploy() else {
+        return (Vec::new(), 0);
+    };
+    let shows = |s: OperationState| match state.filters.deploy {
+        DeployFilter::All => true,
+        DeployFilter::Failed => matches!(
+            s,
+            OperationState::Failed | OperationState::Unknown | OperationState::HalfReplaced
+        ),
+        DeployFilter::NotAttempted => {
+            matches!(s, OperationState::NotAttempted | OperationState::Waiting)
+        }
+        DeployFilter::Done => s == OperationState::Done,
+    };
+    let mut all: Vec<_> = d
+        .operations
+        .iter()
+        .enumerate()
+        .filter(|(_, o)| shows(o.state))
+        .collect();
+    // During the deploy, the latest completed operation comes first among the completed ones.
+    all.sort_by_key(|(i, o)| {
+        let ended =
+            o.began.unwrap_or(0) + o.took_ms.and_then(|t| i64::try_from(t).ok()).unwrap_or(0);
+        (
+            rank(o.state),
+            if o.state == OperationState::Done {
+                std::cmp::Reverse(ended)
+            } else {
+                std::cmp::Reverse(0)
+            },
+            *i,
+        )
+    });
+    // Running operations are sorted first, and stay visible.
+    let running = all
+        .iter()
+        .take_while(|(_, o)| o.state == OperationState::Running)
+        .count();
+    (
+        all.into_iter()
+            .map(|(i, o)| Row::text(o.address.as_str(), i))
+            .collect(),
+        running,
+    )
+}
+
+fn text(state: &State, row: &Row) -> String {
+    let Some(o) = state
+        .shown_deploy()
+        .and_then(|(d, _)| d.operations.get(row.index))
+    else {
+        return String::new();
+    };
+    let failure = o.failure.as_ref().map_or("", |f| f.summary.as_str());
+    format!(
+        "{} {} {} {failure}",
+        row.key.text().unwrap_or_default(),
+        o.action.operation_word(),
+        o.state.label()
+    )
+}
+
+fn detail(state: &State, _: &Row) -> Doc {
+    match (state.operation(), state.shown_deploy()) {
+        (Some(op), Some((_, now))) => doc::operation(state, op, now),
+        _ => Doc::new(),
+    }
+}
+
+fn symbol(s: OperationState) -> (&'static str, Role) {
+    match s {
+        OperationState::Waiting => ("·", Role::Dim),
+        OperationState::Running => ("◐", Role::Busy),
+        OperationState::Done => ("✓", Role::Ok),
+        OperationState::Failed => ("✗", Role::Bad),
+        OperationState::NotAttempted => ("○", Role::Dim),
+        OperationState::Unknown => ("?", Role::Warn),
+        OperationState::HalfReplaced => ("✗", Role::Bad),
+    }
+}
+
+/// Cells of an operation.
+fn cells(state: &State, row: &Row) -> Vec<Line> {
+    let Some((d, now)) = state.shown_deploy() else {
+        return Vec::new();
+    };
+    let Some(op) = d.operations.get(row.index) else {
+        return Vec::new();
+    };
+    let queued = running::queued(state, op);
+    // A queued operation does no work yet, even if it has started.
+    let (sign, role) = if queued.is_some() {
+        ("·", Role::Warn)
+    } else {
+        symbol(op.state)
+    };
+    let word = match op.state {
+        _ if queued.is_some() => "queued".to_owned(),
+        OperationState::Done => op.action.past_tense().to_owned(),
+        OperationState::Failed => format!("{} failed", op.action.operation_word()),
+        OperationState::Running if op.step != OperationProgress::Unsaid => op.step.to_string(),
+        // The note describes the unknown outcome.
+        OperationState::Unknown => "unknown".to_owned(),
+        s => s.label().to_owned(),
+    };
+    let time = match (op.state, op.began) {
+        (OperationState::Running, Some(_)) => {
+            line(role, elapsed(running::worked_ms(state, d, op, now)))
+        }
+        _ => op
+            .took_ms
+            .map_or_else(Line::new, |ms| line(Role::Plain, duration(ms))),
+    };
+    let address = if matches!(
+        op.state,
+        OperationState::Waiting | OperationState::NotAttempted
+    ) {
+        Role::Dim
+    } else {
+        Role::Plain
+    };
+    vec![
+        line(role, sign),
+        doc::action_sign(op.action),
+        line(address, &op.address),
+        line(role, word),
+        time,
+        operation_note(state, d, op, now),
+    ]
+}
+
+/// Names the first blocker of an operation, failed ones first.
+fn blockers(d: &DeployView, op: &Operation, word: &str) -> Line {
+    let all = d.blockers(op);
+    let Some((first, state)) = all.first() else {
+        return Line::new();
+    };
+    let failed = matches!(
+        state,
+        Some(OperationState::Failed | OperationState::HalfReplaced | OperationState::Unknown)
+    );
+    let role = if failed { Role::Warn } else { Role::Dim };
+    let why = state
+        .filter(|_| failed)
+        .map_or_else(String::new, |s| format!(" ({})", s.label()));
+    let more = if all.len() > 1 {
+        format!(" and {} more", all.len() - 1)
+    } else {
+        String::new()
+    };
+    vec![span(role, format!("{word} {first}{why}{more}"))]
+}
+
+fn operation_note(state: &State, d: &DeployView, op: &Operation, now: UnixMs) -> Line {
+    let mut l = Line::new();
+    if let Some(call) = running::queued(state, op) {
+        return vec![span(Role::Warn, running::in_line(state, call))];
+    }
+    match op.state {
+        OperationState::Running => {
+            if let Some((role, text)) = doc::pause(op, now) {
+                return vec![span(role, text)];
+            }
+            // Without earlier operations of this kind there is nothing to compare with.
+            if let (Some(_), Some(usual)) = (op.began, op.usual_ms) {
+                let ms = u64::try_from(running::worked_ms(state, d, op, now)).unwrap_or(0);
+                let role = if ms > usual { Role::Warn } else { Role::Busy };
+                l.push(span(role, bar(ms, usual)));
+                l.push(span(Role::Dim, format!(" usual {}", duration(usual))));
+            }
+            if let Some(f) = &op.failure {
+                l.push(span(
+                    Role::Warn,
+                    format!("  {}: {}", f.class.label(), f.summary),
+                ));
+            }
+        }
+        OperationState::Failed | OperationState::HalfReplaced => {
+            if op.state == OperationState::HalfReplaced {
+                l.push(span(Role::Bad, format!("{}  ", op.step)));
+            }
+            if let Some(f) = &op.failure {
+                l.push(span(Role::Bad, format!("{}: ", f.class.label())));
+                l.push(span(Role::Plain, &f.summary));
+            }
+        }
+        OperationState::Waiting => l.extend(blockers(d, op, "for")),
+        OperationState::NotAttempted => l.extend(blockers(d, op, "needs")),
+        OperationState::Unknown => l.push(doc::unknown_of_operation(state, op)),
+        _ => {
+            if op.attempt > 1 {
+                l.push(span(
+                    Role::Dim,
+                    format!("a call needed {} attempts", op.attempt),
+                ));
+            }
+            if let Some(w) = op.warnings.first() {
+                l.push(span(Role::Warn, format!("warning: {w}")));
+            }
+        }
+    }
+    l
+}
+
+fn write_subject(state: &State, l: &mut Line) {
+    let Some((d, now)) = state.shown_deploy() else {
+        l.push(span(Role::Strong, "deploy"));
+        return;
+    };
+    l.push(span(Role::Strong, format!("deploy #{}", d.deploy)));
+    let queued = running::count_queued(state, d);
+    let of = |s: OperationState| match s {
+        OperationState::Running => d
+            .operations
+            .iter()
+            .filter(|o| o.state == s)
+            .count()
+            .saturating_sub(queued),
+        s => d.operations.iter().filter(|o| o.state == s).count(),
+    };
+    match &d.summary {
+        Some(s) => {
+            let (symbol, role) = outcome_role(s.outcome);
+            let took = s
+                .ended
+                .map_or(0, |e| u64::try_from(e - s.began).unwrap_or(0));
+            // The end of a killed run is unknown; only its last event has a time.
+            let how = if s.outcome == DeployOutcome::Interrupted {
+                "last event after"
+            } else {
+                "in"
+            };
+            l.push(span(
+                role,
+                format!(" · {symbol} {} {how} {}", s.outcome.label(), duration(took)),
+            ));
+        }
+        None => {
+            let (symbol, role) = outcome_role(DeployOutcome::Running);
+            l.push(span(
+                role,
+                format!(" · {symbol} running {}", elapsed(now - d.began)),
+            ));
+        }
+    }
+    let parts = [
+        (OperationState::Done, Role::Ok, "done"),
+        (OperationState::Running, Role::Busy, "running"),
+        (OperationState::HalfReplaced, Role::Bad, "half replaced"),
+        (OperationState::Failed, Role::Bad, "failed"),
+        (OperationState::Unknown, Role::Warn, "unknown"),
+        (OperationState::Waiting, Role::Plain, "waiting"),
+        (OperationState::NotAttempted, Role::Warn, "not attempted"),
+    ];
+    for (s, role, word) in parts {
+        let n = of(s);
+        if n > 0 || s == OperationState::Done {
+            l.push(span(
+                if n > 0 { role } else { Role::Dim },
+                format!(" · {n} {word}"),
+            ));
+        }
+        if s == OperationState::Running && queued > 0 {
+            l.push(span(Role::Warn, format!(" · {queued} queued")));
+        }
+    }
+    if let Some(r) = d.cancel {
+        let word = match r {
+            CancelRung::StopStarting => "no new operations",
+            CancelRung::AskPlugins => "plugins asked to stop",
+            CancelRung::KillPlugins => "plugins killed",
+        };
+        l.push(span(Role::Warn, format!(" · cancelled: {word}")));
+    }
+}
+
+fn write_filters(state: &State, l: &mut Line) {
+    if state.filters.deploy != DeployFilter::All {
+        l.push(span(
+            Role::Warn,
+            format!("   only {}", state.filters.deploy.label()),
+        ));
+    }
+}
+
+fn write_replay_position(state: &State, l: &mut Line) {
+    if let Some(r) = &state.loaded.replay {
+        let text = format!(
+            "   replay {} · event {} of {} [ ]",
+            clock(r.at, state.utc_offset),
+            r.cursor,
+            r.record.events.len()
+        );
+        l.push(span(Role::Key, text));
+    }
+}
+
+fn empty(state: &State) -> Doc {
+    let mut doc = Doc::new();
+    explain_empty(state, &mut doc);
+    doc
+}
+
+fn empty_replay(state: &State) -> Doc {
+    if state.loaded.replay.as_ref().is_none_or(|r| r.cursor > 0) {
+        return empty(state);
+    }
+    let mut doc = vec![line(Role::Heading, "Before the start of the deploy")];
+    push_keys(&mut doc, &[("]", "one event forward"), ("}", "to the end")]);
+    doc
+}
+
+/// Explains an empty Deploy or Replay screen.
+fn explain_empty(state: &State, doc: &mut Doc) {
+    let shown = state.shown_deploy().map(|(d, _)| d);
+    // Outputs and moved addresses need no operation, so an empty deploy is no mistake.
+    if shown.is_some_and(|d| d.operations.is_empty()) {
+        doc.push(line(
+            Role::Plain,
+            "No resource operations: this deploy changes only outputs or addresses in the state.",
+        ));
+        return;
+    }
+    doc.push(line(
+        Role::Heading,
+        if shown.is_some() {
+            "No matching operations"
+        } else {
+            "No deploy yet"
+        },
+    ));
+    if shown.is_some() {
+        push_keys(doc, &[("v", "shows the other operations")]);
+    } else {
+        doc.push(line(
+            Role::Plain,
+            "A deploy applies the changes that are selected on the Stage screen.",
+        ));
+        push_keys(
+            doc,
+            &[
+                ("3", "goes to the Stage screen"),
+                ("5", "shows earlier deploys"),
+            ],
+        );
+    }
+}

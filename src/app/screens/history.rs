@@ -1,0 +1,254 @@
+//! History screen: deploys, and groups of similar failures.
+
+use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, loading, sentence};
+use crate::app::column::{Column, Width, column, number};
+use crate::app::doc::{self, Doc, Line, Role, line, span};
+use crate::app::format::{count, date, duration};
+use crate::app::list::Row;
+use crate::app::msg::Effect;
+use crate::app::rows::sorted;
+use crate::app::state::State;
+use crate::engine::model::DeploySummary;
+
+pub(super) const SCREEN: ScreenInfo = ScreenInfo {
+    current: current,
+    load: || Some(Effect::LoadHistory),
+};
+
+pub(super) const HISTORY: ContextInfo = ContextInfo {
+    title: "History",
+    body: Body::Table {
+        columns: COLUMNS,
+        indent: 0,
+        cells,
+    },
+    detail_place: DetailPlace::Beside,
+    sorts: &["newest", "duration", "outcome"],
+    rows: |state| (rows(state), 0),
+    text,
+    detail,
+    write_subject,
+    empty: |state| match state.loaded.history {
+        None => loading(),
+        Some(_) => sentence(Role::Plain, "No deploy was made in this workspace yet."),
+    },
+    ..ContextInfo::DEFAULT
+};
+
+pub(super) const FAILURES: ContextInfo = ContextInfo {
+    title: "Failures",
+    body: Body::Table {
+        columns: FAILURE_COLUMNS,
+        indent: 0,
+        cells: failure_cells,
+    },
+    detail_place: DetailPlace::Beside,
+    rows: |state| (failure_rows(state), 0),
+    text: failure_text,
+    detail: failure_detail,
+    write_subject: write_failure_subject,
+    empty: |state| match state.loaded.failures {
+        None => loading(),
+        Some(_) => sentence(Role::Ok, "✓ No failures recorded."),
+    },
+    ..ContextInfo::DEFAULT
+};
+
+fn current(state: &State) -> Context {
+    if state.loaded.replay.is_some() {
+        Context::Replay
+    } else if state.filters.failures {
+        Context::Failures
+    } else {
+        Context::History
+    }
+}
+
+const COLUMNS: &[Column] = &[
+    number("#", 4, 0),
+    column("WHEN", Width::Fix(16), 1),
+    column("OUTCOME", Width::Flex(13, 2), 0),
+    column("CHANGES", Width::Flex(15, 2), 2),
+    number("DONE", 5, 5),
+    number("FAIL", 5, 4),
+    number("TOOK", 7, 3),
+    column("WHO", Width::Flex(8, 2), 6),
+    column("CONFIG", Width::Fix(8), 8),
+];
+
+fn rows(state: &State) -> Vec<Row> {
+    let Some(all) = &state.loaded.history else {
+        return Vec::new();
+    };
+    let rows = all
+        .iter()
+        .enumerate()
+        .map(|(i, d)| Row::number(d.deploy.unsigned_abs(), i))
+        .collect();
+    let took = |d: &DeploySummary| d.ended.map(|e| e - d.began);
+    sorted(state, rows, |by, a, b| {
+        let (a, b) = (&all[a.index], &all[b.index]);
+        if by == 1 {
+            took(a).cmp(&took(b))
+        } else {
+            a.outcome.label().cmp(b.outcome.label())
+        }
+    })
+}
+
+fn text(state: &State, row: &Row) -> String {
+    let Some(d) = state.loaded.history.as_ref().and_then(|h| h.get(row.index)) else {
+        return String::new();
+    };
+    format!(
+        "#{} {} {} {} {}",
+        d.deploy,
+        d.who,
+        d.host,
+        d.outcome.label(),
+        d.config_digest
+    )
+}
+
+fn detail(state: &State, row: &Row) -> Doc {
+    state
+        .loaded
+        .history
+        .as_ref()
+        .and_then(|h| h.get(row.index))
+        .map(|d| doc::deploy_summary(state, d))
+        .unwrap_or_default()
+}
+
+/// Cells of a deploy.
+fn cells(state: &State, row: &Row) -> Vec<Line> {
+    let Some(d) = state.loaded.history.as_ref().and_then(|h| h.get(row.index)) else {
+        return Vec::new();
+    };
+    let (symbol, role) = doc::outcome_role(d.outcome);
+    let failed = d.operations.bad();
+    vec![
+        line(Role::Strong, d.deploy.to_string()),
+        line(Role::Plain, date(d.began, state.utc_offset)),
+        line(role, format!("{symbol} {}", d.outcome.label())),
+        doc::counts(&d.counts),
+        line(Role::Plain, d.operations.done.to_string()),
+        line(
+            if failed > 0 { Role::Bad } else { Role::Dim },
+            failed.to_string(),
+        ),
+        d.ended.map_or_else(Line::new, |e| {
+            line(
+                Role::Plain,
+                duration(u64::try_from(e - d.began).unwrap_or(0)),
+            )
+        }),
+        line(Role::Plain, format!("{}@{}", d.who, d.host)),
+        line(
+            Role::Dim,
+            // A prefix is enough to compare the configurations of two deploys.
+            d.config_digest.get(..8).unwrap_or(&d.config_digest),
+        ),
+    ]
+}
+
+fn write_subject(state: &State, l: &mut Line) {
+    l.push(span(Role::Strong, "history"));
+    l.push(span(
+        Role::Plain,
+        format!(
+            " · {}",
+            count(state.loaded.history.as_ref().map_or(0, Vec::len), "deploy")
+        ),
+    ));
+}
+
+const FAILURE_COLUMNS: &[Column] = &[
+    number("SEEN", 4, 0),
+    column("LAST", Width::Fix(16), 1),
+    column("CLASS", Width::Fix(14), 0),
+    column("FAILURE", Width::Flex(26, 5), 0),
+    column("WHERE", Width::Flex(12, 3), 2),
+];
+
+fn failure_rows(state: &State) -> Vec<Row> {
+    state
+        .loaded
+        .failures
+        .iter()
+        .flatten()
+        .enumerate()
+        .map(|(i, g)| Row::text(g.fingerprint.as_str(), i))
+        .collect()
+}
+
+fn failure_text(state: &State, row: &Row) -> String {
+    let Some(g) = state
+        .loaded
+        .failures
+        .as_ref()
+        .and_then(|f| f.get(row.index))
+    else {
+        return String::new();
+    };
+    let plugin = g.plugin.as_ref().map_or("", |p| &*p.0);
+    format!(
+        "{} {} {} {plugin}",
+        g.class.label(),
+        g.summary,
+        g.addresses.join(" ")
+    )
+}
+
+fn failure_detail(state: &State, row: &Row) -> Doc {
+    state
+        .loaded
+        .failures
+        .as_ref()
+        .and_then(|f| f.get(row.index))
+        .map(|g| doc::failure_group(state, g))
+        .unwrap_or_default()
+}
+
+/// Cells of a group of failures.
+fn failure_cells(state: &State, row: &Row) -> Vec<Line> {
+    let Some(g) = state
+        .loaded
+        .failures
+        .as_ref()
+        .and_then(|f| f.get(row.index))
+    else {
+        return Vec::new();
+    };
+    // A failure of a launch has a plugin but no resource.
+    let place = match g.addresses.as_slice() {
+        [] => g
+            .plugin
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default(),
+        [one] => one.clone(),
+        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
+    };
+    vec![
+        line(
+            if g.count > 1 { Role::Warn } else { Role::Plain },
+            format!("{}×", g.count),
+        ),
+        line(Role::Plain, date(g.last, state.utc_offset)),
+        line(Role::Bad, g.class.label()),
+        vec![span(Role::Strong, &g.summary)],
+        line(Role::Plain, place),
+    ]
+}
+
+fn write_failure_subject(state: &State, l: &mut Line) {
+    l.push(span(Role::Strong, "failures"));
+    l.push(span(
+        Role::Plain,
+        format!(
+            " · {} · newest first",
+            count(state.loaded.failures.as_ref().map_or(0, Vec::len), "kind")
+        ),
+    ));
+}

@@ -1,0 +1,440 @@
+//! Plugins screen: plugins with their processes, launches and usage; and the schema browser.
+
+use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, push_keys, sentence};
+use crate::app::column::{Column, Width, column, number};
+use crate::app::doc::{self, Doc, Line, Role, line, push_text, span};
+use crate::app::format::{bytes, duration, elapsed};
+use crate::app::list::Row;
+use crate::app::rows::sorted;
+use crate::app::schema::SchemaRow;
+use crate::app::state::{PluginTab, State};
+use crate::engine::model::{NO_TRANSFORMERS, PluginId, PluginState};
+use crate::engine::view::PluginView;
+
+pub(super) const SCREEN: ScreenInfo = ScreenInfo {
+    current: current,
+    load: || None,
+};
+
+pub(super) const PLUGINS: ContextInfo = ContextInfo {
+    title: "Plugins",
+    body: Body::Table {
+        columns: COLUMNS,
+        indent: 0,
+        cells,
+    },
+    detail_place: DetailPlace::Below,
+    sorts: &["name", "state", "memory", "processor", "95th percentile"],
+    rows: |state| (rows(state), 0),
+    text,
+    detail,
+    write_detail_title,
+    write_subject,
+    empty: |state| Some(empty(state)),
+    ..ContextInfo::DEFAULT
+};
+
+pub(super) const SCHEMA: ContextInfo = ContextInfo {
+    title: "Schema browser",
+    body: Body::Table {
+        columns: SCHEMA_COLUMNS,
+        indent: 0,
+        cells: schema_cells,
+    },
+    rows: |state| (schema_rows(state), 0),
+    text: schema_text,
+    write_subject,
+    empty: empty_schema,
+    ..ContextInfo::DEFAULT
+};
+
+fn current(state: &State) -> Context {
+    let zoomed = state.lists[Context::Plugins as usize].zoom;
+    if zoomed && state.filters.plugin_tab == PluginTab::Schema {
+        Context::Schema
+    } else {
+        Context::Plugins
+    }
+}
+
+const COLUMNS: &[Column] = &[
+    column("STATE", Width::Fix(14), 0),
+    column("PLUGIN", Width::Key(14), 0),
+    column("VERSION", Width::Fix(8), 4),
+    column("DIALECT", Width::Fix(11), 6),
+    number("PID", 7, 8),
+    number("TRY", 5, 2),
+    number("UP", 6, 3),
+    number("↻", 2, 5),
+    number("CPU", 5, 7),
+    number("RSS", 6, 7),
+    number("CALLS", 5, 3),
+    number("P95", 7, 9),
+    column("LAST OUTPUT", Width::Flex(10, 4), 1),
+];
+
+/// Rows of the plugins, each with its idle, starting and draining processes below it; then the
+/// orphaned processes.
+fn rows(state: &State) -> Vec<Row> {
+    let all: Vec<_> = state.view.plugins.values().collect();
+    let rows = all
+        .iter()
+        .enumerate()
+        .map(|(i, p)| Row::text(&*p.id.0, i))
+        .collect();
+    let rows = sorted(state, rows, |by, a, b| {
+        let (a, b) = (all[a.index], all[b.index]);
+        let p95 = |id| state.view.p95_ms(id);
+        match by {
+            1 => a.state.label().cmp(b.state.label()),
+            2 => a
+                .usage
+                .map(|u| u.rss_bytes)
+                .cmp(&b.usage.map(|u| u.rss_bytes)),
+            3 => a
+                .usage
+                .map_or(0.0, |u| u.cpu_percent)
+                .total_cmp(&b.usage.map_or(0.0, |u| u.cpu_percent)),
+            _ => p95(&a.id).cmp(&p95(&b.id)),
+        }
+    });
+    // Draining, idle and renewed processes are headings below their plugin.
+    let below = |row: Row| {
+        let said = doc::processes(state, all[row.index]);
+        let left: Vec<Row> = said
+            .iter()
+            .map(|text| Row::heading(format!("  └ {text}")))
+            .collect();
+        std::iter::once(row).chain(left)
+    };
+    let mut rows: Vec<Row> = rows.into_iter().flat_map(below).collect();
+    let orphans = &state.view.orphans;
+    if !orphans.is_empty() {
+        let key = state.keys.first("orphans");
+        let head = format!("orphaned processes ({}); {key} ends them", orphans.len());
+        // Orphans are headings, because commands of a plugin do not apply to them.
+        rows.push(Row::heading(head));
+        let each = orphans.iter().map(|o| doc::orphan(state, o));
+        rows.extend(each.map(|text| Row::heading(format!("  {text}"))));
+    }
+    rows
+}
+
+fn text(state: &State, row: &Row) -> String {
+    let Some(p) = state.view.plugins.values().nth(row.index) else {
+        return String::new();
+    };
+    let found = p.found.as_ref();
+    let transform = found.and_then(|f| f.transform.as_deref());
+    format!(
+        "{} {} {} {}",
+        row.key.text().unwrap_or_default(),
+        p.state.label(),
+        found.map_or("", |f| f.address.as_str()),
+        transform.unwrap_or_default()
+    )
+}
+
+fn empty_cell() -> Line {
+    line(Role::Dim, "–")
+}
+
+/// Time since the plugin is ready, or since its launch began, or until its next launch.
+fn uptime(state: &State, p: &PluginView) -> Line {
+    let attempt = p.attempt();
+    match &p.state {
+        PluginState::Ready { since } => line(Role::Plain, elapsed(state.now - since)),
+        PluginState::Launching { .. }
+        | PluginState::Handshaking { .. }
+        | PluginState::Registering { .. } => attempt.map_or_else(empty_cell, |a| {
+            line(Role::Busy, elapsed(state.now - a.began))
+        }),
+        PluginState::Backoff { until, .. } => line(
+            Role::Warn,
+            format!("in {}", elapsed((until - state.now).max(0))),
+        ),
+        _ => empty_cell(),
+    }
+}
+
+/// Number of the current launch, and the limit.
+fn launch_count(p: &PluginView) -> Line {
+    let attempt = p.attempt();
+    match &p.state {
+        PluginState::Launching { attempt, limit }
+        | PluginState::Handshaking { attempt, limit }
+        | PluginState::Registering { attempt, limit }
+        | PluginState::Backoff { attempt, limit, .. } => line(
+            if *attempt > 1 {
+                Role::Warn
+            } else {
+                Role::Plain
+            },
+            format!("{attempt}/{limit}"),
+        ),
+        // In other states the number of the last launch still tells how many it took.
+        _ => attempt.map_or_else(empty_cell, |a| {
+            line(
+                if a.number > 1 {
+                    Role::Warn
+                } else {
+                    Role::Plain
+                },
+                format!("{}/{}", a.number, a.limit),
+            )
+        }),
+    }
+}
+
+/// Last output line of the plugin; preceded by the name of the transform for a transformer.
+fn last_output(p: &PluginView) -> String {
+    let transform = p.found.as_ref().and_then(|f| f.transform.as_deref());
+    let kind = p.is_transformer().then(|| match transform {
+        Some(name) => format!("transformer {name:?}"),
+        None => "transformer".to_owned(),
+    });
+    let parts: Vec<String> = kind.into_iter().chain(p.last_line.clone()).collect();
+    parts.join(" · ")
+}
+
+/// Cells of a plugin.
+fn cells(state: &State, row: &Row) -> Vec<Line> {
+    let Some(p) = row
+        .key
+        .text()
+        .and_then(|k| state.view.plugins.get(&PluginId(k.into())))
+    else {
+        return Vec::new();
+    };
+    let (symbol, word, role) = doc::status(&p.state);
+    let found = p.found.as_ref();
+    let in_call = state
+        .view
+        .calls
+        .values()
+        .filter(|c| c.plugin == p.id && c.started_at.is_some())
+        .count();
+    // Calls of draining processes are shown with those processes.
+    let left: u64 = p.leaving.iter().map(|l| l.calls).sum();
+    let in_call = in_call.saturating_sub(usize::try_from(left).unwrap_or(usize::MAX));
+    // The reason of a failure matters more than the last line.
+    let words = p
+        .state
+        .unavailable_reason()
+        .map_or_else(|| line(Role::Dim, last_output(p)), |why| line(role, why));
+    vec![
+        line(role, format!("{symbol} {word}")),
+        line(Role::Strong, &p.id.0),
+        found
+            .and_then(|f| f.version.as_ref())
+            .map_or_else(empty_cell, |v| line(Role::Plain, v)),
+        found
+            .and_then(|f| f.dialect.as_ref())
+            .map_or_else(empty_cell, |d| line(Role::Plain, d)),
+        p.usage
+            .map(|u| u.pid)
+            // A new process has no usage sample yet.
+            .or(p.pid.filter(|_| p.state.has_process()))
+            .map_or_else(empty_cell, |pid| line(Role::Plain, pid.to_string())),
+        launch_count(p),
+        uptime(state, p),
+        if p.restarts > 0 {
+            line(Role::Warn, p.restarts.to_string())
+        } else {
+            line(Role::Dim, "0")
+        },
+        p.usage.map_or_else(empty_cell, |u| {
+            line(Role::Plain, format!("{:.0}%", u.cpu_percent))
+        }),
+        p.usage
+            .map_or_else(empty_cell, |u| line(Role::Plain, bytes(u.rss_bytes))),
+        if in_call > 0 {
+            line(Role::Busy, in_call.to_string())
+        } else {
+            line(Role::Dim, "0")
+        },
+        state
+            .view
+            .p95_ms(&p.id)
+            .map_or_else(empty_cell, |ms| line(Role::Plain, duration(ms))),
+        words,
+    ]
+}
+
+fn detail(state: &State, _: &Row) -> Doc {
+    let Some(p) = state.plugin() else {
+        return Doc::new();
+    };
+    match state.filters.plugin_tab {
+        PluginTab::Attempts => doc::attempts(state, p),
+        PluginTab::Schema => {
+            doc::schema_text(p, state.loaded.schemas.get(&p.id).map(Vec::as_slice))
+        }
+        PluginTab::Calls => doc::calls(state, p),
+        PluginTab::Logs => doc::logs(state, p),
+        PluginTab::About => doc::found(state, p),
+    }
+}
+
+fn write_subject(state: &State, l: &mut Line) {
+    let list = &state.lists[Context::Plugins as usize];
+    if let (true, Some(p)) = (list.zoom, state.plugin()) {
+        let (symbol, word, role) = doc::status(&p.state);
+        l.push(span(Role::Strong, &p.id.0));
+        l.push(span(role, format!("  {symbol} {word}  ")));
+        tabs(state, l);
+        return;
+    }
+    l.push(span(Role::Strong, "plugins"));
+    l.push(span(
+        Role::Plain,
+        format!(" · {}", state.view.plugins.len()),
+    ));
+    let mut failed = state.view.plugins.values().filter(|p| p.state.is_failed());
+    // Transformers are excluded: no resource needs them.
+    if let Some(p) = failed.find(|p| !p.is_transformer()) {
+        l.push(span(
+            Role::Bad,
+            format!(
+                " · {} {}; its resources cannot be staged or applied",
+                p.id,
+                p.state.label()
+            ),
+        ));
+    }
+}
+
+fn tabs(state: &State, l: &mut Line) {
+    for tab in PluginTab::ALL {
+        let role = if tab == state.filters.plugin_tab {
+            Role::Key
+        } else {
+            Role::Dim
+        };
+        l.push(span(
+            role,
+            if tab == state.filters.plugin_tab {
+                format!("[{}]", tab.label())
+            } else {
+                format!(" {} ", tab.label())
+            },
+        ));
+    }
+}
+
+fn write_detail_title(state: &State, l: &mut Line) {
+    if let Some(p) = state.plugin() {
+        l.push(span(Role::Strong, format!(" {} ", p.id)));
+        tabs(state, l);
+        l.push(span(Role::Plain, " "));
+    }
+}
+
+fn empty(state: &State) -> Doc {
+    let mut doc = Doc::new();
+    if state.cannot_be_read() {
+        absent(state, &mut doc);
+        return doc;
+    }
+    doc.push(line(Role::Heading, "No plugins yet"));
+    let why =
+        "The configuration names no provider that runs as a plugin, or it has not been read yet.";
+    doc.push(line(Role::Plain, why));
+    let loads = "reads the configuration and launches its plugins";
+    push_keys(&mut doc, &[("L", loads), ("3", "goes to the Stage screen")]);
+    doc
+}
+
+/// Explains an unreadable configuration: missing modules, or an uninitialized backend.
+fn absent(state: &State, doc: &mut Doc) {
+    let absent = &state.view.absent;
+    let (head, what) = match absent.modules.is_empty() {
+        true => (
+            "The backend is not initialized",
+            "initializes it; asks first",
+        ),
+        false => ("Modules are not installed", "installs them; asks first"),
+    };
+    doc.push(line(Role::Heading, head));
+    if let Some(why) = &absent.backend {
+        push_text(doc, Role::Plain, "", why);
+    }
+    if !absent.modules.is_empty() {
+        let names = absent.modules.join(", ");
+        doc.push(line(
+            Role::Plain,
+            format!("The configuration calls modules that are not installed: {names}."),
+        ));
+    }
+    push_keys(
+        doc,
+        &[
+            (&state.keys.first("init"), what),
+            ("L", "reads the configuration again"),
+        ],
+    );
+}
+
+const SCHEMA_COLUMNS: &[Column] = &[column("", Width::Flex(20, 1), 0)];
+
+fn schema_rows(state: &State) -> Vec<Row> {
+    let Some(all) = state.plugin().and_then(|p| state.loaded.schemas.get(&p.id)) else {
+        return Vec::new();
+    };
+    let filter = state.list().filter.to_lowercase();
+    let mut rows = Vec::new();
+    // A row is visible if all rows above it are open. A filter opens all.
+    let mut closed: Option<usize> = None;
+    for (i, r) in all.iter().enumerate() {
+        if closed.is_some_and(|depth| r.depth > depth) {
+            continue;
+        }
+        closed = None;
+        rows.push(Row::text(r.path.as_str(), i));
+        if r.folder && filter.is_empty() && !is_open(state, r) {
+            closed = Some(r.depth);
+        }
+    }
+    rows
+}
+
+/// Returns true if the children of a schema row are visible. Groups are open by default, types and
+/// blocks closed.
+fn is_open(state: &State, r: &SchemaRow) -> bool {
+    state.filters.toggled.contains(&r.path) != (r.depth == 0)
+}
+
+fn schema_text(state: &State, row: &Row) -> String {
+    let all = state.plugin().and_then(|p| state.loaded.schemas.get(&p.id));
+    all.and_then(|s| s.get(row.index))
+        .map(|r| format!("{} {} {}", r.path, r.kind, r.flags.join(" ")))
+        .unwrap_or_default()
+}
+
+/// Cells of a row in the schema browser.
+fn schema_cells(state: &State, row: &Row) -> Vec<Line> {
+    let Some(r) = state
+        .plugin()
+        .and_then(|p| state.loaded.schemas.get(&p.id))
+        .and_then(|s| s.get(row.index))
+    else {
+        return Vec::new();
+    };
+    let mut l = doc::schema_line(r);
+    if r.folder {
+        let open = is_open(state, r) || !state.list().filter.is_empty();
+        l.insert(1, span(Role::Dim, if open { "- " } else { "+ " }));
+    } else {
+        l.insert(1, span(Role::Plain, "  "));
+    }
+    vec![l]
+}
+
+fn empty_schema(state: &State) -> Option<Doc> {
+    // A transformer has a process, but never a schema.
+    if !state.plugin().is_some_and(PluginView::is_transformer) {
+        return sentence(Role::Dim, "The schema is known once the plugin is ready.");
+    }
+    let why = format!("This plugin has no schema: {NO_TRANSFORMERS}.");
+    sentence(Role::Dim, &why)
+}

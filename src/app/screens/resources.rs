@@ -1,0 +1,185 @@
+//! State screen: resource instances in the state.
+
+use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, loading, sentence};
+use crate::app::column::{Column, Width, column, number};
+use crate::app::doc::{self, Doc, Line, Role, line, span};
+use crate::app::format::count;
+use crate::app::list::Row;
+use crate::app::msg::Effect;
+use crate::app::rows::sorted;
+use crate::app::state::State;
+use crate::engine::model::DriftKind;
+
+pub(super) const SCREEN: ScreenInfo = ScreenInfo {
+    current: |_| Context::State,
+    load: || Some(Effect::LoadState),
+};
+
+pub(super) const RESOURCES: ContextInfo = ContextInfo {
+    title: "State",
+    body: Body::Table {
+        columns: COLUMNS,
+        indent: 4,
+        cells,
+    },
+    detail_place: DetailPlace::Beside,
+    sorts: &["module", "provider", "dependents"],
+    rows: |state| (rows(state), 0),
+    text,
+    detail,
+    write_subject,
+    empty: |state| match state.loaded.state_rows {
+        None => loading(),
+        Some(_) => sentence(
+            Role::Plain,
+            "The state is empty: nothing was deployed from here yet.",
+        ),
+    },
+    ..ContextInfo::DEFAULT
+};
+
+const COLUMNS: &[Column] = &[
+    column("RESOURCE", Width::Key(20), 0),
+    column("STATE", Width::Fix(10), 0),
+    column("PROVIDER", Width::Flex(10, 2), 3),
+    number("NEEDS", 5, 1),
+    number("NEEDED", 6, 2),
+];
+
+fn rows(state: &State) -> Vec<Row> {
+    let Some(all) = &state.loaded.state_rows else {
+        return Vec::new();
+    };
+    // Loaded rows are already in the order of the tree.
+    let order = 0..all.len();
+    let row = |i: usize| match &all[i].deposed {
+        Some(key) => Row::text(format!("{} (deposed {key})", all[i].address), i),
+        None => Row::text(all[i].address.as_str(), i),
+    };
+    if state.list().sort > 0 {
+        return sorted(state, order.map(row).collect(), |by, a, b| {
+            let (a, b) = (&all[a.index], &all[b.index]);
+            if by == 1 {
+                a.provider.cmp(&b.provider)
+            } else {
+                b.dependents.len().cmp(&a.dependents.len())
+            }
+        });
+    }
+    let mut rows = Vec::with_capacity(all.len() + 8);
+    let mut last: Option<(&str, &str)> = None;
+    for i in 0..all.len() {
+        let i = if state.list().descending {
+            all.len() - 1 - i
+        } else {
+            i
+        };
+        let here = (all[i].module.as_str(), all[i].resource_type.as_str());
+        // Rows are sorted by module and type, so a change starts a new heading.
+        if last.is_none_or(|l| l.0 != here.0) {
+            rows.push(Row::heading(if here.0.is_empty() {
+                "root module".to_owned()
+            } else {
+                here.0.to_owned()
+            }));
+        }
+        if last != Some(here) {
+            rows.push(Row::heading(format!(
+                "  {}{}",
+                if all[i].data { "data " } else { "" },
+                here.1
+            )));
+        }
+        last = Some(here);
+        rows.push(row(i));
+    }
+    rows
+}
+
+fn text(state: &State, row: &Row) -> String {
+    let Some(r) = state
+        .loaded
+        .state_rows
+        .as_ref()
+        .and_then(|s| s.get(row.index))
+    else {
+        return String::new();
+    };
+    format!(
+        "{} {} {}",
+        row.key.text().unwrap_or_default(),
+        r.provider,
+        if r.tainted { "tainted" } else { "" }
+    )
+}
+
+fn detail(state: &State, row: &Row) -> Doc {
+    state
+        .loaded
+        .state_rows
+        .as_ref()
+        .and_then(|s| s.get(row.index))
+        .map(|r| doc::state_row(state, r))
+        .unwrap_or_default()
+}
+
+/// Cells of a resource instance.
+fn cells(state: &State, row: &Row) -> Vec<Line> {
+    let Some(r) = state
+        .loaded
+        .state_rows
+        .as_ref()
+        .and_then(|s| s.get(row.index))
+    else {
+        return Vec::new();
+    };
+    // One word per row: the state that needs attention first.
+    let (word, role) = if r.deposed.is_some() {
+        ("■ deposed", Role::Warn)
+    } else if r.tainted {
+        ("✗ tainted", Role::Bad)
+    } else if let Some(drift) = r.drift {
+        (
+            if drift == DriftKind::Gone {
+                "✗ deleted"
+            } else {
+                "~ drift"
+            },
+            doc::drift_role(drift),
+        )
+    } else if r.data {
+        ("<= data", Role::Read)
+    } else {
+        ("● known", Role::Ok)
+    };
+    vec![
+        line(
+            Role::Plain,
+            format!("    {}", row.key.text().unwrap_or_default()),
+        ),
+        line(role, word),
+        line(
+            Role::Dim,
+            r.provider
+                .trim_end_matches("\"]")
+                .rsplit('/')
+                .next()
+                .unwrap_or(&r.provider),
+        ),
+        line(Role::Plain, r.dependencies.len().to_string()),
+        line(Role::Plain, r.dependents.len().to_string()),
+    ]
+}
+
+fn write_subject(state: &State, l: &mut Line) {
+    let rows = state.loaded.state_rows.as_deref().unwrap_or_default();
+    l.push(span(Role::Strong, "state"));
+    l.push(span(
+        Role::Plain,
+        format!(" · {}", count(rows.len(), "object")),
+    ));
+    let tainted = rows.iter().filter(|r| r.tainted).count();
+    if tainted > 0 {
+        l.push(span(Role::Bad, format!(" · {tainted} tainted")));
+    }
+}

@@ -1,0 +1,510 @@
+//! Stage screen: changes and their selection, outputs and drift.
+
+use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, push_keys};
+use crate::app::column::{Column, Width, column};
+use crate::app::doc::{self, Doc, Line, Role, counts, diagnostics, drift_role, line, mode, span};
+use crate::app::format::{count, duration, elapsed};
+use crate::app::list::Row;
+use crate::app::rows::sorted;
+use crate::app::state::State;
+use crate::engine::model::{
+    Action, ChangeView, DriftKind, DriftView, OutputView, Severity, StageMode, StageSummary,
+};
+
+pub(super) const SCREEN: ScreenInfo = ScreenInfo {
+    current: |_| Context::Stage,
+    load: || None,
+};
+
+pub(super) const STAGE: ContextInfo = ContextInfo {
+    title: "Stage",
+    body: Body::Table {
+        columns: COLUMNS,
+        indent: 0,
+        cells,
+    },
+    detail_place: DetailPlace::Beside,
+    sorts: &["dependency", "action", "address"],
+    rows: |state| (rows(state), 0),
+    text,
+    detail,
+    write_subject,
+    write_filters,
+    empty: |state| Some(empty(state)),
+    ..ContextInfo::DEFAULT
+};
+
+const COLUMNS: &[Column] = &[
+    column("", Width::Fix(3), 0),
+    column("", Width::Fix(3), 0),
+    column("RESOURCE", Width::Key(16), 0),
+    column("ACTION", Width::Fix(8), 1),
+    column("NOTE", Width::Flex(12, 3), 2),
+];
+
+fn rows(state: &State) -> Vec<Row> {
+    // The screen shows the errors instead of the former stage.
+    if state.view.stage_error.is_some() {
+        return Vec::new();
+    }
+    let Some(stage) = &state.view.stage else {
+        return Vec::new();
+    };
+    let rows = stage
+        .changes
+        .iter()
+        .enumerate()
+        .filter(|(_, c)| {
+            (state.filters.unchanged || c.has_effect())
+                && state.filters.action.is_none_or(|f| f.includes(c.action))
+        })
+        .map(|(i, c)| Row::text(c.address.as_str(), i))
+        .collect();
+    let mut rows = sorted(state, rows, |by, a, b| {
+        let (a, b) = (&stage.changes[a.index], &stage.changes[b.index]);
+        if by == 1 {
+            a.action.cmp(&b.action)
+        } else {
+            a.address.cmp(&b.address)
+        }
+    });
+    // Outputs and drift can need a deploy without any changed resource. Their indexes continue
+    // after the changes.
+    let outputs = stage
+        .outputs
+        .iter()
+        .enumerate()
+        .filter(|(_, o)| o.action != Action::NoOp && state.filters.action.is_none());
+    let mut outputs = outputs
+        .map(|(i, o)| Row::text(format!("output {}", o.name), stage.changes.len() + i))
+        .peekable();
+    if outputs.peek().is_some() {
+        rows.push(Row::heading("outputs"));
+        rows.extend(outputs);
+    }
+    let after = stage.changes.len() + stage.outputs.len();
+    let drift = stage
+        .drift
+        .iter()
+        .enumerate()
+        .filter(|_| state.filters.action.is_none());
+    let mut drift = drift
+        .map(|(i, d)| Row::text(format!("drift of {}", d.address), after + i))
+        .peekable();
+    if drift.peek().is_some() {
+        rows.push(Row::heading("drift"));
+        rows.extend(drift);
+    }
+    rows
+}
+
+/// Returns the output of a row on the Stage screen.
+fn output_row<'a>(state: &'a State, row: &Row) -> Option<&'a OutputView> {
+    let stage = state.view.stage.as_ref().filter(|_| !row.heading)?;
+    stage
+        .outputs
+        .get(row.index.checked_sub(stage.changes.len())?)
+}
+
+/// Returns the drift of a row on the Stage screen.
+fn drift_row<'a>(state: &'a State, row: &Row) -> Option<&'a DriftView> {
+    let stage = state.view.stage.as_ref().filter(|_| !row.heading)?;
+    stage.drift.get(
+        row.index
+            .checked_sub(stage.changes.len() + stage.outputs.len())?,
+    )
+}
+
+fn text(state: &State, row: &Row) -> String {
+    let change = state
+        .view
+        .stage
+        .as_ref()
+        .and_then(|s| s.changes.get(row.index));
+    change.map_or_else(
+        || row.key.text().unwrap_or_default().to_owned(),
+        |c| {
+            format!(
+                "{} {} {}",
+                row.key.text().unwrap_or_default(),
+                c.action.label(),
+                c.why
+            )
+        },
+    )
+}
+
+fn detail(state: &State, row: &Row) -> Doc {
+    match (
+        state.change(),
+        output_row(state, row),
+        drift_row(state, row),
+    ) {
+        (Some(c), ..) => doc::change(c, state.unknown_of(&c.address), state.list().zoom),
+        (_, Some(o), _) => doc::output(o),
+        (_, _, Some(d)) => doc::drift(
+            d,
+            state
+                .view
+                .stage
+                .as_ref()
+                .map_or(StageMode::Normal, |s| s.mode),
+        ),
+        _ => Doc::new(),
+    }
+}
+
+/// Cells of a change.
+fn cells(state: &State, row: &Row) -> Vec<Line> {
+    let Some(stage) = &state.view.stage else {
+        return Vec::new();
+    };
+    // Indexes past the changes belong to outputs and drift.
+    let Some(c) = stage.changes.get(row.index) else {
+        return drift_row(state, row).map_or_else(|| output_cells(state, row), drift_cells);
+    };
+    let left = state.view.left.contains(&c.address);
+    let mark = match (c.action, left) {
+        (Action::NoOp, _) => Line::new(),
+        (_, true) => line(Role::Dim, "[ ]"),
+        (_, false) => vec![
+            span(Role::Dim, "["),
+            span(Role::Ok, "x"),
+            span(Role::Dim, "]"),
+        ],
+    };
+    let role = if left || c.action == Action::NoOp {
+        Role::Dim
+    } else {
+        Role::Plain
+    };
+    vec![
+        mark,
+        doc::action_sign(c.action),
+        line(role, &c.address),
+        line(
+            if left {
+                Role::Dim
+            } else {
+                doc::action_role(c.action)
+            },
+            c.action.label(),
+        ),
+        change_note(state, c, left),
+    ]
+}
+
+/// Cells of an output. It follows the selected changes and cannot be selected itself.
+fn output_cells(state: &State, row: &Row) -> Vec<Line> {
+    let Some(o) = output_row(state, row) else {
+        return Vec::new();
+    };
+    let value = if o.action == Action::Destroy {
+        &o.before
+    } else {
+        &o.after
+    };
+    let text = if o.sensitive {
+        "(sensitive)"
+    } else {
+        value.as_deref().unwrap_or("null")
+    };
+    vec![
+        Line::new(),
+        doc::action_sign(o.action),
+        line(Role::Plain, row.key.text().unwrap_or_default()),
+        line(doc::action_role(o.action), o.action.label()),
+        if o.is_unchanged_without(&state.view.left) {
+            line(Role::Warn, "unchanged: depends on a deselected change")
+        } else {
+            // A row has one line; the detail shows the complete value.
+            line(Role::Dim, text.lines().next().unwrap_or_default())
+        },
+    ]
+}
+
+/// Cells of a drifted object.
+fn drift_cells(d: &DriftView) -> Vec<Line> {
+    let role = doc::drift_role(d.what);
+    let changed: Vec<&str> = d
+        .attributes
+        .iter()
+        .filter(|a| a.changed)
+        .map(|a| a.path.as_str())
+        .collect();
+    let note = match (d.what, &d.previous_address) {
+        (DriftKind::Changed, _) => changed.join(", "),
+        (DriftKind::Moved, Some(from)) => format!("moved from {from}"),
+        _ => "no longer exists".to_owned(),
+    };
+    vec![
+        Line::new(),
+        line(role, "!"),
+        line(Role::Plain, &d.address),
+        line(role, d.what.label()),
+        line(Role::Dim, note),
+    ]
+}
+
+fn change_note(state: &State, c: &ChangeView, left: bool) -> Line {
+    let mut l = Line::new();
+    // Notes are ordered by importance, and rows are cut: an unknown outcome comes first.
+    if let Some(u) = state
+        .unknown_of(&c.address)
+        .filter(|u| !u.creation || c.action == Action::Create)
+    {
+        return doc::unknown_note(state, u);
+    }
+    if let Some(a) = state.implied.get(&c.address) {
+        let (symbol, word) = if a.selected {
+            ("▲", "with")
+        } else {
+            ("▼", "with")
+        };
+        l.push(span(Role::Warn, format!("{symbol} {word} {}", a.cause)));
+        return l;
+    }
+    if !left && let Some(n) = c.needs.iter().find(|n| state.view.left.contains(*n)) {
+        l.push(span(Role::Bad, format!("▲ needs {n}")));
+        return l;
+    }
+    if c.drifted {
+        l.push(span(Role::Warn, "drift "));
+    }
+    // Counted apart, because only commands run code.
+    let copies = c.commands.iter().filter(|command| command.copies).count();
+    if c.commands.len() > copies {
+        l.push(span(
+            Role::Warn,
+            format!("runs {} ", count(c.commands.len() - copies, "command")),
+        ));
+    }
+    if copies > 0 {
+        l.push(span(
+            Role::Warn,
+            format!("copies {} ", count(copies, "file")),
+        ));
+    }
+    let forcing: Vec<&str> = c
+        .attributes
+        .iter()
+        .filter(|a| a.forces_replacement)
+        .map(|a| a.path.as_str())
+        .collect();
+    if !forcing.is_empty() {
+        l.push(span(Role::Dim, format!("forced by {}", forcing.join(", "))));
+    } else if let Some(p) = &c.previous_address {
+        l.push(span(Role::Dim, format!("moved from {p}")));
+    } else if c.action == Action::Update {
+        let changed: Vec<&str> = c
+            .attributes
+            .iter()
+            .filter(|a| a.changed)
+            .map(|a| a.path.as_str())
+            .collect();
+        l.push(span(Role::Dim, changed.join(", ")));
+    } else if c.action == Action::Destroy {
+        l.push(span(Role::Dim, &c.why));
+    }
+    l
+}
+
+fn write_subject(state: &State, l: &mut Line) {
+    if let Some(s) = &state.view.staging {
+        l.push(span(
+            Role::Busy,
+            format!("◐ staging #{} ({})", s.stage, mode(s.mode)),
+        ));
+        l.push(span(
+            Role::Plain,
+            format!(
+                " · {}/{} · {} · {}",
+                s.done,
+                s.total,
+                elapsed(state.now - s.since),
+                s.now
+            ),
+        ));
+        return;
+    }
+    if state.view.stage_error.is_some() {
+        l.push(span(Role::Bad, "✗ staging failed"));
+        if let Some(s) = &state.view.stage {
+            l.push(span(
+                Role::Dim,
+                format!(" · stage #{} is still available: s stages again", s.stage),
+            ));
+        }
+        return;
+    }
+    let Some(s) = &state.view.stage else {
+        l.push(span(Role::Strong, "stage"));
+        return;
+    };
+    let all = s
+        .changes
+        .iter()
+        .filter(|c| c.action != Action::NoOp)
+        .count();
+    l.push(span(Role::Strong, format!("stage #{}", s.stage)));
+    if s.mode != StageMode::Normal {
+        l.push(span(Role::Warn, format!(" ({})", mode(s.mode))));
+    }
+    // Such a stage has drift and no changes to count.
+    if s.mode == StageMode::RefreshOnly {
+        if s.drift.is_empty() {
+            l.push(span(Role::Ok, " · no drift"));
+        }
+        l.extend(diagnostics_counts(state));
+    } else {
+        l.push(span(
+            Role::Plain,
+            format!(
+                " · {} · {} selected",
+                count(all, "change"),
+                state.selected_changes().count()
+            ),
+        ));
+        l.extend(diagnostics_counts(state));
+        l.push(span(Role::Plain, " · "));
+        l.extend(counts(&s.counts));
+    }
+    drifted(s, l);
+    add_other_counts(s, l);
+    l.push(span(Role::Dim, format!(" · in {}", duration(s.took_ms))));
+}
+
+/// Adds the counts of drifted objects.
+fn drifted(s: &StageSummary, l: &mut Line) {
+    let mut found = [DriftKind::Gone, DriftKind::Changed, DriftKind::Moved]
+        .map(|what| (what, s.drifted(what)))
+        .to_vec();
+    found.retain(|(_, n)| *n > 0);
+    for (i, (what, n)) in found.iter().enumerate() {
+        l.push(span(
+            drift_role(*what),
+            format!(
+                "{}{n} {}",
+                if i == 0 { " · drift: " } else { ", " },
+                what.label()
+            ),
+        ));
+    }
+}
+
+/// Adds the counts of changed outputs and moved objects.
+fn add_other_counts(s: &StageSummary, l: &mut Line) {
+    let outputs = s
+        .outputs
+        .iter()
+        .filter(|o| o.action != Action::NoOp)
+        .count();
+    if outputs > 0 {
+        l.push(span(
+            Role::Plain,
+            format!(" · {}", count(outputs, "output")),
+        ));
+    }
+    let moved = s
+        .changes
+        .iter()
+        .filter(|c| c.action == Action::NoOp && c.has_effect())
+        .count();
+    if moved > 0 {
+        l.push(span(Role::Plain, format!(" · {moved} moved")));
+    }
+}
+
+/// Returns the counts of errors and warnings, with the key that lists them.
+fn diagnostics_counts(state: &State) -> Line {
+    let of = |severity| {
+        state
+            .view
+            .diagnostics
+            .iter()
+            .filter(|d| d.severity == severity)
+            .count()
+    };
+    let (errors, warnings, key) = (
+        of(Severity::Error),
+        of(Severity::Warning),
+        state.keys.first("stage-diagnostics"),
+    );
+    let mut l = Line::new();
+    for (n, one, role) in [
+        (errors, "error", Role::Bad),
+        (warnings, "warning", Role::Warn),
+    ] {
+        if n > 0 {
+            l.push(span(role, format!(" · {} ({key})", count(n, one))));
+        }
+    }
+    l
+}
+
+fn write_filters(state: &State, l: &mut Line) {
+    if let Some(f) = state.filters.action {
+        l.push(span(Role::Warn, format!("   only {}", f.label())));
+    }
+}
+
+/// Explains an empty list: errors, no changes, none of the filtered action, or no stage.
+fn empty(state: &State) -> Doc {
+    if state.view.staging.is_some() {
+        return vec![line(Role::Busy, "Planning the changes…")];
+    }
+    if let Some(error) = &state.view.stage_error {
+        return diagnostics(error, state.view.diagnostics.iter());
+    }
+    let mut doc = Doc::new();
+    match (&state.view.stage, state.filters.action) {
+        // The stage has changes, but the filter hides all of them.
+        (Some(_), Some(a)) => {
+            doc.push(line(
+                Role::Plain,
+                format!("No change matches the filter: {}.", a.label()),
+            ));
+            doc.push(vec![
+                span(Role::Key, "esc"),
+                span(Role::Dim, " shows all changes again"),
+            ]);
+        }
+        (Some(s), None) => {
+            let said = if s.mode == StageMode::RefreshOnly {
+                "No drift: the real objects match the state."
+            } else {
+                "No changes. Your infrastructure matches the configuration."
+            };
+            doc.push(line(Role::Ok, format!("✓ {said}")));
+            push_keys(
+                &mut doc,
+                &[
+                    ("u", "shows unchanged resources"),
+                    ("s", "stages again"),
+                    ("D", "stages the destruction of everything"),
+                ],
+            );
+        }
+        (None, _) => no_stage(&mut doc),
+    }
+    doc
+}
+
+fn no_stage(doc: &mut Doc) {
+    doc.push(line(Role::Heading, "No stage yet"));
+    doc.push(line(
+        Role::Plain,
+        "Staging reads the configuration, asks the plugins and shows the planned changes. It changes nothing.",
+    ));
+    push_keys(
+        doc,
+        &[
+            ("s", "plans the changes"),
+            (
+                "F",
+                "detects drift only: compares the state with the real objects",
+            ),
+            ("D", "plans the destruction of everything"),
+        ],
+    );
+}
