@@ -6,4 +6,6 @@ pub mod instance;
 pub mod provision;
 pub mod record;
 pub mod run;
+#[cfg(test)]
+mod tests;
 mod waits;

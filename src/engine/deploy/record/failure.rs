@@ -86,3 +86,38 @@ pub fn fingerprint(class: FailureClass, kind: &str, summary: &str, detail: &str)
     let digest = Sha256::digest(text.as_bytes());
     digest.iter().take(8).map(|b| format!("{b:02x}")).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_that_differ_only_in_names_and_numbers_have_one_fingerprint() {
+        let of = |summary: &str| fingerprint(FailureClass::Denied, "aws_vpc", summary, "no");
+        let first = of("creating VPC \"main\" failed after 30 s");
+        for (same, summary) in [
+            (true, "creating VPC \"other\" failed after 7 s"),
+            (true, "creating VPC 'main' failed after 30 s"),
+            (true, "creating VPC `x 1` failed after  s"),
+            (false, "updating VPC \"main\" failed after 30 s"),
+            (false, "creating VPC main failed after 30 s"),
+        ] {
+            assert_eq!(of(summary) == first, same, "{summary}");
+        }
+        let parts = |class, kind, detail| fingerprint(class, kind, "failed", detail);
+        let first = parts(FailureClass::Denied, "aws_vpc", "no\nrequest id 1");
+        for (same, class, kind, detail) in [
+            (
+                true,
+                FailureClass::Denied,
+                "aws_vpc",
+                "no\nother lines do not count",
+            ),
+            (false, FailureClass::Denied, "aws_vpc", "never"),
+            (false, FailureClass::Denied, "aws_subnet", "no"),
+            (false, FailureClass::BadInput, "aws_vpc", "no"),
+        ] {
+            assert_eq!(parts(class, kind, detail) == first, same, "{kind} {detail}");
+        }
+    }
+}

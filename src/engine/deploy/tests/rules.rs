@@ -1,0 +1,546 @@
+//! Rows of the tables, and their check: stages and deploys with the real planner, walk and store.
+
+use super::configuration::written;
+use super::fake_provider::{Call, FakeProvider, Script, World, short};
+use crate::engine::bus::Bus;
+use crate::engine::calls::{CallContext, Calls, Deadlines, ProviderError};
+use crate::engine::deploy::record::{DeployRecord, Earlier};
+use crate::engine::deploy::run::{DeployResult, Deploying, Stops};
+use crate::engine::model::*;
+use crate::engine::plugin::{PluginSettings, Plugins};
+use crate::engine::pool::{Pool, PoolSettings};
+use crate::engine::provider::functions::Functions;
+use crate::engine::provider::{Provider, ProviderSchema};
+use crate::engine::settings::{Access, RetrySettings};
+use crate::engine::stage::change::{Change, Digests, Stage, StageResult, StateOrigin};
+use crate::engine::stage::external_inputs::ExternalInputs;
+use crate::engine::stage::nodes::{Nodes, Sources};
+use crate::engine::stage::prior::{PriorState, ResolvedProviders};
+use crate::engine::stage::scope::{Phase, WalkContext, timestamp};
+use crate::engine::stage::staging::{PlanInput, stage};
+use crate::engine::stage::steps::has_effect;
+use crate::engine::stage::values::Values;
+use crate::engine::stage::walk::{Providers, Walk};
+use crate::engine::store::Store;
+use crate::engine::store::model::{NewDeploy, StartedDeploy, StateEdit, StateObject};
+use crate::engine::workspace::load;
+use async_trait::async_trait;
+use cty::Value;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// One rule of deploys, with an example. Names are those of resources; see `configuration` for the
+/// notation.
+#[derive(Clone, Copy)]
+pub(super) struct Rule {
+    pub(super) rule: &'static str,
+    /// Configuration of an earlier deploy, which succeeds.
+    pub(super) before: &'static str,
+    /// Another earlier deploy, with its script.
+    pub(super) interrupted: Option<(&'static str, Script)>,
+    /// Marked as tainted before the deploy.
+    pub(super) tainted: &'static str,
+    /// Configuration of the deploy.
+    pub(super) after: &'static str,
+    /// True if the deploy destroys everything.
+    pub(super) destroys: bool,
+    /// Changes that are not selected.
+    pub(super) deselected: &'static [&'static str],
+    pub(super) parallelism: usize,
+    pub(super) script: Script,
+    /// Expected calls of the provider, in the order of their start.
+    pub(super) calls: &'static str,
+    /// Expected records on disk when a call starts.
+    pub(super) at: &'static [(&'static str, &'static str)],
+    /// Expected records after the deploy: `create a ok, create b open`.
+    pub(super) records: Option<&'static str>,
+    /// Expected ends of the operations.
+    pub(super) ended: Option<&'static str>,
+    /// Expected objects of the state, by the ids that the provider gave them.
+    pub(super) state: Option<&'static str>,
+    /// Expected root outputs of the state: `o = a1`.
+    pub(super) outputs: Option<&'static str>,
+    /// Expected diagnostics.
+    pub(super) says: Option<&'static str>,
+    /// Expected unknown outcomes of all deploys.
+    pub(super) unknown: Option<&'static str>,
+}
+
+/// Row that expects nothing but its calls.
+pub(super) const RULE: Rule = Rule {
+    rule: "",
+    before: "",
+    interrupted: None,
+    tainted: "",
+    after: "",
+    destroys: false,
+    deselected: &[],
+    parallelism: 1,
+    script: &[],
+    calls: "",
+    at: &[],
+    records: None,
+    ended: None,
+    state: None,
+    outputs: None,
+    says: None,
+    unknown: None,
+};
+
+/// Checks all rows, and names each one that does not hold.
+pub(super) async fn check(rules: &[Rule]) {
+    let mut faults = Vec::new();
+    for rule in rules {
+        let time_limit = Duration::from_secs(60);
+        let faulty = match tokio::time::timeout(time_limit, rule.faults()).await {
+            Ok(faulty) => faulty,
+            Err(_) => vec!["no end".to_owned()],
+        };
+        if !faulty.is_empty() {
+            faults.push(format!("{}\n  {}", rule.rule, faulty.join("\n  ")));
+        }
+    }
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
+impl Rule {
+    /// Deploys, and returns the differences to the expectations.
+    async fn faults(&self) -> Vec<String> {
+        let lab = Lab::new();
+        if !self.before.is_empty() {
+            let ready = lab.run(self.before, StageMode::Normal, &[], 1, &[]).await;
+            assert_eq!(ready.says, "", "{}: {}", self.rule, ready.ended);
+        }
+        if let Some((configuration, script)) = self.interrupted {
+            lab.run(configuration, StageMode::Normal, &[], 1, script)
+                .await;
+        }
+        if !self.tainted.is_empty() {
+            lab.taint(self.tainted).await;
+        }
+        let mode = match self.destroys {
+            true => StageMode::Destroy,
+            false => StageMode::Normal,
+        };
+        let (left, script) = (self.deselected, self.script);
+        let got = lab
+            .run(self.after, mode, left, self.parallelism, script)
+            .await;
+        let calls: Vec<&str> = got.calls.iter().map(|call| call.name.as_str()).collect();
+        let mut faults = Vec::new();
+        let mut compare = |what: &str, expected: Option<&str>, got: &str| {
+            if let Some(expected) = expected.filter(|expected| *expected != got) {
+                faults.push(format!("{what}: {got}\n    expected: {expected}"));
+            }
+        };
+        compare("calls", Some(self.calls), &calls.join(", "));
+        for (name, records) in self.at {
+            let call = got.calls.iter().find(|call| call.name == *name);
+            let found = call.map_or("no such call", |call| call.records.as_str());
+            compare(&format!("records at {name}"), Some(records), found);
+        }
+        compare("records", self.records, &got.records);
+        compare("ended", self.ended, &got.ended);
+        compare("state", self.state, &got.state);
+        compare("outputs", self.outputs, &got.outputs);
+        compare("says", self.says, &got.says);
+        compare("unknown", self.unknown, &got.unknown);
+        // No call without a record on disk, whatever the row is about. The second half of a
+        // replacement has a deposed object, but the name of its operation.
+        let all = got.calls.iter();
+        for call in all.filter(|call| !call.name.starts_with("look ")) {
+            let intent = format!("{} open", call.name).replace(" (deposed)", "");
+            let records = call.records.replace(" (deposed)", "");
+            if !records.split(", ").any(|record| record == intent) {
+                faults.push(format!("no intent at {}: {records}", call.name));
+            }
+        }
+        faults
+    }
+}
+
+/// Result of one deploy.
+struct Report {
+    calls: Vec<Call>,
+    records: String,
+    ended: String,
+    state: String,
+    outputs: String,
+    says: String,
+    unknown: String,
+}
+
+/// Workspace with one provider in memory.
+struct Lab {
+    dir: tempfile::TempDir,
+    store: Store,
+    bus: Bus,
+    pool: Pool,
+    world: Arc<World>,
+    providers: Arc<FakeProviders>,
+}
+
+struct FakeProviders {
+    provider: Arc<dyn Provider>,
+    pool: Pool,
+}
+
+#[async_trait]
+impl Providers for FakeProviders {
+    async fn unconfigured(
+        &self,
+        _: &str,
+        _: &CallContext,
+    ) -> Result<Arc<dyn Provider>, ProviderError> {
+        Ok(self.provider.clone())
+    }
+
+    async fn configured(
+        &self,
+        _: &ConfigKey,
+        _: &Value,
+        _: &CallContext,
+    ) -> Result<(Arc<dyn Provider>, bool), ProviderError> {
+        Ok((self.provider.clone(), true))
+    }
+
+    fn functions(&self) -> Functions {
+        Functions::default()
+    }
+
+    fn secrets(&self) -> &crate::engine::secrets::Secrets {
+        self.pool.secrets()
+    }
+
+    fn sink(&self) -> &dyn crate::engine::bus::EventSink {
+        self.pool.sink()
+    }
+}
+
+impl Lab {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path(), Access::ReadWrite).unwrap();
+        let bus = Bus::default();
+        let calls = Calls::new(Arc::new(bus.clone()), Deadlines::default(), Vec::new());
+        calls.set_retries(RetrySettings {
+            attempts: 3,
+            backoff: vec![Duration::from_millis(1)],
+        });
+        let world = World::new(store.path().to_owned());
+        let provider = Arc::new(FakeProvider::new(world.clone(), &calls));
+        let plugins = Plugins::start(PluginSettings::default(), Arc::new(bus.clone()));
+        let settings = PoolSettings::new(dir.path());
+        let pool = Pool::new(settings, plugins, calls, Arc::new(bus.clone()));
+        Self {
+            providers: Arc::new(FakeProviders {
+                provider,
+                pool: pool.clone(),
+            }),
+            dir,
+            store,
+            bus,
+            pool,
+            world,
+        }
+    }
+
+    fn schemas(&self) -> HashMap<Arc<str>, Arc<ProviderSchema>> {
+        let provider = &self.providers.provider;
+        let schema = provider.known_schema().unwrap();
+        HashMap::from([(provider.info().address.as_str().into(), schema)])
+    }
+
+    fn load(&self, configuration: &str, request: &StageRequest) -> load::Loaded {
+        let file = self.dir.path().join("main.tf");
+        std::fs::write(file, written(configuration)).unwrap();
+        let (loaded, diags) = load::load(self.dir.path(), "default", request, false)
+            .map_err(|(_, diags)| diags)
+            .unwrap();
+        assert!(!diags.has_errors(), "{diags:?}");
+        loaded
+    }
+
+    async fn plan(&self, loaded: &load::Loaded, request: StageRequest) -> Stage {
+        let input = PlanInput {
+            id: self.store.next_stage_id().await.unwrap(),
+            request,
+            root: loaded.root.clone(),
+            dir: loaded.dir.clone(),
+            sources: loaded.sources.clone(),
+            schemas: self.schemas(),
+            state: self.store.state().await.unwrap(),
+            resolved_providers: ResolvedProviders::default(),
+            given: HashMap::new(),
+            given_texts: Default::default(),
+            overridden: Default::default(),
+            digests: Digests::default(),
+            state_origin: StateOrigin::default(),
+            providers: self.providers.clone(),
+            cancel: CancellationToken::new(),
+            kill: CancellationToken::new(),
+            parallelism: 1,
+            shows_errored: false,
+            progress: Arc::new(|_, _, _| {}),
+        };
+        match stage(input).await {
+            (StageResult::Complete(stage), _) => *stage,
+            (StageResult::Errored(_), diags) => panic!("{diags:?}"),
+        }
+    }
+
+    /// Stages and deploys.
+    async fn run(
+        &self,
+        configuration: &str,
+        mode: StageMode,
+        left: &[&str],
+        parallelism: usize,
+        script: Script,
+    ) -> Report {
+        let request = StageRequest {
+            mode,
+            ..StageRequest::default()
+        };
+        let loaded = self.load(configuration, &request);
+        let stage = Arc::new(self.plan(&loaded, request).await);
+        let taken: BTreeSet<usize> = (0..stage.changes.len())
+            .filter(|&i| has_effect(&stage.changes[i]))
+            .filter(|&i| !left.contains(&short(&stage.changes[i].id()).as_str()))
+            .collect();
+        let result = self
+            .deploy(&loaded, stage, taken, parallelism, script)
+            .await;
+        self.report(result).await
+    }
+
+    async fn deploy(
+        &self,
+        loaded: &load::Loaded,
+        stage: Arc<Stage>,
+        taken: BTreeSet<usize>,
+        parallelism: usize,
+        script: Script,
+    ) -> DeployResult {
+        let operations: Vec<Operation> = (taken.iter().enumerate())
+            .map(|(n, i)| waiting(n, &stage.changes[*i]))
+            .collect();
+        let new = NewDeploy {
+            stage: stage.id,
+            mode: stage.request.mode,
+            began: now_ms(),
+            user: "user".to_owned(),
+            counts: Counts::default(),
+            config_digest: String::new(),
+            operations: operations.clone(),
+        };
+        let StartedDeploy { deploy, .. } = self.store.begin_deploy(new).await.unwrap();
+        self.store.edit_state(stage.edits.clone()).await.unwrap();
+        let state = self.store.state().await.unwrap();
+        let stops = Stops {
+            starting: CancellationToken::new(),
+            all: CancellationToken::new(),
+        };
+        let kill = CancellationToken::new();
+        self.world.begin(script, &stops, &kill);
+        let operations = operations.into_iter();
+        let operations: Vec<_> = operations.map(|o| Operation { deploy, ..o }).collect();
+        self.bus.emit(EventKind::DeployStarted(DeployStarted {
+            deploy,
+            stage: stage.id,
+            mode: stage.request.mode,
+            who: "user".to_owned(),
+            host: "host".to_owned(),
+            operations: operations.clone(),
+        }));
+        let recorder = Arc::new(DeployRecord::new(
+            self.store.clone(),
+            self.bus.clone(),
+            self.pool.clone(),
+            deploy,
+            operations,
+            Earlier {
+                unknown: self.store.unknown_outcomes().await.unwrap(),
+                destroy_steps: self.store.destroy_steps().await.unwrap(),
+            },
+            stops.all.clone(),
+        ));
+        let walk = self.walk(loaded, &stage, &PriorState::new(&state), &stops, &kill);
+        let deploying = Deploying::new(
+            walk,
+            stage,
+            taken,
+            recorder.clone(),
+            parallelism,
+            stops,
+            &state.objects,
+        );
+        let done = CancellationToken::new();
+        let (result, ()) = tokio::join!(
+            async {
+                let result = Arc::new(deploying).run().await;
+                done.cancel();
+                result
+            },
+            recorder.store_changes_until(&done),
+        );
+        self.finish(deploy, &recorder).await;
+        result
+    }
+
+    /// Records the end of a deploy, so that its open intents are unknown outcomes.
+    async fn finish(&self, deploy: DeployId, recorder: &DeployRecord) {
+        let summary = DeploySummary {
+            deploy,
+            stage: 0,
+            mode: StageMode::Normal,
+            began: now_ms(),
+            ended: Some(now_ms()),
+            who: "user".to_owned(),
+            host: "host".to_owned(),
+            outcome: DeployOutcome::Failed,
+            operations: recorder.counts(),
+            counts: Counts::default(),
+            config_digest: String::new(),
+        };
+        // A lost store records no end either.
+        self.store.finish_deploy(summary).await.ok();
+    }
+
+    fn walk(
+        &self,
+        loaded: &load::Loaded,
+        stage: &Stage,
+        prior: &PriorState,
+        stops: &Stops,
+        kill: &CancellationToken,
+    ) -> Walk {
+        let schemas = self.schemas();
+        let nodes = Nodes::build(&Sources {
+            root: &loaded.root,
+            schemas: &schemas,
+            in_state: &prior.config_resources(),
+            orphan_providers: &prior.providers(),
+        });
+        let around = WalkContext {
+            root: loaded.root.clone(),
+            dir: loaded.dir.clone(),
+            sources: loaded.sources.clone(),
+            phase: Phase::Apply,
+            schemas,
+            functions: Functions::default(),
+            unregistered: BTreeSet::new(),
+            values: Values::default(),
+            timestamp: timestamp(stage.at),
+            cancel: stops.all.clone(),
+            external_inputs: ExternalInputs::of_stage(&stage.external_inputs),
+        };
+        Walk {
+            destroying: stage.request.mode == StageMode::Destroy,
+            ..Walk::new(
+                around,
+                nodes,
+                self.providers.clone(),
+                kill.clone(),
+                HashMap::new(),
+            )
+        }
+    }
+
+    async fn report(&self, result: DeployResult) -> Report {
+        let mut says: Vec<String> = result
+            .diagnostics
+            .iter()
+            .map(|d| d.summary.to_string())
+            .collect();
+        if result.cancelled {
+            says.push("(cancelled)".to_owned());
+        }
+        if result.store_failed {
+            says.push("(store failed)".to_owned());
+        }
+        let shown = self.bus.subscribe().0.deploy.unwrap().operations;
+        let ended: Vec<String> = shown.iter().map(ended).collect();
+        let unknown = self.store.unknown_outcomes().await.unwrap_or_default();
+        let unknown = unknown
+            .iter()
+            .map(|u| format!("{} {}", u.step, short(&u.address)));
+        let state = self.store.state().await.unwrap_or_default();
+        let outputs = state.outputs.iter();
+        let outputs = outputs.map(|o| format!("{} = {}", o.name, o.value.replace('"', "")));
+        let objects: Vec<String> = state.objects.iter().map(object).collect();
+        Report {
+            calls: self.world.end(),
+            records: self.world.records(),
+            ended: ended.join(", "),
+            state: objects.join(", "),
+            outputs: outputs.collect::<Vec<_>>().join(", "),
+            says: says.join("; "),
+            unknown: unknown.collect::<Vec<_>>().join(", "),
+        }
+    }
+
+    /// Marks an object of the state as tainted.
+    async fn taint(&self, name: &str) {
+        let address = format!("fake_thing.{name}");
+        let object = self.store.object(&address).await.unwrap().unwrap();
+        let tainted = StateObject {
+            tainted: true,
+            ..object
+        };
+        let edit = StateEdit::Put(Box::new(tainted));
+        self.store.edit_state(vec![edit]).await.unwrap();
+    }
+}
+
+/// End of an operation: `a done`, `b failed (denied)`.
+fn ended(operation: &Operation) -> String {
+    let name = short(&operation.address);
+    let state = operation.state.label();
+    match &operation.failure {
+        Some(failure) => format!("{name} {state} ({})", failure.class.label()),
+        None => format!("{name} {state}"),
+    }
+}
+
+/// Object of the state: its id, size and marks.
+fn object(object: &StateObject) -> String {
+    let attributes: serde_json::Value = serde_json::from_str(&object.attributes).unwrap();
+    let mut text = attributes["id"].as_str().unwrap_or("no id").to_owned();
+    if let Some(size) = attributes["size"].as_str() {
+        text += &format!(" size {size}");
+    }
+    if object.tainted {
+        text += " tainted";
+    }
+    if !object.deposed.is_empty() {
+        text += " deposed";
+    }
+    text
+}
+
+/// Operation that has not started.
+fn waiting(n: usize, change: &Change) -> Operation {
+    Operation {
+        deploy: 0,
+        index: u32::try_from(n).unwrap(),
+        address: change.id(),
+        plugin: None,
+        action: change.action(),
+        state: OperationState::Waiting,
+        half_done: false,
+        step: OperationProgress::Waiting,
+        attempt: 0,
+        retry: None,
+        stabilising: None,
+        began: None,
+        took_ms: None,
+        waits_for: Vec::new(),
+        usual_ms: None,
+        failure: None,
+        warnings: Vec::new(),
+        beside: Vec::new(),
+    }
+}
