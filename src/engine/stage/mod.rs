@@ -52,6 +52,10 @@ pub mod steps;
 mod targets;
 #[cfg(test)]
 pub(super) mod test_stages;
+#[cfg(test)]
+pub(super) mod testing;
+#[cfg(test)]
+mod tests;
 pub mod validate;
 pub mod values;
 mod variables;

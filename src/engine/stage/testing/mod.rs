@@ -1,0 +1,10 @@
+//! Test support of planning: a provider in this process, and tables over stages of short
+//! configurations.
+
+mod lab;
+mod plan;
+mod state;
+mod table;
+
+pub use lab::address;
+pub use table::check;

@@ -1,0 +1,367 @@
+//! Stages of short configurations over [`Lab`], rendered as lines.
+//!
+//! In a configuration `; ` ends a line, `{ ` is followed and ` }` preceded by one, so that a block
+//! fits into one line. Text behind `@@DIRECTORY ` belongs to the module in that directory.
+
+use super::lab::{Lab, LabProviders};
+use super::state::state;
+use crate::engine::graph::Step;
+use crate::engine::model::{
+    Action, AttributeChange, Select, Selection, StageMode, StageRequest, VariableFlag,
+};
+use crate::engine::stage::change::{
+    Change, Digests, Drift, OutputChange, Stage, StageResult, StateOrigin,
+};
+use crate::engine::stage::nodes::{Nodes, Sources};
+use crate::engine::stage::prior::PriorState;
+use crate::engine::stage::select::{references, select, select_only};
+use crate::engine::stage::staging::{PlanInput, stage};
+use crate::engine::stage::steps::{self, Steps, Task};
+use crate::engine::stage::{diff, moves};
+use crate::engine::store::model::StateEdit;
+use crate::engine::workspace::load::{load, used_providers};
+use cty::{Path, Value};
+use lang::config::Module;
+use lang::diag::Diagnostics;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// Result of planning one configuration.
+pub struct Plan {
+    /// `None` after errors.
+    pub stage: Option<Stage>,
+    pub diags: Diagnostics,
+    pub lab: Arc<Lab>,
+    pub nodes: Nodes,
+}
+
+/// Plans a configuration against a state. `flags` are those of `flightdeck stage`.
+pub async fn plan(config: &str, objects: &[&str], flags: &[&str]) -> Plan {
+    let (state, remote) = state(objects);
+    let lab = match flags.contains(&"plan_destroy") {
+        true => Lab::new(remote).planning_destroys(),
+        false => Lab::new(remote),
+    };
+    let (dir, request) = (tempfile::tempdir().expect("a directory"), request(flags));
+    write(dir.path(), config);
+    let lab = Arc::new(lab);
+    let prior = PriorState::new(&state);
+    let loaded = load(dir.path(), "", &request, false);
+    let (loaded, mut diags) = match loaded {
+        Ok(loaded) => loaded,
+        Err((_, diags)) => {
+            let nodes = nodes(&Module::default(), &prior, &lab);
+            return Plan {
+                stage: None,
+                diags,
+                lab,
+                nodes,
+            };
+        }
+    };
+    let nodes = nodes(&loaded.root, &prior, &lab);
+    diags.append(loaded.value_errors);
+    let mut used = used_providers(&loaded.root);
+    used.insert(super::address());
+    let (stage, found) = stage(PlanInput {
+        id: 1,
+        request,
+        root: loaded.root,
+        dir: loaded.dir,
+        sources: loaded.sources,
+        schemas: used.into_iter().map(|a| (a, lab.schemas())).collect(),
+        state,
+        resolved_providers: Default::default(),
+        given: loaded.given,
+        given_texts: loaded.written,
+        overridden: loaded.overridden,
+        digests: Digests::default(),
+        state_origin: StateOrigin::default(),
+        providers: Arc::new(LabProviders(lab.clone())),
+        cancel: CancellationToken::new(),
+        kill: CancellationToken::new(),
+        parallelism: 4,
+        shows_errored: false,
+        progress: Arc::new(|_, _, _| {}),
+    })
+    .await;
+    diags.append(found);
+    let stage = match stage {
+        StageResult::Complete(stage) => Some(*stage),
+        StageResult::Errored(_) => None,
+    };
+    Plan {
+        stage,
+        diags,
+        lab,
+        nodes,
+    }
+}
+
+fn nodes(root: &Module, prior: &PriorState, lab: &Lab) -> Nodes {
+    let mut prior = prior.clone();
+    // Wrong moves are diagnostics of the stage.
+    drop(moves::apply(root, &mut prior));
+    Nodes::build(&Sources {
+        root,
+        schemas: &[(super::address(), lab.schemas())].into(),
+        in_state: &prior.config_resources(),
+        orphan_providers: &prior.providers(),
+    })
+}
+
+fn write(dir: &std::path::Path, config: &str) {
+    for (at, part) in config.split("@@").enumerate() {
+        let (name, text) = match at {
+            0 => (".", part),
+            _ => part.split_once(' ').expect("a directory, then its text"),
+        };
+        let text = text.replace("; ", "\n").replace("{ ", "{\n");
+        let dir = dir.join(name);
+        std::fs::create_dir_all(&dir).expect("create");
+        std::fs::write(dir.join("main.tf"), text.replace(" }", "\n}") + "\n").expect("write");
+    }
+}
+
+fn request(flags: &[&str]) -> StageRequest {
+    let mut request = StageRequest::default();
+    for flag in flags {
+        let (name, value) = flag.split_once('=').unwrap_or((flag, ""));
+        match name {
+            "-destroy" => request.mode = StageMode::Destroy,
+            "-refresh-only" => request.mode = StageMode::RefreshOnly,
+            "-refresh" => request.no_refresh = value == "false",
+            "-target" => request.target.push(value.to_owned()),
+            "-exclude" => request.exclude.push(value.to_owned()),
+            "-replace" => request.replace.push(value.to_owned()),
+            "-var" => {
+                let (name, text) = value.split_once('=').expect("name=text");
+                request.variables.push(VariableFlag::Value {
+                    name: name.to_owned(),
+                    text: text.to_owned(),
+                });
+            }
+            "plan_destroy" => {}
+            _ => panic!("unknown flag {flag}"),
+        }
+    }
+    request
+}
+
+impl Plan {
+    /// Returns the diagnostics: severity and summary.
+    pub fn diagnostics(&self) -> Vec<String> {
+        let severity = |error| if error { "error" } else { "warning" };
+        let all = self.diags.iter();
+        all.map(|d| format!("{}: {}", severity(d.is_error()), d.summary))
+            .collect()
+    }
+
+    /// Returns one line for each change with an effect, a move or an import: symbol, address,
+    /// former address, import and reason.
+    pub fn changes(&self) -> Vec<String> {
+        self.shown().map(line).collect()
+    }
+
+    /// Returns the same lines with the changed attributes.
+    pub fn values(&self) -> Vec<String> {
+        let one = |change: &Change| {
+            let (before, after) = (&change.before.value, &change.after.value);
+            let changed = changed_attributes(before, after, change.replace_paths());
+            format!("{}: {changed}", line(change)).trim().to_owned()
+        };
+        self.shown().map(one).collect()
+    }
+
+    fn shown(&self) -> impl Iterator<Item = &Change> {
+        let changes = self.stage.iter().flat_map(|stage| &stage.changes);
+        changes.filter(|c| {
+            c.action() != Action::NoOp || c.importing().is_some() || c.previous.is_some()
+        })
+    }
+
+    /// Returns the changes that targets deselect from the start.
+    pub fn deselected(&self) -> Vec<String> {
+        let stages = self.stage.iter();
+        stages.flat_map(|stage| stage.deselected.clone()).collect()
+    }
+
+    /// Returns the objects that a read found changed, moved or deleted.
+    pub fn drift(&self) -> Vec<String> {
+        let one = |d: &Drift| {
+            let id = d.deposed.as_ref().map(|key| format!(" (deposed {key})"));
+            let from = d.previous.as_ref().map(|from| format!(" <- {from}"));
+            let changed = changed_attributes(&d.before, &d.after, &[]);
+            let (id, from) = (id.unwrap_or_default(), from.unwrap_or_default());
+            let line = format!("{} {}{id}{from}: {changed}", sign(d.action), d.address);
+            line.trim().to_owned()
+        };
+        self.stage.iter().flat_map(|s| &s.drift).map(one).collect()
+    }
+
+    /// Returns the state edits of the stage, in order.
+    pub fn edits(&self) -> Vec<String> {
+        let key = |deposed: &str| match deposed {
+            "" => String::new(),
+            key => format!(" (deposed {key})"),
+        };
+        let one = |edit: &StateEdit| match edit {
+            StateEdit::Put(o) => format!("put {}{}", o.address, key(&o.deposed)),
+            StateEdit::Remove { address, deposed } => format!("remove {address}{}", key(deposed)),
+            StateEdit::Move { from, to } => format!("move {from} to {to}"),
+            other => format!("{other:?}"),
+        };
+        self.stage.iter().flat_map(|s| &s.edits).map(one).collect()
+    }
+
+    /// Returns the changes of root outputs that have an effect.
+    pub fn outputs(&self) -> Vec<String> {
+        let side = |value: &Option<Value>| short(value.as_ref().map(diff::render));
+        let outputs = self.stage.iter().flat_map(|stage| &stage.outputs);
+        let shown = outputs.filter(|o| o.action != Action::NoOp);
+        let line = |o: &OutputChange| {
+            let (before, after) = (side(&o.before), side(&o.after));
+            format!("{} {}: {before} > {after}", sign(o.action), o.name)
+        };
+        shown.map(line).collect()
+    }
+
+    /// Returns the status of each checked object.
+    pub fn checks(&self) -> Vec<String> {
+        let all = self.stage.iter().flat_map(|stage| &stage.statuses.0);
+        all.map(|(object, status)| format!("{} {object}", status.plan_name()))
+            .collect()
+    }
+
+    /// Returns the operations of a deploy of all changes, each with those that it waits for.
+    pub fn order(&self) -> Vec<String> {
+        let Some(stage) = &self.stage else {
+            return Vec::new();
+        };
+        let changes = &stage.changes;
+        let taken: BTreeSet<usize> = (0..changes.len())
+            .filter(|i| steps::has_effect(&changes[*i]))
+            .collect();
+        let outputs: Vec<&OutputChange> = stage.outputs.iter().collect();
+        let ends = steps::ends(&self.nodes, &stage.request, &outputs);
+        let steps = steps::build(&self.nodes, changes, &taken, &ends);
+        operations(&steps.expect("no cycle"), changes)
+    }
+
+    /// Returns the selection after these steps: `take ADDRESS`, `leave ADDRESS`, `only ADDRESS`,
+    /// `nothing`, `everything`, `inverse`.
+    pub fn selection(&self, steps: &[&str]) -> Selection {
+        let stage = self.stage.as_ref().expect("a stage");
+        let changes = references(stage);
+        let left = stage.deselected.iter().cloned().collect();
+        let mut now = select(&changes, &left, &Select::All).expect("a selection");
+        if !left.is_empty() {
+            now.left = stage.deselected.clone();
+        }
+        for step in steps {
+            let (verb, address) = step.split_once(' ').unwrap_or((step, ""));
+            let how = match verb {
+                "take" => Select::Take(address.to_owned()),
+                "leave" => Select::Leave(address.to_owned()),
+                "nothing" => Select::None,
+                "everything" => Select::All,
+                "inverse" => Select::Invert,
+                _ => {
+                    now = select_only(&changes, &[address.to_owned()]).expect("a selection");
+                    continue;
+                }
+            };
+            let left = now.left.into_iter().collect();
+            now = select(&changes, &left, &how).expect("a selection");
+        }
+        now
+    }
+
+    /// Returns the provider's calls, sorted.
+    pub fn calls(&self) -> Vec<String> {
+        self.lab.calls()
+    }
+}
+
+/// Renders each operation with the nearest ones before it.
+fn operations(steps: &Steps, changes: &[Change]) -> Vec<String> {
+    let name = |step: &Step| match steps.tasks[*step] {
+        Task::Apply(i) => Some(format!("apply {}", changes[i].address)),
+        Task::Destroy(i) => Some(format!("destroy {}", changes[i].id())),
+        _ => None,
+    };
+    let before = |step: Step| {
+        let mut found = BTreeSet::new();
+        let mut queue: Vec<Step> = steps.graph.needs(step).collect();
+        while let Some(next) = queue.pop() {
+            match name(&next) {
+                Some(_) => drop(found.insert(next)),
+                None => queue.extend(steps.graph.needs(next)),
+            }
+        }
+        found
+    };
+    let mut lines = Vec::new();
+    for (step, name_of) in (0..steps.tasks.len()).filter_map(|s| Some((s, name(&s)?))) {
+        let all = before(step);
+        // Those that another one waits for follow from it.
+        let nearest = all.iter().filter(|one| {
+            let behind =
+                |other: &&Step| other != one && steps.graph.closure([**other]).contains(one);
+            !all.iter().any(|other| behind(&other))
+        });
+        let mut nearest: Vec<String> = nearest.filter_map(name).collect();
+        nearest.sort();
+        lines.push(match nearest.is_empty() {
+            true => name_of,
+            false => format!("{name_of} after {}", nearest.join(", ")),
+        });
+    }
+    lines.sort();
+    lines
+}
+
+fn sign(action: Action) -> &'static str {
+    match action {
+        Action::NoOp => "=",
+        action => action.sign(),
+    }
+}
+
+fn line(change: &Change) -> String {
+    let mut line = format!("{} {}", sign(change.action()), change.id());
+    if let Some(from) = &change.previous {
+        line += &format!(" <- {from}");
+    }
+    if let Some(by) = change.importing() {
+        let by = serde_json::to_string(by).expect("JSON");
+        line += &format!(" (import {by})");
+    }
+    if let Some(reason) = change.reason {
+        line += &format!(" ({})", reason.plan_name());
+    }
+    line
+}
+
+/// Renders the changed leaves: `name "a" > "b"`. `!` marks those that force a replacement, `?` is a
+/// value known after apply, `***` a sensitive one.
+fn changed_attributes(before: &Value, after: &Value, forcing: &[Path]) -> String {
+    let rows = diff::attributes(before, after, forcing);
+    let one = |row: AttributeChange| {
+        let forces = if row.forces_replacement { "!" } else { "" };
+        let (before, after) = (short(row.before), short(row.after));
+        format!("{}{forces} {before} > {after}", row.path)
+    };
+    // An object without blocks has an empty list of them.
+    let some = |side: &Option<String>| side.as_ref().is_some_and(|text| text != "[]");
+    let changed = rows.into_iter().filter(|row| row.changed);
+    let changed = changed.filter(|row| some(&row.before) || some(&row.after));
+    changed.map(one).collect::<Vec<_>>().join(", ")
+}
+
+fn short(value: Option<String>) -> String {
+    let text = value.unwrap_or("none".to_owned());
+    text.replace(diff::UNKNOWN, "?")
+        .replace(diff::SENSITIVE, "***")
+}

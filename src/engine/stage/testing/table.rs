@@ -1,0 +1,131 @@
+//! Tables of planning rules as text. Rows are separated by blank lines:
+//!
+//! ```text
+//! # A changed argument is an update.
+//! config: resource lab_thing a { name = "b" }
+//! state:  lab_thing.a name=a
+//! values: ~ lab_thing.a: name "a" > "b"
+//! ```
+//!
+//! A line without a key continues the one before. A row without `config` uses that of the row
+//! before. Sections of expected lines are those of [`Plan`]; `says` has the diagnostics, and a row
+//! without it expects none. `taken` and `along` are the selection after the steps of `select`.
+
+use super::plan::{Plan, plan};
+
+const KEYS: &[&str] = &[
+    "config",
+    "state",
+    "flags",
+    "says",
+    "changes",
+    "values",
+    "deselected",
+    "drift",
+    "edits",
+    "outputs",
+    "checks",
+    "order",
+    "calls",
+    "select",
+    "taken",
+    "along",
+];
+
+/// Sections that are not expected lines.
+const INPUTS: &[&str] = &["config", "state", "flags", "select", "says"];
+
+/// Row of a table: the rule, and the lines of each section.
+struct Row<'a> {
+    rule: &'a str,
+    sections: Vec<(&'static str, Vec<&'a str>)>,
+}
+
+impl<'a> Row<'a> {
+    fn parse(text: &'a str) -> Self {
+        let mut lines = text.lines().map(str::trim);
+        let first = lines.next().unwrap_or_default();
+        let rule = first
+            .strip_prefix("# ")
+            .expect("a row begins with its rule");
+        let mut row = Self {
+            rule,
+            sections: Vec::new(),
+        };
+        for line in lines {
+            let key = line.split_once(':').map_or("", |(key, _)| key);
+            match KEYS.iter().find(|known| **known == key) {
+                Some(known) => {
+                    let rest = line[key.len() + 1..].trim();
+                    let lines = Some(rest).filter(|rest| !matches!(*rest, "" | "none"));
+                    row.sections.push((known, lines.into_iter().collect()));
+                }
+                None => {
+                    let (_, lines) = row.sections.last_mut().expect("a section");
+                    lines.push(line);
+                }
+            }
+        }
+        row
+    }
+
+    fn section(&self, key: &str) -> Option<&Vec<&'a str>> {
+        let found = self.sections.iter().find(|(name, _)| *name == key);
+        found.map(|(_, lines)| lines)
+    }
+}
+
+fn lines_of(plan: &Plan, key: &str, select: &[&str]) -> Vec<String> {
+    match key {
+        "says" => plan.diagnostics(),
+        "changes" => plan.changes(),
+        "values" => plan.values(),
+        "deselected" => plan.deselected(),
+        "drift" => plan.drift(),
+        "edits" => plan.edits(),
+        "outputs" => plan.outputs(),
+        "checks" => plan.checks(),
+        "order" => plan.order(),
+        "calls" => plan.calls(),
+        "taken" => plan.selection(select).taken,
+        "along" => {
+            let along = plan.selection(select).along.into_iter();
+            along
+                .map(|(id, cause)| format!("{id} with {cause}"))
+                .collect()
+        }
+        key => panic!("{key} is no section of expected lines"),
+    }
+}
+
+/// Plans each row of a table, and reports all sections that differ.
+pub async fn check(table: &str) {
+    let mut wrong = String::new();
+    let mut config = String::new();
+    for row in table.trim().split("\n\n").map(Row::parse) {
+        if let Some(lines) = row.section("config") {
+            config = lines.join("\n");
+        }
+        let lines = |key| row.section(key).cloned().unwrap_or_default();
+        let flags: Vec<&str> = lines("flags").iter().flat_map(|l| l.split(' ')).collect();
+        let plan = plan(&config, &lines("state"), &flags).await;
+        let expected = row.sections.iter().map(|(key, _)| *key);
+        let expected: Vec<_> = expected.filter(|key| !INPUTS.contains(key)).collect();
+        assert!(
+            !expected.is_empty() || row.section("says").is_some(),
+            "{} expects nothing",
+            row.rule
+        );
+        for key in expected.into_iter().chain(["says"]) {
+            let (got, want) = (lines_of(&plan, key, &lines("select")), lines(key));
+            if got != want {
+                let (got, want) = (got.join("\n    "), want.join("\n    "));
+                let rule = row.rule;
+                wrong += &format!("\n{rule}\n  {key}, got:\n    {got}\n  want:\n    {want}\n");
+                let details = plan.diags.iter().map(|d| format!("  {}\n", d.detail));
+                wrong.extend(details.filter(|_| key == "says"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
