@@ -148,7 +148,8 @@ impl PriorState {
 
     /// Renames an instance unless the target exists; returns true if it did.
     pub fn rename(&mut self, from: &AbsInstance, to: &AbsInstance) -> bool {
-        if self.objects(to).is_some_and(|o| o.current.is_some()) {
+        // Deposed objects block a move too: it would drop them from the plan.
+        if self.objects(to).is_some() {
             return false;
         }
         let Some(instances) = self.resources.get_mut(&from.abs()) else {

@@ -172,6 +172,14 @@ state: lab_thing.a
 says: warning: Unresolved resource instance address changes
 changes: - lab_thing.a (delete_because_no_resource_config)
 
+# A deposed object at the target blocks the move too.
+state: lab_thing.a
+       lab_thing.b id=old !deposed=0badcafe
+says: warning: Unresolved resource instance address changes
+changes: + lab_thing.b
+         - lab_thing.b (deposed 0badcafe)
+         - lab_thing.a (delete_because_no_resource_config)
+
 # The former address is still declared.
 config: resource lab_thing a {}
         resource lab_thing b {}
