@@ -120,6 +120,12 @@ impl PriorState {
         self.resources.get(&address.abs())?.get(&address.key)
     }
 
+    /// Returns the addresses of moved objects before their move.
+    pub fn former_addresses(&self) -> impl Iterator<Item = &AbsInstance> {
+        let objects = self.resources.values().flat_map(BTreeMap::values);
+        objects.filter_map(|objects| objects.previous.as_ref())
+    }
+
     /// Completes the moves: computes the renames and applies them to the ends of links.
     pub(super) fn finish_moves(&mut self) {
         let all = || {

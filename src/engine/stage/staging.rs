@@ -235,7 +235,7 @@ fn planning(
         destroying: basis.request.mode == StageMode::Destroy,
         ..basis.new_walk(Phase::Plan, &prior, at)
     };
-    diags.extend(unmatched_warnings(&basis.request, &walk.nodes));
+    diags.extend(unmatched_warnings(&basis.request, &walk.nodes, &prior));
     let narrow = StageScope::new(
         &walk.nodes,
         &basis.root,

@@ -2,6 +2,7 @@
 
 use super::change::Change;
 use super::nodes::Nodes;
+use super::prior::PriorState;
 use crate::engine::model::{StageMode, StageRequest};
 use lang::addr::{AbsInstance, Mode, Target};
 use lang::diag::Diagnostic;
@@ -85,7 +86,8 @@ pub(super) fn without_instance(
             .any(|n| n.resource() == Some(&a.config()))
     };
     let is_missing = |a: &AbsInstance| {
-        a.resource.mode == Mode::Managed && is_known(a) && !changes.iter().any(|c| c.address == *a)
+        let is_of = |c: &Change| c.address == *a || c.previous.as_ref() == Some(a);
+        a.resource.mode == Mode::Managed && is_known(a) && !changes.iter().any(is_of)
     };
     let warning = |flag: &str, a: &AbsInstance, then: &str| {
         let same = |c: &&Change| c.address.config() == a.config();
@@ -118,9 +120,14 @@ pub(super) fn without_instance(
     replace.chain(target).collect()
 }
 
-/// Returns warnings for addresses that neither configuration nor state has. These are no errors,
-/// because the object may already be deleted; but a typo must be visible, above all in an exclude.
-pub(super) fn unmatched_warnings(request: &StageRequest, nodes: &Nodes) -> Vec<Diagnostic> {
+/// Returns warnings for addresses that neither configuration nor state has, or had before a move.
+/// These are no errors, because the object may already be deleted; but a typo must be visible,
+/// above all in an exclude.
+pub(super) fn unmatched_warnings(
+    request: &StageRequest,
+    nodes: &Nodes,
+    prior: &PriorState,
+) -> Vec<Diagnostic> {
     let flags = [
         (
             "target",
@@ -138,11 +145,11 @@ pub(super) fn unmatched_warnings(request: &StageRequest, nodes: &Nodes) -> Vec<D
             "This address replaces nothing.",
         ),
     ];
+    // A stage with targets needs the former address of a moved object too.
+    let former: Vec<AbsInstance> = prior.former_addresses().cloned().collect();
     let known = |t: &Target| {
-        nodes
-            .nodes
-            .iter()
-            .any(|n| n.resource().is_some_and(|r| t.may_contain(r)))
+        let mut resources = nodes.nodes.iter().filter_map(|n| n.resource());
+        resources.any(|r| t.may_contain(r)) || former.iter().any(|i| t.contains(i))
     };
     let missing = |text: &&String| text.parse::<Target>().is_ok_and(|t| !known(&t));
     let warning = |flag: &str, text: &String, then: &str| {

@@ -218,6 +218,18 @@ config: resource lab_thing b {}
 state: lab_thing.a
 flags: -target=lab_thing.b
 says: error: Moved resource instances excluded by targeting
+
+# With both addresses it moves.
+state: lab_thing.a
+flags: -target=lab_thing.b -target=lab_thing.a
+changes: = lab_thing.b <- lab_thing.a
+
+# The former address may be an instance of a resource that is still declared.
+config: resource lab_thing a { for_each = toset(["x"]) }
+        moved { from = lab_thing.a[0]; to = lab_thing.a["x"] }
+state: lab_thing.a[0]
+flags: -target=lab_thing.a["x"] -target=lab_thing.a[0]
+changes: = lab_thing.a["x"] <- lab_thing.a[0]
 "#,
     )
     .await;
