@@ -3,7 +3,7 @@
 
 use crate::engine::mutex::lock;
 use lang::functions::{ExternalInput, RecordedInput};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -150,17 +150,17 @@ impl ExternalInputs {
     }
 }
 
-/// Returns the names of changed inputs, relative to the workspace's directory, without repetitions.
+/// Returns the names of changed inputs, relative to the workspace's directory, sorted and without
+/// repetitions: a file is one input by its content and another one by its presence.
 pub fn changed_inputs(seen: &RecordedInputs, base: &Path) -> Vec<String> {
     let moved = seen.iter().filter(|(look, before)| {
         look.current_digest(base)
             .is_some_and(|now| now != before.digest)
     });
-    let mut names: Vec<String> = moved
+    let names: BTreeSet<String> = moved
         .map(|(look, before)| name(look, before.secret))
         .collect();
-    names.dedup();
-    names
+    names.into_iter().collect()
 }
 
 fn name(look: &ExternalInput, secret: bool) -> String {
@@ -173,5 +173,123 @@ fn name(look: &ExternalInput, secret: bool) -> String {
         ExternalInput::Answer(asked) => asked.split(' ').next().unwrap_or(asked).to_owned(),
         ExternalInput::Names(pattern) => format!("the files that match {pattern}"),
         ExternalInput::File(place) | ExternalInput::Presence(place) => place.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(name: &str) -> ExternalInput {
+        ExternalInput::File(name.to_owned())
+    }
+
+    fn finding(input: ExternalInput, digest: &str, secret: bool) -> RecordedInput {
+        let digest = digest.to_owned();
+        RecordedInput {
+            input,
+            digest,
+            secret,
+        }
+    }
+
+    /// Looks up one input twice; returns the error of the second lookup.
+    fn second(inputs: &ExternalInputs, input: ExternalInput, digest: &str) -> Option<String> {
+        let error = inputs.record(finding(input, digest, false)).err();
+        error.map(|error| error.to_string())
+    }
+
+    #[test]
+    fn plan_refuses_an_input_that_changes_between_two_lookups() {
+        let answer = || ExternalInput::Answer("provider::lab::f 12ab".to_owned());
+        let names = || ExternalInput::Names("*.txt".to_owned());
+        let presence = || ExternalInput::Presence("a".to_owned());
+        for (input, secret, text) in [
+            (file("a"), false, "a changed while the stage was planned"),
+            (presence(), false, "a changed while the stage was planned"),
+            (names(), false, "the files that match *.txt changed while"),
+            (file("a"), true, "a file whose name is sensitive changed"),
+            (presence(), true, "a file whose name is sensitive changed"),
+            (names(), true, "the files that match a sensitive pattern"),
+            (answer(), false, "function provider::lab::f changed while"),
+        ] {
+            let inputs = ExternalInputs::default();
+            let first = finding(input.clone(), "1", secret);
+            assert_eq!(inputs.record(first), Ok(()));
+            assert_eq!(second(&inputs, input.clone(), "1"), None);
+            let error = second(&inputs, input, "2").expect("a change");
+            assert!(error.contains(text), "{error}");
+        }
+    }
+
+    #[test]
+    fn deploy_compares_recorded_inputs_and_ignores_new_ones() {
+        let seen = ExternalInputs::default();
+        for (input, digest) in [(file("a"), "1"), (file("b"), "2")] {
+            seen.record(finding(input, digest, false)).expect("first");
+        }
+        let deploy = ExternalInputs::of_stage(&seen.recorded());
+        assert_eq!(second(&deploy, file("a"), "1"), None);
+        assert_eq!(second(&deploy, file("new"), "9"), None);
+        assert_eq!(deploy.recorded(), seen.recorded(), "nothing is added");
+        let error = second(&deploy, file("b"), "9").expect("a change");
+        assert!(error.contains("since the stage was planned"), "{error}");
+        // Only files count as recorded: the deploy itself may write them.
+        assert_eq!(deploy.approved(&file("a")), Some("1".to_owned()));
+        assert_eq!(deploy.approved(&file("new")), None);
+        assert_eq!(seen.approved(&file("a")), None, "a plan looks itself");
+    }
+
+    #[test]
+    fn sets_of_inputs_are_merged_unless_they_contradict() {
+        let set = |all: &[(&str, &str)]| {
+            let inputs = ExternalInputs::default();
+            for (name, digest) in all {
+                let one = finding(file(name), digest, false);
+                inputs.record(one).expect("distinct");
+            }
+            inputs
+        };
+        let inputs = set(&[("a", "1")]);
+        assert_eq!(inputs.record_all(set(&[("a", "1"), ("b", "2")])), Ok(()));
+        assert_eq!(inputs.recorded().len(), 2);
+        assert!(inputs.record_all(set(&[("b", "3")])).is_err());
+    }
+
+    #[test]
+    fn sensitive_lookup_hides_the_place_of_other_lookups() {
+        let inputs = ExternalInputs::default();
+        for secret in [false, true, false] {
+            let one = finding(file("a"), "1", secret);
+            inputs.record(one).expect("equal");
+        }
+        assert!(inputs.recorded()[&file("a")].secret);
+    }
+
+    #[test]
+    fn changed_file_is_named_once_although_it_is_two_inputs() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let now = |name: &str| {
+            let path = ExternalInput::Presence(name.to_owned());
+            path.current_digest(dir.path()).expect("a digest")
+        };
+        std::fs::write(dir.path().join("same"), "").expect("write");
+        let digest = |digest: &str, secret| InputDigest {
+            digest: digest.to_owned(),
+            secret,
+        };
+        let presence = |name: &str| ExternalInput::Presence(name.to_owned());
+        // In the order of the map: files by content, then files by presence.
+        let seen: RecordedInputs = [
+            (file("b"), digest("old", false)),
+            (file("a"), digest("old", false)),
+            (presence("a"), digest("old", false)),
+            (presence("b"), digest("old", false)),
+            (presence("same"), digest(&now("same"), false)),
+            (file("hidden"), digest("old", true)),
+        ]
+        .into();
+        let names = changed_inputs(&seen, dir.path());
+        assert_eq!(names, ["a", "a file whose name is sensitive", "b"]);
     }
 }
