@@ -79,7 +79,6 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
     ("src/engine/install/providers.rs", "write_lock_file", STEPS),
     ("src/engine/provider_resolution.rs", "find_providers", STEPS),
     ("src/engine/stage/commands.rs", "of", ARMS),
-    ("src/engine/stage/managed.rs", "plan", STEPS),
     ("src/engine/stage/needs/references.rs", "collect", ARMS),
     ("src/engine/stage/scope/faults.rs", "fault", ARMS),
     ("src/engine/stage/scope/faults.rs", "resource_fault", FAULTS),
