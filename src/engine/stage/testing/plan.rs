@@ -7,7 +7,7 @@ use super::lab::{Lab, LabProviders};
 use super::state::state;
 use crate::engine::graph::Step;
 use crate::engine::model::{
-    Action, AttributeChange, Select, Selection, StageMode, StageRequest, VariableFlag,
+    Action, AttributeChange, CommandView, Select, Selection, StageMode, StageRequest, VariableFlag,
 };
 use crate::engine::stage::change::{
     Change, Digests, Drift, OutputChange, Stage, StageResult, StateOrigin,
@@ -234,6 +234,38 @@ impl Plan {
             .collect()
     }
 
+    /// Returns the direct dependencies of each change that has some.
+    pub fn needs(&self) -> Vec<String> {
+        let needs = |change: &Change| (change.id(), change.needs.clone());
+        related(self.shown().map(needs), "needs")
+    }
+
+    /// Returns all dependencies of each change that has some, as the state will record them.
+    pub fn depends(&self) -> Vec<String> {
+        let all = |change: &Change| (change.id(), (*change.dependencies).clone());
+        related(self.shown().map(all), "on")
+    }
+
+    /// Returns the attributes that contribute to the changes.
+    pub fn relevant(&self) -> Vec<String> {
+        let all = self.stage.iter().flat_map(|stage| &stage.relevant);
+        all.map(|one| format!("{} {}", one.resource, one.attribute))
+            .collect()
+    }
+
+    /// Returns the commands that each change runs, in order.
+    pub fn commands(&self) -> Vec<String> {
+        let changes = self.shown();
+        let of = |change: &Change| {
+            let one = |command: &CommandView| {
+                let command = short(Some(command.command.clone()));
+                format!("{} runs {command}", change.id())
+            };
+            change.commands().iter().map(one).collect::<Vec<_>>()
+        };
+        changes.flat_map(of).collect()
+    }
+
     /// Returns the operations of a deploy of all changes, each with those that it waits for.
     pub fn order(&self) -> Vec<String> {
         let Some(stage) = &self.stage else {
@@ -282,6 +314,15 @@ impl Plan {
     pub fn calls(&self) -> Vec<String> {
         self.lab.calls()
     }
+}
+
+fn related(all: impl Iterator<Item = (String, BTreeSet<String>)>, how: &str) -> Vec<String> {
+    let some = all.filter(|(_, others)| !others.is_empty());
+    let line = |(id, others): (String, BTreeSet<String>)| {
+        let others: Vec<String> = others.into_iter().collect();
+        format!("{id} {how} {}", others.join(", "))
+    };
+    some.map(line).collect()
 }
 
 /// Renders each operation with the nearest ones before it.

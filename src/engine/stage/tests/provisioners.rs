@@ -1,0 +1,70 @@
+//! Commands of provisioners that a change will run.
+
+use crate::engine::stage::testing::check;
+
+#[tokio::test]
+async fn commands_run_after_a_creation_and_before_a_destroy() {
+    check(
+        r#"
+# A creation.
+config: resource lab_thing a { name = "x"; provisioner local-exec { command = "echo ${self.name}" } }
+commands: lab_thing.a runs echo x
+
+# An update runs nothing.
+state: lab_thing.a name=old
+changes: ~ lab_thing.a
+commands: none
+
+# An unknown part.
+config: resource lab_thing a { provisioner local-exec { command = "echo ${self.id} done" } }
+commands: lab_thing.a runs echo ? done
+
+# A sensitive part.
+config: variable v { sensitive = true; default = "hidden" }
+        resource lab_thing a { provisioner local-exec { command = "echo ${var.v}" } }
+commands: lab_thing.a runs echo ***
+
+# A command before the destroy, with the object that is destroyed.
+config: resource lab_thing a { count = 0; provisioner local-exec { when = destroy; command = "bye ${self.name}" } }
+state: lab_thing.a[0] name=x
+commands: lab_thing.a[0] runs bye x
+
+# A replacement runs both, in the order of its halves.
+config: resource lab_thing a { zone = "b"; provisioner local-exec { when = destroy; command = "bye ${self.zone}" }; provisioner local-exec { command = "hello ${self.zone}" } }
+state: lab_thing.a zone=a
+commands: lab_thing.a runs bye a
+          lab_thing.a runs hello b
+
+# Under create_before_destroy the deposed object runs no command.
+config: resource lab_thing a { zone = "b"; lifecycle { create_before_destroy = true }; provisioner local-exec { when = destroy; command = "bye" }; provisioner local-exec { command = "hello" } }
+state: lab_thing.a zone=a
+commands: lab_thing.a runs hello
+
+# A tainted object was never complete.
+config: resource lab_thing a { provisioner local-exec { when = destroy; command = "bye" }; provisioner local-exec { command = "hello" } }
+state: lab_thing.a !tainted
+commands: lab_thing.a runs hello
+
+# An undeclared object has no provisioners.
+config: locals {}
+state: lab_thing.a
+commands: none
+
+# Those of its removed block run before the destroy.
+config: removed { from = lab_thing.a; lifecycle { destroy = true }; provisioner local-exec { when = destroy; command = "bye ${self.name}" } }
+state: lab_thing.a name=x
+commands: lab_thing.a runs bye x
+
+# A forgotten object is not destroyed.
+config: resource lab_thing a { count = 0; lifecycle { destroy = false }; provisioner local-exec { when = destroy; command = "bye" } }
+state: lab_thing.a[0]
+commands: none
+
+# A destroy provisioner sees only the object itself.
+config: resource lab_thing a {}
+        resource lab_thing b { provisioner local-exec { when = destroy; command = lab_thing.a.id } }
+says: error: Invalid reference from destroy provisioner
+"#,
+    )
+    .await;
+}
