@@ -7,8 +7,8 @@ mod names;
 
 use super::cell::Cell;
 use super::change::Importing;
-use super::plan::PlanWalk;
-use super::scope::{ModuleScope, Phase};
+use super::plan::PlanOptions;
+use super::scope::{ModuleScope, Phase, WalkContext};
 use super::values::Repetition;
 use super::walk::Walk;
 use crate::engine::provider::IdentitySchema;
@@ -216,42 +216,40 @@ fn no_configuration(target: &str, span: Span) -> Diagnostic {
     Diagnostic::error("Configuration for import target does not exist", detail).at(span)
 }
 
-impl PlanWalk {
-    /// Returns the imports into a resource; `None` after errors.
-    pub fn imports(
-        &self,
-        address: &ConfigResource,
-        cell: &mut Cell,
-    ) -> Option<BTreeMap<AbsInstance, ImportTarget>> {
-        debug_assert!(
-            self.walk.context.phase == Phase::Plan,
-            "imports are resolved while planning"
-        );
-        let (all, diags) = resolve(&self.walk.context, address);
-        cell.report(diags).then_some(all)
-    }
+/// Returns the imports into a resource; `None` after errors.
+pub(super) fn imports(
+    context: &WalkContext,
+    address: &ConfigResource,
+    cell: &mut Cell,
+) -> Option<BTreeMap<AbsInstance, ImportTarget>> {
+    debug_assert!(
+        context.phase == Phase::Plan,
+        "imports are resolved while planning"
+    );
+    let (all, diags) = resolve(context, address);
+    cell.report(diags).then_some(all)
+}
 
-    /// Reports imports into instances that are not declared.
-    pub fn report_undeclared_imports(
-        &self,
-        all: &BTreeMap<AbsInstance, ImportTarget>,
-        cell: &mut Cell,
-    ) -> bool {
-        let declared = |i: &AbsInstance| {
-            cell.expansions
-                .get(&i.abs())
-                .is_some_and(|keys| keys.contains(&i.key))
-        };
-        let mut diags = Diagnostics::new();
-        for (address, wanted) in all {
-            // An import outside of the targets is not carried out, so it is not checked.
-            if self.options.plans(address) && !declared(address) {
-                diags.push(
-                    no_configuration(&address.to_string(), wanted.span)
-                        .with_address(address.to_string()),
-                );
-            }
+/// Reports imports into instances that are not declared. Returns true if there are none.
+pub(super) fn report_undeclared(
+    options: &PlanOptions,
+    all: &BTreeMap<AbsInstance, ImportTarget>,
+    cell: &mut Cell,
+) -> bool {
+    let declared = |i: &AbsInstance| {
+        cell.expansions
+            .get(&i.abs())
+            .is_some_and(|keys| keys.contains(&i.key))
+    };
+    let mut diags = Diagnostics::new();
+    for (address, wanted) in all {
+        // An import outside of the targets is not carried out, so it is not checked.
+        if options.plans(address) && !declared(address) {
+            diags.push(
+                no_configuration(&address.to_string(), wanted.span)
+                    .with_address(address.to_string()),
+            );
         }
-        cell.report(diags)
     }
+    cell.report(diags)
 }

@@ -30,6 +30,7 @@ pub struct Known {
 }
 
 /// Computes direct dependencies from the evaluated part of a walk.
+#[derive(Clone, Copy)]
 pub struct Needing<'w> {
     pub context: &'w WalkContext,
     pub cache: &'w Known,

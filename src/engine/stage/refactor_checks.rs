@@ -2,7 +2,7 @@
 
 use super::nodes::Node;
 use super::prior::PriorState;
-use crate::engine::stage::plan::PlanWalk;
+use super::walk::Walk;
 use lang::addr::{AbsInstance, AbsResource, InstanceKey, ModuleInstance, ModulePath, Target};
 use lang::config::{Module, Moved};
 use lang::diag::{Diagnostic, Diagnostics};
@@ -137,66 +137,72 @@ fn move_ends(moved: &Moved, within: &ModuleInstance) -> Option<(End, End)> {
     }
 }
 
-impl PlanWalk {
-    /// Checks the `moved` blocks once the declared instances are known.
-    pub fn moves_faults(&self) -> Diagnostics {
-        let root = &self.walk.context.root;
-        let mut diags = Diagnostics::new();
-        let mut to_of: HashMap<End, (End, lang::source::Span)> = HashMap::new();
-        let mut from_of: HashMap<End, (End, lang::source::Span)> = HashMap::new();
-        for module in root.all() {
-            for moved in &module.moved {
-                // A statement applies in each instance of its module.
-                for within in self.walk.context.values.instances(&module.path).iter() {
-                    let Some((from, to)) = move_ends(moved, within) else {
-                        continue;
-                    };
-                    let mut fault = |summary: &str, detail: String| {
-                        diags.push(Diagnostic::error(summary, detail).at(moved.span))
-                    };
-                    if from == to {
-                        fault(
-                            "Redundant move statement",
-                            format!(
-                                "This statement declares a move from {from} to the same address, so it has no effect. Remove it."
-                            ),
-                        );
-                        continue;
-                    }
-                    if self.declared(&from) {
+/// Checks the `moved` blocks once the declared instances are known.
+pub(super) fn moves(walk: &Walk) -> Diagnostics {
+    let expanded = Expanded { walk };
+    let root = &walk.context.root;
+    let mut diags = Diagnostics::new();
+    let mut to_of: HashMap<End, (End, lang::source::Span)> = HashMap::new();
+    let mut from_of: HashMap<End, (End, lang::source::Span)> = HashMap::new();
+    for module in root.all() {
+        for moved in &module.moved {
+            // A statement applies in each instance of its module.
+            for within in walk.context.values.instances(&module.path).iter() {
+                let Some((from, to)) = move_ends(moved, within) else {
+                    continue;
+                };
+                let mut fault = |summary: &str, detail: String| {
+                    diags.push(Diagnostic::error(summary, detail).at(moved.span))
+                };
+                if from == to {
+                    fault(
+                        "Redundant move statement",
+                        format!(
+                            "This statement declares a move from {from} to the same address, so it has no effect. Remove it."
+                        ),
+                    );
+                    continue;
+                }
+                if expanded.declared(&from) {
+                    let detail = format!(
+                        "This statement declares a move from {from}, but the configuration still declares {from}. Remove the statement, or remove or rename the declaration."
+                    );
+                    fault("Moved object still exists", detail);
+                }
+                // One object cannot move to two addresses.
+                match to_of.get(&from) {
+                    Some((other, _)) if *other != to => {
                         let detail = format!(
-                            "This statement declares a move from {from}, but the configuration still declares {from}. Remove the statement, or remove or rename the declaration."
+                            "This statement declares that {from} moved to {to}, but another statement declares that it moved to {other}."
                         );
-                        fault("Moved object still exists", detail);
+                        fault("Ambiguous move statements", detail);
                     }
-                    // One object cannot move to two addresses.
-                    match to_of.get(&from) {
-                        Some((other, _)) if *other != to => {
-                            let detail = format!(
-                                "This statement declares that {from} moved to {to}, but another statement declares that it moved to {other}."
-                            );
-                            fault("Ambiguous move statements", detail);
-                        }
-                        Some(_) => {}
-                        None => drop(to_of.insert(from.clone(), (to.clone(), moved.span))),
+                    Some(_) => {}
+                    None => drop(to_of.insert(from.clone(), (to.clone(), moved.span))),
+                }
+                // Two objects cannot move to one address.
+                match from_of.get(&to) {
+                    Some((other, _)) if *other != from => {
+                        let detail = format!(
+                            "This statement declares that {from} moved to {to}, but another statement declares that {other} moved there."
+                        );
+                        fault("Ambiguous move statements", detail);
                     }
-                    // Two objects cannot move to one address.
-                    match from_of.get(&to) {
-                        Some((other, _)) if *other != from => {
-                            let detail = format!(
-                                "This statement declares that {from} moved to {to}, but another statement declares that {other} moved there."
-                            );
-                            fault("Ambiguous move statements", detail);
-                        }
-                        Some(_) => {}
-                        None => drop(from_of.insert(to, (from, moved.span))),
-                    }
+                    Some(_) => {}
+                    None => drop(from_of.insert(to, (from, moved.span))),
                 }
             }
         }
-        diags
     }
+    diags
+}
 
+/// Declared instances, as a walk has expanded them.
+struct Expanded<'a> {
+    walk: &'a Walk,
+}
+
+impl Expanded<'_> {
     /// Returns true if the resource was expanded to keys that fulfil `wanted`.
     fn has_keys(
         &self,

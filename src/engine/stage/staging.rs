@@ -166,7 +166,7 @@ pub async fn stage(basis: PlanInput) -> (StageResult, Diagnostics) {
     if basis.request.mode != StageMode::Destroy || !nothing {
         run_walk(&plan, &graph, &basis.cancel).await;
     }
-    let mut faults = plan.moves_faults();
+    let mut faults = refactor_checks::moves(&plan.walk);
     if !faults.has_errors() {
         faults.append(circle);
     }

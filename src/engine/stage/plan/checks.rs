@@ -2,7 +2,7 @@
 //! validation.
 
 use super::instance::Declared;
-use super::walk::PlanWalk;
+use super::links::LinkContexts;
 use crate::engine::calls::CallContext;
 use crate::engine::model::StageMode;
 use crate::engine::stage::cell::Cell;
@@ -12,11 +12,20 @@ use crate::engine::stage::link_arguments;
 use crate::engine::stage::scope::{ModuleScope, Phase};
 use crate::engine::stage::validate::ephemeral_faults;
 use crate::engine::stage::values::Repetition;
+use crate::engine::stage::walk::Walk;
 use cty::Value;
 use lang::addr::{AbsInstance, Mode};
 use lang::diag::Severity;
 
-impl PlanWalk {
+/// Checks of one instance's configuration.
+#[derive(Clone, Copy)]
+pub(super) struct InstanceChecks<'a> {
+    pub(super) walk: &'a Walk,
+    pub(super) mode: StageMode,
+    pub(super) links: LinkContexts<'a>,
+}
+
+impl InstanceChecks<'_> {
     /// Evaluates the configuration of an instance after its preconditions, and lets the provider
     /// validate it. Returns it with the call context to plan with.
     pub(super) async fn configured(
@@ -31,14 +40,14 @@ impl PlanWalk {
         let preconditions = &resource.lifecycle.preconditions;
         // A failed precondition ends here, before the configuration that it guards is evaluated.
         self.conditions(declared, scope, preconditions, Kind::Precondition, cell)?;
-        let (config, diags) = link_arguments::decoded(&self.walk, resource, declared.schema, scope);
+        let (config, diags) = link_arguments::decoded(self.walk, resource, declared.schema, scope);
         if !cell.report(with_address(diags, address)) {
             return Err(());
         }
         self.check_not_ephemeral(declared, address, &config, cell)?;
         // The provider of a link needs the objects at its ends.
         let ctx = match resource.link.is_some() {
-            true => self.plan_context(ctx, &config),
+            true => self.links.plan_context(ctx, &config),
             false => ctx.clone(),
         };
         self.validate(declared, address, &config, &ctx, cell)
@@ -97,7 +106,7 @@ impl PlanWalk {
         cell.append(part);
     }
 
-    pub(super) fn check_not_ephemeral(
+    fn check_not_ephemeral(
         &self,
         declared: &Declared<'_>,
         address: &AbsInstance,
@@ -113,7 +122,7 @@ impl PlanWalk {
         }
     }
 
-    pub(super) async fn validate(
+    async fn validate(
         &self,
         declared: &Declared<'_>,
         address: &AbsInstance,
@@ -144,7 +153,7 @@ impl PlanWalk {
         }
     }
 
-    pub(super) fn conditions(
+    fn conditions(
         &self,
         declared: &Declared<'_>,
         scope: &ModuleScope<'_>,
@@ -155,10 +164,7 @@ impl PlanWalk {
         let object = declared.resource.name.to_string();
         let mut good = true;
         // A destroy ignores the conditions.
-        for condition in all
-            .iter()
-            .filter(|_| self.options.mode != StageMode::Destroy)
-        {
+        for condition in all.iter().filter(|_| self.mode != StageMode::Destroy) {
             let (status, diags) = conditions::check(scope, condition, kind);
             if self.walk.context.phase != Phase::Validate {
                 cell.record_condition(&At::of(scope), &object, status, &diags);

@@ -1,7 +1,8 @@
 //! Plans data sources: reads them now if possible, otherwise defers them to the deploy.
 
-use super::PlanWalk;
+use super::checks::InstanceChecks;
 use super::instance::Declared;
+use super::options::PlanOptions;
 use super::read_object::same_record;
 use super::removal::forget_data;
 use crate::engine::calls::CallContext;
@@ -11,10 +12,12 @@ use crate::engine::stage::cell::Cell;
 use crate::engine::stage::change::{Act, Change, Object, Recorded};
 use crate::engine::stage::ephemeral::OpenTime;
 use crate::engine::stage::managed::{self, Reason};
+use crate::engine::stage::needs::Needing;
 use crate::engine::stage::objects::{self, RecordContext};
+use crate::engine::stage::prior::PriorState;
 use crate::engine::stage::scope::ModuleScope;
 use crate::engine::stage::values::Repetition;
-use crate::engine::stage::walk::{call_failed, placed};
+use crate::engine::stage::walk::{Walk, call_failed, placed};
 use crate::engine::store::model::StateEdit;
 use cty::Value;
 use lang::addr::{AbsInstance, Mode};
@@ -22,9 +25,19 @@ use lang::config::{Module, Resource};
 use lang::diag::Diagnostics;
 use std::collections::BTreeSet;
 
-impl PlanWalk {
+/// Data sources of a plan, and the time to open ephemeral resources.
+#[derive(Clone, Copy)]
+pub(super) struct DataSources<'a> {
+    pub(super) walk: &'a Walk,
+    pub(super) prior: &'a PriorState,
+    pub(super) options: &'a PlanOptions,
+    pub(super) needs: Needing<'a>,
+    pub(super) checks: InstanceChecks<'a>,
+}
+
+impl DataSources<'_> {
     /// Plans a data source: reads it now if possible, otherwise defers it to the deploy.
-    pub(super) async fn data(
+    pub(super) async fn plan(
         &self,
         declared: &Declared<'_>,
         address: &AbsInstance,
@@ -46,6 +59,7 @@ impl PlanWalk {
         }
         .with_repetition(repetition);
         let (config, ctx) = self
+            .checks
             .configured(declared, address, &scope, &ctx, cell)
             .await?;
         let (plain, marks) = config.unmark_deep_with_paths();
@@ -78,7 +92,7 @@ impl PlanWalk {
             self.walk
                 .report_step(address, work, ObjectPhase::Ended, Some(&value));
         }
-        self.needs_computation().cache_data(address);
+        self.needs.cache_data(address);
         match later {
             // A destroy removes its state record, because nothing depends on it any more.
             _ if self.options.destroys(address) => {
@@ -93,7 +107,8 @@ impl PlanWalk {
             }
             None => self.record_data(declared, address, &value, cell),
         }
-        self.postconditions(declared, scope, value.clone(), cell)?;
+        self.checks
+            .postconditions(declared, scope, value.clone(), cell)?;
         Ok(value)
     }
 
@@ -142,7 +157,7 @@ impl PlanWalk {
             after: Object::from_value(value.clone()),
             schema_version: declared.schema.version,
             dependencies: declared.dependencies.clone(),
-            needs: self.needs_computation().of_instance(
+            needs: self.needs.of_instance(
                 declared.module,
                 declared.resource,
                 address,
@@ -153,7 +168,7 @@ impl PlanWalk {
         }
     }
 
-    pub(super) async fn read_data(
+    async fn read_data(
         &self,
         declared: &Declared<'_>,
         address: &AbsInstance,
@@ -184,7 +199,7 @@ impl PlanWalk {
         }
     }
 
-    pub(super) fn record_data(
+    fn record_data(
         &self,
         declared: &Declared<'_>,
         address: &AbsInstance,
@@ -215,8 +230,7 @@ impl PlanWalk {
     /// Returns the time to open an instance of an ephemeral resource. It waits for the same changes
     /// as a data source.
     pub(super) fn open_time(&self, step: Step, address: &AbsInstance) -> OpenTime {
-        self.needs_computation().cache_data(address);
-        (self.progress)(address);
+        self.needs.cache_data(address);
         let config = address.config();
         let declared = self
             .walk

@@ -1,80 +1,30 @@
-//! Forced replacement, by request or by `replace_triggered_by`; and `prevent_destroy`.
+//! Forced replacement, by request or by `replace_triggered_by`.
 
-use super::PlanWalk;
 use super::instance::Declared;
+use super::options::PlanOptions;
 use crate::engine::model::Action;
 use crate::engine::stage::cell::Cell;
 use crate::engine::stage::change::Change;
 use crate::engine::stage::managed::Reason;
 use crate::engine::stage::nodes::Node;
 use crate::engine::stage::scope::ModuleScope;
+use crate::engine::stage::walk::Walk;
 use crate::engine::workspace::refs::{self, Ref};
 use cty::{Path, PathStep};
 use lang::addr::{AbsInstance, AbsResource, InstanceKey, Mode};
-use lang::config::{Module, Resource};
 use lang::diag::Diagnostic;
 use lang::syntax::ast::{Expr, StepKind};
 
-impl PlanWalk {
-    /// Checks `destroy` and `prevent_destroy` of an instance. `prevent_destroy` must have a valid
-    /// value for any change, and be false for a destroy. `each` and `count` are not available in
-    /// it, because undeclared instances have neither.
-    pub(super) fn check_destroy_guards(
-        &self,
-        module: &Module,
-        resource: &Resource,
-        address: &AbsInstance,
-        destroys: bool,
-        cell: &mut Cell,
-    ) -> Result<(), ()> {
-        check_destroy_argument(resource, address, cell)?;
-        let Some(expr) = resource.lifecycle.prevent_destroy.as_ref() else {
-            return Ok(());
-        };
-        let scope = ModuleScope::new(&self.walk.context, module, &address.module);
-        let (value, diags) = scope.evaluate(expr);
-        if !cell.report(diags) {
-            return Err(());
-        }
-        let mut refuse = |why: &str| {
-            cell.report(invalid_prevent_destroy(expr, why).with_address(address.to_string()));
-            Err(())
-        };
-        let Ok(guard) = cty::convert::convert(&value, &cty::Type::Bool) else {
-            return refuse("is not a bool");
-        };
-        if guard.contains_mark(&cty::Mark::Ephemeral) {
-            return refuse("is ephemeral, so it could change before the stage is deployed");
-        }
-        if guard.contains_mark(&cty::Mark::Sensitive) {
-            return refuse("is sensitive, but the result of the plan would reveal it");
-        }
-        // The value must be valid for every change, but it only prevents a destroy.
-        match guard.as_bool() {
-            _ if !destroys => Ok(()),
-            Some(false) => Ok(()),
-            None if guard.is_known() => refuse("is null; set it to false to allow the destroy"),
-            None if scope.is_orphaned() => refuse(
-                "depends on a value that the configuration no longer has for this module instance; exclude the resource with --exclude, or set prevent_destroy to false",
-            ),
-            None => {
-                refuse("is known only after apply; exclude the resource with --exclude until then")
-            }
-            Some(true) => {
-                let detail = format!(
-                    "Resource {address} has lifecycle.prevent_destroy set, but the stage calls for this resource to be destroyed. To continue, disable prevent_destroy for it, or narrow the stage with --target or --exclude."
-                );
-                let fault = Diagnostic::error("Instance cannot be destroyed", detail)
-                    .at(resource.span)
-                    .with_address(address.to_string());
-                cell.report(fault);
-                Err(())
-            }
-        }
-    }
+/// Replacements that the provider does not require.
+#[derive(Clone, Copy)]
+pub(super) struct ForcedReplacements<'a> {
+    pub(super) walk: &'a Walk,
+    pub(super) options: &'a PlanOptions,
+}
 
+impl ForcedReplacements<'_> {
     /// Returns the reason to replace the instance independently of its provider, if any.
-    pub(super) fn forced_reason(
+    pub(super) fn reason(
         &self,
         declared: &Declared<'_>,
         scope: &ModuleScope<'_>,
@@ -93,7 +43,7 @@ impl PlanWalk {
             .then_some(Reason::ReplaceByRequest))
     }
 
-    pub(super) fn triggered(
+    fn triggered(
         &self,
         scope: &ModuleScope<'_>,
         expr: &Expr,
@@ -224,26 +174,4 @@ pub(in crate::engine::stage) fn trigger(
         key,
         path,
     ))
-}
-
-/// Reports an invalid value of `destroy`.
-pub(super) fn check_destroy_argument(
-    resource: &Resource,
-    address: &AbsInstance,
-    cell: &mut Cell,
-) -> Result<(), ()> {
-    let Some(Err(fault)) = &resource.lifecycle.destroy else {
-        return Ok(());
-    };
-    cell.report(fault.clone().with_address(address.to_string()));
-    Err(())
-}
-
-/// Returns the error for an invalid `prevent_destroy`.
-pub fn invalid_prevent_destroy(expr: &Expr, why: &str) -> Diagnostic {
-    Diagnostic::error(
-        "Invalid value for prevent_destroy",
-        format!("The value of prevent_destroy {why}."),
-    )
-    .at(expr.span)
 }

@@ -6,8 +6,6 @@ use super::walk::PlanWalk;
 use crate::engine::model::{ConfigKey, StageMode};
 use crate::engine::provider::Provider;
 use crate::engine::stage::cell::Cell;
-use crate::engine::stage::managed::Reason;
-use crate::engine::stage::prior::Objects;
 use crate::engine::stage::provider_instance::Chosen;
 use crate::engine::stage::values::Repetition;
 use cty::Value;
@@ -61,7 +59,10 @@ impl PlanWalk {
             provider,
         };
         match shared.resource.name.mode {
-            Mode::Data => self.data(declared, address, repetition, cell).await,
+            Mode::Data => {
+                let data = self.data_sources();
+                data.plan(declared, address, repetition, cell).await
+            }
             _ => self.managed(declared, address, repetition, cell).await,
         }
     }
@@ -93,6 +94,7 @@ impl PlanWalk {
             }
         };
         Ok(self
+            .reader()
             .load(
                 &removal(shared).by((key.clone(), provider)),
                 address,
@@ -102,18 +104,5 @@ impl PlanWalk {
             )
             .await?
             .value)
-    }
-
-    /// Plans the removal of an object whose declared resource has no such instance.
-    pub(super) async fn undeclared(
-        &self,
-        shared: &Shared<'_>,
-        address: &AbsInstance,
-        there: &Objects,
-        reason: Reason,
-        cell: &mut Cell,
-    ) -> bool {
-        self.plan_removal(&removal(shared), address, there, reason, cell)
-            .await
     }
 }

@@ -2,11 +2,12 @@
 //! ends with their staged values; the provider of another resource receives the links that write
 //! into it.
 
-use super::walk::PlanWalk;
 use crate::engine::calls::{CallContext, LinkEnd, Linked, StateEntry};
 use crate::engine::provider::LINK;
 use crate::engine::stage::link_arguments;
 use crate::engine::stage::nodes::Node;
+use crate::engine::stage::prior::PriorState;
+use crate::engine::stage::walk::Walk;
 use crate::engine::store::model::StateObject;
 use cty::Value;
 use lang::addr::AbsInstance;
@@ -17,7 +18,16 @@ use std::sync::{Arc, OnceLock};
 #[derive(Default)]
 pub struct LinksByEnd(OnceLock<HashMap<String, Vec<StateEntry>>>);
 
-impl PlanWalk {
+/// Call contexts with the links of an object.
+#[derive(Clone, Copy)]
+pub(super) struct LinkContexts<'a> {
+    pub(super) walk: &'a Walk,
+    pub(super) prior: &'a PriorState,
+    /// Index of the links in `prior`.
+    pub(super) by_end: &'a LinksByEnd,
+}
+
+impl LinkContexts<'_> {
     /// Returns the context to read an existing object.
     pub(super) fn read_context(
         &self,
@@ -68,7 +78,7 @@ impl PlanWalk {
     fn prior_end(&self, address: &AbsInstance) -> Option<LinkEnd> {
         let object = self.prior.objects(address).and_then(|o| o.current.as_ref());
         let held = object.map(|object| (&*object.provider, StateEntry::from(object)));
-        link_arguments::end(&self.walk, address, held)
+        link_arguments::end(self.walk, address, held)
     }
 
     /// Returns an end with its state and its staged change.

@@ -1,7 +1,7 @@
 //! Plans an instance of a managed resource: reads the object, evaluates the configuration, and lets
 //! the provider plan the change.
 
-use super::force::check_destroy_argument;
+use super::guards::check_destroy_argument;
 use super::instance::Declared;
 use super::removal::End;
 use super::removal_input::{ReadObject, declared_removal};
@@ -36,6 +36,7 @@ impl PlanWalk {
             .context_of(&declared.key.address, address, cell)
             .ok_or(())?;
         let mut looked = self
+            .reader()
             .read_current(&declared_removal(declared), address, &there, &ctx, cell)
             .await?;
         // An import block has no effect once the state has the object.
@@ -57,9 +58,11 @@ impl PlanWalk {
                 (all, object.needs.iter().cloned().collect())
             });
             let merged = merged.as_ref().map(|(all, needs)| (all, needs));
-            self.record_refreshed(declared, address, &looked, merged, cell);
+            self.reader()
+                .record_refreshed(declared, address, &looked, merged, cell);
             if let (StageMode::RefreshOnly, Some(now)) = (self.options.mode, &looked.current) {
-                self.refreshed(declared, address, repetition, now.value.clone(), cell);
+                self.checks()
+                    .refreshed(declared, address, repetition, now.value.clone(), cell);
             }
             // A missing object is unknown, because no plan follows.
             let ty = declared.schema.implied_type();
@@ -73,6 +76,7 @@ impl PlanWalk {
         }
         .with_repetition(repetition);
         let (config, ctx) = self
+            .checks()
             .configured(declared, address, &scope, &ctx, cell)
             .await?;
         // All instances share one type, which saves memory in large stages.
@@ -92,11 +96,13 @@ impl PlanWalk {
         // Unchanged objects take over their current dependencies now; all others do so with their
         // operation.
         let now = (planned.action == Action::NoOp).then_some((&*declared.dependencies, &needs));
-        self.record_refreshed(declared, address, &looked, now, cell);
+        self.reader()
+            .record_refreshed(declared, address, &looked, now, cell);
         cell.changes.push(planned_change(
             declared, address, &there, looked, planned, config, needs, commands,
         ));
-        self.postconditions(declared, scope, after.clone(), cell)?;
+        self.checks()
+            .postconditions(declared, scope, after.clone(), cell)?;
         Ok(after)
     }
 
@@ -112,22 +118,25 @@ impl PlanWalk {
         let value = looked.current.as_ref().map(|p| p.value.clone());
         let forget = declared.resource.lifecycle.forgets();
         if looked.current.is_some() {
-            self.check_destroy_guards(declared.module, declared.resource, address, !forget, cell)?;
+            self.guards()
+                .check(declared.module, declared.resource, address, !forget, cell)?;
         }
         let end = End {
             deposed: None,
             reason: forget.then_some(Reason::ForgotBecauseLifecycleDestroyInConfig),
             forget,
         };
-        self.destroy(
-            &declared_removal(declared),
-            address,
-            there,
-            looked,
-            end,
-            cell,
-        )
-        .await?;
+        let removals = self.removals();
+        removals
+            .destroy(
+                &declared_removal(declared),
+                address,
+                there,
+                looked,
+                end,
+                cell,
+            )
+            .await?;
         // The declaration orders the destroy too, in case it has new dependencies.
         let own = cell.changes.last_mut();
         if let Some(change) = own.filter(|change| change.address == *address) {
@@ -151,7 +160,7 @@ impl PlanWalk {
         ctx: &CallContext,
         cell: &mut Cell,
     ) -> Result<Planned, ()> {
-        let force = self.forced_reason(declared, scope, address, cell)?;
+        let force = self.forced().reason(declared, scope, address, cell)?;
         let question = PlanQuestion {
             type_name: &declared.resource.name.kind,
             schema: declared.schema,
@@ -188,16 +197,22 @@ impl PlanWalk {
     ) -> Result<Vec<CommandView>, ()> {
         let destroys = planned.action.destroys() && !declared.resource.lifecycle.forgets();
         // Also for changes that destroy nothing, because an invalid value is an error in any case.
-        self.check_destroy_guards(declared.module, declared.resource, address, destroys, cell)?;
+        self.guards()
+            .check(declared.module, declared.resource, address, destroys, cell)?;
         let mut commands = Vec::new();
         // A tainted object runs no destroy provisioners: its creation never completed.
         if planned.action == Action::Replace
             && !declared.resource.lifecycle.forgets()
             && planned.reason != Some(Reason::ReplaceBecauseTainted)
         {
-            commands = self.destruction_runs(address, &planned.before, cell)?;
+            commands = self
+                .provisioners()
+                .on_destroy(address, &planned.before, cell)?;
         }
-        commands.extend(self.creation_commands(declared, scope, planned, cell)?);
+        commands.extend(
+            self.provisioners()
+                .on_creation(declared, scope, planned, cell)?,
+        );
         Ok(commands)
     }
 

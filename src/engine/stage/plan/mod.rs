@@ -5,6 +5,7 @@
 mod checks;
 mod data;
 mod force;
+mod guards;
 mod instance;
 mod links;
 mod managed;
@@ -20,8 +21,8 @@ mod walk;
 
 pub use checks::with_address;
 pub use data::unknown_object;
-pub use force::invalid_prevent_destroy;
 pub(super) use force::trigger;
+pub use guards::invalid_prevent_destroy;
 pub use links::LinksByEnd;
 pub use options::PlanOptions;
 pub use removed::{removed, repetition};

@@ -1,63 +1,15 @@
-//! Objects without a declared instance: orphaned resources, and instances that a narrowed destroy
-//! selects by the state.
+//! Objects of resources that are no longer declared.
 
-use super::PlanWalk;
-use super::removal::forget_data;
+use super::removal::{Removals, forget_data};
 use super::removal_input::Removal;
-use crate::engine::graph::Step;
-use crate::engine::model::{ConfigKey, StageMode, short_provider};
+use crate::engine::model::{ConfigKey, short_provider};
 use crate::engine::stage::cell::Cell;
 use crate::engine::stage::managed::Reason;
-use crate::engine::stage::nodes::Node;
 use crate::engine::stage::prior::Objects;
 use lang::addr::{AbsInstance, ConfigResource, Mode};
 use lang::diag::Diagnostic;
-use std::collections::BTreeMap;
 
-impl PlanWalk {
-    /// Plans the removal of a node's objects that a narrowed destroy includes, although the node
-    /// itself is not evaluated.
-    pub async fn plan_state_removals(&self, step: Step) -> Cell {
-        match &self.walk.nodes.nodes[step] {
-            _ if self.options.mode != StageMode::Destroy => Cell::default(),
-            Node::Orphan(resource) => self.orphans(resource).await,
-            Node::Resource(resource) => self.declared_by_state(step, resource).await,
-            _ => Cell::default(),
-        }
-    }
-
-    async fn declared_by_state(&self, step: Step, address: &ConfigResource) -> Cell {
-        let mut cell = Cell::default();
-        let all = self.prior.of_config(address).flat_map(|(abs, i)| {
-            i.iter()
-                .map(|(key, there)| (abs.instance(key.clone()), there))
-        });
-        let all: Vec<(AbsInstance, &Objects)> = all
-            .filter(|(instance, _)| self.options.destroys(instance))
-            .collect();
-        if all.is_empty() {
-            return cell;
-        }
-        // A destroy imports nothing.
-        let Some(shared) = self.shared(step, address, BTreeMap::new()) else {
-            return cell.failed_unless(false);
-        };
-        let mut good = true;
-        for (instance, there) in all {
-            good &= self
-                .undeclared(
-                    &shared,
-                    &instance,
-                    there,
-                    // Dropped by `gone`: in destroy mode the mode itself is the reason.
-                    Reason::DeleteBecauseNoResourceConfig,
-                    &mut cell,
-                )
-                .await;
-        }
-        cell.failed_unless(good)
-    }
-
+impl Removals<'_> {
     /// Plans the removal of all objects of an undeclared resource.
     pub(super) async fn orphans(&self, address: &ConfigResource) -> Cell {
         let mut cell = Cell::default();
@@ -121,10 +73,7 @@ impl PlanWalk {
             span: None,
         };
         let reason = self.orphaned(instance);
-        Some(
-            self.plan_removal(&going, instance, there, reason, cell)
-                .await,
-        )
+        Some(self.plan(&going, instance, there, reason, cell).await)
     }
 
     /// Returns the reason: the module instance does not exist any more, or only the resource.

@@ -1,7 +1,6 @@
 //! Evaluates provisioners while planning, to list their commands and to record the external inputs
 //! that they use.
 
-use super::PlanWalk;
 use super::instance::Declared;
 use super::removed::{removed, repetition};
 use crate::engine::model::{Action, CommandView};
@@ -10,17 +9,23 @@ use crate::engine::stage::commands::{self};
 use crate::engine::stage::external_inputs::ExternalInputs;
 use crate::engine::stage::managed::Planned;
 use crate::engine::stage::provision;
-use crate::engine::stage::scope::ModuleScope;
+use crate::engine::stage::scope::{ModuleScope, WalkContext};
 use crate::engine::stage::values::Repetition;
 use cty::Value;
 use lang::addr::{AbsInstance, ModuleInstance};
 use lang::config::{Module, Provisioner};
 use lang::diag::{Diagnostic, Message};
 
-impl PlanWalk {
+/// Commands of the provisioners of an object.
+#[derive(Clone, Copy)]
+pub(super) struct ProvisionerCommands<'a> {
+    pub(super) context: &'a WalkContext,
+}
+
+impl ProvisionerCommands<'_> {
     /// Evaluates the creation provisioners of an instance with the planned object as `self`, and
     /// returns their commands.
-    pub(super) fn creation_commands(
+    pub(super) fn on_creation(
         &self,
         declared: &Declared<'_>,
         scope: &ModuleScope<'_>,
@@ -38,7 +43,7 @@ impl PlanWalk {
             .provisioners
             .iter()
             .filter(|p| !p.on_destroy);
-        self.provisioner_runs(
+        self.commands(
             declared.module,
             scope.instance,
             &scope.repetition,
@@ -49,25 +54,25 @@ impl PlanWalk {
     }
 
     /// Evaluates the destroy provisioners of an object and returns their commands.
-    pub(super) fn destruction_runs(
+    pub(super) fn on_destroy(
         &self,
         address: &AbsInstance,
         before: &Value,
         cell: &mut Cell,
     ) -> Result<Vec<CommandView>, ()> {
-        let declared = self.walk.module(&address.module.path());
+        let declared = self.context.root.descendant(&address.module.path().0);
         let (module, all) = match declared
             .and_then(|m| Some((m, &m.resources.get(&address.resource)?.provisioners)))
         {
             Some(found) => found,
-            None => match removed(&self.walk.context.root, address) {
+            None => match removed(&self.context.root, address) {
                 Some((module, removed)) => (module, &removed.provisioners),
                 None => return Ok(Vec::new()),
             },
         };
         // A `removed` block may belong to an outer module, whose scope its provisioners use.
         let within = ModuleInstance(address.module.0[..module.path.0.len()].to_vec());
-        self.provisioner_runs(
+        self.commands(
             module,
             &within,
             &repetition(&address.key),
@@ -77,7 +82,7 @@ impl PlanWalk {
         )
     }
 
-    fn provisioner_runs<'a>(
+    fn commands<'a>(
         &self,
         module: &Module,
         instance: &ModuleInstance,
@@ -92,7 +97,7 @@ impl PlanWalk {
             let scope = ModuleScope {
                 self_value: Some(object.clone()),
                 external_inputs: Some(&sights),
-                ..ModuleScope::new(&self.walk.context, module, instance)
+                ..ModuleScope::new(self.context, module, instance)
                     .with_repetition(repetition.clone())
             };
             named.extend(commands::of(&scope, provisioner));
@@ -102,7 +107,7 @@ impl PlanWalk {
                 continue;
             }
             drop(scope);
-            if let Err(changed) = self.walk.context.external_inputs.record_all(sights) {
+            if let Err(changed) = self.context.external_inputs.record_all(sights) {
                 let text = changed.to_string();
                 cell.report(
                     Diagnostic::error("External input changed", Message::plain(text))

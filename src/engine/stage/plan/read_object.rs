@@ -1,8 +1,9 @@
 //! Reads stored objects: decodes the record, lets the provider read the object, and records drift
 //! and state edits.
 
-use super::PlanWalk;
 use super::instance::Declared;
+use super::links::LinkContexts;
+use super::options::PlanOptions;
 use super::removal_input::{ReadObject, RemovalOf};
 use crate::engine::calls::CallContext;
 use crate::engine::model::{Action, ConfigKey, ObjectPhase, ObjectWork, StageMode};
@@ -13,6 +14,7 @@ use crate::engine::stage::managed::{self, Prior};
 use crate::engine::stage::needs::Needs;
 use crate::engine::stage::objects::{self, RecordContext, Unusable};
 use crate::engine::stage::prior::Objects;
+use crate::engine::stage::walk::Walk;
 use crate::engine::store::model::{StateEdit, StateObject};
 use cty::Value;
 use cty::schema::Schema;
@@ -20,7 +22,15 @@ use lang::addr::AbsInstance;
 use lang::diag::Diagnostic;
 use std::collections::BTreeSet;
 
-impl PlanWalk {
+/// Reads of recorded objects.
+#[derive(Clone, Copy)]
+pub(super) struct ObjectReader<'a> {
+    pub(super) walk: &'a Walk,
+    pub(super) options: &'a PlanOptions,
+    pub(super) links: LinkContexts<'a>,
+}
+
+impl ObjectReader<'_> {
     /// Reads the current object of an instance; records drift.
     pub(super) async fn read_current(
         &self,
@@ -46,7 +56,7 @@ impl PlanWalk {
         ctx: &CallContext,
         cell: &mut Cell,
     ) -> Result<ReadObject, ()> {
-        let ctx = &self.read_context(ctx, address, object);
+        let ctx = &self.links.read_context(ctx, address, object);
         // After a move between resource types only the provider can convert the object.
         let stored = match previous.filter(|p| p.resource.kind != address.resource.kind) {
             Some(previous) => {

@@ -1,17 +1,22 @@
 //! Plans the removal of objects that are undeclared or deposed: reads them, then plans to destroy
 //! or forget them.
 
-use super::PlanWalk;
+use super::guards::DestroyGuards;
+use super::options::PlanOptions;
+use super::provision::ProvisionerCommands;
+use super::read_object::ObjectReader;
 use super::removal_input::{ReadObject, Removal, RemovalOf};
 use super::removed::removed;
+use super::walk::Progress;
 use crate::engine::model::{Action, StageMode};
 use crate::engine::stage::cell::Cell;
 use crate::engine::stage::change::{Act, Change, Object};
 use crate::engine::stage::managed::{self, NoPlan, Planned, Prior, Reason};
 use crate::engine::stage::needs::Needs;
 use crate::engine::stage::objects::{self};
-use crate::engine::stage::prior::Objects;
+use crate::engine::stage::prior::{Objects, PriorState};
 use crate::engine::stage::values::{Expansion, Repetition};
+use crate::engine::stage::walk::Walk;
 use crate::engine::store::model::{StateEdit, StateObject};
 use crate::engine::workspace::provider_addr::Route;
 use cty::Value;
@@ -29,7 +34,27 @@ pub(super) struct End<'a> {
     pub(super) forget: bool,
 }
 
-impl PlanWalk {
+/// Removal of objects that are no longer declared or wanted.
+#[derive(Clone, Copy)]
+pub(super) struct Removals<'a> {
+    pub(super) walk: &'a Walk,
+    pub(super) prior: &'a PriorState,
+    pub(super) options: &'a PlanOptions,
+    pub(super) reader: ObjectReader<'a>,
+    pub(super) progress: &'a Progress,
+}
+
+impl Removals<'_> {
+    fn commands(&self) -> ProvisionerCommands<'_> {
+        let context = &self.walk.context;
+        ProvisionerCommands { context }
+    }
+
+    fn guards(&self) -> DestroyGuards<'_> {
+        let context = &self.walk.context;
+        DestroyGuards { context }
+    }
+
     /// Plans the destroy of an object that was read.
     pub(super) async fn destroy(
         &self,
@@ -53,7 +78,7 @@ impl PlanWalk {
         };
         // Destroy provisioners run only for complete current objects, as in OpenTofu.
         let commands = if !end.forget && end.deposed.is_none() && !object.tainted {
-            self.destruction_runs(address, &now.value, cell)?
+            self.commands().on_destroy(address, &now.value, cell)?
         } else {
             Vec::new()
         };
@@ -139,7 +164,7 @@ impl PlanWalk {
     }
 
     /// Plans the removal of an undeclared instance: its current object and its deposed ones.
-    pub(super) async fn plan_removal(
+    pub(super) async fn plan(
         &self,
         going: &Removal<'_>,
         address: &AbsInstance,
@@ -163,12 +188,16 @@ impl PlanWalk {
         let Some(ctx) = self.walk.context_of(&gone.key.address, address, cell) else {
             return false;
         };
-        let Ok(looked) = self.read_current(gone, address, there, &ctx, cell).await else {
+        let Ok(looked) = self
+            .reader
+            .read_current(gone, address, there, &ctx, cell)
+            .await
+        else {
             return false;
         };
         // A refresh-only stage plans no removal; it only records the result of the read.
         if self.options.mode == StageMode::RefreshOnly {
-            self.record_read(gone, address, &looked, cell);
+            self.reader.record_read(gone, address, &looked, cell);
             return self.deposed(going, address, there, cell).await;
         }
         // The move is the more precise reason: its target is not declared.
@@ -194,7 +223,8 @@ impl PlanWalk {
             // An object that no longer exists needs no protection.
             && looked.current.is_some()
             && self
-                .check_destroy_guards(module, resource, address, !forget, cell)
+                .guards()
+                .check(module, resource, address, !forget, cell)
                 .is_err()
         {
             return false;
@@ -289,6 +319,7 @@ impl PlanWalk {
                 return false;
             };
             let Ok(looked) = self
+                .reader
                 .read_object(gone, address, object, None, &ctx, cell)
                 .await
             else {
@@ -296,7 +327,7 @@ impl PlanWalk {
                 continue;
             };
             if self.options.mode == StageMode::RefreshOnly {
-                self.record_read(gone, address, &looked, cell);
+                self.reader.record_read(gone, address, &looked, cell);
             } else {
                 let reason = gone.forget_reason(object);
                 let forget = self

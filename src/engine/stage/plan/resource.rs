@@ -8,8 +8,9 @@ use crate::engine::model::StageMode;
 use crate::engine::stage::cell::Cell;
 use crate::engine::stage::expand::{self, Meta};
 use crate::engine::stage::ignore::Ignore;
-use crate::engine::stage::import::ImportTarget;
+use crate::engine::stage::import::{self, ImportTarget};
 use crate::engine::stage::managed::Reason;
+use crate::engine::stage::prior::Objects;
 use crate::engine::stage::scope::ModuleScope;
 use crate::engine::stage::values::{Expansion, PublishedValue};
 use crate::engine::workspace::provider_addr::{self, Route};
@@ -55,7 +56,7 @@ impl PlanWalk {
         let mut cell = Cell::default();
         let imports = match self.options.mode {
             // Only a normal stage may add objects to the state.
-            StageMode::Normal => self.imports(address, &mut cell),
+            StageMode::Normal => import::imports(&self.walk.context, address, &mut cell),
             _ => Some(BTreeMap::new()),
         };
         let Some(shared) = imports.and_then(|imports| self.shared(step, address, imports)) else {
@@ -72,15 +73,16 @@ impl PlanWalk {
             good &= self.expanded(&shared, &abs, &mut cell).await;
         }
         // Only without other errors, because a failed expansion declares no instances.
-        good = good && self.report_undeclared_imports(&shared.imports, &mut cell);
+        good = good && import::report_undeclared(&self.options, &shared.imports, &mut cell);
         // Objects in module instances that do not exist any more.
         for (abs, instances) in self.prior.of_config(address) {
             if !seen.contains(abs) {
                 for (instance_key, there) in instances {
                     let address = abs.instance(instance_key.clone());
                     good &= self
-                        .undeclared(
-                            &shared,
+                        .removals()
+                        .plan(
+                            &removal(&shared),
                             &address,
                             there,
                             Reason::DeleteBecauseNoModule,
@@ -89,6 +91,41 @@ impl PlanWalk {
                         .await;
                 }
             }
+        }
+        cell.failed_unless(good)
+    }
+
+    /// Plans the removal of the objects of a declared resource that a narrowed destroy selects by the
+    /// state, although the resource itself is not evaluated.
+    pub(super) async fn selected_by_state(&self, step: Step, address: &ConfigResource) -> Cell {
+        let mut cell = Cell::default();
+        let all = self.prior.of_config(address).flat_map(|(abs, i)| {
+            i.iter()
+                .map(|(key, there)| (abs.instance(key.clone()), there))
+        });
+        let all: Vec<(AbsInstance, &Objects)> = all
+            .filter(|(instance, _)| self.options.destroys(instance))
+            .collect();
+        if all.is_empty() {
+            return cell;
+        }
+        // A destroy imports nothing.
+        let Some(shared) = self.shared(step, address, BTreeMap::new()) else {
+            return cell.failed_unless(false);
+        };
+        let mut good = true;
+        for (instance, there) in all {
+            good &= self
+                .removals()
+                .plan(
+                    &removal(&shared),
+                    &instance,
+                    there,
+                    // Dropped by the removal: in destroy mode the mode itself is the reason.
+                    Reason::DeleteBecauseNoResourceConfig,
+                    &mut cell,
+                )
+                .await;
         }
         cell.failed_unless(good)
     }
@@ -201,13 +238,16 @@ impl PlanWalk {
             for (key, objects) in there {
                 let address = abs.instance(key.clone());
                 if !keys.contains(key) {
-                    good &= self
-                        .undeclared(shared, &address, objects, wrong_key(&expansion, key), cell)
+                    let reason = wrong_key(&expansion, key);
+                    let removals = self.removals();
+                    good &= removals
+                        .plan(&removal(shared), &address, objects, reason, cell)
                         .await;
                 } else {
                     // Declared instances are planned by their current object alone, so deposed ones
                     // follow here.
                     good &= self
+                        .removals()
                         .deposed(&removal(shared), &address, objects, cell)
                         .await;
                 }

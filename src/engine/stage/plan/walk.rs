@@ -1,8 +1,16 @@
 //! State of the plan walk, and the evaluation of one node according to its kind.
 
-use super::links::LinksByEnd;
+use super::checks::InstanceChecks;
+use super::data::DataSources;
+use super::force::ForcedReplacements;
+use super::guards::DestroyGuards;
+use super::links::{LinkContexts, LinksByEnd};
 use super::options::PlanOptions;
+use super::provision::ProvisionerCommands;
+use super::read_object::ObjectReader;
+use super::removal::Removals;
 use crate::engine::graph::Step;
+use crate::engine::model::StageMode;
 use crate::engine::stage::cell::Cell;
 use crate::engine::stage::needs::{self};
 use crate::engine::stage::nodes::Node;
@@ -12,6 +20,9 @@ use lang::addr::{ConfigResource, Mode};
 use std::collections::HashSet;
 use std::fmt::Display;
 use std::sync::Arc;
+
+/// Called after each instance with its address.
+pub type Progress = dyn Fn(&dyn Display) + Send + Sync;
 
 /// State of the plan walk.
 pub struct PlanWalk {
@@ -25,8 +36,7 @@ pub struct PlanWalk {
     pub by_end: LinksByEnd,
     /// Cache of direct dependencies.
     pub need_cache: needs::Known,
-    /// Called after each instance with its address.
-    pub progress: Box<dyn Fn(&dyn Display) + Send + Sync>,
+    pub progress: Box<Progress>,
 }
 
 impl PlanWalk {
@@ -47,12 +57,87 @@ impl PlanWalk {
         match node {
             Node::Resource(resource) if resource.resource.mode == Mode::Ephemeral => {
                 self.walk
-                    .open(step, resource, &|instance| self.open_time(step, instance))
+                    .open(step, resource, &|instance| {
+                        (self.progress)(instance);
+                        self.data_sources().open_time(step, instance)
+                    })
                     .await
             }
             Node::Resource(resource) => self.resource(step, resource).await,
-            Node::Orphan(resource) => self.orphans(resource).await,
+            Node::Orphan(resource) => self.removals().orphans(resource).await,
             _ => Cell::default(),
         }
+    }
+
+    /// Plans the removal of a node's objects that a narrowed destroy includes, although the node
+    /// itself is not evaluated.
+    pub async fn plan_state_removals(&self, step: Step) -> Cell {
+        match &self.walk.nodes.nodes[step] {
+            _ if self.options.mode != StageMode::Destroy => Cell::default(),
+            Node::Orphan(resource) => self.removals().orphans(resource).await,
+            Node::Resource(resource) => self.selected_by_state(step, resource).await,
+            _ => Cell::default(),
+        }
+    }
+
+    fn links(&self) -> LinkContexts<'_> {
+        LinkContexts {
+            walk: &self.walk,
+            prior: &self.prior,
+            by_end: &self.by_end,
+        }
+    }
+
+    pub(super) fn reader(&self) -> ObjectReader<'_> {
+        ObjectReader {
+            walk: &self.walk,
+            options: &self.options,
+            links: self.links(),
+        }
+    }
+
+    pub(super) fn checks(&self) -> InstanceChecks<'_> {
+        InstanceChecks {
+            walk: &self.walk,
+            mode: self.options.mode,
+            links: self.links(),
+        }
+    }
+
+    pub(super) fn data_sources(&self) -> DataSources<'_> {
+        DataSources {
+            walk: &self.walk,
+            prior: &self.prior,
+            options: &self.options,
+            needs: self.needs_computation(),
+            checks: self.checks(),
+        }
+    }
+
+    pub(super) fn removals(&self) -> Removals<'_> {
+        Removals {
+            walk: &self.walk,
+            prior: &self.prior,
+            options: &self.options,
+            reader: self.reader(),
+            progress: &*self.progress,
+        }
+    }
+
+    pub(super) fn forced(&self) -> ForcedReplacements<'_> {
+        ForcedReplacements {
+            walk: &self.walk,
+            options: &self.options,
+        }
+    }
+
+    pub(super) fn guards(&self) -> DestroyGuards<'_> {
+        let context = &self.walk.context;
+        DestroyGuards { context }
+    }
+
+    pub(super) fn provisioners(&self) -> ProvisionerCommands<'_> {
+        let context = &self.walk.context;
+        ProvisionerCommands { context }
     }
 }

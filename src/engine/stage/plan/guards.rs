@@ -1,0 +1,95 @@
+//! Arguments of a resource that forbid or change a destroy: `prevent_destroy` and `destroy`.
+
+use crate::engine::stage::cell::Cell;
+use crate::engine::stage::scope::{ModuleScope, WalkContext};
+use lang::addr::AbsInstance;
+use lang::config::{Module, Resource};
+use lang::diag::Diagnostic;
+use lang::syntax::ast::Expr;
+
+/// Protection of objects against a destroy.
+#[derive(Clone, Copy)]
+pub(super) struct DestroyGuards<'a> {
+    pub(super) context: &'a WalkContext,
+}
+
+impl DestroyGuards<'_> {
+    /// Checks `destroy` and `prevent_destroy` of an instance. `prevent_destroy` must have a valid
+    /// value for any change, and be false for a destroy. `each` and `count` are not available in
+    /// it, because undeclared instances have neither.
+    pub(super) fn check(
+        &self,
+        module: &Module,
+        resource: &Resource,
+        address: &AbsInstance,
+        destroys: bool,
+        cell: &mut Cell,
+    ) -> Result<(), ()> {
+        check_destroy_argument(resource, address, cell)?;
+        let Some(expr) = resource.lifecycle.prevent_destroy.as_ref() else {
+            return Ok(());
+        };
+        let scope = ModuleScope::new(self.context, module, &address.module);
+        let (value, diags) = scope.evaluate(expr);
+        if !cell.report(diags) {
+            return Err(());
+        }
+        let mut refuse = |why: &str| {
+            cell.report(invalid_prevent_destroy(expr, why).with_address(address.to_string()));
+            Err(())
+        };
+        let Ok(guard) = cty::convert::convert(&value, &cty::Type::Bool) else {
+            return refuse("is not a bool");
+        };
+        if guard.contains_mark(&cty::Mark::Ephemeral) {
+            return refuse("is ephemeral, so it could change before the stage is deployed");
+        }
+        if guard.contains_mark(&cty::Mark::Sensitive) {
+            return refuse("is sensitive, but the result of the plan would reveal it");
+        }
+        // The value must be valid for every change, but it only prevents a destroy.
+        match guard.as_bool() {
+            _ if !destroys => Ok(()),
+            Some(false) => Ok(()),
+            None if guard.is_known() => refuse("is null; set it to false to allow the destroy"),
+            None if scope.is_orphaned() => refuse(
+                "depends on a value that the configuration no longer has for this module instance; exclude the resource with --exclude, or set prevent_destroy to false",
+            ),
+            None => {
+                refuse("is known only after apply; exclude the resource with --exclude until then")
+            }
+            Some(true) => {
+                let detail = format!(
+                    "Resource {address} has lifecycle.prevent_destroy set, but the stage calls for this resource to be destroyed. To continue, disable prevent_destroy for it, or narrow the stage with --target or --exclude."
+                );
+                let fault = Diagnostic::error("Instance cannot be destroyed", detail)
+                    .at(resource.span)
+                    .with_address(address.to_string());
+                cell.report(fault);
+                Err(())
+            }
+        }
+    }
+}
+
+/// Reports an invalid value of `destroy`.
+pub(super) fn check_destroy_argument(
+    resource: &Resource,
+    address: &AbsInstance,
+    cell: &mut Cell,
+) -> Result<(), ()> {
+    let Some(Err(fault)) = &resource.lifecycle.destroy else {
+        return Ok(());
+    };
+    cell.report(fault.clone().with_address(address.to_string()));
+    Err(())
+}
+
+/// Returns the error for an invalid `prevent_destroy`.
+pub fn invalid_prevent_destroy(expr: &Expr, why: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Invalid value for prevent_destroy",
+        format!("The value of prevent_destroy {why}."),
+    )
+    .at(expr.span)
+}
