@@ -93,3 +93,51 @@ pub fn invalid_prevent_destroy(expr: &Expr, why: &str) -> Diagnostic {
     )
     .at(expr.span)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::stage::testing::Unplanned;
+
+    /// Checks this value of `prevent_destroy`; returns the error.
+    fn checked(value: &str, destroys: bool) -> Option<String> {
+        let lifecycle = format!("lifecycle {{ prevent_destroy = {value} }}");
+        let config = format!("resource lab_thing a {{ {lifecycle} }}");
+        let unplanned = Unplanned::new(&config, &[], &[]);
+        let (module, resource) = unplanned.resource();
+        let context = &unplanned.walk.context;
+        let address = "lab_thing.a".parse().expect("an address");
+        let mut cell = Cell::default();
+        let guards = DestroyGuards { context };
+        let result = guards.check(module, resource, &address, destroys, &mut cell);
+        let error = cell.diags.iter().next().map(|d| d.detail.to_string());
+        assert_eq!(result.is_err(), error.is_some(), "{value}: {error:?}");
+        error
+    }
+
+    #[test]
+    fn prevent_destroy_must_be_false_for_a_destroy() {
+        const PREVENTED: Option<&str> = Some("has lifecycle.prevent_destroy set");
+        for (value, destroys, part) in [
+            ("false", true, None),
+            ("true", true, PREVENTED),
+            ("true", false, None),
+            // Text is converted.
+            ("\"true\"", true, PREVENTED),
+            ("\"false\"", true, None),
+            ("null", true, Some("is null; set it to false")),
+            ("null", false, None),
+            ("timestamp() == \"\"", true, Some("known only after apply")),
+            ("timestamp() == \"\"", false, None),
+            // An invalid value is an error for every change.
+            ("[]", false, Some("is not a bool")),
+            ("sensitive(false)", false, Some("is sensitive")),
+        ] {
+            let error = checked(value, destroys);
+            match part {
+                None => assert_eq!(error, None, "{value}"),
+                Some(part) => assert!(error.expect(value).contains(part), "{value}"),
+            }
+        }
+    }
+}

@@ -119,3 +119,53 @@ impl LinkContexts<'_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::stage::testing::Unplanned;
+
+    const STATE: &[&str] = &[
+        "lab_thing.a name=x",
+        "lab_thing.b",
+        "lab_thing.c",
+        "link.l from=lab_thing.a to=lab_thing.b !version=0",
+        "link.broken from=lab_thing.a !version=0",
+    ];
+
+    /// Context of a read: the addresses at the ends of a link, and the number of links that end at
+    /// the object.
+    fn read(address: &str) -> (Option<[String; 2]>, usize) {
+        let unplanned = Unplanned::new("locals {}", STATE, &[]);
+        let links = LinkContexts {
+            walk: &unplanned.walk,
+            prior: &unplanned.prior,
+            by_end: &unplanned.by_end,
+        };
+        let instance: AbsInstance = address.parse().expect("an address");
+        let objects = unplanned.prior.objects(&instance).expect("objects");
+        let object = objects.current.as_ref().expect("an object");
+        let ctx = links.read_context(&unplanned.walk.context(address), &instance, object);
+        let Some(linked) = ctx.linked else {
+            return (None, 0);
+        };
+        let ends = linked.ends.as_ref();
+        let ends = ends.map(|[from, to]| [from.address.clone(), to.address.clone()]);
+        (ends, linked.ending_links.len())
+    }
+
+    #[test]
+    fn link_is_read_with_its_ends_and_an_end_with_its_links() {
+        let ends = ["lab_thing.a", "lab_thing.b"].map(str::to_owned);
+        for (address, expected) in [
+            ("link.l", (Some(ends), 0)),
+            ("lab_thing.a", (None, 1)),
+            ("lab_thing.b", (None, 1)),
+            ("lab_thing.c", (None, 0)),
+            // A record that does not name both ends.
+            ("link.broken", (None, 0)),
+        ] {
+            assert_eq!(read(address), expected, "{address}");
+        }
+    }
+}

@@ -351,3 +351,117 @@ pub(super) fn same_record(new: &StateObject, old: &StateObject) -> bool {
             || new.identity.as_deref().map(json) == old.identity.as_deref().map(json))
         && (new.attributes == old.attributes || json(&new.attributes) == json(&old.attributes))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::links::LinkContexts;
+    use super::super::removal_input::Removal;
+    use super::*;
+    use crate::engine::stage::testing::{Unplanned, address};
+
+    /// Reads `lab_thing.a` of a state with this line.
+    async fn read(line: &str, flags: &[&str]) -> (ReadObject, Cell) {
+        let unplanned = Unplanned::new("locals {}", &[line], flags);
+        let links = LinkContexts {
+            walk: &unplanned.walk,
+            prior: &unplanned.prior,
+            by_end: &unplanned.by_end,
+        };
+        let reader = ObjectReader {
+            walk: &unplanned.walk,
+            options: &unplanned.options,
+            links,
+        };
+        let key = ConfigKey::parse(&format!("provider[\"{}\"]", address())).expect("a key");
+        let schemas = unplanned.lab.schemas();
+        let removal = Removal {
+            block: key.clone(),
+            by_record: false,
+            schema: &schemas.resources["lab_thing"],
+            plan_destroy: false,
+            forgets: None,
+            span: None,
+        };
+        let gone = removal.by((key, unplanned.lab.clone()));
+        let instance: AbsInstance = "lab_thing.a".parse().expect("an address");
+        let there = unplanned.prior.objects(&instance).cloned();
+        let (ctx, mut cell) = (unplanned.walk.context(line), Cell::default());
+        let there = there.unwrap_or_default();
+        let found = reader
+            .read_current(&gone, &instance, &there, &ctx, &mut cell)
+            .await
+            .expect("a read");
+        reader.record_read(&gone, &instance, &found, &mut cell);
+        (found, cell)
+    }
+
+    #[tokio::test]
+    async fn read_finds_the_object_drifted_or_gone() {
+        for (line, flags, name, drifted, edits) in [
+            ("lab_thing.a name=x", &[][..], Some("x"), false, 0),
+            ("lab_thing.a name=x ~name=y", &[], Some("y"), true, 1),
+            ("lab_thing.a name=x !gone", &[], None, true, 1),
+            // Without a refresh the record counts.
+            (
+                "lab_thing.a name=x !gone",
+                &["-refresh=false"],
+                Some("x"),
+                false,
+                0,
+            ),
+            // An upgraded record is written even if a read finds no drift.
+            ("lab_thing.a title=x !version=0", &[], Some("x"), false, 1),
+            // No object, no read.
+            ("lab_thing.other name=x", &[], None, false, 0),
+        ] {
+            let (found, cell) = read(line, flags).await;
+            let now = found.current.and_then(|now| now.value.get_attr("name"));
+            let now = now.as_ref().and_then(Value::as_str);
+            assert_eq!((now, found.drifted), (name, drifted), "{line}");
+            assert_eq!(cell.drift.len(), usize::from(drifted), "{line}");
+            assert_eq!(cell.edits.len(), edits, "{line}: {:?}", cell.edits);
+        }
+    }
+
+    #[tokio::test]
+    async fn read_keeps_the_sensitive_paths_and_the_taint_of_the_record() {
+        let (found, _) = read("lab_thing.a secret=s !tainted ~secret=other", &[]).await;
+        let now = found.current.expect("an object");
+        assert!(now.tainted);
+        let secret = now.value.get_attr("secret").expect("the attribute");
+        assert!(secret.has_mark(&cty::Mark::Sensitive));
+    }
+
+    #[test]
+    fn records_are_equal_if_their_json_is() {
+        let stored = Unplanned::new("locals {}", &["lab_thing.a"], &[]).workspace;
+        let object = stored.input.state.objects.into_iter().next();
+        let object = object.expect("an object");
+        let record = |attributes: &str| StateObject {
+            attributes: attributes.to_owned(),
+            ..object.clone()
+        };
+        let old = record("{\"a\": 1, \"b\": null}");
+        for (new, same) in [
+            (record("{\"b\":null,\"a\":1}"), true),
+            (record("{\"a\":1}"), false),
+            (record("{\"a\":2,\"b\":null}"), false),
+            (
+                StateObject {
+                    tainted: true,
+                    ..old.clone()
+                },
+                false,
+            ),
+            (
+                StateObject {
+                    needs: vec!["lab_thing.b".to_owned()],
+                    ..old.clone()
+                },
+                false,
+            ),
+        ] {
+            assert_eq!(same_record(&new, &old), same, "{new:?}");
+        }
+    }
+}

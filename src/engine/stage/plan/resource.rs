@@ -95,8 +95,8 @@ impl PlanWalk {
         cell.failed_unless(good)
     }
 
-    /// Plans the removal of the objects of a declared resource that a narrowed destroy selects by the
-    /// state, although the resource itself is not evaluated.
+    /// Plans the removal of the objects of a declared resource that a narrowed destroy selects by
+    /// the state, although the resource itself is not evaluated.
     pub(super) async fn selected_by_state(&self, step: Step, address: &ConfigResource) -> Cell {
         let mut cell = Cell::default();
         let all = self.prior.of_config(address).flat_map(|(abs, i)| {

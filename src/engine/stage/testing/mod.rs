@@ -5,6 +5,8 @@ mod lab;
 mod plan;
 mod state;
 mod table;
+mod workspace;
 
 pub use lab::address;
 pub use table::check;
+pub use workspace::Unplanned;

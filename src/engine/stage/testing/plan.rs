@@ -1,31 +1,23 @@
-//! Stages of short configurations over [`Lab`], rendered as lines.
-//!
-//! In a configuration `; ` ends a line, `{ ` is followed and ` }` preceded by one, so that a block
-//! fits into one line. Text behind `@@DIRECTORY ` belongs to the module in that directory.
+//! Stages of short configurations over the fake provider, rendered as lines.
 
-use super::lab::{Lab, LabProviders};
-use super::state::state;
+use super::lab::Lab;
+use super::workspace::{Workspace, read};
 use crate::engine::graph::Step;
-use crate::engine::model::{
-    Action, AttributeChange, CommandView, Select, Selection, StageMode, StageRequest, VariableFlag,
-};
-use crate::engine::stage::change::{
-    Change, Digests, Drift, OutputChange, Stage, StageResult, StateOrigin,
-};
+use crate::engine::model::{Action, AttributeChange, CommandView, Select, Selection};
+use crate::engine::stage::change::{Change, Drift, OutputChange, Stage, StageResult};
 use crate::engine::stage::nodes::{Nodes, Sources};
 use crate::engine::stage::prior::PriorState;
+use crate::engine::stage::scope::Phase;
 use crate::engine::stage::select::{references, select, select_only};
-use crate::engine::stage::staging::{PlanInput, stage};
+use crate::engine::stage::staging::stage;
 use crate::engine::stage::steps::{self, Steps, Task};
 use crate::engine::stage::{diff, moves};
 use crate::engine::store::model::StateEdit;
-use crate::engine::workspace::load::{load, used_providers};
 use cty::{Path, Value};
 use lang::config::Module;
 use lang::diag::Diagnostics;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use tokio_util::sync::CancellationToken;
 
 /// Result of planning one configuration.
 pub struct Plan {
@@ -38,20 +30,20 @@ pub struct Plan {
 
 /// Plans a configuration against a state. `flags` are those of `flightdeck stage`.
 pub async fn plan(config: &str, objects: &[&str], flags: &[&str]) -> Plan {
-    let (state, remote) = state(objects);
-    let lab = match flags.contains(&"plan_destroy") {
-        true => Lab::new(remote).planning_destroys(),
-        false => Lab::new(remote),
-    };
-    let (dir, request) = (tempfile::tempdir().expect("a directory"), request(flags));
-    write(dir.path(), config);
-    let lab = Arc::new(lab);
-    let prior = PriorState::new(&state);
-    let loaded = load(dir.path(), "", &request, false);
-    let (loaded, mut diags) = match loaded {
-        Ok(loaded) => loaded,
-        Err((_, diags)) => {
-            let nodes = nodes(&Module::default(), &prior, &lab);
+    let (lab, read) = read(config, objects, flags);
+    let Workspace {
+        input,
+        warnings: mut diags,
+        dir: _dir,
+    } = match read {
+        Ok(workspace) => workspace,
+        Err(diags) => {
+            let nodes = Nodes::build(&Sources {
+                root: &Module::default(),
+                schemas: &Default::default(),
+                in_state: &Default::default(),
+                orphan_providers: &Default::default(),
+            });
             return Plan {
                 stage: None,
                 diags,
@@ -60,32 +52,11 @@ pub async fn plan(config: &str, objects: &[&str], flags: &[&str]) -> Plan {
             };
         }
     };
-    let nodes = nodes(&loaded.root, &prior, &lab);
-    diags.append(loaded.value_errors);
-    let mut used = used_providers(&loaded.root);
-    used.insert(super::address());
-    let (stage, found) = stage(PlanInput {
-        id: 1,
-        request,
-        root: loaded.root,
-        dir: loaded.dir,
-        sources: loaded.sources,
-        schemas: used.into_iter().map(|a| (a, lab.schemas())).collect(),
-        state,
-        resolved_providers: Default::default(),
-        given: loaded.given,
-        given_texts: loaded.written,
-        overridden: loaded.overridden,
-        digests: Digests::default(),
-        state_origin: StateOrigin::default(),
-        providers: Arc::new(LabProviders(lab.clone())),
-        cancel: CancellationToken::new(),
-        kill: CancellationToken::new(),
-        parallelism: 4,
-        shows_errored: false,
-        progress: Arc::new(|_, _, _| {}),
-    })
-    .await;
+    let mut prior = PriorState::new(&input.state);
+    // Wrong moves are diagnostics of the stage.
+    drop(moves::apply(&input.root, &mut prior));
+    let nodes = input.new_walk(Phase::Plan, &prior, 0).nodes;
+    let (stage, found) = stage(input).await;
     diags.append(found);
     let stage = match stage {
         StageResult::Complete(stage) => Some(*stage),
@@ -97,56 +68,6 @@ pub async fn plan(config: &str, objects: &[&str], flags: &[&str]) -> Plan {
         lab,
         nodes,
     }
-}
-
-fn nodes(root: &Module, prior: &PriorState, lab: &Lab) -> Nodes {
-    let mut prior = prior.clone();
-    // Wrong moves are diagnostics of the stage.
-    drop(moves::apply(root, &mut prior));
-    Nodes::build(&Sources {
-        root,
-        schemas: &[(super::address(), lab.schemas())].into(),
-        in_state: &prior.config_resources(),
-        orphan_providers: &prior.providers(),
-    })
-}
-
-fn write(dir: &std::path::Path, config: &str) {
-    for (at, part) in config.split("@@").enumerate() {
-        let (name, text) = match at {
-            0 => (".", part),
-            _ => part.split_once(' ').expect("a directory, then its text"),
-        };
-        let text = text.replace("; ", "\n").replace("{ ", "{\n");
-        let dir = dir.join(name);
-        std::fs::create_dir_all(&dir).expect("create");
-        std::fs::write(dir.join("main.tf"), text.replace(" }", "\n}") + "\n").expect("write");
-    }
-}
-
-fn request(flags: &[&str]) -> StageRequest {
-    let mut request = StageRequest::default();
-    for flag in flags {
-        let (name, value) = flag.split_once('=').unwrap_or((flag, ""));
-        match name {
-            "-destroy" => request.mode = StageMode::Destroy,
-            "-refresh-only" => request.mode = StageMode::RefreshOnly,
-            "-refresh" => request.no_refresh = value == "false",
-            "-target" => request.target.push(value.to_owned()),
-            "-exclude" => request.exclude.push(value.to_owned()),
-            "-replace" => request.replace.push(value.to_owned()),
-            "-var" => {
-                let (name, text) = value.split_once('=').expect("name=text");
-                request.variables.push(VariableFlag::Value {
-                    name: name.to_owned(),
-                    text: text.to_owned(),
-                });
-            }
-            "plan_destroy" => {}
-            _ => panic!("unknown flag {flag}"),
-        }
-    }
-    request
 }
 
 impl Plan {
