@@ -9,7 +9,8 @@
 #![allow(clippy::unwrap_used, reason = "a benchmark ends at its first surprise")]
 
 use divan::{Bencher, black_box};
-use flightdeck::engine::{Engine, Settings};
+use engine::Engine;
+use engine::Settings;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;

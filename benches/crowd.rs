@@ -11,15 +11,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a benchmark ends at its first surprise")]
 
+use calls::{CallContext, Calls, Checked, Deadlines, Lane, Method};
 use flightdeck::app::key::{Input, Key};
 use flightdeck::app::msg::{Effect, Msg};
 use flightdeck::app::run::{Surface, event_loop};
 use flightdeck::app::{State, update};
-use flightdeck::engine::bus::{Bus, Listener};
-use flightdeck::engine::calls::{CallContext, Calls, Checked, Deadlines, Lane, Method};
-use flightdeck::engine::model::*;
-use flightdeck::engine::plugin::{PluginSettings, Plugins, SpawnSpec, Start};
-use flightdeck::engine::provider::tfplugin::TfLife;
+use model::bus::{Bus, Listener};
+use model::*;
+use plugin::{PluginSettings, Plugins, SpawnSpec, Start};
+use provider::tfplugin::TfLife;
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};

@@ -5,7 +5,7 @@ use divan::{Bencher, black_box};
 use flightdeck::app::key::{Input, Key};
 use flightdeck::app::msg::{Answer, Msg};
 use flightdeck::app::{State, refresh_lists, update};
-use flightdeck::engine::model::*;
+use model::*;
 use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

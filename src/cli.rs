@@ -34,10 +34,10 @@ mod values;
 mod variable_prompts;
 mod variables;
 
-use crate::engine::plugin::descendants;
-use crate::engine::shell::guard;
-use crate::engine::state;
 use output::Output;
+use plugin::descendants;
+use shell::guard;
+use state;
 use std::process::ExitCode;
 
 /// Time limit for releasing state locks on the backend's server at the end of a command.

@@ -2,5 +2,4 @@
 
 pub mod app;
 pub mod cli;
-pub mod engine;
 pub mod ui;

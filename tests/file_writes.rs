@@ -25,7 +25,7 @@ const LISTED: &[(&str, &str)] = &[
         "src/engine/doctor/fix.rs",
         "a path that the finding checked, or one of the operator's",
     ),
-    ("src/engine/lock_owner/lease.rs", CHECKED),
+    ("crates/model/src/lock_owner/lease.rs", CHECKED),
     (
         "src/engine/install/files.rs",
         "copies into a directory that it creates itself",
@@ -34,13 +34,13 @@ const LISTED: &[(&str, &str)] = &[
         "src/engine/install/provider.rs",
         "unpacks below directories that the lock on the package has checked",
     ),
-    ("src/engine/plugin/find/hash/cache_file.rs", OPERATOR),
-    ("src/engine/plugin/spawn.rs", OWN),
-    ("src/engine/store/sqlite/file/connections.rs", CHECKED),
-    ("src/engine/store/sqlite/file/schema.rs", CHECKED),
-    ("src/engine/store/sqlite/guard.rs", CHECKED),
-    ("src/engine/store/sqlite/running_deploy.rs", NEW),
-    ("src/engine/trust_file.rs", OPERATOR),
+    ("crates/plugin/src/find/hash/cache_file.rs", OPERATOR),
+    ("crates/plugin/src/spawn.rs", OWN),
+    ("crates/store/src/sqlite/file/connections.rs", CHECKED),
+    ("crates/store/src/sqlite/file/schema.rs", CHECKED),
+    ("crates/store/src/sqlite/guard.rs", CHECKED),
+    ("crates/store/src/sqlite/running_deploy.rs", NEW),
+    ("crates/trust/src/file.rs", OPERATOR),
 ];
 
 const CALLS: [&str; 15] = [

@@ -1,5 +1,5 @@
-//! Tests of the dependency rules of ARCHITECTURE.md that the compiler does not enforce, by the
-//! paths in the sources. The engine has layers; each uses only earlier ones.
+//! Tests of the dependency rules of ARCHITECTURE.md that crate boundaries do not enforce, by the
+//! paths in the sources: the layers of the engine, and the console apart from the engine.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -90,14 +90,14 @@ fn used_modules(line: &str) -> Vec<&str> {
     names
 }
 
-/// Module path of a file: `["engine", "store", "model"]`.
+/// Module path of a file of the engine: `["stage", "prior"]`.
 fn module_path(file: &Path) -> Vec<&str> {
     let mut names: Vec<&str> = file.iter().filter_map(|name| name.to_str()).collect();
     let last = names.pop().and_then(|name| name.strip_suffix(".rs"));
     match last.map(|name| (name, name.strip_suffix("_tests"))) {
         // A file of tests is a submodule of the tested module.
         Some((_, Some(tested))) => names.extend([tested, "tests"]),
-        Some((name, None)) if name != "mod" => names.push(name),
+        Some((name, None)) if name != "mod" && name != "lib" => names.push(name),
         _ => {}
     }
     names
@@ -121,7 +121,7 @@ fn inline_module_depths(text: &str) -> Vec<usize> {
     depths
 }
 
-/// Path from the root of the library, for code in the module `standing`.
+/// Path from the root of the engine, for code in the module `standing`.
 fn from_root<'t>(path: &[&'t str], standing: &[&'t str]) -> Vec<&'t str> {
     let up = path.iter().take_while(|name| **name == "super").count();
     let begin = match up {
@@ -129,11 +129,6 @@ fn from_root<'t>(path: &[&'t str], standing: &[&'t str]) -> Vec<&'t str> {
         up => &standing[..standing.len().saturating_sub(up)],
     };
     [begin, &path[up.max(1)..]].concat()
-}
-
-/// Room of the engine that a path leads to.
-fn layer_of<'t>(path: &[&'t str]) -> Option<&'t str> {
-    path.strip_prefix(&["engine"])?.first().copied()
 }
 
 /// Every place below `folder` that uses one of `strangers`.
@@ -176,47 +171,12 @@ fn lines_with_words(folder: &str, words: &[&str]) -> Vec<String> {
     found
 }
 
-#[test]
-fn engine_uses_neither_app_nor_ui_nor_cli() {
-    assert_eq!(
-        uses_of("engine", &["app", "ui", "cli"]),
-        Vec::<String>::new()
-    );
-}
-
 /// Layers of the engine in order: each uses only earlier ones.
-const LAYERS: [&str; 38] = [
-    // Model and helpers that every layer may use.
-    "model",
-    "mutex",
-    "cores",
-    "causes",
-    "process",
-    "visible",
-    "logging",
-    "settings",
-    "memory_limit",
-    "secrets",
-    "lock_owner",
-    // Graph, events and records.
+const LAYERS: [&str; 14] = [
+    // Helpers that every layer may use.
     "graph",
-    "view",
-    "bus",
-    "metrics",
-    "traces",
-    "store",
-    // Trust decisions and the state.
-    "trust_file",
-    "trusted_commands",
-    "state",
-    // Plugins and their calls.
-    "calls",
-    "plugin",
-    "trust",
-    "provider",
-    "pool",
+    "memory_limit",
     // Configuration, plan and deploy.
-    "shell",
     "workspace",
     "stage",
     "deploy",
@@ -235,13 +195,13 @@ const LAYERS: [&str; 38] = [
 
 #[test]
 fn layer_of_the_engine_uses_only_earlier_layers() {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let engine = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/engine");
     let rank = |layer: &str| LAYERS.iter().position(|name| *name == layer);
     let mut found = Vec::new();
-    for file in sources(&src.join("engine")) {
-        let name = file.strip_prefix(&src).unwrap();
+    for file in sources(&engine) {
+        let name = file.strip_prefix(&engine).unwrap();
         let standing = module_path(name);
-        let Some(here) = layer_of(&standing) else {
+        let Some(here) = standing.first().copied() else {
             continue;
         };
         let text = std::fs::read_to_string(&file).unwrap();
@@ -253,7 +213,7 @@ fn layer_of_the_engine_uses_only_earlier_layers() {
                 let path = from_root(&path, &standing);
                 // A path to an item that is not in a layer, such as a re-export of `engine`, would
                 // circumvent the rule.
-                if let Some(there) = layer_of(&path)
+                if let Some(there) = path.first().copied()
                     && there != here
                     && rank(there).is_none_or(|there| rank(here).is_none_or(|here| there > here))
                 {
@@ -282,40 +242,14 @@ fn every_module_of_the_engine_has_a_layer() {
     assert_eq!(found, layers);
 }
 
-/// Supervision gets all that depends on a dialect through the plugin's `Life`.
-#[test]
-fn plugin_supervision_uses_no_dialect() {
-    assert_eq!(
-        lines_with_words(
-            "src/engine/plugin",
-            &["provider::", "wire::", "proto::", "tonic::"]
-        ),
-        Vec::<String>::new()
-    );
-}
-
 #[test]
 fn dialects_are_named_in_the_list_of_dialects_only() {
-    let mut found = lines_with_words(
-        "src",
-        &[
-            "tfplugin::",
-            "TfPlugin",
-            "bluelink::",
-            "Bluelink",
-            "tonic::",
-            "wire::",
-        ],
+    let dialects = ["tfplugin::", "TfPlugin", "bluelink::", "Bluelink"];
+    assert_eq!(lines_with_words("src", &dialects), Vec::<String>::new());
+    assert_eq!(
+        lines_with_words("crates/provider/src/pool", &dialects),
+        Vec::<String>::new()
     );
-    found.retain(|place| {
-        !place.starts_with("src/engine/provider/tfplugin/")
-            && !place.starts_with("src/engine/provider/bluelink/")
-            // Transport that both dialects share.
-            && !place.starts_with("src/engine/provider/grpc.rs:")
-            && !place.starts_with("src/engine/provider/channel.rs:")
-            && !place.starts_with("src/engine/provider/dialect.rs:")
-    });
-    assert_eq!(found, Vec::<String>::new());
 }
 
 #[test]
@@ -367,19 +301,21 @@ fn only_launches_ends_and_the_wire_send_calls_outside_lanes() {
             .iter()
             .any(|(_, line)| line.contains("Grpc::new(") || line.contains("Client::new(channel"))
     };
-    let speakers = sources(&root.join("src")).into_iter().filter(speaks);
+    let speakers = sources(&root.join("crates/provider"))
+        .into_iter()
+        .filter(speaks);
     let mut speakers: Vec<String> = speakers
         .map(|f| f.strip_prefix(root).unwrap().display().to_string())
         .collect();
     speakers.sort();
     let known = [
-        "src/engine/provider/bluelink/lifecycle/readiness.rs",
-        "src/engine/provider/bluelink/wire.rs",
-        "src/engine/provider/tfplugin/lifecycle/connection.rs",
-        "src/engine/provider/tfplugin/lifecycle/schema.rs",
-        "src/engine/provider/tfplugin/lifecycle/stdio.rs",
-        "src/engine/provider/tfplugin/lifecycle/transport.rs",
-        "src/engine/provider/tfplugin/wire.rs",
+        "crates/provider/src/bluelink/lifecycle/readiness.rs",
+        "crates/provider/src/bluelink/wire.rs",
+        "crates/provider/src/tfplugin/lifecycle/connection.rs",
+        "crates/provider/src/tfplugin/lifecycle/schema.rs",
+        "crates/provider/src/tfplugin/lifecycle/stdio.rs",
+        "crates/provider/src/tfplugin/lifecycle/transport.rs",
+        "crates/provider/src/tfplugin/wire.rs",
     ];
     assert_eq!(speakers, known);
     // Only the adapter uses the wire, and only the dialect creates the adapter, for the process
@@ -389,7 +325,7 @@ fn only_launches_ends_and_the_wire_send_calls_outside_lanes() {
             .iter()
             .any(|(_, line)| line.contains("TfProvider::new") || line.contains("Wire::new(reached"))
     };
-    let mut holders: Vec<PathBuf> = sources(&root.join("src"))
+    let mut holders: Vec<PathBuf> = sources(&root.join("crates/provider"))
         .into_iter()
         .filter(holds)
         .collect();
@@ -397,24 +333,10 @@ fn only_launches_ends_and_the_wire_send_calls_outside_lanes() {
     assert_eq!(
         holders,
         [
-            root.join("src/engine/provider/bluelink/dialect.rs"),
-            root.join("src/engine/provider/tfplugin/dialect.rs"),
+            root.join("crates/provider/src/bluelink/dialect.rs"),
+            root.join("crates/provider/src/tfplugin/dialect.rs"),
         ]
     );
-}
-
-#[test]
-fn crates_do_not_use_the_program() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for folder in ["crates", "proto"] {
-        for file in sources(&root.join(folder)) {
-            let text = std::fs::read_to_string(&file).unwrap();
-            let named = code(&text)
-                .into_iter()
-                .find(|(_, line)| line.contains("flightdeck::"));
-            assert_eq!(named, None, "{}", file.display());
-        }
-    }
 }
 
 #[test]
@@ -446,37 +368,26 @@ fn paths_are_resolved_through_groups_and_inline_modules() {
         found.sort();
         found
     };
-    let file = ["engine", "store", "lock"];
+    let file = ["stage", "prior"];
     assert_eq!(
         leads(
-            "use crate::engine::{bus::Bus, calls::{Lane as L, lock}, view::*};",
+            "use crate::{bus::Bus, calls::{Lane as L, lock}, view::*};",
             &file
         ),
-        [
-            "engine::bus::Bus",
-            "engine::calls::Lane",
-            "engine::calls::lock",
-            "engine::view::"
-        ]
+        ["bus::Bus", "calls::Lane", "calls::lock", "view::"]
     );
     assert_eq!(
         leads(
-            "let x = super::super::stage::prior::marked::<T>(super::model::a());",
+            "let x = super::super::deploy::prior::marked::<T>(super::model::a());",
             &file
         ),
-        ["engine::stage::prior::marked", "engine::store::model::a"]
+        ["deploy::prior::marked", "stage::model::a"]
     );
     assert_eq!(
-        leads(
-            "use super::super::bus::Bus;",
-            &["engine", "store", "lock", "_"]
-        ),
-        ["engine::store::bus::Bus"]
+        leads("use super::super::bus::Bus;", &["stage", "prior", "_"]),
+        ["stage::bus::Bus"]
     );
-    assert_eq!(
-        module_path(Path::new("engine/store/mod.rs")),
-        ["engine", "store"]
-    );
+    assert_eq!(module_path(Path::new("stage/mod.rs")), ["stage"]);
     assert_eq!(
         inline_module_depths("fn a() {\n}\nmod b {\n    fn c() {\n    }\n}\nfn d() {}"),
         [0, 0, 0, 1, 1, 0, 0]

@@ -3,11 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use flightdeck::engine::Engine;
-use flightdeck::engine::model::{
-    DeployOutcome, DeployRequest, Select, StageId, StageMode, StageRequest, VariableFlag,
-};
-use flightdeck::engine::settings::{Access, Settings};
+use engine::Engine;
+use model::settings::{Access, Settings};
+use model::{DeployOutcome, DeployRequest, Select, StageId, StageMode, StageRequest, VariableFlag};
 use std::collections::BTreeSet;
 use tempfile::TempDir;
 

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use cty::Value;
-use flightdeck::engine::provider::tfplugin::{SchemaReply, provider_schema};
 use futures_util::stream;
 use futures_util::stream::{StreamExt, TryStreamExt};
 use hyper_util::rt::TokioIo;
@@ -13,6 +12,7 @@ use prost::Message as _;
 use proto::tfplugin6::provider_client::ProviderClient;
 use proto::tfplugin6::{DynamicValue, RawState};
 use proto::{Bytes, tfplugin6 as pb};
+use provider::tfplugin::{SchemaReply, provider_schema};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
@@ -30,7 +30,7 @@ const MESSAGE_LIMIT: usize = 256 << 20;
 pub(super) struct Bare {
     child: Child,
     client: ProviderClient<Channel>,
-    pub(super) schema: flightdeck::engine::provider::ProviderSchema,
+    pub(super) schema: provider::ProviderSchema,
     /// Measured time: of the launch and the calls.
     took: Duration,
 }

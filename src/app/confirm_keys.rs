@@ -5,7 +5,7 @@ use super::key::{ENTER, Key, KeyCode, moved};
 use super::msg::Effect;
 use super::state::*;
 use super::workspace_popup_keys;
-use crate::engine::model::WorkspacePlugin;
+use model::WorkspacePlugin;
 
 /// Creates the confirmation that is needed before plugins shipped in the workspace are launched.
 pub fn trust(plugins: &[WorkspacePlugin]) -> Popup {

@@ -148,8 +148,8 @@ pub fn plain_text(doc: &Doc) -> String {
 }
 
 /// Role of an action.
-pub fn action_role(action: crate::engine::model::Action) -> Role {
-    use crate::engine::model::Action::*;
+pub fn action_role(action: model::Action) -> Role {
+    use model::Action::*;
     match action {
         NoOp => Role::Dim,
         Read => Role::Read,
@@ -161,8 +161,8 @@ pub fn action_role(action: crate::engine::model::Action) -> Role {
 }
 
 /// Symbol of an action with its colours: in a replace, `-` is red and `+` green.
-pub fn action_sign(action: crate::engine::model::Action) -> Line {
-    use crate::engine::model::Action::*;
+pub fn action_sign(action: model::Action) -> Line {
+    use model::Action::*;
     match action {
         Replace => vec![
             span(Role::Destroy, "-"),

@@ -4,9 +4,11 @@
 use super::msg::{Answer, Effect, Msg};
 use super::run::DemoHook;
 use super::schema;
-use crate::engine::model::{LogQuery, OrphanView, Select, Selection, StageId};
-use crate::engine::process::ProcessIdentity;
-use crate::engine::{Engine, EngineError, doctor};
+use engine::Engine;
+use engine::EngineError;
+use engine::doctor;
+use model::process::ProcessIdentity;
+use model::{LogQuery, OrphanView, Select, Selection, StageId};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;

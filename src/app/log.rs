@@ -1,7 +1,7 @@
 //! Log lines in memory: bounded and numbered, in order of arrival. Owned by
 //! [`State`](crate::app::State).
 
-use crate::engine::model::{LogLevel, LogLine};
+use model::{LogLevel, LogLine};
 use std::collections::{BTreeSet, VecDeque};
 
 /// Maximum number of lines in memory; the store has the older ones.
@@ -105,7 +105,7 @@ impl Log {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::model::{LogStream, PluginId};
+    use model::{LogStream, PluginId};
 
     fn said(at: i64, text: &str) -> LogLine {
         LogLine {

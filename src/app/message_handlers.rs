@@ -6,8 +6,8 @@ use super::state::*;
 use super::update::selected;
 use super::{confirm_keys, doc, workspace_popup_keys};
 use crate::app::format::duration;
-use crate::engine::model::*;
-use crate::engine::model::{PluginEvent, PluginState};
+use model::*;
+use model::{PluginEvent, PluginState};
 
 /// Number of samples in the charts of the Calls screen, one per second.
 const SAMPLES: usize = 240;

@@ -2,9 +2,9 @@
 
 use super::key::Input;
 use super::schema::SchemaRow;
-use crate::engine::doctor::{Finding, Fix};
-use crate::engine::model::*;
-use crate::engine::view::View;
+use engine::doctor::{Finding, Fix};
+use model::view::View;
+use model::*;
 use std::sync::Arc;
 
 /// Message to the console.

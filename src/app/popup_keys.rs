@@ -5,8 +5,8 @@ use super::key::{ENTER, ESC, Key, KeyCode, moved};
 use super::msg::Effect;
 use super::state::*;
 use super::{command, doc, workspace_popup_keys};
-use crate::engine::model::CancelRung;
-use crate::engine::model::ImportObject;
+use model::CancelRung;
+use model::ImportObject;
 
 /// Handles a key while a popup is open.
 pub fn popup(state: &mut State, popup: Popup, key: Key, effects: &mut Vec<Effect>) {

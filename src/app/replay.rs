@@ -1,8 +1,8 @@
 //! Replay of a deploy: folds its events up to a cursor, with the code that folds live events.
 
 use super::state::Replay;
-use crate::engine::model::{DeployRecord, DeployStarted, EventKind};
-use crate::engine::view::{DeployView, View};
+use model::view::{DeployView, View};
+use model::{DeployRecord, DeployStarted, EventKind};
 
 /// Returns true for events that the replay stops at: those visible on the Deploy screen.
 fn is_visible(kind: &EventKind) -> bool {

@@ -3,8 +3,8 @@
 
 use super::format::elapsed;
 use super::state::{Screen, State};
-use crate::engine::model::{Operation, OperationState, UnixMs};
-use crate::engine::view::{CallView, DeployView};
+use model::view::{CallView, DeployView};
+use model::{Operation, OperationState, UnixMs};
 use std::collections::HashSet;
 
 /// Returns true if the shown deploy is running. Current calls do not belong to a replayed deploy.

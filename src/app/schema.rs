@@ -1,7 +1,7 @@
 //! Flattens a provider's schema to rows for the schema browser.
 
-use crate::engine::provider::{ProviderSchema, Schemas, TypeText, TypeTexts};
 use cty::schema::{Attribute, Block, Nesting, Schema};
+use provider::{ProviderSchema, Schemas, TypeText, TypeTexts};
 use std::sync::Arc;
 
 /// One row of a schema.

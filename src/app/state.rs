@@ -15,8 +15,8 @@ use super::doc::Doc;
 use super::keymap::KeyMap;
 use super::list::{ListState, Row};
 use super::log::Log;
-use crate::engine::model::{Absent, Action, ChangeView, Operation, PluginId, UnixMs, Unknown};
-use crate::engine::view::{DeployView, View};
+use model::view::{DeployView, View};
+use model::{Absent, Action, ChangeView, Operation, PluginId, UnixMs, Unknown};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// State of the console.
@@ -186,7 +186,7 @@ impl State {
     }
 
     /// Plugin under the cursor of the Plugins screen, also while its schema is open.
-    pub fn plugin(&self) -> Option<&crate::engine::view::PluginView> {
+    pub fn plugin(&self) -> Option<&model::view::PluginView> {
         let key = self.lists[Context::Plugins as usize].key.as_ref()?.text()?;
         self.view.plugins.get(&PluginId(key.into()))
     }
@@ -251,7 +251,7 @@ impl State {
     }
 
     /// Lock owner, if it is another process.
-    pub fn locked_by(&self) -> Option<&crate::engine::model::LockHolder> {
+    pub fn locked_by(&self) -> Option<&model::LockHolder> {
         if self.view.lock_is_ours {
             None
         } else {

@@ -1,6 +1,6 @@
 //! Escaping and width of text. All drawn text has passed [`clean`].
 
-use crate::engine::visible;
+use model::visible;
 use std::borrow::Cow;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;

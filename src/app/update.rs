@@ -11,8 +11,8 @@ use super::message_handlers::{
 use super::msg::{Effect, Msg};
 use super::state::*;
 use super::{layout, rows};
-use crate::engine::model::UnixMs;
-use crate::engine::model::*;
+use model::UnixMs;
+use model::*;
 
 /// Display time of a footer message, in milliseconds.
 const TOAST: UnixMs = 12_000;
@@ -147,11 +147,7 @@ fn tick(state: &mut State, now: UnixMs) {
 
 /// Records changes that were selected or deselected together with others, and reports the first
 /// one.
-pub(super) fn selected(
-    state: &mut State,
-    stage: StageId,
-    selection: crate::engine::model::Selection,
-) {
+pub(super) fn selected(state: &mut State, stage: StageId, selection: model::Selection) {
     if state.view.stage.as_ref().is_none_or(|s| s.stage != stage) {
         return;
     }

@@ -6,8 +6,8 @@ use super::entry::Entry;
 use super::key::{ENTER, Key, KeyCode, moved};
 use super::msg::Effect;
 use super::state::*;
-use crate::engine::doctor::Fix;
-use crate::engine::model::{CancelRung, StateMigration};
+use engine::doctor::Fix;
+use model::{CancelRung, StateMigration};
 
 /// Handles keys in the list of workspaces. Letters go to the filter, so only other keys move the
 /// cursor.

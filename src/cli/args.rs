@@ -8,7 +8,7 @@ pub(super) use scripts::{
 };
 pub(super) use state::{StateCommand, UseState};
 
-use crate::engine::model::Endpoint;
+use model::Endpoint;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};

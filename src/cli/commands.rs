@@ -33,7 +33,7 @@ use super::json_into::JsonInto;
 use super::options::PluginSubcommand;
 use super::output::Output;
 use crate::cli::escape::safe_path;
-use crate::engine::trusted_commands;
+use ::trust::commands as trusted_commands;
 use std::path::Path;
 
 /// Runs the command of the arguments, or the console.

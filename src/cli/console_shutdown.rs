@@ -7,11 +7,11 @@ use super::progress::Progress;
 use super::session::print_update;
 use super::show;
 use super::signals::Signals;
-use crate::engine::Engine;
-use crate::engine::bus::Update;
-use crate::engine::model::{CancelRung, DeploySummary, EventKind, OperationState};
-use crate::engine::view::View;
+use engine::Engine;
 use futures_util::FutureExt;
+use model::bus::Update;
+use model::view::View;
+use model::{CancelRung, DeploySummary, EventKind, OperationState};
 use std::time::Duration;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 

@@ -3,7 +3,7 @@
 
 use super::escape::{safe, safe_lines};
 use super::output::{Ink, paint};
-use crate::engine::model::{Diagnostic, Severity, Snippet, SourceRange};
+use model::{Diagnostic, Severity, Snippet, SourceRange};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
@@ -146,7 +146,7 @@ fn text_after_mark(snippet: &Snippet) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::model::SourcePosition;
+    use model::SourcePosition;
 
     fn diagnostic(line: &str, mark: (u32, u32)) -> Diagnostic {
         let at = |byte: u32| SourcePosition {

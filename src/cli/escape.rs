@@ -1,10 +1,10 @@
 //! Escapes untrusted text (of plugins, providers, configurations and other users) for the terminal.
 
 /// Escapes text to one line: names, addresses, users.
-pub(super) use crate::engine::visible::one_line as safe;
+pub(super) use model::visible::one_line as safe;
 
 /// Escapes text and keeps its line breaks: details, values, messages of plugins.
-pub(super) use crate::engine::visible::lines as safe_lines;
+pub(super) use model::visible::lines as safe_lines;
 
 /// Escapes the path of a file or a directory to one line.
 pub(super) fn safe_path(path: &std::path::Path) -> String {

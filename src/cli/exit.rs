@@ -3,8 +3,8 @@
 
 use super::json_into::JsonInto;
 use super::output::Output;
-use crate::engine::error::EngineError;
-use crate::engine::model::{Diagnostic, Severity};
+use engine::error::EngineError;
+use model::{Diagnostic, Severity};
 use serde_json::{Map, Value, json};
 
 pub(super) const OK: u8 = 0;

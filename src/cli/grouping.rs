@@ -3,7 +3,7 @@
 
 use super::diagnostics;
 use super::escape::safe;
-use crate::engine::model::{Diagnostic, Severity};
+use model::{Diagnostic, Severity};
 
 /// Options for the display of diagnostics.
 #[derive(Debug, Clone, Copy, Default)]
@@ -92,7 +92,7 @@ fn compact(groups: &[Group]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::model::{SourcePosition, SourceRange};
+    use model::{SourcePosition, SourceRange};
 
     fn at(severity: Severity, summary: &str, line: u32) -> Diagnostic {
         let at = SourcePosition {

@@ -30,7 +30,7 @@ impl JsonInto {
     pub(super) fn line(&mut self, text: &str) {
         // After an error no further line is written: the file would have a gap.
         if self.write_error.is_none() {
-            let text = crate::engine::visible::json(text);
+            let text = model::visible::json(text);
             self.write_error = self.file.write(format!("{text}\n").as_bytes()).err();
         }
     }

@@ -8,7 +8,7 @@ use super::json_into::JsonInto;
 use super::signals;
 use super::tofu::{Form, Lines};
 use super::values::Level;
-use crate::engine::model::{Diagnostic, Endpoint, Event, EventKind, PluginEvent, Severity};
+use model::{Diagnostic, Endpoint, Event, EventKind, PluginEvent, Severity};
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -174,7 +174,7 @@ impl Output {
     /// Writes one line to stdout.
     pub(super) fn line(&mut self, text: &str) {
         let shown = if self.json {
-            crate::engine::visible::json(text)
+            model::visible::json(text)
         } else {
             text.into()
         };

@@ -5,11 +5,11 @@ use super::escape::{safe, safe_lines};
 use super::live_line::LiveLine;
 use super::output::{Ink, Output, paint};
 use super::time::duration;
-use crate::engine::model::{
+use model::view::View;
+use model::{
     Action, CallId, CallStarted, Event, EventKind, LookupRequest, Operation, OperationProgress,
     OperationState, PluginEvent, PluginId, PluginState, now_ms,
 };
-use crate::engine::view::View;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

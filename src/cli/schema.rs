@@ -2,8 +2,8 @@
 
 use super::escape::safe;
 use super::output::{Ink, Output};
-use crate::engine::provider::{ProviderSchema, Schemas, TypeText, TypeTexts};
 use cty::schema::{Attribute, Block, Nesting, Schema};
+use provider::{ProviderSchema, Schemas, TypeText, TypeTexts};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;

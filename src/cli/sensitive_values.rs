@@ -1,7 +1,7 @@
 //! Sensitive values of a stage for `--show-sensitive`, read from its plan representation. They are
 //! printed and never stored.
 
-use crate::engine::model::StageSummary;
+use model::StageSummary;
 use serde_json::Value;
 
 /// Copies the stage and fills in its sensitive values, as far as the plan contains them.

@@ -6,14 +6,14 @@ use super::exit::CliError;
 use super::output::Output;
 use super::progress::Progress;
 use super::signals::Signals;
-use crate::engine::bus::{Subscription, Update};
-use crate::engine::error::EngineError;
-use crate::engine::handle::Engine;
-use crate::engine::memory_limit;
-use crate::engine::model::CancelRung;
-use crate::engine::settings::{Access, ServiceSettings, Settings};
-use crate::engine::workspace::state_location;
+use engine::error::EngineError;
+use engine::handle::Engine;
+use engine::memory_limit;
+use engine::workspace::state_location;
 use futures_util::FutureExt;
+use model::CancelRung;
+use model::bus::{Subscription, Update};
+use model::settings::{Access, ServiceSettings, Settings};
 use std::future::Future;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -376,10 +376,10 @@ pub(super) fn print_update(update: Update, out: &mut Output, progress: &mut Prog
             let text =
                 "events arrived faster than they were printed; some are missing in this output"
                     .to_owned();
-            out.event(&crate::engine::model::Event {
+            out.event(&model::Event {
                 seq: view.seq,
-                at: crate::engine::model::now_ms(),
-                kind: crate::engine::model::EventKind::Notice { text },
+                at: model::now_ms(),
+                kind: model::EventKind::Notice { text },
             });
             view.diagnostics.iter().for_each(|d| out.diagnostic(d));
         }

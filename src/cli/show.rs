@@ -4,7 +4,7 @@ use super::escape::{safe, safe_lines};
 use super::output::{Ink, Output};
 use super::progress::ink_of;
 use super::time::{duration, format_local};
-use crate::engine::model::{
+use model::{
     Action, AttributeChange, ChangeView, Counts, DeployOutcome, DeploySummary, DriftKind,
     DriftView, OutputView, StageMode, StageSummary, StateChange, StateChangeKind,
 };

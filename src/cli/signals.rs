@@ -4,9 +4,9 @@
 
 use super::escape::safe;
 use super::exit::{self, CliError};
-use crate::engine::Engine;
-use crate::engine::model::CancelRung;
-use crate::engine::state;
+use engine::Engine;
+use model::CancelRung;
+use state;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};

@@ -7,8 +7,8 @@ mod lines;
 mod output_type;
 mod plan;
 
-use crate::engine::model::{Diagnostic, Event, Severity};
 pub(super) use lines::Lines;
+use model::{Diagnostic, Event, Severity};
 use serde_json::{Value, json};
 
 /// Version of the document of `validate`.

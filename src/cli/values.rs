@@ -2,7 +2,7 @@
 //! starts.
 
 use super::exit::CliError;
-use crate::engine::model::{BadStageName, LogLevel};
+use model::{BadStageName, LogLevel};
 
 /// Reasons why the value of a flag is invalid.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -119,12 +119,12 @@ impl Level {
 
 /// Parses `--out NAME`.
 pub(super) fn stage_name(text: &str) -> Result<String, BadStageName> {
-    crate::engine::model::stage_name(text).map(str::to_owned)
+    model::stage_name(text).map(str::to_owned)
 }
 
 /// Parses `--lock-timeout 30s`.
 pub(super) fn duration(text: &str) -> Result<std::time::Duration, ValueError> {
-    crate::engine::state::backend::duration(text).ok_or(ValueError::Duration)
+    state::backend::duration(text).ok_or(ValueError::Duration)
 }
 
 /// Parses `--var NAME=VALUE`.

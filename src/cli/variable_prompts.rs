@@ -5,7 +5,7 @@ use super::exit::CliError;
 use super::output::{Ink, Output, paint};
 use super::progress::Progress;
 use super::session::Session;
-use crate::engine::model::{StageId, StageRequest, UnsetVariable, VariableFlag};
+use model::{StageId, StageRequest, UnsetVariable, VariableFlag};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use std::io::IsTerminal;
 

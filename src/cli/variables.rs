@@ -2,8 +2,8 @@
 //! overrides an earlier one of either kind.
 
 use super::values::variable;
-use crate::engine::model::{StageRequest, VariableFlag};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
+use model::{StageRequest, VariableFlag};
 use std::path::PathBuf;
 
 /// Variable flags of a command. `validate` uses only those that module sources depend on.

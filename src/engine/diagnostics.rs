@@ -1,11 +1,9 @@
 //! Converts the language's diagnostics to events: adds file, line and source text, redacts secrets,
 //! and limits number and size.
 
-use super::model::{
-    Diagnostic, FurtherPlaces, Lines, Severity, Snippet, SourcePosition, SourceRange,
-};
-use super::secrets::Secrets;
 use lang::source::{FileId, Position, SourceFile, SourceMap};
+use model::secrets::Secrets;
+use model::{Diagnostic, FurtherPlaces, Lines, Severity, Snippet, SourcePosition, SourceRange};
 use std::collections::{HashMap, HashSet};
 
 fn position(p: Position) -> SourcePosition {

@@ -15,8 +15,8 @@ mod workspace;
 pub use finding::{Area, Finding, Fix, Level};
 pub use fix::{MendError, mend};
 
-use crate::engine::settings::Settings;
 use finding::Findings;
+use model::settings::Settings;
 
 /// Runs all checks in order; a check that cannot run is a finding too.
 pub async fn examine(settings: &Settings) -> Vec<Finding> {

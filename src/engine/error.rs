@@ -4,17 +4,17 @@ mod not_there;
 
 pub use not_there::NotFound;
 
-use super::calls::ProviderError;
-use super::model::{BadStageName, Diagnostic, LockHolder, Severity, StageId, moment};
-use super::plugin::PluginError;
 use super::stage::encoding::StageCodecError;
 use super::stage::select::SelectError;
-use super::state::{Cause, StateError};
-use super::store::StoreError;
-use super::trust::TrustError;
-use super::trusted_commands::CommandError;
+use calls::ProviderError;
 use lang::addr::AddrError;
+use model::{BadStageName, Diagnostic, LockHolder, Severity, StageId, moment};
+use plugin::PluginError;
+use plugin::trust::TrustError;
+use state::{Cause, StateError};
 use std::sync::Arc;
+use store::StoreError;
+use trust::commands::CommandError;
 
 /// Reasons why a request to the engine failed.
 #[derive(Debug, Clone, thiserror::Error)]

@@ -2,10 +2,10 @@
 //! to `lang`.
 
 use super::diagnostics;
-use super::model::{Diagnostic, Severity};
-use super::secrets::Secrets;
 use fsroot::RootedPath;
 use lang::source::SourceMap;
+use model::secrets::Secrets;
+use model::{Diagnostic, Severity};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 

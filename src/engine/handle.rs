@@ -8,23 +8,23 @@ mod tests;
 mod transformers;
 mod workspaces;
 
-use super::bus::{Bus, Subscription};
-use super::calls::{Calls, Deadlines};
 use super::error::{EngineError, NotFound};
-use super::metrics::Served;
-use super::model::*;
-use super::mutex::lock;
 pub use super::operations::Evaluator;
 use super::operations::{Operations, StateInFile};
-use super::pool::{Pool, PoolSettings};
-use super::provider::ProviderSchema;
-use super::provider::dialect::Dialects;
-use super::settings::Settings;
 use super::stage::encoding::StageFile;
-use super::traces::Traces;
-use super::view::View;
 use super::workspace_store::WorkspaceStore;
+use calls::{Calls, Deadlines};
+use model::bus::{Bus, Subscription};
+use model::mutex::lock;
+use model::settings::Settings;
+use model::view::View;
+use model::*;
+use provider::ProviderSchema;
+use provider::dialect::Dialects;
+use provider::pool::{Pool, PoolSettings};
 use std::sync::{Arc, Mutex};
+use telemetry::metrics::Served;
+use telemetry::traces::Traces;
 use tokio_util::task::TaskTracker;
 
 /// A running engine on one workspace. Cheap to clone.

@@ -9,29 +9,29 @@ pub use error::NotLaunched;
 pub use plugin_digests::PluginDigests;
 pub use search_result::ProviderSearch;
 
-use super::calls::{CallContext, ProviderError};
-use super::model::{
+use super::stage::walk::Providers;
+use super::workspace::provider_addr;
+use async_trait::async_trait;
+use calls::{CallContext, ProviderError};
+use cty::Value;
+use lang::config::Module;
+use model::settings::Settings;
+use model::{
     BUILTIN_PROVIDER, ConfigKey, Diagnostic, PluginFound, Severity, WorkspacePlugin, short_provider,
 };
-use super::plugin::find::{
+use plugin::find::{
     self, Constraints, Environment, Found, HashCache, LockFile, Places, PluginPath,
     ProviderAddress, ProviderRequest,
 };
-use super::plugin::{Plugins, Start};
-use super::pool::Pool;
-use super::provider::functions::Functions;
-use super::provider::{Provider, ProviderSchema};
-use super::settings::Settings;
-use super::stage::walk::Providers;
-use super::trust::{Trust, Verdict};
-use super::trust_file::is_outside;
-use super::workspace::provider_addr;
-use async_trait::async_trait;
-use cty::Value;
-use lang::config::Module;
+use plugin::trust::{Trust, Verdict};
+use plugin::{Plugins, Start};
+use provider::functions::Functions;
+use provider::pool::Pool;
+use provider::{Provider, ProviderSchema};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
+use trust::file::is_outside;
 
 fn problem(summary: &str, detail: String, severity: Severity) -> Diagnostic {
     Diagnostic {
@@ -363,11 +363,11 @@ impl Providers for Pooled {
         self.pool.functions()
     }
 
-    fn secrets(&self) -> &super::secrets::Secrets {
+    fn secrets(&self) -> &model::secrets::Secrets {
         self.pool.secrets()
     }
 
-    fn sink(&self) -> &dyn super::bus::EventSink {
+    fn sink(&self) -> &dyn model::bus::EventSink {
         self.pool.sink()
     }
 }
@@ -431,13 +431,13 @@ pub fn hashes(settings: &Settings) -> HashCache {
 }
 
 /// Creates the plugin set of an engine with its settings.
-pub fn plugins(settings: &super::settings::Settings, bus: &super::bus::Bus) -> Plugins {
-    let settings = super::plugin::PluginSettings {
+pub fn plugins(settings: &model::settings::Settings, bus: &model::bus::Bus) -> Plugins {
+    let settings = plugin::PluginSettings {
         launch: settings.launch.clone(),
         crashes: settings.crashes,
         drain: settings.service.renew.drain,
         digest_cache: digest_cache(settings),
-        ..super::plugin::PluginSettings::default()
+        ..plugin::PluginSettings::default()
     };
     Plugins::start(settings, Arc::new(bus.clone()))
 }

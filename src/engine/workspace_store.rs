@@ -1,23 +1,21 @@
 //! The opened store and state of a workspace, and the recorder that fills the store. Owned by the
 //! engine's handle; answers queries that need only stored data.
 
-use super::bus::{Bus, EventSink as _};
 use super::error::{EngineError, NotFound};
-use super::lock_owner::this_process;
-use super::model::*;
-use super::mutex::lock;
-use super::secrets::Secrets;
-use super::settings::{Access, Settings};
-use super::state::{FileEncryption, StateOfRecord, StatePlace};
-use super::store::model::State;
-use super::store::{
-    Recorder, Store, StoreError, outputs, rows, rows_with_sensitive, sensitive, version4,
-};
 use super::workspace::state_location;
 use fsroot::RootedPath;
+use model::bus::{Bus, EventSink as _};
+use model::lock_owner::this_process;
+use model::mutex::lock;
+use model::secrets::Secrets;
+use model::settings::{Access, Settings};
+use model::*;
+use state::{FileEncryption, StateOfRecord, StatePlace};
 use statefile::encryption::Encryption;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
+use store::records::State;
+use store::{Recorder, Store, StoreError, outputs, rows, rows_with_sensitive, sensitive, version4};
 use tokio_util::task::TaskTracker;
 
 /// Store, state and recorder of a workspace.
@@ -37,7 +35,7 @@ impl WorkspaceStore {
     /// Opens the store according to the settings, and starts to record the events of `bus`.
     ///
     /// # Errors
-    /// The store cannot be used; see [`store::StoreError`](crate::engine::store::StoreError).
+    /// The store cannot be used; see [`store::StoreError`](store::StoreError).
     pub async fn open(
         settings: &Settings,
         (place, encryption): (StatePlace, Encryption),

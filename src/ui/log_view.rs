@@ -6,7 +6,7 @@ use crate::app::format::clock_ms;
 use crate::app::layout::is_side_by_side;
 use crate::app::list::Row;
 use crate::app::state::State;
-use crate::engine::model::LogStream;
+use model::LogStream;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 

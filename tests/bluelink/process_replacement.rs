@@ -2,10 +2,10 @@
 //! the old one.
 
 use crate::workspace::TestWorkspace;
-use flightdeck::engine::Engine;
-use flightdeck::engine::bus::Update;
-use flightdeck::engine::model::*;
-use flightdeck::engine::settings::{Access, Settings};
+use engine::Engine;
+use model::bus::Update;
+use model::settings::{Access, Settings};
+use model::*;
 use std::time::Duration;
 use tokio::time::timeout;
 

@@ -3,10 +3,10 @@
 use crate::launches::logs;
 use crate::transformers::{ID, UNUSABLE, add, bench, has_ended, tell};
 use crate::workspace::TestWorkspace;
-use flightdeck::engine::Engine;
-use flightdeck::engine::model::*;
-use flightdeck::engine::settings::{Access, Settings};
-use flightdeck::engine::view::PluginView;
+use engine::Engine;
+use model::settings::{Access, Settings};
+use model::view::PluginView;
+use model::*;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};

@@ -330,9 +330,9 @@ fn stage_without_changes_reports_no_changes() {
 
 #[test]
 fn locked_workspace_is_reported_with_its_lock_owner() {
-    use flightdeck::engine::lock_owner::this_process;
-    use flightdeck::engine::settings::Access;
-    use flightdeck::engine::store::Store;
+    use model::lock_owner::this_process;
+    use model::settings::Access;
+    use store::Store;
     let w = workspace_with_two_resources();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let store = Store::open(&w.path(), Access::ReadWrite).unwrap();

@@ -34,7 +34,7 @@ mod original_requirements;
 mod orphaned_process;
 mod output_escaping;
 mod output_files;
-#[path = "../../src/engine/state/backend/tests/parts.rs"]
+#[path = "../../crates/state/src/backend/tests/parts.rs"]
 mod parts;
 mod pipes_and_devices;
 mod plan_json;
@@ -56,9 +56,9 @@ mod reproducible_output;
 mod saved_plan_paths;
 mod saved_plans;
 mod sensitive_dynamic_values;
-#[path = "../../src/engine/state/backend/tests/server.rs"]
+#[path = "../../crates/state/src/backend/tests/server.rs"]
 mod server;
-#[path = "../../src/engine/state/backend/tests/services.rs"]
+#[path = "../../crates/state/src/backend/tests/services.rs"]
 mod services;
 mod slow_backends;
 mod state_encryption;

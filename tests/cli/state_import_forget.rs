@@ -198,9 +198,9 @@ fn unknown_creation_outside_the_state_is_settled_by_forget() {
 
 #[test]
 fn state_of_a_locked_workspace_is_not_changed() {
-    use flightdeck::engine::lock_owner::this_process;
-    use flightdeck::engine::settings::Access;
-    use flightdeck::engine::store::Store;
+    use model::lock_owner::this_process;
+    use model::settings::Access;
+    use store::Store;
     let lab = things();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let store = Store::open(&lab.workspace.path(), Access::ReadWrite).unwrap();

@@ -9,12 +9,13 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
+use engine::Engine;
+use engine::Settings;
 use flightdeck::app::key::{Input, Key};
 use flightdeck::app::msg::Effect;
 use flightdeck::app::run::Surface;
 use flightdeck::app::state::{Fault, ThemeName};
 use flightdeck::app::{ConsoleOptions, DemoHook, State};
-use flightdeck::engine::{Engine, Settings};
 use flightdeck::ui::term::Screen;
 use portable_pty::CommandBuilder;
 

@@ -1,10 +1,10 @@
 //! Invariants after a kill, and at the end.
 
 use crate::workspace::{AttackedWorkspace, LabObject, Records, WANTED};
-use flightdeck::engine::model::{Action, Operation, OperationState, OperationStep};
-use flightdeck::engine::store::model::StateObject;
+use model::{Action, Operation, OperationState, OperationStep};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use store::records::StateObject;
 
 fn attributes(object: &StateObject) -> Value {
     serde_json::from_str(&object.attributes).unwrap()

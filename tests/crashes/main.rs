@@ -14,10 +14,10 @@
 #[allow(dead_code)]
 mod support;
 
-#[path = "../../src/engine/state/backend/tests/parts.rs"]
+#[path = "../../crates/state/src/backend/tests/parts.rs"]
 #[allow(dead_code)]
 mod parts;
-#[path = "../../src/engine/state/backend/tests/server.rs"]
+#[path = "../../crates/state/src/backend/tests/server.rs"]
 mod server;
 
 mod attack;

@@ -6,7 +6,7 @@ use crate::attacked_deploy::{self, Moment, Random, UndisturbedDeploy};
 use crate::support::Run;
 use crate::workspace::{AttackedWorkspace, Records, Template, WANTED};
 use crate::{invariants, tofu_comparison};
-use flightdeck::engine::model::OperationStep;
+use model::OperationStep;
 use serde_json::Value;
 use std::collections::BTreeSet;
 

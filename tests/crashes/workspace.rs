@@ -3,14 +3,14 @@
 
 use crate::backend::{BackendKind, StateLocation};
 use crate::support::Workspace;
-use flightdeck::engine::model::DeployRecord;
-use flightdeck::engine::settings::Access;
-use flightdeck::engine::store::Store;
-use flightdeck::engine::store::model::{State, UnknownOutcome};
+use model::DeployRecord;
+use model::settings::Access;
 use providers::lab::{Cloud, LabFile};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use store::Store;
+use store::records::{State, UnknownOutcome};
 
 const HEAD: &str = r#"
 terraform {

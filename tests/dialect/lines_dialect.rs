@@ -6,18 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use calls::ProviderError;
 use cty::Type;
 use cty::schema::{Attribute, Block, Schema};
-use flightdeck::engine::calls::ProviderError;
-use flightdeck::engine::model::{PhaseName, PluginFound};
-use flightdeck::engine::plugin::lifecycle::{
+use model::{PhaseName, PluginFound};
+use plugin::lifecycle::{
     Arrival, EndRequest, Environment, Life, Link, PhaseKind, Prepared, Startup,
 };
-use flightdeck::engine::plugin::{
-    IncompatiblePlugin, Reattach, StartFailure, StartingProcess, Suspicion,
-};
-use flightdeck::engine::provider::dialect::{Configuration, ConnectedProcess, Dialect};
-use flightdeck::engine::provider::*;
+use plugin::{IncompatiblePlugin, Reattach, StartFailure, StartingProcess, Suspicion};
+use provider::dialect::{Configuration, ConnectedProcess, Dialect};
+use provider::*;
 use serde_json::{Value as Json, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use calls::{CallContext, Checked, Method, ProviderDiagnostic, ProviderError};
 use cty::{Type, Value};
-use flightdeck::engine::calls::{CallContext, Checked, Method, ProviderDiagnostic, ProviderError};
-use flightdeck::engine::model::PluginId;
-use flightdeck::engine::provider::dialect::{ExitReporter, lost_connection_error};
-use flightdeck::engine::provider::*;
+use model::PluginId;
+use provider::dialect::{ExitReporter, lost_connection_error};
+use provider::*;
 use serde_json::{Value as Json, json};
 
 use super::lines_dialect::LinesLink;

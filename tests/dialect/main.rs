@@ -6,15 +6,15 @@
 mod lines_dialect;
 mod lines_provider;
 
-use flightdeck::engine::Engine;
-use flightdeck::engine::bus::{Subscription, Update};
-use flightdeck::engine::model::{
+use engine::Engine;
+use lines_dialect::Lines;
+use model::bus::{Subscription, Update};
+use model::settings::Settings;
+use model::{
     Action, DeployOutcome, DeployRequest, EventKind, LaunchAttempt, PluginEvent, StageMode,
     StageRequest,
 };
-use flightdeck::engine::provider::dialect::Dialects;
-use flightdeck::engine::settings::Settings;
-use lines_dialect::Lines;
+use provider::dialect::Dialects;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;

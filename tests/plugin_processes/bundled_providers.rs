@@ -1,12 +1,10 @@
 //! Tests of the bundled providers' launch: found by address, served by the program itself.
 
 use crate::test_plugin::*;
-use flightdeck::engine::model::PluginId;
-use flightdeck::engine::plugin::find::{
-    Constraints, Environment, HashCache, LockFile, Places, ProviderRequest, find,
-};
-use flightdeck::engine::plugin::{Plugin, PluginError};
-use flightdeck::engine::provider::tfplugin::{SchemaReply, TfLife};
+use model::PluginId;
+use plugin::find::{Constraints, Environment, HashCache, LockFile, Places, ProviderRequest, find};
+use plugin::{Plugin, PluginError};
+use provider::tfplugin::{SchemaReply, TfLife};
 use std::sync::Arc;
 
 fn add(bench: &Bench, name: &str) -> Plugin {

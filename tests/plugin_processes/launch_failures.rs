@@ -2,9 +2,9 @@
 //! rows of `tests/misbehaving`.
 
 use crate::test_plugin::*;
-use flightdeck::engine::model::PluginState;
-use flightdeck::engine::plugin::{PluginError, PluginSettings, SpawnSpec, Start};
-use flightdeck::engine::provider::tfplugin::TfLife;
+use model::PluginState;
+use plugin::{PluginError, PluginSettings, SpawnSpec, Start};
+use provider::tfplugin::TfLife;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ async fn assert_launch_fails(
 ) {
     let limit = settings.launch.attempts;
     let plugin = bench.plugins.add_with(
-        flightdeck::engine::model::PluginId(kind.into()),
+        model::PluginId(kind.into()),
         found(),
         start,
         Arc::new(TfLife::default()),
@@ -227,7 +227,7 @@ async fn launches_are_limited_to_five_by_default() {
 async fn rejected_plugin_reports_its_reason() {
     let bench = Bench::new(settings());
     let plugin = bench.plugins.add_rejected(
-        flightdeck::engine::model::PluginId("x/y".into()),
+        model::PluginId("x/y".into()),
         found(),
         "no version fits".into(),
     );

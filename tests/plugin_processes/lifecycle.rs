@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use flightdeck::engine::model::*;
-use flightdeck::engine::plugin::{Address, PluginError, Reattach, Start};
-use flightdeck::engine::process::ProcessIdentity;
-use flightdeck::engine::provider::tfplugin::{Protocol, SchemaReply, TfLife};
+use model::process::ProcessIdentity;
+use model::*;
+use plugin::{Address, PluginError, Reattach, Start};
 use proto::plugin::stdio_data::Channel;
+use provider::tfplugin::{Protocol, SchemaReply, TfLife};
 
 use crate::plugin_server::{OBEY, Server, ServerBehaviour, send_order, stdio_message};
 use crate::test_plugin::*;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use flightdeck::engine::model::*;
-use flightdeck::engine::plugin::PluginError;
+use model::*;
+use plugin::PluginError;
 
 use super::lifecycle::tls;
 use crate::plugin_server::{Server, send_order};

@@ -1,11 +1,9 @@
 //! Shared parts of the tests: an event recorder that can be awaited, plugins made of shell scripts,
 //! and reads of `/proc`.
 
-use flightdeck::engine::model::*;
-use flightdeck::engine::plugin::{
-    Connection, Plugin, PluginObserver, PluginSettings, Plugins, SpawnSpec, Start,
-};
-use flightdeck::engine::provider::tfplugin::{TfLife, TfLink};
+use model::*;
+use plugin::{Connection, Plugin, PluginObserver, PluginSettings, Plugins, SpawnSpec, Start};
+use provider::tfplugin::{TfLife, TfLink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,8 +20,8 @@ impl PluginObserver for EventRecorder {
         self.0.send_modify(|all| all.push(event));
     }
 
-    fn secrets(&self) -> flightdeck::engine::Secrets {
-        flightdeck::engine::Secrets::default()
+    fn secrets(&self) -> engine::Secrets {
+        engine::Secrets::default()
     }
 }
 

@@ -1,11 +1,9 @@
 //! Tests of unmodified providers, if the environment names an executable or a mirror.
 
 use crate::test_plugin::*;
-use flightdeck::engine::model::PluginId;
-use flightdeck::engine::plugin::find::{
-    Constraints, Environment, HashCache, LockFile, Places, ProviderRequest, find,
-};
-use flightdeck::engine::provider::tfplugin::{SchemaReply, TfLife};
+use model::PluginId;
+use plugin::find::{Constraints, Environment, HashCache, LockFile, Places, ProviderRequest, find};
+use provider::tfplugin::{SchemaReply, TfLife};
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -2,12 +2,12 @@
 //! implementation.
 
 use crate::test_pool::*;
+use calls::{CallContext, ProviderError};
 use cty::Value;
-use flightdeck::engine::calls::{CallContext, ProviderError};
-use flightdeck::engine::plugin::{SpawnSpec, Start};
-use flightdeck::engine::provider::*;
-use flightdeck::engine::settings::ServiceSettings;
 use futures_util::future::join_all;
+use model::settings::ServiceSettings;
+use plugin::{SpawnSpec, Start};
+use provider::*;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -30,7 +30,7 @@ async fn make(bench: &Bench, lab: &dyn Provider, name: &str) {
 
 /// Number of calls of a method by all processes so far.
 fn count(bench: &Bench, method: &str) -> u64 {
-    let of = |l: &flightdeck::engine::view::Latencies| l.methods.get(method).map_or(0, |l| l.count);
+    let of = |l: &model::view::Latencies| l.methods.get(method).map_or(0, |l| l.count);
     bench.bus.with_view(|v| v.latencies.values().map(of).sum())
 }
 
@@ -108,9 +108,7 @@ async fn s1_03_lease_ends_with_the_cancellation_of_its_call() {
         identity: None,
     };
     let (read, ()) = tokio::join!(lab.read(read, &ctx), async {
-        let runs = |v: &flightdeck::engine::view::View| {
-            v.calls.values().any(|c| c.method == "ReadResource")
-        };
+        let runs = |v: &model::view::View| v.calls.values().any(|c| c.method == "ReadResource");
         bench.wait_until("the read", runs).await;
         cancel.cancel();
     });
@@ -135,7 +133,7 @@ async fn s1_04_long_call_keeps_its_slot_and_waiting_calls_are_visible() {
             tokio::join!(make(&bench, &*lab, "b"), make(&bench, &*lab, "c"))
         },
         async {
-            let waiting = |v: &flightdeck::engine::view::View| {
+            let waiting = |v: &model::view::View| {
                 v.calls.values().filter(|c| c.started_at.is_none()).count() == 2
             };
             bench.wait_until("two who wait", waiting).await;
@@ -198,8 +196,8 @@ async fn s1_trap_1_waiting_call_can_be_cancelled_and_others_keep_their_places() 
         ..CallContext::default()
     };
     let waits = |name: &'static str| {
-        move |v: &flightdeck::engine::view::View| {
-            let of = |c: &&flightdeck::engine::view::CallView| c.resource.as_deref() == Some(name);
+        move |v: &model::view::View| {
+            let of = |c: &&model::view::CallView| c.resource.as_deref() == Some(name);
             v.calls
                 .values()
                 .find(of)

@@ -1,9 +1,9 @@
 //! Tests of several processes for one configuration, and of idle processes.
 
 use crate::test_pool::*;
-use flightdeck::engine::calls::{CallContext, ProviderError};
-use flightdeck::engine::model::*;
-use flightdeck::engine::settings::ServiceSettings;
+use calls::{CallContext, ProviderError};
+use model::settings::ServiceSettings;
+use model::*;
 use serde_json::json;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ fn up_to(processes: u32) -> ServiceSettings {
     }
 }
 
-fn is_ready(p: &flightdeck::engine::view::PluginView) -> bool {
+fn is_ready(p: &model::view::PluginView) -> bool {
     matches!(p.state, PluginState::Ready { .. })
 }
 
@@ -112,8 +112,7 @@ async fn idle_process_ends_and_starts_with_the_next_call() {
     let made = create(&*lab, slow, "lab_thing.slow", &bench.ctx).await;
     assert_eq!(made.expect("answered").diagnostics, []);
     assert_eq!(bench.plugin(&id).pid, Some(old));
-    let idle =
-        |p: &flightdeck::engine::view::PluginView| matches!(p.state, PluginState::Idle { .. });
+    let idle = |p: &model::view::PluginView| matches!(p.state, PluginState::Idle { .. });
     bench.wait_until("its end", |v| idle(&v.plugins[&id])).await;
     assert_eq!(
         bench.plugin(&id).state.unavailable_reason(),
@@ -160,7 +159,7 @@ async fn idle_additional_process_ends_and_starts_again() {
         for made in [a, b] {
             assert_eq!(made.expect("answered").diagnostics, []);
         }
-        let both = |v: &flightdeck::engine::view::View| {
+        let both = |v: &model::view::View| {
             let all = [&id, &second].map(|p| v.plugins[p].state.label());
             all == ["idle", "idle"]
         };

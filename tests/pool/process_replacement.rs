@@ -2,11 +2,11 @@
 //! lost, and each step is reported.
 
 use crate::test_pool::*;
-use flightdeck::engine::bus::Update;
-use flightdeck::engine::model::*;
-use flightdeck::engine::provider::*;
-use flightdeck::engine::settings::{RenewSettings, ServiceSettings};
 use futures_util::future::join_all;
+use model::bus::Update;
+use model::settings::{RenewSettings, ServiceSettings};
+use model::*;
+use provider::*;
 use serde_json::json;
 use std::time::Duration;
 
@@ -119,7 +119,7 @@ async fn process_continues_if_its_replacement_fails_and_the_pool_retries() {
     let lab = bench.configured_lab(json!({})).await;
     let old = bench.plugin(&id).pid;
     bench.script("echo no licence was found >&2; exit 3");
-    let failed = |p: &flightdeck::engine::view::PluginView| match &p.renewal {
+    let failed = |p: &model::view::PluginView| match &p.renewal {
         Some(Renewal::Failed { failed, tries, .. }) => Some((failed.clone(), *tries)),
         _ => None,
     };
@@ -169,8 +169,7 @@ async fn approved_contents_run_until_the_run_has_ended() {
     let old = bench.plugin(&id).pid;
     let pinned = bench.pool.pin();
     bench.script("echo anew >&2");
-    let held =
-        |p: &flightdeck::engine::view::PluginView| matches!(p.renewal, Some(Renewal::Held { .. }));
+    let held = |p: &model::view::PluginView| matches!(p.renewal, Some(Renewal::Held { .. }));
     bench
         .wait_until("it to be said", |v| held(&v.plugins[&id]))
         .await;
@@ -255,8 +254,7 @@ async fn overdue_draining_process_is_reported_and_not_killed() {
     let (made, ()) = tokio::join!(create(&*lab, config, "lab_thing.slow", &bench.ctx), async {
         bench.until_runs("lab_thing.slow").await;
         bench.script("echo anew >&2");
-        let overdue =
-            |p: &flightdeck::engine::view::PluginView| p.leaving.iter().any(|l| l.overdue);
+        let overdue = |p: &model::view::PluginView| p.leaving.iter().any(|l| l.overdue);
         bench
             .wait_until("it to be late", |v| overdue(&v.plugins[&id]))
             .await;
@@ -342,8 +340,7 @@ async fn plugin_that_gave_up_is_launched_again_with_a_new_file() {
     bench.script("echo no licence was found >&2; exit 3");
     let up = bench.pool.unconfigured(LAB, &bench.ctx).await;
     assert!(up.is_err());
-    let is_given_up =
-        |p: &flightdeck::engine::view::PluginView| matches!(p.state, PluginState::GaveUp { .. });
+    let is_given_up = |p: &model::view::PluginView| matches!(p.state, PluginState::GaveUp { .. });
     assert!(is_given_up(&bench.plugin(&id)));
     let launches = bench.plugin(&id).attempts.len();
     bench.pool.replace_changed().await;

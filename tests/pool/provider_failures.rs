@@ -1,11 +1,11 @@
 //! Tests of providers that crash, hang, fail to start or are stopped.
 
 use crate::test_pool::*;
+use calls::{CallContext, ProviderError};
 use cty::Value;
-use flightdeck::engine::calls::{CallContext, ProviderError};
-use flightdeck::engine::model::*;
-use flightdeck::engine::plugin::{SpawnSpec, Start};
-use flightdeck::engine::provider::*;
+use model::*;
+use plugin::{SpawnSpec, Start};
+use provider::*;
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -256,8 +256,8 @@ async fn value_outside_the_schema_is_not_sent() {
 #[tokio::test(flavor = "multi_thread")]
 async fn reattached_process_serves_one_configuration() {
     let bench = Bench::new(10);
-    let address = flightdeck::engine::plugin::Address::Unix(bench.folder.path().join("nobody"));
-    let reattach = flightdeck::engine::plugin::Reattach {
+    let address = plugin::Address::Unix(bench.folder.path().join("nobody"));
+    let reattach = plugin::Reattach {
         protocol: 6,
         pid: None,
         test: true,

@@ -1,11 +1,11 @@
 //! Tests of providers through the pool, without failures.
 
 use crate::test_pool::*;
+use calls::Answer as _;
 use cty::{Type, Value};
-use flightdeck::engine::calls::Answer as _;
-use flightdeck::engine::model::*;
-use flightdeck::engine::provider::builtin;
-use flightdeck::engine::provider::*;
+use model::*;
+use provider::builtin;
+use provider::*;
 use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -237,7 +237,7 @@ async fn s0_14_slots_belong_to_a_process_and_waiting_calls_name_it() {
     });
     a.expect("applied");
     b.expect("applied");
-    let Some(flightdeck::engine::bus::Update::Events(events)) = events.recv().await else {
+    let Some(model::bus::Update::Events(events)) = events.recv().await else {
         panic!("events")
     };
     let queued = events.iter().find_map(|e| {

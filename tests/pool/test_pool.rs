@@ -1,15 +1,15 @@
 //! Shared parts of the tests: a pool with bundled providers, and values from JSON by schema.
 
+use calls::{CallContext, Calls, Deadlines, ProviderError};
 use cty::schema::{Block, NestedBlock, Nesting};
 use cty::{Path, Value};
-use flightdeck::engine::bus::Bus;
-use flightdeck::engine::calls::{CallContext, Calls, Deadlines, ProviderError};
-use flightdeck::engine::model::*;
-use flightdeck::engine::plugin::{PluginSettings, Plugins, SpawnSpec, Start};
-use flightdeck::engine::pool::{Pool, PoolSettings};
-use flightdeck::engine::provider::*;
-use flightdeck::engine::settings::ServiceSettings;
-use flightdeck::engine::view::{CallView, PluginView, View};
+use model::bus::Bus;
+use model::settings::ServiceSettings;
+use model::view::{CallView, PluginView, View};
+use model::*;
+use plugin::{PluginSettings, Plugins, SpawnSpec, Start};
+use provider::pool::{Pool, PoolSettings};
+use provider::*;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::time::Duration;

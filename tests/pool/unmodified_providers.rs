@@ -2,9 +2,9 @@
 //! (`HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/terraform-provider-TYPE…`).
 
 use crate::test_pool::*;
-use flightdeck::engine::model::ConfigKey;
-use flightdeck::engine::plugin::{SpawnSpec, Start};
-use flightdeck::engine::provider::*;
+use model::ConfigKey;
+use plugin::{SpawnSpec, Start};
+use provider::*;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 

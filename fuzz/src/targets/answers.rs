@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
+use calls::{CallContext, Checked, Method, ProviderError};
 use cty::schema::Schema;
 use cty::{Value, msgpack};
-use flightdeck::engine::calls::{CallContext, Checked, Method, ProviderError};
-use flightdeck::engine::model::PluginId;
-use flightdeck::engine::provider::tfplugin::plan_answer;
-use flightdeck::engine::provider::*;
+use model::PluginId;
 use prost::Message;
 use proto::tfplugin6 as pb;
+use provider::tfplugin::plan_answer;
+use provider::*;
 
 /// Provider that responds to plans with these bytes, one after the other.
 pub(super) struct Answers {

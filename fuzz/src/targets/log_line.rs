@@ -1,8 +1,8 @@
 //! Any bytes as lines of a plugin's output. Each line is one log line of limited length, and a
 //! panic trace continues from its first line.
 
-use flightdeck::engine::model::LogLevel;
-use flightdeck::engine::plugin::LineParser;
+use model::LogLevel;
+use plugin::LineParser;
 
 pub fn run(data: &[u8]) {
     let text = String::from_utf8_lossy(data);

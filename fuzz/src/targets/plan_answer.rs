@@ -1,18 +1,16 @@
 //! Choices of a schema, a configuration, an object and a provider's responses to its plan, as wire
 //! bytes. The engine must plan or refuse with a message, and its plans can be displayed.
 
+use calls::CallContext;
 use cty::schema::{Block, Schema};
 use cty::{Path, PathStep, Value, msgpack};
-use flightdeck::engine::calls::CallContext;
-use flightdeck::engine::model::{Action, Severity};
-use flightdeck::engine::provider::*;
-use flightdeck::engine::stage::ignore::Ignore;
-use flightdeck::engine::stage::managed::{
-    NoPlan, PlanQuestion, Planned, Prior, Reason, plan, plan_destroy,
-};
-use flightdeck::engine::stage::{diff, masks};
+use engine::stage::ignore::Ignore;
+use engine::stage::managed::{NoPlan, PlanQuestion, Planned, Prior, Reason, plan, plan_destroy};
+use engine::stage::{diff, masks};
+use model::{Action, Severity};
 use prost::Message;
 use proto::tfplugin6 as pb;
+use provider::*;
 
 use super::answers::Answers;
 use crate::feed::Feed;

@@ -1,10 +1,10 @@
 //! Any bytes as a state file of version 4. Outputs that were read survive an export, and objects
 //! generated from the same bytes are exported completely.
 
-use flightdeck::engine::provider::builtin::outputs;
-use flightdeck::engine::stage::objects::output_value;
-use flightdeck::engine::store::model::{State, StateObject, StateOutput};
-use flightdeck::engine::store::version4;
+use engine::stage::objects::output_value;
+use provider::builtin::outputs;
+use store::records::{State, StateObject, StateOutput};
+use store::version4;
 
 use crate::feed::Feed;
 

@@ -3,8 +3,8 @@
 use super::{Doc, Role, line, push_heading, push_pair, push_text, span};
 use crate::app::format::{clock, duration, elapsed};
 use crate::app::state::State;
-use crate::engine::model::{CallFinished, CallOutcome, ResourceLock};
-use crate::engine::view::CallView;
+use model::view::CallView;
+use model::{CallFinished, CallOutcome, ResourceLock};
 
 /// Renders a queued or running call.
 pub fn call(state: &State, c: &CallView) -> Doc {

@@ -5,7 +5,7 @@ use similar::{ChangeTag, TextDiff};
 use super::{
     Doc, Line, Role, action_role, action_sign, clean, line, push_heading, push_text, span, width,
 };
-use crate::engine::model::{
+use model::{
     Action, AttributeChange, ChangeView, DriftKind, DriftView, OutputView, StageMode, Unknown,
 };
 

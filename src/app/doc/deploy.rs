@@ -4,8 +4,8 @@ use super::operation::last_lines;
 use super::{Doc, Line, Role, line, push_pair, push_text, span};
 use crate::app::format::{count, date, duration};
 use crate::app::state::State;
-use crate::engine::model::FailureGroup;
-use crate::engine::model::{Counts, DeployOutcome, DeploySummary, StageMode};
+use model::FailureGroup;
+use model::{Counts, DeployOutcome, DeploySummary, StageMode};
 
 /// Renders counts as `+3 ~1 -/+1 -0` in the colours of the actions.
 pub fn counts(c: &Counts) -> Line {

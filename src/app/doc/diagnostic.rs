@@ -1,7 +1,7 @@
 //! Details of errors and warnings, with their position in the configuration.
 
 use super::{Doc, Line, Role, clean, line, push_text, span, width};
-use crate::engine::model::{Diagnostic, Severity};
+use model::{Diagnostic, Severity};
 
 /// Renders a diagnostic with its position and source line.
 pub fn diagnostic(doc: &mut Doc, d: &Diagnostic) {

@@ -4,8 +4,8 @@
 use super::{Line, Role, absent_badge, cells_of, line, unknown_badge};
 use crate::app::format::{count, elapsed};
 use crate::app::state::State;
-use crate::engine::model::Action;
-use crate::engine::model::PluginState;
+use model::Action;
+use model::PluginState;
 
 /// Symbol, text and role of a plugin's state.
 pub fn status(s: &PluginState) -> (&'static str, &'static str, Role) {

@@ -6,8 +6,8 @@ use super::{
 use crate::app::format::{clock, clock_ms, duration, elapsed};
 use crate::app::running;
 use crate::app::state::{Context, State};
-use crate::engine::model::{Failure, Operation, OperationState, RequestedCall, SideEffectOutcome};
-use crate::engine::model::{PluginId, UnixMs};
+use model::{Failure, Operation, OperationState, RequestedCall, SideEffectOutcome};
+use model::{PluginId, UnixMs};
 
 /// Renders an operation of a deploy at a time.
 pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {

@@ -3,11 +3,11 @@
 use super::{Doc, Line, Role, line, push_heading, push_pair, push_text, span};
 use crate::app::format::{clock, count, duration, elapsed};
 use crate::app::state::State;
-use crate::engine::model::{
+use model::view::PluginView;
+use model::{
     DrainingProcess, LaunchAttempt, LogLevel, NO_TRANSFORMERS, OrphanView, PluginFound,
     PluginState, Renewal,
 };
-use crate::engine::view::PluginView;
 
 /// Maximum number of log lines in a pane.
 const LOG_LINES: usize = 300;

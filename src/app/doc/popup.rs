@@ -4,7 +4,7 @@ use super::{Doc, Line, Role, line, push_heading, span};
 use crate::app::command::COMMANDS;
 use crate::app::format::{count, elapsed};
 use crate::app::state::State;
-use crate::engine::model::{CancelRung, OperationState};
+use model::{CancelRung, OperationState};
 
 /// Lists the commands of this context with their keys, special ones first.
 pub fn help(state: &State) -> Doc {

@@ -6,7 +6,7 @@ use super::{
 use crate::app::format::clock_ms;
 use crate::app::log::LogEntry;
 use crate::app::state::State;
-use crate::engine::model::{DriftKind, LogStream, StateRow};
+use model::{DriftKind, LogStream, StateRow};
 
 /// Renders a resource instance with its attributes, dependencies and dependents.
 pub fn state_row(state: &State, r: &StateRow) -> Doc {

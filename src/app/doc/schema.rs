@@ -2,8 +2,8 @@
 
 use super::{Doc, Line, Role, line, span};
 use crate::app::schema::SchemaRow;
-use crate::engine::model::NO_TRANSFORMERS;
-use crate::engine::view::PluginView;
+use model::NO_TRANSFORMERS;
+use model::view::PluginView;
 
 /// Renders the upper levels of a schema for the pane; Enter opens the browser.
 pub fn schema_text(p: &PluginView, rows: Option<&[SchemaRow]>) -> Doc {

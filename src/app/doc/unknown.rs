@@ -3,7 +3,7 @@
 use super::{Doc, Line, Role, Span, line, push_text, span};
 use crate::app::format::{count, date};
 use crate::app::state::State;
-use crate::engine::model::{Operation, Unknown};
+use model::{Operation, Unknown};
 
 /// Renders the introduction of the list. `refused` means that it opened instead of an apply.
 pub fn unknown_head(state: &State, refused: bool) -> Doc {

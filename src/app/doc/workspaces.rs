@@ -3,8 +3,8 @@
 use super::{Doc, Line, Role, diagnostics, line, push_text, span};
 use crate::app::format::{count, elapsed};
 use crate::app::state::State;
-use crate::engine::doctor::{Finding, Level};
-use crate::engine::model::{InstallEnd, bar};
+use engine::doctor::{Finding, Level};
+use model::{InstallEnd, bar};
 
 /// Row in the list of workspaces.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use crate::app::format::{bar, count, duration, elapsed};
 use crate::app::list::Row;
 use crate::app::rows::sorted;
 use crate::app::state::State;
-use crate::engine::model::CallFinished;
-use crate::engine::view::CallView;
+use model::CallFinished;
+use model::view::CallView;
 
 pub(super) const SCREEN: ScreenInfo = ScreenInfo {
     current: |_| Context::Calls,

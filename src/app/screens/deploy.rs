@@ -8,10 +8,8 @@ use crate::app::format::{bar, clock, duration, elapsed};
 use crate::app::list::Row;
 use crate::app::running;
 use crate::app::state::{DeployFilter, State};
-use crate::engine::model::{
-    CancelRung, DeployOutcome, Operation, OperationProgress, OperationState, UnixMs,
-};
-use crate::engine::view::DeployView;
+use model::view::DeployView;
+use model::{CancelRung, DeployOutcome, Operation, OperationProgress, OperationState, UnixMs};
 
 pub(super) const SCREEN: ScreenInfo = ScreenInfo {
     current: |_| Context::Deploy,

@@ -8,8 +8,8 @@ use crate::app::list::Row;
 use crate::app::rows::sorted;
 use crate::app::schema::SchemaRow;
 use crate::app::state::{PluginTab, State};
-use crate::engine::model::{NO_TRANSFORMERS, PluginId, PluginState};
-use crate::engine::view::PluginView;
+use model::view::PluginView;
+use model::{NO_TRANSFORMERS, PluginId, PluginState};
 
 pub(super) const SCREEN: ScreenInfo = ScreenInfo {
     current: current,

@@ -8,7 +8,7 @@ use crate::app::list::Row;
 use crate::app::msg::Effect;
 use crate::app::rows::sorted;
 use crate::app::state::State;
-use crate::engine::model::DriftKind;
+use model::DriftKind;
 
 pub(super) const SCREEN: ScreenInfo = ScreenInfo {
     current: |_| Context::State,

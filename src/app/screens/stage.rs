@@ -7,7 +7,7 @@ use crate::app::format::{count, duration, elapsed};
 use crate::app::list::Row;
 use crate::app::rows::sorted;
 use crate::app::state::State;
-use crate::engine::model::{
+use model::{
     Action, ChangeView, DriftKind, DriftView, OutputView, Severity, StageMode, StageSummary,
 };
 

@@ -1,6 +1,6 @@
 //! Filters that decide which rows and tabs are shown.
 
-use crate::engine::model::Action;
+use model::Action;
 use std::collections::BTreeSet;
 
 /// Tabs of a plugin's detail.

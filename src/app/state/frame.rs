@@ -5,7 +5,7 @@ use crate::app::doc::Doc;
 use crate::app::entry::Entry;
 use crate::app::list::{Row, RowKey};
 use crate::app::msg::Effect;
-use crate::engine::model::{StageId, UnixMs};
+use model::{StageId, UnixMs};
 
 /// Severity of a message in the footer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //! running installation.
 
 use super::State;
-use crate::engine::model::InstallEnd;
+use model::InstallEnd;
 
 impl State {
     /// Returns true if modules or an initialized backend are missing, so that the configuration

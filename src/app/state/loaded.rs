@@ -1,9 +1,9 @@
 //! Data loaded from the engine on request.
 
 use crate::app::schema::SchemaRow;
-use crate::engine::doctor::Finding;
-use crate::engine::model::{DeployRecord, DeploySummary, FailureGroup, PluginId, StateRow, UnixMs};
-use crate::engine::view::DeployView;
+use engine::doctor::Finding;
+use model::view::DeployView;
+use model::{DeployRecord, DeploySummary, FailureGroup, PluginId, StateRow, UnixMs};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Reason why a change was selected or deselected together with another one.

@@ -11,9 +11,9 @@ use crate::cli::progress::Progress;
 use crate::cli::session::{Session, settings};
 use crate::cli::show;
 use crate::cli::variable_prompts::{can_ask, prompt_missing};
-use crate::engine::model::{DeployOutcome, DeployRequest, DeploySummary, StageId, StageSummary};
-use crate::engine::settings::Access;
-use crate::engine::stage::commands::summarize;
+use engine::stage::commands::summarize;
+use model::settings::Access;
+use model::{DeployOutcome, DeployRequest, DeploySummary, StageId, StageSummary};
 use serde_json::json;
 use std::path::Path;
 

@@ -5,8 +5,8 @@ use crate::cli::escape::{safe, safe_lines};
 use crate::cli::exit::{CommandResult, ERROR, OK, fields};
 use crate::cli::output::{Ink, Output};
 use crate::cli::session::settings;
-use crate::engine::doctor::{Area, Finding, Fix, Level, examine, mend};
-use crate::engine::settings::Access;
+use engine::doctor::{Area, Finding, Fix, Level, examine, mend};
+use model::settings::Access;
 use serde_json::{Value, json};
 
 pub(super) async fn run(fix: bool, out: &mut Output) -> CommandResult {

@@ -9,9 +9,9 @@ use crate::cli::exit::{CliError, CommandResult, ERROR, OK};
 use crate::cli::output::Output;
 use crate::cli::progress::Progress;
 use crate::cli::session::{Session, settings};
-use crate::engine::handle::Evaluator;
-use crate::engine::settings::Access;
+use engine::handle::Evaluator;
 use lines::{Line, Lines};
+use model::settings::Access;
 
 /// Limit of an incomplete expression, in bytes. A longer one is evaluated as it is.
 const MAX_EXPRESSION: usize = 1_000_000;

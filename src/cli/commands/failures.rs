@@ -6,9 +6,9 @@ use crate::cli::output::{Ink, Output};
 use crate::cli::progress::Progress;
 use crate::cli::session::{Session, settings};
 use crate::cli::time::{format_local, time_of_day};
-use crate::engine::model::FailureGroup;
-use crate::engine::plugin::opens_panic;
-use crate::engine::settings::Access;
+use model::FailureGroup;
+use model::settings::Access;
+use plugin::opens_panic;
 use serde_json::json;
 
 /// Number of log lines shown with a failure; `--json` prints all.

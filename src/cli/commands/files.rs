@@ -4,12 +4,12 @@
 use crate::cli::escape::safe_path;
 use crate::cli::exit::CliError;
 use crate::cli::signals;
-use crate::engine::model::StageRequest;
-use crate::engine::state::StatePlace;
-use crate::engine::workspace::state_location;
+use engine::workspace::state_location;
+use model::StageRequest;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
+use state::StatePlace;
 use std::fs::{File, Metadata};
 use std::io::Write as _;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};

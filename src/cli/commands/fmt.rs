@@ -4,7 +4,7 @@ use crate::cli::escape::{safe, safe_lines};
 use crate::cli::exit::{CliError, CommandResult, ERROR, OK, UNFORMATTED, fields};
 use crate::cli::options::FmtArgs;
 use crate::cli::output::{Ink, Output};
-use crate::engine::fmt::{self, Problems, Unformatted};
+use engine::fmt::{self, Problems, Unformatted};
 use serde_json::json;
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -5,8 +5,8 @@ use crate::cli::exit::{CommandResult, OK, fields};
 use crate::cli::installing::run_with_progress;
 use crate::cli::output::{Ink, Output};
 use crate::cli::session::settings;
-use crate::engine::install::{self, Request};
-use crate::engine::settings::Access;
+use engine::install::{self, Request};
+use model::settings::Access;
 use serde_json::json;
 
 pub(super) async fn run(args: GetArgs, out: &mut Output) -> CommandResult {

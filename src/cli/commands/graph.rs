@@ -5,9 +5,9 @@ use crate::cli::escape::safe_lines;
 use crate::cli::exit::{CliError, CommandResult, OK};
 use crate::cli::output::Output;
 use crate::cli::session::{run_request, settings};
-use crate::engine::handle::Engine;
-use crate::engine::model::DrawnGraph;
-use crate::engine::settings::Access;
+use engine::handle::Engine;
+use model::DrawnGraph;
+use model::settings::Access;
 
 pub(super) async fn run(args: GraphArgs, out: &mut Output) -> CommandResult {
     let kind = match (args.kind, &args.plan) {

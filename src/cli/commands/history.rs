@@ -7,11 +7,11 @@ use crate::cli::progress::{Progress, ink_of};
 use crate::cli::session::{Session, settings};
 use crate::cli::show;
 use crate::cli::time::{duration, format_local};
-use crate::engine::model::{
+use model::settings::Access;
+use model::{
     DeployId, DeployRecord, DeploySummary, Diagnostic, Operation, OperationState, StateChange,
     UnixMs,
 };
-use crate::engine::settings::Access;
 use serde_json::{Value, json};
 
 /// Maximum number of deploys in the list.

@@ -10,10 +10,10 @@ use crate::cli::output::{Ink, Output};
 use crate::cli::session::settings;
 use crate::cli::signals::Signals;
 use crate::cli::variable_prompts::can_confirm;
-use crate::engine::error::EngineError;
-use crate::engine::install::{self, Installed, Lockfile, Request};
-use crate::engine::settings::Access;
-use crate::engine::workspace::initialize::InitBackend;
+use engine::error::EngineError;
+use engine::install::{self, Installed, Lockfile, Request};
+use engine::workspace::initialize::InitBackend;
+use model::settings::Access;
 use serde_json::json;
 
 /// Maximum number of times a question is asked until the answer is "yes" or "no".

@@ -7,8 +7,8 @@ use crate::cli::progress::Progress;
 use crate::cli::session::{Session, settings};
 use crate::cli::time::format_local;
 use crate::cli::values::Level;
-use crate::engine::model::{LogLevel, LogQuery, LogRow};
-use crate::engine::settings::Access;
+use model::settings::Access;
+use model::{LogLevel, LogQuery, LogRow};
 use serde_json::json;
 use std::time::Duration;
 

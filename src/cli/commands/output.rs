@@ -5,10 +5,10 @@ use crate::cli::exit::{CliError, CommandResult, OK};
 use crate::cli::output::Output;
 use crate::cli::session::{run_request, settings};
 use crate::cli::suggest::nearest_word;
-use crate::engine::model::OutputValue;
-use crate::engine::settings::Access;
 use cty::{Type, Value};
 use lang::literal::format_value;
+use model::OutputValue;
+use model::settings::Access;
 
 pub(super) async fn run(
     name: Option<&str>,

@@ -10,8 +10,8 @@ use crate::cli::exit::{CliError, CommandResult, OK};
 use crate::cli::output::Output;
 use crate::cli::session::{run_request, settings};
 use crate::cli::variables::Variables;
-use crate::engine::model::ModuleProviders;
-use crate::engine::settings::Access;
+use model::ModuleProviders;
+use model::settings::Access;
 
 pub(super) async fn run(args: ProvidersArgs, out: &mut Output) -> CommandResult {
     match args.command {
@@ -39,10 +39,10 @@ pub(super) async fn run(args: ProvidersArgs, out: &mut Output) -> CommandResult 
 
 async fn required_providers(variables: Variables, out: &mut Output) -> CommandResult {
     let settings = settings("providers", Access::ReadState, None)?;
-    if let Some(why) = crate::engine::workspace::load::missing_configuration(&settings.workspace) {
+    if let Some(why) = engine::workspace::load::missing_configuration(&settings.workspace) {
         return Err(CliError::Refused(why));
     }
-    let question = |engine: crate::engine::handle::Engine| async move {
+    let question = |engine: engine::handle::Engine| async move {
         engine.required_providers(variables.request()).await
     };
     let needed = run_request(settings, out, question).await?;

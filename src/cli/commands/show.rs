@@ -7,9 +7,9 @@ use crate::cli::output::Output;
 use crate::cli::sensitive_values::reveal;
 use crate::cli::session::{run_request, settings};
 use crate::cli::show;
-use crate::engine::Engine;
-use crate::engine::settings::Access;
-use crate::engine::stage::encoding::StageFile;
+use engine::Engine;
+use engine::stage::encoding::StageFile;
+use model::settings::Access;
 use std::path::Path;
 
 pub(super) async fn run(file: Option<&Path>, json: bool, out: &mut Output) -> CommandResult {
@@ -21,7 +21,7 @@ pub(super) async fn run(file: Option<&Path>, json: bool, out: &mut Output) -> Co
     if is_state(&text) {
         return state_in(file, text, json, out).await;
     }
-    let refused = |e: crate::engine::stage::encoding::StageCodecError| {
+    let refused = |e: engine::stage::encoding::StageCodecError| {
         CliError::Refused(format!("{}: {e}", safe_path(file)))
     };
     let stage = match statefile::encryption::is_encrypted(text.as_bytes()) {

@@ -14,12 +14,12 @@ use crate::cli::session::{run_request, settings};
 use crate::cli::show;
 use crate::cli::signals::interruptible;
 use crate::cli::suggest::nearest_word;
-use crate::engine::error::{EngineError, NotFound};
-use crate::engine::handle::Engine;
-use crate::engine::model::{DriftKind, ImportObject, StateChange, StateRow};
-use crate::engine::settings::Access;
-use crate::engine::state::ConflictChoice;
+use engine::error::{EngineError, NotFound};
+use engine::handle::Engine;
+use model::settings::Access;
+use model::{DriftKind, ImportObject, StateChange, StateRow};
 use serde_json::json;
+use state::ConflictChoice;
 use std::path::Path;
 
 pub(super) async fn run(command: StateCommand, out: &mut Output) -> CommandResult {

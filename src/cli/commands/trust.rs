@@ -6,11 +6,11 @@ use crate::cli::escape::safe;
 use crate::cli::exit::CliError;
 use crate::cli::output::Output;
 use crate::cli::session::settings;
-use crate::engine::error::EngineError;
-use crate::engine::handle::Engine;
-use crate::engine::model::WorkspacePlugin;
-use crate::engine::settings::Access;
-use crate::engine::trusted_commands::take_newly_trusted;
+use engine::error::EngineError;
+use engine::handle::Engine;
+use model::WorkspacePlugin;
+use model::settings::Access;
+use trust::commands::take_newly_trusted;
 
 pub(super) async fn run(out: &mut Output) -> Result<(), CliError> {
     let engine = Engine::start(settings("trust", Access::ReadOnly, None)?).await?;

@@ -8,11 +8,11 @@ use crate::cli::output::Output;
 use crate::cli::session::settings;
 use crate::cli::signals::Signals;
 use crate::cli::time::format_local;
-use crate::engine::error::EngineError;
-use crate::engine::lock_owner::this_process;
-use crate::engine::settings::Access;
-use crate::engine::store::Store;
-use crate::engine::workspace::state_location;
+use engine::error::EngineError;
+use engine::workspace::state_location;
+use model::lock_owner::this_process;
+use model::settings::Access;
+use store::Store;
 
 pub(super) async fn run(out: &mut Output) -> Result<(), CliError> {
     let refuse = |e| CliError::Engine(EngineError::from(e));

@@ -5,7 +5,7 @@ use crate::cli::options::ValidateArgs;
 use crate::cli::output::{Ink, Output};
 use crate::cli::progress::Progress;
 use crate::cli::session::{Session, settings};
-use crate::engine::settings::Access;
+use model::settings::Access;
 use serde_json::json;
 
 pub(super) async fn run(args: ValidateArgs, out: &mut Output) -> CommandResult {

@@ -3,8 +3,8 @@
 use crate::cli::escape::safe;
 use crate::cli::exit::{CommandResult, OK};
 use crate::cli::output::Output;
-use crate::engine::plugin::find::{LockFile, platform};
 use lang::config::LANGUAGE_VERSION;
+use plugin::find::{LockFile, platform};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -9,10 +9,10 @@ use crate::cli::options::WorkspaceCommand;
 use crate::cli::output::Output;
 use crate::cli::session::settings;
 use crate::cli::signals::{Signals, interruptible};
-use crate::engine::install::convert_init_error;
-use crate::engine::settings::Access;
-use crate::engine::workspace::initialize::InitError;
-use crate::engine::workspace::workspaces;
+use engine::install::convert_init_error;
+use engine::workspace::initialize::InitError;
+use engine::workspace::workspaces;
+use model::settings::Access;
 use serde_json::json;
 use std::path::PathBuf;
 

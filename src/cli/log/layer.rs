@@ -1,7 +1,7 @@
 //! Log layer in hclog's format: text lines, or one JSON object per line.
 
-use crate::engine::logging::PROVIDER_LOG;
-use crate::engine::visible;
+use model::logging::PROVIDER_LOG;
+use model::visible;
 use serde_json::{Map, Value};
 use std::fmt::Debug;
 use std::io::Write;

@@ -1,6 +1,6 @@
 //! Log levels from `TF_LOG`, `TF_LOG_CORE` and `TF_LOG_PROVIDER`.
 
-use crate::engine::logging::LogRequest;
+use model::logging::LogRequest;
 use std::ffi::OsString;
 use tracing::Level;
 

@@ -1,7 +1,7 @@
 //! Tests of the progress display for plugins and operations.
 
 use super::*;
-use crate::engine::model::{CallQueued, CallStarted, DeployStarted, StageMode};
+use model::{CallQueued, CallStarted, DeployStarted, StageMode};
 
 fn operation(index: u32, address: &str, state: OperationState) -> Operation {
     Operation {

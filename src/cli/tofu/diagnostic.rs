@@ -1,9 +1,9 @@
 //! Diagnostics in OpenTofu's JSON format: with the source lines and the header of the enclosing
 //! block.
 
-use crate::engine::model::{Diagnostic, Severity, Snippet, SourceRange};
 use lang::source::SourceMap;
 use lang::syntax::{NativeBody, parse_file};
+use model::{Diagnostic, Severity, Snippet, SourceRange};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;

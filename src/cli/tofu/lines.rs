@@ -6,11 +6,11 @@ use super::address::Resource;
 use super::diagnostic::Shown;
 use super::output_type::shown_type;
 use super::plan;
-use crate::engine::model::{
+use lang::config::LANGUAGE_VERSION;
+use model::{
     Action, Counts, Diagnostic, Event, EventKind, ObjectPhase, ObjectStep, ObjectWork, OutputValue,
     Severity,
 };
-use lang::config::LANGUAGE_VERSION;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! Types of outputs in JSON output.
 
-use crate::engine::model::OutputValue;
+use model::OutputValue;
 use serde_json::Value;
 
 /// Returns the type in the notation of state files. Attribute names in an object type may be

@@ -1,8 +1,8 @@
 //! Classifies failures that a provider reports: by the class that its dialect transmits, otherwise
 //! by the text and attribute paths of its diagnostics. Pure.
 
-use crate::engine::calls::ProviderDiagnostic;
-use crate::engine::model::{FailureClass, Severity};
+use calls::ProviderDiagnostic;
+use model::{FailureClass, Severity};
 use regex::Regex;
 use std::sync::LazyLock;
 

@@ -2,13 +2,13 @@
 //! and the resulting state in each case. Same rules as OpenTofu.
 
 use super::failure_class::class_of;
-use crate::engine::calls::{CallContext, Method, ProviderDiagnostic, ProviderError};
-use crate::engine::model::{Action, FailureClass, Severity};
-use crate::engine::provider::{ApplyRequest, ApplyResponse, Provider};
-use crate::engine::stage::managed::shown_prefix;
+use crate::stage::managed::shown_prefix;
+use calls::{CallContext, Method, ProviderDiagnostic, ProviderError};
 use cty::Value;
 use cty::schema::Schema;
+use model::{Action, FailureClass, Severity};
 use proto::Bytes;
+use provider::{ApplyRequest, ApplyResponse, Provider};
 
 /// Input of an apply.
 pub struct Applying<'a> {

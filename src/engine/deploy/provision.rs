@@ -7,19 +7,19 @@ mod remote;
 
 use super::record::DeployRecord;
 use super::run::OperationError;
-use crate::engine::model::{FailureClass, ObjectPhase, OperationStep};
-use crate::engine::shell::Output;
-use crate::engine::shell::ssh::{Remote, SshError, Target};
-use crate::engine::stage::change::Change;
-use crate::engine::stage::provision::{
+use crate::stage::change::Change;
+use crate::stage::provision::{
     Connection, ConnectionError, ProvisionerArguments, connection, read,
 };
-use crate::engine::stage::scope::ModuleScope;
-use crate::engine::store::StoreError;
-use crate::engine::store::model::DestroyStepOf;
+use crate::stage::scope::ModuleScope;
 use lang::config::Provisioner;
 use lang::diag::{Diagnostic, Diagnostics};
+use model::{FailureClass, ObjectPhase, OperationStep};
+use shell::Output;
+use shell::ssh::{Remote, SshError, Target};
 use std::path::Path;
+use store::StoreError;
+use store::records::DestroyStepOf;
 use tokio_util::sync::CancellationToken;
 
 /// Placeholder for the output of a command that was given secrets, which it may print in any

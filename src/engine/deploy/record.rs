@@ -8,18 +8,18 @@ mod progress;
 mod requested_calls;
 
 use super::waits::Waits;
-use crate::engine::bus::Bus;
-use crate::engine::model::*;
-use crate::engine::pool::Pool;
-use crate::engine::secrets::Secrets;
-use crate::engine::store::Store;
-use crate::engine::store::model::{DestroyStep, UnknownOutcome};
 pub use failure::fingerprint;
+use model::bus::Bus;
+use model::secrets::Secrets;
+use model::*;
 use operations::Operations;
 pub use progress::{DestroyProgress, object_digest};
+use provider::pool::Pool;
 pub use requested_calls::{Objects, RequestRecorder};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
+use store::Store;
+use store::records::{DestroyStep, UnknownOutcome};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -84,13 +84,13 @@ impl DeployRecord {
 
     /// Emits a step of a provisioner.
     pub fn emit_step(&self, address: &str, kind: &str, phase: impl FnOnce() -> ObjectPhase) {
-        crate::engine::bus::emit_step(&self.bus, || ObjectStep {
+        model::bus::emit_step(&self.bus, || ObjectStep {
             address: address.to_owned(),
             work: ObjectWork::Provision(kind.to_owned()),
             phase: match phase() {
                 ObjectPhase::Said(text) => ObjectPhase::Said(
                     self.secrets()
-                        .redact(&crate::engine::visible::uncoloured(&text))
+                        .redact(&model::visible::uncoloured(&text))
                         .into_owned(),
                 ),
                 phase => phase,
@@ -102,22 +102,20 @@ impl DeployRecord {
     /// Logs output of a provisioner for an operation.
     pub fn log_output(&self, address: &str, text: &str) {
         let plugin = PluginId(format!("provisioner {address}").into());
-        let line = crate::engine::model::LogLine {
+        let line = model::LogLine {
             plugin,
             at: now_ms(),
-            level: crate::engine::model::LogLevel::Info,
-            stream: crate::engine::model::LogStream::Engine,
+            level: model::LogLevel::Info,
+            stream: model::LogStream::Engine,
             module: None,
             // Redacted here, because events are stored.
             text: self
                 .secrets()
-                .redact(&crate::engine::visible::uncoloured(text))
+                .redact(&model::visible::uncoloured(text))
                 .into_owned(),
             panic: false,
         };
         self.bus
-            .emit(EventKind::Plugin(crate::engine::model::PluginEvent::Log {
-                line,
-            }));
+            .emit(EventKind::Plugin(model::PluginEvent::Log { line }));
     }
 }

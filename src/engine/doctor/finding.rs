@@ -1,7 +1,7 @@
 //! Findings of the doctor: each has a subject, a level, a text, a remedy, and a fix if that is
 //! safe.
 
-use crate::engine::process::ProcessIdentity;
+use model::process::ProcessIdentity;
 use serde::Serialize;
 use std::path::PathBuf;
 

@@ -2,7 +2,7 @@
 //! process.
 
 use super::finding::Fix;
-use crate::engine::process::ProcessIdentity;
+use model::process::ProcessIdentity;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;

@@ -2,8 +2,8 @@
 //! readable tokens.
 
 use super::finding::{Area, Findings};
-use crate::engine::process::ProcessIdentity;
 use lang::config::LANGUAGE_VERSION;
+use model::process::ProcessIdentity;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 

@@ -2,13 +2,13 @@
 
 use super::finding::{Area, Findings};
 use super::workspace::count_text;
-use crate::engine::model::Severity;
-use crate::engine::provider_resolution::{self, NotLaunched};
-use crate::engine::settings::Settings;
-use crate::engine::store::Store;
-use crate::engine::trust::Trust;
+use crate::provider_resolution::{self, NotLaunched};
 use lang::config::Module;
+use model::Severity;
+use model::settings::Settings;
+use plugin::trust::Trust;
 use std::collections::BTreeSet;
+use store::Store;
 
 pub(super) fn examine(
     settings: &Settings,

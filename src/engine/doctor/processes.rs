@@ -2,12 +2,12 @@
 //! boot.
 
 use super::finding::{Area, Findings, Fix};
-use crate::engine::model::PluginRow;
-use crate::engine::plugin::orphans::{self, Orphan};
-use crate::engine::settings::{Access, Settings};
-use crate::engine::store::Store;
-use crate::engine::workspace::state_location;
+use crate::workspace::state_location;
+use model::PluginRow;
+use model::settings::{Access, Settings};
+use plugin::orphans::{self, Orphan};
 use std::path::{Path, PathBuf};
+use store::Store;
 
 pub(super) async fn examine(settings: &Settings, found: &mut Findings) {
     let mut running = 0;

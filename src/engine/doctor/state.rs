@@ -2,17 +2,17 @@
 
 use super::finding::{Area, Findings, Fix};
 use super::workspace::count_text;
-use crate::engine::model::{ConfigKey, StageRequest, TERRAFORM_VERSION};
-use crate::engine::settings::Settings;
-use crate::engine::state::{LeftLock, StateError, StateOfRecord, StatePlace, check_lock};
-use crate::engine::store::Store;
-use crate::engine::workspace::state_location::{self, StateLocation};
+use crate::workspace::state_location::{self, StateLocation};
 use lang::config::{LANGUAGE_VERSION, Version};
+use model::settings::Settings;
+use model::{ConfigKey, StageRequest, TERRAFORM_VERSION};
+use state::{LeftLock, StateError, StateOfRecord, StatePlace, check_lock};
 use statefile::encryption::EncryptionError;
 use statefile::{ReadError, StateFile};
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use store::Store;
 
 /// Runs the checks; returns the providers in the state.
 pub(super) async fn examine(

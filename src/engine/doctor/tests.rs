@@ -2,8 +2,8 @@
 
 use super::processes::findings_of;
 use super::{Fix, mend};
-use crate::engine::model::{LaunchAttempt, PluginId, PluginRow, now_ms};
-use crate::engine::process::ProcessIdentity;
+use model::process::ProcessIdentity;
+use model::{LaunchAttempt, PluginId, PluginRow, now_ms};
 use std::process::{Command, Stdio};
 
 /// Recorded launch of a process.

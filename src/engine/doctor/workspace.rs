@@ -1,10 +1,10 @@
 //! Checks of the directory and its configuration.
 
 use super::finding::{Area, Findings};
-use crate::engine::model::StageRequest;
-use crate::engine::settings::Settings;
-use crate::engine::workspace::load;
+use crate::workspace::load;
 use lang::config::{Module, is_config_dir};
+use model::StageRequest;
+use model::settings::Settings;
 use rustix::fs::{Access, access};
 use std::sync::Arc;
 

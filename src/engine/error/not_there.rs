@@ -1,7 +1,7 @@
 //! Errors for objects that an operator named and that do not exist, with a remedy.
 
-use crate::engine::model::{DeployId, PluginId, StageId};
-use crate::engine::visible::one_line;
+use model::visible::one_line;
+use model::{DeployId, PluginId, StageId};
 use std::path::PathBuf;
 
 /// Object that does not exist.

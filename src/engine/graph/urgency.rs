@@ -2,7 +2,7 @@
 //! operation that has started.
 
 use super::{Graph, Step};
-use crate::engine::mutex::lock;
+use model::mutex::lock;
 use std::collections::HashSet;
 use std::sync::Mutex;
 

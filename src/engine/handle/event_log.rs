@@ -1,8 +1,8 @@
 //! Copies the engine's events to the `TF_LOG` log. Events are already redacted.
 
-use crate::engine::bus::{Bus, Listener};
-use crate::engine::logging::ENGINE_LOG;
-use crate::engine::model::{Event, EventKind, PluginEvent, Severity};
+use model::bus::{Bus, Listener};
+use model::logging::ENGINE_LOG;
+use model::{Event, EventKind, PluginEvent, Severity};
 use std::sync::Arc;
 use tracing::{Level, event};
 

@@ -2,12 +2,12 @@
 //! engine.
 
 use super::{Engine, Shared};
-use crate::engine::error::EngineError;
-use crate::engine::metrics;
-use crate::engine::model::EventKind;
-use crate::engine::mutex::lock;
+use crate::error::EngineError;
+use model::EventKind;
+use model::mutex::lock;
 use std::net::SocketAddr;
 use std::time::Duration;
+use telemetry::metrics;
 
 /// Attempts to bind the port that a former engine had, and the pause between them.
 const TRIES: usize = 20;

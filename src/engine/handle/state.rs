@@ -1,9 +1,9 @@
 //! Engine methods that read the state or change it manually.
 
 use super::Engine;
-use crate::engine::error::EngineError;
-use crate::engine::model::*;
-use crate::engine::state::ConflictChoice;
+use crate::error::EngineError;
+use model::*;
+use state::ConflictChoice;
 
 impl Engine {
     /// Imports an existing object into the state. Settles the unknown outcomes of the address.

@@ -1,9 +1,9 @@
 //! Tests of the engine as a whole, with the built-in provider.
 
 use super::Engine;
-use crate::engine::bus::Update;
-use crate::engine::model::{Event, EventKind, StageRequest};
-use crate::engine::settings::{Access, Settings};
+use model::bus::Update;
+use model::settings::{Access, Settings};
+use model::{Event, EventKind, StageRequest};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Engine methods that launch transformer plugins.
 
 use super::Engine;
-use crate::engine::error::EngineError;
+use crate::error::EngineError;
 
 impl Engine {
     /// Launches and supervises every transformer on the plugin path. Does not wait, because no

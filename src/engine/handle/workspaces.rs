@@ -2,14 +2,14 @@
 //! of its directory.
 
 use super::Engine;
-use crate::engine::bus::Bus;
-use crate::engine::error::{EngineError, NotFound};
-use crate::engine::install::convert_init_error;
-use crate::engine::model::{Absent, EventKind, StageRequest, StateMigration};
-use crate::engine::settings::Settings;
-use crate::engine::state::Locking;
-use crate::engine::state::StatePlace;
-use crate::engine::workspace::{state_location, workspaces};
+use crate::error::{EngineError, NotFound};
+use crate::install::convert_init_error;
+use crate::workspace::{state_location, workspaces};
+use model::bus::Bus;
+use model::settings::Settings;
+use model::{Absent, EventKind, StageRequest, StateMigration};
+use state::Locking;
+use state::StatePlace;
 
 impl Engine {
     /// Installs modules and providers and initializes the backend; progress is reported by events.

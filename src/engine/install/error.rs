@@ -1,9 +1,9 @@
 //! Errors of an installation: files that cannot be written, named providers that the configuration
 //! does not need, and unreadable states.
 
-use crate::engine::error::EngineError;
-use crate::engine::state::StateError;
-use crate::engine::visible::one_line;
+use crate::error::EngineError;
+use model::visible::one_line;
+use state::StateError;
 use statefile::ReadError;
 use statefile::encryption::EncryptionError;
 use std::path::{Path, PathBuf};

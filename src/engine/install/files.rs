@@ -1,8 +1,8 @@
 //! File operations of an installation: directory locks that other tools respect, links to packages,
 //! and copies of them.
 
-use crate::engine::plugin::find::HashError;
 use fsroot::RootedPath;
+use plugin::find::HashError;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -8,15 +8,13 @@ use super::providers::{all, locks, write};
 use super::requirements::{Need, Needs, requirements};
 use super::sources::Source;
 use super::{Step, Tell, convert_places_error, plain, services};
-use crate::engine::diagnostics;
-use crate::engine::error::EngineError;
-use crate::engine::model::{Diagnostic, Severity, StageRequest};
-use crate::engine::plugin::find::{
-    Environment, LockEntry, LockFile, Places, ProviderAddress, platform,
-};
-use crate::engine::secrets::Secrets;
-use crate::engine::workspace::load;
+use crate::diagnostics;
+use crate::error::EngineError;
+use crate::workspace::load;
 use fetch::{Locked, Services, constraints, lock_text};
+use model::secrets::Secrets;
+use model::{Diagnostic, Severity, StageRequest};
+use plugin::find::{Environment, LockEntry, LockFile, Places, ProviderAddress, platform};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -249,7 +247,7 @@ async fn load_inputs(wanted: &LockAndMirrorRequest) -> Result<Inputs, EngineErro
 fn retain_named(needs: &mut Needs, named: &[String]) -> Result<(), InstallError> {
     let mut wanted = BTreeSet::new();
     for text in named {
-        let whole = crate::engine::model::full_address(text);
+        let whole = model::full_address(text);
         let address: Option<ProviderAddress> = whole.parse().ok();
         match address.filter(|address| needs.contains_key(address)) {
             Some(address) => drop(wanted.insert(address)),

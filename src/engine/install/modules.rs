@@ -3,7 +3,7 @@
 
 use super::files::copy;
 use super::{Request, Step, Tell};
-use crate::engine::workspace::state_location;
+use crate::workspace::state_location;
 use fetch::{FetchError, Packages as Fetcher, Services, expand};
 use fsroot::RootedPath;
 use lang::config::{

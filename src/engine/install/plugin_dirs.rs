@@ -3,8 +3,8 @@
 
 use super::Request;
 use super::error::InstallError;
-use crate::engine::plugin::find::{Method, MethodKind, Places};
-use crate::engine::workspace::state_location;
+use crate::workspace::state_location;
+use plugin::find::{Method, MethodKind, Places};
 use std::path::{Path, PathBuf};
 
 /// File in the data directory.

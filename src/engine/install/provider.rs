@@ -5,12 +5,10 @@ use super::files::{LinkError, lock, replace_with_link};
 use super::requirements::Need;
 use super::sources::{Listed, Package, Source};
 use super::{Step, Tell};
-use crate::engine::model::DEFAULT_HOST;
-use crate::engine::plugin::find::{
-    Environment, HashCache, LockEntry, Places, ProviderAddress, platform,
-};
 use fetch::{Checks, FetchError, Policy, Services};
 use fsroot::RootedPath;
+use model::DEFAULT_HOST;
+use plugin::find::{Environment, HashCache, LockEntry, Places, ProviderAddress, platform};
 use semver::Version;
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,9 +1,9 @@
 //! Required providers with their version constraints, from configuration and state.
 
-use crate::engine::model::{ConfigKey, DEFAULT_HOST};
-use crate::engine::plugin::find::{Constraints, ProviderAddress};
-use crate::engine::workspace::provider_addr;
+use crate::workspace::provider_addr;
 use lang::config::Module;
+use model::{ConfigKey, DEFAULT_HOST};
+use plugin::find::{Constraints, ProviderAddress};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Host of the language's built-in providers.

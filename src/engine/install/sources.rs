@@ -1,9 +1,7 @@
 //! Sources of a provider's packages, in the order of queries: directories, mirrors, its registry.
 
-use crate::engine::plugin::find::{
-    MethodKind, MirrorKind, Places, ProviderAddress, SeenFiles, scan, scan_for,
-};
 use fetch::{Checks, FetchError, PackageLocation, Platform, Provider, ProviderPackage, Services};
+use plugin::find::{MethodKind, MirrorKind, Places, ProviderAddress, SeenFiles, scan, scan_for};
 use semver::Version;
 use std::path::{Path, PathBuf};
 

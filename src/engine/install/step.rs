@@ -1,6 +1,6 @@
 //! Progress steps of an installation.
 
-pub use crate::engine::model::InstallStep as Step;
+pub use model::InstallStep as Step;
 use std::sync::Arc;
 
 /// Receives each step, on any thread.

@@ -1,7 +1,7 @@
 //! Errors common to all commands of the engine: reasons why work is refused or fails.
 
-use crate::engine::error::EngineError;
-use crate::engine::model::{NO_TRANSFORMERS, PluginId};
+use crate::error::EngineError;
+use model::{NO_TRANSFORMERS, PluginId};
 
 /// Reasons why work is refused or fails, common to all commands.
 #[derive(Debug, thiserror::Error)]

@@ -2,20 +2,20 @@
 
 use super::command::Operations;
 use super::reading::nodes;
-use crate::engine::diagnostics::convert_all;
-use crate::engine::error::EngineError;
-use crate::engine::model::*;
-use crate::engine::provider_resolution::Pooled;
-use crate::engine::secrets::Secrets;
-use crate::engine::stage::evaluate::{evaluate, evaluated, type_argument, written_type};
-use crate::engine::stage::external_inputs::ExternalInputs;
-use crate::engine::stage::moves;
-use crate::engine::stage::prior::PriorState;
-use crate::engine::stage::scope::Phase;
-use crate::engine::stage::walk::Walk;
+use crate::diagnostics::convert_all;
+use crate::error::EngineError;
+use crate::provider_resolution::Pooled;
+use crate::stage::evaluate::{evaluate, evaluated, type_argument, written_type};
+use crate::stage::external_inputs::ExternalInputs;
+use crate::stage::moves;
+use crate::stage::prior::PriorState;
+use crate::stage::scope::Phase;
+use crate::stage::walk::Walk;
 use cty::Value;
 use lang::diag::Diagnostics;
 use lang::literal::format_value;
+use model::secrets::Secrets;
+use model::*;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 

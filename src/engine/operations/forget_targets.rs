@@ -1,10 +1,10 @@
 //! Parses the names that an operator passes to `forget`, and matches them with objects of the state
 //! and unknown outcomes. Pure.
 
-use crate::engine::error::{EngineError, NotFound};
-use crate::engine::store::model::{StateObject, UnknownOutcome};
+use crate::error::{EngineError, NotFound};
 use lang::addr::{AbsInstance, Target};
 use std::collections::{BTreeMap, BTreeSet};
+use store::records::{StateObject, UnknownOutcome};
 
 /// Name of objects of the state, or of an unknown outcome.
 pub(super) enum Named {

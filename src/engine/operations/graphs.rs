@@ -3,13 +3,13 @@
 use super::command::Operations;
 use super::reading::nodes;
 use super::stale_check::Purpose;
-use crate::engine::diagnostics::convert_all;
-use crate::engine::error::EngineError;
-use crate::engine::model::*;
-use crate::engine::stage::dot_graph::Drawing;
-use crate::engine::stage::nodes::Nodes;
-use crate::engine::stage::prior::PriorState;
-use crate::engine::stage::steps;
+use crate::diagnostics::convert_all;
+use crate::error::EngineError;
+use crate::stage::dot_graph::Drawing;
+use crate::stage::nodes::Nodes;
+use crate::stage::prior::PriorState;
+use crate::stage::steps;
+use model::*;
 use std::collections::BTreeSet;
 
 impl Operations {

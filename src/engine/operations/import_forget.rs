@@ -5,21 +5,21 @@ use super::command::{Operations, Switches};
 use super::forget_targets::{ForgetMatches, Going, absent, parse};
 use super::reading::nodes;
 use super::unknown::quoted;
-use crate::engine::diagnostics::convert_all;
-use crate::engine::error::EngineError;
-use crate::engine::lock_owner::this_process;
-use crate::engine::model::*;
-use crate::engine::provider_resolution::Pooled;
-use crate::engine::stage::ephemeral::Leases;
-use crate::engine::stage::external_inputs::ExternalInputs;
-use crate::engine::stage::prior::PriorState;
-use crate::engine::stage::scope::Phase;
-use crate::engine::stage::walk::Walk;
-use crate::engine::stage::{import_object, moves};
-use crate::engine::store::model::{Settlement, State, StateEdit, StateObject, UnknownOutcome};
+use crate::diagnostics::convert_all;
+use crate::error::EngineError;
+use crate::provider_resolution::Pooled;
+use crate::stage::ephemeral::Leases;
+use crate::stage::external_inputs::ExternalInputs;
+use crate::stage::prior::PriorState;
+use crate::stage::scope::Phase;
+use crate::stage::walk::Walk;
+use crate::stage::{import_object, moves};
 use lang::addr::{AbsInstance, Mode};
+use model::lock_owner::this_process;
+use model::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use store::records::{Settlement, State, StateEdit, StateObject, UnknownOutcome};
 
 /// Reasons why an object cannot be imported.
 #[derive(Debug, thiserror::Error)]
@@ -357,7 +357,7 @@ pub(super) fn manual_change(what: StateChangeKind, address: &str) -> StateChange
 
 /// The `id` of an object, unless it is sensitive.
 fn id_of(object: &StateObject) -> Option<String> {
-    let secret = crate::engine::stage::prior::paths_from_json(&object.sensitive);
+    let secret = crate::stage::prior::paths_from_json(&object.sensitive);
     // A sensitive id must not appear in messages and records.
     if secret
         .iter()

@@ -1,14 +1,14 @@
 //! Reports missing modules and providers, and installs them on demand.
 
 use super::command::Operations;
-use crate::engine::error::EngineError;
-use crate::engine::install::{self, Installed, Request, Tell};
-use crate::engine::model::*;
-use crate::engine::mutex::lock;
-use crate::engine::workspace::initialize::InitBackend;
+use crate::error::EngineError;
+use crate::install::{self, Installed, Request, Tell};
+use crate::workspace::initialize::InitBackend;
 use lang::config::wants_install;
 use lang::diag::Diagnostics;
 use lang::source::SourceMap;
+use model::mutex::lock;
+use model::*;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};

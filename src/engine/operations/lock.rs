@@ -2,11 +2,11 @@
 
 use super::command::Operations;
 use super::error::WorkError;
-use crate::engine::bus::Bus;
-use crate::engine::error::EngineError;
-use crate::engine::lock_owner::this_process;
-use crate::engine::model::*;
-use crate::engine::workspace_store::WorkspaceStore;
+use crate::error::EngineError;
+use crate::workspace_store::WorkspaceStore;
+use model::bus::Bus;
+use model::lock_owner::this_process;
+use model::*;
 use std::sync::Arc;
 use std::time::Duration;
 

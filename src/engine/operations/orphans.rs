@@ -2,9 +2,9 @@
 //! watched while there are any.
 
 use super::Operations;
-use crate::engine::model::{EventKind, OrphanView};
-use crate::engine::mutex::lock;
-use crate::engine::plugin::orphans;
+use model::mutex::lock;
+use model::{EventKind, OrphanView};
+use plugin::orphans;
 use std::sync::Arc;
 use std::time::Duration;
 

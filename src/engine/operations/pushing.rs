@@ -2,9 +2,9 @@
 
 use super::command::Operations;
 use super::import_forget::manual_change;
-use crate::engine::error::EngineError;
-use crate::engine::model::*;
-use crate::engine::store::model::{Settlement, State};
+use crate::error::EngineError;
+use model::*;
+use store::records::{Settlement, State};
 
 impl Operations {
     /// Replaces the state with a state file's text; `None` if it was equal.

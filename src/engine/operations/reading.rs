@@ -2,20 +2,20 @@
 
 use super::command::Operations;
 use super::error::WorkError;
-use crate::engine::diagnostics::convert_all;
-use crate::engine::error::EngineError;
-use crate::engine::model::*;
-use crate::engine::provider::ProviderSchema;
-use crate::engine::provider_resolution::{self, ProviderSearch};
-use crate::engine::stage::nodes::{Nodes, Sources};
-use crate::engine::stage::prior::PriorState;
-use crate::engine::store::model::State;
-use crate::engine::workspace::load::{self, Loaded};
-use crate::engine::workspace::provider_addr;
+use crate::diagnostics::convert_all;
+use crate::error::EngineError;
+use crate::provider_resolution::{self, ProviderSearch};
+use crate::stage::nodes::{Nodes, Sources};
+use crate::stage::prior::PriorState;
+use crate::workspace::load::{self, Loaded};
+use crate::workspace::provider_addr;
 use lang::diag::Diagnostics;
 use lang::source::SourceMap;
+use model::*;
+use provider::ProviderSchema;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use store::records::State;
 
 impl Operations {
     /// Request with the variables that the backend block uses.

@@ -2,12 +2,12 @@
 
 use super::command::Operations;
 use super::import_forget::manual_change;
-use crate::engine::error::{EngineError, NotFound};
-use crate::engine::model::*;
-use crate::engine::stage::renames::Renames;
-use crate::engine::store::model::{Settlement, State, StateEdit, StateObject};
+use crate::error::{EngineError, NotFound};
+use crate::stage::renames::Renames;
 use lang::addr::{AbsInstance, InstanceKey, ModuleInstance, Target};
+use model::*;
 use std::collections::{BTreeMap, BTreeSet};
+use store::records::{Settlement, State, StateEdit, StateObject};
 
 /// Reasons why an address or provider cannot be changed. The state is unchanged then.
 #[derive(Debug, thiserror::Error)]

@@ -1,9 +1,9 @@
 //! Writes a rescue file when a deploy has lost its store, and reports an unused one.
 
 use super::command::Operations;
-use crate::engine::model::{DeployId, Diagnostic, EventKind, Severity};
-use crate::engine::store::{rescue_instructions, unused_rescue_file};
-use crate::engine::workspace::state_location;
+use crate::workspace::state_location;
+use model::{DeployId, Diagnostic, EventKind, Severity};
+use store::{rescue_instructions, unused_rescue_file};
 
 impl Operations {
     /// Reports an unused rescue file with instructions.

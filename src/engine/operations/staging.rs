@@ -3,25 +3,25 @@
 use super::command::{Operations, PROGRESS_EVERY_MS, Staged, Switches};
 use super::error::WorkError;
 use super::reading::providers_in;
-use crate::engine::calls::{CallContext, ProviderError};
-use crate::engine::diagnostics::{convert, convert_all};
-use crate::engine::error::{EngineError, PluginProblem};
-use crate::engine::model::*;
-use crate::engine::mutex::lock;
-use crate::engine::provider::ProviderSchema;
-use crate::engine::provider_resolution::{self, NotLaunched, Pooled, ProviderSearch};
-use crate::engine::stage::change::{Digests, StageResult, StateOrigin};
-use crate::engine::stage::config_json::Configuration;
-use crate::engine::stage::prior::ResolvedProviders;
-use crate::engine::stage::staging::{PlanInput, stage as staged_anew, validated};
-use crate::engine::stage::{encoding, plan_json, show};
-use crate::engine::store::model::State;
-use crate::engine::workspace::link_providers;
-use crate::engine::workspace::load::{self, Loaded};
-use crate::engine::workspace::provider_addr;
+use crate::diagnostics::{convert, convert_all};
+use crate::error::{EngineError, PluginProblem};
+use crate::provider_resolution::{self, NotLaunched, Pooled, ProviderSearch};
+use crate::stage::change::{Digests, StageResult, StateOrigin};
+use crate::stage::config_json::Configuration;
+use crate::stage::prior::ResolvedProviders;
+use crate::stage::staging::{PlanInput, stage as staged_anew, validated};
+use crate::stage::{encoding, plan_json, show};
+use crate::workspace::link_providers;
+use crate::workspace::load::{self, Loaded};
+use crate::workspace::provider_addr;
+use calls::{CallContext, ProviderError};
+use model::mutex::lock;
+use model::*;
+use provider::ProviderSchema;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Display;
 use std::sync::Arc;
+use store::records::State;
 
 /// Configuration with pinned provider addresses, schemas, and the search result.
 type LaunchedProviders = (

@@ -4,17 +4,17 @@
 use super::command::Operations;
 use super::error::WorkError;
 use super::staging::join_limited;
-use crate::engine::diagnostics::convert_all;
-use crate::engine::error::EngineError;
-use crate::engine::model::*;
-use crate::engine::stage::change::{Stage, StateOrigin};
-use crate::engine::stage::encoding::{self, StageCodecError};
-use crate::engine::store::model::{StageRecord, State};
-use crate::engine::workspace::load::{self, Loaded};
+use crate::diagnostics::convert_all;
+use crate::error::EngineError;
+use crate::stage::change::{Stage, StateOrigin};
+use crate::stage::encoding::{self, StageCodecError};
+use crate::workspace::load::{self, Loaded};
 use cty::Value;
 use lang::config::{Overridden, Planned};
+use model::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use store::records::{StageRecord, State};
 
 /// Purpose of restoring a stage.
 #[derive(Debug, Clone, Copy)]

@@ -3,14 +3,14 @@
 
 use super::command::{Command, Operations, Switches};
 use super::lock::UNLOCKING;
-use crate::engine::diagnostics::convert_all;
-use crate::engine::error::EngineError;
-use crate::engine::model::*;
-use crate::engine::state::backend::BackendMetadata;
-use crate::engine::state::{ConflictChoice, LockWait, StateError, lock_info};
-use crate::engine::store::model::State;
-use crate::engine::workspace::state_location;
+use crate::diagnostics::convert_all;
+use crate::error::EngineError;
+use crate::workspace::state_location;
+use model::*;
+use state::backend::BackendMetadata;
+use state::{ConflictChoice, LockWait, StateError, lock_info};
 use std::time::Duration;
+use store::records::State;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 

@@ -5,17 +5,17 @@ use super::command::{Operations, Staged};
 use super::reading::providers_in;
 use super::staging::join_limited;
 use super::stale_check::Purpose;
-use crate::engine::error::{EngineError, NotFound};
-use crate::engine::model::*;
-use crate::engine::mutex::lock;
-use crate::engine::provider_resolution;
-use crate::engine::stage::config_json::Configuration;
-use crate::engine::stage::external_inputs::{self};
-use crate::engine::stage::{encoding, plan_json, select, show};
-use crate::engine::store::model::StageRecord;
-use crate::engine::store::outputs;
+use crate::error::{EngineError, NotFound};
+use crate::provider_resolution;
+use crate::stage::config_json::Configuration;
+use crate::stage::external_inputs::{self};
+use crate::stage::{encoding, plan_json, select, show};
+use model::mutex::lock;
+use model::*;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use store::outputs;
+use store::records::StageRecord;
 
 /// Content of a state file.
 #[derive(Debug)]
@@ -122,7 +122,7 @@ impl Operations {
         // Stored values can only be read with the schemas.
         let stage = encoding::restore(&record, |address, resource| {
             let schemas = schemas.get(address)?;
-            crate::engine::stage::nodes::schema_of(schemas, resource).cloned()
+            crate::stage::nodes::schema_of(schemas, resource).cloned()
         })?;
         Ok(Arc::new(Staged {
             stage: Arc::new(stage),

@@ -3,9 +3,9 @@
 
 use super::command::Operations;
 use super::import_forget::manual_change;
-use crate::engine::error::{EngineError, NotFound};
-use crate::engine::model::*;
-use crate::engine::store::model::{Settlement, StateEdit, StateObject, UnknownOutcome};
+use crate::error::{EngineError, NotFound};
+use model::*;
+use store::records::{Settlement, StateEdit, StateObject, UnknownOutcome};
 
 /// Reasons why a mark cannot be changed.
 #[derive(Debug, thiserror::Error)]

@@ -2,10 +2,10 @@
 //! them.
 
 use super::command::{Operations, Switches};
-use crate::engine::error::EngineError;
-use crate::engine::plugin::Plugin;
-use crate::engine::provider_resolution;
+use crate::error::EngineError;
+use crate::provider_resolution;
 use futures_util::future::join_all;
+use plugin::Plugin;
 
 impl Operations {
     /// Launches the transformers on the plugin path without waiting for their registration.

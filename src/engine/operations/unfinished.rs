@@ -2,12 +2,12 @@
 //! `--replace` addresses of its stage.
 
 use super::command::Operations;
-use crate::engine::error::EngineError;
-use crate::engine::model::*;
-use crate::engine::stage::encoding;
-use crate::engine::stage::managed::Reason;
-use crate::engine::store::model::StageRecord;
+use crate::error::EngineError;
+use crate::stage::encoding;
+use crate::stage::managed::Reason;
+use model::*;
 use std::collections::BTreeSet;
+use store::records::StageRecord;
 
 /// Reasons why the rest of a deploy cannot be staged.
 #[derive(Debug, thiserror::Error)]
@@ -133,8 +133,8 @@ fn has_new_object(operation: &Operation) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::stage::show;
-    use crate::engine::stage::test_stages::{change, stage};
+    use crate::stage::show;
+    use crate::stage::test_stages::{change, stage};
     use cty::Value;
 
     fn operation(address: &str, state: OperationState) -> Operation {
@@ -160,7 +160,7 @@ mod tests {
         }
     }
 
-    fn replacing(address: &str, reason: Reason) -> crate::engine::stage::change::Change {
+    fn replacing(address: &str, reason: Reason) -> crate::stage::change::Change {
         let mut change = change(address, Action::Replace, Value::int(1), Value::int(2));
         change.reason = Some(reason);
         change

@@ -2,13 +2,13 @@
 //! object back, and a reason to refuse a second creation.
 
 use super::command::Operations;
-use crate::engine::error::EngineError;
-use crate::engine::model::*;
-use crate::engine::provider::LINK;
-use crate::engine::stage::change::Stage;
-use crate::engine::store::model::{State, UnknownOutcome};
+use crate::error::EngineError;
+use crate::stage::change::Stage;
 use lang::addr::{AbsInstance, Mode};
+use model::*;
+use provider::LINK;
 use std::collections::{BTreeSet, HashMap};
+use store::records::{State, UnknownOutcome};
 
 impl Operations {
     /// Reports each unknown outcome of earlier runs, with its remedy.
@@ -170,7 +170,7 @@ fn unknown_view(unknown: &UnknownOutcome) -> Unknown {
 }
 
 /// Warning about an unknown outcome.
-pub(in crate::engine) fn warning(unknown: &UnknownOutcome) -> Diagnostic {
+pub(crate) fn warning(unknown: &UnknownOutcome) -> Diagnostic {
     let (address, object) = (
         &unknown.address,
         if unknown.deposed.is_empty() {

@@ -1,8 +1,8 @@
 //! Reasons why a provider is not launched.
 
-use crate::engine::model::WorkspacePlugin;
-use crate::engine::plugin::find::NotFound;
-use crate::engine::trust::TrustError;
+use model::WorkspacePlugin;
+use plugin::find::NotFound;
+use plugin::trust::TrustError;
 
 /// Reason why a provider is not launched.
 #[derive(Debug, Clone, thiserror::Error)]

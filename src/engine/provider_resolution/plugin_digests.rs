@@ -1,6 +1,6 @@
 //! Digests of a stage's plugins, and the first difference from the plugins found later.
 
-use crate::engine::plugin::find::Found;
+use plugin::find::Found;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
 //! Result of the search for a workspace's providers.
 
 use super::{NotLaunched, PluginDigests};
-use crate::engine::model::{Diagnostic, PluginFound, WorkspacePlugin};
-use crate::engine::plugin::find::{Found, HashCache};
-use crate::engine::plugin::{Expected, Start};
+use model::{Diagnostic, PluginFound, WorkspacePlugin};
+use plugin::find::{Found, HashCache};
+use plugin::{Expected, Start};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;

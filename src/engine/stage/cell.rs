@@ -8,19 +8,19 @@ use super::conditions::{Status, Statuses};
 use super::scope::WalkContext;
 use super::values::PublishedValue;
 use super::walk::{call_failed, placed};
-use crate::engine::calls::{ProviderDiagnostic, ProviderError};
-use crate::engine::graph::Step;
-use crate::engine::model::ConfigKey;
-use crate::engine::mutex::lock;
-use crate::engine::provider::{Provider, Signatures};
-use crate::engine::store::model::StateEdit;
+use crate::graph::Step;
+use calls::{ProviderDiagnostic, ProviderError};
 use lang::addr::{AbsResource, InstanceKey};
 use lang::body::Body;
 use lang::diag::Diagnostics;
 use lang::source::Span;
+use model::ConfigKey;
+use model::mutex::lock;
+use provider::{Provider, Signatures};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Display;
 use std::sync::{Arc, Mutex};
+use store::records::StateEdit;
 
 /// Number of the newest diagnostics that a new one is compared with.
 const COMPARED: usize = 64;

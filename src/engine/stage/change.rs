@@ -8,14 +8,14 @@ use super::managed::Reason;
 use super::needs::Needs;
 use super::relevant::Relevant;
 use super::renames::Renames;
-use crate::engine::model::{Action, CommandView, ConfigKey, StageId, StageRequest, UnixMs};
-use crate::engine::store::model::StateEdit;
 use cty::{Path, Value};
 use lang::addr::AbsInstance;
 use lang::config::Overridden;
+use model::{Action, CommandView, ConfigKey, StageId, StageRequest, UnixMs};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use store::records::StateEdit;
 
 /// Key by which an object is imported.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -3,13 +3,13 @@
 
 use super::diff;
 use super::scope::ModuleScope;
-use crate::engine::model::{ChangeView, CommandView};
-use crate::engine::secrets::Secrets;
 use cty::{Mark, Type};
 use lang::body::BodySchema;
 use lang::config::Provisioner;
 use lang::syntax::Expr;
 use lang::syntax::ast::ExprKind;
+use model::secrets::Secrets;
+use model::{ChangeView, CommandView};
 
 /// Redacts secrets in a command.
 pub(super) fn redact(view: &mut CommandView, secrets: &Secrets) {

@@ -6,21 +6,21 @@ mod module;
 mod provider;
 mod reference;
 
-use crate::engine::model::Action;
-use crate::engine::provider::ProviderSchema;
-use crate::engine::stage::change::Change;
-use crate::engine::stage::managed::Reason;
-use crate::engine::stage::masks;
-use crate::engine::stage::objects::{self, RecordContext};
-use crate::engine::store::model::StateObject;
+use crate::stage::change::Change;
+use crate::stage::managed::Reason;
+use crate::stage::masks;
+use crate::stage::objects::{self, RecordContext};
+use ::provider::ProviderSchema;
 use cty::schema::Schema;
 use lang::addr::Resource as Name;
 use lang::config::Module;
 use lang::source::SourceMap;
+use model::Action;
 use provider::Providers;
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use store::records::StateObject;
 
 /// Input of the representation.
 pub struct Configuration<'a> {

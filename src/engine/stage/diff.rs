@@ -1,8 +1,8 @@
 //! Renders two values side by side as one row per leaf, with sensitive parts masked. Pure. All
 //! displayed values of a stage come from here.
 
-use crate::engine::model::AttributeChange;
 use cty::{Path, PathStep, Value};
+use model::AttributeChange;
 use std::collections::HashMap;
 
 /// Placeholder of a hidden value.

@@ -7,10 +7,10 @@ use super::change::Change;
 use super::nodes::{Node, Nodes};
 use super::prior::PriorState;
 use super::steps::{Steps, Task};
-use crate::engine::graph::{Graph, Step};
-use crate::engine::model::ConfigKey;
+use crate::graph::{Graph, Step};
 use lang::addr::{ConfigResource, ModulePath};
 use lang::config::Module;
+use model::ConfigKey;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Node limit for the transitive reduction, whose memory grows with the square of the nodes.

@@ -18,12 +18,12 @@ use super::conditions::Statuses;
 use super::external_inputs::InputDigest;
 use super::managed::Reason;
 use super::relevant::Relevant;
-use crate::engine::model::{Action, CommandView, StageRequest};
-use crate::engine::store::model::StateEdit;
+use model::{Action, CommandView, StageRequest};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use store::records::StateEdit;
 
 /// Version of the detail's layout; other versions are refused.
 const LAYOUT: u32 = 4;

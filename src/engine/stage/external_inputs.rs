@@ -1,8 +1,8 @@
 //! External inputs of a walk: files that functions read, matches of patterns, answers of provider
 //! functions. A stage records them, and its deploy must use the same ones. Owned by one walk.
 
-use crate::engine::mutex::lock;
 use lang::functions::{ExternalInput, RecordedInput};
+use model::mutex::lock;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Mutex;

@@ -11,9 +11,8 @@ use super::plan::PlanOptions;
 use super::scope::{ModuleScope, Phase, WalkContext};
 use super::values::Repetition;
 use super::walk::Walk;
-use crate::engine::provider::IdentitySchema;
-use crate::engine::workspace::provider_addr;
-use crate::engine::workspace::refs::{self, Ref};
+use crate::workspace::provider_addr;
+use crate::workspace::refs::{self, Ref};
 use cty::Value;
 pub use fetch::fetch;
 use lang::addr::{AbsInstance, ConfigResource, Mode, ModuleInstance, Target};
@@ -22,6 +21,7 @@ use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::Span;
 use lang::syntax::ast::{Expr, ExprKind, Traversal};
 pub use names::resolve;
+use provider::IdentitySchema;
 use std::collections::BTreeMap;
 
 /// Import of one instance, requested by an `import` block or a command.

@@ -17,16 +17,16 @@ use super::scope::ModuleScope;
 use super::state_values::stored_cell;
 use super::values::Repetition;
 use super::walk::Walk;
-use crate::engine::graph::Step;
-use crate::engine::model::{ConfigKey, short_provider};
-use crate::engine::store::model::StateObject;
-use crate::engine::workspace::provider_addr;
+use crate::graph::Step;
+use crate::workspace::provider_addr;
 use cty::schema::Schema;
 use lang::addr::{AbsInstance, AbsResource, Mode};
 use lang::config::{Module, Resource};
 use lang::diag::{Diagnostic, Diagnostics};
+use model::{ConfigKey, short_provider};
 use std::fmt::Display;
 use std::sync::Arc;
+use store::records::StateObject;
 
 /// Nodes evaluated at a time.
 const NODES_AT_A_TIME: usize = 64;

@@ -4,16 +4,16 @@
 
 use super::scope::{ModuleScope, Phase};
 use super::walk::Walk;
-use crate::engine::calls::{LinkEnd, Linked, StateEntry};
-use crate::engine::model::{ConfigKey, short_provider};
-use crate::engine::provider::{LinkPair, LinkTypes};
-use crate::engine::workspace::{link_providers, provider_addr};
+use crate::workspace::{link_providers, provider_addr};
+use calls::{LinkEnd, Linked, StateEntry};
 use cty::schema::Schema;
 use cty::{Type, Value};
 use lang::addr::{AbsInstance, ConfigResource};
 use lang::config::{LINK_ENDS, Module, Resource, end_of_link};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::syntax::ast::Expr;
+use model::{ConfigKey, short_provider};
+use provider::{LinkPair, LinkTypes};
 use std::sync::Arc;
 
 const SUMMARY: &str = "Invalid end of a link";

@@ -8,14 +8,14 @@ mod reason;
 mod replacement;
 
 use super::ignore::Ignore;
-use crate::engine::calls::{CallContext, ProviderDiagnostic, ProviderError};
-use crate::engine::model::Action;
-use crate::engine::provider::Provider;
+use calls::{CallContext, ProviderDiagnostic, ProviderError};
 use cty::schema::Schema;
 use cty::{Marks, Path, Value};
 pub use destroy::plan_destroy;
+use model::Action;
 use planning::Planning;
 use proto::Bytes;
+use provider::Provider;
 pub use reason::Reason;
 
 /// Prior object, converted to the current schema.

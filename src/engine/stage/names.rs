@@ -3,15 +3,15 @@
 //! and types of providers. Pure.
 
 use super::nodes::schema_of;
-use crate::engine::provider::{ProviderSchema, builtin};
-use crate::engine::workspace::provider_addr;
-use crate::engine::workspace::refs::{self, Ref};
+use crate::workspace::provider_addr;
+use crate::workspace::refs::{self, Ref};
 use cty::schema::{Attribute, Block};
 use lang::addr::Resource;
 use lang::config::{Module, Variable};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::Span;
 use lang::syntax::ast::{Step, StepKind, Traversal};
+use provider::{ProviderSchema, builtin};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -283,7 +283,7 @@ mod tests {
             data_sources: [("t_whole".to_owned(), schema(whole))].into(),
             ..ProviderSchema::default()
         };
-        let address = crate::engine::model::full_address("t");
+        let address = model::full_address("t");
         [(Arc::from(address.as_str()), Arc::new(provider))].into()
     }
 

@@ -8,12 +8,12 @@ use super::nodes::{Node, Nodes};
 use super::prior::PriorState;
 use super::select::{self, ChangeRef};
 use super::steps;
-use crate::engine::graph::Step;
-use crate::engine::model::{ConfigKey, StageMode};
-use crate::engine::workspace::provider_addr::{self};
+use crate::graph::Step;
+use crate::workspace::provider_addr::{self};
 use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey, ModuleInstance, Target};
 use lang::config::Module;
 use lang::diag::{Diagnostic, Diagnostics};
+use model::{ConfigKey, StageMode};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Limits of a stage, from targets and excludes.

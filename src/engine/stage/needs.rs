@@ -9,7 +9,7 @@ mod references;
 use super::nodes::Node;
 use super::scope::WalkContext;
 use super::values::Repetition;
-use crate::engine::workspace::provider_addr::{self};
+use crate::workspace::provider_addr::{self};
 use instances::key_of;
 use lang::addr::{AbsInstance, ModuleInstance, Resource as Name};
 use lang::config::{Module, Resource};

@@ -5,16 +5,16 @@ mod edges;
 mod providers;
 
 use super::names::Names;
-use crate::engine::graph::{Graph, Step};
-use crate::engine::model::ConfigKey;
-use crate::engine::mutex::lock;
-use crate::engine::provider::ProviderSchema;
-use crate::engine::workspace::provider_addr::{self};
+use crate::graph::{Graph, Step};
+use crate::workspace::provider_addr::{self};
 pub use edges::schema_of;
 use lang::addr::{ConfigResource, InstanceKey, ModulePath, Resource};
 use lang::config::Module;
 use lang::diag::Diagnostics;
 use lang::source::Span;
+use model::ConfigKey;
+use model::mutex::lock;
+use provider::ProviderSchema;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 

@@ -7,15 +7,15 @@ use super::managed::Prior;
 use super::needs::Needs;
 use super::prior;
 use super::scope::WalkContext;
-use crate::engine::calls::{CallContext, ProviderDiagnostic, ProviderError};
-use crate::engine::model::ConfigKey;
-use crate::engine::provider::{Provider, UpgradeRequest};
-use crate::engine::store::model::StateObject;
+use calls::{CallContext, ProviderDiagnostic, ProviderError};
 use cty::schema::Schema;
 use cty::{Marks, Path, Type, Value};
 use lang::addr::AbsInstance;
+use model::ConfigKey;
 use proto::Bytes;
+use provider::{Provider, UpgradeRequest};
 use std::collections::BTreeSet;
+use store::records::StateObject;
 
 /// Reason that a stored object cannot be used.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ pub async fn load(
     if answer
         .diagnostics
         .iter()
-        .any(|d| d.severity == crate::engine::model::Severity::Error)
+        .any(|d| d.severity == model::Severity::Error)
     {
         return Err(Unusable::Refused(answer.diagnostics));
     }
@@ -170,7 +170,7 @@ async fn load_identity(
     if answer
         .diagnostics
         .iter()
-        .any(|d| d.severity == crate::engine::model::Severity::Error)
+        .any(|d| d.severity == model::Severity::Error)
     {
         return Err(Unusable::Refused(answer.diagnostics));
     }
@@ -281,7 +281,7 @@ pub fn recorded(object: &StateObject) -> Recorded {
 }
 
 /// Decodes a stored output's value, marked if sensitive.
-pub fn output_value(output: &crate::engine::store::model::StateOutput) -> Option<Value> {
+pub fn output_value(output: &store::records::StateOutput) -> Option<Value> {
     let ty = Type::from_json(output.ty.as_bytes()).ok()?;
     let value = cty::json::decode(output.value.as_bytes(), &ty).ok()?;
     Some(if output.sensitive {

@@ -1,10 +1,10 @@
 //! Cache of parsed resource bodies. Each body is parsed once per walk, though it is decoded for
 //! every instance.
 
-use crate::engine::mutex::lock;
 use cty::schema::Schema;
 use lang::config::Resource;
 use lang::decode::Outline;
+use model::mutex::lock;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 

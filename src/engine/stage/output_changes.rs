@@ -5,8 +5,8 @@ use super::nodes::Node;
 use super::objects;
 use super::plan::PlanWalk;
 use super::prior_values::deprecated;
-use crate::engine::model::{Action, StageMode};
 use cty::Value;
+use model::{Action, StageMode};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

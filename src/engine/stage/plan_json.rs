@@ -6,13 +6,13 @@ use super::checks_json::check;
 use super::config_json::Configuration;
 use super::scope::timestamp;
 use super::{checks_json, masks, prior_values};
-use crate::engine::model::{Action, StageMode, TERRAFORM_VERSION};
-use crate::engine::store::model::State;
 use cty::{Path, PathStep, Value};
 use lang::addr::{AbsInstance, InstanceKey, Mode};
 use lang::config::Module;
+use model::{Action, StageMode, TERRAFORM_VERSION};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
+use store::records::State;
 
 /// Version of the plan representation.
 const FORMAT_VERSION: &str = "1.2";

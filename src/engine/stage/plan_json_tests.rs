@@ -3,8 +3,8 @@ use super::super::conditions::Status;
 use super::super::managed::Reason;
 use super::super::test_stages::{bare, change, represented, stage};
 use super::*;
-use crate::engine::store::model::{StateEdit, StateObject, StateOutput};
 use cty::{Mark, Number, Type};
+use store::records::{StateEdit, StateObject, StateOutput};
 
 fn object() -> Value {
     Value::object([

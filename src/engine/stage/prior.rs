@@ -2,12 +2,12 @@
 //! one walk.
 
 use super::renames::Renames;
-use crate::engine::model::ConfigKey;
-use crate::engine::store::model::{State, StateEdit, StateObject, StateOutput};
 use cty::{Marks, Path, PathStep, Value};
 use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey};
+use model::ConfigKey;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
+use store::records::{State, StateEdit, StateObject, StateOutput};
 
 /// Objects of one resource instance.
 #[derive(Debug, Clone, Default)]

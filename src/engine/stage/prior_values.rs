@@ -3,13 +3,13 @@
 use super::change::Stage;
 use super::config_json::Configuration;
 use super::plan_json::object_address;
-use crate::engine::model::{Action, ConfigKey, StageMode};
-use crate::engine::store::model::{State, StateEdit, StateObject, StateOutput};
-use crate::engine::store::sensitive::{Paths, SensitivePart};
 use lang::addr::{AbsInstance, Mode, ModuleInstance};
 use lang::config::{Module, Output};
+use model::{Action, ConfigKey, StageMode};
 use serde_json::{Map, Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use store::records::{State, StateEdit, StateObject, StateOutput};
+use store::sensitive::{Paths, SensitivePart};
 
 /// Returns the state after these edits, applied as the store does.
 pub fn state_after_edits(state: &State, edits: &[StateEdit]) -> State {

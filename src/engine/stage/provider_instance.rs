@@ -6,15 +6,15 @@ use super::cell::Cell;
 use super::scope::{ModuleScope, WalkContext};
 use super::values::Repetition;
 use super::walk::Walk;
-use crate::engine::model::ConfigKey;
-use crate::engine::provider::Provider;
-use crate::engine::store::model::StateObject;
-use crate::engine::workspace::provider_addr::{self, By, Route};
+use crate::workspace::provider_addr::{self, By, Route};
 use cty::{Mark, Type, Value};
 use lang::addr::{AbsInstance, ModuleInstance, ModulePath};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::syntax::ast::Expr;
+use model::ConfigKey;
+use provider::Provider;
 use std::sync::Arc;
+use store::records::StateObject;
 
 /// Configured provider with its key.
 pub type Chosen = (ConfigKey, Arc<dyn Provider>);

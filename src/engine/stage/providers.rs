@@ -5,13 +5,13 @@ use super::cell::{Cell, Ready};
 use super::scope::{ModuleScope, Phase};
 use super::values::Repetition;
 use super::walk::Walk;
-use crate::engine::calls::CallContext;
-use crate::engine::model::ConfigKey;
-use crate::engine::provider::{Provider, ProviderSchema, Signatures};
-use crate::engine::workspace::provider_addr::{self};
+use crate::workspace::provider_addr::{self};
+use calls::CallContext;
 use cty::Value;
 use futures_util::stream::{self, StreamExt};
 use lang::config::ProviderConfig;
+use model::ConfigKey;
+use provider::{Provider, ProviderSchema, Signatures};
 use std::sync::Arc;
 
 /// Instances of one block configured at a time.

@@ -7,22 +7,22 @@ mod file;
 mod local;
 mod remote;
 
-pub(in crate::engine) use connection::{Connection, ConnectionError, read as connection};
-pub(in crate::engine) use file::{FileCopy, From};
-pub(in crate::engine) use local::LocalExec;
-pub(in crate::engine) use remote::{RemoteExec, Scripts};
+pub(crate) use connection::{Connection, ConnectionError, read as connection};
+pub(crate) use file::{FileCopy, From};
+pub(crate) use local::LocalExec;
+pub(crate) use remote::{RemoteExec, Scripts};
 
 use super::scope::ModuleScope;
-use crate::engine::secrets::Secrets;
-use crate::engine::workspace::load::digest;
-use crate::engine::workspace::refs::{self, Ref};
+use crate::workspace::load::digest;
+use crate::workspace::refs::{self, Ref};
 use lang::config::Provisioner;
 use lang::diag::{Diagnostic, Diagnostics};
+use model::secrets::Secrets;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Arguments of a provisioner, by kind.
-pub(in crate::engine) enum ProvisionerArguments {
+pub(crate) enum ProvisionerArguments {
     Local(LocalExec),
     Remote(RemoteExec),
     File(FileCopy),
@@ -51,7 +51,7 @@ pub fn names(provisioner: &Provisioner, resource: &lang::addr::Resource) -> bool
 
 /// Returns a digest of a provisioner's source text: kind, arguments and connection. Values do not
 /// count, because a timestamp in a command would change the digest each time.
-pub(in crate::engine) fn text_digest(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> String {
+pub(crate) fn text_digest(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> String {
     let sources = &scope.context.sources;
     let bodies = [Some(&provisioner.body), provisioner.connection.as_ref()];
     let arguments = bodies.into_iter().flatten().flat_map(|body| {
@@ -69,7 +69,7 @@ pub(in crate::engine) fn text_digest(scope: &ModuleScope<'_>, provisioner: &Prov
 
 /// Reads a provisioner. `secrets` learn its values; without them this is a check before the deploy,
 /// and unknown values are no errors.
-pub(in crate::engine) fn read(
+pub(crate) fn read(
     scope: &ModuleScope<'_>,
     provisioner: &Provisioner,
     secrets: Option<&Secrets>,

@@ -3,14 +3,14 @@
 
 mod resource;
 
-use crate::engine::model::{Action, StageMode};
-use crate::engine::provider::ProviderSchema;
-use crate::engine::stage::change::{Change, OutputChange};
-use crate::engine::stage::masks;
-use crate::engine::stage::plan::PlanWalk;
+use crate::stage::change::{Change, OutputChange};
+use crate::stage::masks;
+use crate::stage::plan::PlanWalk;
 use lang::addr::{AbsInstance, InstanceKey, ModuleInstance, Reference, Resource as Name, Subject};
 use lang::config::Module;
 use lang::syntax::ast::{Expr, Step, StepKind, Traversal};
+use model::{Action, StageMode};
+use provider::ProviderSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::collections::{HashMap, HashSet};

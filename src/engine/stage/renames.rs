@@ -3,10 +3,10 @@
 
 use super::link_arguments;
 use super::needs::Needs;
-use crate::engine::provider::LINK;
-use crate::engine::store::model::StateObject;
 use lang::addr::AbsInstance;
+use provider::LINK;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use store::records::StateObject;
 
 /// Instances with new addresses.
 #[derive(Debug, Clone, Default)]

@@ -6,10 +6,10 @@ mod closure;
 
 use super::change::{Change, Stage};
 use super::needs::Needs;
-use crate::engine::model::{Action, Select, Selection};
 pub use closure::changed_needs;
 use closure::{DependencyGraph, keys};
 use lang::addr::{AbsInstance, AbsResource, Target};
+use model::{Action, Select, Selection};
 use std::collections::{BTreeSet, HashMap};
 
 /// Parts of a change that matter for selections.

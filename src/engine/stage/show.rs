@@ -4,11 +4,11 @@
 use super::change::{Change, Drift, Importing, OutputChange, Stage};
 use super::managed::Reason;
 use super::{diff, select};
-use crate::engine::cores;
-use crate::engine::model::*;
-use crate::engine::secrets::Secrets;
 use cty::{Path, PathStep, Value};
 use lang::addr::Mode;
+use model::cores;
+use model::secrets::Secrets;
+use model::*;
 use std::collections::BTreeSet;
 
 /// Limit of attributes named in a reason.

@@ -20,19 +20,19 @@ use super::values::Values;
 use super::variables;
 use super::walk::{Providers, Walk};
 use super::{import, moves, needs, refactor_checks, relevant, steps, validate};
-use crate::engine::graph::{Graph, Starts, Step, Urgency};
-use crate::engine::model::{StageId, StageMode, StageRequest, UnixMs, now_ms};
-use crate::engine::provider::ProviderSchema;
-use crate::engine::store::model::State;
+use crate::graph::{Graph, Starts, Step, Urgency};
 use cty::Value;
 use lang::config::{Module, Overridden};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::{SourceMap, Span};
+use model::{StageId, StageMode, StageRequest, UnixMs, now_ms};
+use provider::ProviderSchema;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use store::records::State;
 use tokio_util::sync::CancellationToken;
 
 /// Nodes evaluated at a time. The effective limits are the plugins' slots and `parallelism` within

@@ -6,7 +6,7 @@ use super::nodes::Node;
 use super::prior::{PriorState, marked};
 use super::values::PublishedValue;
 use super::walk::Walk;
-use crate::engine::graph::Step;
+use crate::graph::Step;
 use cty::Value;
 use lang::addr::{InstanceKey, Mode};
 
@@ -27,8 +27,7 @@ pub(super) fn stored_cell(walk: &Walk, prior: &PriorState, step: Step) -> Cell {
     let Some(resource) = module.resources.get(&address.resource) else {
         return cell;
     };
-    let key =
-        crate::engine::workspace::provider_addr::for_resource(&walk.context.root, module, resource);
+    let key = crate::workspace::provider_addr::for_resource(&walk.context.root, module, resource);
     let Some(schema) = walk.context.schema(&key.address, &address.resource) else {
         return cell;
     };

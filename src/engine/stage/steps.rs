@@ -5,11 +5,11 @@ mod builder;
 
 use super::change::{Change, OutputChange};
 use super::nodes::{Node, Nodes};
-use crate::engine::graph::{Graph, Step};
-use crate::engine::model::{Action, StageMode, StageRequest};
+use crate::graph::{Graph, Step};
 use builder::{Builder, GATE_THRESHOLD};
 use lang::addr::ModulePath;
 use lang::diag::Diagnostic;
+use model::{Action, StageMode, StageRequest};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Task of a step.

@@ -3,9 +3,9 @@
 use super::change::Change;
 use super::nodes::Nodes;
 use super::prior::PriorState;
-use crate::engine::model::{StageMode, StageRequest};
 use lang::addr::{AbsInstance, Mode, Target};
 use lang::diag::Diagnostic;
+use model::{StageMode, StageRequest};
 
 /// Limit of instances named in a hint.
 const MAX_LISTED: usize = 8;

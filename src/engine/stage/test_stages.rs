@@ -4,13 +4,13 @@ use super::change::{Act, Change, Details, Digests, Object, Recorded, Stage};
 use super::conditions::Statuses;
 use super::config_json::Configuration;
 use super::plan_json::plan_json;
-use crate::engine::model::{Action, ConfigKey, StageRequest};
-use crate::engine::store::model::State;
 use cty::{Path, Type, Value};
 use lang::config::Module;
 use lang::source::SourceMap;
+use model::{Action, ConfigKey, StageRequest};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use store::records::State;
 
 /// Builds a change of `address` between two objects.
 pub fn change(address: &str, action: Action, before: Value, after: Value) -> Change {

@@ -11,17 +11,17 @@ use super::nodes::Node;
 use super::scope::ModuleScope;
 use super::values::PublishedValue;
 use super::walk::Walk;
-use crate::engine::calls::{CallContext, ProviderDiagnostic};
-use crate::engine::graph::Step;
-use crate::engine::model::short_provider;
-use crate::engine::workspace::provider_addr;
-use crate::engine::workspace::refs::{self, Ref};
+use crate::graph::Step;
+use crate::workspace::provider_addr;
+use crate::workspace::refs::{self, Ref};
+use calls::{CallContext, ProviderDiagnostic};
 use cty::Value;
 use depends_on::{dependency_faults, depends_on};
 use lang::addr::{AbsResource, ConfigResource, InstanceKey, Mode};
 use lang::config::{IgnoreChanges, Module, Resource};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::syntax::ast::{StepKind, Traversal};
+use model::short_provider;
 
 /// Validates one node.
 pub async fn run(walk: &Walk, step: Step) -> Cell {
@@ -252,10 +252,7 @@ fn provisioners(
             ..ModuleScope::new(&walk.context, module, scope.instance)
         };
         // Errors in a shared connection are reported once.
-        good &= cell.report(crate::engine::stage::provision::validate(
-            &scope,
-            provisioner,
-        ));
+        good &= cell.report(crate::stage::provision::validate(&scope, provisioner));
         if !good {
             break;
         }

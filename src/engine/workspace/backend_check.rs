@@ -1,8 +1,8 @@
 //! Reconciliation of the backend block with the backend metadata.
 
 use super::state_location::default_location;
-use crate::engine::state::backend::{BackendMetadata, Settings, SettingsError};
-use crate::engine::state::{StateError, StatePlace};
+use state::backend::{BackendMetadata, Settings, SettingsError};
+use state::{StateError, StatePlace};
 use std::path::{Path, PathBuf};
 
 /// Metadata to write and a message about it.

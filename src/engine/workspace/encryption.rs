@@ -1,10 +1,10 @@
 //! Encryption of the state, plan files and remote states, from the `encryption` block and
 //! `TF_ENCRYPTION`.
 
-use crate::engine::provider::builtin::RemoteStates;
-use crate::engine::state::{FileEncryption, UnknownMethod};
 use lang::config::{self, Encrypted, REMOTE, REMOTE_DEFAULT};
 use lang::diag::{Diagnostic, Diagnostics};
+use provider::builtin::RemoteStates;
+use state::{FileEncryption, UnknownMethod};
 use statefile::encryption::{Encryption, Hash, KeySource, Method, Secret};
 
 /// Encryption of the state. Reports an unsupported method if it encrypts; ignores unsupported

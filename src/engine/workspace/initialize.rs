@@ -5,19 +5,19 @@ use super::backend_check::has_content;
 use super::encryption;
 use super::load::inputs;
 use super::state_location::{self, Unlocated};
-use crate::engine::model::{StageRequest, VariableFlag};
-use crate::engine::settings::Access;
-use crate::engine::state::backend::{Backend, BackendMetadata, Settings, SettingsError};
-use crate::engine::state::{Locking, StateError, StateOfRecord, StatePlace, lock_info as info};
-use crate::engine::store::Store;
 use cty::Value;
 use fsroot::RootedPath;
 use lang::config::backend_of;
 use lang::diag::Diagnostics;
 use lang::source::SourceMap;
+use model::settings::Access;
+use model::{StageRequest, VariableFlag};
+use state::backend::{Backend, BackendMetadata, Settings, SettingsError};
+use state::{Locking, StateError, StateOfRecord, StatePlace, lock_info as info};
 use statefile::encryption::Encryption;
 use std::path::Path;
 use std::sync::Arc;
+use store::Store;
 
 /// Options of `init` for the backend.
 #[derive(Debug, Clone, Default)]
@@ -349,8 +349,8 @@ impl Migration<'_> {
 
 /// Copies a state to a location with no state or an equal one.
 async fn copy(
-    from: &dyn crate::engine::state::StateManager,
-    to: &dyn crate::engine::state::StateManager,
+    from: &dyn state::StateManager,
+    to: &dyn state::StateManager,
 ) -> Result<(), StateError> {
     to.lock(info("migration destination state")).await?;
     let copied = async {
@@ -363,8 +363,7 @@ async fn copy(
                 differ: None,
             });
         }
-        to.write(crate::engine::state::convert_layout(&text, to.layout()))
-            .await
+        to.write(state::convert_layout(&text, to.layout())).await
     };
     StateError::combine_with_unlock(copied.await, to.unlock().await)
 }

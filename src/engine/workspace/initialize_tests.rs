@@ -187,7 +187,7 @@ async fn state_record_follows_a_backend_migration() {
     let store = Store::open(w.0.path(), Access::ReadWrite).unwrap();
     let at = |file: &str| StatePlace::File(file.into());
     let state = StateOfRecord::new(w.0.path(), &store, at("a.tfstate"), Default::default());
-    let patience = crate::engine::state::LockWait::no_wait();
+    let patience = state::LockWait::no_wait();
     state.open(info("x"), &patience).await.unwrap();
     state.close().await.unwrap();
     w.block("backend \"local\" { path = \"b.tfstate\" }");

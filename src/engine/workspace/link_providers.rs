@@ -3,10 +3,10 @@
 
 use super::provider_addr;
 use super::refs::{self, Ref};
-use crate::engine::provider::{LinkPair, LinkTypes, ProviderSchema};
 use lang::addr::Resource as Name;
 use lang::config::{Module, ProviderRef, Resource, end_of_link};
 use lang::syntax::ast::{Step, StepKind, Traversal};
+use provider::{LinkPair, LinkTypes, ProviderSchema};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 

@@ -3,13 +3,13 @@
 //! elsewhere.
 
 use super::provider_addr;
-use crate::engine::model::{StageMode, StageRequest, VariableFlag};
-use crate::engine::state::backend::Settings;
 use cty::Value;
 use lang::config::{self, Encrypted, Flag, Inputs, Method, Module, Overridden, RequiredProvider};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::{FileId, SourceMap, Span};
+use model::{StageMode, StageRequest, VariableFlag};
 use sha2::{Digest, Sha256};
+use state::backend::Settings;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

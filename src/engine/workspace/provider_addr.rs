@@ -1,9 +1,9 @@
 //! Resolves the `provider` block of a resource. Pure.
 
-use crate::engine::model::{ConfigKey, full_address};
 use lang::addr::ModulePath;
 use lang::config::{Module, ProviderConfig, ProviderRef};
 use lang::syntax::ast::Expr;
+use model::{ConfigKey, full_address};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -3,14 +3,14 @@
 
 use super::initialize::InitError;
 use super::state_location;
-use crate::engine::model::StageRequest;
-use crate::engine::settings::Access;
-use crate::engine::state::backend::{Backend, BackendMetadata, Settings};
-use crate::engine::state::{Locking, StateError, lock_info as info};
-use crate::engine::store::Store;
-use crate::engine::store::model::{BackendVersion, State};
+use model::StageRequest;
+use model::settings::Access;
+use state::backend::{Backend, BackendMetadata, Settings};
+use state::{Locking, StateError, lock_info as info};
 use std::path::Path;
 use std::sync::Arc;
+use store::Store;
+use store::records::{BackendVersion, State};
 
 /// Name of the default workspace.
 pub const DEFAULT: &str = "default";

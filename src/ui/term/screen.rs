@@ -52,7 +52,7 @@ impl Screen {
         set_loop_thread();
         // The memory limit ends the process without unwinding, so no drop would restore the
         // terminal.
-        crate::engine::memory_limit::set_exit_hook(restore_once);
+        engine::memory_limit::set_exit_hook(restore_once);
         let mut screen = Self {
             terminal: ManuallyDrop::new(Terminal::new(CrosstermBackend::new(
                 BufWriter::with_capacity(FRAME_BYTES, stdout()),

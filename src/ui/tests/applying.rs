@@ -3,7 +3,7 @@
 use super::{Console, fixture};
 use crate::app::msg::{Answer, Effect};
 use crate::app::state::Screen;
-use crate::engine::model::*;
+use model::*;
 
 #[test]
 fn deselected_change_deselects_its_dependents_and_rows_show_it() {

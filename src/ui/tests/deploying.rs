@@ -2,7 +2,7 @@
 
 use super::Console;
 use super::fixture::{self, NOW, id};
-use crate::engine::model::*;
+use model::*;
 
 /// Starts another operation whose call is queued.
 fn queue(c: &mut Console) {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::app::msg::{Answer, Effect};
-use crate::engine::model::{DriftKind, DriftView, EventKind, StageMode, StageSummary};
+use model::{DriftKind, DriftView, EventKind, StageMode, StageSummary};
 
 fn found(address: &str, what: DriftKind) -> DriftView {
     let after = (what != DriftKind::Gone).then_some("\"large\"");

@@ -3,7 +3,7 @@
 
 use super::{Console, fixture};
 use crate::app::msg::Answer;
-use crate::engine::model::*;
+use model::*;
 
 #[test]
 fn frames_of_each_screen_are_dumped_for_inspection() {
@@ -107,11 +107,11 @@ fn half_replaced_object_is_listed_first_and_the_ladder_warns_of_it() {
 fn twenty_thousand_log_rows_are_displayed() {
     let mut c = Console::staged(200, 60);
     for i in 0..20_000 {
-        c.state.log.push(crate::engine::model::LogLine {
+        c.state.log.push(model::LogLine {
             plugin: fixture::id("hashicorp/aws"),
             at: fixture::NOW,
-            level: crate::engine::model::LogLevel::Info,
-            stream: crate::engine::model::LogStream::Stderr,
+            level: model::LogLevel::Info,
+            stream: model::LogStream::Stderr,
             module: None,
             text: format!("line {i}"),
             panic: false,

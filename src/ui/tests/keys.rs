@@ -4,7 +4,7 @@ use super::{Console, fixture};
 use crate::app::key::{Input, MouseAct};
 use crate::app::msg::{Answer, Effect, Msg};
 use crate::app::state::{Fault, Screen};
-use crate::engine::model::*;
+use model::*;
 
 #[test]
 fn recorded_deploy_is_replayed_event_by_event() {

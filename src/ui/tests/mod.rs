@@ -18,7 +18,7 @@ mod workspaces;
 use crate::app::key::{Input, Key};
 use crate::app::msg::{Answer, Effect, Msg};
 use crate::app::{State, refresh_lists, update};
-use crate::engine::model::{Event, EventKind};
+use model::{Event, EventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::sync::Arc;

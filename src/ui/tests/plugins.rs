@@ -2,7 +2,7 @@
 
 use super::{Console, fixture};
 use crate::app::msg::{Answer, Effect};
-use crate::engine::model::*;
+use model::*;
 
 #[test]
 fn builtin_provider_shows_no_process_and_cannot_be_controlled() {

@@ -2,7 +2,7 @@
 
 use super::{Console, fixture};
 use crate::app::msg::{Answer, Effect};
-use crate::engine::model::*;
+use model::*;
 
 fn aws() -> PluginId {
     fixture::id("hashicorp/aws")

@@ -102,7 +102,7 @@ fn narrow_header_keeps_failures_running_deploy_and_lock_owner() {
     let mut c = Console::staged(80, 24);
     c.shows("stage #12 6/6");
     let (who, host, boot_id, reason) = ("bob".into(), "ci".into(), "b".into(), "deploy".into());
-    let holder = crate::engine::model::LockHolder {
+    let holder = model::LockHolder {
         who,
         host,
         pid: 99,
@@ -113,7 +113,7 @@ fn narrow_header_keeps_failures_running_deploy_and_lock_owner() {
         since: 0,
         reason,
     };
-    c.event(crate::engine::model::EventKind::Lock {
+    c.event(model::EventKind::Lock {
         holder: Some(holder),
         ours: false,
     });

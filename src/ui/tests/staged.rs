@@ -5,7 +5,7 @@ use super::Console;
 use super::fixture;
 use crate::app::msg::Effect;
 use crate::app::state::Screen;
-use crate::engine::model::*;
+use model::*;
 
 fn warning(summary: &str, address: &str) -> EventKind {
     EventKind::Diagnostic(Diagnostic {

@@ -4,7 +4,7 @@
 use super::Console;
 use super::fixture::{self, unknown};
 use crate::app::msg::{Answer, Effect};
-use crate::engine::model::*;
+use model::*;
 
 fn told(c: &mut Console, outcomes: Vec<Unknown>) {
     c.event(EventKind::UnknownOutcomes { outcomes });

@@ -3,8 +3,8 @@
 use super::{Console, fixture, lines};
 use crate::app::msg::{Answer, Effect};
 use crate::app::state::Popup;
-use crate::engine::doctor::{Area, Finding, Fix, Level};
-use crate::engine::model::*;
+use engine::doctor::{Area, Finding, Fix, Level};
+use model::*;
 
 fn named(width: u16, height: u16, name: &str) -> Console {
     let mut c = Console::staged(width, height);
@@ -302,7 +302,7 @@ fn findings() -> Vec<Finding> {
         remedy: None,
         fix: None,
     };
-    let process = crate::engine::process::ProcessIdentity::current().unwrap();
+    let process = model::process::ProcessIdentity::current().unwrap();
     vec![
         of(
             Area::Machine,

@@ -7,9 +7,9 @@ use crate::app::entry::Entry;
 use crate::app::format::count;
 use crate::app::msg::Effect;
 use crate::app::state::*;
-use crate::engine::model::DeployRequest;
-use crate::engine::model::{Action, ChangeView, DriftKind, OutputView, StageMode, StageSummary};
-use crate::engine::stage::commands::summarize;
+use engine::stage::commands::summarize;
+use model::DeployRequest;
+use model::{Action, ChangeView, DriftKind, OutputView, StageMode, StageSummary};
 
 /// Returns the outputs that change.
 pub(super) fn outputs(s: &StageSummary) -> impl Iterator<Item = &OutputView> {
@@ -72,7 +72,7 @@ fn add_named(body: &mut Doc, word: &str, role: Role, changes: &[&ChangeView]) {
 
 /// Describes the selected changes, except for destroys and replacements.
 fn describe_selected(state: &State, s: &StageSummary, taken: &[&ChangeView]) -> Doc {
-    let mut counted = crate::engine::model::Counts::default();
+    let mut counted = model::Counts::default();
     taken.iter().for_each(|c| counted.add(c.action));
     let mut body: Doc = vec![{
         let mut l = vec![span(

@@ -4,7 +4,7 @@ use super::apply::{moves, outputs};
 use super::stage::unfinished_operations;
 use crate::app::command::Available;
 use crate::app::state::*;
-use crate::engine::model::{Action, StageMode, StageSummary};
+use model::{Action, StageMode, StageSummary};
 
 /// Requires that no other process holds the workspace.
 pub fn writable(state: &State) -> Available {

@@ -5,7 +5,7 @@ use crate::app::command::Available;
 use crate::app::list::Pane;
 use crate::app::msg::Effect;
 use crate::app::state::*;
-use crate::engine::model::CancelRung;
+use model::CancelRung;
 
 /// Closes one thing that is open. Returns false if there was none.
 pub fn close_one(state: &mut State) -> bool {
@@ -72,7 +72,7 @@ fn quit_console(state: &mut State, _: &mut Vec<Effect>) {
         .iter()
         .filter(|d| d.summary.is_none())
         .flat_map(|d| &d.operations)
-        .filter(|o| o.state == crate::engine::model::OperationState::Running)
+        .filter(|o| o.state == model::OperationState::Running)
         .map(|o| format!("{} ({})", o.address, o.step))
         .collect();
     if state.is_deploying() {

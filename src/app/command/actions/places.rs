@@ -6,7 +6,7 @@ use crate::app::format::{clock_ms, count};
 use crate::app::list::{Pane, RowKey};
 use crate::app::msg::{Effect, TracingMove};
 use crate::app::state::*;
-use crate::engine::model::{LogLevel, PluginCommand, PluginId, PluginState};
+use model::{LogLevel, PluginCommand, PluginId, PluginState};
 
 /// Requires a plugin under the cursor and a writable workspace.
 pub fn on_plugin(state: &State) -> Available {
@@ -214,9 +214,9 @@ pub fn replay_to(state: &mut State, cursor: usize) {
 }
 
 /// Returns a placeholder while the record moves into a new replay.
-fn empty_record() -> crate::engine::model::DeployRecord {
-    use crate::engine::model::*;
-    crate::engine::model::DeployRecord {
+fn empty_record() -> model::DeployRecord {
+    use model::*;
+    model::DeployRecord {
         summary: DeploySummary {
             deploy: 0,
             stage: 0,

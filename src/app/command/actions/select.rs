@@ -3,8 +3,8 @@
 use super::availability::writable;
 use crate::app::msg::Effect;
 use crate::app::state::*;
-use crate::engine::model::Select;
-use crate::engine::model::{Action, ChangeView};
+use model::Select;
+use model::{Action, ChangeView};
 
 fn stage_id(state: &State) -> Option<i64> {
     state.view.stage.as_ref().map(|s| s.stage)

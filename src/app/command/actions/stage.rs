@@ -6,8 +6,8 @@ use crate::app::format::count;
 use crate::app::list::Pane;
 use crate::app::msg::Effect;
 use crate::app::state::*;
-use crate::engine::model::StageMode;
-use crate::engine::model::StageRequest;
+use model::StageMode;
+use model::StageRequest;
 
 pub fn show_why(state: &mut State, _: &mut Vec<Effect>) {
     let (Some(c), Some(s)) = (state.change(), &state.view.stage) else {

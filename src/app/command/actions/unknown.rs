@@ -6,7 +6,7 @@ use crate::app::command::Available;
 use crate::app::doc::{Role, line};
 use crate::app::msg::Effect;
 use crate::app::state::*;
-use crate::engine::model::{Action, ChangeView, SideEffect, Unknown};
+use model::{Action, ChangeView, SideEffect, Unknown};
 
 /// Requires a create under the cursor whose outcome in an earlier deploy is unknown.
 pub fn requires_unknown_create(state: &State) -> Available {

@@ -7,7 +7,7 @@ use crate::app::entry::Entry;
 use crate::app::format::count;
 use crate::app::msg::Effect;
 use crate::app::state::*;
-use crate::engine::model::StateMigration;
+use model::StateMigration;
 
 /// Allows a switch of workspaces if nothing runs in this one. The lock of another process does not
 /// prevent it.

@@ -7,8 +7,8 @@ use crate::cli::installing::run_with_progress;
 use crate::cli::output::{Ink, Output};
 use crate::cli::session::settings;
 use crate::cli::variables::Variables;
-use crate::engine::install::{self, From, LockAndMirrorRequest, Written};
-use crate::engine::settings::Access;
+use engine::install::{self, From, LockAndMirrorRequest, Written};
+use model::settings::Access;
 use serde_json::json;
 use std::path::PathBuf;
 

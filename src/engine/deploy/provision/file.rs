@@ -1,8 +1,8 @@
 //! `file` provisioner: copies a file, a directory or a string to a remote machine.
 
 use super::{Fault, RunningProvisioner};
-use crate::engine::shell::ssh::Source;
-use crate::engine::stage::provision::{Connection, FileCopy, From};
+use crate::stage::provision::{Connection, FileCopy, From};
+use shell::ssh::Source;
 use std::path::{Path, PathBuf};
 
 /// Mode of every copied file, independently of the source.

@@ -1,9 +1,9 @@
 //! `local-exec` provisioner: runs a command on this machine.
 
 use super::{Fault, HIDDEN, RunningProvisioner};
-use crate::engine::model::FailureClass;
-use crate::engine::shell::{CommandExit, LocalCommand, Output};
-use crate::engine::stage::provision::LocalExec;
+use crate::stage::provision::LocalExec;
+use model::FailureClass;
+use shell::{CommandExit, LocalCommand, Output};
 
 pub(super) async fn run(what: &LocalExec, doing: &RunningProvisioner<'_>) -> Result<(), Fault> {
     let shown = if what.secret {

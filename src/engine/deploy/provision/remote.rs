@@ -1,10 +1,10 @@
 //! `remote-exec` provisioner: copies each script to a remote machine, runs it and removes it.
 
 use super::{Fault, HIDDEN, RunningProvisioner};
-use crate::engine::model::FailureClass;
-use crate::engine::shell::Output;
-use crate::engine::shell::ssh::{Remote, RemoteExit, Source};
-use crate::engine::stage::provision::{Connection, RemoteExec, Scripts};
+use crate::stage::provision::{Connection, RemoteExec, Scripts};
+use model::FailureClass;
+use shell::Output;
+use shell::ssh::{Remote, RemoteExit, Source};
 use std::path::Path;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;

@@ -2,7 +2,7 @@
 //! similar failures.
 
 use super::DeployRecord;
-use crate::engine::model::*;
+use model::*;
 use sha2::{Digest, Sha256};
 use std::time::Duration;
 

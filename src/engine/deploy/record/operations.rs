@@ -2,13 +2,13 @@
 //! changes.
 
 use super::DeployRecord;
-use crate::engine::deploy::waits::{Line, Waits};
-use crate::engine::model::*;
-use crate::engine::mutex::lock;
-use crate::engine::store::StoreError;
+use crate::deploy::waits::{Line, Waits};
+use model::mutex::lock;
+use model::*;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
+use store::StoreError;
 use tokio_util::sync::CancellationToken;
 
 pub(super) struct Operations {

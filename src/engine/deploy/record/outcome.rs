@@ -2,11 +2,11 @@
 //! outcome and its state edits share one transaction.
 
 use super::DeployRecord;
-use crate::engine::model::*;
-use crate::engine::stage::change::Change;
-use crate::engine::store::StoreError;
-use crate::engine::store::model::{DestroyStepOf, Intent, Outcome, StateEdit, UnknownOutcome};
+use crate::stage::change::Change;
 use cty::{Type, Value};
+use model::*;
+use store::StoreError;
+use store::records::{DestroyStepOf, Intent, Outcome, StateEdit, UnknownOutcome};
 
 impl DeployRecord {
     /// Commits the intent of a step; the call may follow only after it. `object` is the prior

@@ -2,9 +2,9 @@
 //! not run again.
 
 use super::DeployRecord;
-use crate::engine::model::*;
-use crate::engine::store::model::{DestroyStep, DestroyStepOf, StateObject};
-use crate::engine::workspace::load::digest;
+use crate::workspace::load::digest;
+use model::*;
+use store::records::{DestroyStep, DestroyStepOf, StateObject};
 
 /// Successful steps in the destroy of one object, from earlier deploys.
 pub struct DestroyProgress<'r>(Vec<&'r DestroyStep>);

@@ -3,15 +3,15 @@
 //! objects of these calls.
 
 use super::DeployRecord;
-use crate::engine::calls::{NotRecorded, SideEffectRecord, StateEntry};
-use crate::engine::model::*;
-use crate::engine::mutex::lock;
-use crate::engine::stage::change::Change;
-use crate::engine::store::model::{Intent, Outcome, StateObject};
+use crate::stage::change::Change;
 use async_trait::async_trait;
+use calls::{NotRecorded, SideEffectRecord, StateEntry};
 use lang::addr::AbsInstance;
+use model::mutex::lock;
+use model::*;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
+use store::records::{Intent, Outcome, StateObject};
 
 /// Limit of requests by one operation, because each is shown with it.
 const MAX_REQUESTS: usize = 256;

@@ -6,17 +6,17 @@ use super::operation_error::OperationError;
 use super::outcome::StoredOutcome;
 use super::step::OperationStart;
 use super::turns::Turn;
-use crate::engine::calls::CallContext;
-use crate::engine::deploy::instance::{self, Applying};
-use crate::engine::graph::Step;
-use crate::engine::model::*;
-use crate::engine::mutex::lock;
-use crate::engine::stage::change::Change;
-use crate::engine::stage::managed::{self, NoPlan, PlanQuestion, Prior};
-use crate::engine::stage::plan::ignore;
-use crate::engine::store::model::StateObject;
+use crate::deploy::instance::{self, Applying};
+use crate::graph::Step;
+use crate::stage::change::Change;
+use crate::stage::managed::{self, NoPlan, PlanQuestion, Prior};
+use crate::stage::plan::ignore;
+use calls::CallContext;
 use cty::Value;
+use model::mutex::lock;
+use model::*;
 use proto::Bytes;
+use store::records::StateObject;
 
 impl Deploying {
     /// Creates, updates or reads one instance. All failures end in the record of its operation.

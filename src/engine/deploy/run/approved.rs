@@ -3,14 +3,14 @@
 use super::deploying::Deploying;
 use super::instances::Subject;
 use super::operation_error::OperationError;
-use crate::engine::calls::{Method, ProviderDiagnostic};
-use crate::engine::deploy::instance::Failed;
-use crate::engine::model::*;
-use crate::engine::stage::change::Change;
-use crate::engine::stage::managed::{self};
+use crate::deploy::instance::Failed;
+use crate::stage::change::Change;
+use crate::stage::managed::{self};
+use calls::{Method, ProviderDiagnostic};
 use cty::schema::Schema;
 use cty::{Path, Value};
 use lang::diag::{Diagnostic, Diagnostics};
+use model::*;
 
 impl Deploying {
     /// Returns an error if the plan differs from the approved one, except in values that were

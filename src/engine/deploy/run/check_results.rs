@@ -1,21 +1,21 @@
 //! Evaluates conditions during a deploy, and collects the check results that the state stores.
 
 use super::deploying::Deploying;
-use crate::engine::graph::Step;
-use crate::engine::model::StageMode;
-use crate::engine::mutex::lock;
-use crate::engine::stage::change::Change;
-use crate::engine::stage::check_results;
-use crate::engine::stage::checked::{At, Checked, problem};
-use crate::engine::stage::conditions::{self, Kind, Status};
-use crate::engine::stage::nodes::Node;
-use crate::engine::stage::scope::ModuleScope;
-use crate::engine::stage::steps;
-use crate::engine::store::model::StateEdit;
+use crate::graph::Step;
+use crate::stage::change::Change;
+use crate::stage::check_results;
+use crate::stage::checked::{At, Checked, problem};
+use crate::stage::conditions::{self, Kind, Status};
+use crate::stage::nodes::Node;
+use crate::stage::scope::ModuleScope;
+use crate::stage::steps;
 use lang::addr::{AbsInstance, AbsResource, ConfigResource, ModuleInstance};
 use lang::config::{Condition, Lifecycle, Module, Resource};
 use lang::diag::{Diagnostic, Diagnostics};
+use model::StageMode;
+use model::mutex::lock;
 use std::sync::atomic::Ordering;
+use store::records::StateEdit;
 
 /// Returns true if a resource has conditions.
 fn has_conditions(lifecycle: &Lifecycle) -> bool {
@@ -126,7 +126,7 @@ impl Deploying {
         if !change.is_some_and(|change| self.has_unknown_conditions(change)) {
             return true;
         }
-        let key = crate::engine::workspace::provider_addr::for_resource(
+        let key = crate::workspace::provider_addr::for_resource(
             &self.walk.context.root,
             module,
             resource,

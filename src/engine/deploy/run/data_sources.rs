@@ -4,14 +4,14 @@ use super::deploying::Deploying;
 use super::instances::Subject;
 use super::operation_error::OperationError;
 use super::outcome::StoredOutcome;
-use crate::engine::calls::CallContext;
-use crate::engine::model::*;
-use crate::engine::stage::cell::Cell;
-use crate::engine::stage::change::Change;
-use crate::engine::stage::managed::{self};
-use crate::engine::stage::needs::Needs;
-use crate::engine::stage::walk::{call_failed, placed};
+use crate::stage::cell::Cell;
+use crate::stage::change::Change;
+use crate::stage::managed::{self};
+use crate::stage::needs::Needs;
+use crate::stage::walk::{call_failed, placed};
+use calls::CallContext;
 use cty::Value;
+use model::*;
 use std::sync::Arc;
 
 impl Deploying {

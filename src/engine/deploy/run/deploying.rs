@@ -1,22 +1,22 @@
 //! State shared by all steps of one running deploy, and the rules for starting operations.
 
 use super::turns::{Turn, Turns};
-use crate::engine::cores;
-use crate::engine::deploy::record::{DeployRecord, Objects};
-use crate::engine::graph::{Starts, Step, Urgency};
-use crate::engine::model::*;
-use crate::engine::stage::change::{Change, Stage};
-use crate::engine::stage::checked::Checked;
-use crate::engine::stage::steps::{self};
-use crate::engine::stage::values::{Expansion, Repetition};
-use crate::engine::stage::walk::Walk;
-use crate::engine::store::model::StateObject;
+use crate::deploy::record::{DeployRecord, Objects};
+use crate::graph::{Starts, Step, Urgency};
+use crate::stage::change::{Change, Stage};
+use crate::stage::checked::Checked;
+use crate::stage::steps::{self};
+use crate::stage::values::{Expansion, Repetition};
+use crate::stage::walk::Walk;
 use cty::Value;
 use lang::addr::{AbsInstance, AbsResource};
 use lang::diag::{Diagnostic, Diagnostics};
+use model::cores;
+use model::*;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use store::records::StateObject;
 use tokio_util::sync::CancellationToken;
 
 /// Steps run concurrently; the operations among them are limited by `parallelism`.

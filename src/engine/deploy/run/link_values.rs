@@ -2,12 +2,12 @@
 //! with their values at the time of the stage.
 
 use super::deploying::Deploying;
-use crate::engine::calls::{LinkEnd, Linked, StateEntry};
-use crate::engine::mutex::lock;
-use crate::engine::provider::LINK;
-use crate::engine::stage::change::Change;
-use crate::engine::stage::link_arguments;
+use crate::stage::change::Change;
+use crate::stage::link_arguments;
+use calls::{LinkEnd, Linked, StateEntry};
 use lang::addr::AbsInstance;
+use model::mutex::lock;
+use provider::LINK;
 use std::sync::Arc;
 
 impl Deploying {

@@ -1,21 +1,21 @@
 //! Failures of operations: classification, messages and records.
 
 use super::deploying::{Deploying, WHOLE_DEPLOY};
-use crate::engine::calls::{Method, ProviderDiagnostic, ProviderError};
-use crate::engine::deploy::failure_class::{class_of, mentions_cancellation};
-use crate::engine::deploy::instance::{Failed, UNKNOWN_OUTCOME_REMEDY};
-use crate::engine::deploy::record::fingerprint;
-use crate::engine::graph::Step;
-use crate::engine::model::*;
-use crate::engine::mutex::lock;
-use crate::engine::stage::cell::Cell;
-use crate::engine::stage::change::Change;
-use crate::engine::stage::encoding::StageCodecError;
-use crate::engine::stage::walk::placed;
-use crate::engine::store::StoreError;
+use crate::deploy::failure_class::{class_of, mentions_cancellation};
+use crate::deploy::instance::{Failed, UNKNOWN_OUTCOME_REMEDY};
+use crate::deploy::record::fingerprint;
+use crate::graph::Step;
+use crate::stage::cell::Cell;
+use crate::stage::change::Change;
+use crate::stage::encoding::StageCodecError;
+use crate::stage::walk::placed;
+use calls::{Method, ProviderDiagnostic, ProviderError};
 use lang::config::Resource;
 use lang::diag::{Diagnostic, Diagnostics};
+use model::mutex::lock;
+use model::*;
 use std::sync::atomic::Ordering;
+use store::StoreError;
 
 /// Failure of an operation.
 pub enum OperationError {

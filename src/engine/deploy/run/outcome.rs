@@ -5,19 +5,19 @@ use super::apply::object_work;
 use super::deploying::Deploying;
 use super::instances::Subject;
 use super::operation_error::OperationError;
-use crate::engine::deploy::instance::Applied;
-use crate::engine::model::*;
-use crate::engine::mutex::lock;
-use crate::engine::stage::change::Change;
-use crate::engine::stage::managed::{self};
-use crate::engine::stage::objects::{self, RecordContext};
-use crate::engine::stage::provision::names;
-use crate::engine::stage::scope::ModuleScope;
-use crate::engine::stage::walk::placed;
-use crate::engine::store::model::StateEdit;
+use crate::deploy::instance::Applied;
+use crate::stage::change::Change;
+use crate::stage::managed::{self};
+use crate::stage::objects::{self, RecordContext};
+use crate::stage::provision::names;
+use crate::stage::scope::ModuleScope;
+use crate::stage::walk::placed;
 use cty::schema::Schema;
 use cty::{Marks, Path, Value};
 use lang::config::{Provisioner, Resource};
+use model::mutex::lock;
+use model::*;
+use store::records::StateEdit;
 
 /// Object to store; `step` is recorded as done if set.
 pub(super) struct StoredOutcome<'a> {

@@ -1,21 +1,21 @@
 //! Root outputs at the end of a deploy.
 
 use super::deploying::{Deploying, WHOLE_DEPLOY};
-use crate::engine::graph::{Step, StepEnd};
-use crate::engine::model::*;
-use crate::engine::mutex::lock;
-use crate::engine::stage::change::{Change, OutputChange};
-use crate::engine::stage::nodes::{Node, Nodes};
-use crate::engine::stage::prior_values::extra_output_attributes;
-use crate::engine::stage::steps::{self, Steps, Task};
-use crate::engine::stage::walk::not_storable;
-use crate::engine::store::model::{StateEdit, StateOutput};
+use crate::graph::{Step, StepEnd};
+use crate::stage::change::{Change, OutputChange};
+use crate::stage::nodes::{Node, Nodes};
+use crate::stage::prior_values::extra_output_attributes;
+use crate::stage::steps::{self, Steps, Task};
+use crate::stage::walk::not_storable;
 use cty::Value;
 use lang::addr::{AbsInstance, ConfigResource, ModuleInstance, ModulePath};
 use lang::diag::Diagnostic;
+use model::mutex::lock;
+use model::*;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use store::records::{StateEdit, StateOutput};
 
 /// Output to store.
 type KeptOutput<'c> = (&'c Arc<str>, &'c lang::config::Output, Value);

@@ -4,10 +4,10 @@
 use super::deploying::Deploying;
 use super::operation_error::OperationError;
 use super::outcome::StoredOutcome;
-use crate::engine::model::*;
-use crate::engine::mutex::lock;
-use crate::engine::stage::change::Change;
-use crate::engine::store::model::StateEdit;
+use crate::stage::change::Change;
+use model::mutex::lock;
+use model::*;
+use store::records::StateEdit;
 
 impl Deploying {
     /// Puts an imported object into the state before its operation.

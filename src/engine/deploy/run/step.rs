@@ -4,17 +4,17 @@
 use super::deploying::Deploying;
 use super::operation_error::OperationError;
 use super::turns::Turn;
-use crate::engine::deploy::waits::{MAX_STORED, Waits};
-use crate::engine::graph::Step;
-use crate::engine::model::{Action, Activity, OperationStep};
-use crate::engine::mutex::lock;
-use crate::engine::stage::cell::Cell;
-use crate::engine::stage::change::Change;
-use crate::engine::stage::ephemeral::OpenTime;
-use crate::engine::stage::nodes::Node;
-use crate::engine::stage::steps::{Steps, Task};
+use crate::deploy::waits::{MAX_STORED, Waits};
+use crate::graph::Step;
+use crate::stage::cell::Cell;
+use crate::stage::change::Change;
+use crate::stage::ephemeral::OpenTime;
+use crate::stage::nodes::Node;
+use crate::stage::steps::{Steps, Task};
 use cty::Value;
 use lang::addr::Mode;
+use model::mutex::lock;
+use model::{Action, Activity, OperationStep};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Start of an operation.

@@ -2,8 +2,8 @@
 //! urgent steps first. While one operation writes its intent to disk, another may already plan; if
 //! calls are fast, it may also write its intent. Owned by one deploy.
 
-use crate::engine::graph::{Step, Urgency};
-use crate::engine::mutex::lock;
+use crate::graph::{Step, Urgency};
+use model::mutex::lock;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};

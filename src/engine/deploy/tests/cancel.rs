@@ -2,7 +2,7 @@
 
 use super::fake_provider::Effect::{Await, Cancel, Kill, RefuseWith};
 use super::rules::{RULE, Rule, check};
-use crate::engine::model::CancelRung::{AskPlugins, KillPlugins, StopStarting};
+use model::CancelRung::{AskPlugins, KillPlugins, StopStarting};
 
 const STOP_STARTING: &[Rule] = &[
     Rule {

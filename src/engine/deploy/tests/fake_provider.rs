@@ -1,16 +1,16 @@
 //! Provider of objects in memory. It lists its calls, with the store's records at that moment, and
 //! answers by script.
 
-use crate::engine::calls::{
+use crate::deploy::run::Stops;
+use async_trait::async_trait;
+use calls::{
     Attempts, CallContext, Calls, Checked, Lane, Method, ProviderDiagnostic, ProviderError,
 };
-use crate::engine::deploy::run::Stops;
-use crate::engine::model::*;
-use crate::engine::mutex::lock;
-use crate::engine::provider::*;
-use async_trait::async_trait;
 use cty::schema::{Attribute, Block, Schema};
 use cty::{Path, Type, Value};
+use model::mutex::lock;
+use model::*;
+use provider::*;
 use rusqlite::{Connection, OpenFlags};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};

@@ -2,7 +2,7 @@
 
 use super::fake_provider::Effect::{Cancel, Transient};
 use super::rules::{RULE, Rule, check};
-use crate::engine::model::CancelRung::{AskPlugins, StopStarting};
+use model::CancelRung::{AskPlugins, StopStarting};
 
 const RETRIES: &[Rule] = &[
     Rule {

@@ -2,33 +2,33 @@
 
 use super::configuration::written;
 use super::fake_provider::{Call, FakeProvider, Script, World, short};
-use crate::engine::bus::Bus;
-use crate::engine::calls::{CallContext, Calls, Deadlines, ProviderError};
-use crate::engine::deploy::record::{DeployRecord, Earlier};
-use crate::engine::deploy::run::{DeployResult, Deploying, Stops};
-use crate::engine::model::*;
-use crate::engine::plugin::{PluginSettings, Plugins};
-use crate::engine::pool::{Pool, PoolSettings};
-use crate::engine::provider::functions::Functions;
-use crate::engine::provider::{Provider, ProviderSchema};
-use crate::engine::settings::{Access, RetrySettings};
-use crate::engine::stage::change::{Change, Digests, Stage, StageResult, StateOrigin};
-use crate::engine::stage::external_inputs::ExternalInputs;
-use crate::engine::stage::nodes::{Nodes, Sources};
-use crate::engine::stage::prior::{PriorState, ResolvedProviders};
-use crate::engine::stage::scope::{Phase, WalkContext, timestamp};
-use crate::engine::stage::staging::{PlanInput, stage};
-use crate::engine::stage::steps::has_effect;
-use crate::engine::stage::values::Values;
-use crate::engine::stage::walk::{Providers, Walk};
-use crate::engine::store::Store;
-use crate::engine::store::model::{NewDeploy, StartedDeploy, StateEdit, StateObject};
-use crate::engine::workspace::load;
+use crate::deploy::record::{DeployRecord, Earlier};
+use crate::deploy::run::{DeployResult, Deploying, Stops};
+use crate::stage::change::{Change, Digests, Stage, StageResult, StateOrigin};
+use crate::stage::external_inputs::ExternalInputs;
+use crate::stage::nodes::{Nodes, Sources};
+use crate::stage::prior::{PriorState, ResolvedProviders};
+use crate::stage::scope::{Phase, WalkContext, timestamp};
+use crate::stage::staging::{PlanInput, stage};
+use crate::stage::steps::has_effect;
+use crate::stage::values::Values;
+use crate::stage::walk::{Providers, Walk};
+use crate::workspace::load;
 use async_trait::async_trait;
+use calls::{CallContext, Calls, Deadlines, ProviderError};
 use cty::Value;
+use model::bus::Bus;
+use model::settings::{Access, RetrySettings};
+use model::*;
+use plugin::{PluginSettings, Plugins};
+use provider::functions::Functions;
+use provider::pool::{Pool, PoolSettings};
+use provider::{Provider, ProviderSchema};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
+use store::Store;
+use store::records::{NewDeploy, StartedDeploy, StateEdit, StateObject};
 use tokio_util::sync::CancellationToken;
 
 /// One rule of deploys, with an example. Names are those of resources; see `configuration` for the
@@ -210,11 +210,11 @@ impl Providers for FakeProviders {
         Functions::default()
     }
 
-    fn secrets(&self) -> &crate::engine::secrets::Secrets {
+    fn secrets(&self) -> &model::secrets::Secrets {
         self.pool.secrets()
     }
 
-    fn sink(&self) -> &dyn crate::engine::bus::EventSink {
+    fn sink(&self) -> &dyn model::bus::EventSink {
         self.pool.sink()
     }
 }

@@ -2,7 +2,7 @@
 //! schema lacks are omitted.
 
 use super::{Configuration, reference};
-use crate::engine::stage::masks;
+use crate::stage::masks;
 use cty::Value;
 use cty::schema::{Block, Nesting};
 use lang::body::{self, Body, BodySchema};

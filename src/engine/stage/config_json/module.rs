@@ -2,8 +2,8 @@
 
 use super::provider::{Providers, key};
 use super::{Configuration, insert_nonempty, reference};
-use crate::engine::stage::masks;
-use crate::engine::workspace::provider_addr::{address_of, provider_name};
+use crate::stage::masks;
+use crate::workspace::provider_addr::{address_of, provider_name};
 use cty::Type;
 use cty::schema::{Attribute, Block};
 use lang::addr::Mode;

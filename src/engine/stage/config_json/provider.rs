@@ -2,11 +2,11 @@
 //! configurations passed by a calling module, each replaced by the caller's.
 
 use super::{Configuration, insert_nonempty};
-use crate::engine::model::full_address;
-use crate::engine::workspace::provider_addr::{address_of, implied_local_name, provider_name};
+use crate::workspace::provider_addr::{address_of, implied_local_name, provider_name};
 use lang::addr::ModulePath;
 use lang::config::{Module, ProviderRef};
 use lang::syntax::ast::{Expr, ExprKind, Step, StepKind};
+use model::full_address;
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

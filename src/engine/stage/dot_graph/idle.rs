@@ -1,8 +1,8 @@
 //! Graph of a deploy without changes.
 
 use super::{Drawing, Drawn};
-use crate::engine::graph::Step;
-use crate::engine::stage::nodes::{Node, Nodes};
+use crate::graph::Step;
+use crate::stage::nodes::{Node, Nodes};
 use std::collections::BTreeSet;
 
 impl Drawing {

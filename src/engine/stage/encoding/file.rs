@@ -2,9 +2,9 @@
 //! `deploy`.
 
 use super::error::{DecodeError, StageCodecError};
-use crate::engine::model::{StageId, StageSummary};
-use crate::engine::store::model::{CompressedJson, StageRecord};
+use model::{StageId, StageSummary};
 use serde::{Deserialize, Serialize};
+use store::records::{CompressedJson, StageRecord};
 
 /// Format marker of a stage file.
 const FORMAT: &str = "flightdeck stage";

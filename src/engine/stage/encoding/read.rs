@@ -2,20 +2,20 @@
 
 use super::error::{DecodeError, StageCodecError};
 use super::{Detail, KeptChange, KeptDrift, KeptMark, KeptOutput, LAYOUT, StoredValue};
-use crate::engine::model::{ConfigKey, StageRequest};
-use crate::engine::stage::change::{
+use crate::stage::change::{
     Act, Change, Configured, Details, Digests, Drift, Object, OutputChange, Recorded, Stage,
 };
-use crate::engine::store::model::StageRecord;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use cty::schema::Schema;
 use cty::{Mark, Marks, Path, Type, Value};
 use lang::addr::{AbsInstance, Resource};
 use lang::config::Overridden;
+use model::{ConfigKey, StageRequest};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use store::records::StageRecord;
 
 /// Decodes the stage of a record. `schemas` returns the schema of a resource (by provider address
 /// and resource) if the provider is loaded; values are converted to it.

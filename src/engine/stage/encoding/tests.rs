@@ -4,13 +4,13 @@ use super::super::change::{Act, Configured, Details, Drift, OutputChange, Stage}
 use super::super::test_stages::{change, represented, stage};
 use super::super::{conditions::Status, show};
 use super::*;
-use crate::engine::model::VariableFlag;
-use crate::engine::model::{ConfigKey, StageSummary};
-use crate::engine::store::model::{CompressedJson, StageRecord, StateObject, StateOutput};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use cty::schema::{Attribute, Block, Schema};
 use cty::{Mark, Path, Type, Value};
+use model::VariableFlag;
+use model::{ConfigKey, StageSummary};
+use store::records::{CompressedJson, StageRecord, StateObject, StateOutput};
 
 fn object(n: i64) -> Value {
     Value::object([
@@ -230,7 +230,7 @@ fn stage_round_trips() {
             before.changes[0].after.value.ty()
         );
         assert_eq!(show::summary(&after), shown);
-        let state = crate::engine::store::model::State::default();
+        let state = store::records::State::default();
         assert_eq!(represented(&after, &state), represented(&before, &state));
     }
     assert_eq!(kept.summary.read::<StageSummary>().unwrap(), shown);

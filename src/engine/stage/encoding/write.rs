@@ -2,21 +2,21 @@
 
 use super::error::StageCodecError;
 use super::{KeptChange, KeptDrift, KeptMark, KeptOutput, LAYOUT, StoredValue};
-use crate::engine::model::{StageRequest, StageSummary, VariableFlag};
-use crate::engine::stage::change::{Act, Change, Drift, OutputChange, Stage, StateOrigin};
-use crate::engine::stage::checked::Checked;
-use crate::engine::stage::conditions::Statuses;
-use crate::engine::stage::external_inputs::InputDigest;
-use crate::engine::stage::relevant::Relevant;
-use crate::engine::store::model::{CompressedJson, StageRecord, StateEdit};
+use crate::stage::change::{Act, Change, Drift, OutputChange, Stage, StateOrigin};
+use crate::stage::checked::Checked;
+use crate::stage::conditions::Statuses;
+use crate::stage::external_inputs::InputDigest;
+use crate::stage::relevant::Relevant;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use cty::{Mark, Marks, Path, Type, Value};
+use model::{StageRequest, StageSummary, VariableFlag};
 use serde::ser::{Error as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
+use store::records::{CompressedJson, StageRecord, StateEdit};
 
 /// Serialized form of [`super::Detail`]. Changes are encoded one by one during serialization,
 /// because all of them at once take much memory.

@@ -2,17 +2,17 @@
 //! closed once no unfinished step needs it, even after failures. Owned by the walk and polled
 //! concurrently with it.
 
-use crate::engine::calls::{Answer, CallContext, Checked, ProviderError};
-use crate::engine::graph::{Graph, Releases, Step};
-use crate::engine::model::{ObjectPhase, ObjectWork, Severity};
-use crate::engine::mutex::lock;
-use crate::engine::provider::{Provider, RenewResponse};
-use crate::engine::stage::walk::Walk;
+use crate::graph::{Graph, Releases, Step};
+use crate::stage::walk::Walk;
+use calls::{Answer, CallContext, Checked, ProviderError};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use lang::addr::AbsInstance;
 use lang::diag::Diagnostic;
 use lang::source::Span;
+use model::mutex::lock;
+use model::{ObjectPhase, ObjectWork, Severity};
 use proto::Bytes;
+use provider::{Provider, RenewResponse};
 use std::collections::HashMap;
 use std::pin::pin;
 use std::sync::{Arc, Mutex};

@@ -1,27 +1,27 @@
 //! Opens the instances of an ephemeral resource and produces the value that references see.
 
 use super::leases::Lease;
-use crate::engine::calls::CallContext;
-use crate::engine::graph::Step;
-use crate::engine::model::{ObjectPhase, ObjectWork};
-use crate::engine::provider::OpenResponse;
-use crate::engine::stage::cell::Cell;
-use crate::engine::stage::checked::At;
-use crate::engine::stage::conditions::{self, Kind, Status};
-use crate::engine::stage::expand::{self, Meta};
-use crate::engine::stage::managed;
-use crate::engine::stage::plan::{assemble, unknown_object, with_address};
-use crate::engine::stage::provider_instance::Chosen;
-use crate::engine::stage::scope::{ModuleScope, Phase};
-use crate::engine::stage::values::{PublishedValue, Repetition};
-use crate::engine::stage::walk::Walk;
-use crate::engine::workspace::provider_addr::{self, Route};
+use crate::graph::Step;
+use crate::stage::cell::Cell;
+use crate::stage::checked::At;
+use crate::stage::conditions::{self, Kind, Status};
+use crate::stage::expand::{self, Meta};
+use crate::stage::managed;
+use crate::stage::plan::{assemble, unknown_object, with_address};
+use crate::stage::provider_instance::Chosen;
+use crate::stage::scope::{ModuleScope, Phase};
+use crate::stage::values::{PublishedValue, Repetition};
+use crate::stage::walk::Walk;
+use crate::workspace::provider_addr::{self, Route};
+use calls::CallContext;
 use cty::schema::Schema;
 use cty::{Mark, Value};
 use futures_util::stream::{self, StreamExt};
 use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey};
 use lang::config::{Condition, Module, Resource};
 use lang::diag::Diagnostic;
+use model::{ObjectPhase, ObjectWork};
+use provider::OpenResponse;
 use std::collections::HashMap;
 
 /// Instances of one resource opened at a time.

@@ -2,15 +2,15 @@
 
 use super::ImportTarget;
 use super::names::identity;
-use crate::engine::calls::CallContext;
-use crate::engine::model::{ObjectPhase, ObjectWork};
-use crate::engine::provider::{ImportRequest, Imported, Provider, ReadRequest};
-use crate::engine::stage::managed::{self, Prior};
-use crate::engine::stage::walk::{Walk, placed};
+use crate::stage::managed::{self, Prior};
+use crate::stage::walk::{Walk, placed};
+use calls::CallContext;
 use cty::Value;
 use cty::schema::Schema;
 use lang::addr::AbsInstance;
 use lang::diag::{Diagnostic, Diagnostics};
+use model::{ObjectPhase, ObjectWork};
+use provider::{ImportRequest, Imported, Provider, ReadRequest};
 
 /// Imports the object by its id or identity, then reads its current state.
 pub async fn fetch(
@@ -23,7 +23,7 @@ pub async fn fetch(
 ) -> Result<(Prior, Diagnostics), Diagnostics> {
     let text = address.to_string();
     let who = provider.info().address.clone();
-    let call = |e: crate::engine::calls::ProviderError| {
+    let call = |e: calls::ProviderError| {
         Diagnostics::from(
             Diagnostic::error("Plugin call failed", e.to_string())
                 .at(wanted.span)

@@ -1,14 +1,14 @@
 //! Evaluates import blocks: target address and id or identity.
 
 use super::{ImportTarget, resource_of};
-use crate::engine::provider::IdentitySchema;
-use crate::engine::stage::scope::{ModuleScope, Phase, WalkContext};
-use crate::engine::stage::values::Repetition;
+use crate::stage::scope::{ModuleScope, Phase, WalkContext};
+use crate::stage::values::Repetition;
 use cty::{Mark, Type, Value};
 use lang::addr::{AbsInstance, ConfigResource, InstanceKey, ModuleInstance, Target};
 use lang::config::{Import, for_each_instances};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::syntax::ast::{Expr, ExprKind, Step, StepKind, Traversal};
+use provider::IdentitySchema;
 use std::collections::BTreeMap;
 
 /// Returns the instances that the blocks import into one resource, with diagnostics.

@@ -2,11 +2,11 @@
 
 use super::plan_request::warnings;
 use super::{NoPlan, Planned, Prior};
-use crate::engine::calls::{CallContext, ProviderDiagnostic};
-use crate::engine::model::Action;
-use crate::engine::provider::{PlanRequest, Provider};
+use calls::{CallContext, ProviderDiagnostic};
 use cty::Value;
 use cty::schema::Schema;
+use model::Action;
+use provider::{PlanRequest, Provider};
 
 /// Plans a destroy. Calls the provider only if `plan_destroy` is set, as the provider declares in
 /// its capabilities.
@@ -45,7 +45,7 @@ pub async fn plan_destroy(
     if response
         .diagnostics
         .iter()
-        .any(|d| d.severity == crate::engine::model::Severity::Error)
+        .any(|d| d.severity == model::Severity::Error)
     {
         return Err(NoPlan::Refused(response.diagnostics));
     }

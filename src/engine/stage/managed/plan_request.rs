@@ -1,10 +1,10 @@
 //! Requests a plan from the provider and checks the answer.
 
 use super::{NoPlan, PlanQuestion, shown_prefix};
-use crate::engine::calls::{CallContext, ProviderDiagnostic};
-use crate::engine::provider::{PlanRequest, PlanResponse, Provider};
+use calls::{CallContext, ProviderDiagnostic};
 use cty::{Path, Value};
 use proto::Bytes;
+use provider::{PlanRequest, PlanResponse, Provider};
 
 /// Calls PlanResourceChange and checks the answer.
 pub(super) async fn request_plan(
@@ -30,7 +30,7 @@ pub(super) async fn request_plan(
     if response
         .diagnostics
         .iter()
-        .any(|d| d.severity == crate::engine::model::Severity::Error)
+        .any(|d| d.severity == model::Severity::Error)
     {
         return Err(NoPlan::Refused(response.diagnostics));
     }
@@ -83,7 +83,7 @@ pub(super) fn warnings(response: &PlanResponse) -> Vec<ProviderDiagnostic> {
     response
         .diagnostics
         .iter()
-        .filter(|d| d.severity == crate::engine::model::Severity::Warning)
+        .filter(|d| d.severity == model::Severity::Warning)
         .cloned()
         .collect()
 }

@@ -3,10 +3,10 @@
 use super::plan_request::{request_plan, warnings};
 use super::replacement::{replace_paths, replace_reason};
 use super::{NoPlan, PlanQuestion, Planned, Reason, mark};
-use crate::engine::calls::CallContext;
-use crate::engine::model::Action;
-use crate::engine::provider::{PlanResponse, Provider};
+use calls::CallContext;
 use cty::{Marks, Path, Value};
+use model::Action;
+use provider::{PlanResponse, Provider};
 
 /// Limit of warnings of one plan.
 const MAX_WARNINGS: usize = 64;

@@ -1,7 +1,7 @@
 //! Replacement of an object: the paths that force it, and its reason.
 
 use super::{NoPlan, Reason};
-use crate::engine::calls::ProviderDiagnostic;
+use calls::ProviderDiagnostic;
 use cty::schema::Schema;
 use cty::{Path, Value};
 

@@ -3,8 +3,8 @@
 
 use super::references::{Named, Place};
 use super::{Needing, Needs};
-use crate::engine::stage::values::{Expansion, Repetition};
-use crate::engine::workspace::refs::{self, Ref};
+use crate::stage::values::{Expansion, Repetition};
+use crate::workspace::refs::{self, Ref};
 use cty::Value;
 use lang::addr::{AbsResource, InstanceKey, Mode, ModuleInstance, Resource as Name};
 use lang::syntax::ast::Traversal;

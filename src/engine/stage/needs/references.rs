@@ -3,15 +3,15 @@
 
 use super::instances::key_of;
 use super::{Needing, Needs};
-use crate::engine::model::ConfigKey;
-use crate::engine::mutex::lock;
-use crate::engine::stage::scope::ModuleScope;
-use crate::engine::stage::values::Repetition;
-use crate::engine::workspace::provider_addr::{self};
-use crate::engine::workspace::refs::{self, Ref};
+use crate::stage::scope::ModuleScope;
+use crate::stage::values::Repetition;
+use crate::workspace::provider_addr::{self};
+use crate::workspace::refs::{self, Ref};
 use lang::addr::{InstanceKey, ModuleInstance, Resource as Name};
 use lang::config::{Condition, Module, Resource};
 use lang::syntax::ast::{Expr, Lookup, StepKind, Traversal};
+use model::ConfigKey;
+use model::mutex::lock;
 use std::sync::Arc;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -120,7 +120,7 @@ impl Needing<'_> {
                 };
                 let repetition = key
                     .as_ref()
-                    .map(crate::engine::stage::plan::repetition)
+                    .map(crate::stage::plan::repetition)
                     .unwrap_or_default();
                 self.resource(
                     resource,

@@ -1,15 +1,15 @@
 //! Edges of the graph, from the references in expressions.
 
 use super::{Node, Nodes, Sources, config_resource};
-use crate::engine::graph::Step;
-use crate::engine::provider::ProviderSchema;
-use crate::engine::workspace::provider_addr::{self};
-use crate::engine::workspace::refs::{self, Ref};
+use crate::graph::Step;
+use crate::workspace::provider_addr::{self};
+use crate::workspace::refs::{self, Ref};
 use cty::schema::Block;
 use lang::addr::{InstanceKey, Mode, Resource};
 use lang::body::Body;
 use lang::config::{self, Module};
 use lang::syntax::ast::{Expr, Traversal};
+use provider::ProviderSchema;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -54,12 +54,12 @@ impl Nodes {
         }
         // Imports are evaluated before the resource that they import into.
         for import in &module.imports {
-            let Some(step) = crate::engine::stage::import::resource_of(import)
+            let Some(step) = crate::stage::import::resource_of(import)
                 .and_then(|r| self.step(&Node::Resource(r)))
             else {
                 continue;
             };
-            for expr in crate::engine::stage::import::expressions(import) {
+            for expr in crate::stage::import::expressions(import) {
                 self.need_expr(step, module, expr);
             }
         }

@@ -1,14 +1,14 @@
 //! Provider configurations in the graph: those of resources and those whose functions are called.
 
 use super::{Node, Nodes, Sources};
-use crate::engine::graph::Step;
-use crate::engine::model::ConfigKey;
-use crate::engine::stage::names::provider_function;
-use crate::engine::workspace::provider_addr;
+use crate::graph::Step;
+use crate::stage::names::provider_function;
+use crate::workspace::provider_addr;
 use lang::addr::ModulePath;
 use lang::config::Module;
 use lang::source::Span;
 use lang::syntax::ast::Expr;
+use model::ConfigKey;
 use std::sync::Arc;
 
 impl Nodes {

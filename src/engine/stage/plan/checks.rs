@@ -3,19 +3,19 @@
 
 use super::instance::Declared;
 use super::links::LinkContexts;
-use crate::engine::calls::CallContext;
-use crate::engine::model::StageMode;
-use crate::engine::stage::cell::Cell;
-use crate::engine::stage::checked::At;
-use crate::engine::stage::conditions::{self, Kind, Status};
-use crate::engine::stage::link_arguments;
-use crate::engine::stage::scope::{ModuleScope, Phase};
-use crate::engine::stage::validate::ephemeral_faults;
-use crate::engine::stage::values::Repetition;
-use crate::engine::stage::walk::Walk;
+use crate::stage::cell::Cell;
+use crate::stage::checked::At;
+use crate::stage::conditions::{self, Kind, Status};
+use crate::stage::link_arguments;
+use crate::stage::scope::{ModuleScope, Phase};
+use crate::stage::validate::ephemeral_faults;
+use crate::stage::values::Repetition;
+use crate::stage::walk::Walk;
+use calls::CallContext;
 use cty::Value;
 use lang::addr::{AbsInstance, Mode};
 use lang::diag::Severity;
+use model::StageMode;
 
 /// Checks of one instance's configuration.
 #[derive(Clone, Copy)]

@@ -2,18 +2,18 @@
 
 use super::instance::Declared;
 use super::options::PlanOptions;
-use crate::engine::model::Action;
-use crate::engine::stage::cell::Cell;
-use crate::engine::stage::change::Change;
-use crate::engine::stage::managed::Reason;
-use crate::engine::stage::nodes::Node;
-use crate::engine::stage::scope::ModuleScope;
-use crate::engine::stage::walk::Walk;
-use crate::engine::workspace::refs::{self, Ref};
+use crate::stage::cell::Cell;
+use crate::stage::change::Change;
+use crate::stage::managed::Reason;
+use crate::stage::nodes::Node;
+use crate::stage::scope::ModuleScope;
+use crate::stage::walk::Walk;
+use crate::workspace::refs::{self, Ref};
 use cty::{Path, PathStep};
 use lang::addr::{AbsInstance, AbsResource, InstanceKey, Mode};
 use lang::diag::Diagnostic;
 use lang::syntax::ast::{Expr, StepKind};
+use model::Action;
 
 /// Replacements that the provider does not require.
 #[derive(Clone, Copy)]
@@ -120,7 +120,7 @@ impl ForcedReplacements<'_> {
 
 /// Parses a `replace_triggered_by` expression: a resource, optionally an instance, optionally a
 /// path in it. Index keys may use `each` and `count`.
-pub(in crate::engine::stage) fn trigger(
+pub(in crate::stage) fn trigger(
     scope: &ModuleScope<'_>,
     expr: &Expr,
 ) -> Option<(AbsResource, Option<InstanceKey>, Path)> {

@@ -1,7 +1,7 @@
 //! Arguments of a resource that forbid or change a destroy: `prevent_destroy` and `destroy`.
 
-use crate::engine::stage::cell::Cell;
-use crate::engine::stage::scope::{ModuleScope, WalkContext};
+use crate::stage::cell::Cell;
+use crate::stage::scope::{ModuleScope, WalkContext};
 use lang::addr::AbsInstance;
 use lang::config::{Module, Resource};
 use lang::diag::Diagnostic;
@@ -97,7 +97,7 @@ pub fn invalid_prevent_destroy(expr: &Expr, why: &str) -> Diagnostic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::stage::testing::Unplanned;
+    use crate::stage::testing::Unplanned;
 
     /// Checks this value of `prevent_destroy`; returns the error.
     fn checked(value: &str, destroys: bool) -> Option<String> {

@@ -3,13 +3,13 @@
 use super::removal_input::removal;
 use super::resource::Shared;
 use super::walk::PlanWalk;
-use crate::engine::model::{ConfigKey, StageMode};
-use crate::engine::provider::Provider;
-use crate::engine::stage::cell::Cell;
-use crate::engine::stage::provider_instance::Chosen;
-use crate::engine::stage::values::Repetition;
+use crate::stage::cell::Cell;
+use crate::stage::provider_instance::Chosen;
+use crate::stage::values::Repetition;
 use cty::Value;
 use lang::addr::{AbsInstance, Mode};
+use model::{ConfigKey, StageMode};
+use provider::Provider;
 use std::sync::Arc;
 
 /// Instance of a resource with its own provider configuration.

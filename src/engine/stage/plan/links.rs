@@ -2,17 +2,17 @@
 //! ends with their staged values; the provider of another resource receives the links that write
 //! into it.
 
-use crate::engine::calls::{CallContext, LinkEnd, Linked, StateEntry};
-use crate::engine::provider::LINK;
-use crate::engine::stage::link_arguments;
-use crate::engine::stage::nodes::Node;
-use crate::engine::stage::prior::PriorState;
-use crate::engine::stage::walk::Walk;
-use crate::engine::store::model::StateObject;
+use crate::stage::link_arguments;
+use crate::stage::nodes::Node;
+use crate::stage::prior::PriorState;
+use crate::stage::walk::Walk;
+use calls::{CallContext, LinkEnd, Linked, StateEntry};
 use cty::Value;
 use lang::addr::AbsInstance;
+use provider::LINK;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
+use store::records::StateObject;
 
 /// Links of the state by the addresses of their ends.
 #[derive(Default)]
@@ -123,7 +123,7 @@ impl LinkContexts<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::stage::testing::Unplanned;
+    use crate::stage::testing::Unplanned;
 
     const STATE: &[&str] = &[
         "lab_thing.a name=x",

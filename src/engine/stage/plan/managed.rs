@@ -6,20 +6,20 @@ use super::instance::Declared;
 use super::removal::End;
 use super::removal_input::{ReadObject, declared_removal};
 use super::walk::PlanWalk;
-use crate::engine::calls::CallContext;
-use crate::engine::model::{Action, CommandView, StageMode};
-use crate::engine::stage::cell::Cell;
-use crate::engine::stage::change::{Act, Change, Configured, Details, Object, Recorded};
-use crate::engine::stage::import::{self};
-use crate::engine::stage::managed::{self, NoPlan, PlanQuestion, Planned, Prior, Reason};
-use crate::engine::stage::needs::Needs;
-use crate::engine::stage::objects::{self};
-use crate::engine::stage::prior::Objects;
-use crate::engine::stage::scope::ModuleScope;
-use crate::engine::stage::values::Repetition;
+use crate::stage::cell::Cell;
+use crate::stage::change::{Act, Change, Configured, Details, Object, Recorded};
+use crate::stage::import::{self};
+use crate::stage::managed::{self, NoPlan, PlanQuestion, Planned, Prior, Reason};
+use crate::stage::needs::Needs;
+use crate::stage::objects::{self};
+use crate::stage::prior::Objects;
+use crate::stage::scope::ModuleScope;
+use crate::stage::values::Repetition;
+use calls::CallContext;
 use cty::Value;
 use cty::schema::Schema;
 use lang::addr::AbsInstance;
+use model::{Action, CommandView, StageMode};
 
 impl PlanWalk {
     pub(super) async fn managed(

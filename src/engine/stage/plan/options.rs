@@ -1,9 +1,9 @@
 //! Plan options: mode, refresh, forced replacements, limits from targets and excludes, parallelism.
 
-use crate::engine::graph::Step;
-use crate::engine::model::StageMode;
-use crate::engine::stage::narrow::StageScope;
+use crate::graph::Step;
+use crate::stage::narrow::StageScope;
 use lang::addr::AbsInstance;
+use model::StageMode;
 
 /// Options of a plan, in addition to the configuration.
 pub struct PlanOptions {

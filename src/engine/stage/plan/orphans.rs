@@ -2,12 +2,12 @@
 
 use super::removal::{Removals, forget_data};
 use super::removal_input::Removal;
-use crate::engine::model::{ConfigKey, short_provider};
-use crate::engine::stage::cell::Cell;
-use crate::engine::stage::managed::Reason;
-use crate::engine::stage::prior::Objects;
+use crate::stage::cell::Cell;
+use crate::stage::managed::Reason;
+use crate::stage::prior::Objects;
 use lang::addr::{AbsInstance, ConfigResource, Mode};
 use lang::diag::Diagnostic;
+use model::{ConfigKey, short_provider};
 
 impl Removals<'_> {
     /// Plans the removal of all objects of an undeclared resource.

@@ -3,18 +3,18 @@
 
 use super::instance::Declared;
 use super::removed::{removed, repetition};
-use crate::engine::model::{Action, CommandView};
-use crate::engine::stage::cell::Cell;
-use crate::engine::stage::commands::{self};
-use crate::engine::stage::external_inputs::ExternalInputs;
-use crate::engine::stage::managed::Planned;
-use crate::engine::stage::provision;
-use crate::engine::stage::scope::{ModuleScope, WalkContext};
-use crate::engine::stage::values::Repetition;
+use crate::stage::cell::Cell;
+use crate::stage::commands::{self};
+use crate::stage::external_inputs::ExternalInputs;
+use crate::stage::managed::Planned;
+use crate::stage::provision;
+use crate::stage::scope::{ModuleScope, WalkContext};
+use crate::stage::values::Repetition;
 use cty::Value;
 use lang::addr::{AbsInstance, ModuleInstance};
 use lang::config::{Module, Provisioner};
 use lang::diag::{Diagnostic, Message};
+use model::{Action, CommandView};
 
 /// Commands of the provisioners of an object.
 #[derive(Clone, Copy)]

@@ -5,22 +5,22 @@ use super::instance::Declared;
 use super::links::LinkContexts;
 use super::options::PlanOptions;
 use super::removal_input::{ReadObject, RemovalOf};
-use crate::engine::calls::CallContext;
-use crate::engine::model::{Action, ConfigKey, ObjectPhase, ObjectWork, StageMode};
-use crate::engine::provider::ReadRequest;
-use crate::engine::stage::cell::Cell;
-use crate::engine::stage::change::Drift;
-use crate::engine::stage::managed::{self, Prior};
-use crate::engine::stage::needs::Needs;
-use crate::engine::stage::objects::{self, RecordContext, Unusable};
-use crate::engine::stage::prior::Objects;
-use crate::engine::stage::walk::Walk;
-use crate::engine::store::model::{StateEdit, StateObject};
+use crate::stage::cell::Cell;
+use crate::stage::change::Drift;
+use crate::stage::managed::{self, Prior};
+use crate::stage::needs::Needs;
+use crate::stage::objects::{self, RecordContext, Unusable};
+use crate::stage::prior::Objects;
+use crate::stage::walk::Walk;
+use calls::CallContext;
 use cty::Value;
 use cty::schema::Schema;
 use lang::addr::AbsInstance;
 use lang::diag::Diagnostic;
+use model::{Action, ConfigKey, ObjectPhase, ObjectWork, StageMode};
+use provider::ReadRequest;
 use std::collections::BTreeSet;
+use store::records::{StateEdit, StateObject};
 
 /// Reads of recorded objects.
 #[derive(Clone, Copy)]
@@ -165,7 +165,7 @@ impl ObjectReader<'_> {
         ctx: &CallContext,
         cell: &mut Cell,
     ) -> Result<Prior, ()> {
-        let request = crate::engine::provider::MoveRequest {
+        let request = provider::MoveRequest {
             source_provider: ConfigKey::parse(&object.provider)
                 .map(|k| k.address.to_string())
                 .unwrap_or_default(),
@@ -357,7 +357,7 @@ mod tests {
     use super::super::links::LinkContexts;
     use super::super::removal_input::Removal;
     use super::*;
-    use crate::engine::stage::testing::{Unplanned, address};
+    use crate::stage::testing::{Unplanned, address};
 
     /// Reads `lab_thing.a` of a state with this line.
     async fn read(line: &str, flags: &[&str]) -> (ReadObject, Cell) {

@@ -8,22 +8,22 @@ use super::read_object::ObjectReader;
 use super::removal_input::{ReadObject, Removal, RemovalOf};
 use super::removed::removed;
 use super::walk::Progress;
-use crate::engine::model::{Action, StageMode};
-use crate::engine::stage::cell::Cell;
-use crate::engine::stage::change::{Act, Change, Object};
-use crate::engine::stage::managed::{self, NoPlan, Planned, Prior, Reason};
-use crate::engine::stage::needs::Needs;
-use crate::engine::stage::objects::{self};
-use crate::engine::stage::prior::{Objects, PriorState};
-use crate::engine::stage::values::{Expansion, Repetition};
-use crate::engine::stage::walk::Walk;
-use crate::engine::store::model::{StateEdit, StateObject};
-use crate::engine::workspace::provider_addr::Route;
+use crate::stage::cell::Cell;
+use crate::stage::change::{Act, Change, Object};
+use crate::stage::managed::{self, NoPlan, Planned, Prior, Reason};
+use crate::stage::needs::Needs;
+use crate::stage::objects::{self};
+use crate::stage::prior::{Objects, PriorState};
+use crate::stage::values::{Expansion, Repetition};
+use crate::stage::walk::Walk;
+use crate::workspace::provider_addr::Route;
 use cty::Value;
 use lang::addr::{AbsInstance, InstanceKey, Mode};
 use lang::config::{Module, Removed, Resource};
 use lang::diag::Diagnostic;
+use model::{Action, StageMode};
 use std::sync::Arc;
+use store::records::{StateEdit, StateObject};
 
 /// Removal of an object.
 pub(super) struct End<'a> {

@@ -2,14 +2,14 @@
 
 use super::instance::Declared;
 use super::resource::Shared;
-use crate::engine::model::ConfigKey;
-use crate::engine::provider::Provider;
-use crate::engine::stage::change::Importing;
-use crate::engine::stage::managed::{Prior, Reason};
-use crate::engine::stage::provider_instance::Chosen;
-use crate::engine::store::model::StateObject;
+use crate::stage::change::Importing;
+use crate::stage::managed::{Prior, Reason};
+use crate::stage::provider_instance::Chosen;
 use cty::schema::Schema;
+use model::ConfigKey;
+use provider::Provider;
 use std::sync::Arc;
+use store::records::StateObject;
 
 /// Input to read and destroy objects of a resource, declared or not, except the provider process.
 #[derive(Clone)]

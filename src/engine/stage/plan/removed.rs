@@ -1,7 +1,7 @@
 //! Finds the `removed` block that matches an instance, and derives `count` and `each` of an
 //! undeclared instance from its key.
 
-use crate::engine::stage::values::Repetition;
+use crate::stage::values::Repetition;
 use cty::Value;
 use lang::addr::{AbsInstance, InstanceKey, ModuleInstance, Target};
 use lang::config::Module;

@@ -1,12 +1,12 @@
 //! Arguments of a provisioner or its connection, evaluated with the object as `self`. Each argument
 //! is checked on its own, and its value becomes known to the redaction.
 
-use crate::engine::secrets::Secrets;
-use crate::engine::stage::scope::ModuleScope;
+use crate::stage::scope::ModuleScope;
 use cty::{Mark, Type, Value};
 use lang::body::{Body, BodySchema, Content};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::Span;
+use model::secrets::Secrets;
 
 /// Value of an argument.
 #[derive(Debug, Clone, PartialEq)]

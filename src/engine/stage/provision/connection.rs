@@ -2,13 +2,13 @@
 //! provisioner are already merged.
 
 use super::arguments::{Arguments, Given};
-use crate::engine::secrets::Secrets;
-use crate::engine::shell::ssh::{Agent, Endpoint, Proxy, Target};
-use crate::engine::stage::scope::ModuleScope;
+use crate::stage::scope::ModuleScope;
 use cty::Type;
 use lang::body::{Body, BodySchema};
 use lang::config::Provisioner;
 use lang::diag::{Diagnostic, Diagnostics};
+use model::secrets::Secrets;
+use shell::ssh::{Agent, Endpoint, Proxy, Target};
 use std::time::Duration;
 
 const TEXTS: [&str; 22] = [
@@ -46,14 +46,14 @@ const USER: &str = "root";
 const RANDOM: &str = "%RAND%";
 
 /// Machine to connect to.
-pub(in crate::engine) struct Connection {
-    pub(in crate::engine) target: Target,
+pub(crate) struct Connection {
+    pub(crate) target: Target,
     script_path: String,
 }
 
 impl Connection {
     /// Returns a unique path for a script on the machine.
-    pub(in crate::engine) fn script_path(&self) -> String {
+    pub(crate) fn script_path(&self) -> String {
         // 31 bits, as in the script paths of OpenTofu.
         let number = uuid::Uuid::new_v4().as_u128() & 0x7fff_ffff;
         self.script_path.replace(RANDOM, &number.to_string())
@@ -98,13 +98,13 @@ fn no_winrm(arguments: &mut Arguments<'_, '_>, provisioner: &Provisioner) {
 
 /// Reason that there is no connection. `Invalid` means invalid values; it fails the provisioner,
 /// which `on_failure = continue` may ignore. `Faulty` means evaluation errors.
-pub(in crate::engine) enum ConnectionError {
+pub(crate) enum ConnectionError {
     Faulty(Diagnostics),
     Invalid(Diagnostics),
 }
 
 /// Reads the connection of a provisioner.
-pub(in crate::engine) fn read(
+pub(crate) fn read(
     scope: &ModuleScope<'_>,
     provisioner: &Provisioner,
     secrets: &Secrets,

@@ -1,21 +1,21 @@
 //! `file` provisioner: copies a file, a directory or a string to a remote machine.
 
 use super::arguments::{Arguments, Given};
-use crate::engine::secrets::Secrets;
-use crate::engine::stage::scope::ModuleScope;
+use crate::stage::scope::ModuleScope;
 use lang::body::BodySchema;
 use lang::config::Provisioner;
 use lang::diag::{Diagnostic, Diagnostics};
+use model::secrets::Secrets;
 
 /// Arguments of a `file` provisioner.
-pub(in crate::engine) struct FileCopy {
-    pub(in crate::engine) from: From,
-    pub(in crate::engine) destination: String,
+pub(crate) struct FileCopy {
+    pub(crate) from: From,
+    pub(crate) destination: String,
     /// True if any value is sensitive or ephemeral.
-    pub(in crate::engine) secret: bool,
+    pub(crate) secret: bool,
 }
 
-pub(in crate::engine) enum From {
+pub(crate) enum From {
     Content(String),
     Path(String),
 }

@@ -1,23 +1,23 @@
 //! `local-exec` provisioner: runs a command on this machine.
 
 use super::arguments::{Arguments, Given};
-use crate::engine::secrets::Secrets;
-use crate::engine::stage::scope::ModuleScope;
+use crate::stage::scope::ModuleScope;
 use cty::{Type, Value};
 use lang::body::BodySchema;
 use lang::config::Provisioner;
 use lang::diag::{Diagnostic, Diagnostics};
+use model::secrets::Secrets;
 use std::collections::BTreeMap;
 
 /// Arguments of a `local-exec` provisioner.
-pub(in crate::engine) struct LocalExec {
-    pub(in crate::engine) command: String,
-    pub(in crate::engine) interpreter: Vec<String>,
-    pub(in crate::engine) dir: Option<String>,
-    pub(in crate::engine) environment: BTreeMap<String, String>,
-    pub(in crate::engine) quiet: bool,
+pub(crate) struct LocalExec {
+    pub(crate) command: String,
+    pub(crate) interpreter: Vec<String>,
+    pub(crate) dir: Option<String>,
+    pub(crate) environment: BTreeMap<String, String>,
+    pub(crate) quiet: bool,
     /// True if any value is sensitive or ephemeral.
-    pub(in crate::engine) secret: bool,
+    pub(crate) secret: bool,
 }
 
 pub(super) fn read(

@@ -1,20 +1,20 @@
 //! `remote-exec` provisioner: runs scripts on a remote machine.
 
 use super::arguments::{Arguments, Given};
-use crate::engine::secrets::Secrets;
-use crate::engine::stage::scope::ModuleScope;
+use crate::stage::scope::ModuleScope;
 use lang::body::BodySchema;
 use lang::config::Provisioner;
 use lang::diag::{Diagnostic, Diagnostics};
+use model::secrets::Secrets;
 
 /// Arguments of a `remote-exec` provisioner.
-pub(in crate::engine) struct RemoteExec {
-    pub(in crate::engine) scripts: Scripts,
+pub(crate) struct RemoteExec {
+    pub(crate) scripts: Scripts,
     /// True if any value is sensitive or ephemeral.
-    pub(in crate::engine) secret: bool,
+    pub(crate) secret: bool,
 }
 
-pub(in crate::engine) enum Scripts {
+pub(crate) enum Scripts {
     /// Lines of one script.
     Inline(Vec<Option<String>>),
     /// Files on this machine.

@@ -1,8 +1,8 @@
 //! References in a resource, or only in the part of it that an attribute path names.
 
 use super::{Following, Referred, reference};
-use crate::engine::stage::nodes::schema_of;
-use crate::engine::workspace::provider_addr::{address_of, provider_name};
+use crate::stage::nodes::schema_of;
+use crate::workspace::provider_addr::{address_of, provider_name};
 use cty::schema::{Block, Nesting};
 use lang::addr::{ModuleInstance, Resource as Name};
 use lang::body::{Body, BodySchema};

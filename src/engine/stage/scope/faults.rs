@@ -2,8 +2,8 @@
 //! scope.
 
 use super::{ModuleScope, Phase};
-use crate::engine::workspace::provider_addr;
-use crate::engine::workspace::refs::{self, Ref};
+use crate::workspace::provider_addr;
+use crate::workspace::refs::{self, Ref};
 use lang::addr::{InstanceKey, Mode, Resource};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::eval;

@@ -1,14 +1,14 @@
 //! Resolves calls of provider functions, by the local names that a module gives its providers.
 
 use super::{ModuleScope, Phase};
-use crate::engine::model::{ConfigKey, short_provider};
-use crate::engine::provider::functions::placeholder_function;
-use crate::engine::stage::names::provider_function;
-use crate::engine::stage::provider_instance;
-use crate::engine::workspace::provider_addr;
+use crate::stage::names::provider_function;
+use crate::stage::provider_instance;
+use crate::workspace::provider_addr;
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::functions::Function;
 use lang::source::Span;
+use model::{ConfigKey, short_provider};
+use provider::functions::placeholder_function;
 use std::sync::Arc;
 
 impl ModuleScope<'_> {
@@ -50,7 +50,7 @@ impl ModuleScope<'_> {
     }
 
     /// Reports called functions that even their configured providers do not have.
-    pub(in crate::engine::stage) fn missing(
+    pub(in crate::stage) fn missing(
         &self,
         calls: impl FnOnce() -> Vec<(Arc<str>, Span)>,
     ) -> Diagnostics {

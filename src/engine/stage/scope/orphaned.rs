@@ -3,7 +3,7 @@
 //! so they are evaluated on first use.
 
 use super::{ModuleScope, Phase};
-use crate::engine::stage::values::{PublishedValue, Repetition};
+use crate::stage::values::{PublishedValue, Repetition};
 use cty::{Mark, Value};
 use lang::addr::{InstanceKey, ModuleInstance};
 use lang::config::{ModuleCall, Variable};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 impl ModuleScope<'_> {
     /// Returns true if only the state has this module instance.
-    pub(in crate::engine::stage) fn is_orphaned(&self) -> bool {
+    pub(in crate::stage) fn is_orphaned(&self) -> bool {
         self.context.phase == Phase::Plan && self.context.values.excludes_instance(self.instance)
     }
 
@@ -127,7 +127,7 @@ fn repetition(call: &ModuleCall, key: &InstanceKey) -> Repetition {
 }
 
 /// Applies the marks of a declaration to a value.
-pub(in crate::engine::stage) fn marked(value: Value, sensitive: bool, ephemeral: bool) -> Value {
+pub(in crate::stage) fn marked(value: Value, sensitive: bool, ephemeral: bool) -> Value {
     let value = if sensitive {
         value.mark(Mark::Sensitive)
     } else {

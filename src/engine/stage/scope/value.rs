@@ -1,8 +1,8 @@
 //! Resolves references to values, from the nodes that the walk has evaluated.
 
 use super::{ModuleScope, Phase};
-use crate::engine::stage::values::Expansion;
-use crate::engine::workspace::refs::Ref;
+use crate::stage::values::Expansion;
+use crate::workspace::refs::Ref;
 use cty::{Type, Value};
 use lang::addr::{AbsResource, InstanceKey, Mode, Resource};
 use lang::config::{Module, ModuleCall};

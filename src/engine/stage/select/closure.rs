@@ -3,8 +3,8 @@
 //! of two resources need no edge for each pair.
 
 use super::{ChangeRef, applies, has_effect, prior_needs};
-use crate::engine::model::Action;
 use lang::addr::AbsInstance;
+use model::Action;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 /// Graph of needs. Changes need others through points, so that instances of two resources do not

@@ -1,12 +1,12 @@
 //! Builds the steps of a deploy: for nodes, instances, and the order of creations and destroys.
 
 use super::{Steps, Task, applies, destroys};
-use crate::engine::graph::Step;
-use crate::engine::model::Action;
-use crate::engine::stage::change::Change;
-use crate::engine::stage::managed::Reason;
-use crate::engine::stage::nodes::{Node, Nodes};
+use crate::graph::Step;
+use crate::stage::change::Change;
+use crate::stage::managed::Reason;
+use crate::stage::nodes::{Node, Nodes};
 use lang::addr::{ConfigResource, InstanceKey, Mode, ModuleInstance, ModulePath};
+use model::Action;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Number of edges between two groups from which they share a gate instead.

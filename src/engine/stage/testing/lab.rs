@@ -16,17 +16,17 @@
 //! name, `none` is planned as no object, `warned` is planned with a warning; a name that begins
 //! with `crash` ends the call.
 
-use crate::engine::bus::EventSink;
-use crate::engine::calls::{CallContext, Checked, Method, ProviderDiagnostic, ProviderError};
-use crate::engine::model::{ConfigKey, EventKind, PluginId, Severity, full_address};
-use crate::engine::mutex::lock;
-use crate::engine::provider::functions::Functions;
-use crate::engine::provider::*;
-use crate::engine::secrets::Secrets;
-use crate::engine::stage::walk::Providers;
+use crate::stage::walk::Providers;
 use async_trait::async_trait;
+use calls::{CallContext, Checked, Method, ProviderDiagnostic, ProviderError};
 use cty::schema::{Attribute, Block, NestedBlock, Nesting, Schema};
 use cty::{Path, Type, Value};
+use model::bus::EventSink;
+use model::mutex::lock;
+use model::secrets::Secrets;
+use model::{ConfigKey, EventKind, PluginId, Severity, full_address};
+use provider::functions::Functions;
+use provider::*;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 

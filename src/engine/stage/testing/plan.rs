@@ -2,22 +2,22 @@
 
 use super::lab::Lab;
 use super::workspace::{Workspace, read};
-use crate::engine::graph::Step;
-use crate::engine::model::{Action, AttributeChange, CommandView, Select, Selection};
-use crate::engine::stage::change::{Change, Drift, OutputChange, Stage, StageResult};
-use crate::engine::stage::nodes::{Nodes, Sources};
-use crate::engine::stage::prior::PriorState;
-use crate::engine::stage::scope::Phase;
-use crate::engine::stage::select::{references, select, select_only};
-use crate::engine::stage::staging::stage;
-use crate::engine::stage::steps::{self, Steps, Task};
-use crate::engine::stage::{diff, moves};
-use crate::engine::store::model::StateEdit;
+use crate::graph::Step;
+use crate::stage::change::{Change, Drift, OutputChange, Stage, StageResult};
+use crate::stage::nodes::{Nodes, Sources};
+use crate::stage::prior::PriorState;
+use crate::stage::scope::Phase;
+use crate::stage::select::{references, select, select_only};
+use crate::stage::staging::stage;
+use crate::stage::steps::{self, Steps, Task};
+use crate::stage::{diff, moves};
 use cty::{Path, Value};
 use lang::config::Module;
 use lang::diag::Diagnostics;
+use model::{Action, AttributeChange, CommandView, Select, Selection};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use store::records::StateEdit;
 
 /// Result of planning one configuration.
 pub struct Plan {

@@ -6,12 +6,12 @@
 //! `output.x=1` is an output, and `remote ID ~name=y` an object that only a read finds.
 
 use super::lab::{Lab, address};
-use crate::engine::model::ConfigKey;
-use crate::engine::stage::objects::{RecordContext, record};
-use crate::engine::store::model::{State, StateObject, StateOutput};
+use crate::stage::objects::{RecordContext, record};
 use lang::addr::{AbsInstance, Mode};
+use model::ConfigKey;
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeSet, HashMap};
+use store::records::{State, StateObject, StateOutput};
 
 /// Builds the state, and what a read finds in its stead, by id.
 pub fn state(lines: &[&str]) -> (State, HashMap<String, Json>) {

@@ -5,16 +5,16 @@
 
 use super::lab::{Lab, LabProviders};
 use super::state::state;
-use crate::engine::model::{StageMode, StageRequest, VariableFlag};
-use crate::engine::stage::change::{Digests, StateOrigin};
-use crate::engine::stage::plan::{LinksByEnd, PlanOptions};
-use crate::engine::stage::prior::PriorState;
-use crate::engine::stage::scope::Phase;
-use crate::engine::stage::staging::PlanInput;
-use crate::engine::stage::walk::Walk;
-use crate::engine::workspace::load::{load, used_providers};
+use crate::stage::change::{Digests, StateOrigin};
+use crate::stage::plan::{LinksByEnd, PlanOptions};
+use crate::stage::prior::PriorState;
+use crate::stage::scope::Phase;
+use crate::stage::staging::PlanInput;
+use crate::stage::walk::Walk;
+use crate::workspace::load::{load, used_providers};
 use lang::config::{Module, Resource};
 use lang::diag::Diagnostics;
+use model::{StageMode, StageRequest, VariableFlag};
 use std::sync::Arc;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;

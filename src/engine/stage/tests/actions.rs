@@ -1,6 +1,6 @@
 //! Actions on a declared object: created, updated, replaced, or left alone.
 
-use crate::engine::stage::testing::check;
+use crate::stage::testing::check;
 
 #[tokio::test]
 async fn action_follows_from_the_configuration_and_the_object() {

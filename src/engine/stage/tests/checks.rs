@@ -1,6 +1,6 @@
 //! Conditions of resources, outputs, variables and checks: their errors and statuses.
 
-use crate::engine::stage::testing::check;
+use crate::stage::testing::check;
 
 #[tokio::test]
 async fn conditions_fail_pass_or_stay_unknown() {

@@ -1,6 +1,6 @@
 //! Instances of resources and modules.
 
-use crate::engine::stage::testing::check;
+use crate::stage::testing::check;
 
 #[tokio::test]
 async fn count_and_for_each_give_the_instances() {

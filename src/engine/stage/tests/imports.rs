@@ -1,6 +1,6 @@
 //! Objects that the state does not have yet and that the provider imports.
 
-use crate::engine::stage::testing::check;
+use crate::stage::testing::check;
 
 #[tokio::test]
 async fn import_is_followed_by_a_plan_of_the_imported_object() {

@@ -1,6 +1,6 @@
 //! Objects that change their address: explicit and implied moves, and moves that are not possible.
 
-use crate::engine::stage::testing::check;
+use crate::stage::testing::check;
 
 #[tokio::test]
 async fn moved_blocks_rename_objects() {

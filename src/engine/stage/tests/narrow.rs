@@ -1,6 +1,6 @@
 //! Stages that targets or excludes limit to a part of the configuration.
 
-use crate::engine::stage::testing::check;
+use crate::stage::testing::check;
 
 #[tokio::test]
 async fn targets_include_their_dependencies() {

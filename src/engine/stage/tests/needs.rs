@@ -1,6 +1,6 @@
 //! Dependencies of changes: direct ones by instance as far as known, and all of them by resource.
 
-use crate::engine::stage::testing::check;
+use crate::stage::testing::check;
 
 #[tokio::test]
 async fn needs_name_the_instances_that_an_expression_uses() {

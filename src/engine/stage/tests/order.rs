@@ -1,6 +1,6 @@
 //! Order of the operations of a deploy: each operation with those that it waits for.
 
-use crate::engine::stage::testing::check;
+use crate::stage::testing::check;
 
 #[tokio::test]
 async fn creations_and_updates_follow_their_dependencies() {

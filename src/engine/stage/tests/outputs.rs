@@ -1,6 +1,6 @@
 //! Changes of root outputs.
 
-use crate::engine::stage::testing::check;
+use crate::stage::testing::check;
 
 #[tokio::test]
 async fn outputs_change_with_their_value() {

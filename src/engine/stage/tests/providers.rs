@@ -1,6 +1,6 @@
 //! Provider configurations of objects, declared and recorded.
 
-use crate::engine::stage::testing::check;
+use crate::stage::testing::check;
 
 #[tokio::test]
 async fn objects_use_the_configured_or_the_recorded_provider() {

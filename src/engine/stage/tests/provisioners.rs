@@ -1,6 +1,6 @@
 //! Commands of provisioners that a change will run.
 
-use crate::engine::stage::testing::check;
+use crate::stage::testing::check;
 
 #[tokio::test]
 async fn commands_run_after_a_creation_and_before_a_destroy() {

@@ -1,7 +1,7 @@
 //! References of a configuration that cannot be resolved. They are found without variables and
 //! state.
 
-use crate::engine::stage::testing::check;
+use crate::stage::testing::check;
 
 #[tokio::test]
 async fn references_to_undeclared_names_are_errors() {

@@ -1,6 +1,6 @@
 //! Reads of existing objects: drift, upgrades of stored state, and stages that only refresh.
 
-use crate::engine::stage::testing::check;
+use crate::stage::testing::check;
 
 #[tokio::test]
 async fn changes_are_planned_from_the_object_that_a_read_finds() {

@@ -1,6 +1,6 @@
 //! Objects that are no longer declared or no longer wanted: destroyed, forgotten, or protected.
 
-use crate::engine::stage::testing::check;
+use crate::stage::testing::check;
 
 #[tokio::test]
 async fn undeclared_objects_are_destroyed_with_the_reason() {

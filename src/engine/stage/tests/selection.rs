@@ -1,6 +1,6 @@
 //! Changes that go along when a change of a stage is selected or deselected.
 
-use crate::engine::stage::testing::check;
+use crate::stage::testing::check;
 
 #[tokio::test]
 async fn dependents_go_along_with_a_deselected_change() {

@@ -1,6 +1,6 @@
 //! Values that are known only after apply: their effect on changes, instances and data sources.
 
-use crate::engine::stage::testing::check;
+use crate::stage::testing::check;
 
 #[tokio::test]
 async fn unknown_values_pass_on_to_dependents() {

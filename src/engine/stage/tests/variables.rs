@@ -1,6 +1,6 @@
 //! Input variables of the root and of modules.
 
-use crate::engine::stage::testing::check;
+use crate::stage::testing::check;
 
 #[tokio::test]
 async fn variables_have_given_or_default_values_of_their_type() {

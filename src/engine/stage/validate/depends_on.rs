@@ -1,10 +1,10 @@
 //! Checks `depends_on` entries.
 
-use crate::engine::stage::cell::Cell;
-use crate::engine::stage::nodes::Node;
-use crate::engine::stage::scope::ModuleScope;
-use crate::engine::stage::walk::Walk;
-use crate::engine::workspace::refs;
+use crate::stage::cell::Cell;
+use crate::stage::nodes::Node;
+use crate::stage::scope::ModuleScope;
+use crate::stage::walk::Walk;
+use crate::workspace::refs;
 use lang::diag::{Diagnostic, Diagnostics};
 
 /// Checks the `depends_on` of an output or module call.

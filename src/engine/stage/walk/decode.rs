@@ -1,7 +1,7 @@
 //! Decodes bodies to values after checking their references.
 
 use super::Walk;
-use crate::engine::stage::scope::ModuleScope;
+use crate::stage::scope::ModuleScope;
 use cty::schema::{Block, Schema};
 use cty::{Type, Value};
 use lang::body::Body;

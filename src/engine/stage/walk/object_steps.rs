@@ -2,10 +2,10 @@
 //! the attribute that identifies the object to operators.
 
 use super::Walk;
-use crate::engine::bus::emit_step;
-use crate::engine::model::{Action, ObjectPhase, ObjectStep, ObjectWork};
 use cty::{Type, Value};
 use lang::addr::AbsInstance;
+use model::bus::emit_step;
+use model::{Action, ObjectPhase, ObjectStep, ObjectWork};
 
 impl Walk {
     /// Reports a step of work on an object; `value` is its current value.

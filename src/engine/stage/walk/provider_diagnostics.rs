@@ -1,7 +1,7 @@
 //! Converts provider diagnostics and failed calls to diagnostics of the stage with a source
 //! position.
 
-use crate::engine::calls::{ProviderDiagnostic, ProviderError};
+use calls::{ProviderDiagnostic, ProviderError};
 use cty::{Mark, Value};
 use lang::config::Output;
 use lang::diag::{Diagnostic, Diagnostics};
@@ -26,12 +26,8 @@ pub fn placed(
     let mut out = Diagnostics::new();
     for d in said {
         let mut placed = match d.severity {
-            crate::engine::model::Severity::Error => {
-                Diagnostic::error(&d.summary, d.detail.clone())
-            }
-            crate::engine::model::Severity::Warning => {
-                Diagnostic::warning(&d.summary, d.detail.clone())
-            }
+            model::Severity::Error => Diagnostic::error(&d.summary, d.detail.clone()),
+            model::Severity::Warning => Diagnostic::warning(&d.summary, d.detail.clone()),
         }
         .with_address(address.to_string());
         placed.subject = span;

@@ -1,11 +1,11 @@
 //! Evaluates variables: given values, arguments of calls or defaults, with their validations.
 
 use super::Walk;
-use crate::engine::stage::cell::Cell;
-use crate::engine::stage::checked::At;
-use crate::engine::stage::conditions::{self, Kind};
-use crate::engine::stage::scope::{ModuleScope, Phase, marked};
-use crate::engine::stage::values::PublishedValue;
+use crate::stage::cell::Cell;
+use crate::stage::checked::At;
+use crate::stage::conditions::{self, Kind};
+use crate::stage::scope::{ModuleScope, Phase, marked};
+use crate::stage::values::PublishedValue;
 use cty::{Mark, Value};
 use lang::addr::{ModuleInstance, ModulePath};
 use lang::config::{Module, Variable};

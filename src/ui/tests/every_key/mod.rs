@@ -12,7 +12,7 @@ use crate::app::msg::{Answer, Effect, TracingMove};
 use crate::app::schema::SchemaRow;
 use crate::app::state::Context::{self, *};
 use crate::app::state::Fault;
-use crate::engine::model::{EventKind, FailureGroup};
+use model::{EventKind, FailureGroup};
 use ratatui::style::{Color, Modifier};
 
 /// Contexts with a list of their own; tui-logger owns the lines of the engine's log.

@@ -5,8 +5,8 @@ use super::{KeyCase, after, cursor, story, tab};
 use crate::app::msg::{Answer, Effect, TracingMove};
 use crate::app::state::Context;
 use crate::app::state::Context::*;
-use crate::engine::model::*;
 use crate::ui::tests::{Console, fixture};
+use model::*;
 
 /// Returns the cases.
 pub(super) fn stories() -> Vec<KeyCase> {

@@ -4,8 +4,8 @@ use super::{KeyCase, after, story};
 use crate::app::msg::Effect;
 use crate::app::state::Context::*;
 use crate::app::state::{ActionFilter, Context};
-use crate::engine::model::*;
 use crate::ui::tests::{Console, fixture};
+use model::*;
 
 pub(super) fn stage() -> Vec<KeyCase> {
     const S: &[Context] = &[Stage];

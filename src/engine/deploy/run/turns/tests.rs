@@ -1,5 +1,5 @@
 use super::*;
-use crate::engine::graph::Graph;
+use crate::graph::Graph;
 use futures_util::FutureExt;
 
 #[tokio::test]

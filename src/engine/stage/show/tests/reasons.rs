@@ -1,7 +1,7 @@
 //! Reasons and needs of changes.
 
 use super::*;
-use crate::engine::stage::change::{Act, Configured};
+use crate::stage::change::{Act, Configured};
 
 #[test]
 fn change_reasons_are_described() {

@@ -1,0 +1,71 @@
+//! Model of the engine: ids, times, requests, answers and [`Event`], which covers everything an
+//! operator can see. The console, `--json` and replays fold the same events (see [`view`]).
+//! Lowest layer: every layer may use it, and it uses none.
+
+pub mod bus;
+pub mod causes;
+pub mod cores;
+pub mod lock_owner;
+pub mod logging;
+pub mod mutex;
+pub mod process;
+pub mod secrets;
+pub mod settings;
+pub mod view;
+pub mod visible;
+
+mod action;
+mod answer;
+mod call;
+mod command;
+mod deploy;
+mod diagnostic;
+mod drift;
+mod endpoint;
+mod event;
+mod failure;
+mod id;
+mod install;
+mod lazy;
+mod method;
+mod object;
+mod operation;
+mod orphan;
+mod plugin;
+mod provider;
+mod renewal;
+mod request;
+mod requested_calls;
+mod stage;
+mod step;
+mod time;
+mod version;
+mod workspace;
+
+pub use action::*;
+pub use answer::*;
+pub use call::*;
+pub use command::*;
+pub use deploy::*;
+pub use diagnostic::*;
+pub use drift::*;
+pub use endpoint::*;
+pub use event::*;
+pub use failure::*;
+pub use id::*;
+pub use install::*;
+pub use lazy::*;
+pub use method::*;
+pub use object::*;
+pub use operation::*;
+pub use orphan::*;
+pub use plugin::*;
+pub use provider::*;
+pub use renewal::*;
+pub use request::*;
+pub use requested_calls::*;
+pub use stage::*;
+pub use step::*;
+pub use time::*;
+pub use version::*;
+pub use workspace::*;

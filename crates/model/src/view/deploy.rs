@@ -1,0 +1,141 @@
+//! View of the running or replayed deploy, and the fold of its events.
+
+use super::{View, push};
+use crate::*;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+/// Limit of finished calls kept per deploy.
+const CALLS_OF_A_DEPLOY: usize = 20_000;
+
+/// Deploy as folded from events.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeployView {
+    pub deploy: DeployId,
+    pub stage: StageId,
+    pub mode: StageMode,
+    pub who: String,
+    pub host: String,
+    pub began: UnixMs,
+    pub operations: Vec<Operation>,
+    pub summary: Option<DeploySummary>,
+    pub cancel: Option<CancelRung>,
+    /// Finished calls of the deploy, in order.
+    pub calls: VecDeque<CallFinished>,
+    /// Queue time per resource, in milliseconds.
+    pub queued_ms: BTreeMap<String, u64>,
+    /// Indexes of operations by address.
+    #[serde(skip)]
+    places: HashMap<String, usize>,
+}
+
+impl DeployView {
+    /// Creates the view of a deploy that has just started.
+    pub fn new(started: DeployStarted, began: UnixMs) -> Self {
+        let places = started
+            .operations
+            .iter()
+            .enumerate()
+            .map(|(i, o)| (o.address.clone(), i))
+            .collect();
+        Self {
+            deploy: started.deploy,
+            stage: started.stage,
+            mode: started.mode,
+            who: started.who,
+            host: started.host,
+            began,
+            operations: started.operations,
+            summary: None,
+            cancel: None,
+            calls: VecDeque::new(),
+            queued_ms: BTreeMap::new(),
+            places,
+        }
+    }
+
+    /// Returns the operation of an address.
+    pub fn operation(&self, address: &str) -> Option<&Operation> {
+        self.operations.get(*self.places.get(address)?)
+    }
+
+    /// Returns the finished calls for one resource, in order.
+    pub fn calls_of<'a>(&'a self, resource: &'a str) -> impl Iterator<Item = &'a CallFinished> {
+        self.calls
+            .iter()
+            .filter(move |c| c.resource.as_deref() == Some(resource))
+    }
+
+    /// Returns the unfinished needs of an operation: failed ones first, then running ones, then
+    /// waiting ones.
+    pub fn blockers<'a>(
+        &'a self,
+        operation: &'a Operation,
+    ) -> Vec<(&'a str, Option<OperationState>)> {
+        let state = |address: &str| self.operation(address).map(|o| o.state);
+        let mut all: Vec<_> = operation
+            .waits_for
+            .iter()
+            .map(|a| (a.as_str(), state(a)))
+            .collect();
+        // Needs without an operation of their own stay, because their state is unknown.
+        all.retain(|(_, s)| *s != Some(OperationState::Done));
+        all.sort_by_key(|(_, s)| match s {
+            Some(
+                OperationState::Failed | OperationState::HalfReplaced | OperationState::Unknown,
+            ) => 0,
+            Some(OperationState::NotAttempted) => 1,
+            Some(OperationState::Running) => 2,
+            _ => 3,
+        });
+        all
+    }
+
+    pub(super) fn finished(&mut self, call: &CallFinished) {
+        // Calls after the end belong to no operation of the deploy.
+        if self.summary.is_none() {
+            if self.calls.len() == CALLS_OF_A_DEPLOY {
+                self.calls.pop_front();
+            }
+            self.calls.push_back(call.clone());
+        }
+    }
+
+    pub(super) fn add_queue_time(&mut self, call: &CallStarted) {
+        if let (None, Some(resource), 1..) = (&self.summary, &call.resource, call.queued_ms) {
+            *self.queued_ms.entry(resource.to_string()).or_default() += call.queued_ms;
+        }
+    }
+}
+
+impl View {
+    pub(super) fn apply_deploy(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::DeployStarted(started) => {
+                self.deploy = Some(DeployView::new(started.clone(), event.at));
+            }
+            EventKind::Operation(op) => {
+                if let Some(slot) = self
+                    .deploy
+                    .as_mut()
+                    // An event contains the whole operation, so it replaces the previous one.
+                    .and_then(|d| d.operations.get_mut(op.index as usize))
+                {
+                    *slot = op.clone();
+                }
+            }
+            EventKind::DeployFinished(summary) => {
+                if let Some(deploy) = &mut self.deploy {
+                    deploy.summary = Some(summary.clone());
+                }
+            }
+            EventKind::Cancel { rung, text } => {
+                if let Some(deploy) = &mut self.deploy {
+                    deploy.cancel = Some(*rung);
+                }
+                push(&mut self.notices, (event.at, text.clone()));
+            }
+            _ => {}
+        }
+    }
+}

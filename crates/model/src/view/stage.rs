@@ -1,0 +1,55 @@
+//! View of a stage that is being computed, and the fold of stage events.
+
+use super::View;
+use crate::*;
+use serde::{Deserialize, Serialize};
+
+/// Stage in progress.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Staging {
+    pub stage: StageId,
+    pub mode: StageMode,
+    pub since: UnixMs,
+    pub done: u32,
+    pub total: u32,
+    pub now: String,
+}
+
+impl View {
+    pub(super) fn apply_stage(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::StageStarted(s) => {
+                // Diagnostics of the previous stage no longer apply.
+                self.diagnostics.clear();
+                self.stage_error = None;
+                self.staging = Some(Staging {
+                    stage: s.stage,
+                    mode: s.mode,
+                    since: event.at,
+                    done: 0,
+                    total: s.resources,
+                    now: String::new(),
+                });
+            }
+            EventKind::StageProgress {
+                done, total, now, ..
+            } => {
+                if let Some(staging) = &mut self.staging {
+                    (staging.done, staging.total) = (*done, *total);
+                    staging.now.clone_from(now);
+                }
+            }
+            EventKind::Staged(summary) => {
+                self.staging = None;
+                self.left = summary.left.iter().cloned().collect();
+                self.stage = Some(summary.clone());
+            }
+            EventKind::StageFailed { text, .. } => {
+                self.staging = None;
+                self.stage_error = Some(text.clone());
+            }
+            EventKind::Selected { left, .. } => self.left = left.iter().cloned().collect(),
+            _ => {}
+        }
+    }
+}

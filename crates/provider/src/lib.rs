@@ -1,0 +1,19 @@
+//! Providers: the trait [`Provider`] over one model of schemas, plans and diagnostics. Each dialect
+//! is a folder here with a line in [`dialect`]; the layers above use only the trait. Keeps no
+//! state.
+
+pub mod bluelink;
+pub mod builtin;
+mod channel;
+pub mod dialect;
+pub mod functions;
+mod grpc;
+mod interface;
+mod messages;
+pub mod pool;
+mod schemas;
+pub mod tfplugin;
+
+pub use interface::{Provider, ProviderInfo};
+pub use messages::*;
+pub use schemas::{ReadSchema, SchemaError, Schemas};

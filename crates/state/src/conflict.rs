@@ -1,0 +1,168 @@
+//! Resolution of a conflict between the backend's state and the store's copy.
+
+use super::compare::{same_content, summarize_differences};
+use super::comparison::{digest, is_blank, parsed};
+use super::encryption::{SerializedState, serialize};
+use super::record::StateOfRecord;
+use super::{LockWait, Spelling, StateError, StateManager, StatePlace};
+use fsroot::RootedPath;
+use statefile::LockInfo;
+use std::path::PathBuf;
+use std::sync::Arc;
+use store::records::{BackendVersion, State};
+
+/// The state to continue with after a conflict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConflictChoice {
+    /// The backend's state.
+    Backend,
+    /// The store's copy.
+    Record,
+}
+
+impl StateOfRecord {
+    /// Continues with one of two conflicting states and writes the other to a file. Returns that
+    /// file, if there was anything to save.
+    ///
+    /// # Errors
+    /// Another owner has the lock, or something cannot be read or written.
+    pub async fn resolve_conflict(
+        &self,
+        with: ConflictChoice,
+        info: LockInfo,
+    ) -> Result<Option<PathBuf>, StateError> {
+        let home = self.state_manager();
+        home.lock(info).await?;
+        let settled = self.resolve_conflict_locked(with, &*home).await;
+        StateError::combine_with_unlock(settled, home.unlock().await)
+    }
+
+    /// Migrates the state to another location that has no state or an equal one. The old location
+    /// is unchanged.
+    ///
+    /// # Errors
+    /// Another owner has a lock, the new location has another state, or something cannot be read or
+    /// written.
+    pub async fn migrate(&self, place: StatePlace, info: LockInfo) -> Result<(), StateError> {
+        self.open(info.clone(), &LockWait::no_wait()).await?;
+        let old = self.state_manager();
+        let brought = self.migrate_locked(&place, info).await;
+        let closed = match &brought {
+            // The record names the new place now, so closing would write there.
+            Ok(()) => old.unlock().await,
+            Err(_) => self.close().await,
+        };
+        StateError::combine_with_unlock(brought, closed)
+    }
+
+    async fn migrate_locked(&self, place: &StatePlace, info: LockInfo) -> Result<(), StateError> {
+        let home = place.open(&self.dir, self.locks);
+        home.lock(LockInfo {
+            operation: "migration destination state".to_owned(),
+            ..info
+        })
+        .await?;
+        let written = self.write_if_allowed(&*home).await;
+        StateError::combine_with_unlock(written, home.unlock().await)
+    }
+
+    async fn write_if_allowed(&self, home: &dyn StateManager) -> Result<(), StateError> {
+        let place = home.place();
+        let copy = self.copy.state().await?;
+        let there = self.decrypt(&place, home.read().await?).await?;
+        // An interrupted migration may already have written an equal state.
+        if let Some(found) = parsed(&place, &there)?
+            && !is_blank(&found)
+            && !same_content(&found, &copy)
+        {
+            return Err(StateError::Occupied {
+                place,
+                differ: Some(summarize_differences(&found, &copy)),
+            });
+        }
+        let SerializedState {
+            text,
+            digest,
+            serial,
+        } = self.serialize_encrypted(copy, home).await?;
+        home.write(text).await?;
+        let written = BackendVersion {
+            place,
+            digest,
+            serial,
+            writing: false,
+        };
+        Ok(self.copy.set_backend_version(written).await?)
+    }
+
+    async fn resolve_conflict_locked(
+        &self,
+        with: ConflictChoice,
+        home: &dyn StateManager,
+    ) -> Result<Option<PathBuf>, StateError> {
+        let place = home.place();
+        let text = home.read().await?;
+        let copy = self.copy.state().await?;
+        let digest = digest(&text);
+        let known = BackendVersion {
+            place: place.clone(),
+            digest,
+            ..BackendVersion::default()
+        };
+        if with == ConflictChoice::Backend {
+            let text = self.decrypt(&place, text).await?;
+            let found = parsed(&place, &text)?.unwrap_or_else(|| State {
+                // A new state needs its own lineage.
+                lineage: uuid::Uuid::new_v4().to_string(),
+                ..State::default()
+            });
+            // On disk before it is replaced.
+            let kept = (!is_blank(&copy)).then(|| serialize(&copy, Spelling::Indented));
+            let kept = self.save_discarded(kept.map(String::into_bytes)).await?;
+            let serial = found.serial;
+            self.copy
+                .replace_with_backend(found, BackendVersion { serial, ..known })
+                .await?;
+            return Ok(kept);
+        }
+        // A text that cannot be read is saved too; it has no serial to exceed.
+        let plain = self.decrypt(&place, text.clone()).await;
+        let theirs = plain.and_then(|text| parsed(&place, &text)).ok().flatten();
+        let theirs = theirs.map_or(0, |state| state.serial);
+        let kept = self
+            .save_discarded(Some(text).filter(|text| !text.is_empty()))
+            .await?;
+        // Above both serials, so stages of either state become stale.
+        let above = State {
+            serial: copy.serial.max(theirs) + 1,
+            ..copy
+        };
+        // No state has serial -1, so the copy counts as unwritten.
+        let known = BackendVersion {
+            serial: -1,
+            ..known
+        };
+        self.copy.replace_with_backend(above, known).await?;
+        self.write_back().await?;
+        Ok(kept)
+    }
+
+    /// Saves the discarded state next to the store.
+    async fn save_discarded(&self, text: Option<Vec<u8>>) -> Result<Option<PathBuf>, StateError> {
+        let Some(text) = text else { return Ok(None) };
+        let folder = self.copy.path().parent().unwrap_or(&self.dir);
+        let name = format!("state-{}.tfstate", uuid::Uuid::new_v4().simple());
+        let (path, to) = (folder.join(&name), RootedPath::new(folder, name));
+        let written = tokio::task::spawn_blocking(move || {
+            use std::io::Write as _;
+            let mut file = to.create_new(0o600)?;
+            file.write_all(&text)?;
+            file.sync_all()
+        });
+        written
+            .await
+            .map_err(|e| StateError::Task(Arc::new(e)))?
+            .map_err(StateError::io("write", &path))?;
+        Ok(Some(path))
+    }
+}

@@ -1,0 +1,159 @@
+//! Rows for the display of the state: attributes flattened to leaves, sensitive ones masked.
+
+use super::records::{State, StateObject};
+use super::sensitive::{Paths, SensitivePart};
+use lang::addr::{AbsInstance, Mode};
+use model::cores;
+use model::secrets::Secrets;
+use model::{Lazy, OutputValue, StateRow};
+use serde_json::Value;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+const MASK: &str = "(sensitive)";
+
+/// Outputs of a state.
+pub fn outputs(state: &State) -> Vec<OutputValue> {
+    let outputs = state.outputs.iter().cloned();
+    outputs
+        .map(|output| OutputValue {
+            name: output.name,
+            value: output.value,
+            ty: output.ty,
+            sensitive: output.sensitive,
+        })
+        .collect()
+}
+
+/// One row for each object, in the state's order. Known secrets are redacted in all attributes,
+/// because a provider may repeat a sensitive value in one that is not marked.
+pub fn rows(state: &Arc<State>, secrets: &Secrets) -> Vec<StateRow> {
+    let parsed: Vec<Option<AbsInstance>> = state
+        .objects
+        .iter()
+        .map(|o| o.address.parse().ok())
+        .collect();
+    // By resource, because dependencies have no instance keys.
+    let mut dependents: HashMap<&str, BTreeSet<String>> = HashMap::new();
+    for (object, address) in state.objects.iter().zip(&parsed) {
+        let Some(address) = address else { continue };
+        for needed in &object.dependencies {
+            dependents
+                .entry(needed)
+                .or_default()
+                .insert(address.config().to_string());
+        }
+    }
+    let objects = parsed.into_iter().enumerate().collect();
+    cores::each(objects, |(n, address)| {
+        let attributes = object_attributes(state.clone(), n, secrets.clone());
+        row(&state.objects[n], address.as_ref(), attributes, &dependents)
+    })
+}
+
+/// Attributes of the `n`th object, computed when they are read.
+fn object_attributes(state: Arc<State>, n: usize, secrets: Secrets) -> Lazy<Vec<(String, String)>> {
+    Lazy::new(move || {
+        let mut all = attributes(&state.objects[n]);
+        all.iter_mut()
+            .for_each(|(_, text)| secrets.redact_in_place(text));
+        all
+    })
+}
+
+/// As [`rows`], with sensitive values.
+pub fn rows_with_sensitive(state: &Arc<State>) -> Vec<StateRow> {
+    let mut all = rows(state, &Secrets::default());
+    for (n, row) in all.iter_mut().enumerate() {
+        let state = state.clone();
+        row.attributes = Lazy::new(move || {
+            let mut leaves = Vec::new();
+            if let Ok(value) = serde_json::from_str::<Value>(&state.objects[n].attributes) {
+                flatten(&Paths::none().from(&value), "", &mut leaves);
+            }
+            leaves
+        });
+    }
+    all
+}
+
+fn row(
+    object: &StateObject,
+    address: Option<&AbsInstance>,
+    attributes: Lazy<Vec<(String, String)>>,
+    dependents: &HashMap<&str, BTreeSet<String>>,
+) -> StateRow {
+    let config = address.map(|a| a.config().to_string()).unwrap_or_default();
+    StateRow {
+        address: object.address.clone(),
+        deposed: (!object.deposed.is_empty()).then(|| object.deposed.clone()),
+        module: address.map(|a| a.module.to_string()).unwrap_or_default(),
+        data: address.is_some_and(|a| a.resource.mode == Mode::Data),
+        attributes,
+        resource_type: address
+            .map(|a| a.resource.kind.to_string())
+            .unwrap_or_default(),
+        name: address
+            .map(|a| a.resource.name.to_string())
+            .unwrap_or_default(),
+        provider: object.provider.clone(),
+        tainted: object.tainted,
+        drift: None,
+        dependencies: object.dependencies.clone(),
+        dependents: dependents
+            .get(config.as_str())
+            .map(|all| all.iter().cloned().collect())
+            .unwrap_or_default(),
+    }
+}
+
+/// Leaves of the attributes, without nulls.
+fn attributes(object: &StateObject) -> Vec<(String, String)> {
+    let address: Option<AbsInstance> = object.address.parse().ok();
+    let resource_type = address.as_ref().map_or("", |a| &a.resource.kind);
+    let mut out = Vec::new();
+    match serde_json::from_str::<Value>(&object.attributes) {
+        Ok(value) => flatten(
+            &Paths::for_display(object, resource_type).from(&value),
+            "",
+            &mut out,
+        ),
+        // Attributes that cannot be parsed are masked as a whole.
+        Err(_) => out.push(("*".into(), MASK.into())),
+    }
+    out
+}
+
+fn flatten(at: &SensitivePart<'_>, path: &str, out: &mut Vec<(String, String)>) {
+    match at.value {
+        Value::Null => {}
+        // Checked before the members, so that nothing inside a sensitive value is shown.
+        _ if at.is_all_sensitive() => out.push((
+            if path.is_empty() { "*" } else { path }.to_owned(),
+            MASK.into(),
+        )),
+        Value::Object(all) if !all.is_empty() => {
+            for (key, inner) in at.members() {
+                flatten(&inner, &joined(path, key), out);
+            }
+        }
+        Value::Array(all) if !all.is_empty() => {
+            for (n, inner) in at.elements().enumerate() {
+                flatten(&inner, &format!("{path}[{n}]"), out);
+            }
+        }
+        leaf => out.push((path.to_owned(), leaf.to_string())),
+    }
+}
+
+fn joined(path: &str, key: &str) -> String {
+    let plain = key.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && key
+            .chars()
+            .all(|c| c.is_alphanumeric() || c == '_' || c == '-');
+    match (path.is_empty(), plain) {
+        (true, _) => key.to_owned(),
+        (false, true) => format!("{path}.{key}"),
+        (false, false) => format!("{path}[{}]", lang::addr::quote(key)),
+    }
+}

@@ -1,0 +1,130 @@
+//! Failures and the next outcome of their resource, grouped by fingerprint.
+
+use super::fault::Job;
+use super::file::Sqlite;
+use super::stages::{json, parse};
+use crate::Failures;
+use crate::error::StoreError;
+use async_trait::async_trait;
+use model::{DeployId, Failure, FailureGroup, OperationState, UnixMs, now_ms};
+use rusqlite::{Connection, OptionalExtension};
+use std::collections::HashMap;
+
+/// Maximum number of log lines stored with one failure.
+const LINES: usize = 100;
+/// Maximum number of stored failures.
+const MAX_FAILURES: i64 = 10_000;
+
+#[async_trait]
+impl Failures for Sqlite {
+    async fn put_failure(&self, deploy: DeployId, mut failure: Failure) -> Result<(), StoreError> {
+        // Keeps the lines closest to the failure.
+        let surplus = failure.last_lines.len().saturating_sub(LINES);
+        failure.last_lines.drain(..surplus);
+        failure
+            .last_lines_at
+            .drain(..surplus.min(failure.last_lines_at.len()));
+        self.write("a failure", move |conn| {
+            conn.prepare_cached(
+                "INSERT INTO failure (deploy, at, fingerprint, data) VALUES (?1, ?2, ?3, ?4)",
+            )?
+            .execute((
+                deploy,
+                now_ms(),
+                &failure.fingerprint,
+                json("failure", &failure)?,
+            ))?;
+            conn.prepare_cached("DELETE FROM failure WHERE id <= ?1")?
+                .execute([conn.last_insert_rowid() - MAX_FAILURES])?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn failures(&self, since: Option<UnixMs>) -> Result<Vec<FailureGroup>, StoreError> {
+        self.read(move |conn| groups(conn, since.unwrap_or(0)))
+            .await
+    }
+}
+
+fn groups(conn: &Connection, since: UnixMs) -> Job<Vec<FailureGroup>> {
+    let mut query = conn
+        .prepare_cached("SELECT deploy, at, data FROM failure WHERE at >= ?1 ORDER BY id DESC")?;
+    let rows = query.query_map([since], |r| {
+        Ok((
+            r.get::<_, DeployId>(0)?,
+            r.get::<_, UnixMs>(1)?,
+            r.get::<_, String>(2)?,
+        ))
+    })?;
+    let mut groups: Vec<FailureGroup> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for row in rows {
+        let (deploy, at, data) = row?;
+        let failure: Failure = parse("failure", &data)?;
+        // Rows are newest first, so a group shows its latest failure.
+        if let Some(&place) = places.get(&failure.fingerprint) {
+            let group = &mut groups[place];
+            group.count += 1;
+            group.first = group.first.min(at);
+            if let Some(address) = failure.address
+                && !group.addresses.contains(&address)
+            {
+                group.addresses.push(address);
+            }
+            if !group.deploys.contains(&deploy) {
+                group.deploys.push(deploy);
+            }
+            continue;
+        }
+        let followed_by = match &failure.address {
+            Some(address) => next_outcome(conn, address, deploy)?,
+            None => None,
+        };
+        places.insert(failure.fingerprint.clone(), groups.len());
+        groups.push(FailureGroup {
+            fingerprint: failure.fingerprint,
+            class: failure.class,
+            summary: failure.summary,
+            detail: failure.detail,
+            count: 1,
+            first: at,
+            last: at,
+            plugin: failure.plugin,
+            addresses: failure.address.into_iter().collect(),
+            deploys: vec![deploy],
+            followed_by,
+            last_lines: failure.last_lines,
+            last_lines_at: failure.last_lines_at,
+        });
+    }
+    Ok(groups)
+}
+
+/// Outcome of the resource in the next deploy that changed it.
+fn next_outcome(conn: &Connection, address: &str, deploy: DeployId) -> Job<Option<String>> {
+    let next: Option<(DeployId, String)> = conn
+        .prepare_cached(
+            "SELECT deploy, data FROM operation WHERE address = ?1 AND deploy > ?2 AND state IN ('done', 'failed', 'unknown', 'half_replaced')
+             ORDER BY deploy LIMIT 1",
+        )?
+        .query_row((address, deploy), |r| Ok((r.get(0)?, r.get(1)?)))
+        .optional()?;
+    let Some((next, data)) = next else {
+        return Ok(None);
+    };
+    let operation: model::Operation = parse("operation", &data)?;
+    let became = match operation.state {
+        OperationState::Done => "succeeded".to_owned(),
+        OperationState::HalfReplaced => format!("was only half done: {}", operation.step),
+        OperationState::Failed => match operation.failure {
+            Some(failure) => format!("failed again: {}", failure.summary),
+            None => "failed again".to_owned(),
+        },
+        _ => "ended with an unknown outcome".to_owned(),
+    };
+    Ok(Some(format!(
+        "{} of {address} in deploy {next} {became}",
+        operation.action.operation_word()
+    )))
+}

@@ -1,0 +1,21 @@
+//! The engine: plugins, stages, deploys, state and store. Independent of console and command line.
+
+pub mod deploy;
+pub mod diagnostics;
+pub mod doctor;
+pub mod error;
+pub mod fmt;
+pub mod graph;
+pub mod handle;
+pub mod install;
+pub mod memory_limit;
+mod operations;
+pub mod provider_resolution;
+pub mod stage;
+pub mod workspace;
+pub mod workspace_store;
+
+pub use error::EngineError;
+pub use handle::Engine;
+pub use model::secrets::Secrets;
+pub use model::settings::{Access, Settings};
