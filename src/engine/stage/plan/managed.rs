@@ -50,25 +50,7 @@ impl PlanWalk {
                 .await;
         }
         if self.options.mode != StageMode::Normal {
-            // Current dependencies are added, not replaced: the recorded ones stay valid until a
-            // deploy.
-            let merged = looked.object.as_ref().map(|object| {
-                let mut all = (*declared.dependencies).clone();
-                all.extend(object.dependencies.iter().cloned());
-                (all, object.needs.iter().cloned().collect())
-            });
-            let merged = merged.as_ref().map(|(all, needs)| (all, needs));
-            self.reader()
-                .record_refreshed(declared, address, &looked, merged, cell);
-            if let (StageMode::RefreshOnly, Some(now)) = (self.options.mode, &looked.current) {
-                self.checks()
-                    .refreshed(declared, address, repetition, now.value.clone(), cell);
-            }
-            // A missing object is unknown, because no plan follows.
-            let ty = declared.schema.implied_type();
-            return Ok(looked
-                .current
-                .map_or_else(|| Value::unknown(ty.clone()), |p| p.value));
+            return Ok(self.refresh_declared(declared, address, repetition, looked, cell));
         }
         let scope = ModuleScope {
             own_resource: Some(&declared.resource.name),
@@ -104,6 +86,34 @@ impl PlanWalk {
         self.checks()
             .postconditions(declared, scope, after.clone(), cell)?;
         Ok(after)
+    }
+
+    /// Records an object that a stage refreshes without planning a change of it; returns its value.
+    fn refresh_declared(
+        &self,
+        declared: &Declared<'_>,
+        address: &AbsInstance,
+        repetition: Repetition,
+        looked: ReadObject,
+        cell: &mut Cell,
+    ) -> Value {
+        // Current dependencies are added, not replaced: the recorded ones stay valid until a
+        // deploy.
+        let merged = looked.object.as_ref().map(|object| {
+            let mut all = (*declared.dependencies).clone();
+            all.extend(object.dependencies.iter().cloned());
+            (all, object.needs.iter().cloned().collect())
+        });
+        let merged = merged.as_ref().map(|(all, needs)| (all, needs));
+        let reader = self.reader();
+        reader.record_refreshed(declared, address, &looked, merged, cell);
+        if let (StageMode::RefreshOnly, Some(now)) = (self.options.mode, &looked.current) {
+            let (checks, value) = (self.checks(), now.value.clone());
+            checks.refreshed(declared, address, repetition, value, cell);
+        }
+        // A missing object is unknown, because no plan follows.
+        let unknown = || Value::unknown(declared.schema.implied_type().clone());
+        looked.current.map_or_else(unknown, |now| now.value)
     }
 
     /// Plans the destroy of a declared instance unless its declaration prevents it.

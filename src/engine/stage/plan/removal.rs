@@ -200,25 +200,10 @@ impl Removals<'_> {
             self.reader.record_read(gone, address, &looked, cell);
             return self.deposed(going, address, there, cell).await;
         }
-        // The move is the more precise reason: its target is not declared.
-        let reason = if there.previous.is_some() && reason == Reason::DeleteBecauseNoResourceConfig
-        {
-            Reason::DeleteBecauseNoMoveTarget
-        } else {
-            reason
-        };
-        let (forget, reason) = match self.removed_block(address) {
-            Some(removed) => (!removed.destroy, reason),
-            None => match there.current.as_ref().and_then(|o| gone.forget_reason(o)) {
-                Some(why) => (true, why),
-                None => (false, reason),
-            },
-        };
+        let (forget, reason) = self.ending(gone, address, there, reason);
         if !forget {
             self.warn_about_removed_block(address, cell);
         }
-        // In a destroy of everything the mode is the reason.
-        let reason = Some(reason).filter(|_| self.options.mode != StageMode::Destroy || forget);
         if let Some((module, resource)) = self.guard(address)
             // An object that no longer exists needs no protection.
             && looked.current.is_some()
@@ -241,6 +226,33 @@ impl Removals<'_> {
         (self.progress)(address);
         // Without short circuit, so that one run also reports the errors of deposed objects.
         good & self.deposed(going, address, there, cell).await
+    }
+
+    /// Returns true if the object is forgotten instead of destroyed, and the reason to show.
+    fn ending(
+        &self,
+        gone: &RemovalOf<'_>,
+        address: &AbsInstance,
+        there: &Objects,
+        reason: Reason,
+    ) -> (bool, Option<Reason>) {
+        // The move is the more precise reason: its target is not declared.
+        let moved = there.previous.is_some() && reason == Reason::DeleteBecauseNoResourceConfig;
+        let reason = if moved {
+            Reason::DeleteBecauseNoMoveTarget
+        } else {
+            reason
+        };
+        let (forget, reason) = match self.removed_block(address) {
+            Some(removed) => (!removed.destroy, reason),
+            None => match there.current.as_ref().and_then(|o| gone.forget_reason(o)) {
+                Some(why) => (true, why),
+                None => (false, reason),
+            },
+        };
+        // In a destroy of everything the mode is the reason.
+        let shown = self.options.mode != StageMode::Destroy || forget;
+        (forget, shown.then_some(reason))
     }
 
     /// Returns the provider of an object without a declared instance.

@@ -234,24 +234,31 @@ impl PlanWalk {
             abs.clone(),
             assemble(&expansion, &values, shared.schema),
         ));
-        if let Some(there) = self.prior.resources.get(abs) {
-            for (key, objects) in there {
-                let address = abs.instance(key.clone());
-                if !keys.contains(key) {
-                    let reason = wrong_key(&expansion, key);
-                    let removals = self.removals();
-                    good &= removals
-                        .plan(&removal(shared), &address, objects, reason, cell)
-                        .await;
-                } else {
-                    // Declared instances are planned by their current object alone, so deposed ones
-                    // follow here.
-                    good &= self
-                        .removals()
-                        .deposed(&removal(shared), &address, objects, cell)
-                        .await;
+        good & self.left_over(shared, abs, &expansion, &keys, cell).await
+    }
+
+    /// Plans the removal of the objects of a resource that no declared instance keeps.
+    async fn left_over(
+        &self,
+        shared: &Shared<'_>,
+        abs: &AbsResource,
+        expansion: &Expansion,
+        keys: &BTreeSet<InstanceKey>,
+        cell: &mut Cell,
+    ) -> bool {
+        let (mut good, removals) = (true, self.removals());
+        for (key, objects) in self.prior.resources.get(abs).into_iter().flatten() {
+            let address = abs.instance(key.clone());
+            let going = removal(shared);
+            good &= match keys.contains(key) {
+                // Declared instances are planned by their current object alone, so deposed ones
+                // follow here.
+                true => removals.deposed(&going, &address, objects, cell).await,
+                false => {
+                    let reason = wrong_key(expansion, key);
+                    removals.plan(&going, &address, objects, reason, cell).await
                 }
-            }
+            };
         }
         good
     }
