@@ -118,3 +118,79 @@ fn instance(kept: KeptInstance) -> Json {
     }
     out.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn address_is_split_behind_its_modules() {
+        for (address, module, rest) in [
+            ("lab_thing.a", "", "lab_thing.a"),
+            ("module.m.lab_thing.a", "module.m", "lab_thing.a"),
+            (
+                "module.m.module.n.output.o",
+                "module.m.module.n",
+                "output.o",
+            ),
+            ("module.m[0].check.c", "module.m[0]", "check.c"),
+            // Dots and quotes within a key.
+            ("module.m[\"a.b\"].var.v", "module.m[\"a.b\"]", "var.v"),
+            (
+                "module.m[\"a\\\".b\"].var.v",
+                "module.m[\"a\\\".b\"]",
+                "var.v",
+            ),
+            ("module.m[\"a\\\\\"].var.v", "module.m[\"a\\\\\"]", "var.v"),
+            ("module.m", "", "module.m"),
+        ] {
+            assert_eq!(split_module_path(address), (module, rest), "{address}");
+        }
+    }
+
+    #[test]
+    fn object_is_described_by_its_kind() {
+        for (address, described) in [
+            ("output.o", json!({ "kind": "output_value", "name": "o" })),
+            ("check.c", json!({ "kind": "check", "name": "c" })),
+            ("var.v", json!({ "kind": "var", "name": "v" })),
+            (
+                "module.m.data.x.y",
+                json!({ "kind": "resource", "mode": "data", "module": "module.m", "name": "y", "type": "x" }),
+            ),
+            (
+                "x.y",
+                json!({ "kind": "resource", "mode": "managed", "name": "y", "type": "x" }),
+            ),
+        ] {
+            let mut got = check(address, "pass", Vec::new());
+            assert_eq!(got["address"]["to_display"], address);
+            got["address"]
+                .as_object_mut()
+                .expect("an object")
+                .remove("to_display");
+            assert_eq!(got, json!({ "address": described, "status": "pass" }));
+        }
+    }
+
+    #[test]
+    fn results_of_a_state_are_sorted_and_unreadable_ones_are_none() {
+        let text = r#"[
+            {"config_addr": "x.b", "status": "pass", "objects": null},
+            {"config_addr": "x.a", "status": "fail", "objects": [
+                {"object_addr": "x.a[1]", "status": "pass"},
+                {"object_addr": "x.a[0]", "status": "fail", "failure_messages": ["z", "a"]}
+            ]}
+        ]"#;
+        let all = of_state(text);
+        let addresses = all.iter().map(|one| one["address"]["to_display"].as_str());
+        assert_eq!(addresses.collect::<Vec<_>>(), [Some("x.a"), Some("x.b")]);
+        let first = &all[0]["instances"][0];
+        assert_eq!(first["address"]["instance_key"], 0);
+        assert_eq!(
+            first["problems"],
+            json!([{ "message": "a" }, { "message": "z" }])
+        );
+        assert!(of_state("{").is_empty());
+    }
+}

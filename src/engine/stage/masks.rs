@@ -68,3 +68,76 @@ fn mask(value: &Value, chosen: &dyn Fn(&Value) -> bool, leaf: &dyn Fn(&Value) ->
     }
     leaf(value)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cty::{Mark, Type};
+    use serde_json::json;
+
+    fn secret(text: &str) -> Value {
+        Value::string(text).mark(Mark::Sensitive)
+    }
+
+    /// Rows: value, its known part, its unknown parts, its sensitive parts.
+    #[test]
+    fn value_is_known_json_with_masks_of_unknown_and_sensitive_parts() {
+        let unknown = || Value::unknown(Type::String);
+        let texts = Type::list(Type::String);
+        for (value, known, unknown, sensitive) in [
+            (Value::string("x"), json!("x"), json!(false), json!(false)),
+            (secret("x"), json!("x"), json!(false), json!(true)),
+            (unknown(), json!(null), json!(true), json!(false)),
+            (
+                Value::null(Type::String),
+                json!(null),
+                json!(false),
+                json!(false),
+            ),
+            // Members without a mark are absent from masks of objects.
+            (
+                Value::object([("a", Value::int(1)), ("b", unknown()), ("c", secret("s"))]),
+                json!({ "a": 1, "c": "s" }),
+                json!({ "b": true }),
+                json!({ "c": true }),
+            ),
+            // Elements keep their position.
+            (
+                Value::tuple(vec![Value::int(1), unknown(), secret("s")]),
+                json!([1, null, "s"]),
+                json!([false, true, false]),
+                json!([false, false, true]),
+            ),
+            // The parts of an unknown container have no masks.
+            (
+                Value::unknown(texts.clone()),
+                json!(null),
+                json!(true),
+                json!([]),
+            ),
+            (
+                Value::unknown(Type::map(Type::String)),
+                json!(null),
+                json!(true),
+                json!({}),
+            ),
+            // A mark of a container hides all of it.
+            (
+                Value::list(Type::String, vec![Value::string("x")]).mark(Mark::Sensitive),
+                json!(["x"]),
+                json!([false]),
+                json!(true),
+            ),
+            (
+                Value::string("x").mark(Mark::Ephemeral),
+                json!("x"),
+                json!(false),
+                json!(true),
+            ),
+        ] {
+            assert_eq!(known_json(&value), known, "{value:?}");
+            assert_eq!(super::unknown(&value), unknown, "{value:?}");
+            assert_eq!(super::sensitive(&value), sensitive, "{value:?}");
+        }
+    }
+}

@@ -259,3 +259,254 @@ pub fn marked(value: Value, sensitive: &str) -> Value {
         value.mark_with_paths(&paths)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stage::testing::state;
+
+    fn prior(lines: &[&str]) -> PriorState {
+        PriorState::new(&state(lines).0)
+    }
+
+    fn instance(address: &str) -> AbsInstance {
+        address.parse().expect("an address")
+    }
+
+    #[test]
+    fn objects_are_indexed_by_resource_and_key() {
+        let prior = prior(&[
+            "lab_thing.a[0]",
+            "lab_thing.a[1]",
+            "lab_thing.a[0] id=old !deposed=0badcafe",
+            "module.m[\"k\"].lab_thing.a",
+            "data.lab_data.d name=x",
+            "output.o=1",
+        ]);
+        let resources: Vec<String> = prior.resources.keys().map(ToString::to_string).collect();
+        assert_eq!(
+            resources,
+            [
+                "data.lab_data.d",
+                "lab_thing.a",
+                "module.m[\"k\"].lab_thing.a"
+            ]
+        );
+        let first = prior.objects(&instance("lab_thing.a[0]")).expect("objects");
+        assert!(first.current.is_some() && first.deposed.len() == 1);
+        assert!(prior.objects(&instance("lab_thing.a[2]")).is_none());
+        assert!(prior.outputs.contains_key("o"));
+        let config: Vec<String> = prior
+            .config_resources()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert!(
+            config.contains(&"module.m.lab_thing.a".to_owned()),
+            "{config:?}"
+        );
+    }
+
+    /// Rows: state, move, result, addresses afterwards.
+    #[test]
+    fn rename_moves_all_objects_unless_the_target_has_some() {
+        for (lines, from, to, moves, after) in [
+            (
+                &["lab_thing.a"][..],
+                "lab_thing.a",
+                "lab_thing.b",
+                true,
+                &["lab_thing.b"][..],
+            ),
+            (
+                &["lab_thing.a"],
+                "lab_thing.x",
+                "lab_thing.b",
+                false,
+                &["lab_thing.a"],
+            ),
+            (
+                &["lab_thing.a[0]", "lab_thing.a[1]"],
+                "lab_thing.a[1]",
+                "lab_thing.b",
+                true,
+                &["lab_thing.a[0]", "lab_thing.b"],
+            ),
+            (
+                &["lab_thing.a", "lab_thing.b"],
+                "lab_thing.a",
+                "lab_thing.b",
+                false,
+                &["lab_thing.a", "lab_thing.b"],
+            ),
+            // Deposed objects of the target are objects too.
+            (
+                &["lab_thing.a", "lab_thing.b !deposed=0badcafe"],
+                "lab_thing.a",
+                "lab_thing.b",
+                false,
+                &["lab_thing.a", "lab_thing.b"],
+            ),
+        ] {
+            let mut prior = prior(lines);
+            let label = format!("{lines:?}: {from} to {to}");
+            assert_eq!(
+                prior.rename(&instance(from), &instance(to)),
+                moves,
+                "{label}"
+            );
+            let all = prior.resources.iter().flat_map(|(resource, instances)| {
+                instances
+                    .keys()
+                    .map(|key| resource.instance(key.clone()).to_string())
+            });
+            assert_eq!(all.collect::<Vec<_>>(), after, "{label}");
+            assert_eq!(prior.moves.len(), usize::from(moves), "{label}");
+        }
+    }
+
+    #[test]
+    fn chain_of_moves_keeps_the_first_address_and_a_move_back_none() {
+        let [a, b, c] = ["lab_thing.a", "lab_thing.b", "lab_thing.c"].map(instance);
+        let mut prior = prior(&["lab_thing.a", "lab_thing.a id=old !deposed=0badcafe"]);
+        assert!(prior.rename(&a, &b) && prior.rename(&b, &c));
+        let moved = prior.objects(&c).expect("objects");
+        assert_eq!(moved.previous.as_ref(), Some(&a));
+        let addresses = moved
+            .current
+            .iter()
+            .chain(&moved.deposed)
+            .map(|o| &*o.address);
+        assert_eq!(addresses.collect::<Vec<_>>(), ["lab_thing.c"; 2]);
+        assert_eq!(prior.former_addresses().collect::<Vec<_>>(), [&a]);
+        assert!(prior.rename(&c, &a));
+        assert_eq!(prior.former_addresses().count(), 0);
+    }
+
+    #[test]
+    fn dependencies_follow_a_move_as_long_as_no_instance_stays() {
+        for (lines, from, to, before, after) in [
+            (&["x.a"][..], "x.a", "x.b", &["x.a"][..], &["x.b"][..]),
+            (
+                &["x.a", "x.c"],
+                "x.a",
+                "x.b",
+                &["x.a", "x.c"],
+                &["x.b", "x.c"],
+            ),
+            // One instance stays, so its resource is still a dependency.
+            (
+                &["x.a[0]", "x.a[1]"],
+                "x.a[0]",
+                "x.b",
+                &["x.a"],
+                &["x.a", "x.b"],
+            ),
+            (
+                &["x.a"],
+                "x.a",
+                "module.m[0].x.a",
+                &["x.a"],
+                &["module.m.x.a"],
+            ),
+        ] {
+            let lines: Vec<String> = lines.iter().map(|l| format!("{l} !version=0")).collect();
+            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+            let mut prior = prior(&lines);
+            assert!(prior.rename(&instance(from), &instance(to)));
+            prior.finish_moves();
+            let names: Vec<String> = before.iter().map(|n| (*n).to_owned()).collect();
+            let renamed = prior.renames.dependencies(&names);
+            assert_eq!(renamed.iter().collect::<Vec<_>>(), after, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn needs_and_links_follow_the_instance() {
+        let mut prior = prior(&[
+            "lab_thing.a",
+            "lab_thing.c",
+            "link.l from=lab_thing.a to=lab_thing.c !version=0",
+        ]);
+        assert!(prior.rename(&instance("lab_thing.a"), &instance("lab_thing.b")));
+        prior.finish_moves();
+        let needs = ["lab_thing.a".to_owned(), "lab_thing.c".to_owned()];
+        let needs = prior.renames.rename_needs(&needs);
+        assert_eq!(
+            needs.iter().collect::<Vec<_>>(),
+            ["lab_thing.b", "lab_thing.c"]
+        );
+        let link = prior.objects(&instance("link.l")).expect("objects");
+        let record: serde_json::Value =
+            serde_json::from_str(&link.current.as_ref().expect("a link").attributes).expect("JSON");
+        assert_eq!(
+            (&record["from"], &record["to"]),
+            (&"lab_thing.b".into(), &"lab_thing.c".into())
+        );
+    }
+
+    #[test]
+    fn provider_addresses_are_replaced_by_the_resolved_ones() {
+        let (old, new) = (
+            "registry.terraform.io/hashicorp/lab",
+            "registry.opentofu.org/hashicorp/lab",
+        );
+        let by = format!("!by=provider[\"{old}\"].east");
+        let mut prior = prior(&[
+            &format!("lab_thing.a {by}"),
+            &format!("lab_thing.a {by} !deposed=0badcafe"),
+            "lab_thing.b",
+        ]);
+        prior.translate(
+            &[
+                (Arc::from(old), Arc::from(new)),
+                (Arc::from(new), Arc::from(new)),
+            ]
+            .into(),
+        );
+        let providers: BTreeSet<String> = prior
+            .providers()
+            .values()
+            .map(ToString::to_string)
+            .collect();
+        let expected = [
+            format!("provider[\"{new}\"]"),
+            format!("provider[\"{new}\"].east"),
+        ];
+        assert_eq!(providers, expected.into());
+        assert_eq!(prior.moves.len(), 2, "only the two objects change");
+    }
+
+    #[test]
+    fn sensitive_paths_are_encoded_like_state_version_4() {
+        for (path, json) in [
+            (
+                Path::root().attr("a"),
+                r#"[[{"type":"get_attr","value":"a"}]]"#,
+            ),
+            (
+                Path::root().attr("a").index_str("k").index_int(2),
+                r#"[[{"type":"get_attr","value":"a"},{"type":"index","value":{"value":"k","type":"string"}},{"type":"index","value":{"value":2,"type":"number"}}]]"#,
+            ),
+        ] {
+            assert_eq!(paths_to_json(std::slice::from_ref(&path)), json);
+            assert_eq!(paths_from_json(json), [path]);
+        }
+        // Records that cannot be read hide more, not less.
+        for (json, paths) in [
+            ("", vec![Path::root()]),
+            ("{}", vec![Path::root()]),
+            ("[]", vec![]),
+            (
+                r#"[[{"type":"get_attr","value":"a"},{"type":"other"}]]"#,
+                vec![Path::root().attr("a")],
+            ),
+            (
+                r#"[[{"type":"index","value":{"type":"dynamic","value":null}}]]"#,
+                vec![Path::root()],
+            ),
+        ] {
+            assert_eq!(paths_from_json(json), paths, "{json}");
+        }
+    }
+}

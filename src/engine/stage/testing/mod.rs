@@ -8,5 +8,6 @@ mod table;
 mod workspace;
 
 pub use lab::address;
+pub use state::state;
 pub use table::check;
 pub use workspace::Unplanned;

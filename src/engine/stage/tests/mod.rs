@@ -2,7 +2,9 @@
 //! as OpenTofu.
 
 mod actions;
+mod addresses;
 mod checks;
+mod configuration;
 mod expansion;
 mod imports;
 mod moves;

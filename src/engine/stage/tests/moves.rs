@@ -72,6 +72,15 @@ state: module.m.lab_thing.a
 changes: = module.n.lab_thing.a <- module.m.lab_thing.a
          = module.n.lab_thing.b[0] <- module.m.lab_thing.b[0]
 
+# Moves inside of a moved module apply in any order.
+config: module second { source = "./m"; for_each = toset(["k"]) }
+        moved { from = module.first; to = module.second["k"] }
+        moved { from = lab_thing.a; to = module.first.lab_thing.b }
+        @@m resource lab_thing c {}
+            moved { from = lab_thing.b; to = lab_thing.c }
+state: lab_thing.a
+changes: = module.second["k"].lab_thing.c <- lab_thing.a
+
 # A block in a module applies to each instance of the module.
 config: module m { source = "./m"; count = 2 }
         @@m resource lab_thing b {}

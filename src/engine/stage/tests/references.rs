@@ -79,6 +79,11 @@ config: check c { data lab_data d { name = "x" }; assert { condition = data.lab_
         resource lab_thing a { name = data.lab_data.d.value }
 says: error: Reference to scoped resource
 
+# Nor is it a dependency.
+config: check c { data lab_data d { name = "x" }; assert { condition = data.lab_data.d.value != ""; error_message = "Empty." } }
+        resource lab_thing a { depends_on = [data.lab_data.d] }
+says: error: Reference to scoped resource
+
 # depends_on with an unknown resource, an unknown module, and an attribute.
 config: resource lab_thing a { depends_on = [lab_thing.x] }
         resource lab_thing b { depends_on = [module.x] }

@@ -295,7 +295,15 @@ changes: - lab_thing.a
 flags: -destroy
 changes: none
 
+# Without a state nothing is read, not even a data source that would fail.
+config: data lab_data d { name = "missing" }
+        resource lab_thing a { name = data.lab_data.d.value }
+flags: -destroy
+changes: none
+calls: none
+
 # Deposed objects too.
+config: resource lab_thing a {}
 state: lab_thing.a
        lab_thing.a id=old !deposed=0badcafe
 flags: -destroy

@@ -180,7 +180,39 @@ state: lab_thing.a name=old
 changes: ~ lab_thing.a
          <= data.lab_data.d (read_because_dependency_pending)
 
-# A local value in between: only direct references wait.
+# A branch that is not taken refers to it all the same.
+config: resource lab_thing a {}
+        data lab_data d { name = true ? "x" : lab_thing.a.id }
+changes: + lab_thing.a
+         <= data.lab_data.d (read_because_dependency_pending)
+
+# So does its number of instances.
+config: resource lab_thing a { name = "x" }
+        data lab_data d { for_each = toset([lab_thing.a.name]); name = "x" }
+changes: + lab_thing.a
+         <= data.lab_data.d["x"] (read_because_dependency_pending)
+
+# And a condition.
+config: resource lab_thing a { name = "x" }
+        data lab_data d { name = "x"; lifecycle { precondition { condition = lab_thing.a.name != ""; error_message = "No." } } }
+changes: + lab_thing.a
+         <= data.lab_data.d (read_because_dependency_pending)
+
+# A variable of a module in between: only direct references wait.
+config: resource lab_thing a { name = "x" }
+        module m { source = "./m"; in = lab_thing.a.name }
+        @@m variable in {}
+            data lab_data d { name = var.in }
+changes: + lab_thing.a
+
+# An output of a module in between.
+config: module m { source = "./m" }
+        data lab_data d { name = module.m.out }
+        @@m resource lab_thing a { name = "x" }
+            output out { value = lab_thing.a.name }
+changes: + module.m.lab_thing.a
+
+# A local value in between.
 config: resource lab_thing a { name = "new" }
         locals { via = lab_thing.a.name }
         data lab_data d { name = local.via }
