@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod addresses_without_match;
 mod backends;
 mod bad_input;
 mod check_results_in_state;

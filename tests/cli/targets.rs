@@ -310,48 +310,6 @@ fn resource_address_without_keys_means_all_instances() {
     assert_eq!(left.lines().collect::<Vec<_>>(), kept);
 }
 
-#[test]
-fn targets_and_excludes_cannot_be_combined() {
-    let w = world("world");
-    let run = w
-        .run(&[
-            "stage",
-            "--target",
-            "terraform_data.a",
-            "--exclude",
-            "terraform_data.b",
-        ])
-        .expect(1);
-    assert!(
-        run.stderr
-            .contains("--target and --exclude cannot be combined"),
-        "{}",
-        run.stderr
-    );
-}
-
-/// The target needs another instance of a resource, of which one instance is a target.
-#[test]
-fn target_without_its_needed_instances_is_refused() {
-    let w = world("world");
-    let run = w
-        .run(&[
-            "stage",
-            "--target",
-            "terraform_data.a[\"x\"]",
-            "--target",
-            "terraform_data.b[\"y\"]",
-        ])
-        .expect(1);
-    assert!(
-        run.stderr.contains(
-            "terraform_data.b[\"y\"] depends on terraform_data.a[\"y\"], which does not exist yet"
-        ),
-        "{}",
-        run.stderr
-    );
-}
-
 /// A retry after a partly failed deploy names the instances that are still to be created, and
 /// resources that need all instances. Existing instances need no target.
 #[test]

@@ -1,7 +1,6 @@
 //! Data sources in checks: read during the plan and again at the end of the deploy, without ever
 //! failing either.
 
-use super::{Case, Verdict::*, assert_verdicts};
 use crate::support::Workspace;
 use serde_json::Value;
 
@@ -73,52 +72,6 @@ fn failing_data_source_of_a_check_fails_nothing() {
             .run(&["deploy", "--auto-approve", "--json"])
             .expect(0);
     }
-}
-
-#[test]
-fn data_source_of_a_check_is_visible_to_the_check_only() {
-    assert_verdicts(&[
-        Case {
-            name: "it is read again with the deploy",
-            files: &[
-                ("main.tf", CHECK),
-                (
-                    "up.json",
-                    "{\"version\": 4, \"terraform_version\": \"1.12.6\", \"serial\": 1, \"lineage\": \"l0\", \"outputs\": {\"v\": {\"value\": \"one\", \"type\": \"string\"}}, \"resources\": []}\n",
-                ),
-            ],
-            verdict: Staged(&[
-                (
-                    "data.terraform_remote_state.up",
-                    "read",
-                    "read_because_check_nested",
-                ),
-                ("terraform_data.a", "create", ""),
-            ]),
-        },
-        Case {
-            name: "a reference from outside",
-            files: &[
-                ("main.tf", CHECK),
-                (
-                    "outputs.tf",
-                    "output \"o\" {\n  value = data.terraform_remote_state.up.outputs\n}\n",
-                ),
-            ],
-            verdict: Refused(&[("outputs.tf", 2)]),
-        },
-        Case {
-            name: "a dependency from outside",
-            files: &[
-                ("main.tf", CHECK),
-                (
-                    "other.tf",
-                    "resource \"terraform_data\" \"o\" {\n  depends_on = [data.terraform_remote_state.up]\n}\n",
-                ),
-            ],
-            verdict: Refused(&[("other.tf", 2)]),
-        },
-    ]);
 }
 
 /// Both the module that waits and the one it waits for call the check's module. The data source of

@@ -88,17 +88,6 @@ fn overridden_and_overriding_blocks_must_each_be_valid() {
     ]);
 }
 
-/// A destroy of an empty state evaluates nothing, not even a data source whose file is missing.
-#[test]
-fn destroy_of_an_empty_state_reads_nothing() {
-    let w = Workspace::new(&[(
-        "main.tf",
-        "data \"terraform_remote_state\" \"up\" {\n  backend = \"local\"\n  config  = { path = \"gone.json\" }\n}\nresource \"terraform_data\" \"a\" {\n  input = data.terraform_remote_state.up.outputs.v\n}\noutput \"o\" { value = terraform_data.a.output }\n",
-    )]);
-    let run = w.run(&["destroy", "--auto-approve"]).expect(0);
-    assert!(run.stdout.contains("no changes"), "{run:#?}");
-}
-
 #[test]
 fn root_errors_are_reported_before_modules_are_loaded() {
     assert_verdicts(&[

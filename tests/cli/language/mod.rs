@@ -3,7 +3,6 @@
 //! on the same lines.
 
 mod checks;
-mod data_source_dependencies;
 mod dynamic_blocks;
 mod edge_cases;
 mod encryption;

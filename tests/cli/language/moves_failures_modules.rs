@@ -75,58 +75,6 @@ fn output_known_while_staging_is_kept_despite_failures() {
 }
 
 #[test]
-fn moves_inside_a_moved_module_apply_in_any_order() {
-    let w = Workspace::new(&[(
-        "main.tf",
-        "resource \"terraform_data\" \"a\" { input = \"x\" }\n",
-    )]);
-    w.run(&["deploy", "--auto-approve", "--json"]).expect(0);
-    w.write(
-        "m/main.tf",
-        "resource \"terraform_data\" \"c\" { input = \"x\" }\nmoved {\n  from = terraform_data.b\n  to   = terraform_data.c\n}\n",
-    );
-    w.write(
-        "main.tf",
-        r#"
-        module "second" {
-          source   = "./m"
-          for_each = toset(["k"])
-        }
-        moved {
-          from = module.first
-          to   = module.second["k"]
-        }
-        moved {
-          from = terraform_data.a
-          to   = module.first.terraform_data.b
-        }
-        "#,
-    );
-    w.run(&["stage", "--json", "--plan-json", "plan.json"])
-        .expect(0);
-    let plan: Value =
-        serde_json::from_str(&std::fs::read_to_string(w.path().join("plan.json")).unwrap())
-            .unwrap();
-    let changes = plan["resource_changes"].as_array().unwrap();
-    let moved: Vec<_> = changes
-        .iter()
-        .map(|c| {
-            (
-                c["address"].as_str().unwrap(),
-                c["previous_address"].as_str(),
-            )
-        })
-        .collect();
-    assert_eq!(
-        moved,
-        [(
-            "module.second[\"k\"].terraform_data.c",
-            Some("terraform_data.a")
-        )]
-    );
-}
-
-#[test]
 fn provider_functions_require_required_providers() {
     assert_verdicts(&[
         Case {
