@@ -290,3 +290,87 @@ pub fn output_value(output: &store::records::StateOutput) -> Option<Value> {
         value
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ty() -> Type {
+        let rule = Type::object([("port", Type::Number)]);
+        Type::object([
+            ("name", Type::String),
+            ("rules", Type::list(rule.clone())),
+            ("by_key", Type::map(rule)),
+            ("any", Type::Dynamic),
+        ])
+    }
+
+    #[test]
+    fn attributes_that_the_type_lacks_are_dropped_at_every_depth() {
+        for (stored, kept) in [
+            (r#"{"name":"x","old":1}"#, r#"{"name":"x"}"#),
+            (
+                r#"{"rules":[{"port":1,"old":1},{"port":2}]}"#,
+                r#"{"rules":[{"port":1},{"port":2}]}"#,
+            ),
+            (
+                r#"{"by_key":{"k":{"port":1,"old":1}}}"#,
+                r#"{"by_key":{"k":{"port":1}}}"#,
+            ),
+            // The type of a dynamic value is its own.
+            (r#"{"any":{"old":1}}"#, r#"{"any":{"old":1}}"#),
+            (r#"{"rules":null}"#, r#"{"rules":null}"#),
+            // The decoder reports what is no JSON.
+            ("{", "{"),
+        ] {
+            assert_eq!(retain_known(stored, &ty()), kept, "{stored}");
+        }
+    }
+
+    #[test]
+    fn text_without_dropped_attributes_stays_as_it_is() {
+        // Spaces show that the text was not written anew.
+        let stored = r#"{ "name" : "x" }"#;
+        assert_eq!(retain_known(stored, &ty()), stored);
+    }
+
+    #[test]
+    fn needs_count_as_not_recorded_if_only_dependencies_are() {
+        use crate::stage::testing::state;
+        for (line, edit, recorded) in [
+            ("lab_thing.a <lab_thing.b", None, Some(1)),
+            ("lab_thing.a", None, Some(0)),
+            // A state of another tool has dependencies alone.
+            ("lab_thing.a <lab_thing.b", Some(()), None),
+        ] {
+            let mut object = state(&[line]).0.objects.remove(0);
+            if edit.is_some() {
+                object.needs.clear();
+            }
+            let needs = super::recorded(&object).needs;
+            assert_eq!(needs.map(|needs| needs.len()), recorded, "{line}");
+        }
+    }
+
+    #[test]
+    fn stored_output_is_decoded_by_its_type_and_marked() {
+        let output = |value: &str, ty: &str, sensitive| store::records::StateOutput {
+            name: "o".to_owned(),
+            value: value.to_owned(),
+            ty: ty.to_owned(),
+            sensitive,
+            rest: String::new(),
+        };
+        let number = output_value(&output("1", "\"number\"", false)).expect("a number");
+        assert!(number.raw_equals(&Value::int(1)));
+        let secret = output_value(&output("\"s\"", "\"string\"", true)).expect("a text");
+        assert!(secret.has_mark(&cty::Mark::Sensitive));
+        for (value, ty) in [
+            ("\"x\"", "\"number\""),
+            ("1", "\"nothing\""),
+            ("{", "\"string\""),
+        ] {
+            assert!(output_value(&output(value, ty, false)).is_none(), "{value}");
+        }
+    }
+}

@@ -73,10 +73,7 @@ pub async fn plan(config: &str, objects: &[&str], flags: &[&str]) -> Plan {
 impl Plan {
     /// Returns the diagnostics: severity and summary.
     pub fn diagnostics(&self) -> Vec<String> {
-        let severity = |error| if error { "error" } else { "warning" };
-        let all = self.diags.iter();
-        all.map(|d| format!("{}: {}", severity(d.is_error()), d.summary))
-            .collect()
+        summaries(&self.diags)
     }
 
     /// Returns one line for each change with an effect, a move or an import: symbol, address,
@@ -179,8 +176,14 @@ impl Plan {
         let changes = self.shown();
         let of = |change: &Change| {
             let one = |command: &CommandView| {
-                let command = short(Some(command.command.clone()));
-                format!("{} runs {command}", change.id())
+                let text = short(Some(command.text())).replace('\n', " / ");
+                match &command.host {
+                    None => format!("{} runs {text}", change.id()),
+                    Some(_) => {
+                        let machine = command.kind_and_machine();
+                        format!("{} {}: {text}", change.id(), short(Some(machine)))
+                    }
+                }
             };
             change.commands().iter().map(one).collect::<Vec<_>>()
         };
@@ -282,6 +285,14 @@ fn operations(steps: &Steps, changes: &[Change]) -> Vec<String> {
     }
     lines.sort();
     lines
+}
+
+/// Renders each diagnostic: severity and summary.
+pub fn summaries(diags: &Diagnostics) -> Vec<String> {
+    let severity = |error| if error { "error" } else { "warning" };
+    let all = diags.iter();
+    all.map(|d| format!("{}: {}", severity(d.is_error()), d.summary))
+        .collect()
 }
 
 fn sign(action: Action) -> &'static str {

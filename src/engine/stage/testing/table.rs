@@ -9,15 +9,22 @@
 //!
 //! A line without a key continues the one before. A row without `config` uses that of the row
 //! before. Sections of expected lines are those of [`Plan`]; `says` has the diagnostics, and a row
-//! without it expects none. `explains` has a part of each detail. `taken` and `along` are the
+//! without it expects none. Each stage also survives the store. `explains` has a part of each
+//! detail, `valid` the diagnostics of a validation without a plan. `taken` and `along` are the
 //! selection after the steps of `select`.
 
-use super::plan::{Plan, plan};
+use super::plan::{Plan, plan, summaries};
+use super::workspace::read;
+use crate::stage::change::Stage;
+use crate::stage::staging::validated;
+use crate::stage::{encoding, nodes, show};
+use lang::addr::Resource;
 
 const KEYS: &[&str] = &[
     "config",
     "state",
     "flags",
+    "valid",
     "says",
     "explains",
     "changes",
@@ -112,7 +119,48 @@ fn lines_of(plan: &Plan, key: &str, select: &[&str]) -> Vec<String> {
     }
 }
 
-/// Plans each row of a table, and reports all sections that differ.
+/// Validates a configuration without values of its variables; returns the diagnostics.
+async fn validate(config: &str) -> Vec<String> {
+    match read(config, &[], &["validate"]).1 {
+        Err(diags) => summaries(&diags),
+        Ok(mut workspace) => {
+            let found = validated(&workspace.input).await;
+            workspace.warnings.append(found);
+            summaries(&workspace.warnings)
+        }
+    }
+}
+
+/// Stores the stage and restores it, which must lose nothing.
+fn check_stored(plan: &Plan, rule: &str) {
+    let Some(stage) = &plan.stage else { return };
+    let record = |stage: &Stage| {
+        let show = || show::summary(stage);
+        let (record, _) = encoding::record(stage, show, Vec::new(), None).expect("encode");
+        record
+    };
+    let (stored, schemas) = (record(stage), plan.lab.schemas());
+    let schema = |_: &str, resource: &Resource| nodes::schema_of(&schemas, resource).cloned();
+    let restored = encoding::restore(&stored, schema).expect("decode");
+    let detail = |stage| record(stage).detail.text().expect("a text");
+    assert_eq!(detail(&restored), detail(stage), "{rule}");
+}
+
+/// Renders a section that differs; empty if it does not.
+fn difference(rule: &str, key: &str, got: &[String], want: &[&str]) -> String {
+    let part = |(got, want): (&String, &&str)| got.contains(want);
+    let equal = match key {
+        "explains" => got.len() == want.len() && got.iter().zip(want).all(part),
+        _ => got == want,
+    };
+    if equal {
+        return String::new();
+    }
+    let (got, want) = (got.join("\n    "), want.join("\n    "));
+    format!("\n{rule}\n  {key}, got:\n    {got}\n  want:\n    {want}\n")
+}
+
+/// Plans or validates each row of a table, and reports all sections that differ.
 pub async fn check(table: &str) {
     let mut wrong = String::new();
     let mut config = String::new();
@@ -121,29 +169,25 @@ pub async fn check(table: &str) {
             config = lines.join("\n");
         }
         let lines = |key| row.section(key).cloned().unwrap_or_default();
+        if let Some(want) = row.section("valid") {
+            wrong += &difference(row.rule, "valid", &validate(&config).await, want);
+            continue;
+        }
         let flags: Vec<&str> = lines("flags").iter().flat_map(|l| l.split(' ')).collect();
         let plan = plan(&config, &lines("state"), &flags).await;
-        let expected = row.sections.iter().map(|(key, _)| *key);
-        let expected: Vec<_> = expected.filter(|key| !INPUTS.contains(key)).collect();
-        assert!(
-            !expected.is_empty() || row.section("says").is_some(),
-            "{} expects nothing",
-            row.rule
-        );
-        for key in expected.into_iter().chain(["says"]) {
-            let (got, want) = (lines_of(&plan, key, &lines("select")), lines(key));
-            let part = |(got, want): (&String, &&str)| got.contains(want);
-            let equal = match key {
-                "explains" => got.len() == want.len() && got.iter().zip(&want).all(part),
-                _ => got == want,
-            };
-            if !equal {
-                let (got, want) = (got.join("\n    "), want.join("\n    "));
-                let rule = row.rule;
-                wrong += &format!("\n{rule}\n  {key}, got:\n    {got}\n  want:\n    {want}\n");
+        check_stored(&plan, row.rule);
+        let keys = row.sections.iter().map(|(key, _)| *key);
+        let keys: Vec<_> = keys.filter(|key| !INPUTS.contains(key)).collect();
+        let expects = !keys.is_empty() || row.section("says").is_some();
+        assert!(expects, "{} expects nothing", row.rule);
+        for key in keys.into_iter().chain(["says"]) {
+            let got = lines_of(&plan, key, &lines("select"));
+            let found = difference(row.rule, key, &got, &lines(key));
+            if !found.is_empty() && key == "says" {
                 let details = plan.diags.iter().map(|d| format!("  {}\n", d.detail));
-                wrong.extend(details.filter(|_| key == "says"));
+                wrong.extend(details);
             }
+            wrong += &found;
         }
     }
     assert!(wrong.is_empty(), "{wrong}");

@@ -43,7 +43,7 @@ pub fn read(
     let (dir, request) = (tempfile::tempdir().expect("a directory"), request(flags));
     write(dir.path(), config);
     let lab = Arc::new(lab);
-    let (loaded, warnings) = match load(dir.path(), "", &request, false) {
+    let (loaded, warnings) = match load(dir.path(), "", &request, flags.contains(&"validate")) {
         Ok((loaded, warnings)) if loaded.value_errors.is_empty() => (loaded, warnings),
         Ok((loaded, mut diags)) => {
             diags.append(loaded.value_errors);
@@ -152,7 +152,7 @@ fn request(flags: &[&str]) -> StageRequest {
                     text: text.to_owned(),
                 });
             }
-            "plan_destroy" => {}
+            "plan_destroy" | "validate" => {}
             _ => panic!("unknown flag {flag}"),
         }
     }

@@ -98,3 +98,53 @@ checks: unknown check.c
     )
     .await;
 }
+
+#[tokio::test]
+async fn error_message_explains_a_failure_unless_it_is_hidden() {
+    check(
+        r#"
+# The message of a condition that fails.
+config: locals { no = false }
+        resource lab_thing a { lifecycle { precondition { condition = local.no; error_message = "Because of ${1 + 1}." } } }
+says: error: Resource precondition failed
+explains: Because of 2.
+
+# A sensitive message is not shown.
+config: variable v { sensitive = true; default = "hidden" }
+        locals { no = false }
+        resource lab_thing a { lifecycle { precondition { condition = local.no; error_message = "Because of ${var.v}." } } }
+says: warning: Error message refers to sensitive values
+      error: Resource precondition failed
+explains: The error message refers to sensitive values, so it will not be displayed.
+          The error message refers to sensitive values, so it will not be displayed.
+
+# The sensitive message of a validation is an error of its own.
+config: variable s { sensitive = true; default = "hidden" }
+        variable v { default = 0; validation { condition = var.v > 0; error_message = "Because of ${var.s}." } }
+says: error: Error message refers to sensitive values
+      error: Invalid value for variable
+explains: The error message refers to sensitive values, so it will not be displayed.
+          The error message refers to sensitive values, so it will not be displayed.
+
+# A message must be a text, even if the condition holds.
+config: locals { yes = true }
+        resource lab_thing a { lifecycle { precondition { condition = local.yes; error_message = ["No."] } } }
+says: error: Invalid error message
+explains: a string is required
+
+# An unknown message is no message.
+config: locals { no = false }
+        resource lab_thing a {}
+        resource lab_thing b { lifecycle { precondition { condition = local.no; error_message = lab_thing.a.id } } }
+says: error: Resource precondition failed
+explains: The error message is unknown or not a string.
+
+# A null condition is neither true nor false.
+config: locals { none = null }
+        resource lab_thing a { lifecycle { precondition { condition = local.none; error_message = "No." } } }
+says: error: Invalid condition result
+explains: must return either true or false, not null
+"#,
+    )
+    .await;
+}

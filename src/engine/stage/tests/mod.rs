@@ -19,4 +19,5 @@ mod refresh;
 mod removal;
 mod selection;
 mod unknown;
+mod validation;
 mod variables;

@@ -24,15 +24,31 @@ config: variable v { sensitive = true; default = "hidden" }
         resource lab_thing a { provisioner local-exec { command = "echo ${var.v}" } }
 commands: lab_thing.a runs echo ***
 
+# With its interpreter and directory.
+config: resource lab_thing a { provisioner local-exec { command = "x"; interpreter = ["sh", "-c"]; working_dir = "d" } }
+commands: lab_thing.a runs ["sh", "-c"] x  (in d)
+
+# On another machine.
+config: resource lab_thing a { connection { host = "h"; user = "u" }; provisioner remote-exec { inline = ["one", "two"] } }
+commands: lab_thing.a runs on u@h: one / two
+
+# On a machine that is known after apply.
+config: resource lab_thing a { connection { host = self.id }; provisioner remote-exec { inline = ["one"] } }
+commands: lab_thing.a runs on a host ?: one
+
+# A copy to it.
+config: resource lab_thing a { connection { host = "h" }; provisioner file { content = "text"; destination = "/d" } }
+commands: lab_thing.a copies to h: inline content as /d
+
 # A command before the destroy, with the object that is destroyed.
 config: resource lab_thing a { count = 0; provisioner local-exec { when = destroy; command = "bye ${self.name}" } }
 state: lab_thing.a[0] name=x
-commands: lab_thing.a[0] runs bye x
+commands: lab_thing.a[0] runs before it is destroyed: bye x
 
 # A replacement runs both, in the order of its halves.
 config: resource lab_thing a { zone = "b"; provisioner local-exec { when = destroy; command = "bye ${self.zone}" }; provisioner local-exec { command = "hello ${self.zone}" } }
 state: lab_thing.a zone=a
-commands: lab_thing.a runs bye a
+commands: lab_thing.a runs before it is destroyed: bye a
           lab_thing.a runs hello b
 
 # Under create_before_destroy the deposed object runs no command.
@@ -53,7 +69,7 @@ commands: none
 # Those of its removed block run before the destroy.
 config: removed { from = lab_thing.a; lifecycle { destroy = true }; provisioner local-exec { when = destroy; command = "bye ${self.name}" } }
 state: lab_thing.a name=x
-commands: lab_thing.a runs bye x
+commands: lab_thing.a runs before it is destroyed: bye x
 
 # A forgotten object is not destroyed.
 config: resource lab_thing a { count = 0; lifecycle { destroy = false }; provisioner local-exec { when = destroy; command = "bye" } }
