@@ -71,7 +71,7 @@ pub fn main() -> ExitCode {
     }
     if let Some(args::Command::Plugin(options::PluginSubcommand::Serve { name })) = &args.command {
         // A plugin has its own use of stdout and stderr, and its own runtime.
-        return providers::main(name);
+        return bundled::main(name);
     }
     let mut out = match output(&args, shared) {
         Ok(out) => out,
@@ -185,7 +185,7 @@ fn helper(words: &[std::ffi::OsString]) -> Option<ExitCode> {
     match words {
         [_, word, rest @ ..] if word == guard::ARGUMENT => Some(guard::main(rest)),
         [_, word, rest @ ..] if word == descendants::ARGUMENT => Some(descendants::main(rest)),
-        [program] => providers::installed_as(program).map(providers::main),
+        [program] => bundled::installed_as(program).map(bundled::main),
         _ => None,
     }
 }
@@ -211,5 +211,13 @@ fn no_core_files() {
             },
         )
         .ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn served_providers_are_the_bundled_ones_of_the_search() {
+        assert_eq!(bundled::NAMES, plugin::find::BUNDLED_TYPES);
     }
 }

@@ -57,7 +57,7 @@ pub enum DemoError {
     #[error("unknown fault")]
     NoSuchFault,
     #[error(transparent)]
-    Lab(#[from] providers::lab::LabError),
+    Lab(#[from] bundled::lab::LabError),
 }
 
 /// Faults of the demo, and the function that triggers them.
@@ -79,10 +79,10 @@ impl std::fmt::Debug for DemoHook {
 impl DemoHook {
     /// Creates the faults of the bundled lab in the demo's workspace.
     pub fn of_lab(workspace: PathBuf) -> Self {
-        let faults = providers::demo::demo_faults();
+        let faults = bundled::demo::demo_faults();
         let act = move |id: &str| {
-            let lab = providers::demo::lab_file(&workspace);
-            let fault = providers::demo::demo_faults()
+            let lab = bundled::demo::lab_file(&workspace);
+            let fault = bundled::demo::demo_faults()
                 .iter()
                 .find(|b| b.title == id)
                 .ok_or(DemoError::NoSuchFault)?;

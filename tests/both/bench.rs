@@ -26,7 +26,7 @@ impl TestWorkspace {
         std::fs::create_dir(root.path().join("world")).unwrap();
         let program = env!("CARGO_BIN_EXE_flightdeck").as_ref();
         for name in ["lab", "local"] {
-            providers::install(name, &root.path().join("plugins"), program).unwrap();
+            bundled::install(name, &root.path().join("plugins"), program).unwrap();
         }
         Self {
             dialect,

@@ -1,7 +1,7 @@
 //! Tests with the bundled lab provider, whose schema has every kind of attribute and block.
 
 use crate::bench::{BOTH, Dialect, TestWorkspace, assert_equal_over_both_dialects};
-use providers::lab::control;
+use bundled::lab::control;
 use serde_json::{Value, json};
 
 struct Wanted {

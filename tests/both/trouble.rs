@@ -1,7 +1,7 @@
 //! Tests of failures, and of their messages in each dialect.
 
 use crate::bench::{BOTH, Dialect, TestWorkspace, assert_equal_over_both_dialects};
-use providers::lab::control::{self, Fault, Kind};
+use bundled::lab::control::{self, Fault, Kind};
 use serde_json::{Value, json};
 
 const BUCKET: &str = "resource \"lab_bucket\" \"b\" {\n  name = \"b\"\n}\n";

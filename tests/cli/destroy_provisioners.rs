@@ -4,7 +4,7 @@
 use crate::lab_deploys::{Lab, Running};
 use crate::server::Server;
 use crate::support::Run;
-use providers::lab::control::{self, Fault, Kind, On};
+use bundled::lab::control::{self, Fault, Kind, On};
 
 /// Destroy-time command that records its run, and then runs `more`.
 fn command(word: &str, more: &str) -> String {

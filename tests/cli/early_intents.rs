@@ -2,7 +2,7 @@
 //! the operations get a turn.
 
 use crate::lab_deploys::{Lab, Running};
-use providers::lab::control::{Fault, Kind, On};
+use bundled::lab::control::{Fault, Kind, On};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::json;
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! Tests of failure reasons: classes, groups, and related log lines.
 
 use crate::lab_deploys::{Lab, Running};
-use providers::lab::control::{Fault, Kind, On};
+use bundled::lab::control::{Fault, Kind, On};
 use serde_json::{Value, json};
 
 fn buckets(names: &[&str]) -> String {

@@ -1,7 +1,7 @@
 //! Tests with real plugin processes: the bundled lab, its faults, and signals during a deploy.
 
 use crate::support::{Run, Workspace};
-use providers::lab::control::{self, Fault, Kind};
+use bundled::lab::control::{self, Fault, Kind};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout};

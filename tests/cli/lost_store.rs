@@ -3,7 +3,7 @@
 //! across pid namespaces.
 
 use crate::lab_deploys::{Lab, Running};
-use providers::lab::control::{self, Fault, Kind, On};
+use bundled::lab::control::{self, Fault, Kind, On};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

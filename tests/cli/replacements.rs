@@ -2,7 +2,7 @@
 //! half-done replacement is reported.
 
 use crate::lab_deploys::{Lab, Running};
-use providers::lab::control::{self, Fault, Kind, On};
+use bundled::lab::control::{self, Fault, Kind, On};
 use serde_json::{Value, json};
 
 /// Number of replaced objects.

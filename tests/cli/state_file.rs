@@ -3,7 +3,7 @@
 
 use crate::lab_deploys::{Lab, Running};
 use crate::support::Workspace;
-use providers::lab::control::{Fault, Kind, On};
+use bundled::lab::control::{Fault, Kind, On};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::time::{Duration, Instant};

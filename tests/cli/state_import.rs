@@ -1,6 +1,6 @@
 //! Tests of `state import`.
 
-use providers::lab::control;
+use bundled::lab::control;
 use serde_json::json;
 
 use crate::lab_deploys::Lab;

@@ -1,7 +1,7 @@
 //! Tests of `state import` and `state forget`: effects, refusals, and records.
 
-use providers::lab::control;
-use providers::lab::control::{Fault, Kind, On};
+use bundled::lab::control;
+use bundled::lab::control::{Fault, Kind, On};
 use serde_json::json;
 
 use super::state_import::{id, listed, things};

@@ -3,7 +3,7 @@
 
 use crate::lab_deploys::Lab;
 use crate::support::Run;
-use providers::lab::control::{Fault, Kind, On};
+use bundled::lab::control::{Fault, Kind, On};
 use serde_json::Value;
 
 const TWO: &str = "resource \"lab_bucket\" \"quick\" {\n  name = \"quick\"\n}\n\

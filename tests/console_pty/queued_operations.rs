@@ -2,8 +2,8 @@
 
 use crate::console_workspace::*;
 use crate::pty::Pty;
+use bundled::lab::control;
 use portable_pty::CommandBuilder;
-use providers::lab::control;
 
 #[test]
 fn operations_that_wait_for_the_only_slot_are_queued() {

@@ -3,8 +3,8 @@
 
 use crate::console_workspace::*;
 use crate::pty::Pty;
+use bundled::lab::control;
 use portable_pty::CommandBuilder;
-use providers::lab::control;
 use rustix::process::Signal;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};

@@ -2,7 +2,7 @@
 //! in the words of the command line.
 
 use crate::console_workspace::*;
-use providers::lab::control;
+use bundled::lab::control;
 use rustix::process::Signal;
 use std::process::Command;
 

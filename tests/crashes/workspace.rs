@@ -3,9 +3,9 @@
 
 use crate::backend::{BackendKind, StateLocation};
 use crate::support::Workspace;
+use bundled::lab::{Cloud, LabFile};
 use model::DeployRecord;
 use model::settings::Access;
-use providers::lab::{Cloud, LabFile};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

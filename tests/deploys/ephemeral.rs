@@ -3,8 +3,8 @@
 
 use std::io::{BufRead as _, BufReader, Read as _};
 
-use providers::lab::control::{Fault, Kind, On};
-use providers::lab::sessions;
+use bundled::lab::control::{Fault, Kind, On};
+use bundled::lab::sessions;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::ephemeral_values::errors;

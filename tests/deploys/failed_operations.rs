@@ -1,7 +1,7 @@
 //! Tests of failed operations: remaining operations, retries and records.
 
 use crate::{CHAIN, Lab};
-use providers::lab::control::{Fault, Kind, On};
+use bundled::lab::control::{Fault, Kind, On};
 use serde_json::Value;
 
 fn on(kind: Kind, name: &str) -> Fault {
@@ -188,7 +188,7 @@ fn unknown_outcome_is_reported_by_the_next_command() {
     // Import the objects that exist, and discard the others.
     for diagnostic in &unknown {
         let address = diagnostic["address"].as_str().unwrap();
-        let objects = providers::lab::control::objects(&lab.file()).unwrap();
+        let objects = bundled::lab::control::objects(&lab.file()).unwrap();
         match objects
             .iter()
             .find(|o| format!("lab_thing.{}", o.name) == address)
@@ -239,7 +239,7 @@ fn import_block_settles_an_unknown_creation_and_refresh_an_unknown_update() {
     };
     lab.set_fault(crash(On::Create));
     lab.workspace.run(&["deploy", "--auto-approve"]).expect(5);
-    let id = providers::lab::control::objects(&lab.file()).unwrap()[0]
+    let id = bundled::lab::control::objects(&lab.file()).unwrap()[0]
         .id
         .clone();
     let block = format!("import {{\n  to = lab_thing.a\n  id = {id:?}\n}}\n");
@@ -340,10 +340,10 @@ fn destroys_run_in_reverse_order() {
 fn drift_is_repaired_by_a_deploy() {
     let lab = Lab::new("resource \"lab_thing\" \"a\" {\n  name = \"a\"\n  kind = \"one\"\n}\n");
     lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
-    let id = providers::lab::control::objects(&lab.file()).unwrap()[0]
+    let id = bundled::lab::control::objects(&lab.file()).unwrap()[0]
         .id
         .clone();
-    providers::lab::control::tamper(&lab.file(), &id, "kind", "two".into()).unwrap();
+    bundled::lab::control::tamper(&lab.file(), &id, "kind", "two".into()).unwrap();
     let plan = lab.workspace.path().join("plan.json");
     let run = lab
         .workspace

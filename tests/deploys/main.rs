@@ -14,7 +14,7 @@ mod failed_operations;
 mod mixed_order;
 mod plantimestamp;
 
-use providers::lab::control::{self, Fault};
+use bundled::lab::control::{self, Fault};
 use std::path::PathBuf;
 use support::Workspace;
 

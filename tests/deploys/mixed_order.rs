@@ -3,7 +3,7 @@
 
 use crate::Lab;
 use crate::support::Workspace;
-use providers::lab::control::{Fault, Kind, On};
+use bundled::lab::control::{Fault, Kind, On};
 use serde_json::Value;
 
 const FIRST: &str = "lifecycle { create_before_destroy = true }\n";

@@ -1,7 +1,7 @@
 //! Test of values that a deploy takes from its stage.
 
 use crate::Lab;
-use providers::lab::control::{Fault, Kind, On};
+use bundled::lab::control::{Fault, Kind, On};
 
 /// `plantimestamp()` is the same in the stage and in its deploy.
 #[test]

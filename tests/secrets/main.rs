@@ -7,8 +7,8 @@
 mod secret_search;
 mod secret_workspace;
 
-use providers::lab::control;
-use providers::lab::control::{Fault, Kind, On};
+use bundled::lab::control;
+use bundled::lab::control::{Fault, Kind, On};
 
 use self::secret_search::{columns, console, files, find_secrets, needles, stages};
 use self::secret_workspace::{ERRORS, SecretWorkspace, secret};

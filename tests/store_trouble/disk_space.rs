@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use providers::lab::control;
+use bundled::lab::control;
 use rusqlite::Connection;
 use serde_json::Value;
 

@@ -43,10 +43,10 @@ pub(super) async fn demo(ascii: bool, out: &mut Output) -> CommandResult {
         .map_err(refused)?;
     let workspace = place.path().join("shop");
     std::fs::create_dir(&workspace).map_err(refused)?;
-    providers::demo::write_to(&workspace).map_err(refused)?;
+    bundled::demo::write_to(&workspace).map_err(refused)?;
     let plugins = place.path().join("plugins");
     let program = std::env::current_exe().map_err(refused)?;
-    providers::demo::install_plugin(&plugins, &program).map_err(refused)?;
+    bundled::demo::install_plugin(&plugins, &program).map_err(refused)?;
     super::change_directory(&workspace)?;
     let hook = DemoHook::of_lab(workspace);
     options.notes = vec![hook.note()];

@@ -12,6 +12,11 @@ pub(super) const BUILTIN_HOST: &str = "terraform.io";
 /// Host of the providers in this binary.
 pub(super) const BUNDLED_HOST: &str = "flightdeck.internal";
 
+/// Types of the bundled providers, which the program serves with `plugin serve TYPE`. A test of the
+/// program compares them with the providers that it serves; a dependency on these would make all
+/// crates above wait for them.
+pub const BUNDLED_TYPES: [&str; 4] = ["broken", "lab", "local", "slowstart"];
+
 /// A provider's source address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]

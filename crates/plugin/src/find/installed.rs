@@ -1,7 +1,7 @@
 //! Lists the addresses of all installed providers, including those that no configuration needs.
 //! Reads directories only; keeps no state.
 
-use super::address::{BUNDLED_HOST, ProviderAddress};
+use super::address::{BUNDLED_HOST, BUNDLED_TYPES, ProviderAddress};
 use super::places::Places;
 use model::PluginKind;
 use std::collections::BTreeSet;
@@ -32,9 +32,7 @@ pub fn installed(places: &Places) -> BTreeSet<ProviderAddress> {
 /// Returns the names of the bundled providers that can be launched.
 fn bundled() -> impl Iterator<Item = &'static str> {
     // `broken` exists to fail at its launch, for tests and the demo.
-    providers::NAMES
-        .into_iter()
-        .filter(|name| *name != "broken")
+    BUNDLED_TYPES.into_iter().filter(|name| *name != "broken")
 }
 
 /// Returns the addresses of the packages in a directory.

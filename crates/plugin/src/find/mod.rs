@@ -25,7 +25,7 @@ mod tests;
 mod transformers;
 mod version;
 
-pub use address::{AddressError, DEFAULT_HOSTS, ProviderAddress};
+pub use address::{AddressError, BUNDLED_TYPES, DEFAULT_HOSTS, ProviderAddress};
 pub use config_syntax::TreeError;
 pub use found::{Found, NotFound, Origin, ProviderRequest};
 pub use hash::{HashCache, HashError};

@@ -1,6 +1,6 @@
 //! Searches all locations for one provider, in order, and chooses the newest usable version.
 
-use super::address::{BUILTIN_HOST, BUNDLED_HOST, ProviderAddress};
+use super::address::{BUILTIN_HOST, BUNDLED_HOST, BUNDLED_TYPES, ProviderAddress};
 use super::found::{Found, NotFound, Origin, ProviderRequest};
 use super::hash::HashCache;
 use super::layout::{Package, executable, scan};
@@ -176,10 +176,10 @@ impl Search<'_> {
 
     fn bundled(&mut self) -> Option<Found> {
         let address = &self.want.address;
-        if address.namespace != "bundled" || !providers::NAMES.contains(&address.name.as_str()) {
+        if address.namespace != "bundled" || !BUNDLED_TYPES.contains(&address.name.as_str()) {
             self.note_place(
                 "the bundled providers",
-                providers::NAMES
+                BUNDLED_TYPES
                     .map(|n| format!("{BUNDLED_HOST}/bundled/{n}"))
                     .join(", "),
             );

@@ -4,7 +4,7 @@ use crate::plugin;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use providers::lab::{Cloud, control};
+use bundled::lab::{Cloud, control};
 use serde_json::json;
 
 use super::{cloud, fresh};

@@ -19,13 +19,13 @@ fn main() -> ExitCode {
                 .to_owned(),
         )
     };
-    let installed = || providers::installed_as(program.as_ref()).map(str::to_owned);
+    let installed = || bundled::installed_as(program.as_ref()).map(str::to_owned);
     match arguments.next().or_else(of_program).or_else(installed) {
-        Some(name) => providers::main(&name),
+        Some(name) => bundled::main(&name),
         None => {
             eprintln!(
                 "usage: bundled-plugin NAME, where NAME is one of: {}",
-                providers::NAMES.join(", ")
+                bundled::NAMES.join(", ")
             );
             ExitCode::from(1)
         }

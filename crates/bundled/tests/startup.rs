@@ -11,7 +11,7 @@ use serde_json::json;
 
 #[test]
 fn manual_start_fails_with_an_explanation() {
-    for name in providers::NAMES {
+    for name in bundled::NAMES {
         let mut by_hand = Command::new(PROGRAM);
         by_hand.arg(name).env_remove(wire::env::MAGIC_COOKIE_KEY);
         for port in wire::env::HOST_PORTS {

@@ -3,9 +3,9 @@
 use crate::plugin;
 use std::time::{Duration, Instant};
 
+use bundled::lab::control::{Fault, On};
+use bundled::lab::{Kind, control};
 use cty::Value;
-use providers::lab::control::{Fault, On};
-use providers::lab::{Kind, control};
 use serde_json::json;
 
 use super::{cloud, fresh, thing};

@@ -6,9 +6,9 @@ mod shared;
 
 use std::path::Path;
 
+use bundled::lab::{Cloud, LabFile};
 use cty::Value;
 use proto::tfplugin6::schema::nested_block::NestingMode as BlockNesting;
-use providers::lab::{Cloud, LabFile};
 use serde_json::json;
 
 use crate::plugin::Plugin;
