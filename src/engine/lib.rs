@@ -1,4 +1,16 @@
 //! The engine: plugins, stages, deploys, state and store. Independent of console and command line.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), flightdeck_engine::EngineError> {
+//! use flightdeck_engine::{Engine, Settings};
+//!
+//! let engine = Engine::start(Settings::new("/srv/app")).await?;
+//! let stage = engine.stage(Default::default()).await?;
+//! println!("{:?}", stage.counts);
+//! engine.shutdown().await;
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod deploy;
 pub mod diagnostics;

@@ -2,6 +2,17 @@
 //! a deadline and a cancellation token, and is reported and measured. This module owns the
 //! numbering, the deadlines and one [`Lane`] for each process, which owns its slots, queue and
 //! measurements.
+//!
+//! ```
+//! use flightdeck_calls::{Calls, Deadlines};
+//! use model::PluginId;
+//! use std::sync::Arc;
+//!
+//! let bus = model::bus::Bus::default();
+//! let calls = Calls::new(Arc::new(bus), Deadlines::default(), Vec::new());
+//! let lane = calls.lane(&PluginId("hashicorp/time".into()), 10);
+//! assert!(!lane.has_waiters());
+//! ```
 
 mod answer;
 mod attempts;

@@ -1,6 +1,17 @@
 //! Model of the engine: ids, times, requests, answers and [`Event`], which covers everything an
 //! operator can see. The console, `--json` and replays fold the same events (see [`view`]).
 //! Lowest layer: every layer may use it, and it uses none.
+//!
+//! ```
+//! use flightdeck_model::EventKind;
+//! use flightdeck_model::bus::Bus;
+//!
+//! let bus = Bus::default();
+//! let (view, _events) = bus.subscribe();
+//! assert_eq!(view.seq, 0);
+//! bus.emit(EventKind::Notice { text: "took over a lock".to_owned() });
+//! assert_eq!(bus.view().seq, 1);
+//! ```
 
 pub mod bus;
 pub mod causes;

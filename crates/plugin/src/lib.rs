@@ -1,6 +1,13 @@
 //! Plugin processes: search, launch, supervision and logs. One supervisor task owns each process;
 //! all other code holds a handle, [`Plugin`]. Reports are sent to [`PluginObserver`]. The module
 //! knows no dialect: [`lifecycle::Life`] defines how a process is prepared, becomes ready and ends.
+//!
+//! ```
+//! use flightdeck_plugin::LineParser;
+//!
+//! let line = LineParser::default().parse(r#"{"@level":"warn","@message":"slow"}"#);
+//! assert_eq!((line.level, line.text.as_str()), (model::LogLevel::Warn, "slow"));
+//! ```
 
 mod connection;
 pub mod descendants;

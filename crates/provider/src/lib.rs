@@ -1,6 +1,14 @@
 //! Providers: the trait [`Provider`] over one model of schemas, plans and diagnostics. Each dialect
 //! is a folder here with a line in [`dialect`]; the layers above use only the trait. Keeps no
 //! state.
+//!
+//! ```
+//! use flightdeck_provider::dialect::Dialects;
+//!
+//! let settings = model::settings::Settings::new("/srv/app");
+//! let dialects = Dialects::of_workspace(&settings);
+//! # let _ = dialects;
+//! ```
 
 pub mod bluelink;
 pub mod builtin;

@@ -4,6 +4,15 @@
 //! with the copy that the store commits together with each outcome. It reads the state under its
 //! lock, reconciles it with the copy, and writes the copy back. A write that fails is repeated at
 //! the next start.
+//!
+//! ```no_run
+//! # async fn example(settings: flightdeck_state::backend::Settings) -> Result<(), flightdeck_state::StateError> {
+//! let backend = settings.open("/srv/app".as_ref(), true)?;
+//! let manager = backend.state_manager("default")?;
+//! println!("{} bytes", manager.read().await?.len());
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod backend;
 mod compare;

@@ -1,5 +1,17 @@
 //! The store: durable history of a workspace and a copy of its state, as small traits over one
 //! model. Only the SQLite implementation touches the file.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), flightdeck_store::StoreError> {
+//! use model::settings::Access;
+//!
+//! let store = flightdeck_store::Store::open("/srv/app", Access::ReadOnly)?;
+//! for deploy in store.history(10).await? {
+//!     println!("{:?} {:?}", deploy.deploy, deploy.outcome);
+//! }
+//! # Ok(())
+//! # }
+//! ```
 
 mod compressed;
 mod error;
