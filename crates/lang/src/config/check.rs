@@ -69,71 +69,89 @@ fn check_module(
         let Some(child) = inner.module.as_deref() else {
             continue;
         };
-        let repeated = [&inner.count, &inner.for_each, &inner.enabled]
-            .into_iter()
-            .flatten()
-            .map(|e| e.span)
-            .next();
-        // Below a call with repetition or depends_on, modules must not have their own provider
-        // configurations.
-        let blocked = repeated
-            .or_else(|| inner.depends_on.first().map(Traversal::span))
-            .or(no_configs);
+        let blocked = forbids_configs(inner).or(no_configs);
         check_module(child, Some((module, inner)), blocked, alone, diags);
     }
-    let mut configured: BTreeMap<Key, Span> = BTreeMap::new();
-    let mut declared: BTreeSet<Key> = BTreeSet::new();
-    for provider in &module.providers {
-        let own = key(&provider.name, provider.alias.as_ref());
-        // An empty block in a called module is a placeholder for a passed configuration.
-        if !provider_passing::is_empty(provider) || module.path.is_root() {
-            configured.insert(own.clone(), provider.span);
-        }
-        declared.insert(own);
-    }
-    let mut aliases: BTreeSet<Key> = BTreeSet::new();
-    for (name, entry) in &module.required_providers {
-        aliases.extend(
-            entry
-                .aliases
-                .iter()
-                .map(|(alias, _)| (name.clone(), alias.clone())),
-        );
-    }
-    // A root has no caller that passes configurations, so it must declare all of them. Only a
-    // module validated alone may have one.
-    let mut passed_in = aliases.clone();
-    if module.path.is_root() {
-        passed_in.retain(|(name, _)| alone && !declared.contains(&key(name, None)));
-    }
-    let known: BTreeSet<Key> = declared.union(&passed_in).cloned().collect();
-    let uses = module
-        .resources
-        .values()
-        .filter_map(|r| r.provider.as_ref());
-    let passes = module
-        .calls
-        .values()
-        .flat_map(|c| c.providers.iter().flatten())
-        .map(|(_, outer)| outer);
-    for reference in uses.chain(passes) {
+    let configs = ProviderConfigs::of(module);
+    let known = configs.known(module, alone);
+    for reference in references(module) {
         undefined_alias(module, reference, &known, diags);
     }
     provider_passing::check_local_names(module, diags);
     provider_passing::check_passed(module, call, diags);
     provider_passing::warn_placeholders(module, diags);
-    instances(module, &configured, diags);
+    instances(module, &configs.configured, diags);
     if let Some((parent, call)) = call {
-        check_passed_providers(
-            module,
-            parent,
-            call,
-            &configured,
-            &declared,
-            &aliases,
-            no_configs,
-            diags,
-        );
+        let passed = PassedProviders::new(module, parent, call, &configs);
+        passed.reject_own_configs(no_configs, diags);
+        passed.reject_overrides(diags);
+        passed.require_aliases(diags);
+        passed.check_pairs(diags);
+    }
+}
+
+/// Argument of a call below which modules must not have their own provider configurations:
+/// repetition or `depends_on`.
+fn forbids_configs(call: &ModuleCall) -> Option<Span> {
+    let mut repetition = [&call.count, &call.for_each, &call.enabled]
+        .into_iter()
+        .flatten();
+    let repeated = repetition.next().map(|argument| argument.span);
+    repeated.or_else(|| call.depends_on.first().map(Traversal::span))
+}
+
+/// References to provider configurations in resources and calls.
+fn references(module: &Module) -> impl Iterator<Item = &ProviderRef> {
+    let resources = module.resources.values();
+    let uses = resources.filter_map(|resource| resource.provider.as_ref());
+    let calls = module.calls.values();
+    let passes = calls.flat_map(|call| call.providers.iter().flatten());
+    uses.chain(passes.map(|(_, outer)| outer))
+}
+
+/// Provider configurations that a module has or expects.
+struct ProviderConfigs {
+    /// Blocks with a configuration.
+    configured: BTreeMap<Key, Span>,
+    /// All blocks, also placeholders for a passed configuration.
+    declared: BTreeSet<Key>,
+    /// Entries of `configuration_aliases`.
+    aliases: BTreeSet<Key>,
+}
+
+impl ProviderConfigs {
+    fn of(module: &Module) -> ProviderConfigs {
+        let mut configured: BTreeMap<Key, Span> = BTreeMap::new();
+        let mut declared: BTreeSet<Key> = BTreeSet::new();
+        for provider in &module.providers {
+            let own = key(&provider.name, provider.alias.as_ref());
+            // An empty block in a called module is a placeholder for a passed configuration.
+            if !provider_passing::is_empty(provider) || module.path.is_root() {
+                configured.insert(own.clone(), provider.span);
+            }
+            declared.insert(own);
+        }
+        let required = module.required_providers.iter();
+        let aliases = required.flat_map(|(name, entry)| {
+            let aliases = entry.aliases.iter();
+            aliases.map(|(alias, _)| (name.clone(), alias.clone()))
+        });
+        ProviderConfigs {
+            configured,
+            declared,
+            aliases: aliases.collect(),
+        }
+    }
+
+    /// Configurations that a reference in the module may name.
+    fn known(&self, module: &Module, alone: bool) -> BTreeSet<Key> {
+        let mut passed_in = self.aliases.clone();
+        // A root has no caller that passes configurations, so it must declare all of them. Only a
+        // module validated alone may have one.
+        if module.path.is_root() {
+            passed_in.retain(|(name, _)| alone && !self.declared.contains(&key(name, None)));
+        }
+        self.declared.union(&passed_in).cloned().collect()
     }
 }
 
@@ -273,92 +291,122 @@ fn undefined_alias(
     }
 }
 
-#[allow(
-    clippy::too_many_arguments,
-    reason = "one set of checks over the values that `within` collected"
-)]
-fn check_passed_providers(
-    module: &Module,
-    parent: &Module,
-    call: &ModuleCall,
-    configured: &BTreeMap<Key, Span>,
-    declared: &BTreeSet<Key>,
-    aliases: &BTreeSet<Key>,
-    no_configs: Option<Span>,
-    diags: &mut Diagnostics,
-) {
-    let pairs: Vec<&(ProviderRef, ProviderRef)> = call.providers.iter().flatten().collect();
-    let given: BTreeMap<Key, &(ProviderRef, ProviderRef)> = pairs
-        .iter()
-        .map(|pair| (key(&pair.0.name, pair.0.alias.as_ref()), *pair))
-        .collect();
-    if let (false, Some(span)) = (configured.is_empty(), no_configs) {
-        diags.error(
-            span,
-            "Module is incompatible with count, for_each, enabled and depends_on",
-            format!(
-                "The module at {} has its own provider configurations, so calls to it cannot \
-                use these arguments.",
-                module.path
-            ),
-        );
+/// Configurations that a call passes to its module.
+struct PassedProviders<'a> {
+    module: &'a Module,
+    parent: &'a Module,
+    call: &'a ModuleCall,
+    configs: &'a ProviderConfigs,
+    /// Entries of the `providers` argument by their name in the module.
+    given: BTreeMap<Key, &'a (ProviderRef, ProviderRef)>,
+}
+
+impl<'a> PassedProviders<'a> {
+    fn new(
+        module: &'a Module,
+        parent: &'a Module,
+        call: &'a ModuleCall,
+        configs: &'a ProviderConfigs,
+    ) -> Self {
+        let pairs = call.providers.iter().flatten();
+        let given = pairs.map(|pair| (key(&pair.0.name, pair.0.alias.as_ref()), pair));
+        PassedProviders {
+            module,
+            parent,
+            call,
+            configs,
+            given: given.collect(),
+        }
     }
-    for own in configured.keys() {
-        if let Some((inner, _)) = given.get(own) {
+
+    fn reject_own_configs(&self, no_configs: Option<Span>, diags: &mut Diagnostics) {
+        let Some(span) = no_configs.filter(|_| !self.configs.configured.is_empty()) else {
+            return;
+        };
+        let detail = format!(
+            "The module at {} has its own provider configurations, so calls to it cannot \
+            use these arguments.",
+            self.module.path
+        );
+        let summary = "Module is incompatible with count, for_each, enabled and depends_on";
+        diags.error(span, summary, detail);
+    }
+
+    fn reject_overrides(&self, diags: &mut Diagnostics) {
+        for own in self.configs.configured.keys() {
+            let Some((inner, _)) = self.given.get(own) else {
+                continue;
+            };
             let detail = format!(
                 "{} has its own configuration for {}, so you cannot pass one to it.",
-                module_text(module),
+                module_text(self.module),
                 display_key(own)
             );
             diags.error(inner.span, "Cannot override provider configuration", detail);
         }
     }
-    for own in aliases {
-        if !configured.contains_key(own) && !given.contains_key(own) {
+
+    fn require_aliases(&self, diags: &mut Diagnostics) {
+        for own in &self.configs.aliases {
+            if self.configs.configured.contains_key(own) || self.given.contains_key(own) {
+                continue;
+            }
             let name = display_key(own);
-            diags.error(
-                call.span,
-                "Missing required provider configuration",
-                format!(
-                    "The child module requires a provider configuration with the local name \
-                    \"{name}\". Add it to \"providers\" in the module block."
-                ),
+            let detail = format!(
+                "The child module requires a provider configuration with the local name \
+                \"{name}\". Add it to \"providers\" in the module block."
             );
+            let summary = "Missing required provider configuration";
+            diags.error(self.call.span, summary, detail);
         }
     }
-    for (own, (inner, outer)) in &given {
-        let child_type = source_or_implied(module, &inner.name);
-        // A requirement declares the default configuration; aliases need a declaration of their
-        // own.
-        let known = module.required_providers.contains_key(&own.0) && own.1.is_empty()
-            || aliases.contains(own)
-            || declared.contains(own);
-        if !known {
-            let detail = format!(
-                "{} does not declare a provider requirement with the local name \"{}\".",
-                module_text(module),
-                display_key(own)
-            );
-            // A provider of the default namespace needs no requirement, so a warning suffices.
-            if child_type.host.is_none() && &*child_type.namespace == "hashicorp" {
-                diags.warning(inner.span, "Reference to undefined provider", detail);
-            } else {
-                diags.error(inner.span, "Reference to undefined provider", detail);
+
+    /// Checks that the module expects each passed configuration, and for the same provider.
+    fn check_pairs(&self, diags: &mut Diagnostics) {
+        for (own, (inner, outer)) in &self.given {
+            let child_type = source_or_implied(self.module, &inner.name);
+            if !self.expects(own) {
+                self.report_undeclared(own, inner, &child_type, diags);
             }
-        }
-        let parent_type = source_or_implied(parent, &outer.name);
-        if !parent_type.same_as(&child_type) {
-            diags.error(
-                outer.span,
-                "Provider type mismatch",
-                format!(
+            let parent_type = source_or_implied(self.parent, &outer.name);
+            if !parent_type.same_as(&child_type) {
+                let detail = format!(
                     "The local name \"{}\" in {} means provider {parent_type}, but \"{}\" in {} means {child_type}.",
                     outer.name,
-                    module_text(parent),
+                    module_text(self.parent),
                     inner.name,
-                    module_text(module)
-                ),
-            );
+                    module_text(self.module)
+                );
+                diags.error(outer.span, "Provider type mismatch", detail);
+            }
+        }
+    }
+
+    fn expects(&self, own: &Key) -> bool {
+        let (name, alias) = own;
+        // A requirement declares the default configuration; aliases need a declaration of their
+        // own.
+        let required = self.module.required_providers.contains_key(name) && alias.is_empty();
+        required || self.configs.aliases.contains(own) || self.configs.declared.contains(own)
+    }
+
+    fn report_undeclared(
+        &self,
+        own: &Key,
+        inner: &ProviderRef,
+        child_type: &ProviderSource,
+        diags: &mut Diagnostics,
+    ) {
+        let detail = format!(
+            "{} does not declare a provider requirement with the local name \"{}\".",
+            module_text(self.module),
+            display_key(own)
+        );
+        // A provider of the default namespace needs no requirement, so a warning suffices.
+        if child_type.host.is_none() && &*child_type.namespace == "hashicorp" {
+            diags.warning(inner.span, "Reference to undefined provider", detail);
+        } else {
+            diags.error(inner.span, "Reference to undefined provider", detail);
         }
     }
 }

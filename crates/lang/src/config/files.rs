@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::body::Body;
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::source::{SourceMap, Span};
-use crate::syntax;
+use crate::source::{FileId, SourceMap, Span};
+use crate::syntax::{self, json};
 
 /// A configuration file that was read.
 pub(super) struct ConfigFile {
@@ -151,81 +151,110 @@ pub(super) fn read_body(
     sources: &SourceMap,
     diags: &mut Diagnostics,
 ) -> Option<Body> {
-    // Bounded and without devices, because a repository may contain any file.
-    let bytes = match fsroot::read_at_most(path, MAX_FILE) {
-        Ok(bytes) => bytes,
-        Err(error) => {
-            let error = match error.kind() {
-                std::io::ErrorKind::IsADirectory => {
-                    std::io::Error::other("it is a directory, not a regular file")
-                }
-                _ => error,
-            };
-            diags.push(Diagnostic::error(
-                "Failed to read file",
-                format!("The file \"{shown}\" could not be read: {error}."),
-            ));
-            return None;
-        }
-    };
-    let head: Vec<u8> = bytes.iter().take(2).copied().collect();
-    let (text, bad_at) = match String::from_utf8(bytes) {
-        Ok(text) => (text, None),
-        Err(error) => {
-            let at = error.utf8_error().valid_up_to();
-            (
-                String::from_utf8_lossy(error.as_bytes()).into_owned(),
-                Some(at),
-            )
-        }
-    };
+    let bytes = read_bytes(path, shown, diags)?;
+    let decoded = Decoded::new(bytes);
     let file = if private {
-        sources.add_private(shown, text)
+        sources.add_private(shown, decoded.text)
     } else {
-        sources.add(shown, text)
+        sources.add(shown, decoded.text)
     };
-    let text = sources.get(file)?.text.clone();
-    if let Some(at) = bad_at {
-        let mut detail = "All input files must be UTF-8 encoded. Ensure that UTF-8 encoding is selected in your editor.".to_owned();
-        // UTF-16 text would give an error for every character; one error about the encoding
-        // suffices.
-        let other = [
-            (&b"\xff\xfe"[..], "UTF-16 (little endian)"),
-            (&b"\xfe\xff"[..], "UTF-16 (big endian)"),
-        ];
-        if let Some((_, name)) = other.iter().find(|(mark, _)| head.starts_with(mark)) {
-            detail.push_str(&format!(
-                " According to its first two bytes, this file is {name}."
-            ));
+    match decoded.fault {
+        Some(EncodingFault::Utf16(name)) => {
+            let detail =
+                format!("{NOT_UTF8} According to its first two bytes, this file is {name}.");
             diags.error(Span::new(file, 0, 0), "Invalid character encoding", detail);
             return None;
         }
-        // The replacement character in the text takes three bytes.
-        diags.error(
-            Span::new(file, at, at + 3),
-            "Invalid character encoding",
-            detail,
-        );
-    }
-    if shown.ends_with(".json") {
-        let (node, found) = syntax::json::parse(&text, file);
-        diags.append(found);
-        if !matches!(
-            node.kind,
-            syntax::json::NodeKind::Object(_) | syntax::json::NodeKind::Array(_)
-        ) {
-            diags.error(
-                node.start_span(),
-                "Root value must be object",
-                "The root value in a JSON-based configuration must be either a JSON object or a JSON array of objects.",
-            );
-            return Some(Body::empty(Span::new(file, 0, 0)));
+        Some(EncodingFault::At(at)) => {
+            // The replacement character in the text takes three bytes.
+            let place = Span::new(file, at, at + 3);
+            diags.error(place, "Invalid character encoding", NOT_UTF8);
         }
-        return Some(Body::json(node));
+        None => {}
+    }
+    let text = sources.get(file)?.text.clone();
+    if shown.ends_with(".json") {
+        return Some(json_body(&text, file, diags));
     }
     let (body, found) = syntax::parse_file(&text, file);
     diags.append(found);
     Some(Body::native(Arc::new(body)))
+}
+
+fn read_bytes(path: &Path, shown: &str, diags: &mut Diagnostics) -> Option<Vec<u8>> {
+    // Bounded and without devices, because a repository may contain any file.
+    let error = match fsroot::read_at_most(path, MAX_FILE) {
+        Ok(bytes) => return Some(bytes),
+        Err(error) if error.kind() == std::io::ErrorKind::IsADirectory => {
+            std::io::Error::other("it is a directory, not a regular file")
+        }
+        Err(error) => error,
+    };
+    diags.push(Diagnostic::error(
+        "Failed to read file",
+        format!("The file \"{shown}\" could not be read: {error}."),
+    ));
+    None
+}
+
+const NOT_UTF8: &str =
+    "All input files must be UTF-8 encoded. Ensure that UTF-8 encoding is selected in your editor.";
+
+/// Byte order marks of other encodings, with their names.
+const OTHER_ENCODINGS: [(&[u8], &str); 2] = [
+    (b"\xff\xfe", "UTF-16 (little endian)"),
+    (b"\xfe\xff", "UTF-16 (big endian)"),
+];
+
+/// Text of a file, with replacement characters for invalid bytes.
+struct Decoded {
+    text: String,
+    fault: Option<EncodingFault>,
+}
+
+enum EncodingFault {
+    /// Name of the encoding. UTF-16 text would give an error for every character; one error about
+    /// the encoding suffices.
+    Utf16(&'static str),
+    /// Offset of the first invalid byte.
+    At(usize),
+}
+
+impl Decoded {
+    fn new(bytes: Vec<u8>) -> Decoded {
+        let error = match String::from_utf8(bytes) {
+            Ok(text) => return Decoded { text, fault: None },
+            Err(error) => error,
+        };
+        let bytes = error.as_bytes();
+        let mut marks = OTHER_ENCODINGS.iter();
+        let other = marks.find(|(mark, _)| bytes.starts_with(mark));
+        let fault = match other {
+            Some((_, name)) => EncodingFault::Utf16(name),
+            None => EncodingFault::At(error.utf8_error().valid_up_to()),
+        };
+        Decoded {
+            text: String::from_utf8_lossy(bytes).into_owned(),
+            fault: Some(fault),
+        }
+    }
+}
+
+fn json_body(text: &str, file: FileId, diags: &mut Diagnostics) -> Body {
+    let (node, found) = json::parse(text, file);
+    diags.append(found);
+    if matches!(
+        node.kind,
+        json::NodeKind::Object(_) | json::NodeKind::Array(_)
+    ) {
+        return Body::json(node);
+    }
+    diags.error(
+        node.start_span(),
+        "Root value must be object",
+        "The root value in a JSON-based configuration must be either a JSON object or a JSON array of objects.",
+    );
+    Body::empty(Span::new(file, 0, 0))
 }
 
 /// Joins a local source (`./x`, `../y`) to a directory, without access to the file system.

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use cty::Value;
+
 use super::assemble::assemble;
 use super::backend::backend;
 use super::call::{CallBlock, arguments};
@@ -14,9 +16,10 @@ use super::encryption_methods::Encrypted;
 use super::inputs::{Inputs, RootValues, collect};
 use super::load_time_values::{constants, provider_instances};
 use super::manifest::{Installed, ModuleRequest, ModuleResolver};
-use super::model::{Module, Variable};
+use super::model::{Module, ModuleCall, Variable};
 use super::module_source::ModuleSource;
 use super::statics::{Given, Statics};
+use super::test_file::TestFile;
 use super::test_modules::TestModules;
 use super::version::VersionConstraint;
 use super::{check, files, keys, language, test_modules};
@@ -56,13 +59,11 @@ pub fn load_with(
 ) -> (Loaded, Diagnostics) {
     let mut diags = Diagnostics::new();
     let Some((mut root, calls)) = read_module(dir, "", sources, &mut diags) else {
-        diags.push(Diagnostic::error(
-            "Failed to read module directory",
-            format!(
-                "Module directory {} does not exist or cannot be read.",
-                dir.display()
-            ),
-        ));
+        let detail = format!(
+            "Module directory {} does not exist or cannot be read.",
+            dir.display()
+        );
+        diags.push(Diagnostic::error("Failed to read module directory", detail));
         return (Loaded::default(), diags);
     };
     let tests = match inputs.partial {
@@ -74,6 +75,11 @@ pub fn load_with(
     let values = collect(&root, dir, inputs, sources, &mut input_errors);
     let root_variables = root.variables.clone();
     let given: Given<'_> = &|name: &str| values.fitting_value(&root_variables, name);
+    root.dir = dir.to_path_buf();
+    root.dir_text = ".".to_owned();
+    root.workspace = inputs.workspace.clone();
+    with_environment(&mut root, inputs, sources, &mut diags);
+    let encrypted = root_settings(&mut root, inputs.partial, given, &mut diags);
     let mut loader = Loader {
         sources,
         packages,
@@ -81,31 +87,11 @@ pub fn load_with(
         base: Vec::new(),
         dirs: vec![dir.to_path_buf()],
     };
-    root.dir = dir.to_path_buf();
-    root.dir_text = ".".to_owned();
-    root.workspace = inputs.workspace.clone();
-    with_environment(&mut root, inputs, sources, &mut diags);
-    // Validation needs no state, so it does not evaluate backend and encryption.
-    if !inputs.partial {
-        backend(&root, given, &mut diags);
-    }
-    constants(&root, given, None, &mut diags);
-    provider_instances(&mut root, given, &mut diags);
-    let encryption = root.encryption.as_ref().filter(|_| !inputs.partial);
-    let encrypted = encryption
-        .map(|e| keys::check(e, &Statics::new(&root, given), &mut diags))
-        .unwrap_or_default();
     loader.children(&mut root, calls, "", given, &mut diags);
     let modules = test_modules::modules(&mut loader, &root, &tests, given, &mut diags);
     // Missing modules would give follow-up errors, so this needs a complete tree.
     if !diags.has_errors() {
-        check::providers(&root, inputs.partial, &mut diags);
-        for module in modules.values() {
-            check::providers(module, true, &mut diags);
-        }
-        for file in &tests {
-            test_modules::providers(&root, &modules, file, &mut diags);
-        }
+        check_providers(&root, inputs.partial, (&tests, &modules), &mut diags);
     }
     // Errors in input values are noise while the configuration itself is wrong.
     if !diags.has_errors() {
@@ -120,18 +106,50 @@ pub fn load_with(
     // Separate, so that errors of test files do not stop validation of the configuration.
     let mut faults = Diagnostics::new();
     tests.iter().for_each(|file| file.check(&mut faults));
-    (
-        Loaded {
-            root: Arc::new(root),
-            values,
-            encrypted,
-            tested: TestModules {
-                modules: modules.into_values().collect(),
-                errors: faults,
-            },
+    let loaded = Loaded {
+        root: Arc::new(root),
+        values,
+        encrypted,
+        tested: TestModules {
+            modules: modules.into_values().collect(),
+            errors: faults,
         },
-        diags,
-    )
+    };
+    (loaded, diags)
+}
+
+/// Evaluates what only a root has, or what later steps need: backend, encryption, constants and
+/// provider instances. Validation needs no state, so with `partial` it skips the first two.
+fn root_settings(
+    root: &mut Module,
+    partial: bool,
+    given: Given<'_>,
+    diags: &mut Diagnostics,
+) -> Vec<Encrypted> {
+    if !partial {
+        backend(root, given, diags);
+    }
+    constants(root, given, None, diags);
+    provider_instances(root, given, diags);
+    match &root.encryption {
+        Some(encryption) if !partial => keys::check(encryption, &Statics::new(root, given), diags),
+        _ => Vec::new(),
+    }
+}
+
+fn check_providers(
+    root: &Module,
+    partial: bool,
+    (tests, modules): (&[TestFile], &BTreeMap<String, Arc<Module>>),
+    diags: &mut Diagnostics,
+) {
+    check::providers(root, partial, diags);
+    for module in modules.values() {
+        check::providers(module, true, diags);
+    }
+    for file in tests {
+        test_modules::providers(root, modules, file, diags);
+    }
 }
 
 pub(super) fn read_module(
@@ -191,10 +209,7 @@ impl Loader<'_> {
         };
         module.dir = dir.clone();
         module.dir_text = shown.clone();
-        if let Some(import) = module.imports.first() {
-            let detail = "Import blocks are only allowed in the root module.";
-            diags.error(import.span, "Invalid import configuration", detail);
-        }
+        reject_imports(&module, diags);
         let defaults: BTreeMap<Arc<str>, Variable> = module.variables.clone();
         let inner: Given<'_> = &|name: &str| {
             let default = || defaults.get(name).and_then(|v| v.default.clone());
@@ -269,6 +284,7 @@ impl Loader<'_> {
         Some((dir, shown))
     }
 
+    /// Loads the module of a call and all modules below it.
     fn child(
         &mut self,
         parent: &Module,
@@ -293,93 +309,91 @@ impl Loader<'_> {
             return;
         }
         let Some((mut module, calls)) = read_module(&dir, &shown, self.sources, diags) else {
-            diags.error(
-                span,
-                "Unreadable module directory",
-                format!(
-                    "The directory {shown} could not be read for module \"{}\".",
-                    block.call.name
-                ),
+            let detail = format!(
+                "The directory {shown} could not be read for module \"{}\".",
+                block.call.name
             );
+            diags.error(span, "Unreadable module directory", detail);
             return;
         };
-        module.path = ModulePath(
-            parent
-                .path
-                .0
-                .iter()
-                .cloned()
-                .chain([block.call.name.clone()])
-                .collect(),
-        );
-        module.dir = dir.clone();
+        let names = parent.path.0.iter().chain([&block.call.name]);
+        module.path = ModulePath(names.cloned().collect());
         module.workspace = parent.workspace.clone();
-        module.dir_text = if shown.is_empty() {
-            ".".to_owned()
-        } else {
-            shown.clone()
+        module.dir = dir.clone();
+        module.dir_text = match shown.is_empty() {
+            true => ".".to_owned(),
+            false => shown.clone(),
         };
-        // OpenTofu ignores cloud blocks of child modules silently.
-        if let Some((kind, span)) = module.backend.take().filter(|(kind, _)| &**kind != "cloud") {
-            let detail =
-                format!("A {kind} backend is valid only in the root module. This one is ignored.");
-            diags.warning(span, "Backend configuration ignored", detail);
-        }
-        if let Some(import) = module.imports.first() {
-            let detail = "Import blocks are only allowed in the root module.";
-            diags.error(import.span, "Invalid import configuration", detail);
-        }
+        reject_root_blocks(&mut module, diags);
         let mut found = Diagnostics::new();
         block.call.arguments = arguments(block, &module.variables, &mut found);
         // Reported later by `check::arguments`, once all modules are loaded.
         block.call.argument_errors = found;
-        let statics = Statics::new(parent, given);
-        let call_span = block.call.span;
-        let arguments = &block.call.arguments;
-        let defaults: BTreeMap<Arc<str>, Variable> = module.variables.clone();
-        let inner: Given<'_> = &|name: &str| {
-            let Some(variable) = defaults.get(name) else {
-                return Ok(None);
-            };
-            let fault = |summary, detail: String, span| {
-                Err(Diagnostic::error(summary, detail).at(span).into())
-            };
-            let Some(argument) = arguments.get(name) else {
-                let missing = || {
-                    let detail = format!("The module requires a value for var.{name}.");
-                    fault(
-                        "Missing required variable in module call",
-                        detail,
-                        call_span,
-                    )
-                };
-                return variable
-                    .default
-                    .clone()
-                    .map_or_else(missing, |value| Ok(Some(value)));
-            };
-            let value = statics.value(&argument.expr)?;
-            match variable.convert(&value) {
-                // Null selects the default of a variable that is not nullable.
-                Ok(value) if value.is_null() && !variable.nullable => Ok(variable.default.clone()),
-                Ok(value) => Ok(Some(value)),
-                Err(error) => {
-                    let detail =
-                        format!("The given value is not suitable for var.{name}: {error}.");
-                    fault(
-                        "Invalid value for input variable",
-                        detail,
-                        argument.expr.span,
-                    )
-                }
-            }
+        let values = CallValues {
+            call: &block.call,
+            variables: module.variables.clone(),
+            statics: Statics::new(parent, given),
         };
-        constants(&module, inner, Some(call_span), diags);
+        let inner: Given<'_> = &|name: &str| values.value(name);
+        constants(&module, inner, Some(block.call.span), diags);
         provider_instances(&mut module, inner, diags);
         self.dirs.push(dir);
         self.children(&mut module, calls, &shown, inner, diags);
         self.dirs.pop();
         block.call.module = Some(Arc::new(module));
+    }
+}
+
+/// Reports blocks that only a root may have, and removes the backend.
+fn reject_root_blocks(module: &mut Module, diags: &mut Diagnostics) {
+    // OpenTofu ignores cloud blocks of child modules silently.
+    if let Some((kind, span)) = module.backend.take().filter(|(kind, _)| &**kind != "cloud") {
+        let detail =
+            format!("A {kind} backend is valid only in the root module. This one is ignored.");
+        diags.warning(span, "Backend configuration ignored", detail);
+    }
+    reject_imports(module, diags);
+}
+
+fn reject_imports(module: &Module, diags: &mut Diagnostics) {
+    if let Some(import) = module.imports.first() {
+        let detail = "Import blocks are only allowed in the root module.";
+        diags.error(import.span, "Invalid import configuration", detail);
+    }
+}
+
+/// Values of a called module's variables while loading: arguments of the call, or defaults.
+struct CallValues<'a> {
+    call: &'a ModuleCall,
+    variables: BTreeMap<Arc<str>, Variable>,
+    /// Scope of the caller.
+    statics: Statics<'a>,
+}
+
+impl CallValues<'_> {
+    fn value(&self, name: &str) -> Result<Option<Value>, Diagnostics> {
+        let Some(variable) = self.variables.get(name) else {
+            return Ok(None);
+        };
+        let Some(argument) = self.call.arguments.get(name) else {
+            if variable.default.is_some() {
+                return Ok(variable.default.clone());
+            }
+            let detail = format!("The module requires a value for var.{name}.");
+            let fault = Diagnostic::error("Missing required variable in module call", detail);
+            return Err(fault.at(self.call.span).into());
+        };
+        let value = self.statics.value(&argument.expr)?;
+        match variable.convert(&value) {
+            // Null selects the default of a variable that is not nullable.
+            Ok(value) if value.is_null() && !variable.nullable => Ok(variable.default.clone()),
+            Ok(value) => Ok(Some(value)),
+            Err(error) => {
+                let detail = format!("The given value is not suitable for var.{name}: {error}.");
+                let fault = Diagnostic::error("Invalid value for input variable", detail);
+                Err(fault.at(argument.expr.span).into())
+            }
+        }
     }
 }
 

@@ -25,54 +25,29 @@ impl Env<'_> {
         let (then_value, then_diags) = self.value(then);
         let (other_value, other_diags) = self.value(other);
         let Some(Common { ty, conversions }) = common_type(&then_value, &other_value) else {
-            let detail = format!(
-                "The true and false result expressions must have consistent types. {}.",
-                mismatch(then_value.ty(), other_value.ty())
-            );
-            // Types of objects contain attribute names, which may come from sensitive values.
-            let secret = then_value.needs_redaction() || other_value.needs_redaction();
-            let fault = Diagnostic::error(INCONSISTENT, detail)
-                .at(then.span.to(other.span))
-                .within(whole)
-                .redacted_if(secret);
-            return (Value::dynamic(), fault.into());
+            let fault = inconsistent(&then_value, &other_value).at(then.span.to(other.span));
+            return (Value::dynamic(), fault.within(whole).into());
         };
         let (cond_value, mut diags) = self.value(cond);
-        if cond_value.is_null() {
-            let detail = "The condition value is null. Conditions must either be true or false.";
-            diags.push(
-                Diagnostic::error("Null condition", detail)
-                    .at(cond.span)
-                    .within(whole),
-            );
-            return (Value::unknown(ty), diags);
-        }
         let (cond_value, mut marks) = cond_value.unmark();
+        let choice = match choice(&cond_value) {
+            Ok(choice) => choice,
+            Err(fault) => {
+                diags.push(fault.at(cond.span).within(whole));
+                return (Value::unknown(ty), diags);
+            }
+        };
         let (then_value, then_marks) = then_value.unmark();
         let (other_value, other_marks) = other_value.unmark();
         // Callers must expect marks of either arm, so the result has those of both, as in HCL.
         marks.extend(&then_marks);
         marks.extend(&other_marks);
-        // While the choice is open, errors of an arm may not matter, so they are dropped.
-        if !cond_value.is_known() {
-            return (unknown_result(&then_value, &other_value, ty, &marks), diags);
-        }
-        let Some(choice) = cty::convert(&cond_value, &Type::Bool)
-            .ok()
-            .and_then(|v| v.as_bool())
-        else {
-            let detail = "The condition expression must be of type bool.";
-            diags.push(
-                Diagnostic::error("Incorrect condition type", detail)
-                    .at(cond.span)
-                    .within(whole),
-            );
-            return (Value::unknown(ty), diags);
-        };
-        let (value, arm_diags, arm, word, conversion) = if choice {
-            (then_value, then_diags, then, "true", &conversions[0])
-        } else {
-            (other_value, other_diags, other, "false", &conversions[1])
+        let [then_conversion, other_conversion] = conversions;
+        let (value, arm_diags, arm, word, conversion) = match choice {
+            // While the choice is open, errors of an arm may not matter, so they are dropped.
+            None => return (unknown_result(&then_value, &other_value, ty, &marks), diags),
+            Some(true) => (then_value, then_diags, then, "true", then_conversion),
+            Some(false) => (other_value, other_diags, other, "false", other_conversion),
         };
         diags.append(arm_diags);
         let Some(conversion) = conversion else {
@@ -83,16 +58,41 @@ impl Env<'_> {
             Err(error) => {
                 let detail = Message::from(&error)
                     .wrap(|error| format!("The {word} result value has the wrong type: {error}."));
-                diags.push(
-                    Diagnostic::error(INCONSISTENT, detail)
-                        .at(arm.span)
-                        .within(whole)
-                        .redacted_if(marks.needs_redaction()),
-                );
+                let fault = Diagnostic::error(INCONSISTENT, detail).at(arm.span);
+                diags.push(fault.within(whole).redacted_if(marks.needs_redaction()));
                 (Value::unknown(ty).with_marks(&marks), diags)
             }
         }
     }
+}
+
+/// Value of the condition; `None` while it is unknown.
+fn choice(cond: &Value) -> Result<Option<bool>, Diagnostic> {
+    if cond.is_null() {
+        let detail = "The condition value is null. Conditions must either be true or false.";
+        return Err(Diagnostic::error("Null condition", detail));
+    }
+    if !cond.is_known() {
+        return Ok(None);
+    }
+    let choice = cty::convert(cond, &Type::Bool).ok();
+    match choice.and_then(|value| value.as_bool()) {
+        Some(choice) => Ok(Some(choice)),
+        None => {
+            let detail = "The condition expression must be of type bool.";
+            Err(Diagnostic::error("Incorrect condition type", detail))
+        }
+    }
+}
+
+fn inconsistent(then: &Value, other: &Value) -> Diagnostic {
+    let detail = format!(
+        "The true and false result expressions must have consistent types. {}.",
+        mismatch(then.ty(), other.ty())
+    );
+    // Types of objects contain attribute names, which may come from sensitive values.
+    let secret = then.needs_redaction() || other.needs_redaction();
+    Diagnostic::error(INCONSISTENT, detail).redacted_if(secret)
 }
 
 fn untyped_null(value: &Value) -> bool {

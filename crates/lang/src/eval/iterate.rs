@@ -9,7 +9,7 @@ use cty::{Marks, Type, Value};
 use super::env::{Env, Names, Outcome};
 use crate::diag::{Diagnostic, Diagnostics, Message};
 use crate::source::Span;
-use crate::syntax::ForExpr;
+use crate::syntax::{Expr, ForExpr};
 
 /// Result of a filter for one element.
 enum Filter {
@@ -22,66 +22,21 @@ enum Filter {
 impl Env<'_> {
     pub(super) fn for_each(&self, each: &ForExpr, whole: Span) -> Outcome {
         let (collection, mut diags) = self.value(&each.collection);
-        let place = each.collection.span;
-        if collection.is_null() {
-            let detail = "A null value cannot be used as the collection in a 'for' expression.";
-            diags.push(
-                Diagnostic::error("Iteration over null value", detail)
-                    .at(place)
-                    .within(whole),
-            );
+        if let Some(fault) = not_iterable(&collection) {
+            diags.push(fault.at(each.collection.span).within(whole));
             return (Value::dynamic(), diags);
         }
         if collection.ty().is_dynamic() {
             return (Value::dynamic(), diags);
         }
         let (collection, mut marks) = collection.unmark();
-        if collection.ty().is_primitive() {
-            let name = collection.ty().friendly_name();
-            let detail = Message::plain(format!(
-                "A value of type {name} cannot be used as the collection in a 'for' expression."
-            ));
-            diags.push(
-                Diagnostic::error("Iteration over non-iterable value", detail)
-                    .at(place)
-                    .within(whole),
-            );
-            return (Value::dynamic(), diags);
-        }
         if let Some(cond) = &each.cond {
-            // Evaluated once with unknown values, so that errors show even for an empty collection.
-            let names = self.bound(each, Value::dynamic(), Value::dynamic());
-            let (result, cond_diags) = Env {
-                names: Some(&names),
-                ..*self
-            }
-            .value(cond);
-            let bad = cond_diags.has_errors();
-            diags.append(cond_diags);
-            if result.is_null() {
-                let detail = "The value of the 'if' clause must not be null.";
-                diags.push(
-                    Diagnostic::error("Condition is null", detail)
-                        .at(cond.span)
-                        .within(whole),
-                );
+            let Some(filter) = self.probe_filter(each, cond, whole, &mut diags) else {
                 return (Value::dynamic(), diags);
-            }
-            if let Err(error) = cty::convert(&result, &Type::Bool) {
-                diags.push(invalid_filter(
-                    Message::from(&error)
-                        .wrap(|error| format!("The 'if' clause value is invalid: {error}.")),
-                    cond.span,
-                    whole,
-                ));
-                return (Value::dynamic(), diags);
-            }
-            if bad {
-                return (Value::dynamic(), diags);
-            }
-            // No element is filtered now, so the marks of the filter come from this evaluation.
+            };
+            // No element is filtered now, so the marks of the filter come from the probe.
             if !collection.is_known() {
-                marks.extend(result.marks());
+                marks.extend(filter.marks());
             }
         }
         if !collection.is_known() {
@@ -94,10 +49,40 @@ impl Env<'_> {
         };
         // The bound elements lost the marks of the collection, so messages must be hidden here.
         diags.append_redacted(inside, marks.needs_redaction());
-        (
-            result.unwrap_or_else(Value::dynamic).with_marks(&marks),
-            diags,
-        )
+        let result = result.unwrap_or_else(Value::dynamic);
+        (result.with_marks(&marks), diags)
+    }
+
+    /// Evaluates the filter once with unknown values, so that its errors show even for an empty
+    /// collection. `None` after an error.
+    fn probe_filter(
+        &self,
+        each: &ForExpr,
+        cond: &Expr,
+        whole: Span,
+        diags: &mut Diagnostics,
+    ) -> Option<Value> {
+        let names = self.bound(each, Value::dynamic(), Value::dynamic());
+        let env = Env {
+            names: Some(&names),
+            ..*self
+        };
+        let (result, found) = env.value(cond);
+        let bad = found.has_errors();
+        diags.append(found);
+        if result.is_null() {
+            let detail = "The value of the 'if' clause must not be null.";
+            let fault = Diagnostic::error("Condition is null", detail).at(cond.span);
+            diags.push(fault.within(whole));
+            return None;
+        }
+        if let Err(error) = cty::convert(&result, &Type::Bool) {
+            let detail = Message::from(&error)
+                .wrap(|error| format!("The 'if' clause value is invalid: {error}."));
+            diags.push(invalid_filter(detail, cond.span, whole));
+            return None;
+        }
+        (!bad).then_some(result)
     }
 
     fn bound<'n>(&'n self, each: &'n ForExpr, key: Value, value: Value) -> Names<'n> {
@@ -289,6 +274,24 @@ impl Env<'_> {
             }
         }
     }
+}
+
+fn not_iterable(collection: &Value) -> Option<Diagnostic> {
+    if collection.is_null() {
+        let detail = "A null value cannot be used as the collection in a 'for' expression.";
+        return Some(Diagnostic::error("Iteration over null value", detail));
+    }
+    if !collection.ty().is_primitive() {
+        return None;
+    }
+    let name = collection.ty().friendly_name();
+    let detail = Message::plain(format!(
+        "A value of type {name} cannot be used as the collection in a 'for' expression."
+    ));
+    Some(Diagnostic::error(
+        "Iteration over non-iterable value",
+        detail,
+    ))
 }
 
 fn duplicate(name: &str, each: &ForExpr, whole: Span) -> Diagnostic {
