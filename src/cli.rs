@@ -218,6 +218,6 @@ fn no_core_files() {
 mod tests {
     #[test]
     fn served_providers_are_the_bundled_ones_of_the_search() {
-        assert_eq!(bundled::NAMES, plugin::find::BUNDLED_TYPES);
+        assert_eq!(bundled::NAMES, dependency::BUNDLED_TYPES);
     }
 }

@@ -22,16 +22,6 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
     ("crates/cty/src/msgpack/encode.rs", "write", ARMS),
     ("crates/cty/src/plan/valid.rs", "nested_block", ARMS),
     (
-        "crates/fetch/src/provider_package.rs",
-        "verify_signature",
-        STEPS,
-    ),
-    (
-        "crates/fetch/src/provider_registry.rs",
-        "provider_package",
-        STEPS,
-    ),
-    (
         "crates/lang/src/config/shared_blocks.rs",
         "provider_ref",
         GRAMMAR,
@@ -64,8 +54,6 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
     ("src/app/effects.rs", "run_effect", ARMS),
     ("src/app/entry.rs", "key", ARMS),
     ("src/cli/commands.rs", "run", ARMS),
-    ("src/engine/install/providers.rs", "write_lock_file", STEPS),
-    ("src/engine/provider_resolution.rs", "find_providers", STEPS),
     ("src/engine/stage/commands.rs", "of", ARMS),
     ("src/engine/stage/needs/references.rs", "collect", ARMS),
     ("src/engine/stage/scope/faults.rs", "fault", ARMS),

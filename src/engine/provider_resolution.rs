@@ -14,14 +14,14 @@ use super::workspace::provider_addr;
 use async_trait::async_trait;
 use calls::{CallContext, ProviderError};
 use cty::Value;
+use dependency::{ProviderAddress, VersionConstraint};
 use lang::config::Module;
 use model::settings::Settings;
 use model::{
     BUILTIN_PROVIDER, ConfigKey, Diagnostic, PluginFound, Severity, WorkspacePlugin, short_provider,
 };
 use plugin::find::{
-    self, Constraints, Environment, Found, HashCache, LockFile, Places, PluginPath,
-    ProviderAddress, ProviderRequest,
+    self, Environment, Found, HashCache, LockFile, Places, PluginPath, ProviderRequest,
 };
 use plugin::trust::{Trust, Verdict};
 use plugin::{Plugins, Start};
@@ -112,7 +112,7 @@ pub fn installed(
     let all = find::installed(&places).into_iter().map(|address| {
         let want = ProviderRequest {
             address,
-            constraints: Constraints::any(),
+            constraints: VersionConstraint::any(),
             in_state: Vec::new(),
             implied: false,
         };
@@ -154,36 +154,10 @@ pub fn find_providers(
         in_state: in_state.clone(),
         ..ProviderSearch::default()
     };
-    let workspace = settings.workspace.clone();
-    let around = around(settings);
-    let mut places = match Places::gather(&workspace, &around) {
-        Ok(places) => places,
-        Err(error) => {
-            out.problems.push(problem(
-                "Cannot search for plugins",
-                error.to_string(),
-                Severity::Error,
-            ));
-            return out;
-        }
-    };
-    out.problems.extend(
-        places
-            .warnings
-            .iter()
-            .map(|w| problem("CLI configuration", w.clone(), Severity::Warning)),
-    );
-    for (name, value) in &settings.bundled_environment {
-        places.bundled_environment.insert(name.into(), value.into());
-    }
-    let lock = match LockFile::read(&workspace) {
-        Ok(lock) => lock,
-        Err(error) => {
-            out.problems.push(problem(
-                "Cannot read the dependency lock file",
-                error.to_string(),
-                Severity::Error,
-            ));
+    let (places, lock) = match search_inputs(settings, &mut out.problems) {
+        Ok(inputs) => inputs,
+        Err(problem) => {
+            out.problems.push(*problem);
             return out;
         }
     };
@@ -196,29 +170,12 @@ pub fn find_providers(
         }
         match find::find(&want, &lock, &places, cache) {
             Ok(mut found) => {
-                if let Some(why) =
-                    launch_refusal(&mut found, trust, &places, cache, &mut out.untrusted)
-                {
-                    let record = PluginFound {
-                        why: why.to_string(),
-                        ..found.record()
-                    };
-                    out.records.push((record, Err(why.clone())));
-                    out.missing.insert(address, why);
-                    continue;
+                match launch_refusal(&mut found, trust, &places, cache, &mut out.untrusted) {
+                    Some(why) => out.record_refused(address, &found, why),
+                    None => out.record_found(address, &found, cache),
                 }
-                out.record_found(address, &found, cache);
             }
-            Err(missing) => {
-                let record = PluginFound {
-                    address: address.to_string(),
-                    ..not_found_record(&missing)
-                };
-                let missing = NotLaunched::from(missing);
-                out.records.push((record, Err(missing.clone())));
-                out.absent.push(want.address.to_string());
-                out.missing.insert(address, missing);
-            }
+            Err(missing) => out.record_missing(address, missing),
         }
     }
     // Addresses that only the state uses lead to the plugin of the configured provider.
@@ -228,6 +185,24 @@ pub fn find_providers(
         }
     }
     out
+}
+
+/// Locations to search and the lock file; adds warnings to `problems`.
+fn search_inputs(
+    settings: &Settings,
+    problems: &mut Vec<Diagnostic>,
+) -> Result<(Places, LockFile), Box<Diagnostic>> {
+    let failed = |summary: &str, why: String| Box::new(problem(summary, why, Severity::Error));
+    let mut places = Places::gather(&settings.workspace, &around(settings))
+        .map_err(|error| failed("Cannot search for plugins", error.to_string()))?;
+    let warnings = places.warnings.iter();
+    problems.extend(warnings.map(|w| problem("CLI configuration", w.clone(), Severity::Warning)));
+    for (name, value) in &settings.bundled_environment {
+        places.bundled_environment.insert(name.into(), value.into());
+    }
+    let lock = LockFile::read(&settings.workspace)
+        .map_err(|error| failed("Cannot read the dependency lock file", error.to_string()))?;
+    Ok((places, lock))
 }
 
 /// Returns every required address with its constraints from all modules and its addresses in the
@@ -243,7 +218,7 @@ fn required_providers(
     let mut out: BTreeMap<Arc<str>, ProviderRequest> = BTreeMap::new();
     let state: Vec<ProviderAddress> = in_state.iter().filter_map(|a| a.parse().ok()).collect();
     let mut sources: BTreeMap<Arc<str>, String> = BTreeMap::new();
-    let mut all_constraints: BTreeMap<Arc<str>, Constraints> = BTreeMap::new();
+    let mut all_constraints: BTreeMap<Arc<str>, VersionConstraint> = BTreeMap::new();
     for module in root.all() {
         for (name, required) in &module.required_providers {
             sources
@@ -252,9 +227,9 @@ fn required_providers(
         }
         for (address, conditions) in provider_addr::required(module) {
             let constraints = all_constraints.entry(address);
-            let constraints = constraints.or_insert_with(Constraints::any);
+            let constraints = constraints.or_insert_with(VersionConstraint::any);
             for (name, text) in conditions {
-                match Constraints::parse(&text) {
+                match VersionConstraint::of_provider(&text) {
                     Ok(more) => constraints.extend(more),
                     Err(error) => problems.push(problem(
                         "Invalid version constraint",
@@ -287,7 +262,7 @@ fn required_providers(
             address,
             ProviderRequest {
                 address: parsed,
-                constraints: constraints.unwrap_or_else(Constraints::any),
+                constraints: constraints.unwrap_or_else(VersionConstraint::any),
                 in_state: named,
                 implied,
             },
@@ -324,7 +299,7 @@ fn add_state_providers(
             text.as_str().into(),
             ProviderRequest {
                 address: parsed.without_default_host(),
-                constraints: Constraints::any(),
+                constraints: VersionConstraint::any(),
                 in_state: vec![parsed],
                 implied: false,
             },

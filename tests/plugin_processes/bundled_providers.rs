@@ -1,8 +1,9 @@
 //! Tests of the bundled providers' launch: found by address, served by the program itself.
 
 use crate::test_plugin::*;
+use dependency::VersionConstraint;
 use model::PluginId;
-use plugin::find::{Constraints, Environment, HashCache, LockFile, Places, ProviderRequest, find};
+use plugin::find::{Environment, HashCache, LockFile, Places, ProviderRequest, find};
 use plugin::{Plugin, PluginError};
 use provider::tfplugin::{SchemaReply, TfLife};
 use std::sync::Arc;
@@ -22,7 +23,7 @@ fn add(bench: &Bench, name: &str) -> Plugin {
     let want = ProviderRequest {
         implied: false,
         address,
-        constraints: Constraints::any(),
+        constraints: VersionConstraint::any(),
         in_state: Vec::new(),
     };
     let found = find(

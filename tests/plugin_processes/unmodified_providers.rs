@@ -1,8 +1,9 @@
 //! Tests of unmodified providers, if the environment names an executable or a mirror.
 
 use crate::test_plugin::*;
+use dependency::VersionConstraint;
 use model::PluginId;
-use plugin::find::{Constraints, Environment, HashCache, LockFile, Places, ProviderRequest, find};
+use plugin::find::{Environment, HashCache, LockFile, Places, ProviderRequest, find};
 use provider::tfplugin::{SchemaReply, TfLife};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -58,7 +59,7 @@ async fn every_provider_of_a_mirror_is_found_and_starts() {
         let want = ProviderRequest {
             implied: false,
             address: address.parse().expect("address"),
-            constraints: Constraints::any(),
+            constraints: VersionConstraint::any(),
             in_state: Vec::new(),
         };
         let found = find(

@@ -4,7 +4,6 @@ use crate::test_pool::*;
 use calls::Answer as _;
 use cty::{Type, Value};
 use model::*;
-use provider::builtin;
 use provider::*;
 use serde_json::json;
 
@@ -262,7 +261,7 @@ async fn built_in_provider_needs_no_process() {
     let (builtin, done) = bench
         .pool
         .configured(
-            builtin::ADDRESS,
+            dependency::BUILTIN_PROVIDER,
             "provider.terraform",
             &Value::empty_object(),
             &bench.ctx,

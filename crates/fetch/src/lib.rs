@@ -10,7 +10,6 @@ mod git;
 mod hash;
 mod http;
 mod http_auth;
-mod lock;
 mod module_registry;
 mod netrc;
 mod package;
@@ -19,6 +18,7 @@ mod provider_package;
 mod provider_registry;
 mod redact;
 mod redirects;
+mod registry_checks;
 mod service;
 mod signature;
 mod symlinks;
@@ -29,15 +29,15 @@ pub use credentials::{Credentials, Helper};
 pub use error::FetchError;
 pub use hash::{content_digest, files, h1, h1_with, zh};
 pub use http::{Http, Limits, OnBytes};
-pub use lock::{Locked, constraints, lock_text};
 pub use module_registry::Location;
 pub use netrc::{Netrc, NetrcError};
 pub use package::{Packages, expand};
 pub use program::{output, program};
 pub use provider_package::{
-    Checks, FetchedPackage, Location as PackageLocation, Policy, ProviderPackage, Reported,
+    Checks, FetchedPackage, Location as PackageLocation, Policy, ProviderPackage,
 };
-pub use provider_registry::{Platform, Provider, Versions};
+pub use provider_registry::{Platform, Versions};
 pub use redact::{mask, redacted};
+pub use registry_checks::{RegistryChecks, Reported};
 pub use service::Services;
 pub use signature::{SignatureError, Signer, verify};

@@ -2,12 +2,13 @@
 //! unpacked, and only then moved to its directory.
 
 use crate::archive::{self, Kind};
-use crate::checksum::{Checksum, sha256};
+use crate::checksum::sha256;
 use crate::error::FetchError;
 use crate::hash;
 use crate::http::{Http, OnBytes};
-use crate::signature::{self, SignatureError, Signer};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::registry_checks::{Archive, RegistryChecks};
+use crate::signature::Signer;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Location of a package.
@@ -19,31 +20,11 @@ pub enum Location {
     Archive(PathBuf),
 }
 
-/// Registry's report on the package of one platform.
-#[derive(Debug, Clone)]
-pub struct Reported {
-    pub hashes: Vec<String>,
-    /// In bytes.
-    pub size: u64,
-}
-
 /// Checks that a package must pass.
 #[derive(Debug, Clone)]
 pub enum Checks {
     /// Data from a registry.
-    Registry {
-        filename: String,
-        sha256: String,
-        /// Checksum list for the archives of all platforms.
-        sums: Vec<u8>,
-        /// Signature of `sums`.
-        signature: Vec<u8>,
-        /// Accepted public keys, ASCII-armored.
-        keys: Vec<String>,
-        /// By platform.
-        reported: BTreeMap<String, Reported>,
-        platform: String,
-    },
+    Registry(RegistryChecks),
     /// One of these hashes must match if there are any. With `trust_all`, the others are trusted
     /// too.
     Hashes {
@@ -174,7 +155,7 @@ impl ProviderPackage {
         let own = [&zh, &h1];
         let mut checked = BTreeSet::new();
         match &self.checks {
-            Checks::Registry { .. } => drop(checked.insert(zh.clone())),
+            Checks::Registry(_) => drop(checked.insert(zh.clone())),
             Checks::Hashes { hashes, .. } if !hashes.is_empty() => {
                 checked.extend(
                     own.iter()
@@ -223,97 +204,17 @@ impl ProviderPackage {
         zh: &str,
         policy: Policy,
     ) -> Result<(BTreeSet<String>, Option<Signer>), FetchError> {
-        let what = self.what();
-        let mut vouched = BTreeSet::new();
-        let (filename, sha256, sums, signature, keys, reported, platform) = match &self.checks {
-            Checks::Registry {
-                filename,
-                sha256,
-                sums,
-                signature,
-                keys,
-                reported,
-                platform,
-            } => (filename, sha256, sums, signature, keys, reported, platform),
+        match &self.checks {
+            Checks::Registry(checks) => {
+                let name = &self.what();
+                let path = archive;
+                checks.verify(&Archive { path, name, zh }, policy)
+            }
             Checks::Hashes { hashes, trust_all } => {
-                vouched.extend(hashes.iter().filter(|_| *trust_all).cloned());
-                return Ok((vouched, None));
+                let vouched = hashes.iter().filter(|_| *trust_all).cloned();
+                Ok((vouched.collect(), None))
             }
-            Checks::None => return Ok((vouched, None)),
-        };
-        let unfit = |why: String| FetchError::Checksum {
-            what: what.clone(),
-            why,
-        };
-        Checksum::parse(&format!("sha256:{sha256}"))?.check(archive, &what)?;
-        let list = String::from_utf8_lossy(sums);
-        let listed = listed(&list, filename).ok_or_else(|| {
-            unfit(format!(
-                "the registry's list of checksums has no entry for {filename}"
-            ))
-        })?;
-        // The signature covers the list only, so the registry's checksum must match it.
-        if listed != *sha256 {
-            return Err(unfit(format!(
-                "its checksum is {listed} in the registry's list of checksums, but {sha256} in the registry's answer"
-            )));
+            Checks::None => Ok((BTreeSet::new(), None)),
         }
-        let mut signer = None;
-        // A registry without keys is accepted unless the policy requires signatures.
-        if policy.must_be_signed || !keys.is_empty() {
-            let by = signature::verify(sums, signature, keys, policy.now).map_err(|source| {
-                FetchError::Signature {
-                    what: format!("the checksums of {what}"),
-                    source,
-                }
-            })?;
-            if by.expired && policy.expired_is_wrong {
-                return Err(FetchError::Signature {
-                    what: format!("the checksums of {what}"),
-                    source: SignatureError::Expired(by.key),
-                });
-            }
-            signer = Some(by);
-        }
-        vouched.extend(list.lines().filter_map(|line| {
-            let hex = line.split_whitespace().next()?;
-            let good = hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_hexdigit());
-            good.then(|| format!("zh:{}", hex.to_lowercase()))
-        }));
-        if let Some(own) = reported.get(platform) {
-            let size = std::fs::metadata(archive)
-                .map_err(FetchError::file(archive))?
-                .len();
-            if size != own.size {
-                return Err(unfit(format!(
-                    "its size is {size} bytes, but the registry reports {}",
-                    own.size
-                )));
-            }
-            if !own.hashes.iter().any(|h| h == zh) {
-                return Err(unfit(
-                    "its hash is not among those that the registry reports".to_owned(),
-                ));
-            }
-        } else if !reported.is_empty() {
-            return Err(unfit(format!(
-                "the registry reports no package for {platform}"
-            )));
-        }
-        // Reported hashes are not signed, so a strict policy ignores them.
-        if !policy.must_be_signed {
-            let all = reported.values().flat_map(|r| &r.hashes);
-            let known = all.filter(|h| h.starts_with("h1:") || h.starts_with("zh:"));
-            vouched.extend(known.cloned());
-        }
-        Ok((vouched, signer))
     }
-}
-
-fn listed(list: &str, filename: &str) -> Option<String> {
-    list.lines().find_map(|line| {
-        let mut words = line.split_whitespace();
-        let hex = words.next()?;
-        (words.next()? == filename).then(|| hex.to_lowercase())
-    })
 }

@@ -1,22 +1,16 @@
 //! Provider registries and network mirrors: versions of providers, and their packages.
 
 use crate::error::FetchError;
-use crate::provider_package::{Checks, Location, ProviderPackage, Reported};
+use crate::provider_package::{Checks, Location, ProviderPackage};
+use crate::registry_checks::{RegistryChecks, Reported};
 use crate::service::Services;
+use dependency::ProviderAddress;
 use reqwest::Url;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
 const SERVICE: &str = "providers.v1";
 const SUBJECT: &str = "providers";
-
-/// Full address of a provider.
-#[derive(Debug, Clone, Copy)]
-pub struct Provider<'a> {
-    pub host: &'a str,
-    pub namespace: &'a str,
-    pub name: &'a str,
-}
 
 /// The versions of a provider.
 #[derive(Debug, Clone, Default)]
@@ -70,12 +64,55 @@ struct Platforms {
     package_size: u64,
 }
 
+impl Package {
+    /// Checks that the answer describes a usable package for the requested platform.
+    fn check(&self, Platform { os, arch }: Platform<'_>) -> Result<(), String> {
+        // The answer decides which file runs on this machine, so it must match the request.
+        if (&*self.os, &*self.arch) != (os, arch) {
+            return Err(format!(
+                "it describes the package for {}_{}, but {os}_{arch} was requested",
+                self.os, self.arch
+            ));
+        }
+        let speaks =
+            |p: &String| p.starts_with("5.") || p.starts_with("6.") || p == "5" || p == "6";
+        if !self.protocols.is_empty() && !self.protocols.iter().any(speaks) {
+            return Err(format!(
+                "the provider supports the plugin protocols {}, but flightdeck supports 5 and 6; use another version",
+                self.protocols.join(", ")
+            ));
+        }
+        Ok(())
+    }
+
+    fn checks(self, sums: Vec<u8>, signature: Vec<u8>) -> RegistryChecks {
+        let keys = self.signing_keys.gpg_public_keys.into_iter();
+        let packages = self.packages.into_iter();
+        let reported = packages.map(|(platform, p)| {
+            let (hashes, size) = (p.hashes, p.package_size);
+            (platform, Reported { hashes, size })
+        });
+        RegistryChecks {
+            filename: self.filename,
+            sha256: self.shasum.to_lowercase(),
+            sums,
+            signature,
+            keys: keys.map(|key| key.ascii_armor).collect(),
+            reported: reported.collect(),
+            platform: format!("{}_{}", self.os, self.arch),
+        }
+    }
+}
+
 impl Services {
     /// Versions of a provider in its own registry.
     ///
     /// # Errors
     /// The registry has no such provider, or the answer is invalid.
-    pub async fn provider_versions(&self, provider: Provider<'_>) -> Result<Versions, FetchError> {
+    pub async fn provider_versions(
+        &self,
+        provider: &ProviderAddress,
+    ) -> Result<Versions, FetchError> {
         #[derive(Deserialize)]
         struct Listed {
             #[serde(default)]
@@ -88,7 +125,7 @@ impl Services {
             version: String,
         }
         let path = format!("{}/{}/versions", provider.namespace, provider.name);
-        let (url, token) = self.provider_at(provider.host, &path).await?;
+        let (url, token) = self.provider_at(provider.host(), &path).await?;
         let answer = self.http().get_success(&url, token.as_deref()).await?;
         let listed: Listed = answer.json()?;
         Ok(Versions {
@@ -103,78 +140,42 @@ impl Services {
     /// The platform has no package, or the answer is invalid.
     pub async fn provider_package(
         &self,
-        provider: Provider<'_>,
+        provider: &ProviderAddress,
         version: &str,
         platform: Platform<'_>,
     ) -> Result<ProviderPackage, FetchError> {
-        let Platform { os, arch } = platform;
         let path = format!(
-            "{}/{}/{version}/download/{os}/{arch}",
-            provider.namespace, provider.name
+            "{}/{}/{version}/download/{}/{}",
+            provider.namespace, provider.name, platform.os, platform.arch
         );
-        let (url, token) = self.provider_at(provider.host, &path).await?;
+        let (url, token) = self.provider_at(provider.host(), &path).await?;
         let answer = self.http().get_success(&url, token.as_deref()).await?;
         let package: Package = answer.json()?;
         let wrong = |why: String| FetchError::Answer {
             url: url.to_string(),
             why,
         };
-        // The answer decides which file runs on this machine, so it must match the request.
-        if (&*package.os, &*package.arch) != (os, arch) {
-            return Err(wrong(format!(
-                "it describes the package for {}_{}, but {os}_{arch} was requested",
-                package.os, package.arch
-            )));
-        }
-        let speaks =
-            |p: &String| p.starts_with("5.") || p.starts_with("6.") || p == "5" || p == "6";
-        if !package.protocols.is_empty() && !package.protocols.iter().any(speaks) {
-            return Err(wrong(format!(
-                "the provider supports the plugin protocols {}, but flightdeck supports 5 and 6; use another version",
-                package.protocols.join(", ")
-            )));
-        }
-        let join = |text: &str| -> Result<Url, FetchError> {
-            let found = answer
-                .url
-                .join(text)
-                .map_err(|e| wrong(format!("\"{text}\" is not a valid address: {e}")))?;
+        package.check(platform).map_err(wrong)?;
+        let link = |text: &str| -> Result<Url, FetchError> {
+            let joined = answer.url.join(text);
+            let found =
+                joined.map_err(|e| wrong(format!("\"{text}\" is not a valid address: {e}")))?;
             crate::http::url(found.as_str())
         };
-        let archive = join(&package.download_url)?;
+        let archive = link(&package.download_url)?;
+        let (sums, signature) = (
+            link(&package.shasums_url)?,
+            link(&package.shasums_signature_url)?,
+        );
         // Without a token, because the files may be on another host than the registry.
-        let sums = self
-            .http()
-            .get_success(&join(&package.shasums_url)?, None)
-            .await?;
-        let signature = join(&package.shasums_signature_url)?;
+        let sums = self.http().get_success(&sums, None).await?;
         let signature = self.http().get_success(&signature, None).await?;
-        let reported = package.packages.into_iter().map(|(platform, p)| {
-            let reported = Reported {
-                hashes: p.hashes,
-                size: p.package_size,
-            };
-            (platform, reported)
-        });
         Ok(ProviderPackage {
             location: Location::Url {
                 url: archive.to_string(),
                 token: None,
             },
-            checks: Checks::Registry {
-                filename: package.filename,
-                sha256: package.shasum.to_lowercase(),
-                sums: sums.body,
-                signature: signature.body,
-                keys: package
-                    .signing_keys
-                    .gpg_public_keys
-                    .into_iter()
-                    .map(|key| key.ascii_armor)
-                    .collect(),
-                reported: reported.collect(),
-                platform: format!("{os}_{arch}"),
-            },
+            checks: Checks::Registry(package.checks(sums.body, signature.body)),
         })
     }
 
@@ -185,7 +186,7 @@ impl Services {
     pub async fn mirrored_versions(
         &self,
         mirror: &str,
-        provider: Provider<'_>,
+        provider: &ProviderAddress,
     ) -> Result<Versions, FetchError> {
         #[derive(Deserialize)]
         struct Index {
@@ -205,7 +206,7 @@ impl Services {
     pub async fn mirrored_package(
         &self,
         mirror: &str,
-        provider: Provider<'_>,
+        provider: &ProviderAddress,
         version: &str,
         platform: Platform<'_>,
         trust_all: bool,
@@ -255,19 +256,14 @@ impl Services {
     async fn mirrored<T: serde::de::DeserializeOwned>(
         &self,
         mirror: &str,
-        provider: Provider<'_>,
+        provider: &ProviderAddress,
         file: &str,
     ) -> Result<(Url, T), FetchError> {
         let mut base = mirror.to_owned();
         if !base.ends_with('/') {
             base.push('/');
         }
-        let Provider {
-            host,
-            namespace,
-            name,
-        } = provider;
-        let address = format!("{base}{host}/{namespace}/{name}/{file}.json");
+        let address = format!("{base}{provider}/{file}.json");
         let url = crate::http::url(&address)?;
         // Hashes of mirrors are not signed, so the connection must be authentic.
         if url.scheme() != "https" {

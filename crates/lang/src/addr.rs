@@ -2,12 +2,10 @@
 //! converted from and to text.
 
 mod parse;
-mod provider;
 mod reference;
 mod traversal;
 
 pub use parse::{AddrError, AddrFault};
-pub use provider::{ProviderSource, ProviderSourceError};
 pub use reference::{Reference, Subject};
 
 use std::fmt;

@@ -1,13 +1,11 @@
 //! Provider addresses (`host/namespace/type`) and names of provider configurations.
 
+use dependency::{DEFAULT_HOST, DEFAULT_HOSTS};
 use lang::addr::{InstanceKey, ModulePath};
 use std::fmt;
 use std::sync::Arc;
 
-/// Address of the builtin provider.
-pub const BUILTIN_PROVIDER: &str = "terraform.io/builtin/terraform";
-/// Host of addresses that have none.
-pub const DEFAULT_HOST: &str = "registry.opentofu.org";
+pub use dependency::BUILTIN_PROVIDER;
 
 /// Expands a source as written to a full address: `aws`, `hashicorp/aws`, `example.com/acme/thing`.
 pub fn full_address(source: &str) -> String {
@@ -22,13 +20,11 @@ pub fn full_address(source: &str) -> String {
 
 /// Returns the address without a default host, for display.
 pub fn short_provider(address: &str) -> &str {
-    // States of OpenTofu and Terraform name different default hosts.
-    for host in ["registry.opentofu.org/", "registry.terraform.io/"] {
-        if let Some(rest) = address.strip_prefix(host) {
-            return rest;
-        }
+    match address.split_once('/') {
+        // States of OpenTofu and Terraform name different default hosts.
+        Some((host, rest)) if DEFAULT_HOSTS.contains(&host) => rest,
+        _ => address,
     }
-    address
 }
 
 /// Provider configuration: its block, or an implied empty one.

@@ -2,10 +2,10 @@
 //! called asynchronously, so the evaluating thread blocks here until the answer. Owns handles to
 //! providers.
 
-use super::builtin::ADDRESS;
 use super::{FunctionParameter, FunctionSignature, Provider, Signatures};
 use calls::CallContext;
 use cty::{Type, Value};
+use dependency::BUILTIN_PROVIDER;
 use futures_util::FutureExt as _;
 use lang::functions::{CallError, ExternalInput, Function, Host, Param};
 use model::ConfigKey;
@@ -54,7 +54,7 @@ impl Functions {
     /// Returns a function of a provider configuration if that is ready, else of the unconfigured
     /// provider.
     pub fn find(&self, key: &ConfigKey, name: &str) -> Option<Arc<Function>> {
-        if *key.address == *ADDRESS {
+        if *key.address == *BUILTIN_PROVIDER {
             return lang::functions::of_builtin_provider(name);
         }
         let configured = lock(&self.configured);
@@ -212,12 +212,12 @@ mod tests {
         let functions = Functions::default();
         assert!(
             functions
-                .find(&ConfigKey::of_root(ADDRESS), "encode_expr")
+                .find(&ConfigKey::of_root(BUILTIN_PROVIDER), "encode_expr")
                 .is_some()
         );
         assert!(
             functions
-                .find(&ConfigKey::of_root(ADDRESS), "nothing")
+                .find(&ConfigKey::of_root(BUILTIN_PROVIDER), "nothing")
                 .is_none()
                 && functions
                     .find(&ConfigKey::of_root("other"), "encode_expr")

@@ -176,7 +176,7 @@ fn instance(key: &InstanceKey, object: &StateObject, rest: Fields) -> Instance {
 /// The file has content that cannot be used.
 pub fn from_version4(file: StateFile) -> Result<State, Version4Error> {
     let writer = &file.terraform_version;
-    if !writer.is_empty() && writer.parse::<lang::config::Version>().is_err() {
+    if !writer.is_empty() && writer.parse::<dependency::Version>().is_err() {
         return Err(Version4Error::Writer(writer.clone()));
     }
     if let Some(text) = &file.check_results {
@@ -291,8 +291,8 @@ fn provider_address(text: &str) -> Option<String> {
     };
     // Old addresses have no namespace; `-` stands for it.
     let address = match name {
-        "terraform" => model::BUILTIN_PROVIDER.to_owned(),
-        name => format!("{}/-/{name}", model::DEFAULT_HOST),
+        "terraform" => dependency::BUILTIN_PROVIDER.to_owned(),
+        name => format!("{}/-/{name}", dependency::DEFAULT_HOST),
     };
     let whole = format!("{module}provider[\"{address}\"]{alias}");
     ConfigKey::parse(&whole).map(|_| whole)

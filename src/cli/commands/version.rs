@@ -17,6 +17,7 @@ pub(super) fn run(json: bool, out: &mut Output) -> CommandResult {
         LockFile::default()
     });
     let locked: BTreeMap<String, String> = locked
+        .entries
         .iter()
         .map(|(address, entry)| (address.to_string(), entry.version.to_string()))
         .collect();

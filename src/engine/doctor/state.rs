@@ -3,7 +3,8 @@
 use super::finding::{Area, Findings, Fix};
 use super::workspace::count_text;
 use crate::workspace::state_location::{self, StateLocation};
-use lang::config::{LANGUAGE_VERSION, Version};
+use dependency::Version;
+use lang::config::LANGUAGE_VERSION;
 use model::settings::Settings;
 use model::{ConfigKey, StageRequest, TERRAFORM_VERSION};
 use state::{LeftLock, StateError, StateOfRecord, StatePlace, check_lock};

@@ -3,7 +3,7 @@
 use super::Step;
 use super::provider::{Job, Problem};
 use super::sources::{Listed, Source, sources};
-use semver::Version;
+use dependency::Version;
 use std::collections::BTreeSet;
 
 const UNKNOWN: &str = "Failed to query available provider packages";
@@ -15,17 +15,17 @@ impl Job {
         // An upgrade ignores the locked version.
         let locked = self.locked.as_ref().filter(|_| !self.shared.upgrade);
         if let Some(entry) = locked
-            && !self.requirement.constraints.allow(&entry.version)
+            && !self.requirement.allows_package(&entry.version)
         {
             let detail = format!(
                 "The lock file has {} in version {}, but the version constraint is {}. Run `flightdeck init --upgrade` to select another version.",
-                self.address, entry.version, self.requirement.constraints
+                self.address, entry.version, self.requirement
             );
             return Err((LOCK_MISMATCH, detail));
         }
         (self.shared.on_step)(Step::ProviderSought {
             provider: self.address.to_string(),
-            constraints: self.requirement.constraints.to_string(),
+            constraints: self.requirement.to_string(),
             locked: locked.map(|entry| entry.version.to_string()),
         });
         match locked {
@@ -61,7 +61,7 @@ impl Job {
             })?);
         }
         let all: BTreeSet<&Version> = lists.iter().flat_map(|l| &l.versions).collect();
-        let fits = |version: &&&Version| self.requirement.constraints.allow(version);
+        let fits = |version: &&&Version| self.requirement.allows_package(version);
         if let Some(version) = all.iter().rev().find(fits) {
             let version = (*version).clone();
             return Ok((version, lists));
@@ -78,7 +78,7 @@ impl Job {
             None => format!("The provider {} was not found in {asked}.", self.address),
             Some(newest) => format!(
                 "No version of {} matches the constraint ({}). The newest version is {newest}. Searched: {asked}.",
-                self.address, self.requirement.constraints
+                self.address, self.requirement
             ),
         };
         Err((UNKNOWN, detail))

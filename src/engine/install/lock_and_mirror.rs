@@ -4,17 +4,18 @@
 
 use super::error::InstallError;
 use super::provider::{Done, Job, Shared};
-use super::providers::{all, locks, write};
-use super::requirements::{Need, Needs, requirements};
+use super::providers::{all, locks};
+use super::requirements::{Needs, requirements};
 use super::sources::Source;
 use super::{Step, Tell, convert_places_error, plain, services};
 use crate::diagnostics;
 use crate::error::EngineError;
 use crate::workspace::load;
-use fetch::{Locked, Services, constraints, lock_text};
+use dependency::{ProviderAddress, VersionConstraint};
+use fetch::Services;
 use model::secrets::Secrets;
 use model::{Diagnostic, Severity, StageRequest};
-use plugin::find::{Environment, LockEntry, LockFile, Places, ProviderAddress, platform};
+use plugin::find::{Environment, LockEntry, LockFile, Places, platform};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -80,10 +81,8 @@ pub async fn lock(
 ) -> Result<Written, EngineError> {
     let mut ground = load_inputs(&wanted).await?;
     let before = ground.previous_lock.clone();
-    let mut known: BTreeMap<ProviderAddress, LockEntry> = before
-        .iter()
-        .map(|(address, entry)| (address.clone(), entry.clone()))
-        .collect();
+    // Entries of providers that were not named stay.
+    let mut after = before.clone();
     // Locked versions are binding, locked hashes are not: only the source's hashes count.
     let locked = locks(&before, &ground.requirements, &mut ground.warnings).into_iter();
     let mut versions: BTreeMap<ProviderAddress, LockEntry> = locked
@@ -106,21 +105,16 @@ pub async fn lock(
                 plain(Severity::Warning, "Provider warning", detail)
             }));
             let need = ground.requirements.get(&address);
-            let entry = merged(known.remove(&address), &done, need);
+            let entry = merged(after.entries.remove(&address), &done, need);
             versions.insert(address.clone(), without_hashes(entry.clone()));
-            known.insert(address, entry);
+            after.entries.insert(address, entry);
         }
     }
-    // Entries of providers that were not named stay.
-    let text = lock_text(&known.into_iter().map(locked_entry).collect::<Vec<_>>());
-    let changed = fsroot::read_text(&before.path).ok().as_ref() != Some(&text)
+    let changed = fsroot::read_text(&after.path).ok() != Some(after.text())
         && (before.exists() || !ground.requirements.is_empty());
     if changed {
-        write(&before.path, &text).map_err(InstallError::lockfile(&before.path))?;
-        let file = before.path.file_name().unwrap_or_default();
-        tell(Step::Locked {
-            file: file.to_string_lossy().into_owned(),
-        });
+        after.write().map_err(InstallError::lockfile(&after.path))?;
+        tell(Step::Locked { file: after.name() });
     }
     Ok(Written {
         providers: ground.requirements.len(),
@@ -284,35 +278,19 @@ fn hashed(tell: &Tell, platform: &str) -> Tell {
 /// Returns the entry without hashes.
 fn without_hashes(entry: LockEntry) -> LockEntry {
     LockEntry {
-        hashes: Vec::new(),
+        hashes: BTreeSet::new(),
         ..entry
     }
 }
 
 /// Merges the lock entry with the new hashes.
-fn merged(before: Option<LockEntry>, done: &Done, need: Option<&Need>) -> LockEntry {
+fn merged(before: Option<LockEntry>, done: &Done, need: Option<&VersionConstraint>) -> LockEntry {
     // Hashes of another version do not apply.
     let known = before.filter(|entry| entry.version == done.version);
-    let hashes: BTreeSet<String> = known
-        .into_iter()
-        .flat_map(|entry| entry.hashes)
-        .chain(done.hashes.iter().cloned())
-        .collect();
-    let texts = need.map(|need| need.texts.clone()).unwrap_or_default();
+    let known = known.map(|entry| entry.hashes).unwrap_or_default();
     LockEntry {
         version: done.version.clone(),
-        constraints: constraints(texts.iter().map(String::as_str)),
-        hashes: hashes.into_iter().collect(),
-    }
-}
-
-fn locked_entry((address, entry): (ProviderAddress, LockEntry)) -> Locked {
-    Locked {
-        host: address.host.unwrap_or_default(),
-        namespace: address.namespace,
-        name: address.name,
-        version: entry.version,
-        constraints: entry.constraints.unwrap_or_default(),
-        hashes: entry.hashes.into_iter().collect(),
+        constraints: need.map(VersionConstraint::canonical).unwrap_or_default(),
+        hashes: known.into_iter().chain(done.hashes.clone()).collect(),
     }
 }

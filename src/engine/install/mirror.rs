@@ -3,9 +3,9 @@
 
 use super::Step;
 use super::provider::{Job, Problem};
-use super::providers::write;
 use super::sources::{Package, Source};
-use semver::Version;
+use dependency::Version;
+use fsroot::RootedPath;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -21,10 +21,7 @@ impl Job {
     ) -> Result<(), Problem> {
         let (version, lists) = self.version().await?;
         drop(lists);
-        let folder = dir
-            .join(self.address.host.as_deref().unwrap_or_default())
-            .join(&self.address.namespace)
-            .join(&self.address.name);
+        let folder = dir.join(self.address.to_string());
         let mut found = BTreeMap::new();
         for platform in platforms {
             let hashes = self.add_package(&folder, &version, platform).await?;
@@ -126,5 +123,7 @@ fn before(path: &PathBuf, member: &str) -> Map<String, Value> {
 }
 
 fn write_json(path: &Path, value: Value) -> std::io::Result<()> {
-    write(path, &format!("{value:#}"))
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let name = path.file_name().unwrap_or_default();
+    RootedPath::new(folder, name).replace(format!("{value:#}").as_bytes(), 0o644)
 }

@@ -4,11 +4,11 @@
 use super::files::copy;
 use super::{Request, Step, Tell};
 use crate::workspace::state_location;
+use dependency::{Version, VersionConstraint};
 use fetch::{FetchError, Packages as Fetcher, Services, expand};
 use fsroot::RootedPath;
 use lang::config::{
     self, InstalledModule, Manifest, ModuleRequest, ModuleSource, RegistryModule, RemoteModule,
-    Version, VersionConstraint,
 };
 use lang::diag::{Diagnostic, Diagnostics};
 use std::collections::HashMap;

@@ -2,14 +2,12 @@
 //! or links it to its directory.
 
 use super::files::{LinkError, lock, replace_with_link};
-use super::requirements::Need;
 use super::sources::{Listed, Package, Source};
 use super::{Step, Tell};
+use dependency::{DEFAULT_HOST, ProviderAddress, Version, VersionConstraint};
 use fetch::{Checks, FetchError, Policy, Services};
 use fsroot::RootedPath;
-use model::DEFAULT_HOST;
-use plugin::find::{Environment, HashCache, LockEntry, Places, ProviderAddress, platform};
-use semver::Version;
+use plugin::find::{Environment, HashCache, LockEntry, Places, platform};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -69,7 +67,7 @@ pub(super) type Problem = (&'static str, String);
 pub(super) struct Job {
     pub(super) shared: Arc<Shared>,
     pub(super) address: ProviderAddress,
-    pub(super) requirement: Need,
+    pub(super) requirement: VersionConstraint,
     /// Entry in the lock file.
     pub(super) locked: Option<LockEntry>,
 }
@@ -110,14 +108,7 @@ impl Job {
     }
 
     fn package_dir(&self, base: &Path, version: &Version) -> RootedPath {
-        let ProviderAddress {
-            host,
-            namespace,
-            name,
-        } = &self.address;
-        let inner = Path::new(host.as_deref().unwrap_or_default())
-            .join(namespace)
-            .join(name)
+        let inner = Path::new(&self.address.to_string())
             .join(version.to_string())
             .join(&self.shared.platform);
         // The plugin cache is the operator's directory and may contain links.
@@ -324,7 +315,7 @@ impl Job {
     }
 
     fn requires_signature(&self) -> bool {
-        self.shared.strict || self.address.host.as_deref() != Some(DEFAULT_HOST)
+        self.shared.strict || self.address.host() != DEFAULT_HOST
     }
 
     /// Returns the signature policy.

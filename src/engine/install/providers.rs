@@ -6,12 +6,11 @@ use super::provider::{Done, Job, Shared};
 use super::requirements::Needs;
 use super::{Lockfile, Request, Step, Tell, plain};
 use crate::error::EngineError;
-use fetch::{Locked, Services, constraints, lock_text};
-use fsroot::RootedPath;
-use model::{DEFAULT_HOST, Diagnostic, NO_TRANSFORMERS, Severity};
-use plugin::find::{Environment, LockEntry, LockFile, Places, ProviderAddress};
-use std::collections::BTreeMap;
-use std::path::Path;
+use dependency::{DEFAULT_HOST, ProviderAddress, TERRAFORM_REGISTRY, VersionConstraint};
+use fetch::Services;
+use model::{Diagnostic, NO_TRANSFORMERS, Severity};
+use plugin::find::{Environment, LockEntry, LockFile, Places};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -19,8 +18,6 @@ use tokio_util::sync::CancellationToken;
 
 /// Number of concurrent installations.
 const MAX_CONCURRENT: usize = 8;
-/// Registry whose providers have equivalents in the default one.
-const TERRAFORM_REGISTRY: &str = "registry.terraform.io";
 
 /// Installs all needed providers and writes the lock file. Returns their number and warnings.
 pub(super) async fn providers(
@@ -89,19 +86,15 @@ pub(super) fn locks(
     needs: &Needs,
     warnings: &mut Vec<Diagnostic>,
 ) -> BTreeMap<ProviderAddress, LockEntry> {
-    let mut locks: BTreeMap<ProviderAddress, LockEntry> = before
-        .iter()
-        .map(|(address, entry)| (address.clone(), entry.clone()))
-        .collect();
+    let mut locks = before.entries.clone();
     let mut twins = Vec::new();
-    for (address, entry) in before.iter() {
+    for (address, entry) in &before.entries {
         let twin = address.on_host(DEFAULT_HOST);
-        let is_other =
-            address.host.as_deref() == Some(TERRAFORM_REGISTRY) && address.namespace == "hashicorp";
+        let is_other = address.host() == TERRAFORM_REGISTRY && address.has_default_namespace();
         if is_other && needs.contains_key(&twin) && !locks.contains_key(&twin) {
             twins.push(format!("{address} → {twin}"));
             let entry = LockEntry {
-                hashes: Vec::new(),
+                hashes: BTreeSet::new(),
                 ..entry.clone()
             };
             locks.insert(twin, entry);
@@ -184,19 +177,8 @@ fn write_lock_file(
     tell: &Tell,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<(), EngineError> {
-    let same_versions = before.iter().count() == done.len()
-        && done.iter().all(|(address, done)| {
-            before
-                .get(address)
-                .is_some_and(|e| e.version == done.version)
-        });
-    let same_hashes = done.iter().all(|(address, done)| {
-        let known = before.get(address).map(|e| e.hashes.iter().collect());
-        known.is_some_and(|known: std::collections::BTreeSet<_>| {
-            known == done.hashes.iter().collect()
-        })
-    });
-    if (same_versions && same_hashes) || (done.is_empty() && !before.exists()) {
+    let same_versions = has_versions(before, done);
+    if (same_versions && has_hashes(before, done)) || (done.is_empty() && !before.exists()) {
         return Ok(());
     }
     if request.lockfile == Lockfile::ReadOnly {
@@ -210,52 +192,61 @@ fn write_lock_file(
         warnings.push(plain(Severity::Warning, summary, detail.to_owned()));
         return Ok(());
     }
-    let locked: Vec<Locked> = done
-        .iter()
-        .map(|(address, done)| {
-            let texts = needs
-                .get(address)
-                .map(|n| n.texts.clone())
-                .unwrap_or_default();
-            Locked {
-                host: address.host.clone().unwrap_or_default(),
-                namespace: address.namespace.clone(),
-                name: address.name.clone(),
-                version: done.version.clone(),
-                constraints: constraints(texts.iter().map(String::as_str)).unwrap_or_default(),
-                hashes: done.hashes.clone(),
-            }
-        })
-        .collect();
-    write(&before.path, &lock_text(&locked)).map_err(InstallError::lockfile(&before.path))?;
-    tell(Step::Locked {
-        file: before
-            .path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned(),
-    });
-    // With hashes of one platform alone, the lock file fails on the others.
-    let lonely: Vec<String> = done
-        .iter()
-        .filter(|(_, done)| !done.complete)
-        .map(|(address, _)| address.short_form())
-        .collect();
-    if !lonely.is_empty() {
-        let detail = format!(
-            "Only hashes for this platform are known for these providers: {}. On other platforms the lock file does not match. Run `flightdeck providers lock --platform=OS_ARCH` to add hashes for a platform.",
-            lonely.join(", ")
-        );
-        let summary = "Incomplete lock file information for providers";
-        warnings.push(plain(Severity::Warning, summary, detail));
-    }
+    let lock = LockFile {
+        path: before.path.clone(),
+        entries: entries(needs, done),
+    };
+    lock.write().map_err(InstallError::lockfile(&lock.path))?;
+    tell(Step::Locked { file: lock.name() });
+    warnings.extend(incomplete(done));
     Ok(())
 }
 
-/// Replaces a file's text atomically.
-pub(super) fn write(path: &Path, text: &str) -> std::io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let name = path.file_name().unwrap_or_default();
-    RootedPath::new(folder, name).replace(text.as_bytes(), 0o644)
+/// Returns true if the lock file has exactly these providers in these versions.
+fn has_versions(lock: &LockFile, done: &BTreeMap<ProviderAddress, Done>) -> bool {
+    let is_locked = |(address, done): (&ProviderAddress, &Done)| {
+        let entry = lock.get(address);
+        entry.is_some_and(|entry| entry.version == done.version)
+    };
+    lock.entries.len() == done.len() && done.iter().all(is_locked)
+}
+
+fn has_hashes(lock: &LockFile, done: &BTreeMap<ProviderAddress, Done>) -> bool {
+    let is_locked = |(address, done): (&ProviderAddress, &Done)| {
+        let entry = lock.get(address);
+        entry.is_some_and(|entry| entry.hashes == done.hashes)
+    };
+    done.iter().all(is_locked)
+}
+
+/// Returns the entries of the lock file for the installed providers.
+fn entries(
+    needs: &Needs,
+    done: &BTreeMap<ProviderAddress, Done>,
+) -> BTreeMap<ProviderAddress, LockEntry> {
+    let entry = |(address, done): (&ProviderAddress, &Done)| {
+        let constraints = needs.get(address).map(VersionConstraint::canonical);
+        let entry = LockEntry {
+            version: done.version.clone(),
+            constraints: constraints.unwrap_or_default(),
+            hashes: done.hashes.clone(),
+        };
+        (address.clone(), entry)
+    };
+    done.iter().map(entry).collect()
+}
+
+/// Warns of providers with hashes of one platform alone, for which the lock file fails on the others.
+fn incomplete(done: &BTreeMap<ProviderAddress, Done>) -> Option<Diagnostic> {
+    let lonely = done.iter().filter(|(_, done)| !done.complete);
+    let lonely: Vec<String> = lonely.map(|(address, _)| address.short_form()).collect();
+    if lonely.is_empty() {
+        return None;
+    }
+    let detail = format!(
+        "Only hashes for this platform are known for these providers: {}. On other platforms the lock file does not match. Run `flightdeck providers lock --platform=OS_ARCH` to add hashes for a platform.",
+        lonely.join(", ")
+    );
+    let summary = "Incomplete lock file information for providers";
+    Some(plain(Severity::Warning, summary, detail))
 }

@@ -1,27 +1,15 @@
 //! Required providers with their version constraints, from configuration and state.
 
 use crate::workspace::provider_addr;
+use dependency::{
+    BUNDLED_HOST, DEFAULT_HOST, ProviderAddress, TERRAFORM_REGISTRY, VersionConstraint,
+};
 use lang::config::Module;
-use model::{ConfigKey, DEFAULT_HOST};
-use plugin::find::{Constraints, ProviderAddress};
+use model::ConfigKey;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Host of the language's built-in providers.
-const BUILTIN: &str = "terraform.io";
-/// Host of bundled providers.
-const BUNDLED: &str = "flightdeck.internal";
-/// Terraform's registry; the default one replaces it.
-const TERRAFORM_REGISTRY: &str = "registry.terraform.io";
-
-/// Version constraints on one provider.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Need {
-    pub(super) constraints: Constraints,
-    /// Constraints as written, in all modules.
-    pub(super) texts: Vec<String>,
-}
-
-pub(super) type Needs = BTreeMap<ProviderAddress, Need>;
+/// Needed providers with their version constraints, from all modules.
+pub(super) type Needs = BTreeMap<ProviderAddress, VersionConstraint>;
 
 /// Requirements of a configuration and a state; `in_state` has provider configurations in a state's
 /// form. The second value is a list of errors.
@@ -34,11 +22,8 @@ pub(super) fn requirements(root: &Module, in_state: &BTreeSet<String>) -> (Needs
         };
         let need = needs.entry(address).or_default();
         for (name, text) in conditions {
-            match Constraints::parse(&text) {
-                Ok(more) => {
-                    need.constraints.extend(more);
-                    need.texts.push(text.to_string());
-                }
+            match VersionConstraint::of_provider(&text) {
+                Ok(more) => need.extend(more),
                 Err(error) => wrong.push(format!("{name}: {error}")),
             }
         }
@@ -50,8 +35,7 @@ pub(super) fn requirements(root: &Module, in_state: &BTreeSet<String>) -> (Needs
         };
         // A state written by Terraform refers to the same provider in the default registry, unless
         // the configuration names the other one.
-        let other =
-            address.host.as_deref() == Some(TERRAFORM_REGISTRY) && !needs.contains_key(&address);
+        let other = address.host() == TERRAFORM_REGISTRY && !needs.contains_key(&address);
         let address = if other {
             address.on_host(DEFAULT_HOST)
         } else {
@@ -60,10 +44,7 @@ pub(super) fn requirements(root: &Module, in_state: &BTreeSet<String>) -> (Needs
         needs.entry(address).or_default();
     }
     // Built-in and bundled providers are part of this program.
-    needs.retain(|address, _| {
-        let host = address.host.as_deref().unwrap_or_default();
-        host != BUNDLED && !(host == BUILTIN && address.namespace == "builtin")
-    });
+    needs.retain(|address, _| address.host() != BUNDLED_HOST && !address.is_builtin());
     // `-` is the namespace in states from before provider addresses.
     for address in needs.keys().filter(|a| a.namespace == "-") {
         wrong.push(format!(
@@ -119,7 +100,7 @@ mod tests {
             ]
         );
         let aws = &needs[&"registry.opentofu.org/hashicorp/aws".parse().unwrap()];
-        assert_eq!(aws.texts.len(), 2);
+        assert_eq!(aws.to_string(), ">= 5.0, ~> 5.1, != 5.2.0");
         let state = ["provider[\"registry.terraform.io/-/aws\"]".to_owned()].into();
         let (_, wrong) = super::requirements(&loaded.root, &state);
         assert!(wrong[0].contains("without a namespace"), "{wrong:?}");

@@ -1,8 +1,8 @@
 //! Sources of a provider's packages, in the order of queries: directories, mirrors, its registry.
 
-use fetch::{Checks, FetchError, PackageLocation, Platform, Provider, ProviderPackage, Services};
-use plugin::find::{MethodKind, MirrorKind, Places, ProviderAddress, SeenFiles, scan, scan_for};
-use semver::Version;
+use dependency::{ProviderAddress, Version};
+use fetch::{Checks, FetchError, PackageLocation, Platform, ProviderPackage, Services};
+use plugin::find::{MethodKind, MirrorKind, Places, SeenFiles, scan, scan_for};
 use std::path::{Path, PathBuf};
 
 /// One source.
@@ -70,10 +70,7 @@ impl Source {
             Self::Directory(path) => format!("the directory {}", path.display()),
             Self::Mirror { url, .. } => format!("the mirror {}", fetch::redacted(url)),
             Self::Registry => {
-                format!(
-                    "the registry {}",
-                    address.host.as_deref().unwrap_or_default()
-                )
+                format!("the registry {}", address.host())
             }
         }
     }
@@ -98,8 +95,8 @@ impl Source {
                     warnings: Vec::new(),
                 });
             }
-            Self::Mirror { url, .. } => services.mirrored_versions(url, provider(address)).await,
-            Self::Registry => services.provider_versions(provider(address)).await,
+            Self::Mirror { url, .. } => services.mirrored_versions(url, address).await,
+            Self::Registry => services.provider_versions(address).await,
         };
         let found = match found {
             // Another source may have it.
@@ -110,7 +107,7 @@ impl Source {
         Ok(Listed {
             source: self.clone(),
             versions: versions
-                .filter_map(|text| Version::parse(text).ok())
+                .filter_map(|text| Version::of_package(text).ok())
                 .collect(),
             warnings: found.warnings,
         })
@@ -124,7 +121,7 @@ impl Source {
         version: &Version,
         machine: &str,
     ) -> Result<Option<Package>, FetchError> {
-        let (provider, text) = (provider(address), version.to_string());
+        let text = version.to_string();
         let (os, arch) = machine.split_once('_').unwrap_or((machine, ""));
         let platform = Platform { os, arch };
         let found = match self {
@@ -143,23 +140,15 @@ impl Source {
             }
             Self::Mirror { url, trust_all } => {
                 services
-                    .mirrored_package(url, provider, &text, platform, *trust_all)
+                    .mirrored_package(url, address, &text, platform, *trust_all)
                     .await
             }
-            Self::Registry => services.provider_package(provider, &text, platform).await,
+            Self::Registry => services.provider_package(address, &text, platform).await,
         };
         match found {
             Ok(package) => Ok(Some(Package::Packed(package))),
             Err(FetchError::NotFound(_)) => Ok(None),
             Err(error) => Err(error),
         }
-    }
-}
-
-fn provider(address: &ProviderAddress) -> Provider<'_> {
-    Provider {
-        host: address.host.as_deref().unwrap_or_default(),
-        namespace: &address.namespace,
-        name: &address.name,
     }
 }

@@ -9,6 +9,7 @@ use crate::stage::nodes::{Nodes, Sources};
 use crate::stage::prior::PriorState;
 use crate::workspace::load::{self, Loaded};
 use crate::workspace::provider_addr;
+use dependency::VersionConstraint;
 use lang::diag::Diagnostics;
 use lang::source::SourceMap;
 use model::*;
@@ -156,8 +157,8 @@ fn required(module: &lang::config::Module) -> ModuleProviders {
         providers: providers
             .map(|(address, texts)| {
                 let texts = texts.iter().map(|(_, text)| &**text);
-                let conditions = fetch::constraints(texts).unwrap_or_default();
-                (address.to_string(), conditions)
+                let all = VersionConstraint::all_of_provider(texts).unwrap_or_default();
+                (address.to_string(), all.canonical())
             })
             .collect(),
         calls: calls

@@ -1,7 +1,8 @@
 //! Result of the search for a workspace's providers.
 
-use super::{NotLaunched, PluginDigests};
+use super::{NotLaunched, PluginDigests, not_found_record};
 use model::{Diagnostic, PluginFound, WorkspacePlugin};
+use plugin::find::NotFound;
 use plugin::find::{Found, HashCache};
 use plugin::{Expected, Start};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -52,5 +53,27 @@ impl ProviderSearch {
             self.records.push((found.record(), start));
         }
         self.resolved.insert(address, actual);
+    }
+
+    /// Records a plugin that was found but may not be launched.
+    pub(super) fn record_refused(&mut self, address: Arc<str>, found: &Found, why: NotLaunched) {
+        let record = PluginFound {
+            why: why.to_string(),
+            ..found.record()
+        };
+        self.records.push((record, Err(why.clone())));
+        self.missing.insert(address, why);
+    }
+
+    /// Records an address without a plugin.
+    pub(super) fn record_missing(&mut self, address: Arc<str>, missing: NotFound) {
+        self.absent.push(missing.address.to_string());
+        let record = PluginFound {
+            address: address.to_string(),
+            ..not_found_record(&missing)
+        };
+        let missing = NotLaunched::from(missing);
+        self.records.push((record, Err(missing.clone())));
+        self.missing.insert(address, missing);
     }
 }

@@ -6,12 +6,13 @@ use super::nodes::schema_of;
 use crate::workspace::provider_addr;
 use crate::workspace::refs::{self, Ref};
 use cty::schema::{Attribute, Block};
+use dependency::BUILTIN_PROVIDER;
 use lang::addr::Resource;
 use lang::config::{Module, Variable};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::Span;
 use lang::syntax::ast::{Step, StepKind, Traversal};
-use provider::{ProviderSchema, builtin};
+use provider::ProviderSchema;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -113,7 +114,7 @@ impl Names {
         let address = provider_addr::address_of(module, provider);
         let known = match self.schemas.get(&address) {
             // The builtin provider has no schema; its functions belong to the language.
-            _ if *address == *builtin::ADDRESS => {
+            _ if *address == *BUILTIN_PROVIDER => {
                 lang::functions::of_builtin_provider(function).is_some()
             }
             Some(schema) => schema.functions.contains_key(function),

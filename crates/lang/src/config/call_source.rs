@@ -5,8 +5,8 @@ use cty::Type;
 use super::call::CallBlock;
 use super::module_source::{ModuleSource, SourceError};
 use super::statics::Statics;
-use super::version::VersionConstraint;
 use crate::diag::Diagnostics;
+use dependency::VersionConstraint;
 
 /// Returns the module source and version constraint of a call, or `None` with an error.
 pub(super) fn source(

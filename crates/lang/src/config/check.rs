@@ -4,9 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use dependency::ProviderAddress;
+
 use super::model::{Module, ModuleCall, ProviderRef};
 use super::provider_passing;
-use crate::addr::{Mode, ProviderSource};
+use crate::addr::Mode;
 use crate::diag::Diagnostics;
 use crate::source::Span;
 use crate::syntax::{Expr, Traversal};
@@ -26,22 +28,18 @@ pub(super) fn display_key(key: &Key) -> String {
     }
 }
 
-pub(super) fn source_of(module: &Module, name: &str) -> Option<ProviderSource> {
+pub(super) fn source_of(module: &Module, name: &str) -> Option<ProviderAddress> {
     let entry = module.required_providers.get(name)?;
     if entry.explicit {
-        entry.source.parse().ok()
+        ProviderAddress::of_source(&entry.source).ok()
     } else {
-        Some(ProviderSource::implied(name))
+        Some(ProviderAddress::implied(name))
     }
 }
 
 /// Provider source of a local name, with the implied source if the module does not require it.
-pub(super) fn source_or_implied(module: &Module, name: &str) -> ProviderSource {
-    source_of(module, name).unwrap_or_else(|| ProviderSource {
-        host: None,
-        namespace: "hashicorp".into(),
-        type_name: name.into(),
-    })
+pub(super) fn source_or_implied(module: &Module, name: &str) -> ProviderAddress {
+    source_of(module, name).unwrap_or_else(|| ProviderAddress::of_name(name))
 }
 
 pub(super) fn module_text(module: &Module) -> String {
@@ -369,7 +367,7 @@ impl<'a> PassedProviders<'a> {
                 self.report_undeclared(own, inner, &child_type, diags);
             }
             let parent_type = source_or_implied(self.parent, &outer.name);
-            if !parent_type.same_as(&child_type) {
+            if !parent_type.is_same_source(&child_type) {
                 let detail = format!(
                     "The local name \"{}\" in {} means provider {parent_type}, but \"{}\" in {} means {child_type}.",
                     outer.name,
@@ -394,7 +392,7 @@ impl<'a> PassedProviders<'a> {
         &self,
         own: &Key,
         inner: &ProviderRef,
-        child_type: &ProviderSource,
+        child_type: &ProviderAddress,
         diags: &mut Diagnostics,
     ) {
         let detail = format!(
@@ -403,7 +401,7 @@ impl<'a> PassedProviders<'a> {
             display_key(own)
         );
         // A provider of the default namespace needs no requirement, so a warning suffices.
-        if child_type.host.is_none() && &*child_type.namespace == "hashicorp" {
+        if child_type.host.is_none() && child_type.has_default_namespace() {
             diags.warning(inner.span, "Reference to undefined provider", detail);
         } else {
             diags.error(inner.span, "Reference to undefined provider", detail);

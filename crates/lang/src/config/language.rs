@@ -4,9 +4,13 @@
 use super::files::ConfigFile;
 use super::providers::version;
 use super::shared_blocks::list;
-use super::version::{LANGUAGE_VERSION, Version, VersionConstraint};
 use crate::body::{Attribute, Block, BodySchema};
 use crate::diag::Diagnostics;
+use dependency::{Version, VersionConstraint};
+
+/// OpenTofu version of the supported language; `required_version` in `.tofu` files is checked
+/// against it.
+pub const LANGUAGE_VERSION: &str = "1.12.6";
 
 /// Last version without `compatible_with`.
 const BEFORE_THE_BLOCK: &str = "1.11.0";

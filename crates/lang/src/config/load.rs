@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cty::Value;
+use dependency::VersionConstraint;
 
 use super::assemble::assemble;
 use super::backend::backend;
@@ -21,7 +22,6 @@ use super::module_source::ModuleSource;
 use super::statics::{Given, Statics};
 use super::test_file::TestFile;
 use super::test_modules::TestModules;
-use super::version::VersionConstraint;
 use super::{check, files, keys, language, test_modules};
 use crate::addr::ModulePath;
 use crate::diag::{Diagnostic, Diagnostics};

@@ -12,9 +12,9 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::module_source::ModuleSource;
-use super::version::{Version, VersionConstraint};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::Span;
+use dependency::{Version, VersionConstraint};
 
 /// File name in the modules directory.
 pub const MANIFEST: &str = "modules.json";

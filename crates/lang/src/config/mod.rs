@@ -45,7 +45,6 @@ pub(crate) mod types;
 mod unused_attributes;
 mod values;
 mod var_files;
-mod version;
 
 pub use backend::{Backend, backend_of};
 pub use constant::constant_value;
@@ -53,6 +52,7 @@ pub use encryption::{Encryption, VARIABLE as ENCRYPTION_VARIABLE};
 pub use encryption_methods::{Encrypted, Key, Method, REMOTE, REMOTE_DEFAULT, Secret};
 pub use files::{is_config_dir, is_ignored};
 pub use inputs::{Flag, InputValue, Inputs, Origin, Overridden, RootValues};
+pub use language::LANGUAGE_VERSION;
 pub use link::{ENDS as LINK_ENDS, LINK, end_of_link};
 pub use load::{Loaded, load_root, load_with};
 pub use manifest::{
@@ -65,4 +65,3 @@ pub use planned::Planned;
 pub use repeat::for_each_instances;
 pub use test_modules::TestModules;
 pub use var_files::read_tfvars;
-pub use version::{LANGUAGE_VERSION, Version, VersionConstraint, VersionError};

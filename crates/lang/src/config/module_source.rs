@@ -1,10 +1,9 @@
 //! Module sources: a path, a registry address, or a remote package. Each has one canonical form,
 //! which the manifest of installed modules uses.
 
+use dependency::DEFAULT_HOST;
 use std::fmt;
 
-/// The registry of addresses without a host.
-const DEFAULT_HOST: &str = "registry.opentofu.org";
 /// Hosts that are repositories, not registries.
 const REPOSITORIES: [&str; 2] = ["github.com", "bitbucket.org"];
 

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use super::check::{display_key, key, module_text, source_of, source_or_implied};
 use super::model::{Module, ModuleCall, ProviderConfig};
-use crate::addr::ProviderSource;
 use crate::body::BodySchema;
 use crate::diag::Diagnostics;
 use crate::source::Span;
+use dependency::ProviderAddress;
 
-fn type_of(module: &Module, name: &str) -> ProviderSource {
-    source_of(module, name).unwrap_or_else(|| ProviderSource::implied(name))
+fn type_of(module: &Module, name: &str) -> ProviderAddress {
+    source_of(module, name).unwrap_or_else(|| ProviderAddress::implied(name))
 }
 
 /// Returns true for a block without content. Outside the root, it stands for the configuration that
@@ -46,9 +46,11 @@ pub(super) fn check_passed(
             .filter(|(_, from)| from.alias.is_none())
         {
             let (name, here, source) = (&from.name, module_text(module), type_of(child, &to.name));
-            if !there.iter().any(|other| other.same_as(&source)) {
+            if !there.iter().any(|other| other.is_same_source(&source)) {
                 // A name with another provider source gets its own error elsewhere.
-                if !source_or_implied(module, name).same_as(&source_or_implied(child, &to.name)) {
+                if !source_or_implied(module, name)
+                    .is_same_source(&source_or_implied(child, &to.name))
+                {
                     continue;
                 }
                 let remedy = match module.path.is_root() {
@@ -95,7 +97,7 @@ fn is_given(call: &ModuleCall, name: &str) -> bool {
 
 /// Providers with a default configuration in a module: from a block, passed by the caller, or, in
 /// the root, required. An inherited configuration has no local name that can be passed on.
-fn defaults(module: &Module, call: Option<(&Module, &ModuleCall)>) -> Vec<ProviderSource> {
+fn defaults(module: &Module, call: Option<(&Module, &ModuleCall)>) -> Vec<ProviderAddress> {
     let blocks = module
         .providers
         .iter()
@@ -122,7 +124,7 @@ fn defaults(module: &Module, call: Option<(&Module, &ModuleCall)>) -> Vec<Provid
 pub(super) fn check_local_names(module: &Module, diags: &mut Diagnostics) {
     const SUMMARY: &str = "Duplicate required provider";
     const NO_BUILTIN: &str = "Invalid dependency on built-in provider";
-    let mut seen: Vec<(&str, ProviderSource, Span)> = Vec::new();
+    let mut seen: Vec<(&str, ProviderAddress, Span)> = Vec::new();
     for (name, entry) in &module.required_providers {
         let source = type_of(module, name);
         if source.is_builtin() && !entry.versions.is_empty() {
@@ -132,23 +134,23 @@ pub(super) fn check_local_names(module: &Module, diags: &mut Diagnostics) {
             );
             diags.error(entry.span, NO_BUILTIN, detail);
         }
-        if source.is_builtin() && &*source.type_name != "terraform" {
+        if source.is_builtin() && &*source.name != "terraform" {
             let detail = format!(
                 "There is no provider {source}. The only built-in provider is \
                 terraform.io/builtin/terraform."
             );
             diags.error(entry.span, NO_BUILTIN, detail);
         }
-        if let Some((other, _, place)) = seen.iter().find(|(_, s, _)| s.same_as(&source)) {
+        if let Some((other, _, place)) = seen.iter().find(|(_, s, _)| s.is_same_source(&source)) {
             // Entries are sorted by name, but the warning belongs to the later one in the file.
             let later = entry.span.max(*place);
             let detail = format!(
                 "{other} and {name} are both {source}. Declare it only once in required_providers."
             );
             diags.warning(later, SUMMARY, detail);
-        } else if source.same_as(&ProviderSource::implied(&source.type_name)) {
-            let implied = &source.type_name;
-            if **name != **implied && module.providers.iter().any(|p| p.name == *implied) {
+        } else if source.is_same_source(&ProviderAddress::implied(&source.name)) {
+            let implied = &source.name;
+            if **name != **implied && module.providers.iter().any(|p| *p.name == **implied) {
                 let detail = format!(
                     "required_providers declares {source} as {name}, but a provider block uses \
                     the name {implied}. Rename that block to {name}."
@@ -174,8 +176,8 @@ pub(super) fn check_local_names(module: &Module, diags: &mut Diagnostics) {
         if module.required_providers.contains_key(local) {
             continue;
         }
-        let implied = ProviderSource::implied(local);
-        for (name, _, _) in seen.iter().filter(|(_, s, _)| s.same_as(&implied)) {
+        let implied = ProviderAddress::implied(local);
+        for (name, _, _) in seen.iter().filter(|(_, s, _)| s.is_same_source(&implied)) {
             let detail = format!(
                 "{} uses the provider {implied} under the name {local}, but required_providers \
                 declares it as {name}. Rename the entry to {local}, or set provider = {name} \

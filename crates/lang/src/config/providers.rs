@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use cty::Type;
+use dependency::{ProviderAddress, VersionConstraint};
 
 use super::constant;
 use super::model::{ProviderConfig, RequiredProvider};
 use super::settings::version_alone;
 use super::shared_blocks::{BAD_NAME, check_provider_name, list};
 use super::values::Named;
-use super::version::VersionConstraint;
-use crate::addr::ProviderSource;
 use crate::body::{Block, Body, BodySchema};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::Span;
@@ -36,7 +35,7 @@ pub(super) fn required_providers(body: &Body, diags: &mut Diagnostics) -> Named<
         };
         // The old form: a version constraint instead of an object.
         if version_alone(&attribute) {
-            if let Err(error) = ProviderSource::part(&name) {
+            if let Err(error) = ProviderAddress::part(&name) {
                 diags.error(span, "Invalid provider name", error.to_string());
                 continue;
             }
@@ -72,7 +71,7 @@ pub(super) fn required_providers(body: &Body, diags: &mut Diagnostics) -> Named<
                     .versions
                     .extend(version(value, None, value.span, diags)),
                 Some("source") => match constant_text(value) {
-                    Some(text) => match text.parse::<ProviderSource>() {
+                    Some(text) => match ProviderAddress::of_source(&text) {
                         Ok(_) => {
                             entry.source = text.into();
                             entry.explicit = true;

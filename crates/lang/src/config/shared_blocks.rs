@@ -2,12 +2,13 @@
 //! references, `count` and `for_each`.
 
 use super::model::{Condition, ProviderRef};
-use crate::addr::{ProviderSource, Reference, Resource, Subject};
+use crate::addr::{Reference, Resource, Subject};
 use crate::body::{Attribute, Block, Body, BodySchema, Content, Label};
 use crate::diag::Diagnostics;
 use crate::source::Span;
 use crate::syntax::json::NodeKind;
 use crate::syntax::{Expr, ExprKind, Step, StepKind, TemplateOrigin, Traversal, is_identifier};
+use dependency::ProviderAddress;
 use std::sync::Arc;
 
 pub(super) const BAD_NAME: &str = "A name must start with a letter or underscore and may contain only letters, digits, underscores, and dashes.";
@@ -153,9 +154,9 @@ pub(super) fn resolve_repetition(base: &Body, over: &Body) -> (Body, Body) {
 
 /// Checks that a local provider name is in normal form.
 pub(super) fn check_provider_name(name: &str, span: Span, diags: &mut Diagnostics) -> bool {
-    let detail = match ProviderSource::part(name) {
+    let detail = match ProviderAddress::part(name) {
         // Parsing converts to lower case, so another result means another spelling.
-        Ok(normal) if &*normal == name => return true,
+        Ok(normal) if normal == name => return true,
         Ok(normal) => format!(
             "Provider names must be in normal form. Replace \"{name}\" with \"{normal}\" to fix this error."
         ),
@@ -168,7 +169,7 @@ pub(super) fn check_provider_name(name: &str, span: Span, diags: &mut Diagnostic
 /// Checks the provider name that a resource type implies: its part before the first underscore.
 pub(super) fn check_implied_provider(kind: &str, span: Span, diags: &mut Diagnostics) {
     let name = kind.split_once('_').map_or(kind, |(first, _)| first);
-    if let Err(error) = ProviderSource::part(name) {
+    if let Err(error) = ProviderAddress::part(name) {
         let detail = format!(
             "{name:?}, which the type {kind:?} implies, is an invalid provider local name: {error}."
         );

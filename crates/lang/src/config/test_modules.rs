@@ -10,9 +10,9 @@ use super::load::Loader;
 use super::model::Module;
 use super::statics::{Given, Statics};
 use super::test_file::{Run, TestFile, is_local};
-use crate::addr::ProviderSource;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::SourceMap;
+use dependency::ProviderAddress;
 
 /// Test files' part of a validated configuration.
 #[derive(Clone, Debug, Default)]
@@ -99,7 +99,7 @@ pub(super) fn providers(
         None => Some(root),
         Some(wanted) => modules.get(&wanted.source).map(|module| &**module),
     };
-    let mut meant: BTreeMap<Arc<str>, ProviderSource> = BTreeMap::new();
+    let mut meant: BTreeMap<Arc<str>, ProviderAddress> = BTreeMap::new();
     let mut passed = Vec::new();
     for run in &file.runs {
         let Some(module) = of(run) else { continue };
@@ -127,7 +127,7 @@ pub(super) fn providers(
             }
         }
     }
-    let mismatch = |name: &str, given: &ProviderSource, wanted: &ProviderSource| {
+    let mismatch = |name: &str, given: &ProviderAddress, wanted: &ProviderAddress| {
         let detail = format!(
             "{name:?} in {} means provider {given} because of another run, but the root module \
             requires {wanted} here.",
@@ -136,7 +136,7 @@ pub(super) fn providers(
         Diagnostic::error("Provider type mismatch", detail)
     };
     for (outer, given, wanted) in passed {
-        if !given.same_as(&wanted) {
+        if !given.is_same_source(&wanted) {
             diags.push(mismatch(&outer.name, &given, &wanted).at(outer.span));
         }
     }
@@ -147,13 +147,13 @@ pub(super) fn providers(
     for block in file.providers.iter().filter(|p| declares(root, p)) {
         let wanted = type_of(root, &block.name);
         let given = meant.get(&block.name).unwrap_or(&wanted);
-        if !given.same_as(&wanted) {
+        if !given.is_same_source(&wanted) {
             diags.push(mismatch(&block.name, given, &wanted).at(block.span));
         }
     }
 }
 
-fn type_of(module: &Module, name: &str) -> ProviderSource {
+fn type_of(module: &Module, name: &str) -> ProviderAddress {
     source_of(module, name).unwrap_or_else(|| source_or_implied(module, name))
 }
 

@@ -6,7 +6,7 @@ use super::layout::{Package, executable};
 use super::lock::LockEntry;
 use super::search::Search;
 use crate::settings::{SpawnSpec, Start};
-use semver::Version;
+use dependency::Version;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 

@@ -1,10 +1,10 @@
 //! Reads the CLI configuration file of Terraform and OpenTofu (`.tofurc`, `.terraformrc` or the
 //! file in `TF_CLI_CONFIG_FILE`): provider locations, registry hosts and credentials.
 
-use super::address::ProviderAddress;
 use super::config_syntax::{Item, Node, parse, parse_json};
 use super::methods::{Method, MethodKind, Registries};
 use super::places::{Environment, Mirror, MirrorKind, Pattern, PlacesError};
+use dependency::ProviderAddress;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 

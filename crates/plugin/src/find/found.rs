@@ -1,13 +1,11 @@
 //! Request and result of a provider search. The result is the provider with its location and the
 //! reason of the choice, or the list of all locations searched.
 
-use super::address::ProviderAddress;
 use super::hash::HashCache;
 use super::places::MirrorKind;
-use super::version::Constraints;
 use crate::settings::Start;
+use dependency::{ProviderAddress, Version, VersionConstraint};
 use model::{NO_TRANSFORMERS, PluginFound, PluginKind};
-use semver::Version;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +13,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone)]
 pub struct ProviderRequest {
     pub address: ProviderAddress,
-    pub constraints: Constraints,
+    pub constraints: VersionConstraint,
     /// Complete addresses of this provider in the state. They decide the host if the configuration
     /// gives none.
     pub in_state: Vec<ProviderAddress>,

@@ -1,8 +1,8 @@
 //! Lists the addresses of all installed providers, including those that no configuration needs.
 //! Reads directories only; keeps no state.
 
-use super::address::{BUNDLED_HOST, BUNDLED_TYPES, ProviderAddress};
 use super::places::Places;
+use dependency::{BUNDLED_HOST, BUNDLED_TYPES, ProviderAddress};
 use model::PluginKind;
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -2,8 +2,7 @@
 //! `HOST/NAMESPACE/TYPE/terraform-provider-TYPE_VERSION_OS_ARCH.zip`. Mirrors, caches and the
 //! workspace's own installation use it.
 
-use super::address::ProviderAddress;
-use semver::Version;
+use dependency::{ProviderAddress, Version};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -49,9 +48,8 @@ pub fn scan(base: &Path, address: &ProviderAddress) -> SeenFiles {
 /// Searches `base` for the packages of a complete address, for the given system.
 #[must_use]
 pub fn scan_for(base: &Path, address: &ProviderAddress, platform: &str) -> SeenFiles {
-    let host = address.host.as_deref().unwrap_or_default();
     let mut seen = SeenFiles::default();
-    let folder = base.join(host).join(&address.namespace).join(&address.name);
+    let folder = base.join(address.to_string());
     let names = match names(&folder) {
         Ok(names) => names,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return seen,
@@ -69,12 +67,12 @@ pub fn scan_for(base: &Path, address: &ProviderAddress, platform: &str) -> SeenF
                     "{version} as an archive, run `flightdeck init` to unpack it: {}",
                     path.display()
                 ));
-                if let Ok(version) = Version::parse(&version) {
+                if let Ok(version) = Version::of_package(&version) {
                     seen.archives.push((version, path));
                 }
             }
         } else if path.is_dir() {
-            match Version::parse(&name) {
+            match Version::of_package(&name) {
                 Ok(version) => inspect_version(&path, (address, platform), version, &mut seen),
                 Err(_) => seen
                     .notes

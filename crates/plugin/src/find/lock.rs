@@ -1,10 +1,11 @@
-//! Reads `.terraform.lock.hcl`: the locked version of each provider and the accepted hashes of its
-//! package.
+//! Reads and writes `.terraform.lock.hcl`: the locked version of each provider and the accepted
+//! hashes of its package. The text is byte for byte as OpenTofu writes it.
 
-use super::address::ProviderAddress;
 use super::config_syntax::{self, TreeError};
-use semver::Version;
-use std::collections::BTreeMap;
+use dependency::{ProviderAddress, Version};
+use fsroot::RootedPath;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -15,17 +16,17 @@ pub(super) const FILE: &str = ".terraform.lock.hcl";
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LockFile {
     pub path: PathBuf,
-    entries: BTreeMap<ProviderAddress, LockEntry>,
+    pub entries: BTreeMap<ProviderAddress, LockEntry>,
 }
 
 /// Entry of one provider.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LockEntry {
     pub version: Version,
-    /// The constraints at the time of locking, as text.
-    pub constraints: Option<String>,
+    /// The constraints at the time of locking, in canonical form; empty if there were none.
+    pub constraints: String,
     /// `h1:…` of unpacked packages, `zh:…` of archives.
-    pub hashes: Vec<String>,
+    pub hashes: BTreeSet<String>,
 }
 
 /// Error of a lock file that cannot be used.
@@ -103,12 +104,17 @@ impl LockFile {
                 .and_then(|v| v.text())
                 .ok_or_else(|| wrong(format!("`{label}` has no version")))?;
             let entry = LockEntry {
-                version: Version::parse(version)
+                version: Version::of_package(version)
                     .map_err(|e| wrong(format!("invalid version `{version}`: {e}")))?,
                 constraints: value("constraints")
                     .and_then(|v| v.text())
-                    .map(str::to_owned),
-                hashes: value("hashes").and_then(|v| v.texts()).unwrap_or_default(),
+                    .unwrap_or_default()
+                    .to_owned(),
+                hashes: value("hashes")
+                    .and_then(|v| v.texts())
+                    .unwrap_or_default()
+                    .into_iter()
+                    .collect(),
             };
             // With duplicates, it would be unclear which hashes are trusted.
             if entries.insert(address, entry).is_some() {
@@ -130,11 +136,57 @@ impl LockFile {
         self.path.exists()
     }
 
-    /// Iterates over all locked providers.
-    pub fn iter(&self) -> impl Iterator<Item = (&ProviderAddress, &LockEntry)> {
-        self.entries.iter()
+    /// Returns the name of the file without its directory.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+
+    /// Returns the text of the file with these entries.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut out = HEADER.to_owned();
+        for (address, entry) in &self.entries {
+            let LockEntry {
+                version,
+                constraints,
+                hashes,
+            } = entry;
+            // Writing to a `String` cannot fail.
+            let mut line = |text: String| writeln!(out, "{text}").unwrap_or_default();
+            line(format!("\nprovider \"{address}\" {{"));
+            match constraints.is_empty() {
+                true => line(format!("  version = \"{version}\"")),
+                false => {
+                    line(format!("  version     = \"{version}\""));
+                    line(format!("  constraints = \"{constraints}\""));
+                }
+            }
+            if !hashes.is_empty() {
+                line("  hashes = [".to_owned());
+                for hash in hashes {
+                    line(format!("    \"{hash}\","));
+                }
+                line("  ]".to_owned());
+            }
+            line("}".to_owned());
+        }
+        out
+    }
+
+    /// Replaces the file atomically.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write(&self) -> std::io::Result<()> {
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        let name = self.path.file_name().unwrap_or_default();
+        RootedPath::new(folder, name).replace(self.text().as_bytes(), 0o644)
     }
 }
+
+const HEADER: &str = "# This file is maintained automatically by \"tofu init\".\n# Manual edits may be lost in future updates.\n";
 
 #[cfg(test)]
 mod tests {
@@ -153,10 +205,31 @@ mod tests {
             .expect("entry");
         assert_eq!(entry.version, Version::new(5, 100, 0));
         assert_eq!(
-            (entry.constraints.as_deref(), entry.hashes.len()),
-            (Some("~> 5.0"), 2)
+            (entry.constraints.as_str(), entry.hashes.len()),
+            ("~> 5.0", 2)
         );
-        assert_eq!(lock.iter().count(), 1);
+        assert_eq!(lock.entries.len(), 1);
+    }
+
+    #[test]
+    fn lock_file_text_matches_the_tofu_format_and_is_read_back() {
+        let text = "# This file is maintained automatically by \"tofu init\".\n# Manual edits may be lost in future updates.\n\nprovider \"a.example/acme/lab\" {\n  version = \"1.2.0\"\n}\n\nprovider \"b.example/acme/lab\" {\n  version     = \"1.2.0\"\n  constraints = \"~> 1.0\"\n  hashes = [\n    \"h1:x=\",\n    \"zh:00\",\n  ]\n}\n";
+        let entry = |constraints: &str, hashes: &[&str]| LockEntry {
+            version: Version::new(1, 2, 0),
+            constraints: constraints.to_owned(),
+            hashes: hashes.iter().map(|h| (*h).to_owned()).collect(),
+        };
+        let lock = LockFile {
+            path: "l".into(),
+            entries: [
+                ("b.example/acme/lab", entry("~> 1.0", &["zh:00", "h1:x="])),
+                ("a.example/acme/lab", entry("", &[])),
+            ]
+            .map(|(address, entry)| (address.parse().expect(address), entry))
+            .into(),
+        };
+        assert_eq!(lock.text(), text);
+        assert_eq!(LockFile::parse("l".into(), text).expect("read"), lock);
     }
 
     #[test]

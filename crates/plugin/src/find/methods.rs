@@ -1,7 +1,7 @@
 //! Model of the installation methods and registry settings in the CLI configuration.
 
-use super::address::ProviderAddress;
 use super::places::Pattern;
+use dependency::ProviderAddress;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

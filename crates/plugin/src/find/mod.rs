@@ -3,7 +3,6 @@
 //! path. Launches nothing. Its only state is the cache of package hashes; it writes that cache and,
 //! for `init`, the list of packages installed from the workspace.
 
-mod address;
 mod choose;
 mod cli_config;
 mod config_syntax;
@@ -23,9 +22,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 mod transformers;
-mod version;
 
-pub use address::{AddressError, BUNDLED_TYPES, DEFAULT_HOSTS, ProviderAddress};
 pub use config_syntax::TreeError;
 pub use found::{Found, NotFound, Origin, ProviderRequest};
 pub use hash::{HashCache, HashError};
@@ -34,8 +31,7 @@ pub use layout::{Package, SeenFiles, platform, scan, scan_for};
 pub use lock::{LockEntry, LockError, LockFile};
 pub use methods::{Method, MethodKind, Registries};
 pub use places::{Environment, Mirror, MirrorKind, Pattern, Places, PlacesError};
-pub use plugin_path::{Discovered, PLUGIN_HOST, PluginPath, missing_plugin_roots, plugin_roots};
+pub use plugin_path::{Discovered, PluginPath, missing_plugin_roots, plugin_roots};
 pub use provenance::is_shipped;
 pub use search::find;
 pub use transformers::{FoundTransformer, transformers};
-pub use version::{ConstraintError, Constraints};

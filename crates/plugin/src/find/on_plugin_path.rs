@@ -2,9 +2,10 @@
 //! configured and only one id on the path has that name.
 
 use super::found::{Found, Origin};
-use super::plugin_path::{Discovered, PLUGIN_HOST};
+use super::plugin_path::Discovered;
 use super::search::Search;
 use crate::settings::{SpawnSpec, Start};
+use dependency::PLUGIN_HOST;
 use model::{NO_TRANSFORMERS, PluginKind};
 
 impl Search<'_> {
@@ -92,7 +93,10 @@ impl Search<'_> {
     /// A version that is not semver cannot be compared, so it is allowed only without constraints.
     fn version_fits(&self, plugin: &Discovered) -> bool {
         let constraints = &self.want.constraints;
-        constraints.is_empty() || plugin.semver().is_some_and(|v| constraints.allow(&v))
+        constraints.is_empty()
+            || plugin
+                .semver()
+                .is_some_and(|v| constraints.allows_package(&v))
     }
 
     fn no_allowed_version_text(&self, plugins: &[&Discovered]) -> String {

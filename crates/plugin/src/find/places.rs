@@ -1,13 +1,13 @@
 //! Locations to search for providers, gathered once per workspace from the environment and the CLI
 //! configuration.
 
-use super::address::{DEFAULT_HOSTS, ProviderAddress};
 use super::cli_config::{self, CliConfig};
 use super::config_syntax::TreeError;
 use super::methods::{Method, Registries};
 use super::plugin_path::{PluginPath, plugin_roots};
 use super::reattach::reattach;
 use crate::settings::Reattach;
+use dependency::{DEFAULT_HOSTS, ProviderAddress};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

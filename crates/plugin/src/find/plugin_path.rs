@@ -4,10 +4,9 @@
 //! Layout: `ROOT/{providers|transformers}/[HOST/]NAMESPACE/NAME/VERSION/plugin`. Bluelink's own
 //! tool omits the first directory and records the kind in a `manifest.json` beside the root.
 
-use super::address::{AddressError, ProviderAddress};
 use super::places::Environment;
+use dependency::{AddressError, PLUGIN_HOST, ProviderAddress, Version};
 use model::PluginKind;
-use semver::Version;
 use serde::Serialize;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -24,8 +23,6 @@ const DEFAULT_DIRECTORIES: [&str; 2] = [
     ".bluelink/engine/plugins/bin",
     ".celerity/deploy-engine/plugins/bin",
 ];
-/// Host of ids without a host.
-pub const PLUGIN_HOST: &str = "registry.bluelink.dev";
 /// Name of every plugin's executable.
 const FILE: &str = "plugin";
 /// Maximum depth of directories below a root.
@@ -136,7 +133,7 @@ impl Discovered {
     #[must_use]
     pub fn semver(&self) -> Option<Version> {
         let text = self.version.strip_prefix('v').unwrap_or(&self.version);
-        Version::parse(text).ok()
+        Version::of_package(text).ok()
     }
 
     /// Returns the address of a provider with this id; `None` if the id is no valid address.

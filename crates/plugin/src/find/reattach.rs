@@ -1,8 +1,8 @@
 //! Parses `TF_REATTACH_PROVIDERS`, which describes provider processes started by others.
 
-use super::address::ProviderAddress;
 use super::places::PlacesError;
 use crate::settings::{Address, Reattach};
+use dependency::ProviderAddress;
 use std::collections::BTreeMap;
 
 /// Parses `{"ADDRESS": {"Protocol": "grpc", "ProtocolVersion": 6, "Pid": 1, "Test": true, "Addr":

@@ -1,13 +1,12 @@
 //! Searches all locations for one provider, in order, and chooses the newest usable version.
 
-use super::address::{BUILTIN_HOST, BUNDLED_HOST, BUNDLED_TYPES, ProviderAddress};
 use super::found::{Found, NotFound, Origin, ProviderRequest};
 use super::hash::HashCache;
 use super::layout::{Package, executable, scan};
 use super::lock::LockFile;
 use super::places::Places;
 use crate::settings::{SpawnSpec, Start};
-use semver::Version;
+use dependency::{BUILTIN_HOST, BUNDLED_HOST, BUNDLED_TYPES, ProviderAddress, Version};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::ControlFlow;
@@ -200,7 +199,7 @@ impl Search<'_> {
         };
         Some(Found {
             address: address.clone(),
-            version: Version::parse(env!("CARGO_PKG_VERSION")).ok(),
+            version: Version::of_package(env!("CARGO_PKG_VERSION")).ok(),
             start: Some(Start::Spawn(spec)),
             package: None,
             origin: Origin::Bundled,
@@ -344,9 +343,9 @@ impl Search<'_> {
 
     fn refusal_reason(&self, package: &Package) -> Option<String> {
         let constraints = &self.want.constraints;
-        if !constraints.allow(&package.version) {
+        if !constraints.allows_package(&package.version) {
             // Without constraints, the usual text would claim that "any version" excludes it.
-            let prerelease = !package.version.pre.is_empty() && constraints.is_empty();
+            let prerelease = !package.version.prerelease.is_empty() && constraints.is_empty();
             let reason = if prerelease {
                 "a prerelease, which needs an exact version constraint".to_owned()
             } else {
@@ -363,7 +362,7 @@ impl Search<'_> {
     fn note_excluded_lock(&mut self, meanings: &[ProviderAddress]) {
         for address in meanings {
             if let Some(entry) = self.lock.get(address)
-                && !self.want.constraints.allow(&entry.version)
+                && !self.want.constraints.allows_package(&entry.version)
             {
                 let what = format!(
                     "{address} is locked to {}, which {} does not allow",

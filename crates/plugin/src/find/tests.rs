@@ -5,6 +5,7 @@ mod before_mirrors;
 use super::layout::platform;
 use super::*;
 use crate::settings::Start;
+use dependency::VersionConstraint;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -72,7 +73,7 @@ impl Scene {
         let places = Places::gather(&workspace, &around).expect("places");
         let want = ProviderRequest {
             address: address.parse().expect("address"),
-            constraints: Constraints::parse(constraints).expect("constraints"),
+            constraints: VersionConstraint::of_provider(constraints).expect("constraints"),
             implied: false,
             in_state: named.iter().map(|a| a.parse().expect("address")).collect(),
         };

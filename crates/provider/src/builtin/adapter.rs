@@ -5,13 +5,12 @@ use crate::*;
 use async_trait::async_trait;
 use calls::{CallContext, Checked, ProviderError};
 use cty::Value;
+use dependency::BUILTIN_PROVIDER;
 use model::PluginId;
 use model::mutex::lock;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-/// Address in configurations and states.
-pub const ADDRESS: &str = "terraform.io/builtin/terraform";
 /// Resource type of the builtin provider.
 const DATA: &str = "terraform_data";
 /// Data source of the builtin provider.
@@ -42,7 +41,7 @@ impl Builtin {
         };
         let info = ProviderInfo {
             plugin,
-            address: ADDRESS.to_owned(),
+            address: BUILTIN_PROVIDER.to_owned(),
             dialect: "builtin",
         };
         Self {

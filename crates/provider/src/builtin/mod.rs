@@ -6,5 +6,5 @@ mod adapter;
 mod data;
 mod remote_state;
 
-pub use adapter::{ADDRESS, Builtin};
+pub use adapter::Builtin;
 pub use remote_state::{Outputs, RemoteStates, outputs};

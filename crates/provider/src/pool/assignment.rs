@@ -5,10 +5,11 @@ use super::handle::Pool;
 use super::pooled_provider::PooledProvider;
 use super::process::Process;
 use crate::Provider;
-use crate::builtin::{self, Builtin, RemoteStates};
+use crate::builtin::{Builtin, RemoteStates};
 use crate::dialect::Configuration;
 use calls::{CallContext, ProviderError};
 use cty::Value;
+use dependency::BUILTIN_PROVIDER;
 use model::mutex::lock;
 use model::{BUILTIN_PLUGIN, PluginEvent, PluginFound, PluginId, PluginState};
 use plugin::Start;
@@ -23,7 +24,7 @@ impl Pool {
         address: &str,
         ctx: &CallContext,
     ) -> Result<Arc<dyn Provider>, ProviderError> {
-        if address == builtin::ADDRESS {
+        if address == BUILTIN_PROVIDER {
             return Ok(self.builtin());
         }
         let process = {
@@ -49,7 +50,7 @@ impl Pool {
         config: &Value,
         ctx: &CallContext,
     ) -> Result<(Arc<dyn Provider>, bool), ProviderError> {
-        if address == builtin::ADDRESS {
+        if address == BUILTIN_PROVIDER {
             return Ok((self.builtin(), true));
         }
         let process = self.assign(address, key)?;
@@ -119,7 +120,7 @@ impl Pool {
         let make = || {
             let plugin = PluginId(BUILTIN_PLUGIN.into());
             let found = PluginFound {
-                address: builtin::ADDRESS.to_owned(),
+                address: BUILTIN_PROVIDER.to_owned(),
                 version: None,
                 dialect: Some("builtin".to_owned()),
                 executable: None,

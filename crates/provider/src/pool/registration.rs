@@ -4,6 +4,7 @@
 use super::handle::{Address, Pool};
 use super::process::Process;
 use crate::dialect::Dialect;
+use dependency::{BUILTIN_HOST, BUNDLED_HOST, DEFAULT_HOST, PLUGIN_HOST, TERRAFORM_REGISTRY};
 use model::mutex::lock;
 use model::{PluginFound, PluginId, PluginKind};
 use plugin::{Plugin, Plugins, Start};
@@ -12,12 +13,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Hosts that are omitted from plugin ids.
-const DEFAULT_HOSTS: [&str; 5] = [
-    plugin::find::PLUGIN_HOST,
-    "registry.terraform.io",
-    "registry.opentofu.org",
-    "flightdeck.internal",
-    "terraform.io",
+const OMITTED_HOSTS: [&str; 5] = [
+    PLUGIN_HOST,
+    TERRAFORM_REGISTRY,
+    DEFAULT_HOST,
+    BUNDLED_HOST,
+    BUILTIN_HOST,
 ];
 
 impl Pool {
@@ -145,7 +146,7 @@ pub(super) fn is_same_registration(
 /// Returns the address without its host if that is a usual one.
 pub(super) fn short_name(address: &str) -> &str {
     match address.split_once('/') {
-        Some((host, rest)) if DEFAULT_HOSTS.contains(&host) => rest,
+        Some((host, rest)) if OMITTED_HOSTS.contains(&host) => rest,
         _ => address,
     }
 }

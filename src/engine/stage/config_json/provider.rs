@@ -3,6 +3,7 @@
 
 use super::{Configuration, insert_nonempty};
 use crate::workspace::provider_addr::{address_of, implied_local_name, provider_name};
+use dependency::VersionConstraint;
 use lang::addr::ModulePath;
 use lang::config::{Module, ProviderRef};
 use lang::syntax::ast::{Expr, ExprKind, Step, StepKind};
@@ -265,12 +266,9 @@ fn row(name: &str, address: &Arc<str>, module: &Module, needed: &Requirements) -
     insert_nonempty(&mut json, "name", name);
     insert_nonempty(&mut json, "full_name", full_address(address));
     let texts = needed.get(address).into_iter().flatten();
-    let constraint = fetch::constraints(texts.map(|text| &**text));
-    insert_nonempty(
-        &mut json,
-        "version_constraint",
-        constraint.unwrap_or_default(),
-    );
+    let constraint = VersionConstraint::all_of_provider(texts.map(|text| &**text));
+    let constraint = constraint.unwrap_or_default().canonical();
+    insert_nonempty(&mut json, "version_constraint", constraint);
     insert_nonempty(&mut json, "module_address", module.path.to_string());
     Row {
         json,

@@ -1,6 +1,6 @@
 //! Errors of the module manifest.
 
-use crate::config::version::VersionError;
+use dependency::VersionError;
 
 /// Reasons why the manifest cannot be used, worded to follow a colon.
 #[derive(Debug, thiserror::Error)]

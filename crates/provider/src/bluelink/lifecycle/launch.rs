@@ -9,9 +9,8 @@ use super::registration_server::{CallBack, Registered, RegistrationServer, serve
 use crate::channel::Channel;
 use crate::grpc::{Stream, Watched};
 use async_trait::async_trait;
-use model::causes;
-use model::{PhaseName, PluginKind};
-use plugin::find::{PLUGIN_HOST, ProviderAddress};
+use dependency::{PLUGIN_HOST, ProviderAddress};
+use model::{PhaseName, PluginKind, causes};
 use plugin::lifecycle::{Arrival, Environment, Life, Link, PhaseKind, Prepared, Startup};
 use plugin::{ITS_ERROR, Reattach, StartFailure, StartingProcess};
 use std::net::{Ipv4Addr, TcpListener};

@@ -1,25 +1,12 @@
 //! Provider addresses such as `registry.terraform.io/hashicorp/aws`, and their short forms.
 
-use serde::{Deserialize, Serialize};
+use crate::hosts::DEFAULT_HOSTS;
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// Default hosts of an address without a host, the older one first.
-pub const DEFAULT_HOSTS: [&str; 2] = ["registry.terraform.io", "registry.opentofu.org"];
-/// Host of the providers that are part of the language.
-pub(super) const BUILTIN_HOST: &str = "terraform.io";
-/// Host of the providers in this binary.
-pub(super) const BUNDLED_HOST: &str = "flightdeck.internal";
-
-/// Types of the bundled providers, which the program serves with `plugin serve TYPE`. A test of the
-/// program compares them with the providers that it serves; a dependency on these would make all
-/// crates above wait for them.
-pub const BUNDLED_TYPES: [&str; 4] = ["broken", "lab", "local", "slowstart"];
-
 /// A provider's source address.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ProviderAddress {
     /// `None` if the address has no host; it then stands for either default host.
     pub host: Option<String>,
@@ -44,6 +31,12 @@ pub enum AddressError {
 }
 
 impl ProviderAddress {
+    /// Returns the host; empty if the address has none.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        self.host.as_deref().unwrap_or_default()
+    }
+
     /// Returns the address on the given host.
     #[must_use]
     pub fn on_host(&self, host: &str) -> Self {
@@ -103,6 +96,8 @@ impl ProviderAddress {
     }
 }
 
+/// Parses an address in a state, a lock file, a CLI configuration or a directory layout. The sources
+/// of a configuration have stricter rules: [`ProviderAddress::of_source`].
 impl FromStr for ProviderAddress {
     type Err = AddressError;
 
@@ -158,19 +153,6 @@ impl fmt::Display for ProviderAddress {
             write!(f, "{host}/")?;
         }
         write!(f, "{}/{}", self.namespace, self.name)
-    }
-}
-
-impl From<ProviderAddress> for String {
-    fn from(address: ProviderAddress) -> Self {
-        address.to_string()
-    }
-}
-
-impl TryFrom<String> for ProviderAddress {
-    type Error = AddressError;
-    fn try_from(text: String) -> Result<Self, AddressError> {
-        text.parse()
     }
 }
 
