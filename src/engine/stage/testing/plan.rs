@@ -4,6 +4,7 @@ use super::lab::Lab;
 use super::workspace::{Workspace, read};
 use crate::graph::Step;
 use crate::stage::change::{Change, Drift, OutputChange, Stage, StageResult};
+use crate::stage::external_inputs::InputDigest;
 use crate::stage::nodes::{Nodes, Sources};
 use crate::stage::prior::PriorState;
 use crate::stage::scope::Phase;
@@ -13,7 +14,8 @@ use crate::stage::steps::{self, Steps, Task};
 use crate::stage::{diff, moves};
 use cty::{Path, Value};
 use lang::config::Module;
-use lang::diag::Diagnostics;
+use lang::diag::{Diagnostic, Diagnostics};
+use lang::functions::ExternalInput;
 use model::{Action, AttributeChange, CommandView, Select, Selection};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -190,6 +192,23 @@ impl Plan {
         changes.flat_map(of).collect()
     }
 
+    /// Returns the external inputs that the stage records.
+    pub fn inputs(&self) -> Vec<String> {
+        let all = self.stage.iter().flat_map(|stage| &stage.external_inputs);
+        let line = |(input, found): (&ExternalInput, &InputDigest)| match found.secret {
+            true => format!("{input} (hidden)"),
+            false => input.to_string(),
+        };
+        all.map(line).collect()
+    }
+
+    /// Builds the steps of a deploy of these changes, by index.
+    pub fn steps(&self, stage: &Stage, taken: &BTreeSet<usize>) -> Result<Steps, Diagnostic> {
+        let outputs: Vec<&OutputChange> = stage.outputs.iter().collect();
+        let ends = steps::ends(&self.nodes, &stage.request, &outputs);
+        steps::build(&self.nodes, &stage.changes, taken, &ends)
+    }
+
     /// Returns the operations of a deploy of all changes, each with those that it waits for.
     pub fn order(&self) -> Vec<String> {
         let Some(stage) = &self.stage else {
@@ -199,9 +218,7 @@ impl Plan {
         let taken: BTreeSet<usize> = (0..changes.len())
             .filter(|i| steps::has_effect(&changes[*i]))
             .collect();
-        let outputs: Vec<&OutputChange> = stage.outputs.iter().collect();
-        let ends = steps::ends(&self.nodes, &stage.request, &outputs);
-        let steps = steps::build(&self.nodes, changes, &taken, &ends);
+        let steps = self.steps(stage, &taken);
         operations(&steps.expect("no cycle"), changes)
     }
 

@@ -9,16 +9,22 @@
 //!
 //! A line without a key continues the one before. A row without `config` uses that of the row
 //! before. Sections of expected lines are those of [`Plan`]; `says` has the diagnostics, and a row
-//! without it expects none. Each stage also survives the store. `explains` has a part of each
-//! detail, `valid` the diagnostics of a validation without a plan. `taken` and `along` are the
-//! selection after the steps of `select`.
+//! without it expects none. `explains` has a part of each detail, `valid` the diagnostics of a
+//! validation without a plan. `taken` and `along` are the selection after the steps of `select`.
+//!
+//! Each stage must also survive the store, and a deploy of each of its changes, alone or left out,
+//! must have an order.
 
 use super::plan::{Plan, plan, summaries};
 use super::workspace::read;
-use crate::stage::change::Stage;
+use crate::stage::change::{Change, Stage};
+use crate::stage::select::{references, select, select_only};
 use crate::stage::staging::validated;
+use crate::stage::steps::has_effect;
 use crate::stage::{encoding, nodes, show};
 use lang::addr::Resource;
+use model::Select;
+use std::collections::BTreeSet;
 
 const KEYS: &[&str] = &[
     "config",
@@ -34,6 +40,7 @@ const KEYS: &[&str] = &[
     "edits",
     "outputs",
     "checks",
+    "inputs",
     "needs",
     "depends",
     "relevant",
@@ -98,6 +105,7 @@ fn lines_of(plan: &Plan, key: &str, select: &[&str]) -> Vec<String> {
         "edits" => plan.edits(),
         "outputs" => plan.outputs(),
         "checks" => plan.checks(),
+        "inputs" => plan.inputs(),
         "needs" => plan.needs(),
         "depends" => plan.depends(),
         "relevant" => plan.relevant(),
@@ -146,6 +154,32 @@ fn check_stored(plan: &Plan, rule: &str) {
     assert_eq!(detail(&restored), detail(stage), "{rule}");
 }
 
+/// Deselects and selects each change by itself, which must leave a selection that can be deployed.
+fn check_selections(plan: &Plan, rule: &str) {
+    let Some(stage) = &plan.stage else { return };
+    let changes = references(stage);
+    for id in stage
+        .changes
+        .iter()
+        .filter(|c| has_effect(c))
+        .map(Change::id)
+    {
+        let left = BTreeSet::new();
+        let without = select(&changes, &left, &Select::Leave(id.clone())).expect("a change");
+        let alone = select_only(&changes, std::slice::from_ref(&id)).expect("a change");
+        for selection in [without, alone] {
+            let all = stage.changes.iter().enumerate();
+            let taken = all.filter(|(_, c)| selection.taken.contains(&c.id()));
+            let steps = plan.steps(stage, &taken.map(|(i, _)| i).collect());
+            assert!(
+                steps.is_ok(),
+                "{rule}: {:?} cannot be deployed",
+                selection.taken
+            );
+        }
+    }
+}
+
 /// Renders a section that differs; empty if it does not.
 fn difference(rule: &str, key: &str, got: &[String], want: &[&str]) -> String {
     let part = |(got, want): (&String, &&str)| got.contains(want);
@@ -176,6 +210,7 @@ pub async fn check(table: &str) {
         let flags: Vec<&str> = lines("flags").iter().flat_map(|l| l.split(' ')).collect();
         let plan = plan(&config, &lines("state"), &flags).await;
         check_stored(&plan, row.rule);
+        check_selections(&plan, row.rule);
         let keys = row.sections.iter().map(|(key, _)| *key);
         let keys: Vec<_> = keys.filter(|key| !INPUTS.contains(key)).collect();
         let expects = !keys.is_empty() || row.section("says").is_some();

@@ -3,10 +3,12 @@
 
 mod actions;
 mod addresses;
+mod blocks;
 mod checks;
 mod configuration;
 mod expansion;
 mod imports;
+mod modules;
 mod moves;
 mod narrow;
 mod needs;

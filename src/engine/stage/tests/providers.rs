@@ -101,6 +101,38 @@ config: ephemeral lab_lease e { name = "x" }
         resource lab_thing a {}
 says: error: Cycle: provider["registry.opentofu.org/hashicorp/lab"], ephemeral.lab_lease.e
 
+# Each instance is opened.
+config: ephemeral lab_lease e { count = 2; name = "x" }
+        resource lab_thing a { token = ephemeral.lab_lease.e[0].result }
+calls: close ephemeral.lab_lease.e[0]
+       close ephemeral.lab_lease.e[1]
+       open ephemeral.lab_lease.e[0]
+       open ephemeral.lab_lease.e[1]
+       plan lab_thing.a
+
+# Outside of the targets nothing is opened.
+config: ephemeral lab_lease e { name = "x" }
+        resource lab_thing a { token = ephemeral.lab_lease.e.result }
+        resource lab_thing b {}
+flags: -target=lab_thing.b
+calls: plan lab_thing.b
+
+# A dependency with a pending change: it is opened by the deploy.
+config: resource lab_thing b {}
+        ephemeral lab_lease e { name = "x"; depends_on = [lab_thing.b] }
+        resource lab_thing a { token = ephemeral.lab_lease.e.result }
+calls: plan lab_thing.a
+       plan lab_thing.b
+
+# Without a pending change it is opened now.
+state: lab_thing.b
+calls: close ephemeral.lab_lease.e
+       open ephemeral.lab_lease.e
+       plan lab_thing.a
+       plan lab_thing.b
+       read lab_thing.b
+       upgrade lab_thing.b
+
 # With an unknown argument it is opened by the deploy.
 config: resource lab_thing b {}
         ephemeral lab_lease e { name = lab_thing.b.id }
