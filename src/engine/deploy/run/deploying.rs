@@ -54,6 +54,8 @@ pub struct Deploying {
     /// Deposed keys of replaced objects, by change.
     pub(super) deposed: Mutex<HashMap<usize, String>>,
     pub(super) store_failed: AtomicBool,
+    /// Cancelled once nothing may start any more.
+    pub(super) halt: CancellationToken,
     /// Results of resource conditions.
     pub(super) checked: Mutex<Checked>,
 }
@@ -103,7 +105,6 @@ impl Deploying {
             selected: taken,
             recorder,
             parallelism,
-            stops,
             state: Arc::new(Mutex::new(state)),
             turns: Turns::new(parallelism, urgency.clone()),
             urgency,
@@ -114,6 +115,8 @@ impl Deploying {
             values: Mutex::default(),
             deposed: Mutex::default(),
             store_failed: AtomicBool::new(false),
+            halt: stops.all.child_token(),
+            stops,
             checked: Mutex::default(),
         }
     }
@@ -199,9 +202,7 @@ impl Deploying {
     fn starts(&self) -> Starts {
         match () {
             // Without the store no operation can be recorded, so urgent ones do not start either.
-            () if self.stops.all.is_cancelled() || self.store_failed.load(Ordering::Relaxed) => {
-                Starts::None
-            }
+            () if self.halt.is_cancelled() => Starts::None,
             () if self.stops.starting.is_cancelled() => Starts::Urgent,
             () => Starts::All,
         }

@@ -225,6 +225,7 @@ impl Deploying {
 
     /// Handles a failed write before a call: the call is not sent and nothing more starts.
     pub(super) fn store_failure(&self, error: StoreError) -> Box<OperationError> {
+        self.halt.cancel();
         // Reported once, because every operation that is about to start fails in the same way.
         if !self.store_failed.swap(true, Ordering::Relaxed) {
             self.walk.cells.add_diagnostics(
@@ -238,6 +239,7 @@ impl Deploying {
     /// Handles a failed write after a call: the outcome is unknown.
     pub(super) fn outcome_trouble(&self, error: StoreError) -> Box<OperationError> {
         // Nothing more starts: the next intent could not be recorded either.
+        self.halt.cancel();
         self.store_failed.store(true, Ordering::Relaxed);
         OperationError::unknown_outcome("Failed to record the outcome", error.to_string())
     }

@@ -82,21 +82,27 @@ impl Deploying {
             task @ (Task::Apply(i) | Task::Destroy(i)) => {
                 // A second half that can start at once keeps the turn of its first half.
                 let handed = lock(&self.passed_turns).remove(&step);
-                let Some(turn) = (if handed.is_some() {
-                    handed
-                } else {
-                    self.turns.take(step).await
-                }) else {
+                let turn = match handed {
+                    Some(turn) => Some(turn),
+                    // A turn that was passed to a second half that will not start is never
+                    // returned.
+                    None => {
+                        let turn = self.turns.take(step);
+                        self.halt.run_until_cancelled(turn).await.flatten()
+                    }
+                };
+                let Some(turn) = turn else {
                     return false;
                 };
-                // The deploy may have been cancelled while the step waited for its turn.
-                if !self.may_start(step) {
-                    return false;
-                }
                 let mut turn = Some(turn);
                 // These have nothing to prepare, so they wait for the full turn at once.
                 if !may_go_ahead(task, &self.stage.changes[*i]) {
-                    Turn::upgrade(&mut turn).await;
+                    let upgrade = Turn::upgrade(&mut turn);
+                    self.halt.run_until_cancelled(upgrade).await;
+                }
+                // The deploy may have been cancelled while the step waited for its turn.
+                if !self.may_start(step) {
+                    return false;
                 }
                 let ok = match task {
                     Task::Apply(_) => self.apply(*i, step, &mut turn).await,
@@ -148,7 +154,8 @@ impl Deploying {
         turn: &mut Option<Turn>,
         begins: OperationStart,
     ) -> Result<(), Box<OperationError>> {
-        if Turn::upgrade(turn).await {
+        if turn.as_ref().is_some_and(Turn::is_ahead) {
+            self.halt.run_until_cancelled(Turn::upgrade(turn)).await;
             self.recorder.step_started(&change.id(), begins.doing);
         }
         // The deploy may have been cancelled meanwhile; a call that was not sent must not be sent

@@ -75,6 +75,16 @@ const ASK_PLUGINS: &[Rule] = &[
         ..RULE
     },
     Rule {
+        rule: "operations that wait for their turn end too",
+        before: "a, kind x; b, kind x",
+        after: "a, kind y; b, kind y",
+        script: &[("destroy a", &[Cancel(AskPlugins)])],
+        calls: "destroy a",
+        ended: Some("a half replaced, b not attempted"),
+        state: Some("b1"),
+        ..RULE
+    },
+    Rule {
         rule: "under create_before_destroy both objects stay",
         before: "a, kind x, create first",
         after: "a, kind y, create first",

@@ -34,6 +34,15 @@ const OUTPUTS: &[Rule] = &[
         ..RULE
     },
     Rule {
+        rule: "a value that the stage knew is stored although its operation failed",
+        before: "a, size 1",
+        after: "a, size 2; o, output of a",
+        script: &[("update a", &[Refuse])],
+        calls: "update a",
+        outputs: Some("o = a1"),
+        ..RULE
+    },
+    Rule {
         rule: "an output of a half replaced object keeps its value",
         before: "a, kind x; o, output of a",
         after: "a, kind y; o, output of a",
