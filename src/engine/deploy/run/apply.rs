@@ -2,73 +2,55 @@
 
 use super::deploying::Deploying;
 use super::instances::Subject;
+use super::operation::RunningOperation;
 use super::operation_error::OperationError;
 use super::outcome::StoredOutcome;
-use super::step::OperationStart;
-use super::turns::Turn;
 use crate::deploy::instance::{self, Applying};
-use crate::graph::Step;
-use crate::stage::change::Change;
 use crate::stage::managed::{self, NoPlan, PlanQuestion, Prior};
 use crate::stage::plan::ignore;
 use calls::CallContext;
 use cty::Value;
-use model::mutex::lock;
 use model::*;
 use proto::Bytes;
 use store::records::StateObject;
 
-impl Deploying {
+impl RunningOperation<'_> {
     /// Creates, updates or reads one instance. All failures end in the record of its operation.
-    pub(super) async fn apply(&self, i: usize, step: Step, turn: &mut Option<Turn>) -> bool {
-        let change = &self.stage.changes[i];
-        let id = change.id();
-        let doing = match change.action() {
-            Action::Update => Activity::Updating,
-            Action::Read => Activity::Reading,
-            Action::NoOp => Activity::Importing,
-            _ => Activity::Creating,
-        };
-        let begins = OperationStart { step, doing };
-        self.report_start(change, turn.as_ref(), begins);
+    pub(super) async fn apply(&mut self) -> bool {
+        let (deploy, change) = (self.deploy, self.change);
         // A plain replacement imports with its destroy half.
         let adopted = if change.action() == Action::Replace {
             Ok(())
         } else {
-            self.add_imported_object(change).await
+            deploy.add_imported_object(change).await
         };
         let done = match (adopted, change.action()) {
             (Err(trouble), _) => Err(trouble),
             (Ok(()), Action::NoOp) => Ok(()),
-            (Ok(()), Action::Read) => self.read(change).await,
-            (Ok(()), _) => self.apply_managed(i, change, turn, begins).await,
+            (Ok(()), Action::Read) => deploy.read(change).await,
+            (Ok(()), _) => self.apply_managed().await,
         };
         match done {
             Ok(()) => {
                 let more = change.action() == Action::ReplaceCreateFirst;
                 let state = (!more).then_some(OperationState::Done);
-                self.recorder.step_succeeded(&id, state);
+                deploy.recorder.step_succeeded(&change.id(), state);
                 true
             }
             Err(failure) => {
-                self.record_failure(change, turn.as_ref(), begins, *failure)
-                    .await
+                self.fail(*failure).await;
+                false
             }
         }
     }
 
     /// Plans again with the values known now and applies the approved change;
     /// [`Deploying::applied`] handles the result.
-    async fn apply_managed(
-        &self,
-        i: usize,
-        change: &Change,
-        turn: &mut Option<Turn>,
-        begins: OperationStart,
-    ) -> Result<(), Box<OperationError>> {
-        let subject = self.subject(change, "resource type")?;
-        let (config, diags) = self.evaluated_config(&subject)?;
-        self.add_diagnostics(change, diags);
+    async fn apply_managed(&mut self) -> Result<(), Box<OperationError>> {
+        let (deploy, change) = (self.deploy, self.change);
+        let subject = deploy.subject(change, "resource type")?;
+        let (config, diags) = deploy.evaluated_config(&subject)?;
+        deploy.add_diagnostics(change, diags);
         let (plain, marks) = config.clone().unmark_deep_with_paths();
         // At this point only a missing dependency leaves values unknown.
         if !plain.is_wholly_known() {
@@ -76,56 +58,59 @@ impl Deploying {
                 "The configuration still contains unknown values, because a dependency was not applied.",
             ));
         }
-        let ctx = self.context(change, false);
+        let ctx = deploy.context(change, false);
         // Providers may rely on a validated configuration when they plan.
-        self.validate_if_new(&subject, &plain, &ctx).await?;
-        let object = lock(&self.state).get(&change.address).cloned();
-        let prior = self.prior(&subject, object.as_ref());
-        let planned = self
+        deploy.validate_if_new(&subject, &plain, &ctx).await?;
+        let object = deploy.objects.object(&change.address);
+        let prior = deploy.prior(&subject, object.as_ref());
+        let planned = deploy
             .plan_again(&subject, config, prior.as_ref(), &ctx)
             .await?;
         // The approval covers the staged plan, so a different one must not be applied.
-        self.check_approved(&subject, &plain, &planned)?;
+        deploy.check_approved(&subject, &plain, &planned)?;
         let after = planned.after.clone().unmark_deep().0;
         // Values that were unknown in the stage may turn out equal to the current ones.
         let is_left = planned.action != Action::NoOp
             && !after.raw_equals(&planned.before.clone().unmark_deep().0);
         let create_first = change.action() == Action::ReplaceCreateFirst;
         // In these cases more than an intent is written, which needs a full turn.
-        if !is_left || create_first || !turn.as_ref().is_none_or(Turn::may_write) {
-            self.whole(change, turn, begins).await?;
+        if !is_left || create_first || !self.turn.may_write() {
+            self.wait_for_turn().await?;
         }
         if !is_left {
-            return self.record_update_without_changes(&subject, &planned).await;
+            return deploy
+                .record_update_without_changes(&subject, &planned)
+                .await;
         }
         if create_first && object.is_some() {
             // Deposing frees the address for the new object before it is created.
-            self.depose(i, change).await?;
+            deploy.depose(self.index, change).await?;
         }
         let doing = match change.action() {
             Action::Update => OperationStep::Update,
             _ => OperationStep::Create,
         };
         let known = prior.as_ref().map_or(&planned.after, |p| &p.value);
-        self.record_intent(change, "", doing.clone(), known, turn, begins)
-            .await?;
+        self.record_intent("", doing.clone(), known).await?;
         let before = prior.as_ref().map(|prior| &prior.value);
-        self.walk.report_step(
-            &change.address,
-            object_work(&doing),
-            ObjectPhase::Begun,
-            before,
-        );
+        let work = object_work(&doing);
+        deploy
+            .walk
+            .report_step(&change.address, work, ObjectPhase::Begun, before);
         let request = request(&subject, prior.as_ref(), &planned, plain);
         let applied = instance::apply(subject.provider.as_ref(), request, &ctx).await;
         // Provisioners and the second half of a replacement keep the turn. Otherwise the next
         // operation may start while the outcome is written.
         if subject.resource.provisioners.is_empty() && !create_first {
-            drop(turn.take());
+            self.turn.release();
         }
-        self.applied(i, &subject, doing, applied, &marks).await
+        deploy
+            .applied(self.index, &subject, doing, applied, &marks)
+            .await
     }
+}
 
+impl Deploying {
     /// Records an update without changes, which may still change marks.
     async fn record_update_without_changes(
         &self,
@@ -180,6 +165,7 @@ impl Deploying {
         let object = object.filter(|_| change.action() == Action::Update)?;
         Some(Prior {
             value: self
+                .objects
                 .value(&change.address, schema)
                 .unwrap_or_else(|| Value::null(schema.implied_type().clone())),
             private: Bytes::from(object.private.clone()),

@@ -1,20 +1,20 @@
-//! Evaluates conditions during a deploy, and collects the check results that the state stores.
+//! Evaluates conditions of unchanged instances during a deploy, and collects the check results that
+//! the state stores.
 
+use super::conditions::at;
 use super::deploying::Deploying;
 use crate::graph::Step;
 use crate::stage::change::Change;
 use crate::stage::check_results;
-use crate::stage::checked::{At, Checked, problem};
-use crate::stage::conditions::{self, Kind, Status};
+use crate::stage::checked::{At, Checked};
+use crate::stage::conditions::{Kind, Status};
 use crate::stage::nodes::Node;
 use crate::stage::scope::ModuleScope;
 use crate::stage::steps;
 use lang::addr::{AbsInstance, AbsResource, ConfigResource, ModuleInstance};
-use lang::config::{Condition, Lifecycle, Module, Resource};
-use lang::diag::{Diagnostic, Diagnostics};
+use lang::config::{Lifecycle, Module, Resource};
+use lang::diag::Diagnostic;
 use model::StageMode;
-use model::mutex::lock;
-use std::sync::atomic::Ordering;
 use store::records::StateEdit;
 
 /// Returns true if a resource has conditions.
@@ -23,49 +23,13 @@ fn has_conditions(lifecycle: &Lifecycle) -> bool {
 }
 
 impl Deploying {
-    /// Evaluates conditions of a resource instance and records their statuses.
-    pub(super) fn conditions(
-        &self,
-        scope: &ModuleScope<'_>,
-        address: &AbsInstance,
-        all: &[Condition],
-        kind: Kind,
-    ) -> Result<(), Diagnostics> {
-        let mut failed = Diagnostics::new();
-        let at = at(address);
-        let rest = address.resource.to_string();
-        for condition in all {
-            let (status, diags) = conditions::check(scope, condition, kind);
-            let why = problem(status, &diags);
-            lock(&self.checked).record_condition(&at, &rest, status, why);
-            failed.append(diags);
-        }
-        if failed.has_errors() {
-            Err(failed)
-        } else {
-            Ok(())
-        }
-    }
-
-    /// Marks postconditions of a changed instance as unknown until they are evaluated.
-    pub(super) fn mark_postconditions_unknown(&self, address: &AbsInstance, resource: &Resource) {
-        if !resource.lifecycle.postconditions.is_empty() {
-            let rest = address.resource.to_string();
-            lock(&self.checked).record_condition(&at(address), &rest, Status::Unknown, None);
-        }
-    }
-
-    /// Marks the conditions of an instance as known, right before they are evaluated.
-    pub(super) fn mark_known(&self, address: &AbsInstance) {
-        lock(&self.checked).mark_passed(&at(address), &address.resource.to_string());
-    }
-
     /// Returns resources with unchanged instances whose conditions the stage could not evaluate.
     pub(super) fn resources_to_check(&self) -> Vec<Step> {
-        if self.stage.request.mode != StageMode::Normal {
+        if self.selection.stage.request.mode != StageMode::Normal {
             return Vec::new();
         }
         let stay = self
+            .selection
             .stage
             .changes
             .iter()
@@ -83,6 +47,7 @@ impl Deploying {
         !steps::has_effect(change)
             && change.deposed.is_none()
             && self
+                .selection
                 .stage
                 .checked
                 .status(&at(address), &address.resource.to_string())
@@ -104,7 +69,7 @@ impl Deploying {
                 module: instance.clone(),
                 resource: address.resource.clone(),
             };
-            let Some(expansion) = lock(&self.expansions).get(&abs).cloned() else {
+            let Some(expansion) = self.expansions.known(&abs) else {
                 continue;
             };
             for (key, _) in expansion.instances() {
@@ -121,8 +86,7 @@ impl Deploying {
         resource: &Resource,
         address: &AbsInstance,
     ) -> bool {
-        let place = self.change_index.get(&address.to_string());
-        let change = place.and_then(|i| self.stage.changes.get(*i));
+        let change = self.selection.change(&address.to_string());
         if !change.is_some_and(|change| self.has_unknown_conditions(change)) {
             return true;
         }
@@ -132,12 +96,12 @@ impl Deploying {
             resource,
         );
         let schema = self.walk.context.schema(&key.address, &address.resource);
-        let Some(value) = schema.and_then(|schema| self.value(address, schema)) else {
+        let Some(value) = schema.and_then(|schema| self.objects.value(address, schema)) else {
             return true;
         };
         let scope = self.scope(module, resource, address);
         let lifecycle = &resource.lifecycle;
-        let before = self.conditions(
+        let before = self.conditions.evaluate(
             &scope,
             address,
             &lifecycle.preconditions,
@@ -149,7 +113,7 @@ impl Deploying {
             ..self.scope(module, resource, address)
         };
         let held = before.and_then(|()| {
-            self.conditions(
+            self.conditions.evaluate(
                 &scope,
                 address,
                 &lifecycle.postconditions,
@@ -172,23 +136,29 @@ impl Deploying {
     /// Stores all check results: those of the deploy, otherwise those of the stage. `found`
     /// contains the results of the walk's nodes.
     pub(super) async fn store_check_results(&self, found: Checked) -> Option<Diagnostic> {
-        let mut checked = self.stage.checked.clone();
+        let mut checked = self.selection.stage.checked.clone();
         // A refresh-only deploy keeps the results of its stage.
-        if self.stage.request.mode == StageMode::Normal {
+        if self.selection.stage.request.mode == StageMode::Normal {
             checked.forget_data();
-            for change in self.stage.changes.iter().filter(|c| steps::has_effect(c)) {
+            for change in self
+                .selection
+                .stage
+                .changes
+                .iter()
+                .filter(|c| steps::has_effect(c))
+            {
                 self.unknown(&mut checked, change);
             }
             checked.update_known(found);
-            checked.update_known(std::mem::take(&mut *lock(&self.checked)));
+            checked.update_known(self.conditions.take());
         }
-        if self.stage.request.mode == StageMode::Destroy {
+        if self.selection.stage.request.mode == StageMode::Destroy {
             self.root_outputs_unknown(&mut checked);
         }
-        let text = check_results::text(&self.stage.statuses, &checked);
+        let text = check_results::text(&self.selection.stage.statuses, &checked);
         let kept = self.recorder.edit(vec![StateEdit::Checks(text)]).await;
         let error = kept.err()?;
-        self.store_failed.store(true, Ordering::Relaxed);
+        self.scheduler.lose_store();
         Some(Diagnostic::error(
             "Failed to store check results",
             error.to_string(),
@@ -215,12 +185,5 @@ impl Deploying {
             one.record_condition(&at(&change.address), &rest, Status::Unknown, None);
             checked.update_known(one);
         }
-    }
-}
-
-fn at(address: &AbsInstance) -> At {
-    At {
-        module: address.module.clone(),
-        key: address.key.clone(),
     }
 }

@@ -1,21 +1,20 @@
-//! State shared by all steps of one running deploy, and the rules for starting operations.
+//! Running deploy: its parts, and the walk over its steps.
 
-use super::turns::{Turn, Turns};
-use crate::deploy::record::{DeployRecord, Objects};
-use crate::graph::{Starts, Step, Urgency};
+use super::conditions::ResourceConditions;
+use super::expansions::Expansions;
+use super::objects::DeployedObjects;
+use super::scheduler::Scheduler;
+use super::selection::Selection;
+use crate::deploy::record::DeployRecord;
+use crate::graph::Step;
 use crate::stage::change::{Change, Stage};
-use crate::stage::checked::Checked;
 use crate::stage::steps::{self};
-use crate::stage::values::{Expansion, Repetition};
 use crate::stage::walk::Walk;
-use cty::Value;
-use lang::addr::{AbsInstance, AbsResource};
 use lang::diag::{Diagnostic, Diagnostics};
 use model::cores;
 use model::*;
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use store::records::StateObject;
 use tokio_util::sync::CancellationToken;
 
@@ -25,39 +24,15 @@ const STEPS_AT_A_TIME: usize = 256;
 /// Step for diagnostics of the whole deploy.
 pub(super) const WHOLE_DEPLOY: Step = Step::MAX;
 
-/// Running deploy.
+/// Running deploy: its parts, each with its own state.
 pub struct Deploying {
-    pub walk: Walk,
-    pub stage: Arc<Stage>,
-    /// Indexes of the changes, by id.
-    pub(super) change_index: HashMap<String, usize>,
-    /// Indexes of the selected changes.
-    pub selected: BTreeSet<usize>,
-    pub recorder: Arc<DeployRecord>,
-    pub parallelism: usize,
-    pub stops: Stops,
-    /// Current objects of the state during the deploy.
-    pub state: Objects,
-    /// Turns of operations. A turn is returned when the plugin has answered, so that the next
-    /// operation can start while the outcome is written.
-    pub(super) turns: Arc<Turns>,
-    /// Second halves of started replacements, with their needs.
-    pub(super) urgency: Arc<Urgency>,
-    /// Turns passed from first halves to second halves.
-    pub(super) passed_turns: Mutex<HashMap<Step, Turn>>,
-    /// Steps that succeeded.
-    pub(super) done: Mutex<HashSet<Step>>,
-    pub(super) expansions: Mutex<HashMap<AbsResource, Arc<Expansion>>>,
-    pub(super) repetitions: Mutex<HashMap<AbsInstance, Repetition>>,
-    /// Values of instances that were applied or read, or are unchanged.
-    pub(super) values: Mutex<HashMap<AbsInstance, Value>>,
-    /// Deposed keys of replaced objects, by change.
-    pub(super) deposed: Mutex<HashMap<usize, String>>,
-    pub(super) store_failed: AtomicBool,
-    /// Cancelled once nothing may start any more.
-    pub(super) halt: CancellationToken,
-    /// Results of resource conditions.
-    pub(super) checked: Mutex<Checked>,
+    pub(super) walk: Walk,
+    pub(super) selection: Selection,
+    pub(super) recorder: Arc<DeployRecord>,
+    pub(super) scheduler: Scheduler,
+    pub(super) objects: DeployedObjects,
+    pub(super) expansions: Expansions,
+    pub(super) conditions: ResourceConditions,
 }
 
 /// Tokens that end a deploy early, in two degrees.
@@ -87,46 +62,24 @@ impl Deploying {
         stops: Stops,
         state: &[StateObject],
     ) -> Self {
-        let state = state
-            .iter()
-            .filter(|o| o.deposed.is_empty())
-            .filter_map(|o| Some((o.address.parse().ok()?, o.clone())))
-            .collect();
-        let urgency = Arc::<Urgency>::default();
         Self {
             walk,
-            change_index: stage
-                .changes
-                .iter()
-                .enumerate()
-                .map(|(i, change)| (change.id(), i))
-                .collect(),
-            stage,
-            selected: taken,
+            selection: Selection::new(stage, taken),
             recorder,
-            parallelism,
-            state: Arc::new(Mutex::new(state)),
-            turns: Turns::new(parallelism, urgency.clone()),
-            urgency,
-            passed_turns: Mutex::default(),
-            done: Mutex::default(),
-            expansions: Mutex::default(),
-            repetitions: Mutex::default(),
-            values: Mutex::default(),
-            deposed: Mutex::default(),
-            store_failed: AtomicBool::new(false),
-            halt: stops.all.child_token(),
-            stops,
-            checked: Mutex::default(),
+            scheduler: Scheduler::new(parallelism, stops),
+            objects: DeployedObjects::new(state),
+            expansions: Expansions::default(),
+            conditions: ResourceConditions::default(),
         }
     }
 
     /// Runs all steps.
     pub async fn run(self: Arc<Self>) -> DeployResult {
-        let outputs = self.outputs_to_store();
-        let mut ends = steps::ends(&self.walk.nodes, &self.stage.request, &outputs);
+        let (stage, selected) = (&self.selection.stage, &self.selection.selected);
+        let outputs = self.selection.outputs_to_store();
+        let mut ends = steps::ends(&self.walk.nodes, &stage.request, &outputs);
         ends.extend(self.resources_to_check());
-        match steps::build(&self.walk.nodes, &self.stage.changes, &self.selected, &ends) {
+        match steps::build(&self.walk.nodes, &stage.changes, selected, &ends) {
             Err(cycle) => {
                 self.walk.cells.add_diagnostics(WHOLE_DEPLOY, cycle);
             }
@@ -140,8 +93,8 @@ impl Deploying {
                 };
                 let walking = all.graph.walk_urgent_first(
                     STEPS_AT_A_TIME,
-                    &self.urgency,
-                    || this.starts(),
+                    self.scheduler.urgency(),
+                    || this.scheduler.starts(),
                     run,
                     told,
                 );
@@ -153,7 +106,7 @@ impl Deploying {
                 self.outputs(&outputs, &all, &ended).await;
             }
         }
-        let cancelled = self.stops.starting.is_cancelled();
+        let cancelled = self.scheduler.stops().starting.is_cancelled();
         // After the walk no operation can start any more.
         self.recorder.mark_unfinished_as_not_attempted();
         self.report_left_behind(cancelled);
@@ -163,7 +116,7 @@ impl Deploying {
             .merge_in_order(self.walk.nodes.graph.order());
         let mut diagnostics = gathered.diags;
         diagnostics.extend(self.store_check_results(gathered.checked).await);
-        let store_failed = self.store_failed.load(Ordering::Relaxed);
+        let store_failed = self.scheduler.has_lost_store();
         cores::free(self);
         DeployResult {
             diagnostics,
@@ -174,13 +127,13 @@ impl Deploying {
 
     /// Reports objects that a destroy has left in place (`destroy = false`).
     fn report_left_behind(&self, cancelled: bool) {
-        let changes = self.selected.iter().map(|&i| &self.stage.changes[i]);
+        let changes = self.selection.selected_changes();
         let forgotten: Vec<String> = changes
             .filter(|c| c.action() == Action::Forget)
             .map(Change::id)
             .collect();
         let failed = self.walk.cells.has_errors();
-        if self.stage.request.mode != StageMode::Destroy
+        if self.selection.stage.request.mode != StageMode::Destroy
             || forgotten.is_empty()
             || failed
             || cancelled
@@ -196,23 +149,5 @@ impl Deploying {
             detail,
         );
         self.walk.cells.add_diagnostics(WHOLE_DEPLOY, said);
-    }
-
-    /// Returns the operations that may start now.
-    fn starts(&self) -> Starts {
-        match () {
-            // Without the store no operation can be recorded, so urgent ones do not start either.
-            () if self.halt.is_cancelled() => Starts::None,
-            () if self.stops.starting.is_cancelled() => Starts::Urgent,
-            () => Starts::All,
-        }
-    }
-
-    pub(super) fn may_start(&self, step: Step) -> bool {
-        match self.starts() {
-            Starts::All => true,
-            Starts::Urgent => self.urgency.is_urgent(step),
-            Starts::None => false,
-        }
     }
 }

@@ -1,13 +1,11 @@
 //! Destroys or forgets one object.
 
 use super::deploying::Deploying;
+use super::operation::RunningOperation;
 use super::operation_error::OperationError;
-use super::step::OperationStart;
-use super::turns::Turn;
 use crate::deploy::instance::{self, Applied, Applying};
 use crate::deploy::provision;
 use crate::deploy::record::object_digest;
-use crate::graph::Step;
 use crate::stage::change::Change;
 use crate::stage::managed::{self};
 use crate::stage::objects::{self, RecordContext};
@@ -19,7 +17,6 @@ use cty::Value;
 use cty::schema::Schema;
 use lang::addr::ModuleInstance;
 use lang::config::{Module, Provisioner};
-use model::mutex::lock;
 use model::*;
 use proto::Bytes;
 use provider::Provider;
@@ -35,60 +32,48 @@ struct DestroyTarget<'a> {
     schema: &'a Schema,
 }
 
-impl Deploying {
+impl RunningOperation<'_> {
     /// Destroys or forgets one object.
-    pub(super) async fn destroy(&self, i: usize, step: Step, turn: &mut Option<Turn>) -> bool {
-        let change = &self.stage.changes[i];
-        let id = change.id();
-        let second = change.action() == Action::ReplaceCreateFirst;
-        let doing = match (change.action(), change.forgets()) {
-            (Action::Forget, _) => Activity::Forgetting,
-            (_, true) => Activity::ForgettingOld,
-            (Action::Destroy, _) => Activity::Destroying,
-            _ => Activity::DestroyingOld,
-        };
-        let begins = OperationStart { step, doing };
-        self.report_start(change, turn.as_ref(), begins);
-        match self.destroy_object(i, change, turn, begins).await {
+    pub(super) async fn destroy(&mut self) -> bool {
+        let (deploy, change) = (self.deploy, self.change);
+        match self.destroy_object().await {
             Ok(()) => {
                 // After the first half of a plain replacement, the operation continues.
-                let done = second || matches!(change.action(), Action::Destroy | Action::Forget);
-                self.recorder
-                    .step_succeeded(&id, done.then_some(OperationState::Done));
+                let done = matches!(
+                    change.action(),
+                    Action::Destroy | Action::Forget | Action::ReplaceCreateFirst
+                );
+                let state = done.then_some(OperationState::Done);
+                deploy.recorder.step_succeeded(&change.id(), state);
                 true
             }
             Err(failure) => {
-                self.record_failure(change, turn.as_ref(), begins, *failure)
-                    .await
+                self.fail(*failure).await;
+                false
             }
         }
     }
 
-    async fn destroy_object(
-        &self,
-        i: usize,
-        change: &Change,
-        turn: &mut Option<Turn>,
-        begins: OperationStart,
-    ) -> Result<(), Box<OperationError>> {
+    async fn destroy_object(&mut self) -> Result<(), Box<OperationError>> {
+        let (deploy, change) = (self.deploy, self.change);
         let deposed = match change.action() {
             // The object that the first half has deposed; none if there was no object.
-            Action::ReplaceCreateFirst => match lock(&self.deposed).get(&i).cloned() {
+            Action::ReplaceCreateFirst => match deploy.objects.deposed(self.index) {
                 Some(key) => key,
                 None => return Ok(()),
             },
             _ => change.deposed.clone().unwrap_or_default(),
         };
         if change.action() == Action::Replace {
-            self.add_imported_object(change).await?;
+            deploy.add_imported_object(change).await?;
         }
         if change.forgets() {
-            return self.forget(change, &deposed).await;
+            return deploy.forget(change, &deposed).await;
         }
-        let Some(provider) = self.walk.ready(&change.provider) else {
+        let Some(provider) = deploy.walk.ready(&change.provider) else {
             return Err(OperationError::text("The provider is not configured."));
         };
-        let schemas = self.walk.context.schemas.get(&change.provider.address);
+        let schemas = deploy.walk.context.schemas.get(&change.provider.address);
         let Some(schema) =
             schemas.and_then(|s| s.resources.get(change.address.resource.kind.as_ref()))
         else {
@@ -102,50 +87,48 @@ impl Deploying {
             deposed: &deposed,
             schema,
         };
-        self.destroy_with_turn(ending, turn, begins).await
+        self.destroy_with_turn(ending).await
     }
 
     /// Records the intent, waits for the turn and destroys the object. With destroy provisioners
     /// the turn comes first.
     async fn destroy_with_turn(
-        &self,
+        &mut self,
         ending: DestroyTarget<'_>,
-        turn: &mut Option<Turn>,
-        begins: OperationStart,
     ) -> Result<(), Box<OperationError>> {
-        let change = ending.change;
+        let (deploy, change) = (self.deploy, self.change);
         // As in OpenTofu, destroy provisioners run only for objects that were in use: not for
         // tainted or deposed ones.
         let was_in_use = !change.recorded.tainted
             && change.deposed.is_none()
             && change.action() != Action::ReplaceCreateFirst;
         let last = match was_in_use {
-            true => self.destroy_provisioners(change),
+            true => deploy.destroy_provisioners(change),
             false => None,
         };
-        let goes_ahead = |turn: &Turn| turn.is_ahead() && turn.may_write();
         // Provisioners run before the destroy's intent, so the operation must have its turn by
         // then.
-        let intended = last.is_none() && turn.as_ref().is_some_and(goes_ahead);
+        let intended = last.is_none() && self.turn.is_ahead() && self.turn.may_write();
         if intended {
-            self.record_destroy_intent(ending, turn, begins).await?;
+            self.record_destroy_intent(ending).await?;
         } else {
-            self.whole(change, turn, begins).await?;
+            self.wait_for_turn().await?;
         }
         let follow = |phase, value| {
             let work = ObjectWork::Apply(Action::Destroy);
-            self.walk.report_step(&change.address, work, phase, value);
+            deploy.walk.report_step(&change.address, work, phase, value);
         };
         follow(ObjectPhase::Begun, Some(&change.before.value));
         let destroyed = async {
             if let Some((module, provisioners)) = last {
-                self.run_destroy_provisioners(change, module, provisioners)
+                deploy
+                    .run_destroy_provisioners(change, module, provisioners)
                     .await?;
             }
             if !intended {
-                self.record_destroy_intent(ending, turn, begins).await?;
+                self.record_destroy_intent(ending).await?;
             }
-            self.destroy_by_plugin(ending, turn).await
+            self.destroy_by_plugin(ending).await
         };
         let destroyed = destroyed.await;
         let phase = match &destroyed {
@@ -157,36 +140,35 @@ impl Deploying {
     }
 
     async fn record_destroy_intent(
-        &self,
+        &mut self,
         ending: DestroyTarget<'_>,
-        turn: &mut Option<Turn>,
-        begins: OperationStart,
     ) -> Result<(), Box<OperationError>> {
-        let (step, object) = (OperationStep::Destroy, &ending.change.before.value);
-        self.record_intent(ending.change, ending.deposed, step, object, turn, begins)
+        let object = &ending.change.before.value;
+        self.record_intent(ending.deposed, OperationStep::Destroy, object)
             .await
     }
 
     async fn destroy_by_plugin(
-        &self,
+        &mut self,
         ending: DestroyTarget<'_>,
-        turn: &mut Option<Turn>,
     ) -> Result<(), Box<OperationError>> {
-        let change = ending.change;
-        let ctx = self.context(change, true);
+        let (deploy, change) = (self.deploy, self.change);
+        let ctx = deploy.context(change, true);
         let request = destruction(change, ending.schema);
         let applied = instance::apply(ending.provider, request, &ctx).await;
         // The second half of a replacement keeps the turn.
         if change.action() != Action::Replace {
-            drop(turn.take());
+            self.turn.release();
         }
-        self.destroyed(ending, applied).await
+        deploy.destroyed(ending, applied).await
     }
+}
 
+impl Deploying {
     /// Removes an object from the state without destroying it.
     async fn forget(&self, change: &Change, deposed: &str) -> Result<(), Box<OperationError>> {
         if deposed.is_empty() {
-            lock(&self.state).remove(&change.address);
+            self.objects.remove(&change.address);
         }
         let edits = vec![removal(change, deposed)];
         self.recorder
@@ -215,7 +197,7 @@ impl Deploying {
             None if failed.is_some() => None,
             None => {
                 if deposed.is_empty() {
-                    lock(&self.state).remove(&change.address);
+                    self.objects.remove(&change.address);
                 }
                 Some(removal(change, deposed))
             }
@@ -317,7 +299,8 @@ impl Deploying {
         provisioners: Vec<(usize, &Provisioner)>,
     ) -> Result<(), Box<OperationError>> {
         // Recorded runs count only if the object's record and the command's text are the same.
-        let object = lock(&self.state).get(&change.address).map(object_digest);
+        let object = self.objects.object(&change.address);
+        let object = object.as_ref().map(object_digest);
         let address = change.address.to_string();
         let mut earlier = self.recorder.destroy_progress(&address);
         // A `removed` block may be declared in an ancestor of the object's module.

@@ -7,12 +7,9 @@ use crate::graph::Step;
 use crate::stage::cell::Cell;
 use crate::stage::change::Change;
 use crate::stage::conditions::Kind;
-use crate::stage::expand::{self, Meta};
 use crate::stage::link_arguments;
-use crate::stage::managed::{self};
 use crate::stage::nodes::Node;
 use crate::stage::plan::assemble;
-use crate::stage::prior::marked;
 use crate::stage::scope::ModuleScope;
 use crate::stage::values::{Expansion, PublishedValue};
 use crate::workspace::provider_addr;
@@ -22,7 +19,6 @@ use cty::schema::Schema;
 use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey};
 use lang::config::{Module, Resource};
 use lang::diag::Diagnostics;
-use model::mutex::lock;
 use provider::Provider;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -75,8 +71,9 @@ impl Deploying {
         } = subject;
         let scope = self.scope(module, resource, &subject.change.address);
         let address = &subject.change.address;
-        self.mark_postconditions_unknown(address, resource);
-        self.conditions(
+        self.conditions
+            .mark_postconditions_unknown(address, resource);
+        self.conditions.evaluate(
             &scope,
             address,
             &resource.lifecycle.preconditions,
@@ -105,9 +102,13 @@ impl Deploying {
         };
         let all = &resource.lifecycle.postconditions;
         let address = &subject.change.address;
-        self.mark_known(address);
-        Ok(self.conditions(&scope, address, all, Kind::Postcondition)?)
+        self.conditions.mark_known(address);
+        Ok(self
+            .conditions
+            .evaluate(&scope, address, all, Kind::Postcondition)?)
     }
+
+    /// Returns the declaration of a resource, with its module.
     pub(super) fn declared(&self, address: &ConfigResource) -> Option<(&Module, &Resource)> {
         let module = self.walk.module(&address.module)?;
         Some((module, module.resources.get(&address.resource)?))
@@ -119,31 +120,15 @@ impl Deploying {
         resource: &Resource,
         abs: &AbsResource,
     ) -> Option<Arc<Expansion>> {
-        if let Some(known) = lock(&self.expansions).get(abs) {
-            return Some(known.clone());
+        if let Some(known) = self.expansions.known(abs) {
+            return Some(known);
         }
-        let scope = ModuleScope::new(&self.walk.context, module, &abs.module);
-        let meta = Meta {
-            count: resource.count.as_ref(),
-            for_each: resource.for_each.as_ref(),
-            enabled: resource.lifecycle.enabled.as_ref(),
-        };
-        let (expansion, diags) = expand::expand(&scope, meta);
-        let good = !diags.has_errors();
-        self.walk.cells.add_diagnostics(
-            self.walk
-                .nodes
-                .step(&Node::Resource(abs.config()))
-                .unwrap_or(WHOLE_DEPLOY),
-            diags,
-        );
-        let expansion = Arc::new(expansion.filter(|_| good)?);
-        let mut repetitions = lock(&self.repetitions);
-        for (key, repetition) in expansion.instances() {
-            repetitions.insert(abs.instance(key), repetition);
-        }
-        lock(&self.expansions).insert(abs.clone(), expansion.clone());
-        Some(expansion)
+        let context = &self.walk.context;
+        let (expansion, diags) = self.expansions.evaluate(context, module, resource, abs);
+        let node = Node::Resource(abs.config());
+        let step = self.walk.nodes.step(&node).unwrap_or(WHOLE_DEPLOY);
+        self.walk.cells.add_diagnostics(step, diags);
+        expansion
     }
 
     pub(super) fn open(&self, step: Step) -> bool {
@@ -189,7 +174,9 @@ impl Deploying {
             let values: HashMap<InstanceKey, Value> = expansion
                 .instances()
                 .into_iter()
-                .filter_map(|(key, _)| Some((key.clone(), self.value(&abs.instance(key), schema)?)))
+                .filter_map(|(key, _)| {
+                    Some((key.clone(), self.objects.value(&abs.instance(key), schema)?))
+                })
                 .collect();
             // A missing object has an unknown value of unknown type, as in OpenTofu.
             let nothing = *expansion == Expansion::Single && values.is_empty();
@@ -206,28 +193,13 @@ impl Deploying {
         good
     }
 
-    /// Returns the current value of an instance: applied, otherwise from the state.
-    pub(super) fn value(&self, address: &AbsInstance, schema: &Schema) -> Option<Value> {
-        if let Some(value) = lock(&self.values).get(address) {
-            return Some(value.clone());
-        }
-        let state = lock(&self.state);
-        let object = state.get(address)?;
-        let value = cty::json::decode(object.attributes.as_bytes(), schema.implied_type()).ok()?;
-        let (plain, marks) = marked(value, &object.sensitive).unmark_deep_with_paths();
-        Some(managed::mark(schema, plain, &marks))
-    }
-
     pub(super) fn scope<'s>(
         &'s self,
         module: &'s Module,
         resource: &'s Resource,
         address: &'s AbsInstance,
     ) -> ModuleScope<'s> {
-        let repetition = lock(&self.repetitions)
-            .get(address)
-            .cloned()
-            .unwrap_or_default();
+        let repetition = self.expansions.repetition(address);
         ModuleScope {
             own_resource: Some(&resource.name),
             ..ModuleScope::new(&self.walk.context, module, &address.module)
@@ -241,22 +213,27 @@ impl Deploying {
         let meta = self.walk.meta(provider, address, &mut Cell::default());
         let id = change.id();
         // The second half of a replacement may still retry after new operations were stopped.
+        let stops = self.scheduler.stops();
         let until = if self.recorder.is_half_done(&id) {
-            &self.stops.all
+            &stops.all
         } else {
-            &self.stops.starting
+            &stops.starting
         };
         let retrying = Retrying {
             on_pause: Some(self.recorder.pause_reporter(&id)),
             stop_token: until.clone(),
-            stop: self.stops.all.clone(),
+            stop: stops.all.clone(),
         };
         CallContext {
             meta: meta.flatten(),
             resource_type: Some(address.resource.kind.clone()),
             linked: self.linked(change, destroys),
             retrying,
-            side_effects: Some(RequestRecorder::of(&self.recorder, change, &self.state)),
+            side_effects: Some(RequestRecorder::of(
+                &self.recorder,
+                change,
+                self.objects.in_state(),
+            )),
             ..CallContext::for_resource(id, &self.walk.cancel)
         }
     }

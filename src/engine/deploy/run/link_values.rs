@@ -6,7 +6,6 @@ use crate::stage::change::Change;
 use crate::stage::link_arguments;
 use calls::{LinkEnd, Linked, StateEntry};
 use lang::addr::AbsInstance;
-use model::mutex::lock;
 use provider::LINK;
 use std::sync::Arc;
 
@@ -29,17 +28,15 @@ impl Deploying {
     }
 
     fn link_end(&self, address: &AbsInstance) -> Option<LinkEnd> {
-        let held = lock(&self.state)
-            .get(address)
-            .map(|object| (object.provider.clone(), StateEntry::from(object)));
+        let object = self.objects.object(address);
+        let held = object.map(|object| (object.provider.clone(), StateEntry::from(&object)));
         let held = held
             .as_ref()
             .map(|(provider, held)| (&**provider, held.clone()));
         let end = link_arguments::end(&self.walk, address, held)?;
         // Links compare with the value that the stage has compared with.
-        let place = self.change_index.get(&address.to_string());
-        let taken = place.filter(|place| self.selected.contains(place));
-        let before = taken.map(|place| self.stage.changes[*place].before.value.clone());
+        let change = self.selection.selected_change(&address.to_string());
+        let before = change.map(|change| change.before.value.clone());
         Some(LinkEnd {
             before: before.map(|value| value.unmark_deep().0),
             ..end

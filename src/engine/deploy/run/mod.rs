@@ -4,17 +4,22 @@
 mod apply;
 mod approved;
 mod check_results;
+mod conditions;
 mod data_sources;
 mod deploying;
 mod destroy;
+mod expansions;
 mod instances;
 mod link_values;
+mod objects;
+mod operation;
 mod operation_error;
 mod outcome;
 mod outputs;
 mod preparation;
+mod scheduler;
+mod selection;
 mod step;
-mod turns;
 
 pub use deploying::{DeployResult, Deploying, Stops};
 pub use operation_error::OperationError;

@@ -12,9 +12,7 @@ use crate::stage::walk::placed;
 use calls::{Method, ProviderDiagnostic, ProviderError};
 use lang::config::Resource;
 use lang::diag::{Diagnostic, Diagnostics};
-use model::mutex::lock;
 use model::*;
-use std::sync::atomic::Ordering;
 use store::StoreError;
 
 /// Failure of an operation.
@@ -185,10 +183,9 @@ impl Deploying {
     fn diagnostics_step(&self, change: &Change) -> Step {
         self.walk.nodes.nodes.len()
             + self
-                .change_index
-                .get(&change.id())
-                .copied()
-                .unwrap_or(self.stage.changes.len())
+                .selection
+                .index(&change.id())
+                .unwrap_or(self.selection.stage.changes.len())
     }
 
     /// Turns provider errors into a failure; without errors the warnings are added to the
@@ -225,9 +222,8 @@ impl Deploying {
 
     /// Handles a failed write before a call: the call is not sent and nothing more starts.
     pub(super) fn store_failure(&self, error: StoreError) -> Box<OperationError> {
-        self.halt.cancel();
         // Reported once, because every operation that is about to start fails in the same way.
-        if !self.store_failed.swap(true, Ordering::Relaxed) {
+        if self.scheduler.lose_store() {
             self.walk.cells.add_diagnostics(
                 WHOLE_DEPLOY,
                 Diagnostic::error("Failed to record the deploy", error.to_string()),
@@ -239,8 +235,7 @@ impl Deploying {
     /// Handles a failed write after a call: the outcome is unknown.
     pub(super) fn outcome_trouble(&self, error: StoreError) -> Box<OperationError> {
         // Nothing more starts: the next intent could not be recorded either.
-        self.halt.cancel();
-        self.store_failed.store(true, Ordering::Relaxed);
+        self.scheduler.lose_store();
         OperationError::unknown_outcome("Failed to record the outcome", error.to_string())
     }
 
@@ -254,8 +249,11 @@ impl Deploying {
             .walk
             .ready(&change.provider)
             .map(|p| p.info().plugin.clone());
-        let Some(failure) = trouble.failure(change, plugin.as_ref(), self.stops.all.is_cancelled())
-        else {
+        let Some(failure) = trouble.failure(
+            change,
+            plugin.as_ref(),
+            self.scheduler.stops().all.is_cancelled(),
+        ) else {
             // No call was sent, so there is no failure to record.
             self.recorder.not_started(&id);
             return;
@@ -289,7 +287,7 @@ impl Deploying {
             }
         }
         // Distinguishes a half replacement from a failure of its first half.
-        let gone = !lock(&self.state).contains_key(&change.address);
+        let gone = !self.objects.contains(&change.address);
         self.recorder
             .record_failure(&id, failure, unknown, gone)
             .await;

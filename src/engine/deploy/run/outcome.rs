@@ -15,7 +15,6 @@ use crate::stage::walk::placed;
 use cty::schema::Schema;
 use cty::{Marks, Path, Value};
 use lang::config::{Provisioner, Resource};
-use model::mutex::lock;
 use model::*;
 use store::records::StateEdit;
 
@@ -134,15 +133,15 @@ impl Deploying {
         };
         let object = objects::record(&around, subject.schema, value, &applied.private)
             .map_err(|e| OperationError::not_storable(&e, true))?;
-        lock(&self.state).insert(change.address.clone(), object.clone());
-        lock(&self.values).insert(change.address.clone(), value.clone());
+        self.objects
+            .put(&change.address, object.clone(), value.clone());
         Ok(StateEdit::Put(Box::new(object)))
     }
 
     /// Returns the edit that restores a deposed object if its replacement was not created. A failed
     /// update needs none: its object stays in the state.
     fn restore_deposed_edit(&self, i: usize, change: &Change) -> Option<StateEdit> {
-        let key = lock(&self.deposed).remove(&i)?;
+        let key = self.objects.take_deposed(i)?;
         let address = change.address.to_string();
         Some(StateEdit::Restore { address, key })
     }
@@ -186,8 +185,8 @@ impl Deploying {
         let around = self.around(change, kept.identity);
         let object = objects::record(&around, schema, kept.value, kept.private)
             .map_err(|e| OperationError::not_storable(&e, false))?;
-        lock(&self.state).insert(change.address.clone(), object.clone());
-        lock(&self.values).insert(change.address.clone(), kept.value.clone());
+        self.objects
+            .put(&change.address, object.clone(), kept.value.clone());
         let edits = vec![StateEdit::Put(Box::new(object))];
         let kept = match kept.step {
             Some(step) => self.recorder.done(change, "", step, edits).await,

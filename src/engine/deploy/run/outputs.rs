@@ -2,59 +2,23 @@
 
 use super::deploying::{Deploying, WHOLE_DEPLOY};
 use crate::graph::{Step, StepEnd};
-use crate::stage::change::{Change, OutputChange};
+use crate::stage::change::OutputChange;
 use crate::stage::nodes::{Node, Nodes};
 use crate::stage::prior_values::extra_output_attributes;
-use crate::stage::steps::{self, Steps, Task};
+use crate::stage::steps::{Steps, Task};
 use crate::stage::walk::not_storable;
 use cty::Value;
-use lang::addr::{AbsInstance, ConfigResource, ModuleInstance, ModulePath};
+use lang::addr::{ConfigResource, ModuleInstance, ModulePath};
 use lang::diag::Diagnostic;
-use model::mutex::lock;
 use model::*;
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use store::records::{StateEdit, StateOutput};
 
 /// Output to store.
 type KeptOutput<'c> = (&'c Arc<str>, &'c lang::config::Output, Value);
 
 impl Deploying {
-    /// Returns the output changes to store: those that do not depend on deselected changes. A
-    /// narrowed destroy changes no outputs.
-    pub(super) fn outputs_to_store(&self) -> Vec<&OutputChange> {
-        let left = self.deselected_changes();
-        let all = self.stage.outputs.iter();
-        if left.is_empty() {
-            return all.collect();
-        }
-        if self.stage.request.mode == StageMode::Destroy {
-            return Vec::new();
-        }
-        let left: Vec<String> = left.into_iter().map(Change::id).collect();
-        let stays = |o: &&OutputChange| {
-            o.needs
-                .iter()
-                .any(|need| left.iter().any(|address| names(need, address)))
-        };
-        all.filter(|o| !stays(o)).collect()
-    }
-
-    /// Returns deselected changes that have an effect.
-    fn deselected_changes(&self) -> Vec<&Change> {
-        let acting = self
-            .stage
-            .changes
-            .iter()
-            .enumerate()
-            .filter(|(_, c)| steps::has_effect(c));
-        acting
-            .filter(|(i, _)| !self.selected.contains(i))
-            .map(|(_, c)| c)
-            .collect()
-    }
-
     /// Stores the root outputs that were evaluated.
     pub(super) async fn outputs(
         &self,
@@ -63,12 +27,13 @@ impl Deploying {
         ended: &[StepEnd],
     ) {
         let root = ModuleInstance::root();
-        let narrowed_refresh =
-            self.stage.request.mode == StageMode::RefreshOnly && self.is_narrowed();
+        let narrowed_refresh = self.selection.stage.request.mode == StageMode::RefreshOnly
+            && self.selection.is_narrowed();
         let mut edits = Vec::new();
         for change in changes.iter().filter(|c| c.action != Action::NoOp) {
             let declared = self.walk.context.root.outputs.get(&change.name);
-            let Some(output) = declared.filter(|_| self.stage.request.mode != StageMode::Destroy)
+            let Some(output) =
+                declared.filter(|_| self.selection.stage.request.mode != StageMode::Destroy)
             else {
                 edits.push(StateEdit::RemoveOutput {
                     name: change.name.to_string(),
@@ -102,16 +67,12 @@ impl Deploying {
         if !edits.is_empty()
             && let Err(error) = self.recorder.edit(edits).await
         {
-            self.store_failed.store(true, Ordering::Relaxed);
+            self.scheduler.lose_store();
             self.walk.cells.add_diagnostics(
                 WHOLE_DEPLOY,
                 Diagnostic::error("Failed to store outputs", error.to_string()),
             );
         }
-    }
-
-    fn is_narrowed(&self) -> bool {
-        !(self.stage.request.target.is_empty() && self.stage.request.exclude.is_empty())
     }
 
     /// Returns the state edit of an output. A value that is still unknown depends on a missing
@@ -147,7 +108,7 @@ impl Deploying {
     /// output alone. Their errors do not fail the deploy.
     async fn untargeted_outputs(&self) -> Vec<KeptOutput<'_>> {
         let mut kept = Vec::new();
-        if self.stage.request.mode != StageMode::Normal || !self.is_narrowed() {
+        if self.selection.stage.request.mode != StageMode::Normal || !self.selection.is_narrowed() {
             return kept;
         }
         let nodes = &self.walk.nodes;
@@ -161,7 +122,7 @@ impl Deploying {
             .filter(|(_, o)| !o.ephemeral)
         {
             let step = nodes.step(&Node::Output(ModulePath::root(), name.clone()));
-            let unstaged = |_: &Step| !self.stage.outputs.iter().any(|o| o.name == *name);
+            let unstaged = |_: &Step| !self.selection.stage.outputs.iter().any(|o| o.name == *name);
             let Some(step) = step.filter(unstaged).filter(|s| follows.has(nodes, *s)) else {
                 continue;
             };
@@ -186,17 +147,10 @@ impl Deploying {
     }
 
     fn follows(&self) -> Follows {
-        let changed = lock(&self.values).keys().map(AbsInstance::config).collect();
-        let left = self.deselected_changes().into_iter();
         Follows {
-            changed,
-            deselected: left.map(|c| c.address.config()).collect(),
-            staged: self
-                .stage
-                .changes
-                .iter()
-                .map(|c| c.address.config())
-                .collect(),
+            changed: self.objects.changed_resources(),
+            deselected: self.selection.deselected_resources(),
+            staged: self.selection.staged_resources(),
             dependents: self.walk.nodes.graph.dependents(),
         }
     }

@@ -5,7 +5,6 @@ use super::deploying::Deploying;
 use super::operation_error::OperationError;
 use super::outcome::StoredOutcome;
 use crate::stage::change::Change;
-use model::mutex::lock;
 use model::*;
 use store::records::StateEdit;
 
@@ -15,7 +14,7 @@ impl Deploying {
         &self,
         change: &Change,
     ) -> Result<(), Box<OperationError>> {
-        if change.importing().is_none() || lock(&self.state).contains_key(&change.address) {
+        if change.importing().is_none() || self.objects.contains(&change.address) {
             return Ok(());
         }
         let Some(schema) = self
@@ -62,7 +61,7 @@ impl Deploying {
             .edit(vec![edit])
             .await
             .map_err(|e| self.store_failure(e))?;
-        lock(&self.deposed).insert(i, key);
+        self.objects.set_deposed(i, key);
         Ok(())
     }
 }

@@ -1,9 +1,7 @@
-//! Runs one step of a deploy: waits for its turn (see `turns`), runs its task, and prioritizes the
-//! second half of a replacement.
+//! Runs one step of a deploy: evaluates a node, or runs an operation once it has its turn.
 
 use super::deploying::Deploying;
-use super::operation_error::OperationError;
-use super::turns::Turn;
+use super::operation::RunningOperation;
 use crate::deploy::waits::{MAX_STORED, Waits};
 use crate::graph::Step;
 use crate::stage::cell::Cell;
@@ -11,26 +9,17 @@ use crate::stage::change::Change;
 use crate::stage::ephemeral::OpenTime;
 use crate::stage::nodes::Node;
 use crate::stage::steps::{Steps, Task};
-use cty::Value;
 use lang::addr::Mode;
-use model::mutex::lock;
-use model::{Action, Activity, OperationStep};
+use model::{Action, Activity};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Start of an operation.
-#[derive(Clone, Copy)]
-pub(super) struct OperationStart {
-    pub(super) step: Step,
-    pub(super) doing: Activity,
-}
 
 impl Deploying {
     /// Computes for each operation the next operations that it waits for.
     pub(super) fn compute_waits(&self, steps: &Steps) {
         let place = |task: &Task| match task {
-            Task::Apply(i) | Task::Destroy(i) => {
-                self.recorder.index_of(&self.stage.changes[*i].id())
-            }
+            Task::Apply(i) | Task::Destroy(i) => self
+                .recorder
+                .index_of(&self.selection.stage.changes[*i].id()),
             _ => None,
         };
         let places: Vec<Option<usize>> = steps.tasks.iter().map(place).collect();
@@ -80,141 +69,34 @@ impl Deploying {
             Task::Open(node) => self.open(*node),
             Task::Gate => true,
             task @ (Task::Apply(i) | Task::Destroy(i)) => {
-                // A second half that can start at once keeps the turn of its first half.
-                let handed = lock(&self.passed_turns).remove(&step);
-                let turn = match handed {
-                    Some(turn) => Some(turn),
-                    // A turn that was passed to a second half that will not start is never
-                    // returned.
-                    None => {
-                        let turn = self.turns.take(step);
-                        self.halt.run_until_cancelled(turn).await.flatten()
-                    }
-                };
-                let Some(turn) = turn else {
-                    return false;
-                };
-                let mut turn = Some(turn);
-                // These have nothing to prepare, so they wait for the full turn at once.
-                if !may_go_ahead(task, &self.stage.changes[*i]) {
-                    let upgrade = Turn::upgrade(&mut turn);
-                    self.halt.run_until_cancelled(upgrade).await;
-                }
-                // The deploy may have been cancelled while the step waited for its turn.
-                if !self.may_start(step) {
-                    return false;
-                }
-                let ok = match task {
-                    Task::Apply(_) => self.apply(*i, step, &mut turn).await,
-                    _ => self.destroy(*i, step, &mut turn).await,
-                };
-                if ok && let Some(second) = steps.second_halves.get(&step) {
-                    self.prioritize_second_half(steps, step, *second, turn);
-                }
-                ok
+                self.operation(steps, step, task, *i).await
             }
         };
         if ok {
-            lock(&self.done).insert(step);
+            self.scheduler.succeeded(step);
         }
         ok
     }
 
-    /// Reports the start of an operation that has its turn; one that plans ahead still waits.
-    pub(super) fn report_start(
-        &self,
-        change: &Change,
-        turn: Option<&Turn>,
-        begins: OperationStart,
-    ) {
-        if !turn.is_some_and(Turn::is_ahead) {
-            self.recorder.step_started(&change.id(), begins.doing);
-        }
-    }
-
-    /// Records a failed operation, and its start if it was ahead. Returns false.
-    pub(super) async fn record_failure(
-        &self,
-        change: &Change,
-        turn: Option<&Turn>,
-        begins: OperationStart,
-        trouble: OperationError,
-    ) -> bool {
-        if turn.is_some_and(Turn::is_ahead) {
-            self.recorder.step_started(&change.id(), begins.doing);
-        }
-        self.fail(change, trouble).await;
-        false
-    }
-
-    /// Waits for the full turn of an operation that is ahead, which then starts.
-    pub(super) async fn whole(
-        &self,
-        change: &Change,
-        turn: &mut Option<Turn>,
-        begins: OperationStart,
-    ) -> Result<(), Box<OperationError>> {
-        if turn.as_ref().is_some_and(Turn::is_ahead) {
-            self.halt.run_until_cancelled(Turn::upgrade(turn)).await;
-            self.recorder.step_started(&change.id(), begins.doing);
-        }
-        // The deploy may have been cancelled meanwhile; a call that was not sent must not be sent
-        // then.
-        match self.may_start(begins.step) {
-            true => Ok(()),
-            false => Err(Box::new(OperationError::NotStarted)),
-        }
-    }
-
-    /// Commits the intent of a step. When this returns, the operation has its turn and may send the
-    /// call. If it must not start any more, the intent is removed.
-    pub(super) async fn record_intent(
-        &self,
-        change: &Change,
-        deposed: &str,
-        step: OperationStep,
-        object: &Value,
-        turn: &mut Option<Turn>,
-        begins: OperationStart,
-    ) -> Result<(), Box<OperationError>> {
-        let written = self
-            .recorder
-            .record_intent(change, deposed, step.clone(), object);
-        let written = match turn {
-            // While this one waits for the disk, another operation may plan.
-            Some(turn) if !turn.is_ahead() => turn.while_writing(written).await,
-            _ => written.await,
+    /// Runs an operation once it has its turn.
+    async fn operation(&self, steps: &Steps, step: Step, task: &Task, index: usize) -> bool {
+        let change = &self.selection.stage.changes[index];
+        // Others have nothing to prepare, so they wait for the full turn at once.
+        let ahead = may_go_ahead(task, change);
+        let Some(turn) = self.scheduler.start(step, ahead).await else {
+            return false;
         };
-        written.map_err(|e| self.store_failure(e))?;
-        if turn.as_ref().is_some_and(Turn::is_ahead)
-            && let Err(trouble) = self.whole(change, turn, begins).await
-        {
-            // No call was sent, so the intent must not remain as an unknown outcome.
-            let taken_back = self.recorder.remove_intent(change, &step).await;
-            return Err(match taken_back {
-                Ok(()) => trouble,
-                Err(e) => self.store_failure(e),
-            });
+        let doing = activity(task, change);
+        let mut operation = RunningOperation::start(self, index, step, doing, turn);
+        let ok = match task {
+            Task::Apply(_) => operation.apply().await,
+            _ => operation.destroy().await,
+        };
+        if ok && let Some(second) = steps.second_halves.get(&step) {
+            let turn = operation.turn;
+            self.scheduler.prioritize(&steps.graph, step, *second, turn);
         }
-        if let Some(turn) = turn {
-            turn.calls();
-        }
-        Ok(())
-    }
-
-    /// Prioritizes the second half of a replacement and its needs, because the destroyed object is
-    /// missing until then. The second half keeps the turn if it can start at once.
-    fn prioritize_second_half(&self, steps: &Steps, first: Step, second: Step, turn: Option<Turn>) {
-        self.urgency.make_urgent(&steps.graph, second);
-        let done = lock(&self.done);
-        if steps
-            .graph
-            .needs(second)
-            .all(|need| need == first || done.contains(&need))
-            && let Some(turn) = turn
-        {
-            lock(&self.passed_turns).insert(second, turn);
-        }
+        ok
     }
 
     /// Evaluates a node. `within` is the step that ephemeral resources are opened for; without it
@@ -235,6 +117,21 @@ impl Deploying {
             }
             _ => Cell::default(),
         }
+    }
+}
+
+/// Returns the activity to display.
+fn activity(task: &Task, change: &Change) -> Activity {
+    let destroys = matches!(task, Task::Destroy(_));
+    match change.action() {
+        Action::Forget => Activity::Forgetting,
+        _ if destroys && change.forgets() => Activity::ForgettingOld,
+        Action::Destroy => Activity::Destroying,
+        _ if destroys => Activity::DestroyingOld,
+        Action::Update => Activity::Updating,
+        Action::Read => Activity::Reading,
+        Action::NoOp => Activity::Importing,
+        _ => Activity::Creating,
     }
 }
 
