@@ -58,18 +58,6 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
     ("src/engine/stage/needs/references.rs", "collect", ARMS),
     ("src/engine/stage/scope/faults.rs", "fault", ARMS),
     ("src/engine/stage/scope/faults.rs", "resource_fault", FAULTS),
-    (
-        "src/engine/operations/import_forget.rs",
-        "forget_locked",
-        STEPS,
-    ),
-    (
-        "src/engine/operations/import_forget.rs",
-        "import_locked",
-        STEPS,
-    ),
-    ("src/engine/operations/deploying.rs", "deploy_locked", STEPS),
-    ("src/engine/operations/staging.rs", "stage_locked", STEPS),
     ("src/engine/workspace/refs.rs", "parse", GRAMMAR),
     ("src/ui/bars.rs", "draw", STEPS),
     ("src/ui/popup/confirm.rs", "draw_confirmation", STEPS),

@@ -8,7 +8,7 @@ use crate::deploy::run::{Deploying, Stops};
 use crate::diagnostics::convert_all;
 use crate::error::EngineError;
 use crate::provider_resolution::Pooled;
-use crate::stage::change::{Change, OutputChange};
+use crate::stage::change::{Change, OutputChange, Stage};
 use crate::stage::external_inputs::ExternalInputs;
 use crate::stage::prior::PriorState;
 use crate::stage::scope::Phase;
@@ -23,6 +23,71 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use store::records::{NewDeploy, StartedDeploy, State};
 use tokio_util::sync::CancellationToken;
+
+/// Deploy that is recorded as running.
+struct BegunDeploy {
+    deploy: DeployId,
+    staged: Arc<Staged>,
+    /// Indexes of the selected changes.
+    selected: BTreeSet<usize>,
+    operations: Vec<Operation>,
+    /// State at the begin, with the edits of the stage.
+    state: Arc<State>,
+    counts: Counts,
+    owner: LockHolder,
+    began: UnixMs,
+}
+
+/// Facts that decide the outcome of a deploy.
+#[derive(Debug, Clone, Copy, Default)]
+struct DeployEnd {
+    operations: OperationCounts,
+    /// A cancellation was requested.
+    cancelled: bool,
+    /// An operation failed because of the cancellation.
+    any_cancelled: bool,
+    has_errors: bool,
+    store_failed: bool,
+    /// The backend does not have the state.
+    state_unwritten: bool,
+}
+
+impl DeployEnd {
+    /// Returns the outcome. A cancelled deploy without unfinished operations is a success or a
+    /// failure.
+    fn outcome(&self) -> DeployOutcome {
+        let counts = &self.operations;
+        let unfinished = counts.not_attempted + counts.unknown + counts.half_replaced;
+        let failed =
+            counts.bad() > 0 || self.has_errors || self.store_failed || self.state_unwritten;
+        match () {
+            () if self.cancelled && (unfinished > 0 || self.any_cancelled) => {
+                DeployOutcome::Cancelled
+            }
+            () if failed => DeployOutcome::Failed,
+            () => DeployOutcome::Succeeded,
+        }
+    }
+}
+
+impl BegunDeploy {
+    fn summary(self, end: &DeployEnd) -> DeploySummary {
+        let stage = &self.staged.stage;
+        DeploySummary {
+            deploy: self.deploy,
+            stage: stage.id,
+            mode: stage.request.mode,
+            began: self.began,
+            ended: Some(now_ms()),
+            who: self.owner.who,
+            host: self.owner.host,
+            outcome: end.outcome(),
+            operations: end.operations,
+            counts: self.counts,
+            config_digest: stage.digests.config.clone(),
+        }
+    }
+}
 
 impl Operations {
     /// Deploys a stage.
@@ -50,56 +115,69 @@ impl Operations {
         request: DeployRequest,
         switches: &Switches,
     ) -> Result<DeploySummary, EngineError> {
-        let store = self.memory.store();
         let purpose = Purpose::Deploy(&request.variables);
         let staged = self.load_stage(request.stage, purpose).await?;
-        let stage = &staged.stage;
-        // Addresses in the request replace the stored selection.
-        let only: Option<BTreeSet<String>> = match request.only {
+        let selected = self.selected_changes(&staged.stage, request.only).await?;
+        // Before the deploy is recorded, so that a refusal leaves no trace.
+        self.refuse_double_creation(&staged.stage, &selected)
+            .await?;
+        let begun = self.begin_deploy(staged, selected).await?;
+        let recorder = self.recorder(&begun, switches).await?;
+        let parallelism = request.parallelism;
+        let end = self
+            .run_operations(&begun, &recorder, parallelism, switches)
+            .await;
+        self.end_deploy(begun, end).await
+    }
+
+    /// Returns the indexes of the changes to make. Addresses in the request replace the stored
+    /// selection.
+    async fn selected_changes(
+        &self,
+        stage: &Stage,
+        only: Option<Vec<String>>,
+    ) -> Result<BTreeSet<usize>, EngineError> {
+        let all = stage.changes.iter().enumerate();
+        let effective = all.filter(|(_, change)| steps::has_effect(change));
+        Ok(match only {
             Some(only) => {
                 let selection = select::select_only(&select::references(stage), &only)?;
-                Some(selection.taken.into_iter().collect())
+                let taken: BTreeSet<String> = selection.taken.into_iter().collect();
+                let selected = effective.filter(|(_, change)| taken.contains(&change.id()));
+                selected.map(|(i, _)| i).collect()
             }
             None => {
-                let left: BTreeSet<String> =
-                    store.deselected(request.stage).await?.into_iter().collect();
-                (!left.is_empty()).then(|| {
-                    stage
-                        .changes
-                        .iter()
-                        .map(Change::id)
-                        .filter(|id| !left.contains(id))
-                        .collect()
-                })
+                let left = self.memory.store().deselected(stage.id).await?;
+                let left: BTreeSet<String> = left.into_iter().collect();
+                let selected = effective.filter(|(_, change)| !left.contains(&change.id()));
+                selected.map(|(i, _)| i).collect()
             }
-        };
-        let taken: BTreeSet<usize> = (0..stage.changes.len())
-            .filter(|&i| {
-                steps::has_effect(&stage.changes[i])
-                    && only
-                        .as_ref()
-                        .is_none_or(|o| o.contains(&stage.changes[i].id()))
-            })
-            .collect();
-        // Before the deploy is recorded, so that a refusal leaves no trace.
-        self.refuse_double_creation(stage, &taken).await?;
+        })
+    }
+
+    /// Records the deploy with its operations, and the state edits of its stage.
+    async fn begin_deploy(
+        &self,
+        staged: Arc<Staged>,
+        selected: BTreeSet<usize>,
+    ) -> Result<BegunDeploy, EngineError> {
+        let (store, stage) = (self.memory.store(), &staged.stage);
         let mut counts = Counts::default();
-        for change in taken.iter().map(|&i| &stage.changes[i]) {
+        for change in selected.iter().map(|&i| &stage.changes[i]) {
             counts.add(change.action());
             counts.import += u32::from(change.importing().is_some());
         }
-        let operations: Vec<Operation> = taken
+        let operations: Vec<Operation> = selected
             .iter()
             .enumerate()
             .map(|(n, &i)| waiting(n, &stage.changes[i], &self.pool))
             .collect();
-        let holder = this_process("deploy");
-        let began = now_ms();
+        let (owner, began) = (this_process("deploy"), now_ms());
         let new = NewDeploy {
             stage: stage.id,
             mode: stage.request.mode,
             began,
-            user: holder.who.clone(),
+            user: owner.who.clone(),
             counts,
             config_digest: stage.digests.config.clone(),
             operations: operations.clone(),
@@ -113,8 +191,8 @@ impl Operations {
             deploy,
             stage: stage.id,
             mode: stage.request.mode,
-            who: holder.who.clone(),
-            host: holder.host.clone(),
+            who: owner.who.clone(),
+            host: owner.host.clone(),
             operations: operations.clone(),
         }));
         if !stage.edits.is_empty() {
@@ -123,96 +201,110 @@ impl Operations {
             state = Arc::new(store.state().await?);
         }
         self.settle_read_outcomes(stage, &state).await?;
+        Ok(BegunDeploy {
+            deploy,
+            staged,
+            selected,
+            operations,
+            state,
+            counts,
+            owner,
+            began,
+        })
+    }
+
+    /// Creates the recorder of a deploy, which also settles outcomes of earlier ones.
+    async fn recorder(
+        &self,
+        begun: &BegunDeploy,
+        switches: &Switches,
+    ) -> Result<Arc<DeployRecord>, EngineError> {
+        let store = self.memory.store();
         let earlier = Earlier {
             unknown: store.unknown_outcomes().await?,
             destroy_steps: store.destroy_steps().await?,
         };
-        let recorder = Arc::new(DeployRecord::new(
+        Ok(Arc::new(DeployRecord::new(
             store.clone(),
             self.bus.clone(),
             self.pool.clone(),
-            deploy,
-            operations,
+            begun.deploy,
+            begun.operations.clone(),
             earlier,
             switches.stop_all.clone(),
-        ));
-        self.register_sensitive(&staged.loaded, &state);
-        let walk = self.new_walk(&staged, &state, switches);
+        )))
+    }
+
+    /// Runs all operations, while their progress is stored and the state is written to the backend,
+    /// and reports the diagnostics.
+    async fn run_operations(
+        &self,
+        begun: &BegunDeploy,
+        recorder: &Arc<DeployRecord>,
+        parallelism: usize,
+        switches: &Switches,
+    ) -> DeployEnd {
+        let BegunDeploy { staged, state, .. } = begun;
+        self.register_sensitive(&staged.loaded, state);
         let stops = Stops {
             starting: switches.stop.clone(),
             all: switches.stop_all.clone(),
         };
         let deploying = Deploying::new(
-            walk,
-            stage.clone(),
-            taken,
+            self.new_walk(staged, state, switches),
+            staged.stage.clone(),
+            begun.selected.clone(),
             recorder.clone(),
-            request.parallelism,
+            parallelism,
             stops,
             &state.objects,
         );
         // Cancelled after the walk, which ends the two writers beside it.
         let done = CancellationToken::new();
-        let (went, kept_home, ()) = tokio::join!(
+        let (result, periodic, ()) = tokio::join!(
             async {
-                let went = Arc::new(deploying).run().await;
+                let result = Arc::new(deploying).run().await;
                 self.declare_calls_done();
                 done.cancel();
-                went
+                result
             },
             self.write_periodically(switches, &done),
             recorder.store_changes_until(&done),
         );
         // A write that failed during the deploy is not repeated.
-        let not_home = match kept_home {
+        let unwritten = match periodic {
             Ok(()) => self.write_back(switches).await.err(),
             Err(error) => Some(error),
         };
-        let told = convert_all(
-            went.diagnostics.iter(),
-            &staged.loaded.sources,
-            self.pool.secrets(),
-        );
-        told.iter().for_each(|d| self.diagnose(d.clone()));
-        if let Some(error) = &not_home {
+        let sources = &staged.loaded.sources;
+        let diagnostics = convert_all(result.diagnostics.iter(), sources, self.pool.secrets());
+        diagnostics.iter().for_each(|d| self.diagnose(d.clone()));
+        if let Some(error) = &unwritten {
             self.diagnose(super::state::state_not_written(error));
         }
-        let operations = recorder.counts();
-        let failed = operations.bad() > 0
-            || told.iter().any(|d| d.severity == Severity::Error)
-            || went.store_failed
-            || not_home.is_some();
-        // A cancelled deploy without unfinished operations is a success or a failure.
-        let outcome = match () {
-            () if went.cancelled
-                && (operations.not_attempted + operations.unknown + operations.half_replaced
-                    > 0
-                    || recorder.any_cancelled()) =>
-            {
-                DeployOutcome::Cancelled
-            }
-            () if failed => DeployOutcome::Failed,
-            () => DeployOutcome::Succeeded,
-        };
-        let summary = DeploySummary {
-            deploy,
-            stage: stage.id,
-            mode: stage.request.mode,
-            began,
-            ended: Some(now_ms()),
-            who: holder.who,
-            host: holder.host,
-            outcome,
-            operations,
-            counts,
-            config_digest: stage.digests.config.clone(),
-        };
+        DeployEnd {
+            operations: recorder.counts(),
+            cancelled: result.cancelled,
+            any_cancelled: recorder.any_cancelled(),
+            has_errors: diagnostics.iter().any(|d| d.severity == Severity::Error),
+            store_failed: result.store_failed,
+            state_unwritten: unwritten.is_some(),
+        }
+    }
+
+    /// Records the end of a deploy and reports it.
+    async fn end_deploy(
+        &self,
+        begun: BegunDeploy,
+        end: DeployEnd,
+    ) -> Result<DeploySummary, EngineError> {
+        let summary = begun.summary(&end);
         // Before `finish_deploy`, which drops the copy that a rescue file is written from.
-        if went.store_failed {
-            self.rescue(deploy).await;
+        if end.store_failed {
+            self.rescue(summary.deploy).await;
         }
         self.bus.emit(EventKind::DeployFinished(summary.clone()));
-        store.finish_deploy(summary.clone()).await?;
+        self.memory.store().finish_deploy(summary.clone()).await?;
         // A replay needs the last events too.
         self.memory.flush().await;
         // The deploy has ended, so a failure here must not hide its result.
@@ -381,5 +473,97 @@ fn usual_duration(plugin: &PluginId, change: &Change, pool: &Pool) -> Option<u64
             Some(pool.usual_latency(plugin, &kind)?.p95_ms)
         }
         Action::NoOp | Action::Forget => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outcome_of_a_deploy_follows_from_its_end() {
+        use DeployOutcome::{Cancelled, Failed, Succeeded};
+        let counts = |done, failed, not_attempted, unknown, half_replaced| OperationCounts {
+            done,
+            failed,
+            not_attempted,
+            unknown,
+            half_replaced,
+        };
+        let end = DeployEnd::default();
+        let cancelled = DeployEnd {
+            cancelled: true,
+            ..end
+        };
+        for (case, end, operations, outcome) in [
+            ("all done", end, counts(3, 0, 0, 0, 0), Succeeded),
+            ("one failed", end, counts(2, 1, 0, 0, 0), Failed),
+            ("unknown outcome", end, counts(2, 0, 0, 1, 0), Failed),
+            ("half replaced", end, counts(2, 0, 0, 0, 1), Failed),
+            (
+                "error of an output",
+                DeployEnd {
+                    has_errors: true,
+                    ..end
+                },
+                counts(3, 0, 0, 0, 0),
+                Failed,
+            ),
+            (
+                "lost store",
+                DeployEnd {
+                    store_failed: true,
+                    ..end
+                },
+                counts(3, 0, 0, 0, 0),
+                Failed,
+            ),
+            (
+                "state not in the backend",
+                DeployEnd {
+                    state_unwritten: true,
+                    ..end
+                },
+                counts(3, 0, 0, 0, 0),
+                Failed,
+            ),
+            (
+                "cancelled after the last one",
+                cancelled,
+                counts(3, 0, 0, 0, 0),
+                Succeeded,
+            ),
+            (
+                "cancelled after a failure",
+                cancelled,
+                counts(2, 1, 0, 0, 0),
+                Failed,
+            ),
+            (
+                "cancelled before one started",
+                cancelled,
+                counts(2, 0, 1, 0, 0),
+                Cancelled,
+            ),
+            ("killed", cancelled, counts(2, 0, 0, 1, 0), Cancelled),
+            (
+                "cancelled between two halves",
+                cancelled,
+                counts(2, 0, 0, 0, 1),
+                Cancelled,
+            ),
+            (
+                "plugin stopped its call",
+                DeployEnd {
+                    any_cancelled: true,
+                    ..cancelled
+                },
+                counts(2, 1, 0, 0, 0),
+                Cancelled,
+            ),
+        ] {
+            let end = DeployEnd { operations, ..end };
+            assert_eq!(end.outcome(), outcome, "{case}");
+        }
     }
 }

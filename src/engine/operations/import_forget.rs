@@ -2,7 +2,7 @@
 //! addresses.
 
 use super::command::{Operations, Switches};
-use super::forget_targets::{ForgetMatches, Going, absent, parse};
+use super::forget_targets::{Forgettable, Forgotten};
 use super::reading::nodes;
 use super::unknown::quoted;
 use crate::diagnostics::convert_all;
@@ -10,14 +10,16 @@ use crate::error::EngineError;
 use crate::provider_resolution::Pooled;
 use crate::stage::ephemeral::Leases;
 use crate::stage::external_inputs::ExternalInputs;
-use crate::stage::prior::PriorState;
+use crate::stage::prior::{PriorState, ResolvedProviders};
 use crate::stage::scope::Phase;
 use crate::stage::walk::Walk;
 use crate::stage::{import_object, moves};
+use crate::workspace::load::Loaded;
 use lang::addr::{AbsInstance, Mode};
 use model::lock_owner::this_process;
 use model::*;
-use std::collections::BTreeMap;
+use provider::ProviderSchema;
+use std::collections::HashMap;
 use std::sync::Arc;
 use store::records::{Settlement, State, StateEdit, StateObject, UnknownOutcome};
 
@@ -56,6 +58,34 @@ impl From<ImportError> for EngineError {
     }
 }
 
+/// Checked request of an import.
+struct NewImport {
+    address: AbsInstance,
+    id: String,
+}
+
+impl NewImport {
+    /// Checks the request against the state: a managed resource, an id, a free address.
+    fn of(request: &ImportObject, state: &State) -> Result<Self, EngineError> {
+        let address: AbsInstance = request.address.trim().parse()?;
+        if address.resource.mode != Mode::Managed {
+            return Err(ImportError::Unmanaged(address).into());
+        }
+        if request.id.is_empty() {
+            return Err(ImportError::NoId(address).into());
+        }
+        let name = address.to_string();
+        let is_there = |o: &StateObject| o.address == name && o.deposed.is_empty();
+        if state.objects.iter().any(is_there) {
+            return Err(ImportError::Taken(address).into());
+        }
+        Ok(Self {
+            address,
+            id: request.id.clone(),
+        })
+    }
+}
+
 impl Operations {
     /// Imports an existing object into the state.
     pub async fn import(&self, request: ImportObject) -> Result<StateChange, EngineError> {
@@ -68,29 +98,14 @@ impl Operations {
         let change = result?;
         said.map(|()| change)
     }
+
     async fn import_locked(
         &self,
         request: ImportObject,
         switches: &Switches,
     ) -> Result<StateChange, EngineError> {
-        let address: AbsInstance = request.address.trim().parse()?;
-        if address.resource.mode != Mode::Managed {
-            return Err(ImportError::Unmanaged(address).into());
-        }
-        let id = request.id;
-        if id.is_empty() {
-            return Err(ImportError::NoId(address).into());
-        }
-        let store = self.memory.store();
         let state = self.state().await?;
-        let name = address.to_string();
-        if state
-            .objects
-            .iter()
-            .any(|o| o.address == name && o.deposed.is_empty())
-        {
-            return Err(ImportError::Taken(address).into());
-        }
+        let import = NewImport::of(&request, &state)?;
         let wanted = StageRequest::with_variables(request.variables);
         let loaded = self.read(&wanted).await?;
         let (root, schemas, sought) = self.providers(&loaded, &state, switches).await?;
@@ -99,53 +114,89 @@ impl Operations {
             &loaded.sources,
             self.pool.secrets(),
         ))?;
-        // Moves are applied to a copy, to find addresses that the next deploy will occupy.
-        let mut prior = PriorState::new(&state);
-        prior.translate(&sought.resolved);
-        let (Ok(moved) | Err(moved)) = moves::apply(&root, &mut prior);
+        let prior = self.moved_state(&import, &root, &state, &sought.resolved, &loaded)?;
+        let walk = self.import_walk(&loaded, &root, &schemas, &prior, switches);
+        let object = self.read_object(&import, walk, prior, &loaded).await?;
+        self.warn_if_duplicate(&object, &state);
+        self.record_import(import, object).await
+    }
+
+    /// Applies moves to a copy of the state, to find addresses that the next deploy will occupy.
+    fn moved_state(
+        &self,
+        import: &NewImport,
+        root: &lang::config::Module,
+        state: &State,
+        resolved: &ResolvedProviders,
+        loaded: &Loaded,
+    ) -> Result<PriorState, EngineError> {
+        let mut prior = PriorState::new(state);
+        prior.translate(resolved);
+        let (Ok(moved) | Err(moved)) = moves::apply(root, &mut prior);
         self.emit_diagnostics(convert_all(
             moved.iter(),
             &loaded.sources,
             self.pool.secrets(),
         ))?;
+        let address = &import.address;
         // The address is free in the state, but a move will fill it.
-        if prior.objects(&address).is_some_and(|o| o.current.is_some()) {
-            return Err(ImportError::TakenByMove(address).into());
+        if prior.objects(address).is_some_and(|o| o.current.is_some()) {
+            return Err(ImportError::TakenByMove(address.clone()).into());
         }
-        let pooled = Arc::new(Pooled {
-            pool: self.pool.clone(),
-        });
-        let nodes = nodes(&root, &schemas, &prior);
+        Ok(prior)
+    }
+
+    fn import_walk(
+        &self,
+        loaded: &Loaded,
+        root: &Arc<lang::config::Module>,
+        schemas: &HashMap<Arc<str>, Arc<ProviderSchema>>,
+        prior: &PriorState,
+        switches: &Switches,
+    ) -> Walk {
         let around = self.around(
-            &loaded,
-            &root,
-            &schemas,
+            loaded,
+            root,
+            schemas,
             Phase::Plan,
             now_ms(),
             &switches.stop,
             ExternalInputs::default(),
         );
-        let leases = Leases::new(switches.kill.clone());
-        let walk = Arc::new(Walk {
-            leases,
+        let pooled = Arc::new(Pooled {
+            pool: self.pool.clone(),
+        });
+        Walk {
+            leases: Leases::new(switches.kill.clone()),
             ..Walk::new(
                 around,
-                nodes,
+                nodes(root, schemas, prior),
                 pooled,
                 switches.stop.clone(),
                 loaded.given.clone(),
             )
-        });
-        let prior = Arc::new(prior);
+        }
+    }
+
+    /// Lets the provider read the object.
+    async fn read_object(
+        &self,
+        import: &NewImport,
+        walk: Walk,
+        prior: PriorState,
+        loaded: &Loaded,
+    ) -> Result<StateObject, EngineError> {
+        let (walk, prior) = (Arc::new(walk), Arc::new(prior));
+        let NewImport { address, id } = import;
         // Provider configurations may depend on ephemeral resources, which stay open until the
         // object was read.
-        let adopting = Box::pin(import_object::import_object(&walk, &prior, &address, &id));
+        let adopting = Box::pin(import_object::import_object(&walk, &prior, address, id));
         let (object, said) = walk
             .leases
             .run_with_renewal(&walk, &walk.nodes.graph, adopting)
             .await;
         // Errors after a cancellation are its consequence.
-        if switches.stop.is_cancelled() {
+        if walk.cancel.is_cancelled() {
             return Err(EngineError::Cancelled);
         }
         self.emit_diagnostics(convert_all(
@@ -153,33 +204,32 @@ impl Operations {
             &loaded.sources,
             self.pool.secrets(),
         ))?;
-        let Some(object) = object else {
-            return Err(ImportError::Failed(address).into());
+        object.ok_or_else(|| ImportError::Failed(address.clone()).into())
+    }
+
+    /// Adds the object to the state, which settles unknown outcomes of its address.
+    async fn record_import(
+        &self,
+        import: NewImport,
+        object: StateObject,
+    ) -> Result<StateChange, EngineError> {
+        let (store, name) = (self.memory.store(), import.address.to_string());
+        let mut unknown = store.unknown_outcomes().await?;
+        unknown.retain(|u| u.address == name && u.deposed.is_empty());
+        let settlement = Settlement {
+            intents: unknown.iter().map(|u| u.id).collect(),
+            description: format!("imported under the id {}", import.id),
+            done: false,
         };
-        self.warn_if_duplicate(&object, &state);
-        let unknown: Vec<UnknownOutcome> = store
-            .unknown_outcomes()
-            .await?
-            .into_iter()
-            .filter(|u| u.address == name && u.deposed.is_empty())
-            .collect();
         let change = StateChange {
             settled: unknown.iter().map(UnknownOutcome::text).collect(),
-            id: Some(id.clone()),
+            id: Some(import.id),
             provider: Some(object.provider.clone()),
             ..manual_change(StateChangeKind::Imported, &name)
         };
-        let settled = unknown.iter().map(|u| u.id).collect();
+        let edits = vec![StateEdit::Put(Box::new(object))];
         let kept = store
-            .apply_manual_edits(
-                vec![StateEdit::Put(Box::new(object))],
-                Settlement {
-                    intents: settled,
-                    description: format!("imported under the id {id}"),
-                    done: false,
-                },
-                vec![change],
-            )
+            .apply_manual_edits(edits, settlement, vec![change])
             .await?;
         self.changed(kept)
             .pop()
@@ -245,88 +295,20 @@ impl Operations {
         let store = self.memory.store();
         let state = self.state().await?;
         let unknown = store.unknown_outcomes().await?;
-        // Keyed by instance, so an address given twice is forgotten once.
-        let mut all: BTreeMap<AbsInstance, ForgetMatches<'_>> = BTreeMap::new();
-        for object in &state.objects {
-            if let Ok(address) = object.address.parse() {
-                all.entry(address).or_default().objects.push(object);
-            }
-        }
-        // An address may have only an unknown outcome.
-        for outcome in &unknown {
-            if let Ok(address) = outcome.address.parse() {
-                all.entry(address).or_default().unknown.push(outcome);
-            }
-        }
-        let mut going: BTreeMap<&AbsInstance, Going<'_>> = BTreeMap::new();
-        for text in addresses {
-            let named = parse(text)?;
-            let mut found = false;
-            for (address, held) in &all {
-                let Some(goes) = held.match_name(&named, address) else {
-                    continue;
-                };
-                found = true;
-                let known = going.entry(address).or_default();
-                known.objects.extend(
-                    goes.objects
-                        .into_iter()
-                        .filter(|o| !known.objects.contains(o))
-                        .collect::<Vec<_>>(),
-                );
-                known.unknown.extend(
-                    goes.unknown
-                        .into_iter()
-                        .filter(|u| !known.unknown.contains(u))
-                        .collect::<Vec<_>>(),
-                );
-            }
-            if !found {
-                return Err(absent(text, &all));
-            }
-        }
-        let (mut edits, mut changes, mut settled) = (Vec::new(), Vec::new(), Vec::new());
-        for (address, goes) in going {
-            let name = address.to_string();
-            let mut said: Vec<String> = goes.unknown.iter().map(|u| u.text()).collect();
-            settled.extend(goes.unknown.iter().map(|u| u.id));
-            // Without objects there are only unknown outcomes to settle.
-            if goes.objects.is_empty() {
-                changes.push(StateChange {
-                    settled: said,
-                    ..manual_change(StateChangeKind::Settled, &name)
-                });
-                continue;
-            }
-            // The first change of an address lists the settled outcomes.
-            for object in goes.objects {
-                edits.push(StateEdit::Remove {
-                    address: object.address.clone(),
-                    deposed: object.deposed.clone(),
-                });
-                changes.push(StateChange {
-                    deposed: (!object.deposed.is_empty()).then(|| object.deposed.clone()),
-                    id: id_of(object),
-                    provider: Some(object.provider.clone()),
-                    settled: std::mem::take(&mut said),
-                    ..manual_change(StateChangeKind::Forgotten, &name)
-                });
-            }
-        }
+        let Forgotten {
+            edits,
+            changes,
+            settled,
+        } = Forgettable::new(&state.objects, &unknown).forget(addresses)?;
         if dry_run {
             return Ok(changes);
         }
-        let kept = store
-            .apply_manual_edits(
-                edits,
-                Settlement {
-                    intents: settled,
-                    description: "forgotten".to_owned(),
-                    done: false,
-                },
-                changes,
-            )
-            .await?;
+        let settlement = Settlement {
+            intents: settled,
+            description: "forgotten".to_owned(),
+            done: false,
+        };
+        let kept = store.apply_manual_edits(edits, settlement, changes).await?;
         Ok(self.changed(kept))
     }
 
@@ -356,7 +338,7 @@ pub(super) fn manual_change(what: StateChangeKind, address: &str) -> StateChange
 }
 
 /// The `id` of an object, unless it is sensitive.
-fn id_of(object: &StateObject) -> Option<String> {
+pub(super) fn id_of(object: &StateObject) -> Option<String> {
     let secret = crate::stage::prior::paths_from_json(&object.sensitive);
     // A sensitive id must not appear in messages and records.
     if secret

@@ -6,7 +6,7 @@ use super::reading::providers_in;
 use crate::diagnostics::{convert, convert_all};
 use crate::error::{EngineError, PluginProblem};
 use crate::provider_resolution::{self, NotLaunched, Pooled, ProviderSearch};
-use crate::stage::change::{Digests, StageResult, StateOrigin};
+use crate::stage::change::{Digests, Stage, StageResult, StateOrigin};
 use crate::stage::config_json::Configuration;
 use crate::stage::prior::ResolvedProviders;
 use crate::stage::staging::{PlanInput, stage as staged_anew, validated};
@@ -15,12 +15,14 @@ use crate::workspace::link_providers;
 use crate::workspace::load::{self, Loaded};
 use crate::workspace::provider_addr;
 use calls::{CallContext, ProviderError};
+use model::bus::Bus;
 use model::mutex::lock;
 use model::*;
 use provider::ProviderSchema;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Display;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use store::records::State;
 
 /// Configuration with pinned provider addresses, schemas, and the search result.
@@ -66,15 +68,7 @@ impl Operations {
             stage_name(name)?;
         }
         let request = self.resolved(request).await?;
-        let store = self.memory.store();
-        let id = store.next_stage_id().await?;
-        self.bus.emit(EventKind::StageStarted(StageStarted {
-            stage: id,
-            mode: request.mode,
-            resources: 0,
-        }));
-        // Repeated for each stage, because a console holds the lock for long.
-        self.report_unknown().await?;
+        let id = self.begin_stage(&request).await?;
         let state = self.state().await?;
         let loaded = Arc::new(self.read(&request).await?);
         // Before any provider is called, so that its output is redacted.
@@ -85,21 +79,6 @@ impl Operations {
             &loaded.sources,
             self.pool.secrets(),
         ))?;
-        let (last, bus) = (std::sync::atomic::AtomicI64::new(0), self.bus.clone());
-        let progress = move |done: u32, total: u32, now: &dyn Display| {
-            // Limited, because thousands of nodes can finish within a second.
-            let at = now_ms();
-            let before = last.load(std::sync::atomic::Ordering::Relaxed);
-            if at - before >= PROGRESS_EVERY_MS || done == total {
-                last.store(at, std::sync::atomic::Ordering::Relaxed);
-                bus.emit(EventKind::StageProgress {
-                    stage: id,
-                    done,
-                    total,
-                    now: now.to_string(),
-                });
-            }
-        };
         let name = request.name.clone();
         let found = (root.clone(), schemas.clone(), sought.plugins.text());
         // Only clients that follow the steps use a partial plan.
@@ -109,12 +88,12 @@ impl Operations {
             state_origin: self.origin(&state),
             state,
             resolved_providers: sought.resolved.clone(),
-            progress: Arc::new(progress),
+            progress: progress(id, self.bus.clone()),
             // Clients that follow each step also get the partial plan of a failed staging.
             shows_errored: self.settings.object_steps,
             ..self.order(request, &loaded, found, switches)
         };
-        let (stage, diags) = staged_anew(order).await;
+        let (result, diags) = staged_anew(order).await;
         self.declare_calls_done();
         if switches.stop.is_cancelled() {
             // Errors after a cancellation are its consequence; warnings remain relevant.
@@ -122,42 +101,75 @@ impl Operations {
             self.emit_diagnostics(convert_all(warnings, &loaded.sources, self.pool.secrets()))?;
             return Err(EngineError::Cancelled);
         }
-        let stage = match stage {
-            StageResult::Complete(stage) => Some(*stage),
-            StageResult::Errored(partial) => {
-                let configuration = Configuration {
-                    declared: &loaded.root,
-                    root: &root,
-                    sources: &loaded.sources,
-                    schemas: &schemas,
-                };
-                *lock(&self.partial_plan) = partial
-                    .zip(before)
-                    .map(|(stage, state)| plan_json::plan_json(&stage, &state, &configuration));
-                None
-            }
+        let configuration = Configuration {
+            declared: &loaded.root,
+            root: &root,
+            sources: &loaded.sources,
+            schemas: &schemas,
         };
+        let stage = self.complete_stage(result, before, &configuration);
         self.emit_diagnostics(convert_all(
             diags.iter(),
             &loaded.sources,
             self.pool.secrets(),
         ))?;
-        let Some(stage) = stage else {
-            return Err(WorkError::NothingStaged.into());
-        };
-        let show = || show::redacted_summary(&stage, self.pool.secrets());
-        let (record, summary) = encoding::record(&stage, show, loaded.snapshot.clone(), name)?;
-        let summary = Arc::new(summary);
-        // Stored before it is announced, so that clients can deploy it at once.
-        store.put_stage(record).await?;
-        *lock(&self.newest) = Some(Arc::new(Staged {
-            stage: Arc::new(stage),
+        let stage = Arc::new(stage.ok_or(WorkError::NothingStaged)?);
+        let staged = Staged {
+            stage,
             loaded,
             root,
             schemas,
             resolved_providers: sought.resolved,
             in_state: sought.in_state,
+        };
+        self.store_stage(staged, name).await
+    }
+
+    /// Reserves the number of a stage and reports it.
+    async fn begin_stage(&self, request: &StageRequest) -> Result<StageId, EngineError> {
+        let id = self.memory.store().next_stage_id().await?;
+        self.bus.emit(EventKind::StageStarted(StageStarted {
+            stage: id,
+            mode: request.mode,
+            resources: 0,
         }));
+        // Repeated for each stage, because a console holds the lock for long.
+        self.report_unknown().await?;
+        Ok(id)
+    }
+
+    /// Returns the complete stage. Of another one, keeps the partial plan of the state `before`.
+    fn complete_stage(
+        &self,
+        result: StageResult,
+        before: Option<State>,
+        configuration: &Configuration<'_>,
+    ) -> Option<Stage> {
+        match result {
+            StageResult::Complete(stage) => Some(*stage),
+            StageResult::Errored(partial) => {
+                *lock(&self.partial_plan) = partial
+                    .zip(before)
+                    .map(|(stage, state)| plan_json::plan_json(&stage, &state, configuration));
+                None
+            }
+        }
+    }
+
+    /// Stores a stage and announces it.
+    async fn store_stage(
+        &self,
+        staged: Staged,
+        name: Option<String>,
+    ) -> Result<Arc<StageSummary>, EngineError> {
+        let stage = &staged.stage;
+        let show = || show::redacted_summary(stage, self.pool.secrets());
+        let snapshot = staged.loaded.snapshot.clone();
+        let (record, summary) = encoding::record(stage, show, snapshot, name)?;
+        let summary = Arc::new(summary);
+        // Stored before it is announced, so that clients can deploy it at once.
+        self.memory.store().put_stage(record).await?;
+        *lock(&self.newest) = Some(Arc::new(staged));
         self.bus.emit(EventKind::Staged(summary.clone()));
         Ok(summary)
     }
@@ -340,6 +352,24 @@ impl Operations {
             Some(error) => Err(error.into()),
         }
     }
+}
+
+/// Returns the receiver of a stage's progress, which emits events at limited intervals.
+fn progress(stage: StageId, bus: Bus) -> Arc<dyn Fn(u32, u32, &dyn Display) + Send + Sync> {
+    let last = AtomicI64::new(0);
+    Arc::new(move |done: u32, total: u32, now: &dyn Display| {
+        // Limited, because thousands of nodes can finish within a second.
+        let at = now_ms();
+        if at - last.load(Ordering::Relaxed) >= PROGRESS_EVERY_MS || done == total {
+            last.store(at, Ordering::Relaxed);
+            bus.emit(EventKind::StageProgress {
+                stage,
+                done,
+                total,
+                now: now.to_string(),
+            });
+        }
+    })
 }
 
 /// Joins names, limited to a readable number.
