@@ -289,9 +289,8 @@ impl Command {
         if !programs.json && !into_file {
             return match programs.format {
                 None => Ok(None),
-                Some(_) => Err(CliError::Refused(
-                    "--format needs JSON output; add --json or --json-into=FILE".to_owned(),
-                )),
+                Some(_) => Err(CliError::usage("--format needs JSON output")
+                    .hint("add --json or --json-into=FILE")),
             };
         }
         let format = match programs.format {

@@ -43,18 +43,20 @@ pub(super) async fn run(args: Args, out: &mut Output) -> CommandResult {
     if let (Some(_), Some(command)) = (args.metrics, &args.command)
         && !command.calls_plugins()
     {
-        return Err(CliError::Refused(format!(
-            "`{}` does not support --metrics, because it calls no plugin; use it with the interactive console or with demo, plugins, validate, graph, console, stage, plan, deploy, refresh, destroy or import",
+        let why = format!(
+            "`{}` does not support --metrics, because it calls no plugin",
             command.name()
-        )));
+        );
+        return Err(CliError::usage(why).hint("use it with the interactive console or with demo, plugins, validate, graph, console, stage, plan, deploy, refresh, destroy or import"));
     }
     if let (Some(_), Some(command)) = (&args.otlp, &args.command)
         && !command.deploys()
     {
-        return Err(CliError::Refused(format!(
-            "`{}` does not support --otlp, because it deploys nothing; use it with the interactive console or with demo, deploy, refresh or destroy",
+        return Err(CliError::usage(format!(
+            "`{}` does not support --otlp, because it deploys nothing",
             command.name()
-        )));
+        ))
+        .hint("use it with the interactive console or with demo, deploy, refresh or destroy"));
     }
     // The lock must be free before the command's own engine asks for it.
     if args.force_unlock {
@@ -73,9 +75,12 @@ pub(super) async fn run(args: Args, out: &mut Output) -> CommandResult {
         return console::run(dir.as_deref(), args.ascii, out).await;
     };
     if let Some(dir) = &args.dir {
-        return Err(CliError::Refused(format!(
-            "unexpected directory {} before the command; to run the command there, use `flightdeck -C {} {}`",
-            safe_path(dir),
+        return Err(CliError::usage(format!(
+            "unexpected directory {} before the command",
+            safe_path(dir)
+        ))
+        .hint(format!(
+            "to run the command there, use `flightdeck -C {} {}`",
             safe_path(dir),
             command.name()
         )));
@@ -138,7 +143,7 @@ pub(super) async fn run(args: Args, out: &mut Output) -> CommandResult {
         }
         Command::Doctor { fix, .. } => doctor::run(fix, out).await,
         // `main` serves plugins before it builds a runtime, so this arm is not reached.
-        Command::Plugin(PluginSubcommand::Serve { name }) => Err(CliError::Refused(format!(
+        Command::Plugin(PluginSubcommand::Serve { name }) => Err(CliError::usage(format!(
             "the plugin {name} must be served in its own process"
         ))),
         Command::Plugin(PluginSubcommand::New { .. }) => Err(not_implemented(
@@ -169,9 +174,9 @@ fn prepared(out: &mut Output) -> Result<(), CliError> {
         return Ok(());
     };
     if out.json {
-        return Err(CliError::Refused(
-            "--json and --json-into cannot be combined; remove one of them".to_owned(),
-        ));
+        return Err(
+            CliError::usage("--json and --json-into cannot be combined").hint("remove one of them")
+        );
     }
     out.json_file = Some(JsonInto::create(path)?);
     Ok(())
@@ -179,17 +184,16 @@ fn prepared(out: &mut Output) -> Result<(), CliError> {
 
 /// Returns the error of a command that is declared but not implemented.
 pub(super) fn not_implemented(name: &str, instead: &str) -> CliError {
-    CliError::Refused(format!(
-        "`{name}` is not supported in this version; {instead}"
-    ))
+    CliError::usage(format!("`{name}` is not supported in this version")).hint(instead)
 }
 
 /// Makes `dir` the current directory, so that all paths of the command line are relative to it.
 pub(super) fn change_directory(dir: &Path) -> Result<(), CliError> {
     std::env::set_current_dir(dir).map_err(|e| {
-        CliError::Refused(format!(
-            "cannot change to the directory {}: {e}; name an existing directory",
+        CliError::io(format!(
+            "cannot change to the directory {}: {e}",
             safe_path(dir)
         ))
+        .hint("name an existing directory")
     })
 }

@@ -19,17 +19,13 @@ pub(super) async fn confirm(
     out: &Output,
 ) -> Result<bool, CliError> {
     if out.json {
-        return Err(CliError::Refused(format!(
-            "cannot prompt with --json; {instead}"
-        )));
+        return Err(CliError::usage("cannot prompt with --json").hint(instead));
     }
     // A line break in a name that the question quotes must not start a line of its own.
     let question = format!("{} Only \"yes\" is accepted: ", safe(question));
     match prompt_line(&question, signals, out).await? {
         Some(line) => Ok(line == "yes"),
-        None => Err(CliError::Refused(format!(
-            "cannot prompt: stdin ended without an answer; {instead}"
-        ))),
+        None => Err(CliError::usage("cannot prompt: stdin ended without an answer").hint(instead)),
     }
 }
 

@@ -6,6 +6,7 @@ use super::output::Output;
 use engine::error::EngineError;
 use model::{Diagnostic, Severity};
 use serde_json::{Map, Value, json};
+use std::fmt;
 
 pub(super) const OK: u8 = 0;
 pub(super) const ERROR: u8 = 1;
@@ -20,10 +21,9 @@ pub(super) const CANCELLED: u8 = 130;
 pub(super) enum CliError {
     #[error("{0}")]
     Engine(#[from] EngineError),
-    /// Wrong usage, or a failure outside of the engine. The text gives the failure, its reason and
-    /// a remedy.
-    #[error("{0}")]
-    Refused(String),
+    /// Failure outside of the engine.
+    #[error(transparent)]
+    Command(#[from] CommandError),
     #[error("cancelled")]
     Cancelled,
     /// Unexpected failure with its causes.
@@ -34,11 +34,88 @@ pub(super) enum CliError {
     AlreadyReported(u8),
 }
 
+/// Kinds of failures outside of the engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CommandErrorKind {
+    /// Arguments or answers that the command cannot work with.
+    Usage,
+    /// Environment variables or files with settings.
+    Setting,
+    /// Something that the arguments name does not exist.
+    Missing,
+    /// Files, directories or standard input.
+    Io,
+    /// Parts of flightdeck or of the operating system that normally work.
+    Internal,
+}
+
+impl CommandErrorKind {
+    fn exit_code(self) -> u8 {
+        match self {
+            Self::Usage | Self::Setting | Self::Missing | Self::Io | Self::Internal => ERROR,
+        }
+    }
+}
+
+/// Failure outside of the engine: what failed and why, and what the operator can do.
+#[derive(Debug)]
+pub(super) struct CommandError {
+    pub(super) kind: CommandErrorKind,
+    message: String,
+    hints: Vec<String>,
+}
+
+impl std::error::Error for CommandError {}
+
+impl fmt::Display for CommandError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        self.hints.iter().try_for_each(|hint| write!(f, "; {hint}"))
+    }
+}
+
 impl CliError {
+    fn command(kind: CommandErrorKind, message: impl Into<String>) -> Self {
+        Self::Command(CommandError {
+            kind,
+            message: message.into(),
+            hints: Vec::new(),
+        })
+    }
+
+    pub(super) fn usage(message: impl Into<String>) -> Self {
+        Self::command(CommandErrorKind::Usage, message)
+    }
+
+    pub(super) fn setting(message: impl Into<String>) -> Self {
+        Self::command(CommandErrorKind::Setting, message)
+    }
+
+    pub(super) fn missing(message: impl Into<String>) -> Self {
+        Self::command(CommandErrorKind::Missing, message)
+    }
+
+    pub(super) fn io(message: impl Into<String>) -> Self {
+        Self::command(CommandErrorKind::Io, message)
+    }
+
+    pub(super) fn internal(message: impl Into<String>) -> Self {
+        Self::command(CommandErrorKind::Internal, message)
+    }
+
+    /// Adds a remedy to a failure outside of the engine; other errors have their own.
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+        if let Self::Command(error) = &mut self {
+            error.hints.push(hint.into());
+        }
+        self
+    }
+
     pub(super) fn exit_code(&self) -> u8 {
         match self {
             Self::Engine(e) => e.exit_code(),
-            Self::Refused(_) | Self::Unforeseen(_) => ERROR,
+            Self::Command(e) => e.kind.exit_code(),
+            Self::Unforeseen(_) => ERROR,
             Self::Cancelled => CANCELLED,
             Self::AlreadyReported(code) => *code,
         }
@@ -122,5 +199,21 @@ pub(super) fn fields(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(fields) => fields,
         other => Map::from_iter([("value".to_owned(), json!(other))]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_follow_the_message_of_a_command_error() {
+        let error = CliError::usage("cannot prompt with --json").hint("add --auto-approve");
+        assert_eq!(
+            (error.to_string().as_str(), error.exit_code()),
+            ("cannot prompt with --json; add --auto-approve", ERROR)
+        );
+        // The engine's errors contain their remedies.
+        assert_eq!(CliError::Cancelled.hint("wait").to_string(), "cancelled");
     }
 }

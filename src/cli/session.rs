@@ -43,7 +43,7 @@ fn number<T: std::str::FromStr>(name: &str) -> Result<Option<T>, CliError> {
     };
     let parsed = text.to_str().and_then(|t| t.trim().parse().ok());
     parsed.map(Some).ok_or_else(|| {
-        CliError::Refused(format!(
+        CliError::setting(format!(
             "the environment variable {name} needs a whole number, not {text:?}"
         ))
     })
@@ -81,14 +81,13 @@ pub(super) fn settings(
 ) -> Result<Settings, CliError> {
     // `-C` has changed the directory already.
     let here = std::env::current_dir().map_err(|e| {
-        CliError::Refused(format!(
-            "cannot determine the current directory: {e}; change to another directory, or use -C DIR"
-        ))
+        CliError::io(format!("cannot determine the current directory: {e}"))
+            .hint("change to another directory, or use -C DIR")
     })?;
     let mut settings = Settings::new(here);
     settings.workspace_name =
         state_location::selected(&settings.workspace, |name| std::env::var_os(name))
-            .map_err(|e| CliError::Refused(e.to_string()))?;
+            .map_err(|e| CliError::setting(e.to_string()))?;
     if let Some(seconds) = number("FLIGHTDECK_STATE_EVERY_S")? {
         // At least one second, because 0 would write the state without a pause.
         settings.backend_write_interval = Duration::from_secs(u64::max(seconds, 1));
@@ -111,7 +110,7 @@ pub(super) fn settings(
         .filter(|v| !v.is_empty())
     {
         settings.memory =
-            Some(memory_limit::parse(&text).map_err(|e| CliError::Refused(e.to_string()))?);
+            Some(memory_limit::parse(&text).map_err(|e| CliError::setting(e.to_string()))?);
     }
     if let Some(slots) = number::<u32>("FLIGHTDECK_SLOTS")? {
         settings.slots = slots.clamp(1, 1_000);
@@ -147,9 +146,7 @@ fn serving(service: &mut ServiceSettings) -> Result<(), CliError> {
         .filter(|v| !v.is_empty())
     {
         let bytes = memory_limit::bytes(&text).ok_or_else(|| {
-            CliError::Refused(format!(
-                "FLIGHTDECK_RENEW_ABOVE needs a number of bytes, optionally with the suffix k, M or G, not {text:?}"
-            ))
+            CliError::setting(format!("FLIGHTDECK_RENEW_ABOVE needs a number of bytes, optionally with the suffix k, M or G, not {text:?}"))
         })?;
         service.renew.memory = Some(bytes);
     }

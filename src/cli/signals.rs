@@ -126,7 +126,7 @@ impl Drop for Signals {
 
 fn start() -> Result<(), CliError> {
     let refused =
-        |e: std::io::Error| CliError::Refused(format!("cannot install signal handlers: {e}"));
+        |e: std::io::Error| CliError::internal(format!("cannot install signal handlers: {e}"));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

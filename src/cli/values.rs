@@ -60,9 +60,10 @@ impl Format {
             Some("tofu") => Ok(Some(Self::Tofu)),
             // Explicit name of flightdeck's own form.
             Some("flightdeck") => Ok(None),
-            _ => Err(CliError::Refused(format!(
-                "unknown output form {text:?} in the environment variable {VARIABLE}; set it to `tofu`, or to `flightdeck` for flightdeck's own lines"
-            ))),
+            _ => Err(CliError::setting(format!(
+                "unknown output form {text:?} in the environment variable {VARIABLE}"
+            ))
+            .hint("set it to `tofu`, or to `flightdeck` for flightdeck's own lines")),
         }
     }
 }

@@ -32,9 +32,8 @@ pub(super) async fn demo(ascii: bool, out: &mut Output) -> CommandResult {
     terminal()?;
     let mut options = options(ascii, out)?;
     let refused = |e: std::io::Error| {
-        CliError::Refused(format!(
-            "cannot write the demo workspace: {e}; set TMPDIR to a writable directory"
-        ))
+        CliError::io(format!("cannot write the demo workspace: {e}"))
+            .hint("set TMPDIR to a writable directory")
     };
     // Deleted when the console ends.
     let place = tempfile::Builder::new()
@@ -81,7 +80,7 @@ async fn open(mut settings: Settings, options: ConsoleOptions, out: &mut Output)
     let after = async |engine| farewell(engine, out).await;
     Box::pin(app::run(engine, options, Screen::enter, told, after))
         .await
-        .map_err(|e| CliError::Refused(format!("the console failed: {e:#}")))?;
+        .map_err(|e| CliError::internal(format!("the console failed: {e:#}")))?;
     Ok(exit::OK)
 }
 
@@ -129,18 +128,15 @@ fn keys() -> Result<BTreeMap<String, Vec<String>>, CliError> {
         Ok(text) => text,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
         Err(e) => {
-            return Err(CliError::Refused(format!(
+            return Err(CliError::io(format!(
                 "cannot read {}: {e}",
                 safe_path(&path)
             )));
         }
     };
     toml::from_str(&text).map_err(|e| {
-        CliError::Refused(format!(
-            "{}: {}; write command = [\"key\"]",
-            safe_path(&path),
-            e.message()
-        ))
+        CliError::setting(format!("{}: {}", safe_path(&path), e.message()))
+            .hint("write command = [\"key\"]")
     })
 }
 
@@ -155,24 +151,20 @@ pub(super) fn enter(dir: &Path) -> Result<(), CliError> {
         Some(near) => format!("did you mean `flightdeck {near}`?"),
         None => "`flightdeck --help` lists the commands".to_owned(),
     };
-    Err(CliError::Refused(format!(
-        "{word:?} is neither a command nor a directory; {hint}"
-    )))
+    Err(CliError::usage(format!("{word:?} is neither a command nor a directory")).hint(hint))
 }
 
 fn terminal() -> Result<(), CliError> {
     const OTHERS: &str = "`flightdeck --help` lists the commands that work without a terminal";
     // Checked before the engine starts, which takes the lock.
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
-        return Err(CliError::Refused(format!(
-            "the console needs a terminal; {OTHERS}"
-        )));
+        return Err(CliError::usage("the console needs a terminal").hint(OTHERS));
     }
     if std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
         let why = "the console needs a terminal that can move its cursor, but TERM=dumb says that this one cannot";
-        return Err(CliError::Refused(format!(
-            "{why}; set TERM to the type of this terminal; {OTHERS}"
-        )));
+        return Err(CliError::usage(why)
+            .hint("set TERM to the type of this terminal")
+            .hint(OTHERS));
     }
     Ok(())
 }

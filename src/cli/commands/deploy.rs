@@ -88,16 +88,15 @@ const APPROVE: &str =
 
 async fn run(approved: DeployCommand, out: &mut Output) -> CommandResult {
     if let (Some(stage), Some(flag)) = (&approved.stage, approved.choice.given_flag()) {
-        return Err(CliError::Refused(format!(
-            "{flag} cannot be combined with stage {stage}, which is already planned; remove the flag or the stage"
-        )));
+        return Err(CliError::usage(format!(
+            "{flag} cannot be combined with stage {stage}, which is already planned"
+        ))
+        .hint("remove the flag or the stage"));
     }
     let must_ask = approved.stage.is_none() && !approved.auto_approve;
     // Fails before staging, which may take long.
     if must_ask && out.json {
-        return Err(CliError::Refused(format!(
-            "cannot prompt with --json; {APPROVE}"
-        )));
+        return Err(CliError::usage("cannot prompt with --json").hint(APPROVE));
     }
     let mut settings = settings(
         approved.command,
@@ -249,13 +248,16 @@ async fn find(wanted: &str, session: &Session) -> Result<StageId, CliError> {
     let number: Option<StageId> = wanted.strip_prefix('#').unwrap_or(wanted).parse().ok();
     match (number, named) {
         // Such names are refused now, but older stages may have them.
-        (Some(number), Some(named)) if number != named => Err(CliError::Refused(format!(
-            "{wanted} is the number of one stage and the name of another, stage #{named}; stage again with a name that is not a number"
-        ))),
+        (Some(number), Some(named)) if number != named => Err(CliError::usage(format!(
+            "{wanted} is the number of one stage and the name of another, stage #{named}"
+        ))
+        .hint("stage again with a name that is not a number")),
         (Some(id), _) | (None, Some(id)) => Ok(id),
-        (None, None) => Err(CliError::Refused(format!(
-            "there is no stage {wanted:?}; give the number of a stage, or a name set with `flightdeck stage --out {wanted}`"
-        ))),
+        (None, None) => Err(
+            CliError::missing(format!("there is no stage {wanted:?}")).hint(format!(
+                "give the number of a stage, or a name set with `flightdeck stage --out {wanted}`"
+            )),
+        ),
     }
 }
 

@@ -44,7 +44,7 @@ const STALLED_PIPE_TIMEOUT: Duration = Duration::from_secs(1);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 fn refused(path: &Path, why: &str) -> CliError {
-    CliError::Refused(format!("{} {why}", safe_path(path)))
+    CliError::io(format!("{} {why}", safe_path(path)))
 }
 
 /// Refuses a path that must not be written. Called before any work that produces the output.
@@ -205,10 +205,10 @@ pub(super) async fn write_private(path: &Path, text: String) -> Result<(), CliEr
         Ok(Err(why)) => why.to_string(),
         Err(why) => why.to_string(),
     };
-    Err(CliError::Refused(format!(
-        "cannot write {}: {why}; name a file in a directory that exists and is writable",
-        safe_path(path)
-    )))
+    Err(
+        CliError::io(format!("cannot write {}: {why}", safe_path(path)))
+            .hint("name a file in a directory that exists and is writable"),
+    )
 }
 
 fn write_file(path: &Path, text: &[u8], stop: &AtomicBool) -> std::io::Result<()> {
@@ -235,10 +235,8 @@ pub(in crate::cli) struct PrivateFile {
 pub(in crate::cli) fn create_private(path: &Path) -> Result<PrivateFile, CliError> {
     check(path)?;
     PrivateFile::open(path, &AtomicBool::new(false)).map_err(|why| {
-        CliError::Refused(format!(
-            "cannot write {}: {why}; name a file in a directory that exists and is writable",
-            safe_path(path)
-        ))
+        CliError::io(format!("cannot write {}: {why}", safe_path(path)))
+            .hint("name a file in a directory that exists and is writable")
     })
 }
 

@@ -103,9 +103,10 @@ fn standard_input(
 ) -> Result<(), CliError> {
     const NAME: &str = "<stdin>";
     if args.paths.len() > 1 {
-        return Err(CliError::Refused(
-            "`-` (standard input) cannot be combined with paths; give one or the other".to_owned(),
-        ));
+        return Err(
+            CliError::usage("`-` (standard input) cannot be combined with paths")
+                .hint("give one or the other"),
+        );
     }
     let mut text = String::new();
     let read = std::io::stdin()
@@ -113,12 +114,13 @@ fn standard_input(
         // One byte more than the limit shows that the input is too large.
         .take(MAX_INPUT + 1)
         .read_to_string(&mut text);
-    read.map_err(|e| CliError::Refused(format!("cannot read standard input: {e}")))?;
+    read.map_err(|e| CliError::io(format!("cannot read standard input: {e}")))?;
     if text.len() as u64 > MAX_INPUT {
-        return Err(CliError::Refused(format!(
-            "standard input is larger than {} MiB; pass the name of the file instead",
+        return Err(CliError::io(format!(
+            "standard input is larger than {} MiB",
             MAX_INPUT >> 20
-        )));
+        ))
+        .hint("pass the name of the file instead"));
     }
     // Formatting consumes the text, but unchanged input is printed as it was.
     let (quiet, same) = (args.check || args.diff || out.json, text.clone());

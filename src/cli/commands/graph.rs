@@ -20,10 +20,8 @@ pub(super) async fn run(args: GraphArgs, out: &mut Output) -> CommandResult {
         (GraphKind::Apply, Some(file)) => DrawnGraph::Deploy(super::show::read(&file)?),
         (GraphKind::Apply, None) => DrawnGraph::NoChanges,
         (_, Some(_)) => {
-            return Err(CliError::Refused(
-                "a plan file contains only the apply graph; use --type=apply, or omit --type"
-                    .to_owned(),
-            ));
+            return Err(CliError::usage("a plan file contains only the apply graph")
+                .hint("use --type=apply, or omit --type"));
         }
         (GraphKind::Plan | GraphKind::PlanRefreshOnly, None) => DrawnGraph::Plan,
         (GraphKind::PlanDestroy, None) => DrawnGraph::Destruction,

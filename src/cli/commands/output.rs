@@ -33,9 +33,10 @@ pub(super) async fn run(
             || "`flightdeck output` lists the outputs".to_owned(),
             |near| format!("did you mean `{near}`?"),
         );
-        return Err(CliError::Refused(format!(
-            "the state has no output {name:?} (the next deploy adds new ones of the configuration); {hint}"
-        )));
+        return Err(CliError::missing(format!(
+            "the state has no output {name:?} (the next deploy adds new ones of the configuration)"
+        ))
+        .hint(hint));
     };
     if json {
         out.write((statefile::compact(&found.value) + "\n").as_bytes());
@@ -85,7 +86,7 @@ pub(super) fn all(outputs: &[OutputValue], json: bool, out: &mut Output) -> Comm
 
 fn value(output: &OutputValue) -> Result<Value, CliError> {
     let damaged = |why: String| {
-        CliError::Refused(format!(
+        CliError::internal(format!(
             "cannot read the output {:?} from the state: {why}",
             output.name
         ))
@@ -98,10 +99,11 @@ fn value(output: &OutputValue) -> Result<Value, CliError> {
 /// Returns the value of `--raw`, for scripts.
 fn raw_value(output: &OutputValue, value: &Value) -> Result<String, CliError> {
     let refused = |value: String| {
-        CliError::Refused(format!(
-            "the output {:?} is {value}, and --raw prints only a string, a number or a bool; use --json",
+        CliError::usage(format!(
+            "the output {:?} is {value}, and --raw prints only a string, a number or a bool",
             output.name
         ))
+        .hint("use --json")
     };
     if value.is_null() {
         return Err(refused("null".to_owned()));

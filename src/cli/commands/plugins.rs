@@ -160,7 +160,7 @@ fn none_of(part: &str, known: &[String]) -> CliError {
         None if known.is_empty() => "there are no plugins".to_owned(),
         None => format!("known plugins: {}", known.join(", ")),
     };
-    CliError::Refused(format!("no plugin has {part:?} in its name; {hint}"))
+    CliError::missing(format!("no plugin has {part:?} in its name")).hint(hint)
 }
 
 /// Prints the JSON result. Plugins that became ready are included even after a failure.

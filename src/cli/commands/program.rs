@@ -14,7 +14,7 @@ pub(super) fn completions(shell: clap_complete::Shell, out: &mut Output) -> Comm
 pub(super) fn print_man_page(out: &mut Output) -> CommandResult {
     let mut bytes = Vec::new();
     let broken =
-        |e: std::io::Error| CliError::Refused(format!("cannot generate the manual page: {e}"));
+        |e: std::io::Error| CliError::internal(format!("cannot generate the manual page: {e}"));
     let mut table = flags::command();
     // Subcommands get their inherited arguments only when the table is built.
     table.build();

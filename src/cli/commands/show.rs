@@ -22,7 +22,7 @@ pub(super) async fn run(file: Option<&Path>, json: bool, out: &mut Output) -> Co
         return state_in(file, text, json, out).await;
     }
     let refused = |e: engine::stage::encoding::StageCodecError| {
-        CliError::Refused(format!("{}: {e}", safe_path(file)))
+        CliError::io(format!("{}: {e}", safe_path(file)))
     };
     let stage = match statefile::encryption::is_encrypted(text.as_bytes()) {
         true => decrypt_stage(text, out).await?,
@@ -80,10 +80,8 @@ pub(super) fn read(file: &Path) -> Result<String, CliError> {
     let text =
         fsroot::read_regular(file).and_then(|bytes| std::io::read_to_string(bytes.as_slice()));
     text.map_err(|e| {
-        CliError::Refused(format!(
-            "cannot read {}: {e}; name a file that `flightdeck plan --out` wrote",
-            safe_path(file)
-        ))
+        CliError::io(format!("cannot read {}: {e}", safe_path(file)))
+            .hint("name a file that `flightdeck plan --out` wrote")
     })
 }
 

@@ -51,9 +51,8 @@ fn with_files(given: &[String], files: &[PathBuf]) -> Result<Vec<String>, CliErr
         let shown = safe_path(file);
         let text =
             fsroot::read_input(file, MAX_ADDRESSES, &signals::was_signalled).map_err(|e| {
-                CliError::Refused(format!(
-                    "cannot read addresses from {shown}: {e}; name a file with one address per line"
-                ))
+                CliError::io(format!("cannot read addresses from {shown}: {e}"))
+                    .hint("name a file with one address per line")
             })?;
         let text = String::from_utf8_lossy(&text);
         for (n, line) in text
@@ -66,7 +65,7 @@ fn with_files(given: &[String], files: &[PathBuf]) -> Result<Vec<String>, CliErr
             }
             // Parsed here only for an error with file and line; the engine parses it again.
             line.parse::<Target>().map_err(|e| {
-                CliError::Refused(format!("{shown}:{n}: {line:?} is not an address: {e}"))
+                CliError::usage(format!("{shown}:{n}: {line:?} is not an address: {e}"))
             })?;
             all.push(line.to_owned());
         }

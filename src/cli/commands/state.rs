@@ -181,10 +181,7 @@ async fn show(address: &str, out: &mut Output) -> CommandResult {
             || "run `flightdeck state list` to list all addresses".to_owned(),
             |near| format!("did you mean `{near}`?"),
         );
-        return Err(CliError::Refused(format!(
-            "{} is not in the state; {hint}",
-            safe(address)
-        )));
+        return Err(CliError::missing(format!("{} is not in the state", safe(address))).hint(hint));
     }
     if out.json_file.is_some() && out.flags.show_sensitive {
         // The file of `--json-into` never gets sensitive values: rows are read again without them.

@@ -74,9 +74,8 @@ pub(super) async fn run(command: WorkspaceCommand, out: &mut Output) -> CommandR
             workspaces::check_selectable().map_err(convert_error)?;
             let there = until_signal(workspaces::exists(&dir, &name, &asked)).await?;
             if !there && !or_create {
-                return Err(CliError::Refused(format!(
-                    "there is no workspace {name:?}; run `flightdeck workspace list` to list workspaces, or add --or-create to create this one"
-                )));
+                let why = format!("there is no workspace {name:?}");
+                return Err(CliError::missing(why).hint("run `flightdeck workspace list` to list workspaces, or add --or-create to create this one"));
             }
             if !there {
                 until_signal(workspaces::create(&dir, &name, &asked, &locking)).await?;

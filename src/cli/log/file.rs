@@ -31,7 +31,7 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn Write + Send>, CliError> {
         .and_then(appended);
     match opened {
         Ok(file) => Ok(Box::new(file)),
-        Err(error) => Err(CliError::Refused(format!(
+        Err(error) => Err(CliError::setting(format!(
             "TF_LOG_PATH {}: {error}",
             safe_path(path)
         ))),

@@ -43,7 +43,7 @@ impl Lines {
             Ok(editor)
         });
         let editor = editor.transpose().map_err(|e: ReadlineError| {
-            CliError::Refused(format!("cannot start the line editor: {e}"))
+            CliError::internal(format!("cannot start the line editor: {e}"))
         })?;
         Ok(Self {
             editor,
@@ -92,7 +92,7 @@ impl Lines {
 }
 
 fn unreadable(error: impl std::fmt::Display) -> CliError {
-    CliError::Refused(format!("cannot read the input: {error}"))
+    CliError::io(format!("cannot read the input: {error}"))
 }
 
 /// Reads the next line of a pipe.

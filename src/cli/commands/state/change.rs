@@ -106,10 +106,8 @@ pub(in crate::cli::commands) fn state_file(file: &Path) -> Result<Vec<u8>, CliEr
         fsroot::read_input(file, MAX_PUSHED, &signals::was_signalled)
     };
     read.map_err(|e| {
-        CliError::Refused(format!(
-            "cannot read {}: {e}; name a state file, or `-` for standard input",
-            safe_path(file)
-        ))
+        CliError::io(format!("cannot read {}: {e}", safe_path(file)))
+            .hint("name a state file, or `-` for standard input")
     })
 }
 
