@@ -50,7 +50,6 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
     ("crates/wire/src/handshake.rs", "parse", GRAMMAR),
     ("src/app/message_handlers.rs", "on_answer", ARMS),
     ("src/app/doc/change.rs", "change", STEPS),
-    ("src/app/doc/popup.rs", "cancel_rungs", STEPS),
     ("src/app/effects.rs", "run_effect", ARMS),
     ("src/app/entry.rs", "key", ARMS),
     ("src/cli/commands.rs", "run", ARMS),
@@ -60,7 +59,6 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
     ("src/engine/stage/scope/faults.rs", "resource_fault", FAULTS),
     ("src/engine/workspace/refs.rs", "parse", GRAMMAR),
     ("src/ui/bars.rs", "draw", STEPS),
-    ("src/ui/popup/confirm.rs", "draw_confirmation", STEPS),
     ("xtask/src/shots.rs", "tour", ARMS),
 ];
 

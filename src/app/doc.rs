@@ -8,13 +8,11 @@ mod diagnostic;
 mod header;
 mod operation;
 mod plugin;
-mod popup;
 mod resource;
 mod schema;
 mod title;
 mod unknown;
 mod welcome;
-mod workspaces;
 
 pub use call::{call, finished, outcome};
 pub use change::{change, drift, drift_role, explain, output};
@@ -23,7 +21,6 @@ pub use diagnostic::{diagnostic, diagnostics};
 pub use header::{header, status};
 pub use operation::{operation, pause};
 pub use plugin::{attempts, calls, found, level_role, logs, orphan, processes};
-pub use popup::{RUNGS, cancel_rungs, help};
 pub use resource::{log_line, state_row};
 pub use schema::{schema_line, schema_text};
 pub use title::{detail_title, title};
@@ -32,10 +29,6 @@ pub use unknown::{
     unknown_of_operation,
 };
 pub use welcome::{empty, notes};
-pub use workspaces::{
-    Choice, absent_badge, choice, choices, empty_list_text, finding, finding_line, findings,
-    findings_head, installing,
-};
 
 use super::text::{clean, width};
 use unicode_segmentation::UnicodeSegmentation;

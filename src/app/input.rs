@@ -5,7 +5,7 @@ use super::layout::Hit;
 use super::list::Pane;
 use super::msg::Effect;
 use super::state::*;
-use super::{command, layout, popup_keys, prompt_keys};
+use super::{command, layout, prompt_keys};
 
 pub(super) fn on_input(state: &mut State, input: Input, effects: &mut Vec<Effect>) {
     match input {
@@ -19,7 +19,7 @@ pub(super) fn on_input(state: &mut State, input: Input, effects: &mut Vec<Effect
 fn on_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
     // Popups cover the screen, so they get keys first. Handlers put a popup back if it stays open.
     if let Some(popup) = state.frame.popup.take() {
-        popup_keys::popup(state, popup, key, effects);
+        popup.key(state, key, effects);
     } else if let Some(p) = state.frame.prompt.take() {
         prompt_keys::prompt(state, p, key);
     } else if layout::too_small(state) {
@@ -33,19 +33,8 @@ fn on_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
 }
 
 fn paste(state: &mut State, text: &str) {
-    if let Some(Popup::Palette {
-        entry,
-        selected,
-        chosen,
-    }) = &mut state.frame.popup
-    {
-        entry.insert(text);
-        // The text matches other commands now.
-        (*selected, *chosen) = (0, false);
-    } else if let Some(Popup::Import { entry, .. } | Popup::Workspaces { entry, .. }) =
-        &mut state.frame.popup
-    {
-        entry.insert(text);
+    if let Some(popup) = &mut state.frame.popup {
+        popup.paste(text);
     } else if let Some(mut p) = state.frame.prompt.take() {
         p.entry.insert(text);
         prompt_keys::typed(state, p);

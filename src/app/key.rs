@@ -47,6 +47,11 @@ impl Key {
         Self::plain(KeyCode::Char(c))
     }
 
+    /// Returns true if the key is typed text.
+    pub fn is_letter(self) -> bool {
+        matches!(self.code, KeyCode::Char(_)) && !self.ctrl
+    }
+
     /// Creates a character key with Ctrl.
     pub const fn ctrl(c: char) -> Self {
         Self {

@@ -40,7 +40,7 @@ fn rect(x: u16, y: u16, width: u16, height: u16) -> Rect {
 }
 
 /// Cuts rows off the top.
-fn top(area: &mut Rect, rows: u16) -> Rect {
+pub fn top(area: &mut Rect, rows: u16) -> Rect {
     let rows = rows.min(area.height);
     let taken = Rect {
         height: rows,
@@ -52,7 +52,7 @@ fn top(area: &mut Rect, rows: u16) -> Rect {
 }
 
 /// Cuts rows off the bottom.
-fn cut_bottom(area: &mut Rect, rows: u16) -> Rect {
+pub fn cut_bottom(area: &mut Rect, rows: u16) -> Rect {
     let rows = rows.min(area.height);
     area.height -= rows;
     rect(area.x, area.y + area.height, area.width, rows)

@@ -2,9 +2,10 @@
 
 use super::list::Pane;
 use super::msg::{Answer, Effect};
+use super::popups::{Installing, Message, UnknownOutcomes};
 use super::state::*;
 use super::update::selected;
-use super::{confirm_keys, doc, workspace_popup_keys};
+use super::{doc, popups};
 use crate::app::format::duration;
 use model::*;
 use model::{PluginEvent, PluginState};
@@ -19,14 +20,15 @@ pub(super) fn ask_for_trust(state: &mut State) {
         state.asks_trust = false;
     } else if state.asks_trust && state.frame.popup.is_none() && state.frame.prompt.is_none() {
         state.asks_trust = false;
-        state.frame.popup = Some(confirm_keys::trust(&state.view.untrusted));
+        let popup = popups::trust(&state.view.untrusted);
+        state.open(popup);
     }
 }
 
 /// Opens the popup of unknown outcomes once per session; closes it when none is left.
 pub(super) fn open_unknown_once(state: &mut State) {
     if state.view.unknown.is_empty() {
-        if matches!(state.frame.popup, Some(Popup::Unknown { .. })) {
+        if matches!(state.frame.popup, Some(Popup::UnknownOutcomes(_))) {
             state.frame.popup = None;
         }
         return;
@@ -36,10 +38,7 @@ pub(super) fn open_unknown_once(state: &mut State) {
         && state.frame.popup.is_none()
         && state.frame.prompt.is_none()
     {
-        state.frame.popup = Some(Popup::Unknown {
-            selected: 0,
-            refused: false,
-        });
+        state.open(UnknownOutcomes::default());
     }
 }
 
@@ -140,11 +139,11 @@ fn on_installed(state: &mut State, end: &InstallEnd, effects: &mut Vec<Effect>) 
     match end {
         InstallEnd::Done { .. } => {
             let workspace = state.workspace_name.clone();
-            workspace_popup_keys::reopen(state, workspace, false, effects);
+            popups::reopen(state, workspace, false, effects);
             state.show_message("installation complete; reloading the workspace");
         }
         InstallEnd::Asks { .. } => {
-            state.frame.popup = Some(Popup::Installing { scroll: 0 });
+            state.open(Installing::default());
             state.show_error("init: the previous backend has a state; choose to copy or leave it");
         }
         InstallEnd::Stopped => state.show_error("installation stopped"),
@@ -232,7 +231,7 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
                 if state.opening_workspace.take().as_ref() == Some(&state.workspace_name) {
                     (state.engine_failure, state.quit) = (Some(text.clone()), true);
                 }
-                if let Some(Popup::Workspaces { .. }) = &state.frame.popup {
+                if let Some(Popup::Workspaces(_)) = &state.frame.popup {
                     state.frame.popup = None;
                 }
             }
@@ -242,11 +241,7 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
                 && state.frame.popup.is_none()
             {
                 let doc = doc::diagnostics("", diagnostics.iter());
-                state.frame.popup = Some(Popup::Message {
-                    title: format!("Cannot {what}"),
-                    doc,
-                    scroll: 0,
-                });
+                state.open(Message::new(format!("Cannot {what}"), doc));
             }
             for d in diagnostics {
                 if !state.view.diagnostics.contains(&d) {
@@ -298,10 +293,8 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
         Answer::Selected { stage, selection } => selected(state, stage, selection),
         Answer::Workspaces(names) => {
             let at = names.iter().position(|name| *name == state.workspace_name);
-            if let Some(Popup::Workspaces { entry, selected }) = &mut state.frame.popup
-                && entry.is_empty()
-            {
-                *selected = at.unwrap_or(0);
+            if let Some(Popup::Workspaces(popup)) = &mut state.frame.popup {
+                popup.select(at.unwrap_or(0));
             }
             state.loaded.workspaces = Some(names);
         }
@@ -334,9 +327,5 @@ fn outdated(state: &mut State, stage: StageId, text: String) {
         doc::Role::Plain,
         "Nothing was applied. Press s on the Stage screen to stage again.",
     ));
-    state.frame.popup = Some(Popup::Message {
-        title: format!("Stage #{stage} is out of date"),
-        doc: body,
-        scroll: 0,
-    });
+    state.open(Message::new(format!("Stage #{stage} is out of date"), body));
 }

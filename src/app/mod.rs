@@ -4,7 +4,6 @@
 
 pub mod column;
 pub mod command;
-mod confirm_keys;
 pub mod doc;
 pub mod effects;
 pub mod entry;
@@ -17,7 +16,7 @@ pub mod list;
 pub mod log;
 mod message_handlers;
 pub mod msg;
-mod popup_keys;
+pub mod popups;
 mod prompt_keys;
 mod replay;
 pub mod rows;
@@ -28,7 +27,6 @@ pub mod screens;
 pub mod state;
 pub mod text;
 mod update;
-mod workspace_popup_keys;
 
 pub use msg::{Answer, Effect, Msg};
 pub use run::{ConsoleOptions, DemoHook, run};

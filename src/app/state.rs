@@ -9,6 +9,7 @@ pub use filters::*;
 pub use frame::*;
 pub use loaded::*;
 
+pub use super::popups::{After, Confirm, Popup};
 pub use super::screens::{Context, Screen};
 
 use super::doc::Doc;
@@ -161,7 +162,7 @@ impl State {
         // The same workspace was reopened after an installation: keeps its result on the screen.
         self.frame.toast = before.frame.toast;
         self.view.install = before.view.install;
-        self.frame.popup = popup.filter(|popup| matches!(popup, Popup::Installing { .. }));
+        self.frame.popup = popup.filter(|popup| matches!(popup, Popup::Installing(_)));
     }
 
     /// Current context.

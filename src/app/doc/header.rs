@@ -1,7 +1,7 @@
 //! Header line: workspace, lock owner, health of plugins and running work. Shortens itself to the
 //! width of the screen.
 
-use super::{Line, Role, absent_badge, cells_of, line, unknown_badge};
+use super::{Line, Role, cells_of, line, unknown_badge};
 use crate::app::format::{count, elapsed};
 use crate::app::state::State;
 use model::Action;
@@ -268,4 +268,16 @@ fn health(state: &State) -> Vec<Part> {
         });
     }
     parts
+}
+
+/// Badge in the header while something is not installed.
+fn absent_badge(state: &State, short: bool) -> String {
+    let (n, key) = (state.view.absent.len(), state.keys.first("init"));
+    if state.view.absent.backend.is_some() {
+        format!("  ✗ not initialized ({key})")
+    } else if short {
+        format!("  ✗{n} missing ({key})")
+    } else {
+        format!("  ✗ {n} not installed ({key})")
+    }
 }

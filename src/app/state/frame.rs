@@ -1,11 +1,9 @@
 //! State of the frame: size, appearance, popups, prompts and messages.
 
-use super::Screen;
-use crate::app::doc::Doc;
 use crate::app::entry::Entry;
 use crate::app::list::{Row, RowKey};
-use crate::app::msg::Effect;
-use model::{StageId, UnixMs};
+use crate::app::popups::Popup;
+use model::UnixMs;
 
 /// Severity of a message in the footer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,105 +18,6 @@ pub struct Toast {
     pub at: UnixMs,
     pub weight: Weight,
     pub text: String,
-}
-
-/// Action after a confirmation, in addition to its effects.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum After {
-    Nothing,
-    Goto(Screen),
-    /// Quit as soon as the running deploy has ended.
-    QuitWhenDone,
-    Quit,
-    /// Show the progress of the installation.
-    Installing,
-    /// Return to the doctor's findings.
-    Doctor,
-    /// Create a workspace and switch to it.
-    CreateWorkspace(String),
-}
-
-/// Confirmation. "No" is preselected.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Confirm {
-    pub title: String,
-    pub body: Doc,
-    pub yes: bool,
-    /// Text that must be typed, and the input so far.
-    pub typed: Option<(String, Entry)>,
-    pub effects: Vec<Effect>,
-    pub after: After,
-    /// Stage to confirm: the popup closes if the stage or its selection changes.
-    pub stage: Option<StageId>,
-    pub scroll: usize,
-}
-
-/// Popup over the screen.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Popup {
-    Help {
-        scroll: usize,
-    },
-    Palette {
-        entry: Entry,
-        selected: usize,
-        /// The cursor was moved since the last typed letter.
-        chosen: bool,
-    },
-    Confirm(Box<Confirm>),
-    Ladder {
-        selected: usize,
-    },
-    Demo {
-        selected: usize,
-    },
-    Message {
-        title: String,
-        doc: Doc,
-        scroll: usize,
-    },
-    /// Unknown outcomes and their settlement; `refused` if an apply was refused because of them.
-    Unknown {
-        selected: usize,
-        refused: bool,
-    },
-    /// Workspaces of the directory. Typed text filters them, or names a new one.
-    Workspaces {
-        entry: Entry,
-        selected: usize,
-    },
-    /// Progress and result of an installation.
-    Installing {
-        scroll: usize,
-    },
-    /// Findings of the doctor with their remedies.
-    Doctor {
-        selected: usize,
-    },
-    /// Input of the id to import an object with.
-    Import {
-        address: String,
-        entry: Entry,
-    },
-}
-
-impl Popup {
-    /// Preferred width in cells.
-    pub fn width(&self) -> u16 {
-        match self {
-            Self::Help { .. } => 84,
-            Self::Palette { .. } => 92,
-            Self::Confirm(_) => 72,
-            Self::Ladder { .. } => 84,
-            Self::Demo { .. } => 100,
-            Self::Message { .. } => 96,
-            Self::Unknown { .. } => 104,
-            Self::Import { .. } => 84,
-            Self::Workspaces { .. } => 72,
-            Self::Installing { .. } => 100,
-            Self::Doctor { .. } => 104,
-        }
-    }
 }
 
 /// Purpose of a prompt.

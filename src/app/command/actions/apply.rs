@@ -6,6 +6,7 @@ use crate::app::doc::{Doc, Line, Role, action_sign, line, span};
 use crate::app::entry::Entry;
 use crate::app::format::count;
 use crate::app::msg::Effect;
+use crate::app::popups::UnknownOutcomes;
 use crate::app::state::*;
 use engine::stage::commands::summarize;
 use model::DeployRequest;
@@ -163,7 +164,7 @@ pub fn ask_apply(state: &mut State, effects: &mut Vec<Effect>) {
             .iter()
             .position(|u| u.creation && u.address == address)
             .unwrap_or(0);
-        state.frame.popup = Some(Popup::Unknown {
+        state.open(UnknownOutcomes {
             selected,
             refused: true,
         });
@@ -198,10 +199,9 @@ pub fn ask_apply(state: &mut State, effects: &mut Vec<Effect>) {
     let title = format!("Apply stage #{stage}?");
     // If the workspace has changed since staging, the answer replaces the popup below.
     effects.push(Effect::CheckStage(stage));
-    state.frame.popup = Some(Popup::Confirm(Box::new(Confirm {
+    state.open(Confirm {
         title,
         body,
-        yes: false,
         // A single key is not enough to destroy many objects.
         typed: (lost >= state.typed_from).then(|| (format!("destroy {lost}"), Entry::default())),
         effects: vec![Effect::Deploy(DeployRequest {
@@ -212,6 +212,6 @@ pub fn ask_apply(state: &mut State, effects: &mut Vec<Effect>) {
         })],
         after: After::Goto(Screen::Deploy),
         stage: Some(stage),
-        scroll: 0,
-    })));
+        ..Confirm::default()
+    });
 }

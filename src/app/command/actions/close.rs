@@ -91,34 +91,28 @@ fn quit_console(state: &mut State, _: &mut Vec<Effect>) {
             span(Role::Key, "c"),
             span(Role::Dim, ") stops the deploy in steps."),
         ]);
-        state.frame.popup = Some(Popup::Confirm(Box::new(Confirm {
+        state.open(Confirm {
             title: format!(
                 "Deploy #{deploy} is running: start no new operation, and quit when it has ended?"
             ),
             body,
-            yes: false,
-            typed: None,
             effects: vec![Effect::Cancel(CancelRung::StopStarting)],
             // Waits for the end of the deploy, so that every outcome is recorded.
             after: After::QuitWhenDone,
-            stage: None,
-            scroll: 0,
-        })));
+            ..Confirm::default()
+        });
     } else if let Some(s) = &state.view.staging {
-        state.frame.popup = Some(Popup::Confirm(Box::new(Confirm {
+        state.open(Confirm {
             title: format!("Stage #{} is being planned: cancel it and quit?", s.stage),
             body: vec![line(
                 Role::Plain,
                 "Staging changes nothing. You can stage again at any time.",
             )],
-            yes: false,
-            typed: None,
             effects: vec![Effect::Cancel(CancelRung::StopStarting)],
             // A cancelled staging leaves nothing to record, so nothing is waited for.
             after: After::Quit,
-            stage: None,
-            scroll: 0,
-        })));
+            ..Confirm::default()
+        });
     } else {
         state.quit = true;
     }

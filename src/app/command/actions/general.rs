@@ -2,9 +2,9 @@
 
 use crate::app::command::Available;
 use crate::app::doc::plain_text;
-use crate::app::entry::Entry;
 use crate::app::list::{Pane, RowKey};
 use crate::app::msg::Effect;
+use crate::app::popups::{Demo, Help, Palette, UnknownOutcomes};
 use crate::app::state::*;
 use crate::app::{layout, rows};
 
@@ -90,7 +90,7 @@ pub fn show_unknown(state: &mut State, _: &mut Vec<Effect>) {
         .iter()
         .position(|u| u.name() == here)
         .unwrap_or(0);
-    state.frame.popup = Some(Popup::Unknown {
+    state.open(UnknownOutcomes {
         selected,
         refused: false,
     });
@@ -145,19 +145,15 @@ pub fn copy(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 pub fn palette(state: &mut State, _: &mut Vec<Effect>) {
-    state.frame.popup = Some(Popup::Palette {
-        entry: Entry::default(),
-        selected: 0,
-        chosen: false,
-    });
+    state.open(Palette::default());
 }
 
 pub fn help(state: &mut State, _: &mut Vec<Effect>) {
-    state.frame.popup = Some(Popup::Help { scroll: 0 });
+    state.open(Help::default());
 }
 
 pub fn open_faults(state: &mut State, _: &mut Vec<Effect>) {
-    state.frame.popup = Some(Popup::Demo { selected: 0 });
+    state.open(Demo::default());
 }
 
 pub fn next_theme(state: &mut State, _: &mut Vec<Effect>) {

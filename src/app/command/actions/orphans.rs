@@ -28,14 +28,10 @@ pub fn ask_end_orphans(state: &mut State, _: &mut Vec<Effect>) {
     body.push(Line::new());
     let yes = "Yes asks each process and all processes that it started to exit, and kills those that still run after 5 s. Calls in progress get an unknown outcome.";
     push_text(&mut body, Role::Plain, "", yes);
-    state.frame.popup = Some(Popup::Confirm(Box::new(Confirm {
+    state.open(Confirm {
         title: format!("End {}?", count(orphans.len(), "orphan")),
         body,
-        yes: false,
-        typed: None,
         effects: vec![Effect::EndOrphans(orphans)],
-        after: After::Nothing,
-        stage: None,
-        scroll: 0,
-    })));
+        ..Confirm::default()
+    });
 }

@@ -81,16 +81,12 @@ fn command_plugin(
             format!("  {} {}", c.method, c.resource.as_deref().unwrap_or("")),
         )
     }));
-    state.frame.popup = Some(Popup::Confirm(Box::new(Confirm {
+    state.open(Confirm {
         title: format!("{word} {id}?"),
         body,
-        yes: false,
-        typed: None,
         effects: vec![Effect::Plugin(id, command)],
-        after: After::Nothing,
-        stage: None,
-        scroll: 0,
-    })));
+        ..Confirm::default()
+    });
 }
 
 pub fn plugin_start(state: &mut State, effects: &mut Vec<Effect>) {

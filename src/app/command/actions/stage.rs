@@ -5,6 +5,7 @@ use crate::app::doc::{Line, Role, line};
 use crate::app::format::count;
 use crate::app::list::Pane;
 use crate::app::msg::Effect;
+use crate::app::popups::{Ladder, Message};
 use crate::app::state::*;
 use model::StageMode;
 use model::StageRequest;
@@ -25,20 +26,12 @@ pub fn show_why(state: &mut State, _: &mut Vec<Effect>) {
             ),
         ));
     }
-    state.frame.popup = Some(Popup::Message {
-        title: "Reason".to_owned(),
-        doc,
-        scroll: 0,
-    });
+    state.open(Message::new("Reason", doc));
 }
 
 pub fn show_diagnostics(state: &mut State, _: &mut Vec<Effect>) {
     let doc = doc::diagnostics("", state.view.diagnostics.iter());
-    state.frame.popup = Some(Popup::Message {
-        title: "Errors and warnings".to_owned(),
-        doc,
-        scroll: 0,
-    });
+    state.open(Message::new("Errors and warnings", doc));
 }
 
 fn request(state: &mut State, effects: &mut Vec<Effect>, request: StageRequest) {
@@ -104,7 +97,7 @@ pub fn toggle_unchanged(state: &mut State, _: &mut Vec<Effect>) {
 }
 
 pub fn open_cancel_rungs(state: &mut State, _: &mut Vec<Effect>) {
-    state.frame.popup = Some(Popup::Ladder { selected: 0 });
+    state.open(Ladder::default());
 }
 
 /// Number of operations that the shown deploy did not complete.

@@ -27,12 +27,13 @@ pub fn confirm_forget(state: &mut State, _: &mut Vec<Effect>) {
         .and_then(|c| state.unknown_of(&c.address))
         .cloned();
     if let Some(u) = unknown {
-        state.frame.popup = Some(forget(&u));
+        let popup = forget(&u);
+        state.open(popup);
     }
 }
 
 /// Creates the confirmation that the provisioners of an object are complete.
-pub fn untaint(u: &Unknown) -> Popup {
+pub fn untaint(u: &Unknown) -> Confirm {
     let (title, yes) = match u.destroy_time {
         true => (
             format!("Did the {} of {} complete?", u.step, u.address),
@@ -43,7 +44,7 @@ pub fn untaint(u: &Unknown) -> Popup {
             "Yes removes the taint: the object is not replaced, and its provisioners do not run again.",
         ),
     };
-    Popup::Confirm(Box::new(Confirm {
+    Confirm {
         title,
         body: vec![
             line(
@@ -55,13 +56,9 @@ pub fn untaint(u: &Unknown) -> Popup {
             ),
             line(Role::Warn, yes),
         ],
-        yes: false,
-        typed: None,
         effects: vec![Effect::Untaint(u.address.clone())],
-        after: After::Nothing,
-        stage: None,
-        scroll: 0,
-    }))
+        ..Confirm::default()
+    }
 }
 
 fn inspection_hint(deed: &SideEffect) -> &'static str {
@@ -76,7 +73,7 @@ fn inspection_hint(deed: &SideEffect) -> &'static str {
 }
 
 /// Creates the confirmation to discard an unknown outcome.
-pub fn forget(u: &Unknown) -> Popup {
+pub fn forget(u: &Unknown) -> Confirm {
     let (title, body) = if let Some(deed) = u.step.requested_call() {
         let body = vec![
             line(
@@ -134,14 +131,10 @@ pub fn forget(u: &Unknown) -> Popup {
     } else {
         u.name()
     };
-    Popup::Confirm(Box::new(Confirm {
+    Confirm {
         title,
         body,
-        yes: false,
-        typed: None,
         effects: vec![Effect::Forget(vec![name])],
-        after: After::Nothing,
-        stage: None,
-        scroll: 0,
-    }))
+        ..Confirm::default()
+    }
 }

@@ -3,9 +3,9 @@
 use super::availability::{can_stage, writable};
 use crate::app::command::Available;
 use crate::app::doc::{Doc, Line, Role, line, push_text};
-use crate::app::entry::Entry;
 use crate::app::format::count;
 use crate::app::msg::Effect;
+use crate::app::popups::{Doctor, Installing, Workspaces};
 use crate::app::state::*;
 use model::StateMigration;
 
@@ -34,10 +34,7 @@ pub fn can_switch(state: &State) -> Available {
 
 pub fn show_workspaces(state: &mut State, effects: &mut Vec<Effect>) {
     state.loaded.workspaces = None;
-    state.frame.popup = Some(Popup::Workspaces {
-        entry: Entry::default(),
-        selected: 0,
-    });
+    state.open(Workspaces::default());
     effects.push(Effect::LoadWorkspaces);
 }
 
@@ -57,14 +54,15 @@ pub fn can_install(state: &State) -> Available {
 /// Asks for a confirmation to install, or shows the running installation.
 pub fn ask_install(state: &mut State, _: &mut Vec<Effect>) {
     if state.installing() {
-        state.frame.popup = Some(Popup::Installing { scroll: 0 });
+        state.open(Installing::default());
         return;
     }
-    state.frame.popup = Some(install(state));
+    let popup = install(state);
+    state.open(popup);
 }
 
 /// Creates the confirmation to install missing modules and providers, or to initialize the backend.
-fn install(state: &State) -> Popup {
+fn install(state: &State) -> Confirm {
     let absent = &state.view.absent;
     let mut body = Doc::new();
     if let Some(why) = &absent.backend {
@@ -107,20 +105,17 @@ fn install(state: &State) -> Popup {
         ),
     };
     push_text(&mut body, Role::Plain, "", yes);
-    Popup::Confirm(Box::new(Confirm {
+    Confirm {
         title: title.to_owned(),
         body,
-        yes: false,
-        typed: None,
         effects: vec![Effect::Install(StateMigration::Ask)],
         after: After::Installing,
-        stage: None,
-        scroll: 0,
-    }))
+        ..Confirm::default()
+    }
 }
 
 pub fn show_doctor(state: &mut State, effects: &mut Vec<Effect>) {
     state.loaded.findings = None;
-    state.frame.popup = Some(Popup::Doctor { selected: 0 });
+    state.open(Doctor::default());
     effects.push(Effect::RunDoctor);
 }

@@ -1,0 +1,101 @@
+//! Popups over the screen, one file each: state, keys and content. `ui` draws all of them with the
+//! same code, so a new popup needs its file, its name in `popups!` and a command that opens it.
+
+mod confirm;
+mod demo;
+mod doctor;
+mod import;
+mod installing;
+mod ladder;
+mod page;
+mod palette;
+mod text;
+mod unknown;
+mod workspaces;
+
+pub use confirm::{After, Confirm, trust};
+pub use demo::Demo;
+pub use doctor::Doctor;
+pub use import::Import;
+pub use installing::Installing;
+pub use ladder::Ladder;
+pub use page::{Input, List, More, Page, Part};
+pub use palette::Palette;
+pub use text::{Help, Message};
+pub use unknown::UnknownOutcomes;
+pub use workspaces::{Workspaces, reopen};
+
+use super::key::{ESC, Key};
+use super::msg::Effect;
+use super::state::State;
+
+/// Behaviour of one popup.
+trait Content {
+    /// Preferred width in cells.
+    const WIDTH: u16;
+
+    /// Handles a key, except for those that close every popup. A popup that stays open puts itself
+    /// back with [`State::open`].
+    fn key(self, state: &mut State, key: Key, effects: &mut Vec<Effect>);
+
+    /// Inserts pasted text. Without a text input a paste would act as keys, so it is ignored.
+    fn paste(&mut self, _: &str) {}
+
+    /// Returns the content; texts are wrapped to `cells`.
+    fn page(&self, state: &State, cells: usize) -> Page;
+}
+
+/// Declares [`Popup`] with a variant for each popup.
+macro_rules! popups {
+    ($($popup:ident),+) => {
+        /// Popup over the screen.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Popup { $($popup($popup)),+ }
+
+        $(impl From<$popup> for Popup {
+            fn from(popup: $popup) -> Self { Self::$popup(popup) }
+        })+
+
+        impl Popup {
+            /// Preferred width in cells.
+            pub fn width(&self) -> u16 {
+                match self { $(Self::$popup(_) => $popup::WIDTH),+ }
+            }
+
+            fn handle_key(self, state: &mut State, key: Key, effects: &mut Vec<Effect>) {
+                match self { $(Self::$popup(popup) => popup.key(state, key, effects)),+ }
+            }
+
+            /// Inserts pasted text, if the popup has a text input.
+            pub fn paste(&mut self, text: &str) {
+                match self { $(Self::$popup(popup) => popup.paste(text)),+ }
+            }
+
+            /// Returns the content; texts are wrapped to `cells`.
+            pub fn page(&self, state: &State, cells: usize) -> Page {
+                match self { $(Self::$popup(popup) => popup.page(state, cells)),+ }
+            }
+        }
+    };
+}
+
+popups! {
+    Help, Palette, Confirm, Ladder, Demo, Message, UnknownOutcomes, Workspaces, Installing, Doctor,
+    Import
+}
+
+impl Popup {
+    /// Handles a key while the popup is open. The popup has been taken out of the state.
+    pub(super) fn key(self, state: &mut State, key: Key, effects: &mut Vec<Effect>) {
+        if key != ESC && key != Key::ctrl('c') {
+            self.handle_key(state, key, effects);
+        }
+    }
+}
+
+impl State {
+    /// Opens a popup instead of the current one.
+    pub fn open(&mut self, popup: impl Into<Popup>) {
+        self.frame.popup = Some(popup.into());
+    }
+}

@@ -1,0 +1,257 @@
+//! Cancel ladder: three ways to stop running work, from soft to hard, each with its effect.
+
+use super::{Confirm, Content, List, Page, Part};
+use crate::app::command;
+use crate::app::doc::{Doc, Line, Role, line, wrap};
+use crate::app::format::{count, elapsed};
+use crate::app::key::{ENTER, Key, KeyCode, moved};
+use crate::app::msg::Effect;
+use crate::app::state::State;
+use model::view::CallView;
+use model::{CancelRung, Operation, OperationState};
+
+/// Rungs of the cancel ladder, softest first.
+const RUNGS: [CancelRung; 3] = [
+    CancelRung::StopStarting,
+    CancelRung::AskPlugins,
+    CancelRung::KillPlugins,
+];
+
+/// Maximum number of calls below the second rung; more would push the third one off small screens.
+const CALLS: usize = 8;
+
+/// The cancel ladder.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ladder {
+    selected: usize,
+}
+
+impl Content for Ladder {
+    const WIDTH: u16 = 84;
+
+    fn key(mut self, state: &mut State, key: Key, effects: &mut Vec<Effect>) {
+        if key == Key::char('q') {
+            return;
+        }
+        self.selected = match key {
+            Key {
+                code: KeyCode::Char(c @ '1'..='3'),
+                ctrl: false,
+                alt: false,
+            } => c as usize - '1' as usize,
+            _ => moved(self.selected, key.step().unwrap_or_default(), RUNGS.len()),
+        };
+        if key != ENTER {
+            state.open(self);
+            return;
+        }
+        if let Err(why) = command::writable(state) {
+            state.show_error(why);
+            return;
+        }
+        match RUNGS[self.selected] {
+            // Only killing leaves unknown outcomes, so only it needs a confirmation.
+            CancelRung::KillPlugins => state.open(confirm_kill(state)),
+            rung => effects.push(Effect::Cancel(rung)),
+        }
+    }
+
+    fn page(&self, state: &State, cells: usize) -> Page {
+        let running = Running::of(state);
+        let rungs = [
+            running.stop_starting(state),
+            running.ask_plugins(state),
+            running.kill_plugins(),
+        ];
+        let mut rows = Vec::new();
+        let mut selected = 0;
+        for (rung, doc) in rungs.iter().enumerate() {
+            if rung == self.selected {
+                selected = rows.len();
+            }
+            rows.extend(wrap(doc, cells));
+            rows.push(Line::new());
+        }
+        let keys = Part::keys(&[
+            ("1-3 j k", "choose"),
+            ("enter", "run this step"),
+            ("esc", "close"),
+        ]);
+        Page {
+            below: vec![keys],
+            ..Page::new(
+                "Cancel ladder, from soft to hard",
+                Role::Warn,
+                Part::List(List::new(rows, selected)),
+            )
+        }
+    }
+}
+
+/// Running calls, in the order of their numbers.
+fn running_calls(state: &State) -> impl Iterator<Item = &CallView> {
+    let calls = state.view.calls.values();
+    calls.filter(|c| c.started_at.is_some())
+}
+
+fn confirm_kill(state: &State) -> Confirm {
+    let calls: Vec<_> = running_calls(state).collect();
+    let mut body = vec![line(
+        Role::Bad,
+        format!(
+            "{} will have an unknown outcome:",
+            count(calls.len(), "call")
+        ),
+    )];
+    body.extend(calls.iter().map(|c| {
+        let resource = c.resource.as_deref().unwrap_or("");
+        line(
+            Role::Plain,
+            format!("  {} {resource} of {}", c.method, c.plugin),
+        )
+    }));
+    Confirm {
+        title: "Kill the plugins?".to_owned(),
+        body,
+        effects: vec![Effect::Cancel(CancelRung::KillPlugins)],
+        ..Confirm::default()
+    }
+}
+
+/// Running work that a rung affects.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Running {
+    /// Operations of the running deploy by state.
+    waiting: usize,
+    running: usize,
+    replacing: usize,
+    calls: usize,
+    /// Plugins with running calls.
+    plugins: usize,
+}
+
+impl Running {
+    fn of(state: &State) -> Self {
+        let deploy = state.view.deploy.as_ref();
+        let operations = deploy
+            .filter(|d| d.summary.is_none())
+            .map_or(&[][..], |d| &d.operations);
+        let count = |f: fn(&Operation) -> bool| operations.iter().filter(|o| f(o)).count();
+        let mut plugins: Vec<&str> = running_calls(state).map(|c| &*c.plugin.0).collect();
+        plugins.sort_unstable();
+        plugins.dedup();
+        Self {
+            waiting: count(|o| o.state == OperationState::Waiting),
+            running: count(|o| o.state == OperationState::Running),
+            replacing: count(Operation::is_replacing),
+            calls: running_calls(state).count(),
+            plugins: plugins.len(),
+        }
+    }
+
+    /// Renders the first rung, which starts no further operations.
+    fn stop_starting(&self, state: &State) -> Doc {
+        let mut doc = vec![line(Role::Strong, "1  start no new operation")];
+        if state.view.staging.is_some() {
+            doc.push(line(
+                Role::Plain,
+                "   staging stops; it changes nothing, so nothing is lost",
+            ));
+            return doc;
+        }
+        doc.push(line(
+            Role::Plain,
+            format!(
+                "   not attempted: {}; waiting for {}",
+                count(self.waiting, "operation"),
+                count(self.running, "running operation")
+            ),
+        ));
+        if self.replacing > 0 {
+            doc.push(line(
+                Role::Plain,
+                format!(
+                    "   {} in progress: completed first, so that destroyed objects are re-created",
+                    count(self.replacing, "replacement")
+                ),
+            ));
+        }
+        doc
+    }
+
+    /// Renders the second rung with the running calls.
+    fn ask_plugins(&self, state: &State) -> Doc {
+        let mut doc = vec![line(Role::Strong, "2  ask the plugins to stop")];
+        doc.push(line(
+            Role::Plain,
+            format!(
+                "   asked to stop: {}; running calls can finish, and their outcomes are recorded:",
+                count(self.plugins, "plugin")
+            ),
+        ));
+        doc.extend(self.incomplete_replacements());
+        doc.extend(running_calls(state).take(CALLS).map(|c| {
+            let since = elapsed(state.now - c.started_at.unwrap_or(state.now));
+            let resource = c.resource.as_deref().unwrap_or("");
+            line(
+                Role::Dim,
+                format!("      {} {resource} of {}, {since}", c.method, c.plugin),
+            )
+        }));
+        doc
+    }
+
+    /// Renders the third rung.
+    fn kill_plugins(&self) -> Doc {
+        let processes = match self.plugins {
+            1 => "1 process".to_owned(),
+            n => format!("{n} processes"),
+        };
+        let mut doc = vec![line(Role::Bad, "3  kill the plugins")];
+        doc.push(line(
+            Role::Plain,
+            format!(
+                "   kills {processes}; leaves an unknown outcome for {}, until a stage reads the objects back",
+                count(self.calls, "call")
+            ),
+        ));
+        doc.extend(self.incomplete_replacements());
+        doc
+    }
+
+    /// Renders the replacements that rungs 2 and 3 may interrupt between destroy and create.
+    fn incomplete_replacements(&self) -> Option<Line> {
+        (self.replacing > 0).then(|| {
+            line(
+                Role::Bad,
+                format!(
+                    "   {} may stay incomplete: destroyed, not re-created",
+                    count(self.replacing, "replacement")
+                ),
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::doc::plain_text;
+
+    #[test]
+    fn rungs_name_replacements_that_may_stay_incomplete() {
+        let running = Running {
+            running: 2,
+            replacing: 1,
+            calls: 1,
+            plugins: 1,
+            ..Running::default()
+        };
+        let text = plain_text(&running.kill_plugins());
+        assert!(text.contains("kills 1 process; "), "{text}");
+        assert!(text.contains("unknown outcome for 1 call"), "{text}");
+        assert!(text.contains("1 replacement may stay incomplete"), "{text}");
+        let idle = plain_text(&Running::default().kill_plugins());
+        assert!(!idle.contains("incomplete"), "{idle}");
+    }
+}

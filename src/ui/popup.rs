@@ -1,0 +1,125 @@
+//! Draws the page of a popup: border, parts from top to bottom, and the cursor of its input.
+
+use super::paint::Brush;
+use crate::app::doc::{Doc, Line, Role, fit_line};
+use crate::app::layout;
+use crate::app::popups::{Input, List, More, Part};
+use crate::app::state::State;
+use crate::app::text::width;
+use ratatui::layout::{Position, Rect};
+
+/// Draws the popup, if one is open. Returns the position of the terminal's cursor.
+pub fn draw(state: &State, brush: &mut Brush<'_>) -> Option<Position> {
+    let popup = state.frame.popup.as_ref()?;
+    // The width does not depend on the number of lines, which are wrapped to it.
+    let cells = usize::from(layout::popup(state, popup, 1).width).saturating_sub(4);
+    let page = popup.page(state, cells);
+    let area = layout::popup(state, popup, page.lines());
+    let ground = brush.theme.popup();
+    brush.clear(area, ground);
+    brush.frame(area, page.role, &page.title);
+    let mut rest = Rect {
+        x: area.x + 2,
+        y: area.y + 1,
+        width: area.width.saturating_sub(4),
+        height: area.height.saturating_sub(2),
+    };
+    let height = |p: &Part| u16::try_from(p.lines()).unwrap_or(u16::MAX);
+    let mut cursor = None;
+    for p in &page.above {
+        let area = layout::top(&mut rest, height(p));
+        cursor = cursor.or(part(p, area, brush));
+    }
+    // From the bottom up, so that the last lines, which have the keys, are always visible.
+    for p in page.below.iter().rev() {
+        let area = layout::cut_bottom(&mut rest, height(p));
+        cursor = cursor.or(part(p, area, brush));
+    }
+    cursor.or(part(&page.body, rest, brush))
+}
+
+/// Draws a part. Returns the position of the cursor, if it is an input.
+fn part(part: &Part, area: Rect, brush: &mut Brush<'_>) -> Option<Position> {
+    match part {
+        Part::Blank => None,
+        Part::Text(doc) => {
+            lines(doc, area, brush);
+            None
+        }
+        Part::Scroll { doc, from, more } => {
+            scroll(doc, *from, *more, area, brush);
+            None
+        }
+        Part::List(all) => {
+            list(all, area, brush);
+            None
+        }
+        Part::Input(one) => input(one, area, brush),
+    }
+}
+
+fn lines(doc: &[Line], area: Rect, brush: &mut Brush<'_>) {
+    for (y, l) in (area.top()..area.bottom()).zip(doc) {
+        brush.line(area.x, y, area.width, l, false);
+    }
+}
+
+/// Draws a text from a line on, and the number of lines below the visible ones.
+fn scroll(doc: &Doc, from: usize, more: More, area: Rect, brush: &mut Brush<'_>) {
+    let height = usize::from(area.height);
+    let from = from.min(doc.len().saturating_sub(height));
+    lines(&doc[from..], area, brush);
+    let hidden = doc.len().saturating_sub(from + height);
+    match more {
+        _ if hidden == 0 => {}
+        More::None => {}
+        More::InBorder => at_the_right(&format!(" {hidden} more ↓ "), area, brush),
+        More::InLine => {
+            let text = format!("… {hidden} more (j, or down)");
+            brush.text(area.x, area.bottom(), area.width, Role::Warn, &text);
+        }
+    }
+}
+
+/// Draws the visible rows of a list, and its position in the line below.
+fn list(list: &List, area: Rect, brush: &mut Brush<'_>) {
+    if list.rows.is_empty() {
+        brush.text(area.x, area.y, area.width, Role::Dim, list.empty);
+    }
+    let height = usize::from(area.height);
+    // Scrolls only as far as the selected row needs.
+    let from = (list.selected + 1).saturating_sub(height.max(1));
+    let rows = list.rows.iter().enumerate().skip(from);
+    for (y, (i, row)) in (area.top()..area.bottom()).zip(rows) {
+        let row = fit_line(row.clone(), usize::from(area.width));
+        brush.line(area.x, y, area.width, &row, i == list.selected);
+    }
+    if list.counted && height < list.rows.len() {
+        let text = format!(" {} of {} ", list.selected + 1, list.rows.len());
+        at_the_right(&text, area, brush);
+    }
+}
+
+/// Draws a text at the right of the line below an area.
+fn at_the_right(text: &str, area: Rect, brush: &mut Brush<'_>) {
+    let w = u16::try_from(width(text)).unwrap_or(0);
+    let x = area.right().saturating_sub(w);
+    brush.text(x, area.bottom(), w, Role::Dim, text);
+}
+
+/// Draws a text input. Returns the position of its cursor.
+fn input(input: &Input, area: Rect, brush: &mut Brush<'_>) -> Option<Position> {
+    if area.height == 0 {
+        return None;
+    }
+    let x = area.x + brush.line(area.x, area.y, area.width, &input.label, false);
+    let room = area.right().saturating_sub(x);
+    let text = input.entry.text();
+    brush.text(x, area.y, room, Role::Strong, &text);
+    // In cells, because wide characters take two.
+    let before = u16::try_from(width(&input.entry.before())).unwrap_or(0);
+    Some(Position {
+        x: (x + before).min(area.right().saturating_sub(1)),
+        y: area.y,
+    })
+}
