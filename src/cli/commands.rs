@@ -146,18 +146,6 @@ pub(super) async fn run(args: Args, out: &mut Output) -> CommandResult {
         Command::Plugin(PluginSubcommand::Serve { name }) => Err(CliError::usage(format!(
             "the plugin {name} must be served in its own process"
         ))),
-        Command::Plugin(PluginSubcommand::New { .. }) => Err(not_implemented(
-            "plugin new",
-            "see the bundled providers for an example",
-        )),
-        Command::Plugin(PluginSubcommand::Check { .. }) => Err(not_implemented(
-            "plugin check",
-            "use the plugin in a workspace through dev_overrides and run `flightdeck plugins`",
-        )),
-        Command::Plugin(PluginSubcommand::Conform { .. }) => Err(not_implemented(
-            "plugin conform",
-            "stage and deploy a configuration that uses the plugin",
-        )),
         Command::Version { json } => version::run(json, out),
         Command::Completions { shell } => program::completions(shell, out),
         Command::Man => program::print_man_page(out),
@@ -180,11 +168,6 @@ fn prepared(out: &mut Output) -> Result<(), CliError> {
     }
     out.json_file = Some(JsonInto::create(path)?);
     Ok(())
-}
-
-/// Returns the error of a command that is declared but not implemented.
-pub(super) fn not_implemented(name: &str, instead: &str) -> CliError {
-    CliError::usage(format!("`{name}` is not supported in this version")).hint(instead)
 }
 
 /// Makes `dir` the current directory, so that all paths of the command line are relative to it.

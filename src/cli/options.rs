@@ -280,12 +280,6 @@ pub(super) enum PluginSubcommand {
         /// `lab` or `local`, as in `flightdeck.internal/bundled/NAME`
         name: String,
     },
-    /// Create the source of a new plugin (not supported yet)
-    New { name: String },
-    /// Check a plugin's schema and handshake (not supported yet)
-    Check { path: PathBuf },
-    /// Run the conformance checks against a plugin (not supported yet)
-    Conform { path: PathBuf },
 }
 
 #[derive(Debug, Subcommand)]

@@ -64,28 +64,6 @@ fn help_and_version_exit_with_0() {
 }
 
 #[test]
-fn missing_commands_are_refused_by_name() {
-    let w = Workspace::new(&[]);
-    for (name, rest) in [
-        ("plugin new", "x"),
-        ("plugin check", "x"),
-        ("plugin conform", "x"),
-    ] {
-        let args: Vec<&str> = name
-            .split(' ')
-            .chain(rest.split(' '))
-            .filter(|word| !word.is_empty())
-            .collect();
-        let run = w.run(&args).expect(1);
-        assert!(
-            run.stderr
-                .contains(&format!("`{name}` is not supported in this version")),
-            "{run:?}"
-        );
-    }
-}
-
-#[test]
 fn unknown_word_suggests_the_nearest_command() {
     let run = Workspace::new(&[]).run(&["stgae"]).expect(1);
     assert!(
