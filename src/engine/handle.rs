@@ -3,6 +3,7 @@
 mod event_log;
 mod metrics;
 mod state;
+mod stored_lock;
 #[cfg(test)]
 mod tests;
 mod transformers;
@@ -26,6 +27,8 @@ use std::sync::{Arc, Mutex};
 use telemetry::metrics::Served;
 use telemetry::traces::Traces;
 use tokio_util::task::TaskTracker;
+
+pub use stored_lock::StoredLock;
 
 /// A running engine on one workspace. Cheap to clone.
 #[derive(Clone)]

@@ -1,5 +1,6 @@
 //! Traits of the store over one model of records; [`StoreApi`] combines them. Implemented in
-//! `sqlite/`.
+//! `sqlite/`. They have one implementation today: they are the boundary for a store that a team
+//! shares in PostgreSQL, which is planned.
 
 use super::StoreError;
 use super::records::{

@@ -8,20 +8,14 @@ use crate::cli::output::Output;
 use crate::cli::session::settings;
 use crate::cli::signals::Signals;
 use crate::cli::time::format_local;
-use engine::error::EngineError;
-use engine::workspace::state_location;
-use model::lock_owner::this_process;
+use engine::handle::StoredLock;
 use model::settings::Access;
-use store::Store;
 
 pub(super) async fn run(out: &mut Output) -> Result<(), CliError> {
-    let refuse = |e| CliError::Engine(EngineError::from(e));
     let mut settings = settings("force-unlock", Access::ReadWrite, None)?;
     out.flags.apply(&mut settings);
-    // Without an engine, which would ask for the lock itself.
-    let dir = state_location::store_directory(&settings);
-    let store = Store::open(dir, Access::ReadWrite).map_err(EngineError::from)?;
-    let Some(holder) = store.lock_owner().await.map_err(refuse)? else {
+    let lock = StoredLock::open(&settings)?;
+    let Some(holder) = lock.owner().await? else {
         out.stderr_line("the workspace is not locked");
         return Ok(());
     };
@@ -40,11 +34,7 @@ pub(super) async fn run(out: &mut Output) -> Result<(), CliError> {
         return Err(CliError::AlreadyReported(ERROR));
     }
     // `None` if the owner released the lock during the prompt.
-    if let Some(from) = store
-        .force_unlock(this_process("force-unlock"))
-        .await
-        .map_err(refuse)?
-    {
+    if let Some(from) = lock.release("force-unlock").await? {
         out.stderr_line(&format!(
             "released the lock of {} (pid {} on {}); the store records it",
             safe(&from.who),
