@@ -55,7 +55,10 @@ async fn second_registration_is_accepted_while_the_first_process_deploys() {
                 EventKind::Plugin(PluginEvent::Left { .. }) => left += 1,
                 EventKind::Plugin(PluginEvent::Attempt { attempt, .. }) if attempt.beside => {
                     let names = attempt.phases.iter().map(|p| p.name.label());
-                    let ready = attempt.verdict.as_ref().is_some_and(|v| v.kind == "ready");
+                    let ready = attempt
+                        .verdict
+                        .as_ref()
+                        .is_some_and(|v| v.kind.word() == "ready");
                     registered +=
                         usize::from(ready && names.into_iter().any(|n| n == "registered"));
                 }

@@ -244,7 +244,7 @@ async fn plugin_of_another_dialect_is_staged_and_deployed() {
         ["exec", "registered", "answered", "schema"]
     );
     assert_eq!(
-        attempt.verdict.as_ref().map(|v| v.kind.as_str()),
+        attempt.verdict.as_ref().map(|v| v.kind.word()),
         Some("ready")
     );
     let pid = attempt.pid.unwrap();
@@ -348,12 +348,12 @@ async fn missing_or_refused_registration_is_reported() {
     let (first, second) = (bench.attempt(1).await, bench.attempt(2).await);
     let verdicts = [&first, &second].map(|a| a.verdict.clone().unwrap());
     assert_eq!(
-        (verdicts[0].kind.as_str(), first.exit_code),
+        (verdicts[0].kind.word(), first.exit_code),
         ("exited", Some(3))
     );
     let text = &verdicts[0].text;
     assert!(text.starts_with("the process ended before its registration: exit code 3; last output: no licence was found"), "{text}");
-    assert_eq!(verdicts[1].kind, "registered_as_another");
+    assert_eq!(verdicts[1].kind.word(), "registered_as_another");
     assert_eq!(
         verdicts[1].text,
         "it is installed as things and calls itself \"somebody\""

@@ -32,7 +32,7 @@ async fn assert_launch_fails(
         .last()
         .and_then(|a| a.verdict.clone())
         .expect("verdict");
-    assert_eq!(verdict.kind, kind, "{verdict:?}");
+    assert_eq!(verdict.kind.word(), kind, "{verdict:?}");
     for word in words {
         assert!(
             verdict.text.contains(word),

@@ -46,7 +46,7 @@ async fn s0_01_plugin_starts_once_is_called_and_ends() {
         (
             attempt.number,
             attempt.limit,
-            attempt.verdict.expect("verdict").kind.as_str()
+            attempt.verdict.expect("verdict").kind.word()
         ),
         (1, 5, "ready")
     );
@@ -100,7 +100,7 @@ async fn plugin_starts_at_its_third_launch() {
         .ear
         .attempts()
         .into_iter()
-        .map(|a| a.verdict.expect("verdict").kind)
+        .map(|a| a.verdict.expect("verdict").kind.word().to_owned())
         .collect();
     assert_eq!(verdicts, ["exited", "exited", "ready"]);
     bench.plugins.shutdown().await;

@@ -121,7 +121,7 @@ async fn orders_are_obeyed_in_every_state() {
         })
     );
     let attempt = bench.ear.attempts().pop().expect("attempt");
-    assert_eq!(attempt.verdict.expect("verdict").kind, "stopped");
+    assert_eq!(attempt.verdict.expect("verdict").kind.word(), "stopped");
     assert_eq!(process_state(attempt.pid.expect("pid")), None);
     plugin.disable().await;
     assert_eq!(

@@ -220,17 +220,67 @@ impl PhaseName {
     }
 }
 
+/// Kind of a launch's result, as a stable word for programs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum VerdictKind {
+    Ready,
+    /// The launch has not ended yet.
+    Running,
+    Stopped,
+    /// Failed: `not_found`, `not_executable`, `wrong_architecture`, `not_approved`, `replaced`,
+    /// `timed_out`, `exited`, `connect`, `schema`; and those of the dialects: `other_program`,
+    /// `not_a_provider`, `not_a_transformer`, `unrecognised_line`, `core_version`,
+    /// `protocol_version`, `net_rpc`, `certificate`, `tls`; `registered_as_another`, `plugin_type`,
+    /// `foreign`, `late`, `no_address`, `no_port`, `namespace`, `transform_name`, `attached`.
+    Failed(String),
+}
+
+impl VerdictKind {
+    /// Word in records and in JSON.
+    pub fn word(&self) -> &str {
+        match self {
+            Self::Ready => "ready",
+            Self::Running => "running",
+            Self::Stopped => "stopped",
+            Self::Failed(word) => word,
+        }
+    }
+
+    /// Returns true if the launch has failed.
+    pub fn is_failed(&self) -> bool {
+        matches!(self, Self::Failed(_))
+    }
+}
+
+impl From<&str> for VerdictKind {
+    fn from(word: &str) -> Self {
+        match word {
+            "ready" => Self::Ready,
+            "running" => Self::Running,
+            "stopped" => Self::Stopped,
+            word => Self::Failed(word.to_owned()),
+        }
+    }
+}
+
+impl From<String> for VerdictKind {
+    fn from(word: String) -> Self {
+        Self::from(word.as_str())
+    }
+}
+
+impl From<VerdictKind> for String {
+    fn from(kind: VerdictKind) -> Self {
+        kind.word().to_owned()
+    }
+}
+
 /// Result of a launch attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub struct Verdict {
-    /// Stable word for programs: `ready`, `running` (not ended yet), `not_found`, `not_executable`,
-    /// `wrong_architecture`, `not_approved`, `replaced`, `timed_out`, `exited`, `connect`,
-    /// `schema`, `stopped`; and those of the dialects: `other_program`, `not_a_provider`,
-    /// `not_a_transformer`, `unrecognised_line`, `core_version`, `protocol_version`, `net_rpc`,
-    /// `certificate`, `tls`; `registered_as_another`, `plugin_type`, `foreign`, `late`,
-    /// `no_address`, `no_port`, `namespace`, `transform_name`, `attached`.
-    pub kind: String,
+    pub kind: VerdictKind,
     /// Text for operators: failure, reason and remedy.
     pub text: String,
     /// True if another launch could succeed.
@@ -386,4 +436,23 @@ pub enum PluginEvent {
         text: String,
         trace: Vec<String>,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kind_of_a_launch_result_is_its_word_in_json() {
+        for (kind, word) in [
+            (VerdictKind::Ready, "ready"),
+            (VerdictKind::Running, "running"),
+            (VerdictKind::Stopped, "stopped"),
+            (VerdictKind::Failed("timed_out".into()), "timed_out"),
+        ] {
+            let json = serde_json::to_value(&kind).unwrap();
+            assert_eq!(json, word);
+            assert_eq!(serde_json::from_value::<VerdictKind>(json).unwrap(), kind);
+        }
+    }
 }

@@ -242,7 +242,7 @@ impl StartFailure {
     #[must_use]
     pub fn failure_record(&self) -> Verdict {
         Verdict {
-            kind: self.kind().to_owned(),
+            kind: self.kind().into(),
             text: self.to_string(),
             retryable: self.is_retryable(),
         }

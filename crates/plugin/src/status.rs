@@ -253,7 +253,7 @@ impl AttemptRecord {
         self.record.took_ms = Some(self.since_begin(Instant::now()));
         self.record.verdict = Some(match result {
             Ok(()) => model::Verdict {
-                kind: "ready".to_owned(),
+                kind: model::VerdictKind::Ready,
                 text: "ready".to_owned(),
                 retryable: false,
             },

@@ -6,7 +6,7 @@ use crate::app::state::State;
 use model::view::PluginView;
 use model::{
     DrainingProcess, LaunchAttempt, LogLevel, NO_TRANSFORMERS, OrphanView, PluginFound,
-    PluginState, Renewal,
+    PluginState, Renewal, VerdictKind,
 };
 
 /// Maximum number of log lines in a pane.
@@ -180,10 +180,7 @@ pub fn attempts(state: &State, p: &PluginView) -> Doc {
     for (i, a) in p.attempts.iter().rev().enumerate() {
         doc.push(timeline(state, a));
         // A launch that was stopped is no failure.
-        let failed = a
-            .verdict
-            .as_ref()
-            .is_some_and(|v| v.kind != "ready" && v.kind != "running" && v.kind != "stopped");
+        let failed = a.verdict.as_ref().is_some_and(|v| v.kind.is_failed());
         if failed {
             if let Some(v) = &a.verdict {
                 push_text(&mut doc, Role::Bad, "      ", &v.text);
@@ -219,12 +216,12 @@ fn timeline(state: &State, a: &LaunchAttempt) -> Line {
         before = phase.at_ms;
     }
     match &a.verdict {
-        Some(v) if v.kind == "ready" => l.push(span(
+        Some(v) if v.kind == VerdictKind::Ready => l.push(span(
             Role::Ok,
             format!("✓ ready after {}", duration(a.took_ms.unwrap_or(before))),
         )),
-        Some(v) if v.kind == "stopped" => l.push(span(Role::Dim, "stopped")),
-        Some(v) if v.kind != "running" => {
+        Some(v) if v.kind == VerdictKind::Stopped => l.push(span(Role::Dim, "stopped")),
+        Some(v) if v.kind != VerdictKind::Running => {
             let how = match (a.exit_code, a.signal) {
                 (Some(code), _) => format!("exit code {code}, "),
                 (_, Some(signal)) => format!("signal {signal}, "),
@@ -234,7 +231,7 @@ fn timeline(state: &State, a: &LaunchAttempt) -> Line {
                 Role::Bad,
                 format!(
                     "✗ {} ({how}after {})",
-                    v.kind.replace('_', " "),
+                    v.kind.word().replace('_', " "),
                     duration(a.took_ms.unwrap_or(before))
                 ),
             ));

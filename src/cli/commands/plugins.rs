@@ -14,7 +14,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use model::settings::Access;
 use model::view::PluginView;
-use model::{LaunchAttempt, NO_TRANSFORMERS, PluginId, PluginKind, PluginState};
+use model::{LaunchAttempt, NO_TRANSFORMERS, PluginId, PluginKind, PluginState, VerdictKind};
 use plugin::find::{Discovered, Environment, PluginPath, plugin_roots};
 use provider::ProviderSchema;
 use serde_json::{Value, json};
@@ -260,7 +260,7 @@ fn status(plugin: &PluginView, has_schema: bool) -> (&'static str, Ink, bool) {
         .attempts
         .back()
         .and_then(|a| a.verdict.as_ref())
-        .is_some_and(|v| v.kind == "ready");
+        .is_some_and(|v| v.kind == VerdictKind::Ready);
     let (word, ink) = match &plugin.state {
         state if state.is_failed() => (state.label(), Ink::Red),
         _ if ready && !has_schema && !plugin.is_transformer() => {
@@ -332,11 +332,12 @@ fn show(
             out.line(&line);
         }
     }
-    for attempt in plugin
-        .attempts
-        .iter()
-        .filter(|a| whole || a.verdict.as_ref().is_some_and(|v| v.kind != "ready"))
-    {
+    for attempt in plugin.attempts.iter().filter(|a| {
+        whole
+            || a.verdict
+                .as_ref()
+                .is_some_and(|v| v.kind != VerdictKind::Ready)
+    }) {
         print_attempt(out, attempt);
     }
     if let Some(schema) = schema.ok().filter(|_| whole) {
@@ -364,7 +365,10 @@ fn print_attempt(out: &mut Output, attempt: &LaunchAttempt) {
         safe(verdict),
         phases.join(" → ")
     ));
-    let failed = attempt.verdict.as_ref().is_some_and(|v| v.kind != "ready");
+    let failed = attempt
+        .verdict
+        .as_ref()
+        .is_some_and(|v| v.kind != VerdictKind::Ready);
     for line in attempt
         .last_lines
         .iter()

@@ -82,7 +82,7 @@ pub(super) async fn check_last_launches(store: &Store, found: &mut Findings) {
         let Some(verdict) = row.attempts.last().and_then(|a| a.verdict.as_ref()) else {
             continue;
         };
-        if matches!(verdict.kind.as_str(), "ready" | "running" | "stopped") {
+        if !verdict.kind.is_failed() {
             continue;
         }
         let tried = row.attempts.last().map_or(1, |a| a.number);

@@ -104,7 +104,7 @@ impl View {
                     && view
                         .attempts
                         .iter()
-                        .filter(|a| a.verdict.as_ref().is_some_and(|v| v.kind == "ready"))
+                        .filter(|a| a.verdict.as_ref().is_some_and(|v| v.kind == VerdictKind::Ready))
                         .count()
                         > 1
                 {

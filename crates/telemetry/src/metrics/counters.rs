@@ -178,10 +178,13 @@ impl Measures {
         let Some(verdict) = &attempt.verdict else {
             return;
         };
-        let labels = [plugin_label(plugin), ("verdict", verdict.kind.clone())];
+        let labels = [
+            plugin_label(plugin),
+            ("verdict", verdict.kind.word().to_owned()),
+        ];
         self.launches.get_or_create(&labels).inc();
         // Failed launches mostly measure a deadline, so they are left out.
-        if let (Some(ms), "ready") = (attempt.took_ms, verdict.kind.as_str()) {
+        if let (Some(ms), VerdictKind::Ready) = (attempt.took_ms, &verdict.kind) {
             let launched = self.launched.get_or_create(&[plugin_label(plugin)]);
             launched.observe(seconds(ms));
         }

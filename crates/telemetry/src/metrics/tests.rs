@@ -11,7 +11,7 @@ fn plugin() -> PluginId {
 
 fn attempt(number: u32, verdict: Option<&str>) -> EventKind {
     let verdict = verdict.map(|kind| Verdict {
-        kind: kind.to_owned(),
+        kind: kind.into(),
         text: String::new(),
         retryable: true,
     });
