@@ -17,9 +17,28 @@ use model::{DeployOutcome, DeployRequest, DeploySummary, StageId, StageSummary};
 use serde_json::json;
 use std::path::Path;
 
+/// Commands that deploy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verb {
+    Deploy,
+    Refresh,
+    Destroy,
+}
+
+impl Verb {
+    /// Name of the command.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Deploy => "deploy",
+            Self::Refresh => "refresh",
+            Self::Destroy => "destroy",
+        }
+    }
+}
+
 /// A deploy to run, and the confirmation it needs.
 struct DeployCommand {
-    command: &'static str,
+    verb: Verb,
     stage: Option<String>,
     choice: Choice,
     auto_approve: bool,
@@ -28,7 +47,7 @@ struct DeployCommand {
 pub(super) async fn deploy(args: DeployArgs, out: &mut Output) -> CommandResult {
     run(
         DeployCommand {
-            command: "deploy",
+            verb: Verb::Deploy,
             stage: args.stage,
             choice: args.choice,
             auto_approve: args.auto_approve,
@@ -50,7 +69,7 @@ pub(super) async fn refresh(args: RefreshArgs, out: &mut Output) -> CommandResul
     };
     run(
         DeployCommand {
-            command: "refresh",
+            verb: Verb::Refresh,
             stage: None,
             choice,
             auto_approve: true,
@@ -72,7 +91,7 @@ pub(super) async fn destroy(args: DestroyArgs, out: &mut Output) -> CommandResul
     };
     run(
         DeployCommand {
-            command: "destroy",
+            verb: Verb::Destroy,
             stage: None,
             choice,
             auto_approve: args.auto_approve,
@@ -99,7 +118,7 @@ async fn run(approved: DeployCommand, out: &mut Output) -> CommandResult {
         return Err(CliError::usage("cannot prompt with --json").hint(APPROVE));
     }
     let mut settings = settings(
-        approved.command,
+        approved.verb.name(),
         Access::ReadWrite,
         approved.choice.values.parallelism,
     )?;
@@ -123,7 +142,7 @@ async fn run(approved: DeployCommand, out: &mut Output) -> CommandResult {
     session.finish(out).await;
     out.flush_diagnostics();
     out.result(
-        approved.command,
+        approved.verb.name(),
         fields(json!({
             "deploy": summary.deploy,
             "stage": summary.stage,
@@ -150,11 +169,11 @@ async fn print_summary_lines(
     summary: &DeploySummary,
     out: &mut Output,
 ) -> Result<(), CliError> {
-    if approved.command != "refresh" {
-        let destroys = approved.command == "destroy";
+    if approved.verb != Verb::Refresh {
+        let destroys = approved.verb == Verb::Destroy;
         out.in_lines(|lines| lines.applied(&summary.counts, destroys));
     }
-    if approved.command != "destroy" {
+    if approved.verb != Verb::Destroy {
         let outputs = session.engine.outputs().await?;
         out.in_lines(|lines| lines.outputs(&outputs));
     }
@@ -203,7 +222,7 @@ async fn apply(
         }
     };
     // As in OpenTofu: `refresh` reports no plan, and an existing stage only its changes.
-    if approved.command != "refresh" {
+    if approved.verb != Verb::Refresh {
         let whole = approved.stage.is_none();
         planned(session, &mut progress, summary.stage, whole, out).await?;
     }
@@ -268,9 +287,9 @@ async fn approve(
     summary: &StageSummary,
     out: &mut Output,
 ) -> Result<(), CliError> {
-    let destroys = match approved.command {
-        "destroy" => " and destroy the objects it names",
-        _ => "",
+    let destroys = match approved.verb {
+        Verb::Destroy => " and destroy the objects it names",
+        Verb::Deploy | Verb::Refresh => "",
     };
     let runs = summarize(
         summary
