@@ -207,7 +207,7 @@ async fn console(bus: &Bus, screen: char) -> Seen {
     let mut state = State::new("bench", "/bench");
     // The event loop normally sets these from the engine and the terminal.
     (state.view, state.frame.size) = (view, SIZE);
-    (state.now, state.configured) = (now_ms(), true);
+    (state.now, state.place.configured) = (now_ms(), true);
     update(&mut state, Msg::Input(Input::Key(Key::char(screen))));
     let viewport = Viewport::Fixed(Rect::new(0, 0, SIZE.0, SIZE.1));
     let options = TerminalOptions { viewport };

@@ -74,7 +74,7 @@ pub fn run(command: &Command, state: &mut State, effects: &mut Vec<Effect>) {
         Err(why) => {
             state.show_error(format!("{}: {why}", command.name));
             // One request at a time, because every refused key comes here.
-            if state.locked_by().is_some() && !std::mem::replace(&mut state.asks_lock, true) {
+            if state.locked_by().is_some() && state.questions.request_lock() {
                 effects.push(Effect::HoldLock);
             }
         }

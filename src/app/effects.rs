@@ -1,7 +1,7 @@
 //! Runs the console's effects on the engine, and sends their results back as messages. Owns the
 //! tasks.
 
-use super::msg::{Answer, Effect, Msg};
+use super::msg::{Answer, Effect, Msg, Subject};
 use super::run::DemoHook;
 use super::schema;
 use engine::Engine;
@@ -73,7 +73,7 @@ impl Runner {
             // Refused instead of awaited, because this runs in the event loop.
             if self.select_queue.try_send((stage, selects)).is_err() {
                 let why = "too many changes of the selection at once";
-                self.spawn_effect(async move { Some(plain_failure("select", why)) });
+                self.spawn_effect(async move { Some(plain_failure(Subject::Select, why)) });
             }
             return;
         }
@@ -98,7 +98,7 @@ impl Runner {
                 match &answer {
                     // The engine's own log keeps every result, because a message in the footer
                     // disappears.
-                    Answer::Failed { what, text, .. } => tracing::warn!(what, text, "failed"),
+                    Answer::Failed { what, text, .. } => tracing::warn!(%what, text, "failed"),
                     Answer::Done(text) => tracing::info!(text, "done"),
                     _ => {}
                 }
@@ -109,18 +109,18 @@ impl Runner {
     }
 }
 
-fn failed(what: &str, e: &EngineError) -> Option<Answer> {
+fn failed(what: Subject, e: &EngineError) -> Option<Answer> {
     Some(Answer::Failed {
-        what: what.to_owned(),
+        what,
         text: e.to_string(),
         diagnostics: e.diagnostics().to_vec(),
     })
 }
 
 /// Creates a failure that has only a text.
-fn plain_failure(what: &str, why: impl std::fmt::Display) -> Answer {
+fn plain_failure(what: Subject, why: impl std::fmt::Display) -> Answer {
     Answer::Failed {
-        what: what.to_owned(),
+        what,
         text: why.to_string(),
         diagnostics: Vec::new(),
     }
@@ -146,11 +146,11 @@ async fn end_orphans(engine: Engine, orphans: Vec<OrphanView>) -> Answer {
         return Answer::EndedOrphans(done.join("; "));
     }
     let all: Vec<String> = failed.into_iter().chain(done).collect();
-    plain_failure("orphans", all.join("; "))
+    plain_failure(Subject::Orphans, all.join("; "))
 }
 
 fn convert_result<T>(
-    what: &str,
+    what: Subject,
     result: Result<T, EngineError>,
     answer: impl FnOnce(T) -> Option<Answer>,
 ) -> Option<Answer> {
@@ -174,8 +174,12 @@ struct EffectContext {
 /// configuration do not concern them.
 async fn load_plugins(engine: &Engine) -> Option<Answer> {
     let transformers = engine.launch_transformers().await;
-    convert_result("plugins", Box::pin(engine.load_plugins()).await, |()| None)
-        .or_else(|| convert_result("transformers", transformers, |()| None))
+    convert_result(
+        Subject::Plugins,
+        Box::pin(engine.load_plugins()).await,
+        |()| None,
+    )
+    .or_else(|| convert_result(Subject::Transformers, transformers, |()| None))
 }
 
 /// Reports the differences between a stage and the workspace, if any. The deploy reports other
@@ -199,42 +203,54 @@ async fn run_effect(around: EffectContext, effect: Effect) -> Option<Answer> {
         next,
     } = around;
     match effect {
-        Effect::HoldLock => convert_result("lock", engine.hold_workspace_lock().await, |()| None),
-        Effect::FindInstalled => convert_result("plugins", engine.find_installed().await, |all| {
-            let text = format!(
-                "{} installed providers are listed; s launches one",
-                all.len()
-            );
-            Some(Answer::Done(text))
-        }),
+        Effect::HoldLock => {
+            convert_result(Subject::Lock, engine.hold_workspace_lock().await, |()| None)
+        }
+        Effect::FindInstalled => {
+            convert_result(Subject::Plugins, engine.find_installed().await, |all| {
+                let text = format!(
+                    "{} installed providers are listed; s launches one",
+                    all.len()
+                );
+                Some(Answer::Done(text))
+            })
+        }
         Effect::LoadPlugins => load_plugins(&engine).await,
-        Effect::Stage(request) => {
-            convert_result("stage", Box::pin(engine.stage(request)).await, |_| None)
-        }
+        Effect::Stage(request) => convert_result(
+            Subject::Stage,
+            Box::pin(engine.stage(request)).await,
+            |_| None,
+        ),
         Effect::CheckStage(stage) => check_stage(&engine, stage).await,
-        Effect::Deploy(request) => {
-            convert_result("deploy", Box::pin(engine.deploy(request)).await, |_| None)
-        }
-        Effect::Forget(addresses) => {
-            convert_result("forget", engine.forget(addresses, false).await, |all| {
+        Effect::Deploy(request) => convert_result(
+            Subject::Deploy,
+            Box::pin(engine.deploy(request)).await,
+            |_| None,
+        ),
+        Effect::Forget(addresses) => convert_result(
+            Subject::Forget,
+            engine.forget(addresses, false).await,
+            |all| {
                 let all: Vec<String> = all
                     .iter()
                     .map(|c| format!("{}: {}", c.address, c.what.label()))
                     .collect();
                 Some(Answer::Done(all.join(", ")))
-            })
-        }
-        Effect::Import(object) => {
-            convert_result("import", Box::pin(engine.import(object)).await, |c| {
+            },
+        ),
+        Effect::Import(object) => convert_result(
+            Subject::Import,
+            Box::pin(engine.import(object)).await,
+            |c| {
                 Some(Answer::Done(format!(
                     "{}: {}; stage again",
                     c.address,
                     c.what.label()
                 )))
-            })
-        }
+            },
+        ),
         Effect::Untaint(address) => {
-            convert_result("untaint", engine.taint(address, false).await, |c| {
+            convert_result(Subject::Untaint, engine.taint(address, false).await, |c| {
                 Some(Answer::Done(format!(
                     "{}: {}; stage again",
                     c.address,
@@ -245,56 +261,64 @@ async fn run_effect(around: EffectContext, effect: Effect) -> Option<Answer> {
         Effect::Trust(plugins) => match engine.trust_plugins(plugins).await {
             // Launches the plugins that waited for the decision.
             Ok(()) => load_plugins(&engine).await,
-            Err(e) => failed("trust", &e),
+            Err(e) => failed(Subject::Trust, &e),
         },
-        Effect::Plugin(plugin, command) => {
-            convert_result("plugin", engine.plugin(&plugin, command).await, |()| None)
+        Effect::Plugin(plugin, command) => convert_result(
+            Subject::Plugin,
+            engine.plugin(&plugin, command).await,
+            |()| None,
+        ),
+        Effect::LoadHistory => {
+            convert_result(Subject::History, engine.history(DEPLOYS).await, |all| {
+                Some(Answer::History(all))
+            })
         }
-        Effect::LoadHistory => convert_result("history", engine.history(DEPLOYS).await, |all| {
-            Some(Answer::History(all))
-        }),
         Effect::LoadRecord(deploy) => {
-            convert_result("replay", engine.deploy_record(deploy).await, |r| {
+            convert_result(Subject::Replay, engine.deploy_record(deploy).await, |r| {
                 Some(Answer::Record(Box::new(r)))
             })
         }
         Effect::LoadLast(deploy) => {
-            convert_result("deploy", engine.deploy_record(deploy).await, |r| {
+            convert_result(Subject::Deploy, engine.deploy_record(deploy).await, |r| {
                 Some(Answer::Last(Box::new(r)))
             })
         }
-        Effect::LoadFailures => convert_result("failures", engine.failures(None).await, |all| {
-            Some(Answer::Failures(all))
-        }),
+        Effect::LoadFailures => {
+            convert_result(Subject::Failures, engine.failures(None).await, |all| {
+                Some(Answer::Failures(all))
+            })
+        }
         Effect::LoadLogs => {
             let query = LogQuery {
                 limit: LOG_LINES,
                 ..LogQuery::default()
             };
-            convert_result("logs", engine.logs(query).await, |rows| {
+            convert_result(Subject::Logs, engine.logs(query).await, |rows| {
                 Some(Answer::Logs(rows))
             })
         }
-        Effect::LoadState => convert_result("state", engine.state_rows().await, |rows| {
+        Effect::LoadState => convert_result(Subject::State, engine.state_rows().await, |rows| {
             Some(Answer::State(rows))
         }),
         Effect::LoadSchema(plugin) => {
-            convert_result("schema", engine.documented(&plugin).await, |s| {
+            convert_result(Subject::Schema, engine.documented(&plugin).await, |s| {
                 Some(Answer::Schema(plugin.clone(), schema::flatten(&s)))
             })
         }
-        Effect::LoadWorkspaces => convert_result("workspace", engine.workspaces().await, |all| {
-            Some(Answer::Workspaces(all))
-        }),
+        Effect::LoadWorkspaces => {
+            convert_result(Subject::Workspace, engine.workspaces().await, |all| {
+                Some(Answer::Workspaces(all))
+            })
+        }
         Effect::Install(bring) => match engine.install(bring).await {
             // Events ask the operator about these states.
             Err(EngineError::StatesToMigrate { .. }) => None,
-            done => convert_result("init", done, |()| None),
+            done => convert_result(Subject::Init, done, |()| None),
         },
         Effect::RunDoctor => Some(Answer::Findings(doctor::examine(engine.settings()).await)),
         Effect::ApplyFix(what) => Some(match doctor::mend(&what).await {
             Ok(text) => Answer::Mended(text),
-            Err(e) => plain_failure("doctor", e),
+            Err(e) => plain_failure(Subject::Doctor, e),
         }),
         Effect::EndOrphans(orphans) => Some(end_orphans(engine, orphans).await),
         Effect::Open { workspace, create } => open(engine, next, &workspace, create).await,
@@ -309,7 +333,7 @@ async fn run_effect(around: EffectContext, effect: Effect) -> Option<Answer> {
                 )
                 .await
             }
-            Err(e) => failed("export", &e),
+            Err(e) => failed(Subject::Export, &e),
         },
         Effect::Save {
             stem,
@@ -322,8 +346,8 @@ async fn run_effect(around: EffectContext, effect: Effect) -> Option<Answer> {
             let done = tokio::task::spawn_blocking(move || (hook.act)(&fault)).await;
             Some(match done {
                 Ok(Ok(text)) => Answer::Done(text),
-                Ok(Err(why)) => plain_failure("demo", why),
-                Err(e) => plain_failure("demo", e),
+                Ok(Err(why)) => plain_failure(Subject::Demo, why),
+                Err(e) => plain_failure(Subject::Demo, e),
             })
         }
         // Handled by the event loop, or by [`Runner::run`] itself.
@@ -348,7 +372,7 @@ async fn open(engine: Engine, next: Next, workspace: &str, create: bool) -> Opti
     }
     let other = match Box::pin(engine.on_workspace(workspace, create)).await {
         Ok(other) => other,
-        Err(e) => return failed("workspace", &e),
+        Err(e) => return failed(Subject::Workspace, &e),
     };
     *next.lock().unwrap_or_else(PoisonError::into_inner) = Some(other.clone());
     if workspace != engine.workspace_name() {
@@ -388,12 +412,12 @@ async fn write(directory: &Path, stem: &str, extension: &str, text: String) -> O
             }
             Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(e) => {
-                return Some(plain_failure(&format!("write {name}"), e));
+                return Some(plain_failure(Subject::Write(Some(name)), e));
             }
         }
     }
     let why = format!("too many files named {stem}");
-    Some(plain_failure("write", why))
+    Some(plain_failure(Subject::Write(None), why))
 }
 
 async fn select_in_order(
@@ -412,7 +436,7 @@ async fn select_in_order(
                 Err(_) => break,
             }
         }
-        let answer = convert_result("select", last, |mut selection| {
+        let answer = convert_result(Subject::Select, last, |mut selection| {
             selection.along = along;
             Some(Answer::Selected { stage, selection })
         });

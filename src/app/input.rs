@@ -25,9 +25,9 @@ fn on_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
     } else if layout::too_small(state) {
         if matches!(key, k if k == Key::char('q') || k == Key::ctrl('c')) {
             // A running deploy is not left without the confirmation that cannot be shown here.
-            state.quit = !state.is_deploying();
+            state.ending.quit = !state.is_deploying();
         }
-    } else if let Some(c) = state.keys.command(key, state.context()) {
+    } else if let Some(c) = state.options.keys.command(key, state.context()) {
         command::run(c, state, effects);
     }
 }

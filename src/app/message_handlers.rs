@@ -1,7 +1,7 @@
 //! Applies messages of the engine to the state: events, answers and usage samples.
 
 use super::list::Pane;
-use super::msg::{Answer, Effect};
+use super::msg::{Answer, Effect, Subject};
 use super::popups::{Installing, Message, UnknownOutcomes};
 use super::state::*;
 use super::update::selected;
@@ -13,13 +13,15 @@ use model::{PluginEvent, PluginState};
 /// Number of samples in the charts of the Calls screen, one per second.
 const SAMPLES: usize = 240;
 
-/// Opens the trust popup if a search has found untrusted workspace plugins and no other popup is
-/// open.
+/// Returns true if a popup can open without a key press.
+fn is_free(state: &State) -> bool {
+    state.frame.popup.is_none() && state.frame.prompt.is_none()
+}
+
+/// Opens the trust popup if a search has found untrusted workspace plugins.
 pub(super) fn ask_for_trust(state: &mut State) {
-    if state.view.untrusted.is_empty() {
-        state.asks_trust = false;
-    } else if state.asks_trust && state.frame.popup.is_none() && state.frame.prompt.is_none() {
-        state.asks_trust = false;
+    let (any, free) = (!state.view.untrusted.is_empty(), is_free(state));
+    if state.questions.ask_trust(any, free) {
         let popup = popups::trust(&state.view.untrusted);
         state.open(popup);
     }
@@ -27,17 +29,12 @@ pub(super) fn ask_for_trust(state: &mut State) {
 
 /// Opens the popup of unknown outcomes once per session; closes it when none is left.
 pub(super) fn open_unknown_once(state: &mut State) {
-    if state.view.unknown.is_empty() {
-        if matches!(state.frame.popup, Some(Popup::UnknownOutcomes(_))) {
-            state.frame.popup = None;
-        }
-        return;
+    let any = !state.view.unknown.is_empty();
+    if !any && matches!(state.frame.popup, Some(Popup::UnknownOutcomes(_))) {
+        state.frame.popup = None;
     }
-    // Set even if another popup is open: the badge in the header remains.
-    if !std::mem::replace(&mut state.unknown_shown, true)
-        && state.frame.popup.is_none()
-        && state.frame.prompt.is_none()
-    {
+    // Counts as shown even if another popup is open: the badge in the header remains.
+    if state.questions.show_unknown(any) && is_free(state) {
         state.open(UnknownOutcomes::default());
     }
 }
@@ -80,13 +77,15 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
             _ => {}
         },
         EventKind::Lock { ours, .. } => {
-            state.asks_lock = false;
+            state.questions.lock_answered();
             if locked && *ours {
                 state.show_message("you hold the lock now: press the key again");
             }
         }
         EventKind::Install(InstallEvent::Ended(end)) => on_installed(state, end, effects),
-        EventKind::UntrustedPlugins { plugins } => state.asks_trust = !plugins.is_empty(),
+        EventKind::UntrustedPlugins { plugins } => {
+            state.questions.found_plugins(!plugins.is_empty());
+        }
         EventKind::CallFinished(f) if !f.covers => state.samples.finished_now += 1,
         EventKind::Staged(s) => {
             state.show_message(format!("staged in {}", duration(s.took_ms)));
@@ -121,15 +120,8 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
 
 /// Offers to install missing modules and providers, once per list of them.
 pub(super) fn offer_install(state: &mut State) {
-    if state.view.absent.is_empty() || state.view.absent == state.offered_absent {
-        return;
-    }
-    if state.frame.popup.is_none()
-        && state.frame.prompt.is_none()
-        && super::command::can_install(state).is_ok()
-    {
-        // Remembered as the list itself, so that a changed list is offered again.
-        state.offered_absent.clone_from(&state.view.absent);
+    let free = is_free(state) && super::command::can_install(state).is_ok();
+    if state.questions.offer_install(&state.view.absent, free) {
         super::command::ask_install(state, &mut Vec::new());
     }
 }
@@ -138,7 +130,7 @@ pub(super) fn offer_install(state: &mut State) {
 fn on_installed(state: &mut State, end: &InstallEnd, effects: &mut Vec<Effect>) {
     match end {
         InstallEnd::Done { .. } => {
-            let workspace = state.workspace_name.clone();
+            let workspace = state.place.workspace.clone();
             popups::reopen(state, workspace, false, effects);
             state.show_message("installation complete; reloading the workspace");
         }
@@ -179,7 +171,7 @@ fn on_deploy_finished(state: &mut State, s: &DeploySummary, effects: &mut Vec<Ef
     // The deploy changed the contents of these screens.
     effects.extend([Effect::LoadHistory, Effect::LoadState, Effect::LoadFailures]);
     // The operator left while this deploy ran.
-    state.quit |= state.quits_after_deploy;
+    state.ending.deploy_ended();
 }
 
 /// Closes a confirmation whose stage or selection has changed since it was shown.
@@ -220,29 +212,7 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
             text,
             diagnostics,
         } => {
-            // Events report the failure of an installation.
-            if what != "init" {
-                state.show_error(format!("{what}: {text}"));
-            }
-            // The request has failed, so the next refused command may repeat it.
-            state.asks_lock &= what != "lock";
-            if what == "workspace" {
-                // Reopening has already shut the old engine down, so the console cannot continue.
-                if state.opening_workspace.take().as_ref() == Some(&state.workspace_name) {
-                    (state.engine_failure, state.quit) = (Some(text.clone()), true);
-                }
-                if let Some(Popup::Workspaces(_)) = &state.frame.popup {
-                    state.frame.popup = None;
-                }
-            }
-            // The Stage screen shows diagnostics of a stage.
-            if ["deploy", "import", "forget", "untaint"].contains(&what.as_str())
-                && !diagnostics.is_empty()
-                && state.frame.popup.is_none()
-            {
-                let doc = doc::diagnostics("", diagnostics.iter());
-                state.open(Message::new(format!("Cannot {what}"), doc));
-            }
+            on_failure(state, &what, &text, &diagnostics);
             for d in diagnostics {
                 if !state.view.diagnostics.contains(&d) {
                     state.view.diagnostics.push_back(d);
@@ -292,13 +262,13 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
         Answer::Outdated { stage, text } => outdated(state, stage, text),
         Answer::Selected { stage, selection } => selected(state, stage, selection),
         Answer::Workspaces(names) => {
-            let at = names.iter().position(|name| *name == state.workspace_name);
+            let at = names.iter().position(|name| *name == state.place.workspace);
             if let Some(Popup::Workspaces(popup)) = &mut state.frame.popup {
                 popup.select(at.unwrap_or(0));
             }
             state.loaded.workspaces = Some(names);
         }
-        Answer::Opened => state.other_opened = true,
+        Answer::Opened => state.ending.other_opened = true,
         Answer::Findings(found) => state.loaded.findings = Some(found),
         Answer::Mended(text) => {
             state.show_message(text);
@@ -309,6 +279,31 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
         Answer::Schema(plugin, rows) => {
             state.loaded.schemas.insert(plugin, rows);
         }
+    }
+}
+
+fn on_failure(state: &mut State, what: &Subject, text: &str, diagnostics: &[Diagnostic]) {
+    // Events report the failure of an installation.
+    if *what != Subject::Init {
+        state.show_error(format!("{what}: {text}"));
+    }
+    match what {
+        // The next refused command may repeat the request.
+        Subject::Lock => state.questions.lock_answered(),
+        Subject::Workspace => {
+            state.ending.opening_failed(&state.place.workspace, text);
+            if let Some(Popup::Workspaces(_)) = &state.frame.popup {
+                state.frame.popup = None;
+            }
+        }
+        // The Stage screen shows diagnostics of a stage.
+        Subject::Deploy | Subject::Import | Subject::Forget | Subject::Untaint
+            if !diagnostics.is_empty() && state.frame.popup.is_none() =>
+        {
+            let doc = doc::diagnostics("", diagnostics.iter());
+            state.open(Message::new(format!("Cannot {what}"), doc));
+        }
+        _ => {}
     }
 }
 

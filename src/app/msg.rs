@@ -5,6 +5,7 @@ use super::schema::SchemaRow;
 use engine::doctor::{Finding, Fix};
 use model::view::View;
 use model::*;
+use std::fmt;
 use std::sync::Arc;
 
 /// Message to the console.
@@ -28,9 +29,9 @@ pub enum Msg {
 pub enum Answer {
     /// Success, with a text for the footer.
     Done(String),
-    /// Failure of an effect, with the name of its subject.
+    /// Failure of an effect.
     Failed {
-        what: String,
+        what: Subject,
         text: String,
         diagnostics: Vec<Diagnostic>,
     },
@@ -61,6 +62,68 @@ pub enum Answer {
     Mended(String),
     /// Results of ending orphaned processes.
     EndedOrphans(String),
+}
+
+/// Subject of an effect that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    Lock,
+    Plugins,
+    Stage,
+    Deploy,
+    Forget,
+    Import,
+    Untaint,
+    Trust,
+    Plugin,
+    History,
+    Replay,
+    Failures,
+    Logs,
+    State,
+    Schema,
+    Workspace,
+    Init,
+    Doctor,
+    Orphans,
+    Export,
+    Demo,
+    Select,
+    Transformers,
+    /// File with this name, if one was chosen.
+    Write(Option<String>),
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Lock => "lock",
+            Self::Plugins => "plugins",
+            Self::Stage => "stage",
+            Self::Deploy => "deploy",
+            Self::Forget => "forget",
+            Self::Import => "import",
+            Self::Untaint => "untaint",
+            Self::Trust => "trust",
+            Self::Plugin => "plugin",
+            Self::History => "history",
+            Self::Replay => "replay",
+            Self::Failures => "failures",
+            Self::Logs => "logs",
+            Self::State => "state",
+            Self::Schema => "schema",
+            Self::Workspace => "workspace",
+            Self::Init => "init",
+            Self::Doctor => "doctor",
+            Self::Orphans => "orphans",
+            Self::Export => "export",
+            Self::Demo => "demo",
+            Self::Select => "select",
+            Self::Transformers => "transformers",
+            Self::Write(None) => "write",
+            Self::Write(Some(name)) => return write!(f, "write {name}"),
+        })
+    }
 }
 
 /// Request of the console. The loop runs it; its result returns as an [`Answer`] or as events.

@@ -220,7 +220,7 @@ async fn run_on<S: Surface>(
         )
         .await?;
         // The old engine has ended and the new one could not be opened.
-        if let Some(why) = state.engine_failure.take() {
+        if let Some(why) = state.ending.engine_failure.take() {
             return Err(io::Error::other(format!(
                 "cannot reopen the workspace: {why}"
             )));
@@ -230,7 +230,7 @@ async fn run_on<S: Surface>(
             None => return Ok(()),
         }
         // The operator left while the other workspace was opened.
-        if state.quit {
+        if state.ending.quit {
             return Ok(());
         }
         before = Some(state);
@@ -244,25 +244,25 @@ fn first_state(engine: &Engine, options: &ConsoleOptions) -> State {
         .file_name()
         .map_or_else(|| "/".to_owned(), |n| n.to_string_lossy().into_owned());
     let mut state = State::new(&name, &absolute.to_string_lossy());
-    state.workspace_name = engine.workspace_name().to_owned();
+    state.place.workspace = engine.workspace_name().to_owned();
     state.now = now_ms();
     state.utc_offset = jiff::Zoned::now().offset().seconds();
-    state.configured = has_configuration(&absolute);
+    state.place.configured = has_configuration(&absolute);
     state.frame.appearance = options.appearance;
     state.frame.mouse = options.mouse;
-    state.shell = options.shell;
+    state.options.shell = options.shell;
     state.frame.notes.clone_from(&options.notes);
-    state.faults = options
+    state.options.faults = options
         .demo
         .as_ref()
         .map(|d| d.faults.clone())
         .unwrap_or_default();
-    state.parallelism = engine.settings().parallelism;
+    state.options.parallelism = engine.settings().parallelism;
     if options.typed_from > 0 {
-        state.typed_from = options.typed_from;
+        state.options.typed_from = options.typed_from;
     }
     let (keys, problems) = KeyMap::remapped(&options.keys);
-    state.keys = keys;
+    state.options.keys = keys;
     if !problems.is_empty() {
         state.show_error(problems.join("; "));
     }
@@ -321,7 +321,7 @@ pub async fn event_loop<S: Surface, F: EventSource>(
     let mut last_frame: Option<Instant> = None;
     let mut feeding = true;
     start(state).into_iter().for_each(&mut engine);
-    while !state.quit && !state.other_opened {
+    while !state.ending.is_due() {
         let due = frame;
         // Cancellation and keys first. A due frame precedes events, which could delay it forever
         // under load.

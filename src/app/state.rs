@@ -1,24 +1,29 @@
 //! State of the console. Plain data: `update` changes it, `ui` draws it, tests compare it.
 
+mod ending;
 mod filters;
 mod frame;
 mod installation;
 mod loaded;
+mod place;
+mod questions;
 
+pub use ending::Ending;
 pub use filters::*;
 pub use frame::*;
 pub use loaded::*;
+pub use place::{Options, Place};
+pub use questions::Questions;
 
 pub use super::popups::{After, Confirm, Popup};
 pub use super::screens::{Context, Screen};
 
 use super::doc::Doc;
-use super::keymap::KeyMap;
 use super::list::{ListState, Row};
 use super::log::Log;
 use model::view::{DeployView, View};
-use model::{Absent, Action, ChangeView, Operation, PluginId, UnixMs, Unknown};
-use std::collections::{BTreeMap, BTreeSet};
+use model::{Action, ChangeView, Operation, PluginId, UnixMs, Unknown};
+use std::collections::BTreeMap;
 
 /// State of the console.
 #[derive(Debug, Clone)]
@@ -26,113 +31,41 @@ pub struct State {
     pub now: UnixMs,
     /// Seconds east of UTC.
     pub utc_offset: i32,
-    /// Name of the workspace directory, its last path component.
-    pub workspace: String,
-    pub directory: String,
-    /// Name of the workspace, as `workspace list` shows it.
-    pub workspace_name: String,
-    /// The directory contains configuration files.
-    pub configured: bool,
-    pub keys: KeyMap,
+    pub place: Place,
+    pub options: Options,
     pub view: View,
     pub loaded: Loaded,
     pub frame: Frame,
     pub filters: Filters,
     pub screen: Screen,
+    /// Indexed by context, so that each keeps its own cursor and filter.
     pub lists: Vec<ListState>,
-    /// The process can be suspended to a shell.
-    pub shell: bool,
-    pub faults: Vec<Fault>,
     pub samples: Samples,
     pub implied: BTreeMap<String, ImpliedSelection>,
-    /// The popup of unknown outcomes was shown.
-    pub unknown_shown: bool,
-    /// Missing modules and providers that were already offered for installation.
-    pub offered_absent: Absent,
-    /// Workspace plugins need a trust decision.
-    pub asks_trust: bool,
     pub log: Log,
-    /// Maximum number of concurrent operations of a deploy.
-    pub parallelism: usize,
-    /// Number of destroyed objects from which a confirmation must be typed.
-    pub typed_from: usize,
-    /// The lock of another process was requested again.
-    pub asks_lock: bool,
-    /// Workspace that is being opened instead of this one.
-    pub opening_workspace: Option<String>,
-    /// The other workspace is open; the loop continues with it.
-    pub other_opened: bool,
-    /// Reason why no engine is available any more.
-    pub engine_failure: Option<String>,
-    /// Quit as soon as the running deploy has ended.
-    pub quits_after_deploy: bool,
-    pub quit: bool,
+    pub questions: Questions,
+    pub ending: Ending,
 }
 
 impl State {
     /// Creates the state of a console without any data.
-    pub fn new(workspace: &str, directory: &str) -> Self {
+    pub fn new(directory_name: &str, directory: &str) -> Self {
         Self {
             now: 0,
             utc_offset: 0,
-            workspace: workspace.to_owned(),
-            directory: directory.to_owned(),
-            workspace_name: "default".to_owned(),
-            configured: true,
-            keys: KeyMap::default(),
+            place: Place::new(directory_name, directory),
+            options: Options::default(),
             view: View::default(),
-            loaded: Loaded {
-                schemas: BTreeMap::new(),
-                history: None,
-                failures: None,
-                replay: None,
-                last: None,
-                state_rows: None,
-                workspaces: None,
-                findings: None,
-            },
-            frame: Frame {
-                // Replaced by the size of the terminal before the first frame.
-                size: (80, 24),
-                appearance: Appearance::default(),
-                rows: Vec::new(),
-                outdated: true,
-                pinned: 0,
-                popup: None,
-                prompt: None,
-                toast: None,
-                split: 60,
-                dragging: false,
-                mouse: true,
-                notes: Vec::new(),
-            },
-            filters: Filters {
-                plugin_tab: PluginTab::default(),
-                toggled: BTreeSet::new(),
-                unchanged: false,
-                action: None,
-                deploy: DeployFilter::default(),
-                failures: false,
-            },
+            loaded: Loaded::default(),
+            frame: Frame::default(),
+            filters: Filters::default(),
             screen: Screen::Plugins,
-            // Indexed by context, so that each keeps its own cursor and filter.
             lists: vec![ListState::default(); Context::ALL.len()],
-            shell: true,
-            faults: Vec::new(),
             samples: Samples::default(),
             implied: BTreeMap::new(),
-            unknown_shown: false,
-            offered_absent: Absent::default(),
-            asks_trust: false,
             log: Log::default(),
-            parallelism: 10,
-            typed_from: 5,
-            asks_lock: false,
-            opening_workspace: None,
-            other_opened: false,
-            engine_failure: None,
-            quits_after_deploy: false,
-            quit: false,
+            questions: Questions::default(),
+            ending: Ending::default(),
         }
     }
 
@@ -147,16 +80,17 @@ impl State {
             ..
         } = before.frame;
         (self.frame.appearance, self.frame.split, self.frame.mouse) = (looks, split, mouse);
-        (self.screen, self.offered_absent) = (before.screen, before.offered_absent);
+        self.screen = before.screen;
+        self.questions.keep_offer(before.questions);
         // Shows at once that the directory has several workspaces, if that was known.
         self.loaded.workspaces = before.loaded.workspaces;
         if let Some(names) = &mut self.loaded.workspaces
-            && !names.contains(&self.workspace_name)
+            && !names.contains(&self.place.workspace)
         {
-            names.push(self.workspace_name.clone());
+            names.push(self.place.workspace.clone());
         }
-        if before.workspace_name != self.workspace_name {
-            self.show_message(format!("switched to workspace {}", self.workspace_name));
+        if before.place.workspace != self.place.workspace {
+            self.show_message(format!("switched to workspace {}", self.place.workspace));
             return;
         }
         // The same workspace was reopened after an installation: keeps its result on the screen.

@@ -20,7 +20,7 @@ const TOAST: UnixMs = 12_000;
 /// Returns the effects of the start.
 pub fn start(state: &State) -> Vec<Effect> {
     let mut effects = vec![Effect::LoadHistory, Effect::LoadState, Effect::LoadLogs];
-    if state.configured {
+    if state.place.configured {
         // Without a configuration there is nothing to lock or to launch.
         effects.insert(0, Effect::HoldLock);
         effects.push(Effect::LoadPlugins);
@@ -60,17 +60,17 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
         }
         Msg::Answer(answer) => on_answer(state, answer, &mut effects),
         // Expected: this engine ends because another one is being opened.
-        Msg::EngineGone if state.opening_workspace.is_some() => {}
+        Msg::EngineGone if state.ending.opening_workspace.is_some() => {}
         Msg::EngineGone => {
             state.show_error("the engine has ended");
-            state.quit = true;
+            state.ending.quit = true;
         }
         Msg::Terminate => {
             // The console ends at once; the deploy is ended in steps after it.
             if state.is_deploying() {
                 effects.push(Effect::Cancel(CancelRung::StopStarting));
             }
-            state.quit = true;
+            state.ending.quit = true;
         }
     }
     // Popups open after the message, so that a pending key is never applied to them.

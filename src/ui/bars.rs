@@ -167,6 +167,7 @@ fn keys(state: &State, area: Rect, brush: &mut Brush<'_>) {
     let usable = |c: &&crate::app::command::Command| !c.short.is_empty() && (c.when)(state).is_ok();
     for c in special.chain(general).filter(usable).chain(help) {
         let Some(key) = state
+            .options
             .keys
             .keys_of(c, context)
             .first()

@@ -63,10 +63,13 @@ pub fn header(state: &State, cells: usize) -> Line {
             forms: vec![(3, line(Role::Plain, " "))],
         },
         Part {
-            line: name(&state.workspace),
+            line: name(&state.place.directory_name),
             forms: vec![(
                 14,
-                name(&crate::app::text::truncate_end(&state.workspace, 8)),
+                name(&crate::app::text::truncate_end(
+                    &state.place.directory_name,
+                    8,
+                )),
             )],
         },
     ];
@@ -89,7 +92,10 @@ pub fn header(state: &State, cells: usize) -> Line {
         });
     }
     if !state.view.orphans.is_empty() {
-        let (n, key) = (state.view.orphans.len(), state.keys.first("orphans"));
+        let (n, key) = (
+            state.view.orphans.len(),
+            state.options.keys.first("orphans"),
+        );
         let long = format!("  ✗ {} ({key})", count(n, "orphan"));
         parts.push(Part {
             line: line(Role::Bad, long),
@@ -118,8 +124,8 @@ pub fn header(state: &State, cells: usize) -> Line {
 /// Name of the workspace. The default workspace is named only if others are known, and is omitted
 /// first; another one always remains.
 fn workspace_part(state: &State) -> Option<Part> {
-    let name = &state.workspace_name;
-    if let Some(opening) = &state.opening_workspace {
+    let name = &state.place.workspace;
+    if let Some(opening) = &state.ending.opening_workspace {
         return Some(shrinkable_part(
             format!("  ◐ opening workspace {opening}"),
             12,
@@ -272,7 +278,7 @@ fn health(state: &State) -> Vec<Part> {
 
 /// Badge in the header while something is not installed.
 fn absent_badge(state: &State, short: bool) -> String {
-    let (n, key) = (state.view.absent.len(), state.keys.first("init"));
+    let (n, key) = (state.view.absent.len(), state.options.keys.first("init"));
     if state.view.absent.backend.is_some() {
         format!("  ✗ not initialized ({key})")
     } else if short {

@@ -87,7 +87,7 @@ pub fn unknown_keys(u: &Unknown) -> Line {
 /// Renders the note in a row of the Stage screen. The important part comes first, because rows are
 /// cut.
 pub fn unknown_note(state: &State, u: &Unknown) -> Line {
-    let (key, step, deploy) = (state.keys.first("unknown"), &u.step, u.deploy);
+    let (key, step, deploy) = (state.options.keys.first("unknown"), &u.step, u.deploy);
     let text = if let Some(deed) = u.step.requested_call() {
         format!("? its {deed} in deploy #{deploy} has no recorded outcome ({key})")
     } else if u.destroy_time {
@@ -120,7 +120,7 @@ pub fn unknown_of_operation(state: &State, op: &Operation) -> Span {
     if let Some(how) = op.settlement() {
         return span(Role::Dim, format!("resolved: {how}"));
     }
-    let key = state.keys.first("unknown");
+    let key = state.options.keys.first("unknown");
     match state.view.unknown.iter().find(|u| is_of_operation(u, op)) {
         Some(u) if u.creation => span(
             Role::Warn,
@@ -147,7 +147,10 @@ pub fn unknown_of_operation(state: &State, op: &Operation) -> Span {
 
 /// Badge in the header of all screens.
 pub fn unknown_badge(state: &State, short: bool) -> String {
-    let (n, key) = (state.view.unknown.len(), state.keys.first("unknown"));
+    let (n, key) = (
+        state.view.unknown.len(),
+        state.options.keys.first("unknown"),
+    );
     if short {
         format!("  ?{n} ({key})")
     } else {

@@ -20,7 +20,10 @@ fn not_configured(state: &State) -> Doc {
     let mut doc = vec![line(Role::Heading, "Welcome to flightdeck"), Line::new()];
     doc.push(line(
         Role::Plain,
-        format!("There is no configuration in {} yet.", state.directory),
+        format!(
+            "There is no configuration in {} yet.",
+            state.place.directory
+        ),
     ));
     doc.push(Line::new());
     doc.push(line(
@@ -76,7 +79,7 @@ pub fn empty(state: &State) -> Option<Doc> {
     }
     let context = state.context();
     // The engine's own log exists without a configuration, too.
-    if !state.configured && context != Context::Tracing {
+    if !state.place.configured && context != Context::Tracing {
         return Some(not_configured(state));
     }
     (context.of().empty)(state)

@@ -136,11 +136,11 @@ impl Confirm {
             }
             After::QuitWhenDone => {
                 // The deploy may have ended while the popup was open.
-                state.quit = !state.is_deploying();
-                state.quits_after_deploy = true;
+                let is_deploying = state.is_deploying();
+                state.ending.quit_after_deploy(is_deploying);
                 state.show_message("the console quits when the deploy has ended");
             }
-            After::Quit => state.quit = true,
+            After::Quit => state.ending.quit = true,
             After::Installing => {
                 // Discards the result of an earlier installation.
                 state.view.install = None;

@@ -24,14 +24,14 @@ impl Content for Demo {
                 code: KeyCode::Char(c),
                 ctrl: false,
                 alt: false,
-            } => state.faults.iter().position(|f| f.key == c),
+            } => state.options.faults.iter().position(|f| f.key == c),
             ENTER => Some(self.selected),
             _ => None,
         };
-        match by_key.and_then(|i| state.faults.get(i)) {
+        match by_key.and_then(|i| state.options.faults.get(i)) {
             Some(f) => effects.push(Effect::Demo(f.id.clone())),
             None => {
-                let n = state.faults.len();
+                let n = state.options.faults.len();
                 let step = key.step();
                 state.open(Self {
                     selected: step.map_or(self.selected, |by| moved(self.selected, by, n)),
@@ -48,7 +48,7 @@ impl Content for Demo {
                 span(Role::Plain, &f.doc),
             ]
         };
-        let rows = state.faults.iter().map(row).collect();
+        let rows = state.options.faults.iter().map(row).collect();
         let hint = line(
             Role::Dim,
             "then deploy or stage to see the effect; esc closes",

@@ -75,7 +75,7 @@ impl Content for Palette {
 }
 
 fn row(state: &State, c: &Command) -> Line {
-    let keys = state.keys.keys_of(c, state.context());
+    let keys = state.options.keys.keys_of(c, state.context());
     let key = keys.first().map(ToString::to_string).unwrap_or_default();
     // Unavailable commands are listed with the reason, so that the operator finds them.
     let (role, words) = match (c.when)(state) {

@@ -96,7 +96,7 @@ fn help(state: &State) -> Doc {
             .iter()
             .filter(|c| c.is_in(context) && c.is_special() == special)
         {
-            let keys = state.keys.keys_of(c, context);
+            let keys = state.options.keys.keys_of(c, context);
             // Commands without a key are in the palette.
             if keys.is_empty() {
                 continue;

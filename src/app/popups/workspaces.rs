@@ -72,7 +72,7 @@ impl Content for Workspaces {
             ("enter", "switch, as `workspace select` does"),
             ("esc", "cancel"),
         ]);
-        let title = format!("Workspaces of {}", state.workspace);
+        let title = format!("Workspaces of {}", state.place.directory_name);
         Page {
             above: vec![Part::input("name: ", &self.entry), Part::Blank],
             below: vec![Part::Blank, keys],
@@ -102,7 +102,7 @@ fn choices(state: &State, typed: &str) -> Vec<Choice> {
     let mut all: Vec<Choice> = names
         .iter()
         .filter(|name| name.to_lowercase().contains(&wanted))
-        .map(|name| match *name == state.workspace_name {
+        .map(|name| match *name == state.place.workspace {
             true => Choice::Here(name.clone()),
             false => Choice::Other(name.clone()),
         })
@@ -162,6 +162,6 @@ pub fn reopen(state: &mut State, workspace: String, create: bool, effects: &mut 
     state.show_message(format!(
         "opening workspace {workspace}; stopping the plugins of the current one"
     ));
-    state.opening_workspace = Some(workspace.clone());
+    state.ending.opening_workspace = Some(workspace.clone());
     effects.push(Effect::Open { workspace, create });
 }

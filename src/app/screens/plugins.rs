@@ -110,7 +110,7 @@ fn rows(state: &State) -> Vec<Row> {
     let mut rows: Vec<Row> = rows.into_iter().flat_map(below).collect();
     let orphans = &state.view.orphans;
     if !orphans.is_empty() {
-        let key = state.keys.first("orphans");
+        let key = state.options.keys.first("orphans");
         let head = format!("orphaned processes ({}); {key} ends them", orphans.len());
         // Orphans are headings, because commands of a plugin do not apply to them.
         rows.push(Row::heading(head));
@@ -369,7 +369,7 @@ fn absent(state: &State, doc: &mut Doc) {
     push_keys(
         doc,
         &[
-            (&state.keys.first("init"), what),
+            (&state.options.keys.first("init"), what),
             ("L", "reads the configuration again"),
         ],
     );

@@ -428,7 +428,7 @@ fn diagnostics_counts(state: &State) -> Line {
     let (errors, warnings, key) = (
         of(Severity::Error),
         of(Severity::Warning),
-        state.keys.first("stage-diagnostics"),
+        state.options.keys.first("stage-diagnostics"),
     );
     let mut l = Line::new();
     for (n, one, role) in [

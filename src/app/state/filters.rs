@@ -99,7 +99,7 @@ impl DeployFilter {
 }
 
 /// Filters of all contexts.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Filters {
     pub plugin_tab: PluginTab,
     /// Schema rows whose state differs from their default: groups are open, others closed.

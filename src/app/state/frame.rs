@@ -94,3 +94,23 @@ pub struct Frame {
     /// Permanent lines on the screen, such as the keys of the demo's faults.
     pub notes: Vec<String>,
 }
+
+impl Default for Frame {
+    fn default() -> Self {
+        Self {
+            // Replaced by the size of the terminal before the first frame.
+            size: (80, 24),
+            appearance: Appearance::default(),
+            rows: Vec::new(),
+            outdated: true,
+            pinned: 0,
+            popup: None,
+            prompt: None,
+            toast: None,
+            split: 60,
+            dragging: false,
+            mouse: true,
+            notes: Vec::new(),
+        }
+    }
+}

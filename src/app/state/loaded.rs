@@ -37,7 +37,7 @@ pub struct Samples {
 }
 
 /// Data loaded from the engine on request; `None` until it arrives.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Loaded {
     pub schemas: BTreeMap<PluginId, Vec<SchemaRow>>,
     pub history: Option<Vec<DeploySummary>>,

@@ -117,7 +117,7 @@ fn apply_confirmation_lists_destroyed_objects_and_defaults_to_no() {
 #[test]
 fn many_destroys_require_a_typed_confirmation() {
     let mut c = Console::staged(120, 40);
-    c.state.typed_from = 2;
+    c.state.options.typed_from = 2;
     c.press("3 a y");
     c.press("enter");
     assert!(c.take_effects().is_empty());
@@ -278,14 +278,14 @@ fn quitting_during_a_deploy_asks_and_waits_for_its_end() {
     c.press("q");
     c.shows("Deploy #31 is running");
     c.press("enter");
-    assert!(!c.state.quit);
+    assert!(!c.state.ending.quit);
     c.press("q y");
     assert_eq!(c.take_effects(), [Effect::Cancel(CancelRung::StopStarting)]);
-    assert!(!c.state.quit);
+    assert!(!c.state.ending.quit);
     c.event(EventKind::DeployFinished(fixture::finished(
         DeployOutcome::Cancelled,
     )));
-    assert!(c.state.quit);
+    assert!(c.state.ending.quit);
 }
 
 #[test]
@@ -294,7 +294,7 @@ fn control_c_never_kills_a_deploy() {
     c.press("ctrl-c");
     c.shows("Cancel ladder");
     c.press("ctrl-c ctrl-c ctrl-c");
-    assert!(!c.state.quit);
+    assert!(!c.state.ending.quit);
     assert!(c.take_effects().is_empty());
 }
 

@@ -164,7 +164,7 @@ fn palette_runs_quit_or_destructive_commands_only_when_chosen() {
         }
         c.press("enter");
         c.shows(&format!("type \"{name}\" in full"));
-        assert!(!c.state.quit, "{typed}");
+        assert!(!c.state.ending.quit, "{typed}");
         assert_eq!(c.take_effects(), [], "{typed}");
     }
     // No match of `var` quits.
@@ -172,18 +172,18 @@ fn palette_runs_quit_or_destructive_commands_only_when_chosen() {
     c.press("3 :");
     c.type_text("var");
     c.press("enter");
-    assert!(!c.state.quit);
+    assert!(!c.state.ending.quit);
     // The complete name runs it, and so does a selected row.
     let mut c = Console::staged(120, 40);
     c.press("1 :");
     c.type_text("quit");
     c.press("enter");
-    assert!(c.state.quit);
+    assert!(c.state.ending.quit);
     let mut c = Console::staged(120, 40);
     c.press("1 :");
     c.type_text("quit, then leave");
     c.press("enter");
-    assert!(!c.state.quit);
+    assert!(!c.state.ending.quit);
     let mut c = Console::staged(120, 40);
     c.press("1 :");
     c.type_text("qui");
@@ -196,7 +196,7 @@ fn palette_runs_quit_or_destructive_commands_only_when_chosen() {
         c.press("up");
     }
     c.press("enter");
-    assert!(c.state.quit);
+    assert!(c.state.ending.quit);
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn typing_after_a_palette_choice_discards_the_choice() {
     c.press("1 : down up");
     c.type_text("qui");
     c.press("enter");
-    assert!(!c.state.quit);
+    assert!(!c.state.ending.quit);
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn locked_workspace_is_read_only_and_names_the_lock_owner() {
     // The lock owner may have exited: the lock is requested once at a time.
     assert_eq!(c.take_effects(), [Effect::HoldLock]);
     c.answer(Answer::Failed {
-        what: "lock".into(),
+        what: crate::app::msg::Subject::Lock,
         text: "the workspace is held by bob".into(),
         diagnostics: Vec::new(),
     });
@@ -256,7 +256,7 @@ fn locked_workspace_is_read_only_and_names_the_lock_owner() {
 #[test]
 fn empty_workspace_shows_a_welcome_text() {
     let mut c = Console::new(120, 40);
-    c.state.configured = false;
+    c.state.place.configured = false;
     c.shows("Welcome to flightdeck");
     c.shows("main.tf");
     let mut c = Console::new(120, 40);
@@ -381,7 +381,7 @@ fn incident_key_opens_the_crashed_plugin() {
 fn demo_faults_are_listed_and_triggered_by_key() {
     let mut c = Console::staged(120, 40);
     c.state.frame.notes = vec!["demo: B breaks something on purpose, then 5 crash".into()];
-    c.state.faults = vec![Fault {
+    c.state.options.faults = vec![Fault {
         key: '5',
         id: "crash".into(),
         doc: "the plugin dies".into(),
@@ -420,10 +420,10 @@ fn pasted_text_is_not_interpreted_as_keys() {
     let mut c = Console::staged(120, 40);
     c.press("3 a");
     c.send(Msg::Input(Input::Paste("y\nq".into())));
-    assert!(c.take_effects().is_empty() && !c.state.quit);
+    assert!(c.take_effects().is_empty() && !c.state.ending.quit);
     c.press("esc");
     c.send(Msg::Input(Input::Paste("qD".into())));
-    assert!(c.take_effects().is_empty() && !c.state.quit);
+    assert!(c.take_effects().is_empty() && !c.state.ending.quit);
 }
 
 #[test]

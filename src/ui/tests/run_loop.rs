@@ -216,7 +216,7 @@ async fn event_flood_is_limited_to_thirty_frames_a_second_and_keys_still_work() 
         keys.send(Input::Key(Key::char('q'))).await.unwrap();
     })
     .await;
-    assert!(state.quit);
+    assert!(state.ending.quit);
     let most = began.elapsed().as_secs_f64() * 30.0 + 12.0;
     assert!(
         surface.frames >= 3 && f64::from(surface.frames) <= most,

@@ -184,7 +184,7 @@ fn engine_refusal_is_shown_with_all_its_diagnostics() {
         intent: None,
     };
     c.answer(Answer::Failed {
-        what: "deploy".into(),
+        what: crate::app::msg::Subject::Deploy,
         text: "Nothing is created twice".into(),
         diagnostics: vec![refused],
     });

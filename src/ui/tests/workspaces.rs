@@ -8,7 +8,7 @@ use model::*;
 
 fn named(width: u16, height: u16, name: &str) -> Console {
     let mut c = Console::staged(width, height);
-    c.state.workspace_name = name.to_owned();
+    c.state.place.workspace = name.to_owned();
     c
 }
 
@@ -73,9 +73,9 @@ fn other_workspace_is_opened_from_the_list_and_keys_wait_for_it() {
     c.press("ctrl-w");
     assert!(c.state.frame.popup.is_none());
     assert_eq!(c.take_effects(), []);
-    assert!(!c.state.other_opened);
+    assert!(!c.state.ending.other_opened);
     c.answer(Answer::Opened);
-    assert!(c.state.other_opened && !c.state.quit);
+    assert!(c.state.ending.other_opened && !c.state.ending.quit);
 }
 
 #[test]
@@ -83,12 +83,12 @@ fn failed_workspace_switch_is_shown_and_the_current_one_stays_usable() {
     let mut c = choosing(120, 40);
     c.press("up enter");
     c.answer(Answer::Failed {
-        what: "workspace".into(),
+        what: crate::app::msg::Subject::Workspace,
         text: "its store is of a newer flightdeck".into(),
         diagnostics: Vec::new(),
     });
     c.shows("its store is of a newer flightdeck");
-    assert!(!c.state.quit && c.state.opening_workspace.is_none());
+    assert!(!c.state.ending.quit && c.state.ending.opening_workspace.is_none());
     c.take_effects();
     c.press("3 s");
     assert!(matches!(c.take_effects()[..], [Effect::Stage(_)]));
@@ -139,7 +139,7 @@ fn workspace_cannot_be_switched_while_a_deploy_runs() {
     c.press("up enter");
     c.shows("a deploy is running: switch");
     assert_eq!(c.take_effects(), []);
-    assert!(c.state.opening_workspace.is_none());
+    assert!(c.state.ending.opening_workspace.is_none());
 }
 
 fn lacking(width: u16, height: u16) -> Console {

@@ -192,7 +192,7 @@ pub fn ask_apply(state: &mut State, effects: &mut Vec<Effect>) {
     );
     // A replacement destroys an object, too.
     let lost = destroys.len() + replaces.len();
-    let (stage, parallelism) = (s.stage, state.parallelism);
+    let (stage, parallelism) = (s.stage, state.options.parallelism);
     // Names exactly the confirmed changes, so that a later change of the selection adds none.
     let only =
         (!state.view.left.is_empty()).then(|| taken.iter().map(|c| c.address.clone()).collect());
@@ -203,7 +203,8 @@ pub fn ask_apply(state: &mut State, effects: &mut Vec<Effect>) {
         title,
         body,
         // A single key is not enough to destroy many objects.
-        typed: (lost >= state.typed_from).then(|| (format!("destroy {lost}"), Entry::default())),
+        typed: (lost >= state.options.typed_from)
+            .then(|| (format!("destroy {lost}"), Entry::default())),
         effects: vec![Effect::Deploy(DeployRequest {
             stage,
             only,

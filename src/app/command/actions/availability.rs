@@ -8,7 +8,7 @@ use model::{Action, StageMode, StageSummary};
 
 /// Requires that no other process holds the workspace.
 pub fn writable(state: &State) -> Available {
-    if let Some(name) = &state.opening_workspace {
+    if let Some(name) = &state.ending.opening_workspace {
         return Err(format!("workspace {name} is being opened").into());
     }
     match state.locked_by() {

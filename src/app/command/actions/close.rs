@@ -114,13 +114,13 @@ fn quit_console(state: &mut State, _: &mut Vec<Effect>) {
             ..Confirm::default()
         });
     } else {
-        state.quit = true;
+        state.ending.quit = true;
     }
 }
 
 /// Requires a shell that can resume the process.
 pub fn has_shell(state: &State) -> Available {
-    if state.shell {
+    if state.options.shell {
         Ok(())
     } else {
         Err("cannot suspend: flightdeck has no parent shell to resume it".into())

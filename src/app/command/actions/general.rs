@@ -98,7 +98,7 @@ pub fn show_unknown(state: &mut State, _: &mut Vec<Effect>) {
 
 /// Requires faults, which only the demo has.
 pub fn has_faults(state: &State) -> Available {
-    if state.faults.is_empty() {
+    if state.options.faults.is_empty() {
         Err("available in `flightdeck demo` only".into())
     } else {
         Ok(())

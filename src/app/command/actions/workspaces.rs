@@ -12,7 +12,7 @@ use model::StateMigration;
 /// Allows a switch of workspaces if nothing runs in this one. The lock of another process does not
 /// prevent it.
 pub fn can_switch(state: &State) -> Available {
-    if let Some(name) = &state.opening_workspace {
+    if let Some(name) = &state.ending.opening_workspace {
         return Err(format!("workspace {name} is being opened").into());
     }
     if state.is_deploying() {

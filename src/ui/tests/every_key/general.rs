@@ -35,10 +35,10 @@ pub(super) fn stories() -> Vec<KeyCase> {
         ),
         story("back", &[Tracing], |c, _| c.shows("following")),
         story("quit", &[Plugins, Stage, History, State, Logs], |c, _| {
-            assert!(c.state.quit)
+            assert!(c.state.ending.quit)
         }),
         story("quit", &[Calls, Deploy], |c, _| {
-            assert!(!c.state.quit);
+            assert!(!c.state.ending.quit);
             c.shows("Deploy #31 is running");
         }),
         story("quit", &[Schema], |c, _| c.shows("hashicorp/random")),
@@ -54,7 +54,7 @@ pub(super) fn stories() -> Vec<KeyCase> {
             &[
                 Plugins, Schema, Stage, History, Replay, Failures, State, Logs, Tracing,
             ],
-            |c, _| assert!(c.state.quit),
+            |c, _| assert!(c.state.ending.quit),
         ),
         after("down", LISTS, to_top, moved_down),
         after("up", LISTS, to_bottom, moved_up),
@@ -157,6 +157,7 @@ pub(super) fn stories() -> Vec<KeyCase> {
             c.shows(c.state.context().of().title);
             let key = c
                 .state
+                .options
                 .keys
                 .command(b.key.parse().unwrap(), c.state.context())
                 .unwrap();
@@ -192,7 +193,7 @@ pub(super) fn stories() -> Vec<KeyCase> {
             "break",
             Context::ALL,
             |c| {
-                c.state.faults = vec![Fault {
+                c.state.options.faults = vec![Fault {
                     key: '5',
                     id: "crash".into(),
                     doc: "the plugin dies".into(),

@@ -242,7 +242,7 @@ fn walk(size: (u16, u16)) -> Vec<String> {
                 command.name,
                 place.of().title
             );
-            for key in at(place, size).state.keys.keys_of(command, place) {
+            for key in at(place, size).state.options.keys.keys_of(command, place) {
                 let what = format!(
                     "{key} ({}) in {} at {size:?}",
                     command.name,
@@ -294,7 +294,11 @@ fn key_cases_refer_only_to_existing_commands_and_keys() {
                 s.command,
                 place.of().title
             );
-            let keys = at(*place, (120, 40)).state.keys.keys_of(command, *place);
+            let keys = at(*place, (120, 40))
+                .state
+                .options
+                .keys
+                .keys_of(command, *place);
             assert!(
                 !keys.is_empty(),
                 "{} has no key in {}",

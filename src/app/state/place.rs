@@ -1,0 +1,54 @@
+//! Place and options of a console, which stay the same while it runs on one engine.
+
+use super::Fault;
+use crate::app::keymap::KeyMap;
+
+/// Workspace that the console shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Last path component of the directory.
+    pub directory_name: String,
+    pub directory: String,
+    /// Name of the workspace, as `workspace list` shows it.
+    pub workspace: String,
+    /// The directory contains configuration files.
+    pub configured: bool,
+}
+
+impl Place {
+    /// Creates the default workspace of a directory with configuration files.
+    pub fn new(directory_name: &str, directory: &str) -> Self {
+        Self {
+            directory_name: directory_name.to_owned(),
+            directory: directory.to_owned(),
+            workspace: "default".to_owned(),
+            configured: true,
+        }
+    }
+}
+
+/// Options from flags, settings and environment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    pub keys: KeyMap,
+    /// The process can be suspended to a shell.
+    pub shell: bool,
+    /// Faults of the demo.
+    pub faults: Vec<Fault>,
+    /// Maximum number of concurrent operations of a deploy.
+    pub parallelism: usize,
+    /// Number of destroyed objects from which a confirmation must be typed.
+    pub typed_from: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            keys: KeyMap::default(),
+            shell: true,
+            faults: Vec::new(),
+            parallelism: 10,
+            typed_from: 5,
+        }
+    }
+}
