@@ -49,7 +49,6 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
     ("crates/lang/src/syntax/strings.rs", "unescape", GRAMMAR),
     ("crates/wire/src/handshake.rs", "parse", GRAMMAR),
     ("src/app/message_handlers.rs", "on_answer", ARMS),
-    ("src/app/doc/change.rs", "change", STEPS),
     ("src/app/effects.rs", "run_effect", ARMS),
     ("src/app/entry.rs", "key", ARMS),
     ("src/cli/commands.rs", "run", ARMS),
@@ -58,7 +57,6 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
     ("src/engine/stage/scope/faults.rs", "fault", ARMS),
     ("src/engine/stage/scope/faults.rs", "resource_fault", FAULTS),
     ("src/engine/workspace/refs.rs", "parse", GRAMMAR),
-    ("src/ui/bars.rs", "draw", STEPS),
     ("xtask/src/shots.rs", "tour", ARMS),
 ];
 

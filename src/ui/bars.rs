@@ -15,75 +15,64 @@ const NEW_MESSAGE_MS: i64 = 5_000;
 
 /// Draws everything around the screen except for the footer.
 pub fn draw(state: &State, a: &Areas, brush: &mut Brush<'_>) {
-    brush.fill(a.header, brush.theme.bar());
+    header(state, a.header, brush);
+    let end = draw_tabs(state, a.tabs, brush);
+    incidents(state, a.tabs, end, brush);
+    for rule in [a.rule, a.foot_rule] {
+        let line = "─".repeat(usize::from(rule.width));
+        if rule.height > 0 {
+            brush.text(rule.x, rule.y, rule.width, Role::Dim, &line);
+        }
+    }
+    for (y, l) in (a.note.top()..a.note.bottom()).zip(&doc::notes(state)) {
+        brush.line(a.note.x + 1, y, a.note.width.saturating_sub(2), l, false);
+    }
+}
+
+/// Draws the header line with the time at its right.
+fn header(state: &State, area: Rect, brush: &mut Brush<'_>) {
+    brush.fill(area, brush.theme.bar());
     let time = clock(state.now, state.utc_offset);
     let right = u16::try_from(width(&time)).unwrap_or(0) + 1;
-    let room = a.header.width.saturating_sub(right + 1);
-    brush.line(
-        a.header.x,
-        a.header.y,
-        room,
-        &doc::header(state, usize::from(room)),
-        false,
-    );
-    brush.text(
-        a.header.right().saturating_sub(right),
-        a.header.y,
-        right,
-        Role::Plain,
-        &time,
-    );
+    let room = area.width.saturating_sub(right + 1);
+    let header = doc::header(state, usize::from(room));
+    brush.line(area.x, area.y, room, &header, false);
+    let x = area.right().saturating_sub(right);
+    brush.text(x, area.y, right, Role::Plain, &time);
+}
+
+/// Draws the tabs. Returns the first column behind them.
+fn draw_tabs(state: &State, area: Rect, brush: &mut Brush<'_>) -> u16 {
+    let mut end = 0;
     for (screen, x, label) in tabs(state) {
-        let cells = a.tabs.width.saturating_sub(x);
+        let cells = area.width.saturating_sub(x);
         if screen == state.screen {
             let style = brush.theme.tab();
-            brush.styled(x, a.tabs.y, cells, style, &label);
+            brush.styled(x, area.y, cells, style, &label);
         } else {
-            brush.text(x, a.tabs.y, cells, Role::Plain, &label);
+            brush.text(x, area.y, cells, Role::Plain, &label);
         }
+        end = x + u16::try_from(label.len()).unwrap_or(0);
     }
+    end
+}
+
+/// Draws the badge of incidents at the right of the tabs, which have precedence over it.
+fn incidents(state: &State, area: Rect, end: u16, brush: &mut Brush<'_>) {
     let incidents = state.incidents().len();
-    if incidents > 0 {
-        let long = format!("⚠ {} (!) ", count(incidents, "incident"));
-        let short = format!("⚠{incidents}(!)");
-        let end = tabs(state)
-            .last()
-            .map_or(0, |(_, x, l)| x + u16::try_from(l.len()).unwrap_or(0));
-        let room = a.tabs.width.saturating_sub(end);
-        // The tabs have precedence over the badge.
-        let text = if usize::from(room) > width(&long) {
-            long
-        } else {
-            short
-        };
-        let w = u16::try_from(width(&text)).unwrap_or(0);
-        if room >= w {
-            brush.text(a.tabs.right() - w, a.tabs.y, w, Role::Bad, &text);
-        }
+    if incidents == 0 {
+        return;
     }
-    for rule in [a.rule, a.foot_rule] {
-        if rule.height > 0 {
-            brush.text(
-                rule.x,
-                rule.y,
-                rule.width,
-                Role::Dim,
-                &"─".repeat(usize::from(rule.width)),
-            );
-        }
-    }
-    for (i, l) in doc::notes(state)
-        .iter()
-        .enumerate()
-        .take(usize::from(a.note.height))
-    {
-        brush.line(
-            a.note.x + 1,
-            a.note.y + u16::try_from(i).unwrap_or(0),
-            a.note.width.saturating_sub(2),
-            l,
-            false,
-        );
+    let long = format!("⚠ {} (!) ", count(incidents, "incident"));
+    let room = area.width.saturating_sub(end);
+    let text = if usize::from(room) > width(&long) {
+        long
+    } else {
+        format!("⚠{incidents}(!)")
+    };
+    let w = u16::try_from(width(&text)).unwrap_or(0);
+    if room >= w {
+        brush.text(area.right() - w, area.y, w, Role::Bad, &text);
     }
 }
 

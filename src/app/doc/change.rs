@@ -15,6 +15,21 @@ const MAX_DIFF: usize = 200_000;
 /// Renders the diff of a change and its unknown outcome, if any. `whole` includes unchanged
 /// attributes and all lines of long texts.
 pub fn change(c: &ChangeView, left: Option<&Unknown>, whole: bool) -> Doc {
+    let mut doc = head(c, left);
+    doc.push(Line::new());
+    push_attributes(&mut doc, c, whole);
+    push_commands(&mut doc, c);
+    if !c.needs.is_empty() {
+        push_heading(&mut doc, "needs");
+        for n in &c.needs {
+            doc.push(line(Role::Plain, format!("  {n}")));
+        }
+    }
+    doc
+}
+
+/// Renders the address, the action and the reasons of a change.
+fn head(c: &ChangeView, left: Option<&Unknown>) -> Doc {
     let mut doc = Doc::new();
     let mut head = action_sign(c.action);
     head.push(span(Role::Strong, format!(" {}", c.address)));
@@ -38,55 +53,48 @@ pub fn change(c: &ChangeView, left: Option<&Unknown>, whole: bool) -> Doc {
             "drift: the real object differs from the state",
         ));
     }
-    doc.push(Line::new());
+    doc
+}
+
+/// Renders the attributes: changed ones first, then the unchanged ones or their number.
+fn push_attributes(doc: &mut Doc, c: &ChangeView, whole: bool) {
     let (changed, same): (Vec<_>, Vec<_>) = c.attributes.iter().partition(|a| a.changed);
     // Only visible names count for the width of the column.
-    let name = changed
-        .iter()
-        .chain(if whole { same.iter() } else { [].iter() })
+    let hidden = if whole { &[][..] } else { &same[..] };
+    let shown = changed.iter().chain(&same[hidden.len()..]);
+    let name = shown
         .map(|a| width(&a.path))
         .max()
         .unwrap_or(0)
         // A long path must not push all values to the right.
         .min(24);
     for a in &changed {
-        attribute(&mut doc, a, c.action, name, whole);
+        attribute(doc, a, c.action, name, whole);
     }
-    if whole {
-        for a in &same {
-            doc.push(vec![
-                span(Role::Dim, format!("    {} ", pad(&a.path, name))),
-                span(
-                    Role::Dim,
-                    value(a.after.as_deref().or(a.before.as_deref()), a, false),
-                ),
-            ]);
-        }
-    } else if !same.is_empty() {
-        doc.push(line(
-            Role::Dim,
-            format!(
-                "    {} unchanged",
-                crate::app::format::count(same.len(), "attribute")
-            ),
-        ));
+    for a in &same[hidden.len()..] {
+        let value = value(a.after.as_deref().or(a.before.as_deref()), a, false);
+        doc.push(vec![
+            span(Role::Dim, format!("    {} ", pad(&a.path, name))),
+            span(Role::Dim, value),
+        ]);
     }
+    if !hidden.is_empty() {
+        let hidden = crate::app::format::count(hidden.len(), "attribute");
+        doc.push(line(Role::Dim, format!("    {hidden} unchanged")));
+    }
+}
+
+/// Renders the commands that the change runs.
+fn push_commands(doc: &mut Doc, c: &ChangeView) {
     let mut lead = String::new();
     for command in &c.commands {
         // Commands of one machine follow each other, and share a heading.
         if command.kind_and_machine() != lead {
             lead = command.kind_and_machine();
-            push_heading(&mut doc, &lead);
+            push_heading(doc, &lead);
         }
-        push_text(&mut doc, Role::Warn, "  ", &command.text());
+        push_text(doc, Role::Warn, "  ", &command.text());
     }
-    if !c.needs.is_empty() {
-        push_heading(&mut doc, "needs");
-        for n in &c.needs {
-            doc.push(line(Role::Plain, format!("  {n}")));
-        }
-    }
-    doc
 }
 
 /// Renders an output before and after.
