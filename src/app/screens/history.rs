@@ -11,7 +11,7 @@ use crate::app::state::State;
 use model::DeploySummary;
 
 pub(super) const SCREEN: ScreenInfo = ScreenInfo {
-    current: current,
+    current,
     load: || Some(Effect::LoadHistory),
 };
 

@@ -7,7 +7,7 @@ use crate::app::list::Row;
 use crate::app::state::State;
 
 pub(super) const SCREEN: ScreenInfo = ScreenInfo {
-    current: current,
+    current,
     load: || None,
 };
 

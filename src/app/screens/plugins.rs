@@ -12,7 +12,7 @@ use model::view::PluginView;
 use model::{NO_TRANSFORMERS, PluginId, PluginState};
 
 pub(super) const SCREEN: ScreenInfo = ScreenInfo {
-    current: current,
+    current,
     load: || None,
 };
 
