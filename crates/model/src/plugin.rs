@@ -7,6 +7,9 @@ use std::borrow::Cow;
 /// Note on transformers wherever operators could expect to use them.
 pub const NO_TRANSFORMERS: &str = "a configuration cannot use transformers";
 
+/// Name of the dialect whose plugins are on the plugin path. That layout is known before a launch.
+pub const PLUGIN_PATH_DIALECT: &str = "bluelink";
+
 /// Kind of a plugin.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

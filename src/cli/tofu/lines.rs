@@ -235,7 +235,7 @@ impl Lines {
             _ => ("apply_complete", "complete"),
         };
         // Failed operations are not part of the sums.
-        if kind == "apply_complete" {
+        if step.phase != ObjectPhase::Failed {
             self.applied.count(action);
         }
         let message = format!(

@@ -5,7 +5,7 @@ use super::hash::HashCache;
 use super::places::MirrorKind;
 use crate::settings::Start;
 use dependency::{ProviderAddress, Version, VersionConstraint};
-use model::{NO_TRANSFORMERS, PluginFound, PluginKind};
+use model::{NO_TRANSFORMERS, PLUGIN_PATH_DIALECT, PluginFound, PluginKind};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -54,7 +54,7 @@ impl fmt::Display for Origin {
 impl Origin {
     /// Returns the dialect that the location implies for all its plugins.
     pub(super) fn dialect(&self) -> Option<String> {
-        matches!(self, Self::PluginPath(_)).then(|| "bluelink".to_owned())
+        matches!(self, Self::PluginPath(_)).then(|| PLUGIN_PATH_DIALECT.to_owned())
     }
 }
 

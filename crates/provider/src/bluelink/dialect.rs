@@ -18,7 +18,7 @@ use crate::*;
 use async_trait::async_trait;
 use calls::{CallContext, Method, ProviderDiagnostic, ProviderError};
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
-use model::{Action, PluginFound, PluginKind, Severity};
+use model::{Action, PLUGIN_PATH_DIALECT, PluginFound, PluginKind, Severity};
 use plugin::lifecycle::Life;
 use proto::bluelink::providerserverv1::*;
 use proto::bluelink::sharedtypesv1::{
@@ -60,7 +60,7 @@ impl Bluelink {
 #[async_trait]
 impl Dialect for Bluelink {
     fn name(&self) -> &'static str {
-        "bluelink"
+        PLUGIN_PATH_DIALECT
     }
 
     fn claims(&self, found: &PluginFound) -> bool {

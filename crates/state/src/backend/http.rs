@@ -201,10 +201,33 @@ fn headers(values: &Values<'_>, address: &Url) -> Result<HeaderMap, HttpError> {
     Ok(headers)
 }
 
+/// Requests to the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Request {
+    Read,
+    Write,
+    Delete,
+    Lock,
+    Unlock,
+}
+
+impl Request {
+    /// Verb in errors.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Delete => "delete",
+            Self::Lock => "lock",
+            Self::Unlock => "unlock",
+        }
+    }
+}
+
 impl Inner {
     async fn send(
         &self,
-        what: &'static str,
+        what: Request,
         method: Method,
         url: Url,
         body: Option<Vec<u8>>,
@@ -221,24 +244,24 @@ impl Inner {
             }
             ask.body = body;
         }
-        if what == "read" {
+        if what == Request::Read {
             ask.max_answer = MAX_STATE;
         }
         let answer = self.client.send(ask, self.attempts).await;
         answer.map_err(|why| self.error(what, why))
     }
 
-    fn error(&self, what: &'static str, why: impl Into<HttpError>) -> StateError {
-        StateError::remote(what, self.place.clone(), why.into())
+    fn error(&self, what: Request, why: impl Into<HttpError>) -> StateError {
+        StateError::remote(what.name(), self.place.clone(), why.into())
     }
 
     /// Translates an unexpected status code into an error.
-    fn status_error(&self, what: &'static str, answer: &HttpResponse) -> StateError {
+    fn status_error(&self, what: Request, answer: &HttpResponse) -> StateError {
         let why = match answer.status {
             401 => HttpError::WhoAsks,
             403 => HttpError::Forbidden,
             // A read takes 404 for an empty state and does not get here.
-            404 if what != "read" => HttpError::NoSuchAddress,
+            404 if what != Request::Read => HttpError::NoSuchAddress,
             status => HttpError::Code(status),
         };
         self.error(what, why)
@@ -274,7 +297,7 @@ impl StateManager for Http {
         };
         let body = Some(held.sent_info.clone().into_bytes());
         let answer = inner
-            .send("lock", method.clone(), url.clone(), body)
+            .send(Request::Lock, method.clone(), url.clone(), body)
             .await?;
         match answer.status {
             200 => {}
@@ -288,7 +311,7 @@ impl StateManager for Http {
                     });
                 }
             }
-            _ => return Err(inner.status_error("lock", &answer)),
+            _ => return Err(inner.status_error(Request::Lock, &answer)),
         }
         *lock(&inner.held_lock) = Some(held);
         Ok(())
@@ -306,11 +329,11 @@ impl StateManager for Http {
         };
         let body = Some(held.sent_info.into_bytes());
         let answer = inner
-            .send("unlock", method.clone(), url.clone(), body)
+            .send(Request::Unlock, method.clone(), url.clone(), body)
             .await
             .and_then(|answer| match answer.status {
                 200 => Ok(()),
-                _ => Err(inner.status_error("unlock", &answer)),
+                _ => Err(inner.status_error(Request::Unlock, &answer)),
             });
         answer.map_err(|e| e.with_lock_id(&held.id))
     }
@@ -318,7 +341,7 @@ impl StateManager for Http {
     async fn force_unlock(&self, id: &str) -> Result<(), StateError> {
         let inner = &self.0;
         let Some((method, url)) = &inner.unlock else {
-            return Err(inner.error("unlock", HttpError::NoUnlockAddress));
+            return Err(inner.error(Request::Unlock, HttpError::NoUnlockAddress));
         };
         let info = LockInfo {
             id: id.to_owned(),
@@ -327,23 +350,23 @@ impl StateManager for Http {
         };
         let body = Some(info.to_line().into_bytes());
         let answer = inner
-            .send("unlock", method.clone(), url.clone(), body)
+            .send(Request::Unlock, method.clone(), url.clone(), body)
             .await?;
         match answer.status {
             200 => Ok(()),
-            _ => Err(inner.status_error("unlock", &answer)),
+            _ => Err(inner.status_error(Request::Unlock, &answer)),
         }
     }
 
     async fn read(&self) -> Result<Vec<u8>, StateError> {
         let inner = &self.0;
         let answer = inner
-            .send("read", Method::GET, inner.address.clone(), None)
+            .send(Request::Read, Method::GET, inner.address.clone(), None)
             .await?;
         match answer.status {
             200 => Ok(answer.body),
             204 | 404 => Ok(Vec::new()),
-            _ => Err(inner.status_error("read", &answer)),
+            _ => Err(inner.status_error(Request::Read, &answer)),
         }
     }
 
@@ -355,21 +378,23 @@ impl StateManager for Http {
             url.query_pairs_mut().append_pair("ID", &held.id);
         }
         let body = Some(text.into_bytes());
-        let answer = inner.send("write", inner.update.clone(), url, body).await?;
+        let answer = inner
+            .send(Request::Write, inner.update.clone(), url, body)
+            .await?;
         match answer.status {
             200 | 201 | 204 => Ok(()),
-            _ => Err(inner.status_error("write", &answer)),
+            _ => Err(inner.status_error(Request::Write, &answer)),
         }
     }
 
     async fn delete(&self) -> Result<(), StateError> {
         let inner = &self.0;
         let answer = inner
-            .send("delete", Method::DELETE, inner.address.clone(), None)
+            .send(Request::Delete, Method::DELETE, inner.address.clone(), None)
             .await?;
         match answer.status {
             200 => Ok(()),
-            _ => Err(inner.status_error("delete", &answer)),
+            _ => Err(inner.status_error(Request::Delete, &answer)),
         }
     }
 }
