@@ -229,13 +229,16 @@ pub fn detail_has_keys(state: &State) -> bool {
 /// name.
 pub fn tabs(state: &State) -> Vec<(super::state::Screen, u16, String)> {
     use super::state::Screen;
-    // All labels need 76 columns.
-    let wide = state.frame.size.0 >= 76;
+    let label = |i: usize, s: Screen| format!(" {} {} ", i + 1, s.label());
+    let labels = Screen::ALL.iter().enumerate();
+    // A blank column after each label, and one at each end of the line.
+    let needed: usize = labels.map(|(i, s)| label(i, *s).len() + 1).sum();
+    let wide = usize::from(state.frame.size.0) >= needed + 2;
     let mut x = 1;
     let mut out = Vec::new();
     for (i, s) in Screen::ALL.iter().copied().enumerate() {
         let label = if wide || s == state.screen {
-            format!(" {} {} ", i + 1, s.label())
+            label(i, s)
         } else {
             format!(" {} ", i + 1)
         };

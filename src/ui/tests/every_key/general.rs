@@ -26,7 +26,7 @@ pub(super) fn stories() -> Vec<KeyCase> {
         ),
         after(
             "back",
-            LISTS,
+            &LISTS,
             |c| find(c, "a"),
             |c, b| {
                 assert!(b.frame.contains("find: a"), "{}", b.frame);
@@ -49,18 +49,12 @@ pub(super) fn stories() -> Vec<KeyCase> {
         story("interrupt", &[Calls, Deploy], |c, _| {
             c.shows("Cancel ladder")
         }),
-        story(
-            "interrupt",
-            &[
-                Plugins, Schema, Stage, History, Replay, Failures, State, Logs, Tracing,
-            ],
-            |c, _| assert!(c.state.ending.quit),
-        ),
-        after("down", LISTS, to_top, moved_down),
-        after("up", LISTS, to_bottom, moved_up),
-        after("page-down", LISTS, to_top, moved_down),
-        after("page-up", LISTS, to_bottom, moved_up),
-        after("first", LISTS, to_bottom, moved_up),
+        story("interrupt", &IDLE, |c, _| assert!(c.state.ending.quit)),
+        after("down", &LISTS, to_top, moved_down),
+        after("up", &LISTS, to_bottom, moved_up),
+        after("page-down", &LISTS, to_top, moved_down),
+        after("page-up", &LISTS, to_bottom, moved_up),
+        after("first", &LISTS, to_bottom, moved_up),
         after(
             "last",
             &[
@@ -91,25 +85,25 @@ pub(super) fn stories() -> Vec<KeyCase> {
         story("first", &[Tracing], |c, _| {
             c.shows("not available in the engine's own log")
         }),
-        story("pane", PANES, |c, b| {
+        story("pane", &PANES, |c, b| {
             let frame = c.frame();
             assert!(heavy(&frame) > heavy(&b.frame) + 5, "{frame}");
         }),
-        story("find", LISTS, |c, _| {
+        story("find", &LISTS, |c, _| {
             c.shows("enter keeps the search, ↑↓ move between matches")
         }),
-        story("filter", LISTS, |c, _| {
+        story("filter", &LISTS, |c, _| {
             c.shows("filter: ");
             c.type_text("zzz");
             c.shows("No row matches \"zzz\".");
         }),
         story("find", &[Tracing], |c, _| c.shows("not available in")),
         story("filter", &[Tracing], |c, _| c.shows("not available in")),
-        after("find-next", LISTS, find_common, |c, b| {
+        after("find-next", &LISTS, find_common, |c, b| {
             c.shows("find: ");
             assert_ne!(b.cursor, cursor(c));
         }),
-        after("find-previous", LISTS, find_common, |c, b| {
+        after("find-previous", &LISTS, find_common, |c, b| {
             c.shows("find: ");
             assert_ne!(b.cursor, cursor(c));
         }),
@@ -119,7 +113,7 @@ pub(super) fn stories() -> Vec<KeyCase> {
         story("find-previous", &[Tracing], |c, _| {
             c.shows("no search yet, press /")
         }),
-        story("sort", SORTED, |c, b| {
+        story("sort", &SORTED, |c, b| {
             c.shows("sorted by ");
             // Only running calls are sorted, and this fixture has one.
             if c.state.context() == Calls {
@@ -127,20 +121,20 @@ pub(super) fn stories() -> Vec<KeyCase> {
             }
             assert_ne!(rows(&b.frame), rows(&c.frame()), "{}", c.frame());
         }),
-        story("sort-reverse", SORTED, |c, b| {
+        story("sort-reverse", &SORTED, |c, b| {
             c.shows("sort order reversed");
             // Only running calls are sorted, and this fixture has one.
             if c.state.context() != Calls {
                 assert_ne!(rows(&b.frame), rows(&c.frame()), "{}", c.frame());
             }
         }),
-        story("sort", UNSORTED, |c, _| {
+        story("sort", &UNSORTED, |c, _| {
             c.shows("this list has only one sort order")
         }),
-        story("sort-reverse", UNSORTED, |c, _| {
+        story("sort-reverse", &UNSORTED, |c, _| {
             c.shows("this list has only one sort order")
         }),
-        story("copy", LISTS, |c, _| {
+        story("copy", &LISTS, |c, _| {
             c.shows("copied ");
             assert!(matches!(c.take_effects().as_slice(), [Effect::Copy(t)] if !t.is_empty()));
         }),
@@ -211,14 +205,14 @@ pub(super) fn stories() -> Vec<KeyCase> {
         }),
         after(
             "wider",
-            PANES,
+            &PANES,
             |c| c.press("< < < < < < <"),
             |c, b| {
                 c.shows("list 30 %, detail 70 %");
                 assert!(b.frame.contains("list 25 %, detail 75 %"));
             },
         ),
-        story("narrower", PANES, |c, _| {
+        story("narrower", &PANES, |c, _| {
             c.shows("list 55 %, detail 45 %");
         }),
         after(
@@ -239,7 +233,7 @@ pub(super) fn stories() -> Vec<KeyCase> {
             c.shows("a deploy is running: switch");
             assert_eq!(c.take_effects(), []);
         }),
-        story("workspaces", IDLE, |c, _| {
+        story("workspaces", &IDLE, |c, _| {
             c.shows("╭─ Workspaces of shop-prod ─");
             assert_eq!(c.take_effects(), [Effect::LoadWorkspaces]);
         }),

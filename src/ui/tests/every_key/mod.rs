@@ -11,23 +11,25 @@ use crate::app::layout;
 use crate::app::msg::{Answer, Effect, TracingMove};
 use crate::app::schema::SchemaRow;
 use crate::app::state::Context::{self, *};
-use crate::app::state::Fault;
+use crate::app::state::{Fault, Screen};
 use model::{EventKind, FailureGroup};
 use ratatui::style::{Color, Modifier};
+use std::sync::LazyLock;
+
+/// Contexts of a table of cases.
+type Contexts = LazyLock<Vec<Context>>;
+
+fn contexts(of: impl Fn(Context) -> bool) -> Vec<Context> {
+    Context::ALL.iter().copied().filter(|c| of(*c)).collect()
+}
 
 /// Contexts with a list of their own; tui-logger owns the lines of the engine's log.
-const LISTS: &[Context] = &[
-    Plugins, Schema, Calls, Stage, Deploy, History, Replay, Failures, State, Logs,
-];
+static LISTS: Contexts = LazyLock::new(|| contexts(|c| c != Tracing));
 /// Contexts of the fixture in which nothing runs.
-const IDLE: &[Context] = &[
-    Plugins, Schema, Stage, History, Replay, Failures, State, Logs, Tracing,
-];
-const SORTED: &[Context] = &[Plugins, Calls, Stage, State, History];
-const UNSORTED: &[Context] = &[Schema, Deploy, Replay, Failures, Logs, Tracing];
-const PANES: &[Context] = &[
-    Plugins, Calls, Stage, Deploy, History, Replay, Failures, State,
-];
+static IDLE: Contexts = LazyLock::new(|| contexts(|c| !matches!(c, Calls | Deploy)));
+static SORTED: Contexts = LazyLock::new(|| contexts(|c| c.of().sorts.len() > 1));
+static UNSORTED: Contexts = LazyLock::new(|| contexts(|c| c.of().sorts.len() == 1));
+static PANES: Contexts = LazyLock::new(|| contexts(|c| c.of().has_panes()));
 
 fn schema() -> Vec<SchemaRow> {
     let row = fixture::schema_row;
@@ -64,24 +66,24 @@ fn at(place: Context, (width, height): (u16, u16)) -> Console {
     c.answer(Answer::Failures(failures()));
     c.tick(1);
     match place {
-        Plugins => {}
         Schema => {
             c.press("j j right");
             c.answer(Answer::Schema(fixture::id("hashicorp/aws"), schema()));
             c.press("enter");
         }
-        Calls => c.press("2"),
-        Stage => c.press("3"),
-        Deploy => c.press("4"),
-        History => c.press("5"),
         Replay => {
             c.press("5 enter");
             c.answer(Answer::Record(Box::new(fixture::record())));
         }
         Failures => c.press("5 f"),
-        State => c.press("6"),
-        Logs => c.press("7"),
         Tracing => c.press("7 e"),
+        // The others are screens with a digit.
+        _ => {
+            let mut digits = 1..=Screen::ALL.len();
+            while c.state.context() != place {
+                c.press(&digits.next().unwrap().to_string());
+            }
+        }
     }
     assert_eq!(c.state.context(), place);
     c.state.frame.toast = None;
