@@ -10,7 +10,7 @@ use super::logs::{Logs, drain};
 use super::pipe_drain::DrainedPipe;
 use super::programs::PinnedExecutables;
 use super::settings::{PluginSettings, Reattach, SpawnSpec, Start, deadline_of};
-use super::spawn::{Process, SocketFolder, spawn};
+use super::spawn::{SocketFolder, SpawnedProcess, spawn};
 use super::starting::{Child, FirstLine, FirstOutput, StartingProcess, wait_until_drained};
 use super::status::{AttemptRecord, PluginStatus};
 use model::process::ProcessIdentity;
@@ -65,7 +65,7 @@ pub(super) struct Running {
 /// Process behind a connection: launched here, or started by others.
 pub(super) enum Body {
     Own {
-        process: Box<Process>,
+        process: Box<SpawnedProcess>,
         readers: Vec<JoinHandle<()>>,
     },
     /// Process started by others (`TF_REATTACH_PROVIDERS`).
@@ -272,7 +272,7 @@ fn with_last_output(life: &dyn Life, failure: StartFailure, logs: &Logs) -> Star
 async fn exec(
     context: &LaunchContext,
     spec: &SpawnSpec,
-) -> Result<(Process, Box<dyn Startup>), StartFailure> {
+) -> Result<(SpawnedProcess, Box<dyn Startup>), StartFailure> {
     let path = spec.executable.clone();
     let (life, approved) = (Arc::clone(&context.lifecycle), spec.approved.clone());
     let expected = context.programs.expected(&path);
@@ -313,7 +313,7 @@ async fn exec(
 /// Starts to read the standard streams. A handshake line is not added to the log.
 fn read_streams(
     context: &LaunchContext,
-    process: &mut Process,
+    process: &mut SpawnedProcess,
 ) -> (FirstOutput, Option<FirstLine>, Vec<JoinHandle<()>>) {
     let (tracker, logs) = (&context.tracker, &context.logs);
     let (first, seen) = watch::channel(None);

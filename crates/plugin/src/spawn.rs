@@ -30,7 +30,7 @@ const BASE_LIMIT: usize = 60;
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Child process that has not been reaped yet.
-pub(super) struct Process {
+pub(super) struct SpawnedProcess {
     // Fields drop in declaration order: the group is killed before tokio's reaper gets the child's
     // handle.
     group: Group,
@@ -47,7 +47,7 @@ pub(super) struct Process {
     _sockets: SocketFolder,
 }
 
-impl Process {
+impl SpawnedProcess {
     /// Takes the standard streams; `None` from the second call on.
     pub(super) fn streams(&mut self) -> Option<(ChildStdout, ChildStderr)> {
         Some((self.stdout.take()?, self.stderr.take()?))
@@ -106,7 +106,7 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for SpawnedProcess {
     fn drop(&mut self) {
         // The process was not waited for, so its descendants may still run.
         if let Some(mark) = self.mark.take() {
@@ -200,7 +200,7 @@ pub(super) async fn spawn(
     spec: &SpawnSpec,
     environment: Environment,
     sockets: SocketFolder,
-) -> io::Result<Process> {
+) -> io::Result<SpawnedProcess> {
     let mark = Mark::new();
     let mut command = command(spec, environment);
     // Set last, so that no configured variable can override the mark.
@@ -255,7 +255,7 @@ struct Spawning {
     mark: Mark,
     sockets: SocketFolder,
     runtime: tokio::runtime::Handle,
-    reply: oneshot::Sender<io::Result<Process>>,
+    reply: oneshot::Sender<io::Result<SpawnedProcess>>,
 }
 
 fn spawner() -> &'static SyncSender<Spawning> {
@@ -319,7 +319,7 @@ fn start(
     mut command: std::process::Command,
     mark: Mark,
     sockets: SocketFolder,
-) -> io::Result<Process> {
+) -> io::Result<SpawnedProcess> {
     set_parent_death_signal(&mut command);
     let mut command = Command::from(command);
     command.process_group(0);
@@ -329,7 +329,7 @@ fn start(
     let group = Group::of(child.id());
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let (identity, out_of_memory) = (ProcessIdentity::of(pid), OutOfMemory::watch(pid));
-    Ok(Process {
+    Ok(SpawnedProcess {
         group,
         child,
         identity,

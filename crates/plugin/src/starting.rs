@@ -5,7 +5,7 @@ use super::failure::{Exit, StartFailure, Suspicion};
 use super::launch::{EXIT_GRACE, LaunchContext};
 use super::logs::{LineAssembler, Logs};
 use super::settings::PluginSettings;
-use super::spawn::Process;
+use super::spawn::SpawnedProcess;
 use super::status::AttemptRecord;
 use model::{LogStream, PhaseName, PluginAbout, PluginFound};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub struct StartingProcess<'l> {
 
 /// Process launched by flightdeck.
 pub(super) struct Child<'l> {
-    pub(super) process: &'l mut Process,
+    pub(super) process: &'l mut SpawnedProcess,
     pub(super) started_at: Instant,
     pub(super) first: FirstOutput,
     /// First line of output, until it is awaited; `None` if all lines go to the log.

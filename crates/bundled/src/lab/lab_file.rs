@@ -39,7 +39,7 @@ pub struct LabFile {
 
 #[derive(Debug, Default)]
 struct Held {
-    turn: Turn,
+    queue: ThreadQueue,
     /// Held only while files are read and written, never while waiting for another process.
     cached: Mutex<Option<FileVersion>>,
     /// True while a thread waits for idle time.
@@ -271,27 +271,27 @@ impl LabFile {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn acquire_turn(&self) -> Result<Taken<'_>, LabError> {
+    fn acquire_turn(&self) -> Result<QueueHead<'_>, LabError> {
         let locked = || LabError::Locked {
             path: self.path().to_owned(),
             waited_s: LOCK_DEADLINE.as_secs(),
         };
-        self.shared.turn.acquire().ok_or_else(locked)
+        self.shared.queue.acquire().ok_or_else(locked)
     }
 }
 
 /// Queue of this process's threads. Without it they would compete for the file lock by polling.
 #[derive(Debug, Default)]
-struct Turn {
+struct ThreadQueue {
     acquired: Mutex<bool>,
     released: Condvar,
 }
 
-struct Taken<'a>(&'a Turn);
+struct QueueHead<'a>(&'a ThreadQueue);
 
-impl Turn {
-    /// Waits for the turn; `None` after the deadline.
-    fn acquire(&self) -> Option<Taken<'_>> {
+impl ThreadQueue {
+    /// Waits to be first; `None` after the deadline.
+    fn acquire(&self) -> Option<QueueHead<'_>> {
         let taken = self.acquired.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self
             .released
@@ -301,11 +301,11 @@ impl Turn {
             return None;
         }
         *taken = true;
-        Some(Taken(self))
+        Some(QueueHead(self))
     }
 }
 
-impl Drop for Taken<'_> {
+impl Drop for QueueHead<'_> {
     fn drop(&mut self) {
         *self
             .0

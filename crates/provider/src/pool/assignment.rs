@@ -3,7 +3,7 @@
 
 use super::handle::Pool;
 use super::pooled_provider::PooledProvider;
-use super::process::Process;
+use super::process::PooledProcess;
 use crate::Provider;
 use crate::builtin::{Builtin, RemoteStates};
 use crate::dialect::Configuration;
@@ -66,7 +66,7 @@ impl Pool {
     }
 
     /// Returns the process of a configuration; creates one unless the first process is unassigned.
-    fn assign(&self, address: &str, key: &str) -> Result<Arc<Process>, ProviderError> {
+    fn assign(&self, address: &str, key: &str) -> Result<Arc<PooledProcess>, ProviderError> {
         let mut addresses = lock(&self.shared.addresses);
         let entry = addresses.get_mut(address).ok_or_else(|| unknown(address))?;
         if let Some(index) = entry.assigned.get(key) {

@@ -1,6 +1,6 @@
 //! Handle to the pool, and its state per provider address.
 
-use super::process::Process;
+use super::process::PooledProcess;
 use super::schema_cache::SchemaCache;
 use super::settings::PoolSettings;
 use crate::builtin::{Builtin, RemoteStates};
@@ -16,7 +16,7 @@ pub(super) struct Address {
     pub(super) description: PluginFound,
     /// `None` if the plugin is unavailable.
     pub(super) start: Option<Start>,
-    pub(super) processes: Vec<Arc<Process>>,
+    pub(super) processes: Vec<Arc<PooledProcess>>,
     /// Index of the process by configuration name.
     pub(super) assigned: HashMap<String, usize>,
 }

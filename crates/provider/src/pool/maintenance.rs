@@ -2,7 +2,7 @@
 //! file has changed, and adds processes if calls wait.
 
 use super::handle::{Pool, Shared};
-use super::process::Process;
+use super::process::PooledProcess;
 use super::replacement::format_duration;
 use futures_util::future::join_all;
 use model::PluginState;
@@ -104,7 +104,7 @@ fn of(weak: &Weak<Shared>) -> Option<Pool> {
     weak.upgrade().map(|shared| Pool { shared })
 }
 
-impl Process {
+impl PooledProcess {
     /// Clears the current launch if it has been idle for this long; returns true if so. New calls
     /// then launch the process again.
     fn release_idle(&self, limit: Duration) -> bool {

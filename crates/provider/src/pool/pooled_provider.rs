@@ -3,7 +3,7 @@
 //! to the new process.
 
 use super::launched::Lease;
-use super::process::Process;
+use super::process::PooledProcess;
 use crate::*;
 use async_trait::async_trait;
 use calls::{Answer, Attempts, CallContext, Checked, Method, ProviderError};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// Provider handle that the pool returns.
 pub(super) struct PooledProvider {
-    process: Arc<Process>,
+    process: Arc<PooledProcess>,
     info: ProviderInfo,
     configured: Configured,
 }
@@ -29,7 +29,7 @@ enum Configured {
 }
 
 impl PooledProvider {
-    pub(super) fn unconfigured(process: Arc<Process>) -> Self {
+    pub(super) fn unconfigured(process: Arc<PooledProcess>) -> Self {
         let info = ProviderInfo {
             plugin: process.id().clone(),
             address: process.address().to_owned(),
@@ -43,7 +43,7 @@ impl PooledProvider {
     }
 
     /// Creates a handle for calls to a configured process.
-    pub(super) fn configured(process: Arc<Process>) -> Self {
+    pub(super) fn configured(process: Arc<PooledProcess>) -> Self {
         Self {
             configured: Configured::Process,
             ..Self::unconfigured(process)
@@ -51,7 +51,7 @@ impl PooledProvider {
     }
 
     /// Creates a handle for calls that carry their configuration.
-    pub(super) fn with(process: Arc<Process>, config: Value) -> Self {
+    pub(super) fn with(process: Arc<PooledProcess>, config: Value) -> Self {
         Self {
             configured: Configured::Call(Arc::new(config)),
             ..Self::unconfigured(process)
@@ -90,7 +90,7 @@ impl PooledProvider {
 
     async fn lease_process(
         &self,
-        process: &Process,
+        process: &PooledProcess,
         ctx: &CallContext,
     ) -> Result<Lease, ProviderError> {
         match self.configured {

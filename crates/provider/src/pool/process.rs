@@ -19,7 +19,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-pub(super) struct Process {
+pub(super) struct PooledProcess {
     pub(super) plugin: Plugin,
     pub(super) lane: Arc<Lane>,
     pub(super) dialect: Arc<dyn Dialect>,
@@ -44,7 +44,7 @@ pub(super) struct Process {
     pub(super) replicas: Mutex<Replicas>,
 }
 
-impl Process {
+impl PooledProcess {
     pub(super) fn new(
         plugin: Plugin,
         lane: Arc<Lane>,
@@ -174,8 +174,8 @@ impl Process {
         }
     }
 
-    /// Returns the running process as [`Process::current`] does, with the last configuration, if
-    /// there was one.
+    /// Returns the running process as [`PooledProcess::current`] does, with the last configuration,
+    /// if there was one.
     pub(super) async fn current_configured(
         &self,
         ctx: &CallContext,

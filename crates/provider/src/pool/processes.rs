@@ -3,7 +3,7 @@
 
 use super::handle::Pool;
 use super::pooled_provider::PooledProvider;
-use super::process::Process;
+use super::process::PooledProcess;
 use crate::Provider;
 use crate::functions::Functions;
 use calls::{CallContext, ProviderError};
@@ -40,7 +40,7 @@ impl Pool {
         Functions::new(all, tokio_util::sync::CancellationToken::new())
     }
 
-    pub(super) fn processes(&self) -> Vec<Arc<Process>> {
+    pub(super) fn processes(&self) -> Vec<Arc<PooledProcess>> {
         lock(&self.shared.addresses)
             .values()
             .flat_map(|a| a.processes.iter().cloned())
@@ -50,7 +50,7 @@ impl Pool {
     /// Returns the plugins that failed for good: their resources are blocked until an operator
     /// acts.
     pub fn blocked(&self) -> Vec<Blocked> {
-        let one = |p: Arc<Process>| {
+        let one = |p: Arc<PooledProcess>| {
             let state = p.state();
             let stuck = matches!(
                 state,

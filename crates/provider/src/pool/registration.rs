@@ -2,7 +2,7 @@
 //! earlier one with the same address. Launches nothing.
 
 use super::handle::{Address, Pool};
-use super::process::Process;
+use super::process::PooledProcess;
 use crate::dialect::Dialect;
 use dependency::{BUILTIN_HOST, BUNDLED_HOST, DEFAULT_HOST, PLUGIN_HOST, TERRAFORM_REGISTRY};
 use model::mutex::lock;
@@ -106,8 +106,8 @@ impl Pool {
         dialect: Arc<dyn Dialect>,
         found: &PluginFound,
         start: Option<&Start>,
-        beside: Option<&Arc<Process>>,
-    ) -> Arc<Process> {
+        beside: Option<&Arc<PooledProcess>>,
+    ) -> Arc<PooledProcess> {
         let shared = &self.shared;
         let lane = match beside {
             Some(leader) => shared.calls.additional_lane(plugin.id(), leader.lane()),
@@ -118,7 +118,7 @@ impl Pool {
             .settings
             .ready_timeout
             .unwrap_or_else(|| max_launch_time(&shared.plugins));
-        Arc::new(Process::new(
+        Arc::new(PooledProcess::new(
             plugin,
             lane,
             dialect,

@@ -3,7 +3,7 @@
 //! and configures; the plugin's supervisor owns both processes.
 
 use super::launched::Launched;
-use super::process::Process;
+use super::process::PooledProcess;
 use model::mutex::lock;
 use model::settings::RenewSettings;
 use model::{LogLevel, PluginState, Renewal, UnixMs, now_ms};
@@ -63,7 +63,7 @@ fn mebibytes(bytes: u64) -> String {
     format!("{} MiB", bytes >> 20)
 }
 
-impl Process {
+impl PooledProcess {
     /// Returns the reason to replace the process, if there is one.
     pub(super) async fn replacement_due(&self, limits: &RenewSettings) -> Option<Due> {
         if !matches!(self.start, Some(Start::Spawn(_))) {
@@ -91,7 +91,7 @@ impl Process {
     }
 
     /// Checks whether the process is to be replaced, and reports obstacles. If it returns a reason,
-    /// the caller must call [`Process::renew`].
+    /// the caller must call [`PooledProcess::renew`].
     pub(super) async fn check_replacement(
         &self,
         limits: &RenewSettings,
@@ -158,8 +158,9 @@ impl Process {
         !std::mem::replace(&mut lock(&self.renewing).under_way, true)
     }
 
-    /// Replaces the process; requires a claim by [`Process::check_replacement`] or
-    /// [`Process::try_claim`]. Bounded by a launch and the readiness timeout. Reports the outcome.
+    /// Replaces the process; requires a claim by [`PooledProcess::check_replacement`] or
+    /// [`PooledProcess::try_claim`]. Bounded by a launch and the readiness timeout. Reports the
+    /// outcome.
     pub(super) async fn renew(self: &Arc<Self>, due: Due) {
         let why = due.why.clone();
         let launching = Renewal::Launching { why: why.clone() };
@@ -255,7 +256,7 @@ impl Process {
 
 /// Returns the limit that a launch has passed, as text.
 fn exceeded_limit(
-    process: &Process,
+    process: &PooledProcess,
     launched: &Launched,
     limits: &RenewSettings,
 ) -> Option<String> {

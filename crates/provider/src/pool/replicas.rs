@@ -3,7 +3,7 @@
 //! (queue). The first process is the leader; it holds the list of the others (mates).
 
 use super::handle::{Address, Pool};
-use super::process::Process;
+use super::process::PooledProcess;
 use crate::dialect::Configuration;
 use calls::{CallContext, ProviderError, seat};
 use model::mutex::lock;
@@ -18,7 +18,7 @@ const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(60);
 /// Additional processes of one configuration, held by the leader.
 #[derive(Default)]
 pub(super) struct Replicas {
-    replicas: Vec<Arc<Process>>,
+    replicas: Vec<Arc<PooledProcess>>,
     /// True while one is being launched.
     is_launching: bool,
     not_before: Option<Instant>,
@@ -26,7 +26,7 @@ pub(super) struct Replicas {
     pub(super) is_replica: bool,
 }
 
-impl Process {
+impl PooledProcess {
     /// Returns true if this process is a mate of another one.
     pub(super) fn is_replica(&self) -> bool {
         lock(&self.replicas).is_replica
@@ -78,7 +78,7 @@ impl Process {
 impl Pool {
     /// Starts one more process beside this one, if the settings allow it and a call waits for a
     /// slot.
-    pub(super) fn start_replica(&self, leader: &Arc<Process>) {
+    pub(super) fn start_replica(&self, leader: &Arc<PooledProcess>) {
         let most = self.shared.settings.service.processes.max(1) as usize;
         let needs_config = leader.dialect.configuration() == Configuration::OfProcess;
         if most == 1
@@ -132,7 +132,7 @@ impl Pool {
     }
 
     /// Creates one more process of the same configuration, without launching it.
-    fn add_replica(&self, leader: &Arc<Process>) -> Option<Arc<Process>> {
+    fn add_replica(&self, leader: &Arc<PooledProcess>) -> Option<Arc<PooledProcess>> {
         let mut addresses = lock(&self.shared.addresses);
         let entry = addresses.get_mut(leader.address())?;
         let index = entry
@@ -153,8 +153,8 @@ impl Pool {
         entry: &mut Address,
         found: PluginFound,
         start: &Start,
-        leader: Option<&Arc<Process>>,
-    ) -> Arc<Process> {
+        leader: Option<&Arc<PooledProcess>>,
+    ) -> Arc<PooledProcess> {
         let first = &entry.processes[0];
         let (dialect, number) = (first.dialect().clone(), entry.processes.len() + 1);
         let id = PluginId(format!("{}#{number}", first.id()).into());
@@ -176,7 +176,7 @@ impl Pool {
 }
 
 /// Returns the plugin's description for a mate.
-fn replica_description(entry: &Address, index: usize, leader: &Process) -> PluginFound {
+fn replica_description(entry: &Address, index: usize, leader: &PooledProcess) -> PluginFound {
     let served = entry.assigned.iter().find(|(_, at)| **at == index);
     let shared = match served {
         Some((key, _)) if leader.dialect.configuration() == Configuration::OfProcess => key.clone(),

@@ -123,7 +123,7 @@ fn read(value: &Value, ty: &Type) -> Result<Value, DecodeError> {
 pub(super) struct Configured(Arc<RwLock<Option<Value>>>);
 
 /// Read guard that keeps the configuration unchanged while a call runs.
-pub(super) type Turn = OwnedRwLockReadGuard<Option<Value>>;
+pub(super) type ConfigGuard = OwnedRwLockReadGuard<Option<Value>>;
 
 impl Configured {
     /// Configures the provider as the host requests, and returns a guard for that configuration.
@@ -135,7 +135,7 @@ impl Configured {
         provider: &Entry<dyn Provider>,
         cx: &Context,
         context: Option<ProviderContext>,
-    ) -> Result<Turn, Failure> {
+    ) -> Result<ConfigGuard, Failure> {
         let said = context.unwrap_or_default().provider_config_variables;
         let config = decode(&provider.schema, &said)?;
         // The usual case: calls with the current configuration run concurrently under read locks.
