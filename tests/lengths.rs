@@ -12,7 +12,6 @@ const ARMS: &str = "a match with an arm for each case, and little else";
 const BLOCK: &str = "one block of the language, argument by argument, in the order of its errors";
 const FAULTS: &str = "all checks of one item, in the order of their errors";
 const GRAMMAR: &str = "a grammar rule: each alternative, with an error for any other token";
-const STEPS: &str = "steps that each use the result of the previous one; to be split";
 
 /// Functions with more than 70 lines of code, each with its reason. Test functions are not
 /// measured, because they are scenarios or tables.
