@@ -236,3 +236,67 @@ impl Cells {
         all
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stage::testing::Unplanned;
+    use lang::diag::Diagnostic;
+
+    fn error(text: &str) -> Diagnostic {
+        Diagnostic::error(text, "")
+    }
+
+    fn summaries(diags: &Diagnostics) -> Vec<String> {
+        diags.iter().map(|d| d.summary.to_string()).collect()
+    }
+
+    #[test]
+    fn diagnostic_is_repeated_only_after_many_others() {
+        let mut cell = Cell::default();
+        assert!(!cell.report(error("a")));
+        assert!(!cell.report(error("a")), "a repetition is an error too");
+        assert_eq!(summaries(&cell.diags), ["a"]);
+        for n in 0..COMPARED {
+            cell.report(Diagnostic::warning(format!("w{n}"), ""));
+        }
+        cell.report(error("a"));
+        assert_eq!(cell.diags.len(), COMPARED + 2);
+    }
+
+    #[test]
+    fn results_are_merged_in_the_order_of_the_graph() {
+        let unplanned = Unplanned::new("locals {}", &[], &[]);
+        let context = &unplanned.walk.context;
+        let cells = Cells::default();
+        // Published in the order in which the steps ended.
+        for (step, status) in [(2, Status::Pass), (0, Status::Fail), (1, Status::Unknown)] {
+            let mut cell = Cell::default();
+            cell.report(error(&format!("step {step}")));
+            cell.statuses.record("check.c", status);
+            let failed = step == 1;
+            let good = cells.publish(step, cell.failed_unless(!failed), context);
+            assert_eq!(good, !failed);
+        }
+        cells.add_diagnostics(0, error("beside"));
+        // A deploy has steps beyond the graph.
+        cells.add_diagnostics(9, error("operation"));
+        assert!(cells.has_errors() && cells.of(2).is_some() && cells.of(9).is_none());
+        let all = cells.merge_in_order([1, 0, 2]);
+        assert_eq!(
+            summaries(&all.diags),
+            ["step 1", "step 0", "beside", "step 2", "operation"]
+        );
+        assert_eq!(all.statuses.0["check.c"], Status::Fail, "the worst counts");
+    }
+
+    #[test]
+    fn part_of_a_node_fails_the_node() {
+        let mut cell = Cell::default();
+        cell.append(Cell::default().failed_unless(true));
+        assert!(!cell.failed);
+        cell.append(Cell::default().failed_unless(false));
+        cell.append(Cell::default());
+        assert!(cell.failed);
+    }
+}

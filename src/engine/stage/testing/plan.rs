@@ -11,7 +11,7 @@ use crate::stage::scope::Phase;
 use crate::stage::select::{references, select, select_only};
 use crate::stage::staging::stage;
 use crate::stage::steps::{self, Steps, Task};
-use crate::stage::{diff, moves};
+use crate::stage::{diff, moves, show};
 use cty::{Path, Value};
 use lang::config::Module;
 use lang::diag::{Diagnostic, Diagnostics};
@@ -99,6 +99,15 @@ impl Plan {
         changes.filter(|c| {
             c.action() != Action::NoOp || c.importing().is_some() || c.previous.is_some()
         })
+    }
+
+    /// Returns the explanation of each change, as it is shown.
+    pub fn because(&self) -> Vec<String> {
+        let shown: BTreeSet<String> = self.shown().map(Change::id).collect();
+        let all = self.stage.iter().flat_map(|s| show::summary(s).changes);
+        let all = all.filter(|change| shown.contains(&change.address));
+        all.map(|change| format!("{}: {}", change.address, change.why))
+            .collect()
     }
 
     /// Returns the changes that targets deselect from the start.

@@ -7,6 +7,7 @@ mod blocks;
 mod checks;
 mod configuration;
 mod expansion;
+mod explanations;
 mod imports;
 mod modules;
 mod moves;
