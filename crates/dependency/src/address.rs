@@ -96,8 +96,8 @@ impl ProviderAddress {
     }
 }
 
-/// Parses an address in a state, a lock file, a CLI configuration or a directory layout. The sources
-/// of a configuration have stricter rules: [`ProviderAddress::of_source`].
+/// Parses an address in a state, a lock file, a CLI configuration or a directory layout. The
+/// sources of a configuration have stricter rules: [`ProviderAddress::of_source`].
 impl FromStr for ProviderAddress {
     type Err = AddressError;
 

@@ -146,8 +146,8 @@ impl VersionConstraint {
         self.terms.iter().all(|term| term.allows(version))
     }
 
-    /// Returns true if the constraint allows a provider's package. A prerelease is allowed only if a
-    /// condition with `=` names it.
+    /// Returns true if the constraint allows a provider's package. A prerelease is allowed only if
+    /// a condition with `=` names it.
     #[must_use]
     pub fn allows_package(&self, version: &Version) -> bool {
         let names = |term: &Term| {

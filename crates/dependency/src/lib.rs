@@ -7,7 +7,8 @@
 //! let address: ProviderAddress = "hashicorp/aws".parse().unwrap();
 //! let wanted = VersionConstraint::of_provider("~> 5.1, != 5.2.0").unwrap();
 //! assert!(wanted.allows_package(&Version::of_package("5.3.0").unwrap()));
-//! assert_eq!(address.on_host(dependency::DEFAULT_HOST).to_string(), "registry.opentofu.org/hashicorp/aws");
+//! let address = address.on_host(dependency::DEFAULT_HOST);
+//! assert_eq!(address.to_string(), "registry.opentofu.org/hashicorp/aws");
 //! ```
 
 mod address;

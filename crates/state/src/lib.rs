@@ -6,7 +6,8 @@
 //! the next start.
 //!
 //! ```no_run
-//! # async fn example(settings: flightdeck_state::backend::Settings) -> Result<(), flightdeck_state::StateError> {
+//! # use flightdeck_state::{StateError, backend::Settings};
+//! # async fn example(settings: Settings) -> Result<(), StateError> {
 //! let backend = settings.open("/srv/app".as_ref(), true)?;
 //! let manager = backend.state_manager("default")?;
 //! println!("{} bytes", manager.read().await?.len());

@@ -2,7 +2,8 @@
 //! served or exported unless an address is configured.
 //!
 //! ```no_run
-//! # async fn example(bus: model::bus::Bus) -> Result<(), flightdeck_telemetry::metrics::MetricsError> {
+//! # use flightdeck_telemetry::metrics::MetricsError;
+//! # async fn example(bus: model::bus::Bus) -> Result<(), MetricsError> {
 //! let tasks = tokio_util::task::TaskTracker::new();
 //! let address = ([127, 0, 0, 1], 9464).into();
 //! let served = flightdeck_telemetry::metrics::serve(address, &bus, &tasks).await?;

@@ -236,7 +236,8 @@ fn entries(
     done.iter().map(entry).collect()
 }
 
-/// Warns of providers with hashes of one platform alone, for which the lock file fails on the others.
+/// Warns of providers with hashes of one platform alone, for which the lock file fails on the
+/// others.
 fn incomplete(done: &BTreeMap<ProviderAddress, Done>) -> Option<Diagnostic> {
     let lonely = done.iter().filter(|(_, done)| !done.complete);
     let lonely: Vec<String> = lonely.map(|(address, _)| address.short_form()).collect();
