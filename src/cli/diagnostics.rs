@@ -84,8 +84,8 @@ fn write_snippet(out: &mut String, d: &Diagnostic, range: &SourceRange, ink: Ink
     let Some(snippet) = d.snippet.as_ref() else {
         return;
     };
-    let (before, marked) = truncate_snippet(snippet);
-    let shown = format!("{before}{marked}{}", text_after_mark(snippet));
+    let [before, marked, after] = truncate_snippet(snippet);
+    let shown = format!("{before}{marked}{after}");
     // Width in cells and not in characters, because wide characters take two.
     let under = " ".repeat(before.width());
     // An empty range is still marked by one caret.
@@ -104,43 +104,20 @@ fn escape_and_expand_tabs(text: &str) -> String {
     safe(&text.replace('\t', "    ")).into_owned()
 }
 
-fn bounds(snippet: &Snippet) -> (usize, usize) {
-    let text = &snippet.text;
-    let fit = |at: u32| {
-        let mut at = usize::try_from(at).unwrap_or(usize::MAX).min(text.len());
-        // Offsets come from the engine and may not fall on a character boundary of this text.
-        while !text.is_char_boundary(at) {
-            at -= 1;
-        }
-        at
-    };
-    let start = fit(snippet.mark.0);
-    (start, fit(snippet.mark.1).max(start))
-}
-
-/// Returns the text before the mark and the marked text, both cut to half of [`MAX_WIDTH`].
-fn truncate_snippet(snippet: &Snippet) -> (String, String) {
-    let (start, end) = bounds(snippet);
-    let mut before = escape_and_expand_tabs(&snippet.text[..start]);
+/// Returns the text before the mark, the marked text and the text after it, each cut to half of
+/// [`MAX_WIDTH`].
+fn truncate_snippet(snippet: &Snippet) -> [String; 3] {
+    let (before, marked, after) = snippet.parts();
+    let mut before = escape_and_expand_tabs(before);
     if before.width() > MAX_WIDTH / 2 {
         let tail: Vec<char> = before.chars().rev().take(MAX_WIDTH / 2).collect();
         before = format!("…{}", tail.into_iter().rev().collect::<String>());
     }
-    (
-        before,
-        escape_and_expand_tabs(&snippet.text[start..end])
-            .chars()
-            .take(MAX_WIDTH / 2)
-            .collect(),
-    )
-}
-
-fn text_after_mark(snippet: &Snippet) -> String {
-    let (_, end) = bounds(snippet);
-    escape_and_expand_tabs(&snippet.text[end..])
-        .chars()
-        .take(MAX_WIDTH / 2)
-        .collect()
+    let cut = |text: &str| {
+        let text = escape_and_expand_tabs(text);
+        text.chars().take(MAX_WIDTH / 2).collect()
+    };
+    [before, cut(marked), cut(after)]
 }
 
 #[cfg(test)]

@@ -38,9 +38,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// User agent for registries.
-const AGENT: &str = concat!("flightdeck/", env!("CARGO_PKG_VERSION"));
-
 /// Options of an installation.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
@@ -291,7 +288,7 @@ fn services(places: &Places, around: &Environment) -> Result<Services, FetchErro
     }
     let path = |name: &str| around.variables.get(name).filter(|v| !v.is_empty());
     let logins = Netrc::read_user_file(path("NETRC").map(Into::into), path("HOME").map(Into::into));
-    let http = Http::new(AGENT, config::LANGUAGE_VERSION, limits)?.with_netrc(logins);
+    let http = Http::new(config::LANGUAGE_VERSION, limits)?.with_netrc(logins);
     let helper = said.helper.as_ref().map(|(name, args)| Helper {
         name: name.clone(),
         program: helper(places, name),

@@ -2,7 +2,7 @@
 
 use crate::error::{FetchError, root_cause};
 use crate::netrc::{Netrc, NetrcError};
-use crate::redirects::redirects;
+use net::HttpOptions;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, ETAG, HeaderMap, IF_RANGE, RANGE};
 use reqwest::{Response, StatusCode, Url};
 use std::path::Path;
@@ -114,28 +114,21 @@ pub(crate) fn host(url: &Url) -> String {
 
 impl Http {
     /// Creates a client with the certificates of the system and the proxies of the environment.
-    /// `agent` is the user agent, `language` the language version.
+    /// `language` is the language version.
     ///
     /// # Errors
     /// The certificates of the system cannot be loaded.
-    pub fn new(agent: &str, language: &str, limits: Limits) -> Result<Self, FetchError> {
-        let unreachable = |why: String| FetchError::Unreachable {
-            host: "the network".to_owned(),
-            why,
-        };
-        let tls = tls::verifier(tls::Roots::System)
-            .map_err(tls::TlsError::from)
-            .and_then(|verifier| tls::web_client(verifier, None))
-            .map_err(|e| unreachable(root_cause(&e)))?;
-        let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls)
-            .user_agent(agent)
-            .connect_timeout(CONNECT.min(limits.answer))
+    pub fn new(language: &str, limits: Limits) -> Result<Self, FetchError> {
+        let client = net::http_client(&HttpOptions {
+            connect_timeout: CONNECT.min(limits.answer),
             // Limits the silence of a connection, because a whole download may take long.
-            .read_timeout(limits.stall)
-            .redirect(redirects())
-            .build()
-            .map_err(|e| unreachable(root_cause(&e)))?;
+            read_timeout: limits.stall,
+            ..HttpOptions::default()
+        });
+        let client = client.map_err(|e| FetchError::Unreachable {
+            host: "the network".to_owned(),
+            why: root_cause(&e),
+        })?;
         Ok(Self {
             client,
             limits,

@@ -17,7 +17,6 @@ mod program;
 mod provider_package;
 mod provider_registry;
 mod redact;
-mod redirects;
 mod registry_checks;
 mod service;
 mod signature;

@@ -93,6 +93,22 @@ pub struct Snippet {
     pub whole: Option<Box<Lines>>,
 }
 
+impl Snippet {
+    /// Returns the text before the mark, the marked text, and the text after it. A mark that does
+    /// not fall on the characters of the line is moved back to one.
+    pub fn parts(&self) -> (&str, &str, &str) {
+        let fit = |at: u32| {
+            let at = usize::try_from(at).unwrap_or(usize::MAX);
+            self.text.floor_char_boundary(at)
+        };
+        let start = fit(self.mark.0);
+        let end = fit(self.mark.1).max(start);
+        let (before, rest) = self.text.split_at(start);
+        let (marked, after) = rest.split_at(end - start);
+        (before, marked, after)
+    }
+}
+
 /// Several lines of a diagnostic.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lines {

@@ -10,7 +10,6 @@ use super::{Spelling, StateError, StateManager};
 use async_trait::async_trait;
 use fsroot::{Refusal, RootedPath, is_same_file};
 use model::mutex::lock;
-use nix::fcntl::{FcntlArg, fcntl};
 use statefile::LockInfo;
 use std::fs::File;
 use std::io::ErrorKind;
@@ -253,17 +252,17 @@ impl Inner {
         if !self.locks {
             return Ok(());
         }
-        // An OFD lock belongs to the open handle, so two engines in one process exclude each other.
-        match fcntl(file, FcntlArg::F_OFD_SETLK(&whole_file_lock())) {
-            Ok(_) => Ok(()),
-            Err(nix::Error::EAGAIN | nix::Error::EACCES) => {
+        // This lock belongs to the open handle, so two engines in one process exclude each other.
+        match fsroot::try_lock(file) {
+            Ok(true) => Ok(()),
+            Ok(false) => {
                 let info = self.info_path.read().ok();
                 Err(StateError::Locked {
                     place: self.name.clone(),
                     info: info.and_then(|text| LockInfo::read(&text)).map(Box::new),
                 })
             }
-            Err(e) => Err(StateError::io("lock", &self.path)(e.into())),
+            Err(e) => Err(StateError::io("lock", &self.path)(e)),
         }
     }
 
@@ -387,7 +386,11 @@ pub fn check_lock(dir: &Path, name: &Path) -> LeftLock {
     let inner = Inner::new(dir, name);
     let text = inner.info_path.read().ok();
     let info = text.as_deref().and_then(LockInfo::read).map(Box::new);
-    if inner.state.open().is_ok_and(|file| is_locked(&file)) {
+    if inner
+        .state
+        .open()
+        .is_ok_and(|file| fsroot::is_locked(&file))
+    {
         LeftLock::Held(info)
     } else if text.is_some() {
         LeftLock::Stale {
@@ -396,22 +399,5 @@ pub fn check_lock(dir: &Path, name: &Path) -> LeftLock {
         }
     } else {
         LeftLock::Nobody
-    }
-}
-
-fn is_locked(file: &File) -> bool {
-    let mut request = whole_file_lock();
-    // The kernel returns the first conflicting lock, or F_UNLCK without a conflict.
-    fcntl(file, FcntlArg::F_OFD_GETLK(&mut request)).is_ok()
-        && request.l_type != nix::libc::F_UNLCK as nix::libc::c_short
-}
-
-fn whole_file_lock() -> nix::libc::flock {
-    nix::libc::flock {
-        l_type: nix::libc::F_WRLCK as _,
-        l_whence: nix::libc::SEEK_SET as _,
-        l_start: 0,
-        l_len: 0,
-        l_pid: 0,
     }
 }

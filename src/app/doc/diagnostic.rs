@@ -29,26 +29,19 @@ pub fn diagnostic(doc: &mut Doc, d: &Diagnostic) {
         doc.push(line(Role::Dim, format!("  in {address}")));
     }
     if let Some(s) = &d.snippet {
-        let (from, to) = (s.mark.0 as usize, s.mark.1 as usize);
-        let number = format!("{:>5} │ ", s.line);
-        // The mark may not fall on character boundaries of a shortened line.
-        match (s.text.get(..from), s.text.get(from..to), s.text.get(to..)) {
-            (Some(a), Some(b), Some(c)) => {
-                doc.push(vec![
-                    span(Role::Dim, number),
-                    span(Role::Plain, a),
-                    span(role, b),
-                    span(Role::Plain, c),
-                ]);
-                let marks = "^".repeat(width(&clean(b)).max(1));
-                doc.push(vec![
-                    span(Role::Dim, "      │ "),
-                    span(Role::Plain, " ".repeat(width(&clean(a)))),
-                    span(role, marks),
-                ]);
-            }
-            _ => doc.push(vec![span(Role::Dim, number), span(Role::Plain, &s.text)]),
-        }
+        let (before, marked, after) = s.parts();
+        doc.push(vec![
+            span(Role::Dim, format!("{:>5} │ ", s.line)),
+            span(Role::Plain, before),
+            span(role, marked),
+            span(Role::Plain, after),
+        ]);
+        // Width in cells, because wide characters take two.
+        doc.push(vec![
+            span(Role::Dim, "      │ "),
+            span(Role::Plain, " ".repeat(width(&clean(before)))),
+            span(role, "^".repeat(width(&clean(marked)).max(1))),
+        ]);
     }
     push_text(doc, Role::Plain, "  ", &d.detail);
     if let Some(further) = &d.further {

@@ -13,24 +13,17 @@ const LOCK_POLL: Duration = Duration::from_millis(100);
 
 /// Locks a package's directory, in a way that other tools respect.
 pub(super) async fn lock(to: &RootedPath) -> std::io::Result<File> {
-    use nix::fcntl::{FcntlArg, fcntl};
     let mut name = to.name();
     name.push(".lock");
     let file = to.sibling(name).open_or_create(0o644)?;
     let until = tokio::time::Instant::now() + LOCK;
     loop {
-        let whole = nix::libc::flock {
-            l_type: nix::libc::F_WRLCK as i16,
-            l_whence: nix::libc::SEEK_SET as i16,
-            l_start: 0,
-            l_len: 0,
-            l_pid: 0,
-        };
         // Polled, because a blocking system call could not be cancelled.
-        match fcntl(&file, FcntlArg::F_OFD_SETLK(&whole)) {
-            Ok(_) => return Ok(file),
-            Err(_) if tokio::time::Instant::now() < until => tokio::time::sleep(LOCK_POLL).await,
-            Err(e) => return Err(e.into()),
+        match fsroot::try_lock(&file) {
+            Ok(true) => return Ok(file),
+            _ if tokio::time::Instant::now() < until => tokio::time::sleep(LOCK_POLL).await,
+            Ok(false) => return Err(rustix::io::Errno::AGAIN.into()),
+            Err(e) => return Err(e),
         }
     }
 }

@@ -1,9 +1,7 @@
 //! The http backend: a state behind an address that answers GET and POST and locks with WebDAV
 //! methods, as GitLab offers it.
 
-use super::http_client::{
-    Attempts, ClientOptions, HttpClient, HttpRequest, HttpResponse, MAX_STATE,
-};
+use super::http_client::{Attempts, HttpClient, HttpRequest, HttpResponse, MAX_STATE};
 use super::http_error::HttpError;
 use super::values::Values;
 use super::{Backend, StateError, StateManager};
@@ -13,6 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use md5::{Digest as _, Md5};
 use model::mutex::lock;
+use net::HttpOptions;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
 use sha2::Sha256;
@@ -83,12 +82,12 @@ fn display_address(address: &Url) -> String {
 
 impl Http {
     pub(super) fn new(values: &Values<'_>) -> Result<Self, HttpError> {
-        Self::with_client_options(values, ClientOptions::default())
+        Self::with_client_options(values, HttpOptions::default())
     }
 
     pub(super) fn with_client_options(
         values: &Values<'_>,
-        reach: ClientOptions,
+        reach: HttpOptions,
     ) -> Result<Self, HttpError> {
         let method = |name: &str, variable: &str, default: &str| {
             let text = values.text(name, &[variable]);
@@ -134,10 +133,7 @@ impl Http {
 }
 
 /// Adds the certificates of the configuration.
-fn with_certificates(
-    values: &Values<'_>,
-    reach: ClientOptions,
-) -> Result<ClientOptions, HttpError> {
+fn with_certificates(values: &Values<'_>, reach: HttpOptions) -> Result<HttpOptions, HttpError> {
     let pem = |name: &str| {
         let variable = format!("TF_HTTP_{}", name.to_uppercase());
         values.text(name, &[variable.as_str()])
@@ -148,7 +144,7 @@ fn with_certificates(
         (Some(_), None) => return Err(HttpError::NoKey),
         (None, Some(_)) => return Err(HttpError::NoCertificate),
     };
-    Ok(ClientOptions {
+    Ok(HttpOptions {
         authorities: pem("client_ca_certificate_pem"),
         identity,
         any_certificate: values.is("skip_cert_verification"),

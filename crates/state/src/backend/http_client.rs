@@ -1,18 +1,13 @@
-//! HTTP client of the state managers: TLS with the system's certificates (`SSL_CERT_FILE`), proxies
-//! from the environment, deadlines, and retries.
+//! Requests of the state managers: deadlines, retries, and redirects to the same server.
 
 use super::redirect::{self, RedirectError};
+use net::{HttpClientError, HttpOptions, Redirects};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue, RETRY_AFTER};
-use reqwest::{Client, Method, NoProxy, Proxy, Response, Url};
+use reqwest::{Client, Method, Response, Url};
 use std::time::Duration;
-use tls::{Identity, Roots, TlsError};
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
-/// Time limit of a connection attempt.
-const CONNECT: Duration = Duration::from_secs(30);
-/// Time limit between two chunks of an answer.
-const READ_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time limit of a request with all its attempts; long, because a state may be large and the
 /// network slow.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(600);
@@ -36,10 +31,9 @@ pub(super) enum WebError {
     TooManyPages,
     #[error(transparent)]
     Redirect(#[from] RedirectError),
-    #[error("the configured CA certificates contain no certificate in PEM format")]
-    NoCertificate,
-    #[error("TLS cannot be set up: {0}")]
-    Tls(#[from] TlsError),
+    /// Failure to set up the client's certificates.
+    #[error(transparent)]
+    Client(HttpClientError),
     #[error("the value of the header {what} contains a character that HTTP headers do not allow")]
     Header {
         what: String,
@@ -60,6 +54,15 @@ pub(super) enum WebError {
 impl From<reqwest::Error> for WebError {
     fn from(error: reqwest::Error) -> Self {
         Self::Http(error.without_url())
+    }
+}
+
+impl From<HttpClientError> for WebError {
+    fn from(error: HttpClientError) -> Self {
+        match error {
+            HttpClientError::Http(error) => error.into(),
+            error => Self::Client(error),
+        }
     }
 }
 
@@ -92,22 +95,6 @@ impl WebError {
 fn attempts(made: u64) -> String {
     let tries = if made == 1 { "attempt" } else { "attempts" };
     format!("{made} {tries}")
-}
-
-/// Options of a client: certificates, proxies and timeouts.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct ClientOptions {
-    /// Certificates in PEM that replace the system's.
-    pub(super) authorities: Option<String>,
-    /// Client certificate and key in PEM.
-    pub(super) identity: Option<String>,
-    /// Accept every server certificate.
-    pub(super) any_certificate: bool,
-    pub(super) http_proxy: Option<String>,
-    pub(super) https_proxy: Option<String>,
-    pub(super) no_proxy: Option<String>,
-    /// Replaces [`READ_TIMEOUT`].
-    pub(super) read_timeout: Option<Duration>,
 }
 
 /// Number of attempts, and the pauses between them.
@@ -216,23 +203,27 @@ impl HttpResponse {
 
 /// The client, built at its first use.
 pub(super) struct HttpClient {
-    options: ClientOptions,
+    options: HttpOptions,
     client: OnceCell<Client>,
 }
 
 impl HttpClient {
-    pub(super) fn new(reach: ClientOptions) -> Self {
+    pub(super) fn new(options: HttpOptions) -> Self {
         Self {
-            options: reach,
+            // Redirects are followed by this module, to the same server only.
+            options: HttpOptions {
+                redirects: Redirects::Return,
+                ..options
+            },
             client: OnceCell::new(),
         }
     }
 
     async fn client(&self) -> Result<&Client, WebError> {
         let made = self.client.get_or_try_init(|| async {
-            let reach = self.options.clone();
+            let options = self.options.clone();
             // Reading the system's certificates blocks.
-            tokio::task::spawn_blocking(move || client(&reach)).await?
+            Ok(tokio::task::spawn_blocking(move || net::http_client(&options)).await??)
         });
         made.await
     }
@@ -316,43 +307,6 @@ async fn read(mut response: Response, most: usize) -> Result<HttpResponse, WebEr
         headers,
         body,
     })
-}
-
-fn client(reach: &ClientOptions) -> Result<Client, WebError> {
-    let mut builder = Client::builder()
-        .user_agent(concat!("flightdeck/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(CONNECT)
-        .read_timeout(reach.read_timeout.unwrap_or(READ_TIMEOUT))
-        // Redirects are followed by this module, to the same server only.
-        .redirect(reqwest::redirect::Policy::none())
-        .tls_backend_preconfigured(tls_config(reach)?);
-    let without = reach.no_proxy.as_deref().and_then(NoProxy::from_string);
-    if let Some(url) = &reach.http_proxy {
-        let proxy = Proxy::http(url)?;
-        builder = builder.proxy(proxy.no_proxy(without.clone()));
-    }
-    if let Some(url) = &reach.https_proxy {
-        let proxy = Proxy::https(url)?;
-        builder = builder.proxy(proxy.no_proxy(without));
-    }
-    Ok(builder.build()?)
-}
-
-fn tls_config(reach: &ClientOptions) -> Result<rustls::ClientConfig, WebError> {
-    let roots = match &reach.authorities {
-        Some(pem) => Roots::Only(tls::certificates(pem)?),
-        None => Roots::System,
-    };
-    // An empty list would trust no server at all.
-    if matches!(&roots, Roots::Only(all) if all.is_empty()) {
-        return Err(WebError::NoCertificate);
-    }
-    let verifier = match reach.any_certificate {
-        true => tls::any_server(),
-        false => tls::verifier(roots).map_err(TlsError::from)?,
-    };
-    let identity = reach.identity.as_deref().map(Identity::from_pem);
-    Ok(tls::web_client(verifier, identity.transpose()?)?)
 }
 
 /// The error with all its causes.

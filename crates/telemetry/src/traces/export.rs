@@ -7,6 +7,7 @@ use http::{Request, Response};
 use model::bus::Bus;
 use model::causes;
 use model::{Endpoint, EventKind};
+use net::HttpOptions;
 use opentelemetry::KeyValue;
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_http::{HttpClient, HttpError};
@@ -58,15 +59,7 @@ impl Traces {
             to: to.to_string(),
             why,
         };
-        // The same certificate check as all other clients.
-        let tls = tls::verifier(tls::Roots::System)
-            .map_err(tls::TlsError::from)
-            .and_then(|verifier| tls::web_client(verifier, None))
-            .map_err(|e| failed(e.to_string()))?;
-        let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls)
-            .timeout(BATCH_TIMEOUT)
-            .build();
+        let client = net::http_client(&HttpOptions::default());
         let told = Arc::new(FailureNotice {
             to: to.to_string(),
             bus: bus.clone(),
@@ -227,7 +220,9 @@ async fn send_request(
     client: &reqwest::Client,
     request: Request<Bytes>,
 ) -> Result<Response<Bytes>, HttpError> {
-    let answer = client.execute(request.try_into()?).await?;
+    let mut request: reqwest::Request = request.try_into()?;
+    *request.timeout_mut() = Some(BATCH_TIMEOUT);
+    let answer = client.execute(request).await?;
     let mut whole = Response::builder().status(answer.status());
     if let Some(headers) = whole.headers_mut() {
         headers.clone_from(answer.headers());

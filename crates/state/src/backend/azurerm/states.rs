@@ -1,7 +1,7 @@
 //! Backend with the states of all workspaces in a container.
 
 use super::super::error::ArgumentError;
-use super::super::http_client::{Attempts, ClientOptions, HttpClient, MAX_PAGES, WebError};
+use super::super::http_client::{Attempts, HttpClient, MAX_PAGES, WebError};
 use super::super::values::Values;
 use super::super::{Backend, StateError, StateManager};
 use super::access::Access;
@@ -12,6 +12,7 @@ use super::error::AzureError;
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use net::HttpOptions;
 use reqwest::{Method, Url};
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
@@ -35,7 +36,7 @@ impl Azure {
         let account = values.required_text("storage_account_name", &[])?;
         let snapshot = values.flag("snapshot", &["ARM_SNAPSHOT"])?;
         Ok(Self(Arc::new(Container {
-            http: HttpClient::new(ClientOptions::default()),
+            http: HttpClient::new(HttpOptions::default()),
             attempts: Attempts {
                 max_attempts: 5,
                 first_pause: Duration::from_secs(1),

@@ -1,4 +1,8 @@
 //! Azure access tokens of a service principal, federated identity, managed identity or `az login`.
+//!
+//! `reqsign-azure-storage` 3.3 does not replace this: its tokens are for storage alone, and account
+//! keys need one for the management API; it takes no `oidc_token` or `oidc_request_url`; and it
+//! brings a second RSA implementation.
 
 use super::super::http_client::{Attempts, HttpClient, HttpRequest};
 use super::super::token::{self, Token};

@@ -1,7 +1,7 @@
 //! Backend with the states of all workspaces in a bucket.
 
 use super::super::error::ArgumentError;
-use super::super::http_client::{Attempts, ClientOptions, HttpClient, MAX_PAGES, WebError};
+use super::super::http_client::{Attempts, HttpClient, MAX_PAGES, WebError};
 use super::super::values::Values;
 use super::super::{Backend, StateError, StateManager};
 use super::bucket::Bucket;
@@ -11,6 +11,7 @@ use super::object::Object;
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use net::HttpOptions;
 use reqwest::{Method, Url};
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
@@ -40,7 +41,7 @@ impl Gcs {
             return Err(both.into());
         }
         Ok(Self(Arc::new(Bucket {
-            http: HttpClient::new(ClientOptions::default()),
+            http: HttpClient::new(HttpOptions::default()),
             attempts: Attempts {
                 max_attempts: 5,
                 first_pause: Duration::from_secs(1),

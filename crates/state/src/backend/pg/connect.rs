@@ -3,6 +3,7 @@
 
 use super::super::values::Values;
 use super::error::PgError;
+use net::{Identity, Roots};
 use reqwest::Url;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::pem::PemObject as _;
@@ -11,7 +12,6 @@ use rustls::{CertificateError, DigitallySignedStruct, SignatureScheme};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use tls::{Identity, Roots};
 use tokio_postgres::config::SslMode;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -128,7 +128,7 @@ impl ConnectOptions {
 
     pub(super) fn tls(&self) -> Result<MakeRustlsConnect, PgError> {
         let verifier = match self.mode()? {
-            Mode::Any | Mode::Disable => tls::any_server(),
+            Mode::Any | Mode::Disable => net::any_server(),
             Mode::Chain => Arc::new(AnyName(self.verifier()?)),
             Mode::Full => self.verifier()?,
         };
@@ -139,7 +139,7 @@ impl ConnectOptions {
             }),
             _ => None,
         };
-        Ok(MakeRustlsConnect::new(tls::client(verifier, identity)?))
+        Ok(MakeRustlsConnect::new(net::client(verifier, identity)?))
     }
 
     fn verifier(&self) -> Result<Arc<dyn ServerCertVerifier>, PgError> {
@@ -147,7 +147,7 @@ impl ConnectOptions {
             Some(file) => Roots::Only(certificates(file)?),
             None => Roots::System,
         };
-        tls::verifier(roots).map_err(PgError::NoTrust)
+        net::verifier(roots).map_err(PgError::NoTrust)
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::super::error::{ArgumentError, BadUrl};
 use crate::error::UnlockError;
+use net::TlsError;
 use rustls::pki_types::pem;
 use std::num::ParseIntError;
-use tls::TlsError;
 
 /// Reasons why a table cannot be used: its configuration, a failed request, or a refusal.
 #[derive(Debug, thiserror::Error)]

@@ -1,7 +1,7 @@
 //! Evaluated arguments of the s3 backend.
 
 use super::super::error::ArgumentError;
-use super::super::http_client::{Attempts, ClientOptions, HttpClient};
+use super::super::http_client::{Attempts, HttpClient};
 use super::super::values::{ObjectArgument, Values};
 use super::credentials::{Chain, Environment, Role, fixed};
 use super::error::S3Error;
@@ -10,6 +10,7 @@ use super::sts::Sts;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use md5::{Digest as _, Md5};
+use net::HttpOptions;
 use reqwest::Url;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -241,18 +242,18 @@ fn endpoint(values: &Values<'_>, names: &Names, region: &str) -> Result<Url, S3E
     }
 }
 
-fn client_options(values: &Values<'_>) -> Result<ClientOptions, S3Error> {
+fn client_options(values: &Values<'_>) -> Result<HttpOptions, S3Error> {
     let bundle = values.text("custom_ca_bundle", &["AWS_CA_BUNDLE"]);
     let read = |file: String| {
         fsroot::read_named(&file).map_err(|source| S3Error::Unreadable { file, source })
     };
-    Ok(ClientOptions {
+    Ok(HttpOptions {
         authorities: bundle.map(read).transpose()?,
         any_certificate: values.is("insecure"),
         http_proxy: values.text("http_proxy", &[]),
         https_proxy: values.text("https_proxy", &[]),
         no_proxy: values.text("no_proxy", &["NO_PROXY", "no_proxy"]),
-        ..ClientOptions::default()
+        ..HttpOptions::default()
     })
 }
 

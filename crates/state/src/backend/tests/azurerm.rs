@@ -1,12 +1,13 @@
 //! The azurerm backend against azurite.
 
 use super::super::azurerm::Azure;
-use super::super::http_client::{ClientOptions, HttpClient, HttpRequest};
+use super::super::http_client::{HttpClient, HttpRequest};
 use super::super::values::Values;
 use super::parts::{Part, Shared, find};
 use super::{info, settings};
 use crate::backend::Backend;
 use crate::{StateError, StateManager};
+use net::HttpOptions;
 use reqwest::{Method, Url};
 use std::process::Command;
 use std::sync::Arc;
@@ -126,7 +127,7 @@ async fn azurerm_reports_a_wrong_key_and_missing_arguments() {
     let url = format!("http://127.0.0.1:{}/", server.port);
     let ask = HttpRequest::new(Method::GET, Url::parse(&url).unwrap());
     assert!(
-        HttpClient::new(ClientOptions::default())
+        HttpClient::new(HttpOptions::default())
             .send_once(ask)
             .await
             .is_ok()

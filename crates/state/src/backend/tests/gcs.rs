@@ -1,10 +1,11 @@
 //! The gcs backend against fake-gcs-server.
 
-use super::super::http_client::{ClientOptions, HttpClient, HttpRequest};
+use super::super::http_client::{HttpClient, HttpRequest};
 use super::parts::{Part, Shared, find};
 use super::{info, settings};
 use crate::backend::{Backend, Settings};
 use crate::{StateError, StateManager};
+use net::HttpOptions;
 use reqwest::{Method, Url};
 use std::path::Path;
 use std::process::Command;
@@ -41,7 +42,7 @@ async fn said(server: &Part, bucket: &str, more: &[(&str, &str)]) -> Settings {
     let url = format!("http://127.0.0.1:{}/storage/v1/b", server.port);
     let mut ask = HttpRequest::new(Method::POST, Url::parse(&url).unwrap());
     ask.body = format!("{{\"name\":\"{bucket}\"}}").into_bytes();
-    HttpClient::new(ClientOptions::default())
+    HttpClient::new(HttpOptions::default())
         .send_once(ask)
         .await
         .unwrap();

@@ -1,12 +1,12 @@
 //! The http backend.
 
 use super::super::http::Http;
-use super::super::http_client::ClientOptions;
 use super::super::values::Values;
 use super::server::{Server, Trouble};
 use super::{info, settings};
 use crate::{LockWait, StateError, StateManager, StateOfRecord, StatePlace};
 use model::settings::Access;
+use net::HttpOptions;
 use statefile::LockInfo;
 use statefile::encryption::Encryption;
 use std::sync::Mutex;
@@ -24,7 +24,7 @@ pub(super) fn arguments(server: &Server) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn home_with(server: &Server, more: &[(&str, &str)], reach: ClientOptions) -> Http {
+fn home_with(server: &Server, more: &[(&str, &str)], reach: HttpOptions) -> Http {
     let ours = arguments(server);
     let mut all: Vec<(&str, &str)> = ours.iter().map(|(n, v)| (*n, v.as_str())).collect();
     all.extend(more);
@@ -33,7 +33,7 @@ fn home_with(server: &Server, more: &[(&str, &str)], reach: ClientOptions) -> Ht
 }
 
 pub(super) fn home(server: &Server) -> Http {
-    home_with(server, &[], ClientOptions::default())
+    home_with(server, &[], HttpOptions::default())
 }
 
 fn refused(arguments: &[(&str, &str)]) -> String {
@@ -52,7 +52,7 @@ async fn http_state_is_locked_read_written_and_unlocked_by_protocol() {
     let home = home_with(
         &server,
         &[("username", "me"), ("password", "secret")],
-        ClientOptions::default(),
+        HttpOptions::default(),
     );
     home.lock(info("1-2")).await.unwrap();
     let word = server.lock().unwrap();
@@ -298,9 +298,9 @@ async fn write_without_response_is_not_mistaken_for_a_foreign_change() {
 #[tokio::test]
 async fn http_write_times_out_without_a_response() {
     let server = Server::start();
-    let reach = ClientOptions {
-        read_timeout: Some(Duration::from_millis(300)),
-        ..ClientOptions::default()
+    let reach = HttpOptions {
+        read_timeout: Duration::from_millis(300),
+        ..HttpOptions::default()
     };
     let home = home_with(&server, &[("retry_max", "0")], reach);
     home.lock(info("1")).await.unwrap();
@@ -365,7 +365,7 @@ async fn client_and_server_certificates_are_verified_as_configured() {
     let once = ("retry_max", "0");
     // Neither side trusts the other.
     for arguments in [&[once, ours[0], ours[1]][..], &[once, theirs]] {
-        let home = home_with(&server, arguments, ClientOptions::default());
+        let home = home_with(&server, arguments, HttpOptions::default());
         assert!(home.read().await.is_err(), "{arguments:?}");
     }
     assert!(server.seen().is_empty(), "nobody was let in");
@@ -373,7 +373,7 @@ async fn client_and_server_certificates_are_verified_as_configured() {
         let home = home_with(
             &server,
             &[once, ours[0], ours[1], trust],
-            ClientOptions::default(),
+            HttpOptions::default(),
         );
         home.lock(info("1-2")).await.unwrap();
         home.write("{}\n".into()).await.unwrap();

@@ -1,12 +1,13 @@
 //! The s3 backend against moto.
 
-use super::super::http_client::{ClientOptions, HttpClient, HttpRequest};
+use super::super::http_client::{HttpClient, HttpRequest};
 use super::parts::Part;
 use super::services::moto;
 use super::{info, settings};
 use crate::backend::{Backend, Settings};
 use crate::{StateError, StateManager};
 use cty::Value;
+use net::HttpOptions;
 use reqwest::{Method, Url};
 use statefile::LockInfo;
 use std::path::Path;
@@ -28,7 +29,7 @@ async fn ask(moto: &Part, method: Method, path: &str, target: &str, body: &str) 
     );
     ask.headers.insert("authorization", who.parse().unwrap());
     ask.body = body.into();
-    let answer = HttpClient::new(ClientOptions::default())
+    let answer = HttpClient::new(HttpOptions::default())
         .send_once(ask)
         .await
         .unwrap();

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
+use net::{Roots, any_server, client, verifier};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair,
     date_time_ymd,
@@ -9,7 +10,6 @@ use rcgen::{
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConnection, ServerConfig, ServerConnection};
 use std::sync::Arc;
-use tls::{Roots, any_server, client, verifier};
 
 const NAME: &str = "server.internal";
 

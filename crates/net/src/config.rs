@@ -64,10 +64,7 @@ pub fn client(
 }
 
 /// Same for HTTP 1.1.
-///
-/// # Errors
-/// See [`client`].
-pub fn web_client(
+pub(crate) fn web_client(
     verifier: Arc<dyn ServerCertVerifier>,
     identity: Option<Identity>,
 ) -> Result<ClientConfig, TlsError> {
