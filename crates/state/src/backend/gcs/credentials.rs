@@ -1,7 +1,7 @@
 //! Google credential sources: access token, service account key, signed-in user, metadata server.
 //!
-//! `reqsign-google` 3.2 does not replace this: it ignores the `token_uri` of a credentials file, and
-//! it signs with a second RSA implementation (`rsa`) beside aws-lc.
+//! `reqsign-google` 3.2 does not replace this: it ignores the `token_uri` of a credentials file,
+//! and it signs with a second RSA implementation (`rsa`) beside aws-lc.
 
 use super::super::http_client::{Attempts, HttpClient, HttpRequest};
 use super::super::token::{self, Token};
