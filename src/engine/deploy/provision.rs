@@ -5,7 +5,7 @@ mod file;
 mod local;
 mod remote;
 
-use super::record::DeployRecord;
+use super::record::DeployRecorder;
 use super::run::OperationError;
 use crate::stage::change::Change;
 use crate::stage::provision::{
@@ -50,7 +50,7 @@ struct Fault {
 
 /// Running provisioner.
 struct RunningProvisioner<'a> {
-    recorder: &'a DeployRecord,
+    recorder: &'a DeployRecorder,
     provisioner: &'a Provisioner,
     /// Address of the object.
     name: String,
@@ -66,7 +66,7 @@ pub async fn run(
     scope: &ModuleScope<'_>,
     provisioner: &Provisioner,
     place: usize,
-    recorder: &DeployRecord,
+    recorder: &DeployRecorder,
     change: &Change,
     of: Option<&DestroyStepOf>,
     cancel: &CancellationToken,

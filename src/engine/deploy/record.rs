@@ -31,7 +31,7 @@ pub struct Earlier {
 }
 
 /// Recorder of one deploy.
-pub struct DeployRecord {
+pub struct DeployRecorder {
     store: Store,
     bus: Bus,
     pool: Pool,
@@ -44,7 +44,7 @@ pub struct DeployRecord {
     stopping: CancellationToken,
 }
 
-impl DeployRecord {
+impl DeployRecorder {
     /// Creates the recorder of a deploy whose operations are already stored.
     pub fn new(
         store: Store,

@@ -3,7 +3,7 @@
 use super::command::{MAX_STOP_REQUESTS, Operations, STOP_REQUEST_INTERVAL, Staged, Switches};
 use super::reading::nodes;
 use super::stale_check::Purpose;
-use crate::deploy::record::{DeployRecord, Earlier};
+use crate::deploy::record::{DeployRecorder, Earlier};
 use crate::deploy::run::{Deploying, Stops};
 use crate::diagnostics::convert_all;
 use crate::error::EngineError;
@@ -218,13 +218,13 @@ impl Operations {
         &self,
         begun: &BegunDeploy,
         switches: &Switches,
-    ) -> Result<Arc<DeployRecord>, EngineError> {
+    ) -> Result<Arc<DeployRecorder>, EngineError> {
         let store = self.memory.store();
         let earlier = Earlier {
             unknown: store.unknown_outcomes().await?,
             destroy_steps: store.destroy_steps().await?,
         };
-        Ok(Arc::new(DeployRecord::new(
+        Ok(Arc::new(DeployRecorder::new(
             store.clone(),
             self.bus.clone(),
             self.pool.clone(),
@@ -240,7 +240,7 @@ impl Operations {
     async fn run_operations(
         &self,
         begun: &BegunDeploy,
-        recorder: &Arc<DeployRecord>,
+        recorder: &Arc<DeployRecorder>,
         parallelism: usize,
         switches: &Switches,
     ) -> DeployEnd {

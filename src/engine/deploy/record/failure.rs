@@ -1,7 +1,7 @@
 //! Failures of operations, with the last output lines of the plugin, and fingerprints that group
 //! similar failures.
 
-use super::DeployRecord;
+use super::DeployRecorder;
 use model::*;
 use sha2::{Digest, Sha256};
 use std::time::Duration;
@@ -12,7 +12,7 @@ const MAX_LINES: usize = 100;
 /// Time limit to read output that the plugin has already written.
 const OUTPUT_TIMEOUT: Duration = Duration::from_millis(500);
 
-impl DeployRecord {
+impl DeployRecorder {
     /// Records a failed operation. `gone`: its address has no object now.
     pub async fn record_failure(&self, id: &str, mut failure: Failure, unknown: bool, gone: bool) {
         if let Some(plugin) = failure

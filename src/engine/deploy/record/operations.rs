@@ -1,7 +1,7 @@
 //! States of operations: emitted as events at once, stored shortly after together with other
 //! changes.
 
-use super::DeployRecord;
+use super::DeployRecorder;
 use crate::deploy::waits::{Line, Waits};
 use model::mutex::lock;
 use model::*;
@@ -39,7 +39,7 @@ fn name(all: &mut [Operation], line: &Line) -> Vec<Operation> {
     told
 }
 
-impl DeployRecord {
+impl DeployRecorder {
     /// Changes one operation and emits it; [`Self::store_changes_until`] stores it later.
     pub(super) fn change(&self, id: &str, change: impl FnOnce(&mut Operation)) {
         let operation = {

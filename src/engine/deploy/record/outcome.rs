@@ -1,14 +1,14 @@
 //! Intents and outcomes, committed before and after every call that may change something. An
 //! outcome and its state edits share one transaction.
 
-use super::DeployRecord;
+use super::DeployRecorder;
 use crate::stage::change::Change;
 use cty::{Type, Value};
 use model::*;
 use store::StoreError;
 use store::records::{DestroyStepOf, Intent, Outcome, StateEdit, UnknownOutcome};
 
-impl DeployRecord {
+impl DeployRecorder {
     /// Commits the intent of a step; the call may follow only after it. `object` is the prior
     /// object, or the planned one of a create.
     pub async fn record_intent(

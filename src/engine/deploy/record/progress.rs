@@ -1,7 +1,7 @@
 //! Progress of destroys that earlier deploys started: destroy-time provisioners that succeeded are
 //! not run again.
 
-use super::DeployRecord;
+use super::DeployRecorder;
 use crate::workspace::load::digest;
 use model::*;
 use store::records::{DestroyStep, DestroyStepOf, StateObject};
@@ -18,7 +18,7 @@ impl DestroyProgress<'_> {
     }
 }
 
-impl DeployRecord {
+impl DeployRecorder {
     /// Returns the recorded steps of an object by address, for any of its states.
     pub fn destroy_progress(&self, address: &str) -> DestroyProgress<'_> {
         let of_it = self.earlier.destroy_steps.iter();

@@ -2,7 +2,7 @@
 //! an outcome after each, as for the operation, and shown with it. The state does not contain the
 //! objects of these calls.
 
-use super::DeployRecord;
+use super::DeployRecorder;
 use crate::stage::change::Change;
 use async_trait::async_trait;
 use calls::{NotRecorded, SideEffectRecord, StateEntry};
@@ -21,7 +21,7 @@ pub type Objects = Arc<Mutex<HashMap<AbsInstance, StateObject>>>;
 
 /// Records the calls that one operation's plugin requests from other plugins.
 pub struct RequestRecorder {
-    recorder: Arc<DeployRecord>,
+    recorder: Arc<DeployRecorder>,
     /// Id of the operation.
     id: String,
     address: String,
@@ -38,7 +38,7 @@ impl std::fmt::Debug for RequestRecorder {
 
 impl RequestRecorder {
     /// Creates the account for the calls of one change.
-    pub fn of(recorder: &Arc<DeployRecord>, change: &Change, objects: &Objects) -> Arc<Self> {
+    pub fn of(recorder: &Arc<DeployRecorder>, change: &Change, objects: &Objects) -> Arc<Self> {
         Arc::new(Self {
             recorder: recorder.clone(),
             id: change.id(),

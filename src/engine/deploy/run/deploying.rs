@@ -5,7 +5,7 @@ use super::expansions::Expansions;
 use super::objects::DeployedObjects;
 use super::scheduler::Scheduler;
 use super::selection::Selection;
-use crate::deploy::record::DeployRecord;
+use crate::deploy::record::DeployRecorder;
 use crate::graph::Step;
 use crate::stage::change::{Change, Stage};
 use crate::stage::steps::{self};
@@ -28,7 +28,7 @@ pub(super) const WHOLE_DEPLOY: Step = Step::MAX;
 pub struct Deploying {
     pub(super) walk: Walk,
     pub(super) selection: Selection,
-    pub(super) recorder: Arc<DeployRecord>,
+    pub(super) recorder: Arc<DeployRecorder>,
     pub(super) scheduler: Scheduler,
     pub(super) objects: DeployedObjects,
     pub(super) expansions: Expansions,
@@ -57,7 +57,7 @@ impl Deploying {
         walk: Walk,
         stage: Arc<Stage>,
         taken: BTreeSet<usize>,
-        recorder: Arc<DeployRecord>,
+        recorder: Arc<DeployRecorder>,
         parallelism: usize,
         stops: Stops,
         state: &[StateObject],

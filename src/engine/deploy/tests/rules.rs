@@ -2,7 +2,7 @@
 
 use super::configuration::written;
 use super::fake_provider::{Call, FakeProvider, Script, World, short};
-use crate::deploy::record::{DeployRecord, Earlier};
+use crate::deploy::record::{DeployRecorder, Earlier};
 use crate::deploy::run::{DeployResult, Deploying, Stops};
 use crate::stage::change::{Change, Digests, Stage, StageResult, StateOrigin};
 use crate::stage::external_inputs::ExternalInputs;
@@ -355,7 +355,7 @@ impl Lab {
             host: "host".to_owned(),
             operations: operations.clone(),
         }));
-        let recorder = Arc::new(DeployRecord::new(
+        let recorder = Arc::new(DeployRecorder::new(
             self.store.clone(),
             self.bus.clone(),
             self.pool.clone(),
@@ -391,7 +391,7 @@ impl Lab {
     }
 
     /// Records the end of a deploy, so that its open intents are unknown outcomes.
-    async fn finish(&self, deploy: DeployId, recorder: &DeployRecord) {
+    async fn finish(&self, deploy: DeployId, recorder: &DeployRecorder) {
         let summary = DeploySummary {
             deploy,
             stage: 0,
