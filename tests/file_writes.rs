@@ -44,7 +44,7 @@ const LISTED: &[(&str, &str)] = &[
 ];
 
 /// Crates of the engine, which know workspaces. The others get their paths from these.
-const OF_ENGINE: [&str; 9] = [
+const OF_ENGINE: [&str; 10] = [
     "calls",
     "model",
     "plugin",
@@ -54,6 +54,7 @@ const OF_ENGINE: [&str; 9] = [
     "store",
     "telemetry",
     "trust",
+    "workspace",
 ];
 
 const CALLS: [&str; 15] = [

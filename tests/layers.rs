@@ -172,12 +172,10 @@ fn lines_with_words(folder: &str, words: &[&str]) -> Vec<String> {
 }
 
 /// Layers of the engine in order: each uses only earlier ones.
-const LAYERS: [&str; 14] = [
-    // Helpers that every layer may use.
-    "graph",
+const LAYERS: [&str; 12] = [
+    // Limit that the plan observes.
     "memory_limit",
-    // Configuration, plan and deploy.
-    "workspace",
+    // Plan and deploy.
     "stage",
     "deploy",
     // The engine's handle, and modules that it needs.

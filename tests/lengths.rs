@@ -55,7 +55,7 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
     ("src/engine/stage/needs/references.rs", "collect", ARMS),
     ("src/engine/stage/scope/faults.rs", "fault", ARMS),
     ("src/engine/stage/scope/faults.rs", "resource_fault", FAULTS),
-    ("src/engine/workspace/refs.rs", "parse", GRAMMAR),
+    ("crates/workspace/src/refs.rs", "parse", GRAMMAR),
     ("xtask/src/shots.rs", "tour", ARMS),
 ];
 

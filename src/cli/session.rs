@@ -9,7 +9,6 @@ use super::signals::Signals;
 use engine::error::EngineError;
 use engine::handle::Engine;
 use engine::memory_limit;
-use engine::workspace::state_location;
 use futures_util::FutureExt;
 use model::CancelRung;
 use model::bus::{Subscription, Update};
@@ -17,6 +16,7 @@ use model::settings::{Access, ServiceSettings, Settings};
 use std::future::Future;
 use std::time::Duration;
 use tokio::time::Instant;
+use workspace::state_location;
 
 /// Time limit for recording unknown outcomes after the second signal killed the plugins.
 const KILL_GRACE: Duration = Duration::from_secs(10);

@@ -19,8 +19,6 @@ pub use step::{Step, Tell};
 
 use super::diagnostics;
 use super::error::EngineError;
-use super::workspace::initialize::{InitBackend, InitError, init_backend};
-use super::workspace::{load, state_location};
 use error::StateProvidersError;
 use fetch::{Credentials, FetchError, Helper, Http, Limits, Netrc, Services};
 use lang::config::{self, Module};
@@ -37,6 +35,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
+use workspace::initialize::{InitBackend, InitError, init_backend};
+use workspace::{load, state_location};
 
 /// Options of an installation.
 #[derive(Debug, Clone, Default)]

@@ -17,14 +17,12 @@ pub mod diagnostics;
 pub mod doctor;
 pub mod error;
 pub mod fmt;
-pub mod graph;
 pub mod handle;
 pub mod install;
 pub mod memory_limit;
 mod operations;
 pub mod provider_resolution;
 pub mod stage;
-pub mod workspace;
 pub mod workspace_store;
 
 pub use error::EngineError;

@@ -10,7 +10,6 @@ pub use plugin_digests::PluginDigests;
 pub use search_result::ProviderSearch;
 
 use super::stage::walk::Providers;
-use super::workspace::provider_addr;
 use async_trait::async_trait;
 use calls::{CallContext, ProviderError};
 use cty::Value;
@@ -32,6 +31,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 use trust::file::is_outside;
+use workspace::provider_addr;
 
 fn problem(summary: &str, detail: String, severity: Severity) -> Diagnostic {
     Diagnostic {

@@ -2,7 +2,6 @@
 //! engine's handle; answers queries that need only stored data.
 
 use super::error::{EngineError, NotFound};
-use super::workspace::state_location;
 use fsroot::RootedPath;
 use model::bus::{Bus, EventSink as _};
 use model::lock_owner::this_process;
@@ -17,6 +16,7 @@ use std::sync::{Arc, Mutex};
 use store::records::State;
 use store::{Recorder, Store, StoreError, outputs, rows, rows_with_sensitive, sensitive, version4};
 use tokio_util::task::TaskTracker;
+use workspace::state_location;
 
 /// Store, state and recorder of a workspace.
 pub struct WorkspaceStore {

@@ -4,7 +4,6 @@
 use crate::cli::escape::safe_path;
 use crate::cli::exit::CliError;
 use crate::cli::signals;
-use engine::workspace::state_location;
 use model::StageRequest;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
@@ -17,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use workspace::state_location;
 
 /// Directories of the workspace that output files are refused in.
 const RESERVED_DIRECTORIES: [&str; 3] = [".flightdeck", ".terraform", "terraform.tfstate.d"];

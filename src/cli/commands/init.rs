@@ -12,9 +12,9 @@ use crate::cli::signals::Signals;
 use crate::cli::variable_prompts::can_confirm;
 use engine::error::EngineError;
 use engine::install::{self, Installed, Lockfile, Request};
-use engine::workspace::initialize::InitBackend;
 use model::settings::Access;
 use serde_json::json;
+use workspace::initialize::InitBackend;
 
 /// Maximum number of times a question is asked until the answer is "yes" or "no".
 const MAX_QUESTIONS: usize = 3;

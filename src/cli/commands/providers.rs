@@ -39,7 +39,7 @@ pub(super) async fn run(args: ProvidersArgs, out: &mut Output) -> CommandResult 
 
 async fn required_providers(variables: Variables, out: &mut Output) -> CommandResult {
     let settings = settings("providers", Access::ReadState, None)?;
-    if let Some(why) = engine::workspace::load::missing_configuration(&settings.workspace) {
+    if let Some(why) = workspace::load::missing_configuration(&settings.workspace) {
         return Err(CliError::usage(why));
     }
     let question = |engine: engine::handle::Engine| async move {

@@ -10,11 +10,11 @@ use crate::cli::output::Output;
 use crate::cli::session::settings;
 use crate::cli::signals::{Signals, interruptible};
 use engine::install::convert_init_error;
-use engine::workspace::initialize::InitError;
-use engine::workspace::workspaces;
 use model::settings::Access;
 use serde_json::json;
 use std::path::PathBuf;
+use workspace::initialize::InitError;
+use workspace::workspaces;
 
 /// Returns the directory and the selected workspace.
 fn current_workspace(command: &str) -> Result<(PathBuf, String), CliError> {

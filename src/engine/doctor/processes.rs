@@ -2,12 +2,12 @@
 //! boot.
 
 use super::finding::{Area, Findings, Fix};
-use crate::workspace::state_location;
 use model::PluginRow;
 use model::settings::{Access, Settings};
 use plugin::orphans::{self, Orphan};
 use std::path::{Path, PathBuf};
 use store::Store;
+use workspace::state_location;
 
 pub(super) async fn examine(settings: &Settings, found: &mut Findings) {
     let mut running = 0;

@@ -2,7 +2,6 @@
 
 use super::finding::{Area, Findings, Fix};
 use super::workspace::count_text;
-use crate::workspace::state_location::{self, StateLocation};
 use dependency::Version;
 use lang::config::LANGUAGE_VERSION;
 use model::settings::Settings;
@@ -14,6 +13,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use store::Store;
+use workspace::state_location::{self, StateLocation};
 
 /// Runs the checks; returns the providers in the state.
 pub(super) async fn examine(

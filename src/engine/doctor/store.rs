@@ -2,13 +2,13 @@
 
 use super::finding::{Area, Findings};
 use super::workspace::count_text;
-use crate::workspace::state_location;
 use model::LockHolder;
 use model::lock_owner::this_process;
 use model::settings::{Access, Settings};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use store::{Store, rescue_instructions, unused_rescue_file};
+use workspace::state_location;
 
 /// Runs the checks; returns the store if it is readable.
 pub(super) async fn examine(settings: &Settings, found: &mut Findings) -> Option<Store> {

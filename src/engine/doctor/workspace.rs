@@ -1,12 +1,12 @@
 //! Checks of the directory and its configuration.
 
 use super::finding::{Area, Findings};
-use crate::workspace::load;
 use lang::config::{Module, is_config_dir};
 use model::StageRequest;
 use model::settings::Settings;
 use rustix::fs::{Access, access};
 use std::sync::Arc;
+use workspace::load;
 
 /// Runs the checks; returns the configuration if it is readable.
 pub(super) fn examine(settings: &Settings, found: &mut Findings) -> Option<Arc<Module>> {

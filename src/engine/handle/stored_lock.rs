@@ -1,11 +1,11 @@
 //! Lock of a workspace's store without a running engine, which would ask for the lock itself.
 
 use crate::error::EngineError;
-use crate::workspace::state_location;
 use model::LockHolder;
 use model::lock_owner::this_process;
 use model::settings::{Access, Settings};
 use store::Store;
+use workspace::state_location;
 
 /// Lock of a workspace's store, to release it for its owner.
 pub struct StoredLock {

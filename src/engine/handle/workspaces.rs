@@ -4,12 +4,12 @@
 use super::Engine;
 use crate::error::{EngineError, NotFound};
 use crate::install::convert_init_error;
-use crate::workspace::{state_location, workspaces};
 use model::bus::Bus;
 use model::settings::Settings;
 use model::{Absent, EventKind, StageRequest, StateMigration};
 use state::Locking;
 use state::StatePlace;
+use workspace::{state_location, workspaces};
 
 impl Engine {
     /// Installs modules and providers and initializes the backend; progress is reported by events.

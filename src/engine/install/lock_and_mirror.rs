@@ -10,7 +10,6 @@ use super::sources::Source;
 use super::{Step, Tell, convert_places_error, plain, services};
 use crate::diagnostics;
 use crate::error::EngineError;
-use crate::workspace::load;
 use dependency::{ProviderAddress, VersionConstraint};
 use fetch::Services;
 use model::secrets::Secrets;
@@ -20,6 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
+use workspace::load;
 
 /// Options of `providers lock` and `providers mirror`.
 #[derive(Debug, Clone, Default)]

@@ -3,7 +3,6 @@
 
 use super::files::copy;
 use super::{Request, Step, Tell};
-use crate::workspace::state_location;
 use dependency::{Version, VersionConstraint};
 use fetch::{FetchError, Packages as Fetcher, Services, expand};
 use fsroot::RootedPath;
@@ -15,6 +14,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
+use workspace::state_location;
 
 /// Installs requested modules that are missing.
 pub(super) struct Installer<'a> {

@@ -3,9 +3,9 @@
 
 use super::Request;
 use super::error::InstallError;
-use crate::workspace::state_location;
 use plugin::find::{Method, MethodKind, Places};
 use std::path::{Path, PathBuf};
+use workspace::state_location;
 
 /// File in the data directory.
 const FILE: &str = "plugin_path";

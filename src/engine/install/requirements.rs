@@ -1,12 +1,12 @@
 //! Required providers with their version constraints, from configuration and state.
 
-use crate::workspace::provider_addr;
 use dependency::{
     BUNDLED_HOST, DEFAULT_HOST, ProviderAddress, TERRAFORM_REGISTRY, VersionConstraint,
 };
 use lang::config::Module;
 use model::ConfigKey;
 use std::collections::{BTreeMap, BTreeSet};
+use workspace::provider_addr;
 
 /// Needed providers with their version constraints, from all modules.
 pub(super) type Needs = BTreeMap<ProviderAddress, VersionConstraint>;

@@ -5,7 +5,6 @@ use super::lock::Locks;
 use crate::error::EngineError;
 use crate::stage::change::Stage;
 use crate::stage::prior::ResolvedProviders;
-use crate::workspace::load::Loaded;
 use crate::workspace_store::WorkspaceStore;
 use model::bus::Bus;
 use model::cores;
@@ -24,6 +23,7 @@ use store::sensitive;
 use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use workspace::load::Loaded;
 
 /// Interval and maximum number of stop requests to plugins while work is running: one hour in all.
 pub(super) const STOP_REQUEST_INTERVAL: std::time::Duration = std::time::Duration::from_secs(1);

@@ -14,7 +14,6 @@ use crate::stage::prior::{PriorState, ResolvedProviders};
 use crate::stage::scope::Phase;
 use crate::stage::walk::Walk;
 use crate::stage::{import_object, moves};
-use crate::workspace::load::Loaded;
 use lang::addr::{AbsInstance, Mode};
 use model::lock_owner::this_process;
 use model::*;
@@ -22,6 +21,7 @@ use provider::ProviderSchema;
 use std::collections::HashMap;
 use std::sync::Arc;
 use store::records::{Settlement, State, StateEdit, StateObject, UnknownOutcome};
+use workspace::load::Loaded;
 
 /// Reasons why an object cannot be imported.
 #[derive(Debug, thiserror::Error)]

@@ -3,7 +3,6 @@
 use super::command::Operations;
 use crate::error::EngineError;
 use crate::install::{self, Installed, Request, Tell};
-use crate::workspace::initialize::InitBackend;
 use lang::config::wants_install;
 use lang::diag::Diagnostics;
 use lang::source::SourceMap;
@@ -12,6 +11,7 @@ use model::*;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use workspace::initialize::InitBackend;
 
 /// Interval between progress events of one download.
 const BYTES_EVERY: Duration = Duration::from_millis(100);

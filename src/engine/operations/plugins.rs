@@ -8,7 +8,6 @@ use crate::provider_resolution::{self};
 use crate::stage::external_inputs::ExternalInputs;
 use crate::stage::scope::{Phase, WalkContext, timestamp};
 use crate::stage::values::Values;
-use crate::workspace::load::Loaded;
 use calls::{CallContext, ProviderError};
 use model::*;
 use plugin::trust::Trust;
@@ -16,6 +15,7 @@ use provider::{Provider, ProviderSchema};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
+use workspace::load::Loaded;
 
 impl Operations {
     pub(super) fn trust(&self) -> Trust {

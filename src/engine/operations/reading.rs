@@ -7,8 +7,6 @@ use crate::error::EngineError;
 use crate::provider_resolution::{self, ProviderSearch};
 use crate::stage::nodes::{Nodes, Sources};
 use crate::stage::prior::PriorState;
-use crate::workspace::load::{self, Loaded};
-use crate::workspace::provider_addr;
 use dependency::VersionConstraint;
 use lang::diag::Diagnostics;
 use lang::source::SourceMap;
@@ -17,6 +15,8 @@ use provider::ProviderSchema;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use store::records::State;
+use workspace::load::{self, Loaded};
+use workspace::provider_addr;
 
 impl Operations {
     /// Request with the variables that the backend block uses.

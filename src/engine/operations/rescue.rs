@@ -1,9 +1,9 @@
 //! Writes a rescue file when a deploy has lost its store, and reports an unused one.
 
 use super::command::Operations;
-use crate::workspace::state_location;
 use model::{DeployId, Diagnostic, EventKind, Severity};
 use store::{rescue_instructions, unused_rescue_file};
+use workspace::state_location;
 
 impl Operations {
     /// Reports an unused rescue file with instructions.

@@ -11,9 +11,6 @@ use crate::stage::config_json::Configuration;
 use crate::stage::prior::ResolvedProviders;
 use crate::stage::staging::{PlanInput, stage as staged_anew, validated};
 use crate::stage::{encoding, plan_json, show};
-use crate::workspace::link_providers;
-use crate::workspace::load::{self, Loaded};
-use crate::workspace::provider_addr;
 use calls::{CallContext, ProviderError};
 use model::bus::Bus;
 use model::mutex::lock;
@@ -24,6 +21,9 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use store::records::State;
+use workspace::link_providers;
+use workspace::load::{self, Loaded};
+use workspace::provider_addr;
 
 /// Configuration with pinned provider addresses, schemas, and the search result.
 type LaunchedProviders = (

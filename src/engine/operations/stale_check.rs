@@ -8,13 +8,13 @@ use crate::diagnostics::convert_all;
 use crate::error::EngineError;
 use crate::stage::change::{Stage, StateOrigin};
 use crate::stage::encoding::{self, StageCodecError};
-use crate::workspace::load::{self, Loaded};
 use cty::Value;
 use lang::config::{Overridden, Planned};
 use model::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use store::records::{StageRecord, State};
+use workspace::load::{self, Loaded};
 
 /// Purpose of restoring a stage.
 #[derive(Debug, Clone, Copy)]

@@ -5,7 +5,6 @@ use super::command::{Command, Operations, Switches};
 use super::lock::UNLOCKING;
 use crate::diagnostics::convert_all;
 use crate::error::EngineError;
-use crate::workspace::state_location;
 use model::*;
 use state::backend::BackendMetadata;
 use state::{ConflictChoice, LockWait, StateError, lock_info};
@@ -13,6 +12,7 @@ use std::time::Duration;
 use store::records::State;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
+use workspace::state_location;
 
 /// Time limits for a write after the first and second signal. After the first, running operations
 /// finish, and their outcomes belong in the state.

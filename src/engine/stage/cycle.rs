@@ -1,7 +1,7 @@
 //! Formats the diagnostics for dependency cycles of a configuration.
 
 use super::nodes::{Node, Nodes};
-use crate::graph::Step;
+use graph::Step;
 use lang::config::Module;
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::Span;

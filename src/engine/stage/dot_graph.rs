@@ -7,7 +7,7 @@ use super::change::Change;
 use super::nodes::{Node, Nodes};
 use super::prior::PriorState;
 use super::steps::{Steps, Task};
-use crate::graph::{Graph, Step};
+use graph::{Graph, Step};
 use lang::addr::{ConfigResource, ModulePath};
 use lang::config::Module;
 use model::ConfigKey;

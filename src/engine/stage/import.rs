@@ -11,8 +11,6 @@ use super::plan::PlanOptions;
 use super::scope::{ModuleScope, Phase, WalkContext};
 use super::values::Repetition;
 use super::walk::Walk;
-use crate::workspace::provider_addr;
-use crate::workspace::refs::{self, Ref};
 use cty::Value;
 pub use fetch::fetch;
 use lang::addr::{AbsInstance, ConfigResource, Mode, ModuleInstance, Target};
@@ -23,6 +21,8 @@ use lang::syntax::ast::{Expr, ExprKind, Traversal};
 pub use names::resolve;
 use provider::IdentitySchema;
 use std::collections::BTreeMap;
+use workspace::provider_addr;
+use workspace::refs::{self, Ref};
 
 /// Import of one instance, requested by an `import` block or a command.
 #[derive(Debug, Clone, PartialEq)]

@@ -17,9 +17,8 @@ use super::scope::ModuleScope;
 use super::state_values::stored_cell;
 use super::values::Repetition;
 use super::walk::Walk;
-use crate::graph::Step;
-use crate::workspace::provider_addr;
 use cty::schema::Schema;
+use graph::Step;
 use lang::addr::{AbsInstance, AbsResource, Mode};
 use lang::config::{Module, Resource};
 use lang::diag::{Diagnostic, Diagnostics};
@@ -27,6 +26,7 @@ use model::{ConfigKey, short_provider};
 use std::fmt::Display;
 use std::sync::Arc;
 use store::records::StateObject;
+use workspace::provider_addr;
 
 /// Nodes evaluated at a time.
 const NODES_AT_A_TIME: usize = 64;

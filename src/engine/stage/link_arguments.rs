@@ -4,7 +4,6 @@
 
 use super::scope::{ModuleScope, Phase};
 use super::walk::Walk;
-use crate::workspace::{link_providers, provider_addr};
 use calls::{LinkEnd, Linked, StateEntry};
 use cty::schema::Schema;
 use cty::{Type, Value};
@@ -15,6 +14,7 @@ use lang::syntax::ast::Expr;
 use model::{ConfigKey, short_provider};
 use provider::{LinkPair, LinkTypes};
 use std::sync::Arc;
+use workspace::{link_providers, provider_addr};
 
 const SUMMARY: &str = "Invalid end of a link";
 

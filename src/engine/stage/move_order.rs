@@ -1,7 +1,7 @@
 //! Orders `moved` statements: chains start at their beginning, and moves within an object that
 //! moves itself are ordered around it. Pure.
 
-use crate::graph::{Graph, Step};
+use graph::{Graph, Step};
 use lang::addr::{InstanceKey, ModuleInstance, ModulePath, Resource, Target};
 use lang::config::Moved;
 use std::sync::Arc;

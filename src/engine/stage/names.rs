@@ -3,8 +3,6 @@
 //! and types of providers. Pure.
 
 use super::nodes::schema_of;
-use crate::workspace::provider_addr;
-use crate::workspace::refs::{self, Ref};
 use cty::schema::{Attribute, Block};
 use dependency::BUILTIN_PROVIDER;
 use lang::addr::Resource;
@@ -15,6 +13,8 @@ use lang::syntax::ast::{Step, StepKind, Traversal};
 use provider::ProviderSchema;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
+use workspace::provider_addr;
+use workspace::refs::{self, Ref};
 
 /// Prefix of provider function names.
 const PROVIDER_PREFIX: &str = "provider::";

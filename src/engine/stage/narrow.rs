@@ -8,13 +8,13 @@ use super::nodes::{Node, Nodes};
 use super::prior::PriorState;
 use super::select::{self, ChangeRef};
 use super::steps;
-use crate::graph::Step;
-use crate::workspace::provider_addr::{self};
+use graph::Step;
 use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey, ModuleInstance, Target};
 use lang::config::Module;
 use lang::diag::{Diagnostic, Diagnostics};
 use model::{ConfigKey, StageMode};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use workspace::provider_addr::{self};
 
 /// Limits of a stage, from targets and excludes.
 pub struct StageScope {

@@ -9,7 +9,6 @@ mod references;
 use super::nodes::Node;
 use super::scope::WalkContext;
 use super::values::Repetition;
-use crate::workspace::provider_addr::{self};
 use instances::key_of;
 use lang::addr::{AbsInstance, ModuleInstance, Resource as Name};
 use lang::config::{Module, Resource};
@@ -17,6 +16,7 @@ use lang::syntax::ast::Lookup;
 use references::{Named, Place, chained};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
+use workspace::provider_addr::{self};
 
 /// Addresses of resource instances, or of resources if the instance is not known.
 pub type Needs = BTreeSet<String>;

@@ -5,9 +5,8 @@ mod edges;
 mod providers;
 
 use super::names::Names;
-use crate::graph::{Graph, Step};
-use crate::workspace::provider_addr::{self};
 pub use edges::schema_of;
+use graph::{Graph, Step};
 use lang::addr::{ConfigResource, InstanceKey, ModulePath, Resource};
 use lang::config::Module;
 use lang::diag::Diagnostics;
@@ -17,6 +16,7 @@ use model::mutex::lock;
 use provider::ProviderSchema;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
+use workspace::provider_addr::{self};
 
 /// Node of the graph.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

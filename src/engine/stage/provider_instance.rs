@@ -6,7 +6,6 @@ use super::cell::Cell;
 use super::scope::{ModuleScope, WalkContext};
 use super::values::Repetition;
 use super::walk::Walk;
-use crate::workspace::provider_addr::{self, By, Route};
 use cty::{Mark, Type, Value};
 use lang::addr::{AbsInstance, ModuleInstance, ModulePath};
 use lang::diag::{Diagnostic, Diagnostics};
@@ -15,6 +14,7 @@ use model::ConfigKey;
 use provider::Provider;
 use std::sync::Arc;
 use store::records::StateObject;
+use workspace::provider_addr::{self, By, Route};
 
 /// Configured provider with its key.
 pub type Chosen = (ConfigKey, Arc<dyn Provider>);

@@ -5,7 +5,6 @@ use super::cell::{Cell, Ready};
 use super::scope::{ModuleScope, Phase};
 use super::values::Repetition;
 use super::walk::Walk;
-use crate::workspace::provider_addr::{self};
 use calls::CallContext;
 use cty::Value;
 use futures_util::stream::{self, StreamExt};
@@ -13,6 +12,7 @@ use lang::config::ProviderConfig;
 use model::ConfigKey;
 use provider::{Provider, ProviderSchema, Signatures};
 use std::sync::Arc;
+use workspace::provider_addr::{self};
 
 /// Instances of one block configured at a time.
 const MAX_CONCURRENT: usize = 8;

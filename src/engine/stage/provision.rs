@@ -13,13 +13,13 @@ pub(crate) use local::LocalExec;
 pub(crate) use remote::{RemoteExec, Scripts};
 
 use super::scope::ModuleScope;
-use crate::workspace::load::digest;
-use crate::workspace::refs::{self, Ref};
 use lang::config::Provisioner;
 use lang::diag::{Diagnostic, Diagnostics};
 use model::secrets::Secrets;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use workspace::load::digest;
+use workspace::refs::{self, Ref};
 
 /// Arguments of a provisioner, by kind.
 pub(crate) enum ProvisionerArguments {

@@ -11,7 +11,6 @@ pub(super) use orphaned::marked;
 use super::external_inputs::{Changed, ExternalInputs};
 use super::values::{Repetition, Values};
 use crate::memory_limit;
-use crate::workspace::refs::{self};
 use cty::Value;
 use lang::addr::{Mode, ModuleInstance, Resource};
 use lang::config::Module;
@@ -29,6 +28,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
+use workspace::refs::{self};
 
 /// Phase in which an expression is evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use super::nodes::Node;
 use super::prior::{PriorState, marked};
 use super::values::PublishedValue;
 use super::walk::Walk;
-use crate::graph::Step;
 use cty::Value;
+use graph::Step;
 use lang::addr::{InstanceKey, Mode};
 
 /// Returns the result of a node that the stage does not evaluate: resources have the value of the
@@ -27,7 +27,7 @@ pub(super) fn stored_cell(walk: &Walk, prior: &PriorState, step: Step) -> Cell {
     let Some(resource) = module.resources.get(&address.resource) else {
         return cell;
     };
-    let key = crate::workspace::provider_addr::for_resource(&walk.context.root, module, resource);
+    let key = workspace::provider_addr::for_resource(&walk.context.root, module, resource);
     let Some(schema) = walk.context.schema(&key.address, &address.resource) else {
         return cell;
     };

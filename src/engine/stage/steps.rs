@@ -5,8 +5,8 @@ mod builder;
 
 use super::change::{Change, OutputChange};
 use super::nodes::{Node, Nodes};
-use crate::graph::{Graph, Step};
 use builder::{Builder, GATE_THRESHOLD};
+use graph::{Graph, Step};
 use lang::addr::ModulePath;
 use lang::diag::Diagnostic;
 use model::{Action, StageMode, StageRequest};

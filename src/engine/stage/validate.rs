@@ -11,17 +11,17 @@ use super::nodes::Node;
 use super::scope::ModuleScope;
 use super::values::PublishedValue;
 use super::walk::Walk;
-use crate::graph::Step;
-use crate::workspace::provider_addr;
-use crate::workspace::refs::{self, Ref};
 use calls::{CallContext, ProviderDiagnostic};
 use cty::Value;
 use depends_on::{dependency_faults, depends_on};
+use graph::Step;
 use lang::addr::{AbsResource, ConfigResource, InstanceKey, Mode};
 use lang::config::{IgnoreChanges, Module, Resource};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::syntax::ast::{StepKind, Traversal};
 use model::short_provider;
+use workspace::provider_addr;
+use workspace::refs::{self, Ref};
 
 /// Validates one node.
 pub async fn run(walk: &Walk, step: Step) -> Cell {

@@ -16,11 +16,10 @@ use super::nodes::{Node, Nodes};
 use super::outlines::Outlines;
 use super::scope::{ModuleScope, Phase, WalkContext, marked};
 use super::values::PublishedValue;
-use crate::graph::Step;
-use crate::workspace::provider_addr::{self};
 use async_trait::async_trait;
 use calls::{CallContext, ProviderError};
 use cty::Value;
+use graph::Step;
 use lang::addr::{AbsInstance, AbsResource, ModulePath};
 use lang::config::Module;
 use lang::diag::{Diagnostic, Diagnostics};
@@ -34,6 +33,7 @@ pub use provider_diagnostics::{call_failed, not_storable, placed};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
+use workspace::provider_addr::{self};
 
 /// Source of providers for a walk.
 #[async_trait]

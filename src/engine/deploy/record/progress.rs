@@ -2,9 +2,9 @@
 //! not run again.
 
 use super::DeployRecorder;
-use crate::workspace::load::digest;
 use model::*;
 use store::records::{DestroyStep, DestroyStepOf, StateObject};
+use workspace::load::digest;
 
 /// Successful steps in the destroy of one object, from earlier deploys.
 pub struct DestroyProgress<'r>(Vec<&'r DestroyStep>);

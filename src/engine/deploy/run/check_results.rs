@@ -3,7 +3,6 @@
 
 use super::conditions::at;
 use super::deploying::Deploying;
-use crate::graph::Step;
 use crate::stage::change::Change;
 use crate::stage::check_results;
 use crate::stage::checked::{At, Checked};
@@ -11,6 +10,7 @@ use crate::stage::conditions::{Kind, Status};
 use crate::stage::nodes::Node;
 use crate::stage::scope::ModuleScope;
 use crate::stage::steps;
+use graph::Step;
 use lang::addr::{AbsInstance, AbsResource, ConfigResource, ModuleInstance};
 use lang::config::{Lifecycle, Module, Resource};
 use lang::diag::Diagnostic;
@@ -90,11 +90,7 @@ impl Deploying {
         if !change.is_some_and(|change| self.has_unknown_conditions(change)) {
             return true;
         }
-        let key = crate::workspace::provider_addr::for_resource(
-            &self.walk.context.root,
-            module,
-            resource,
-        );
+        let key = workspace::provider_addr::for_resource(&self.walk.context.root, module, resource);
         let schema = self.walk.context.schema(&key.address, &address.resource);
         let Some(value) = schema.and_then(|schema| self.objects.value(address, schema)) else {
             return true;

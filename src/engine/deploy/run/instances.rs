@@ -3,7 +3,6 @@
 use super::deploying::{Deploying, WHOLE_DEPLOY};
 use super::operation_error::OperationError;
 use crate::deploy::record::RequestRecorder;
-use crate::graph::Step;
 use crate::stage::cell::Cell;
 use crate::stage::change::Change;
 use crate::stage::conditions::Kind;
@@ -12,16 +11,17 @@ use crate::stage::nodes::Node;
 use crate::stage::plan::assemble;
 use crate::stage::scope::ModuleScope;
 use crate::stage::values::{Expansion, PublishedValue};
-use crate::workspace::provider_addr;
 use calls::{CallContext, Retrying};
 use cty::Value;
 use cty::schema::Schema;
+use graph::Step;
 use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey};
 use lang::config::{Module, Resource};
 use lang::diag::Diagnostics;
 use provider::Provider;
 use std::collections::HashMap;
 use std::sync::Arc;
+use workspace::provider_addr;
 
 /// Subject of an operation: its configuration, provider and schema.
 pub(super) struct Subject<'d> {

@@ -3,9 +3,9 @@
 use super::deploying::Deploying;
 use super::operation_error::OperationError;
 use super::scheduler::OperationTurn;
-use crate::graph::Step;
 use crate::stage::change::Change;
 use cty::Value;
+use graph::Step;
 use model::{Activity, OperationStep};
 
 /// Step of a deploy that applies or destroys the object of a change, with its turn.

@@ -1,13 +1,13 @@
 //! Root outputs at the end of a deploy.
 
 use super::deploying::{Deploying, WHOLE_DEPLOY};
-use crate::graph::{Step, StepEnd};
 use crate::stage::change::OutputChange;
 use crate::stage::nodes::{Node, Nodes};
 use crate::stage::prior_values::extra_output_attributes;
 use crate::stage::steps::{Steps, Task};
 use crate::stage::walk::not_storable;
 use cty::Value;
+use graph::{Step, StepEnd};
 use lang::addr::{ConfigResource, ModuleInstance, ModulePath};
 use lang::diag::Diagnostic;
 use model::*;

@@ -5,7 +5,7 @@
 mod turns;
 
 use super::deploying::Stops;
-use crate::graph::{Graph, Starts, Step, Urgency};
+use graph::{Graph, Starts, Step, Urgency};
 use model::mutex::lock;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -3,12 +3,12 @@
 use super::deploying::Deploying;
 use super::operation::RunningOperation;
 use crate::deploy::waits::{MAX_STORED, Waits};
-use crate::graph::Step;
 use crate::stage::cell::Cell;
 use crate::stage::change::Change;
 use crate::stage::ephemeral::OpenTime;
 use crate::stage::nodes::Node;
 use crate::stage::steps::{Steps, Task};
+use graph::Step;
 use lang::addr::Mode;
 use model::{Action, Activity};
 use std::collections::{BTreeMap, BTreeSet};

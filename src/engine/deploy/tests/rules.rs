@@ -13,7 +13,6 @@ use crate::stage::staging::{PlanInput, stage};
 use crate::stage::steps::has_effect;
 use crate::stage::values::Values;
 use crate::stage::walk::{Providers, Walk};
-use crate::workspace::load;
 use async_trait::async_trait;
 use calls::{CallContext, Calls, Deadlines, ProviderError};
 use cty::Value;
@@ -30,6 +29,7 @@ use std::time::Duration;
 use store::Store;
 use store::records::{NewDeploy, StartedDeploy, StateEdit, StateObject};
 use tokio_util::sync::CancellationToken;
+use workspace::load;
 
 /// One rule of deploys, with an example. Names are those of resources; see `configuration` for the
 /// notation.

@@ -3,13 +3,13 @@
 use super::provider::{Providers, key};
 use super::{Configuration, insert_nonempty, reference};
 use crate::stage::masks;
-use crate::workspace::provider_addr::{address_of, provider_name};
 use cty::Type;
 use cty::schema::{Attribute, Block};
 use lang::addr::Mode;
 use lang::config::{Module, ModuleCall, Output, Resource, Variable};
 use lang::syntax::ast::Traversal;
 use serde_json::{Map, Value as Json};
+use workspace::provider_addr::{address_of, provider_name};
 
 impl Configuration<'_> {
     /// Encodes a module and all modules that it calls.

@@ -2,7 +2,6 @@
 //! configurations passed by a calling module, each replaced by the caller's.
 
 use super::{Configuration, insert_nonempty};
-use crate::workspace::provider_addr::{address_of, implied_local_name, provider_name};
 use dependency::VersionConstraint;
 use lang::addr::ModulePath;
 use lang::config::{Module, ProviderRef};
@@ -11,6 +10,7 @@ use model::full_address;
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use workspace::provider_addr::{address_of, implied_local_name, provider_name};
 
 /// Row of the table.
 struct Row {

@@ -1,8 +1,8 @@
 //! Graph of a deploy without changes.
 
 use super::{Drawing, Drawn};
-use crate::graph::Step;
 use crate::stage::nodes::{Node, Nodes};
+use graph::Step;
 use std::collections::BTreeSet;
 
 impl Drawing {

@@ -2,10 +2,10 @@
 //! closed once no unfinished step needs it, even after failures. Owned by the walk and polled
 //! concurrently with it.
 
-use crate::graph::{Graph, Releases, Step};
 use crate::stage::walk::Walk;
 use calls::{Answer, CallContext, Checked, ProviderError};
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use graph::{Graph, Releases, Step};
 use lang::addr::AbsInstance;
 use lang::diag::Diagnostic;
 use lang::source::Span;

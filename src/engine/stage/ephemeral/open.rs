@@ -1,7 +1,6 @@
 //! Opens the instances of an ephemeral resource and produces the value that references see.
 
 use super::leases::Lease;
-use crate::graph::Step;
 use crate::stage::cell::Cell;
 use crate::stage::checked::At;
 use crate::stage::conditions::{self, Kind, Status};
@@ -12,17 +11,18 @@ use crate::stage::provider_instance::Chosen;
 use crate::stage::scope::{ModuleScope, Phase};
 use crate::stage::values::{PublishedValue, Repetition};
 use crate::stage::walk::Walk;
-use crate::workspace::provider_addr::{self, Route};
 use calls::CallContext;
 use cty::schema::Schema;
 use cty::{Mark, Value};
 use futures_util::stream::{self, StreamExt};
+use graph::Step;
 use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey};
 use lang::config::{Condition, Module, Resource};
 use lang::diag::Diagnostic;
 use model::{ObjectPhase, ObjectWork};
 use provider::OpenResponse;
 use std::collections::HashMap;
+use workspace::provider_addr::{self, Route};
 
 /// Instances of one resource opened at a time.
 const MAX_CONCURRENT: usize = 10;

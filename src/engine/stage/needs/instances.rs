@@ -4,11 +4,11 @@
 use super::references::{Named, Place};
 use super::{Needing, Needs};
 use crate::stage::values::{Expansion, Repetition};
-use crate::workspace::refs::{self, Ref};
 use cty::Value;
 use lang::addr::{AbsResource, InstanceKey, Mode, ModuleInstance, Resource as Name};
 use lang::syntax::ast::Traversal;
 use std::sync::Arc;
+use workspace::refs::{self, Ref};
 
 impl Needing<'_> {
     pub(super) fn of_resource(

@@ -5,14 +5,14 @@ use super::instances::key_of;
 use super::{Needing, Needs};
 use crate::stage::scope::ModuleScope;
 use crate::stage::values::Repetition;
-use crate::workspace::provider_addr::{self};
-use crate::workspace::refs::{self, Ref};
 use lang::addr::{InstanceKey, ModuleInstance, Resource as Name};
 use lang::config::{Condition, Module, Resource};
 use lang::syntax::ast::{Expr, Lookup, StepKind, Traversal};
 use model::ConfigKey;
 use model::mutex::lock;
 use std::sync::Arc;
+use workspace::provider_addr::{self};
+use workspace::refs::{self, Ref};
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Named {

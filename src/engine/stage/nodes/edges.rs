@@ -1,10 +1,8 @@
 //! Edges of the graph, from the references in expressions.
 
 use super::{Node, Nodes, Sources, config_resource};
-use crate::graph::Step;
-use crate::workspace::provider_addr::{self};
-use crate::workspace::refs::{self, Ref};
 use cty::schema::Block;
+use graph::Step;
 use lang::addr::{InstanceKey, Mode, Resource};
 use lang::body::Body;
 use lang::config::{self, Module};
@@ -12,6 +10,8 @@ use lang::syntax::ast::{Expr, Traversal};
 use provider::ProviderSchema;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use workspace::provider_addr::{self};
+use workspace::refs::{self, Ref};
 
 impl Nodes {
     pub(super) fn connect(&mut self, from: &Sources<'_>, module: &Module) {

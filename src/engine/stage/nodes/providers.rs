@@ -1,15 +1,15 @@
 //! Provider configurations in the graph: those of resources and those whose functions are called.
 
 use super::{Node, Nodes, Sources};
-use crate::graph::Step;
 use crate::stage::names::provider_function;
-use crate::workspace::provider_addr;
+use graph::Step;
 use lang::addr::ModulePath;
 use lang::config::Module;
 use lang::source::Span;
 use lang::syntax::ast::Expr;
 use model::ConfigKey;
 use std::sync::Arc;
+use workspace::provider_addr;
 
 impl Nodes {
     /// Connects the used provider blocks. Unused ones are not configured, because their arguments

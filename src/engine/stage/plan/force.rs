@@ -8,12 +8,12 @@ use crate::stage::managed::Reason;
 use crate::stage::nodes::Node;
 use crate::stage::scope::ModuleScope;
 use crate::stage::walk::Walk;
-use crate::workspace::refs::{self, Ref};
 use cty::{Path, PathStep};
 use lang::addr::{AbsInstance, AbsResource, InstanceKey, Mode};
 use lang::diag::Diagnostic;
 use lang::syntax::ast::{Expr, StepKind};
 use model::Action;
+use workspace::refs::{self, Ref};
 
 /// Replacements that the provider does not require.
 #[derive(Clone, Copy)]

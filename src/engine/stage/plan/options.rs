@@ -1,7 +1,7 @@
 //! Plan options: mode, refresh, forced replacements, limits from targets and excludes, parallelism.
 
-use crate::graph::Step;
 use crate::stage::narrow::StageScope;
+use graph::Step;
 use lang::addr::AbsInstance;
 use model::StageMode;
 

@@ -16,7 +16,6 @@ use crate::stage::objects::{self};
 use crate::stage::prior::{Objects, PriorState};
 use crate::stage::values::{Expansion, Repetition};
 use crate::stage::walk::Walk;
-use crate::workspace::provider_addr::Route;
 use cty::Value;
 use lang::addr::{AbsInstance, InstanceKey, Mode};
 use lang::config::{Module, Removed, Resource};
@@ -24,6 +23,7 @@ use lang::diag::Diagnostic;
 use model::{Action, StageMode};
 use std::sync::Arc;
 use store::records::{StateEdit, StateObject};
+use workspace::provider_addr::Route;
 
 /// Removal of an object.
 pub(super) struct End<'a> {

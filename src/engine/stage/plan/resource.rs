@@ -3,7 +3,6 @@
 use super::removal::wrong_key;
 use super::removal_input::removal;
 use super::walk::PlanWalk;
-use crate::graph::{Step, side_by_side};
 use crate::stage::cell::Cell;
 use crate::stage::expand::{self, Meta};
 use crate::stage::ignore::Ignore;
@@ -12,15 +11,16 @@ use crate::stage::managed::Reason;
 use crate::stage::prior::Objects;
 use crate::stage::scope::ModuleScope;
 use crate::stage::values::{Expansion, PublishedValue};
-use crate::workspace::provider_addr::{self, Route};
 use cty::schema::Schema;
 use cty::{Path, PathStep, Value};
+use graph::{Step, side_by_side};
 use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey};
 use lang::config::{IgnoreChanges, Module, Resource};
 use lang::syntax::ast::StepKind;
 use model::StageMode;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
+use workspace::provider_addr::{self, Route};
 
 /// Declared resource with the data shared by its instances.
 pub(super) struct Shared<'a> {

@@ -2,13 +2,13 @@
 
 use super::{Following, Referred, reference};
 use crate::stage::nodes::schema_of;
-use crate::workspace::provider_addr::{address_of, provider_name};
 use cty::schema::{Block, Nesting};
 use lang::addr::{ModuleInstance, Resource as Name};
 use lang::body::{Body, BodySchema};
 use lang::decode;
 use lang::syntax::ast::{Expr, Step, StepKind, Traversal};
 use std::sync::Arc;
+use workspace::provider_addr::{address_of, provider_name};
 
 impl Following<'_> {
     /// Returns the references in the part of a resource that these steps lead to.

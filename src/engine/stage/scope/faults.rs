@@ -2,13 +2,13 @@
 //! scope.
 
 use super::{ModuleScope, Phase};
-use crate::workspace::provider_addr;
-use crate::workspace::refs::{self, Ref};
 use lang::addr::{InstanceKey, Mode, Resource};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::eval;
 use lang::syntax::ast::{Step, StepKind, Traversal};
 use std::sync::Arc;
+use workspace::provider_addr;
+use workspace::refs::{self, Ref};
 
 impl<'a> ModuleScope<'a> {
     /// Checks references. Undeclared resources and modules come first; undeclared names are

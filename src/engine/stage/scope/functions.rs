@@ -3,13 +3,13 @@
 use super::{ModuleScope, Phase};
 use crate::stage::names::provider_function;
 use crate::stage::provider_instance;
-use crate::workspace::provider_addr;
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::functions::Function;
 use lang::source::Span;
 use model::{ConfigKey, short_provider};
 use provider::functions::placeholder_function;
 use std::sync::Arc;
+use workspace::provider_addr;
 
 impl ModuleScope<'_> {
     /// Returns a provider's function for the configuration in this scope; `None` if it does not

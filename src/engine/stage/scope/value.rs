@@ -2,13 +2,13 @@
 
 use super::{ModuleScope, Phase};
 use crate::stage::values::Expansion;
-use crate::workspace::refs::Ref;
 use cty::{Type, Value};
 use lang::addr::{AbsResource, InstanceKey, Mode, Resource};
 use lang::config::{Module, ModuleCall};
 use lang::diag::Diagnostics;
 use lang::syntax::ast::Traversal;
 use std::sync::Arc;
+use workspace::refs::Ref;
 
 impl<'a> ModuleScope<'a> {
     pub(super) fn value_of(

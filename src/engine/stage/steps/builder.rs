@@ -1,10 +1,10 @@
 //! Builds the steps of a deploy: for nodes, instances, and the order of creations and destroys.
 
 use super::{Steps, Task, applies, destroys};
-use crate::graph::Step;
 use crate::stage::change::Change;
 use crate::stage::managed::Reason;
 use crate::stage::nodes::{Node, Nodes};
+use graph::Step;
 use lang::addr::{ConfigResource, InstanceKey, Mode, ModuleInstance, ModulePath};
 use model::Action;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -2,7 +2,6 @@
 
 use super::lab::Lab;
 use super::workspace::{Workspace, read};
-use crate::graph::Step;
 use crate::stage::change::{Change, Drift, OutputChange, Stage, StageResult};
 use crate::stage::external_inputs::InputDigest;
 use crate::stage::nodes::{Nodes, Sources};
@@ -13,6 +12,7 @@ use crate::stage::staging::stage;
 use crate::stage::steps::{self, Steps, Task};
 use crate::stage::{diff, moves, show};
 use cty::{Path, Value};
+use graph::Step;
 use lang::config::Module;
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::functions::ExternalInput;

@@ -11,13 +11,13 @@ use crate::stage::prior::PriorState;
 use crate::stage::scope::Phase;
 use crate::stage::staging::PlanInput;
 use crate::stage::walk::Walk;
-use crate::workspace::load::{load, used_providers};
 use lang::config::{Module, Resource};
 use lang::diag::Diagnostics;
 use model::{StageMode, StageRequest, VariableFlag};
 use std::sync::Arc;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
+use workspace::load::{load, used_providers};
 
 /// Configuration and state, ready to be planned.
 pub struct Workspace {

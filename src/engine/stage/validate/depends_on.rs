@@ -4,8 +4,8 @@ use crate::stage::cell::Cell;
 use crate::stage::nodes::Node;
 use crate::stage::scope::ModuleScope;
 use crate::stage::walk::Walk;
-use crate::workspace::refs;
 use lang::diag::{Diagnostic, Diagnostics};
+use workspace::refs;
 
 /// Checks the `depends_on` of an output or module call.
 pub(super) fn depends_on(walk: &Walk, node: &Node, cell: &mut Cell) -> bool {

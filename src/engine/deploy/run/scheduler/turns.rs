@@ -2,7 +2,7 @@
 //! urgent steps first. While one operation writes its intent to disk, another may already plan; if
 //! calls are fast, it may also write its intent. Owned by one deploy.
 
-use crate::graph::{Step, Urgency};
+use graph::{Step, Urgency};
 use model::mutex::lock;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -1,6 +1,6 @@
 use super::*;
-use crate::graph::Graph;
 use futures_util::FutureExt;
+use graph::Graph;
 
 #[tokio::test]
 async fn urgent_waiter_is_next_and_a_dropped_waiter_uses_no_permit() {

@@ -1,6 +1,16 @@
 //! The workspace on disk: configuration, selected workspace, backend and its metadata, references
 //! in expressions. `init` and the workspace commands write here; all else reads. Launches no
 //! plugin.
+//!
+//! ```no_run
+//! # use flightdeck_workspace::{initialize::InitError, workspaces};
+//! # async fn example() -> Result<(), InitError> {
+//! for name in workspaces::list("/srv/app".as_ref(), &Default::default()).await? {
+//!     println!("{name}");
+//! }
+//! # Ok(())
+//! # }
+//! ```
 
 mod backend_check;
 mod encryption;

@@ -1,6 +1,15 @@
 //! Graph of steps with a parallel walk: a step runs when all steps it needs have succeeded; a
 //! failure stops only its dependents. Owned by one stage or deploy; independent of the steps'
 //! tasks.
+//!
+//! ```
+//! use flightdeck_graph::Graph;
+//!
+//! let mut graph = Graph::default();
+//! let (network, server) = (graph.add(), graph.add());
+//! graph.add_need(server, network);
+//! assert!(graph.needs(server).eq([network]));
+//! ```
 
 mod releases;
 mod urgency;
