@@ -35,7 +35,7 @@ impl WorkspaceStore {
     /// Opens the store according to the settings, and starts to record the events of `bus`.
     ///
     /// # Errors
-    /// The store cannot be used; see [`store::StoreError`](store::StoreError).
+    /// The store cannot be used; see [`store::StoreError`].
     pub async fn open(
         settings: &Settings,
         (place, encryption): (StatePlace, Encryption),

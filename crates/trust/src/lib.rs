@@ -4,9 +4,10 @@
 //! ```
 //! use flightdeck_trust::file::{Known, TrustFile};
 //!
-//! let data = tempfile::tempdir()?;
-//! let trust = TrustFile::new(Some(data.path().join("trust")), "/srv/app".as_ref());
-//! assert!(matches!(trust.look_up("sha256:1", "local")?, Known::Unknown));
+//! let folder = tempfile::tempdir()?;
+//! let workspace = folder.path().join("app");
+//! std::fs::create_dir(&workspace)?;
+//! let trust = TrustFile::new(Some(folder.path().join("trust")), &workspace);
 //! trust.add("sha256:1", "local")?;
 //! assert!(matches!(trust.look_up("sha256:2", "local")?, Known::Changed));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
