@@ -7,6 +7,7 @@ use super::state::*;
 use super::update::selected;
 use super::{doc, popups};
 use crate::app::format::duration;
+use crate::app::text::natural_cmp;
 use model::*;
 use model::{PluginEvent, PluginState};
 
@@ -249,13 +250,10 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
         Answer::State(mut all) => {
             // Sorted once on arrival instead of once per frame: by module, kind, type and address.
             all.sort_by(|a, b| {
-                (&a.module, a.data, &a.resource_type, &a.address, &a.deposed).cmp(&(
-                    &b.module,
-                    b.data,
-                    &b.resource_type,
-                    &b.address,
-                    &b.deposed,
-                ))
+                natural_cmp(&a.module, &b.module)
+                    .then_with(|| (a.data, &a.resource_type).cmp(&(b.data, &b.resource_type)))
+                    .then_with(|| natural_cmp(&a.address, &b.address))
+                    .then_with(|| a.deposed.cmp(&b.deposed))
             });
             state.loaded.state_rows = Some(all);
         }

@@ -7,6 +7,7 @@ use crate::app::format::{count, duration, elapsed};
 use crate::app::list::Row;
 use crate::app::rows::sorted;
 use crate::app::state::State;
+use crate::app::text::natural_cmp;
 use model::{
     Action, ChangeView, DriftKind, DriftView, OutputView, Severity, StageMode, StageSummary,
 };
@@ -65,7 +66,7 @@ fn rows(state: &State) -> Vec<Row> {
         if by == 1 {
             a.action.cmp(&b.action)
         } else {
-            a.address.cmp(&b.address)
+            natural_cmp(&a.address, &b.address)
         }
     });
     // Outputs and drift can need a deploy without any changed resource. Their indexes continue
