@@ -1,12 +1,17 @@
 //! Tests of the engine as a whole, with the built-in provider.
 
+#[path = "../../../crates/state/src/backend/tests/server.rs"]
+mod server;
+
+use self::server::{Server, Trouble};
 use super::Engine;
 use model::bus::Update;
 use model::settings::{Access, Settings};
-use model::{Event, EventKind, StageRequest};
+use model::{DeployRequest, Event, EventKind, StageRequest};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use tempfile::TempDir;
 
 async fn engine(dir: &Path) -> Engine {
     let settings = Settings {
@@ -16,6 +21,41 @@ async fn engine(dir: &Path) -> Engine {
     Engine::start(settings).await.expect("an engine")
 }
 
+const SOON: Duration = Duration::from_secs(30);
+
+/// Runs a command until this happens in the middle of it.
+async fn run_until<T>(command: impl Future<Output = T>, happened: impl Future<Output = ()>) {
+    let happened = tokio::time::timeout(SOON, happened);
+    tokio::select! { biased;
+        happened = happened => happened.expect("in time"),
+        _ = command => panic!("the command ended before"),
+    }
+}
+
+/// Waits for the start of a plan.
+fn stage_started(engine: &Engine) -> impl Future<Output = ()> + use<> {
+    let (_, mut events) = engine.subscribe();
+    async move {
+        let is_started = |event: &Arc<Event>| matches!(event.kind, EventKind::StageStarted { .. });
+        while let Some(Update::Events(batch)) = events.recv().await {
+            if batch.iter().any(is_started) {
+                break;
+            }
+        }
+    }
+}
+
+/// Workspace with its state on a server.
+fn workspace_on(server: &Server) -> TempDir {
+    let dir = tempfile::tempdir().expect("a directory");
+    let url = server.url("/s");
+    let main = format!(
+        "terraform {{\n  backend \"http\" {{\n    address = {url:?}\n    lock_address = {url:?}\n    unlock_address = {url:?}\n  }}\n}}\nresource \"terraform_data\" \"a\" {{\n  count = 200\n}}\n"
+    );
+    std::fs::write(dir.path().join("main.tf"), main).expect("written");
+    dir
+}
+
 /// As after a second Ctrl-C, when a command's time is up.
 #[tokio::test(flavor = "multi_thread")]
 async fn dropped_command_releases_its_locks() {
@@ -23,21 +63,8 @@ async fn dropped_command_releases_its_locks() {
     let main = "resource \"terraform_data\" \"a\" {\n  count = 200\n}\n";
     std::fs::write(dir.path().join("main.tf"), main).expect("written");
     let first = engine(dir.path()).await;
-    let (_, mut events) = first.subscribe();
     let mut stage = Box::pin(first.stage(StageRequest::default()));
-    let started = async {
-        while let Some(Update::Events(batch)) = events.recv().await {
-            let is_started =
-                |event: &Arc<Event>| matches!(event.kind, EventKind::StageStarted { .. });
-            if batch.iter().any(is_started) {
-                break;
-            }
-        }
-    };
-    tokio::select! { biased;
-        () = started => {}
-        _ = &mut stage => panic!("the stage ended before its first event was read"),
-    }
+    run_until(&mut stage, stage_started(&first)).await;
     let lock_info = dir.path().join(".terraform.tfstate.lock.info");
     assert!(lock_info.exists(), "the running stage has the state lock");
     drop(stage);
@@ -53,4 +80,67 @@ async fn dropped_command_releases_its_locks() {
     held.expect("an answer").expect("the workspace lock");
     second.shutdown().await;
     first.shutdown().await;
+}
+
+/// Checks that the lock of a dropped command is released on the server, and that another workspace
+/// can take it.
+async fn check_released(engine: Engine, server: &Server, when: &str) {
+    let shutdown = tokio::time::timeout(SOON, engine.shutdown()).await;
+    shutdown.unwrap_or_else(|_| panic!("no end after a drop at {when}"));
+    let requests = server.methods();
+    let last = requests.last().map(String::as_str);
+    assert_eq!(last, Some("UNLOCK"), "{when}: {requests:?}");
+    assert_eq!(server.lock(), None, "{when}: {requests:?}");
+    let other = workspace_on(server);
+    let second = self::engine(other.path()).await;
+    let staged = second.stage(StageRequest::default()).await;
+    staged.unwrap_or_else(|error| panic!("locked after a drop at {when}: {error}"));
+    second.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dropped_stage_releases_its_lock_on_the_server() {
+    // The server has taken the lock although its answer never arrives.
+    let moments = [
+        ("LOCK", Some(Trouble::DoAndHang)),
+        ("GET", Some(Trouble::Hang)),
+        ("the plan", None),
+        ("UNLOCK", Some(Trouble::Hang)),
+    ];
+    for (when, trouble) in moments {
+        let server = Server::start();
+        let dir = workspace_on(&server);
+        let engine = engine(dir.path()).await;
+        server.trouble(when, trouble.as_slice());
+        let (started, stage) = (
+            stage_started(&engine),
+            engine.stage(StageRequest::default()),
+        );
+        match trouble {
+            Some(_) => run_until(stage, server.request(when)).await,
+            None => run_until(stage, started).await,
+        }
+        check_released(engine, &server, when).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dropped_deploy_releases_its_lock_on_the_server() {
+    let server = Server::start();
+    let dir = workspace_on(&server);
+    let engine = engine(dir.path()).await;
+    let stage = engine
+        .stage(StageRequest::default())
+        .await
+        .expect("a stage");
+    server.trouble("POST", &[Trouble::DoAndHang]);
+    let request = DeployRequest {
+        stage: stage.stage,
+        only: None,
+        parallelism: 4,
+        variables: Vec::new(),
+    };
+    run_until(engine.deploy(request), server.request("POST")).await;
+    assert!(server.lock().is_some(), "the running deploy has the lock");
+    check_released(engine, &server, "POST").await;
 }

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::watch;
 
 fn lock(kept: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
     kept.lock().unwrap_or_else(PoisonError::into_inner)
@@ -65,7 +66,7 @@ struct Kept {
     lock: Option<Vec<u8>>,
     /// Objects by path, if the server stores these instead of one state.
     objects: Option<BTreeMap<String, Vec<u8>>>,
-    seen: Vec<Request>,
+    seen: watch::Sender<Vec<Request>>,
     troubles: Vec<(String, Trouble)>,
 }
 
@@ -163,7 +164,14 @@ impl Server {
 
     /// Requests so far.
     pub(crate) fn seen(&self) -> Vec<Request> {
-        lock(&self.kept).seen.clone()
+        lock(&self.kept).seen.borrow().clone()
+    }
+
+    /// Waits until it has received this request.
+    pub(crate) async fn request(&self, what: &str) {
+        let mut seen = lock(&self.kept).seen.subscribe();
+        let received = seen.wait_for(|all| all.iter().any(|request| request.is(what)));
+        received.await.unwrap();
     }
 
     pub(crate) fn methods(&self) -> Vec<String> {
@@ -207,7 +215,7 @@ fn serve(mut stream: impl Read + Write, kept: &Mutex<Kept>) {
     };
     let (code, body, trouble) = {
         let mut kept = lock(kept);
-        kept.seen.push(asked.clone());
+        kept.seen.send_modify(|all| all.push(asked.clone()));
         let at = kept.troubles.iter().position(|(what, _)| asked.is(what));
         let trouble = at.map(|at| kept.troubles.remove(at).1);
         match trouble {
