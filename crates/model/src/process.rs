@@ -52,6 +52,30 @@ pub fn parent(pid: u32) -> Option<u32> {
     fields(&text)?.nth(1)?.parse().ok()
 }
 
+/// Is the process in the middle of `exec`, with its new memory but without its new environment?
+/// `/proc/PID/environ` is empty then, as it is for a kernel thread and for a process that was
+/// started with no variables.
+#[must_use]
+pub fn is_starting_program(pid: u32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|text| parse_starting_program(&text).unwrap_or_default())
+}
+
+/// Flag of a kernel thread in field 9 of `/proc/PID/stat` (`PF_KTHREAD`).
+const KERNEL_THREAD: u32 = 0x0020_0000;
+
+fn parse_starting_program(text: &str) -> Option<bool> {
+    let mut fields = fields(text)?;
+    // Fields 3 (state), 9 (flags), 50 and 51 (addresses of the environment). The addresses are 0
+    // until `exec` has set them. If they are set, the environment may have appeared since it was
+    // read, so that only an empty one counts as final.
+    let has_ended = matches!(fields.next()?, "Z" | "X");
+    let flags: u32 = fields.nth(5)?.parse().ok()?;
+    let (start, end) = (fields.nth(40)?, fields.next()?);
+    let has_no_variables = start == end && end != "0";
+    Some(!has_ended && flags & KERNEL_THREAD == 0 && !has_no_variables)
+}
+
 /// Boot time of this machine, in milliseconds since 1970.
 #[must_use]
 pub fn booted_at() -> Option<i64> {
@@ -88,6 +112,27 @@ mod tests {
         let text = format!("42 (a) R (b c) S {}", fields.join(" "));
         assert_eq!(parse_stat(&text), Some(('S', 22)));
         assert_eq!(parse_stat("42 (a"), None);
+    }
+
+    #[test]
+    fn program_is_starting_until_its_environment_has_an_address() {
+        let stat = |state: &str, flags: u32, environment: (u64, u64)| {
+            let mut fields: Vec<String> = (4..=52).map(|n| n.to_string()).collect();
+            fields[9 - 4] = flags.to_string();
+            fields[50 - 4] = environment.0.to_string();
+            fields[51 - 4] = environment.1.to_string();
+            parse_starting_program(&format!("42 (sleep) {state} {}", fields.join(" ")))
+        };
+        assert_eq!(stat("R", 0, (0, 0)), Some(true));
+        assert_eq!(
+            stat("R", 0, (4096, 4200)),
+            Some(true),
+            "set in the meantime"
+        );
+        assert_eq!(stat("R", 0, (4096, 4096)), Some(false), "no variables");
+        assert_eq!(stat("Z", 0, (0, 0)), Some(false));
+        assert_eq!(stat("S", KERNEL_THREAD, (0, 0)), Some(false));
+        assert_eq!(parse_starting_program("42 (sleep) R 1"), None);
     }
 
     #[test]

@@ -20,8 +20,9 @@ pub(super) const VARIABLE: &str = "FLIGHTDECK_LAUNCH";
 pub const ARGUMENT: &str = "__watch";
 /// Maximum number of searches: a process may fork while it is being killed.
 const SEARCHES: u32 = 8;
-/// Pause between two searches, in which killed processes disappear.
-const SEARCH_PAUSE: Duration = Duration::from_millis(2);
+/// First pause between two searches, in which killed processes disappear. Each later pause is twice
+/// as long, a quarter of a second in total.
+const FIRST_PAUSE: Duration = Duration::from_millis(2);
 /// Maximum size of an environment to read, in bytes; the kernel allows less.
 const MAX_ENVIRONMENT: u64 = 8 << 20;
 
@@ -43,7 +44,8 @@ impl Mark {
         &self.0
     }
 
-    /// Kills all processes with this mark. Blocks for some milliseconds.
+    /// Kills all processes with this mark. Blocks for some milliseconds, on a busy machine for at
+    /// most a quarter of a second.
     pub(super) fn kill(&self) {
         kill_all(&self.0);
     }
@@ -58,17 +60,18 @@ fn own_mark() -> &'static str {
 fn kill_all(beginning: &str) {
     let wanted = format!("{VARIABLE}={beginning}");
     // Repeated until nothing is found, because a process may fork before it is killed.
-    for search in 0..SEARCHES {
-        if search > 0 {
-            std::thread::sleep(SEARCH_PAUSE);
-        }
+    let mut pause = FIRST_PAUSE;
+    for _ in 1..SEARCHES {
         if !kill_found(wanted.as_bytes()) {
             return;
         }
+        std::thread::sleep(pause);
+        pause *= 2;
     }
+    kill_found(wanted.as_bytes());
 }
 
-/// Kills the matching processes once; returns true if there were any.
+/// Kills the matching processes once; returns true if another search is needed.
 fn kill_found(wanted: &[u8]) -> bool {
     let own_pid = i32::try_from(std::process::id()).ok();
     let pids = std::fs::read_dir("/proc")
@@ -76,7 +79,7 @@ fn kill_found(wanted: &[u8]) -> bool {
         .flatten()
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    let mut found = false;
+    let mut search_again = false;
     for pid in pids.filter(|pid| Some(*pid) != own_pid) {
         // Opened before the check, so that a reused pid cannot receive the signal.
         let Some(process) =
@@ -84,30 +87,41 @@ fn kill_found(wanted: &[u8]) -> bool {
         else {
             continue;
         };
-        if has_mark(pid, wanted) {
-            found |= pidfd_send_signal(&process, Signal::KILL).is_ok();
-        }
+        let Some(environment) = environment(pid) else {
+            continue;
+        };
+        search_again |= if environment.is_empty() {
+            // A plugin can end before the program that it started has its environment: `vfork`
+            // returns in the middle of `exec`.
+            model::process::is_starting_program(pid.cast_unsigned())
+        } else {
+            has_mark(&environment, wanted) && pidfd_send_signal(&process, Signal::KILL).is_ok()
+        };
     }
-    found
+    search_again
 }
 
-/// Returns true if an entry of a process's environment has this prefix. The environment of an ended
-/// process is empty.
-fn has_mark(pid: i32, wanted: &[u8]) -> bool {
-    let Ok(file) = File::open(format!("/proc/{pid}/environ")) else {
-        return false;
-    };
+/// Reads the environment of a process of this user, or as root of any user. The environment of an
+/// ended process is empty.
+fn environment(pid: i32) -> Option<Vec<u8>> {
+    let file = File::open(format!("/proc/{pid}/environ")).ok()?;
     // Root may read the environment of every process; other users' processes fail the check.
     let is_own = |file: &File| file.metadata().is_ok_and(|m| m.uid() == geteuid().as_raw());
     if !geteuid().is_root() && !is_own(&file) {
-        return false;
+        return None;
     }
     let mut environment = Vec::new();
-    let read = file.take(MAX_ENVIRONMENT).read_to_end(&mut environment);
-    read.is_ok()
-        && environment
-            .split(|byte| *byte == 0)
-            .any(|entry| entry.starts_with(wanted))
+    file.take(MAX_ENVIRONMENT)
+        .read_to_end(&mut environment)
+        .ok()?;
+    Some(environment)
+}
+
+/// Returns true if an entry of an environment has this prefix.
+fn has_mark(environment: &[u8], wanted: &[u8]) -> bool {
+    environment
+        .split(|byte| *byte == 0)
+        .any(|entry| entry.starts_with(wanted))
 }
 
 static OFFERED: OnceLock<()> = OnceLock::new();
@@ -166,20 +180,39 @@ mod tests {
             .expect("started")
     }
 
+    /// Fails if the process does not end soon, and leaves no process behind.
+    #[track_caller]
+    fn assert_killed(mut child: std::process::Child) {
+        for _ in 0..1_000 {
+            if let Some(status) = child.try_wait().expect("a child") {
+                assert!(!status.success());
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        child.kill().expect("killed");
+        child.wait().expect("a child");
+        panic!("the process was not killed");
+    }
+
+    #[test]
+    fn kill_finds_processes_that_are_just_being_started() {
+        for _ in 0..100 {
+            let mark = Mark::new();
+            let child = marked(&mark);
+            mark.kill();
+            assert_killed(child);
+        }
+    }
+
     #[test]
     fn kill_ends_only_processes_of_the_marked_launch() {
         let (mark, other) = (Mark::new(), Mark::new());
-        let (mut one, mut others) = (marked(&mark), marked(&other));
-        // Between fork and exec the child still has the environment of its parent.
-        let status = loop {
-            mark.kill();
-            if let Some(status) = one.try_wait().expect("a child") {
-                break status;
-            }
-        };
-        assert!(!status.success());
+        let (one, mut others) = (marked(&mark), marked(&other));
+        mark.kill();
+        assert_killed(one);
         assert_eq!(others.try_wait().expect("a child"), None);
         other.kill();
-        assert!(!others.wait().expect("a child").success());
+        assert_killed(others);
     }
 }
