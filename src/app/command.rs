@@ -6,11 +6,14 @@ mod table;
 
 use super::msg::Effect;
 use super::state::{Context, State};
+use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
 use std::borrow::Cow;
+use std::cmp::Reverse;
 
 pub use actions::{
-    ask_install, can_install, can_stage, can_switch, forget, goto, move_cursor, move_to_match,
-    replay_to, show, stage_again, untaint, writable,
+    ask_install, can_install, can_stage, can_switch, forget, go_to_plugin, goto, move_cursor,
+    move_to_match, replay_to, show, stage_again, untaint, writable,
 };
 pub use table::{COMMANDS, FORMER_NAMES};
 
@@ -81,35 +84,64 @@ pub fn run(command: &Command, state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Returns the commands of this context whose name or description contains the typed letters in
-/// order, best match first; all of them if nothing is typed.
+/// Returns the commands of this context that match the typed text, best match first; all of them if
+/// nothing is typed. Names rank before descriptions: the exact name, then names that begin with the
+/// text, that contain it, that have its letters in order, and at last descriptions with its words.
 pub fn matching(state: &State, typed: &str) -> Vec<&'static Command> {
-    use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
-    use nucleo_matcher::{Config, Matcher, Utf32Str};
     let context = state.context();
     let here = COMMANDS.iter().filter(|c| c.is_in(context));
-    if typed.trim().is_empty() {
+    let typed = typed.trim().to_lowercase();
+    if typed.is_empty() {
         // Commands of this context are the likely ones.
         let (special, general): (Vec<_>, Vec<_>) = here.partition(|c| c.is_special());
         return special.into_iter().chain(general).collect();
     }
-    let pattern = Pattern::parse(typed, CaseMatching::Ignore, Normalization::Smart);
-    let mut matcher = Matcher::new(Config::DEFAULT);
-    let mut buffer = Vec::new();
-    let mut scored: Vec<(u32, &Command)> = here
-        .filter_map(|c| {
-            if c.name.eq_ignore_ascii_case(typed.trim()) {
-                // An exact name always ranks first.
-                return Some((u32::MAX, c));
-            }
-            // A match in the name ranks above one in the description.
-            let name = pattern
-                .score(Utf32Str::new(c.name, &mut buffer), &mut matcher)
-                .map(|s| s + 50);
-            let words = pattern.score(Utf32Str::new(c.doc, &mut buffer), &mut matcher);
-            name.max(words).map(|s| (s, c))
-        })
+    let mut ranks = Ranks::new(&typed);
+    let mut ranked: Vec<_> = here
+        .filter_map(|c| ranks.rank(c).map(|rank| (rank, c)))
         .collect();
-    scored.sort_by_key(|(s, _)| std::cmp::Reverse(*s));
-    scored.into_iter().map(|(_, c)| c).collect()
+    ranked.sort_by_key(|(rank, _)| *rank);
+    ranked.into_iter().map(|(_, c)| c).collect()
+}
+
+/// Ranks commands for a typed text.
+struct Ranks<'t> {
+    typed: &'t str,
+    pattern: Pattern,
+    matcher: Matcher,
+    buffer: Vec<char>,
+}
+
+impl<'t> Ranks<'t> {
+    /// Creates ranks for a text in lower case.
+    fn new(typed: &'t str) -> Self {
+        Self {
+            typed,
+            pattern: Pattern::parse(typed, CaseMatching::Ignore, Normalization::Smart),
+            matcher: Matcher::new(Config::DEFAULT),
+            buffer: Vec::new(),
+        }
+    }
+
+    /// Returns the kind of the match, and its rank within the kind; lower ones are better.
+    fn rank(&mut self, c: &Command) -> Option<(u8, Reverse<u32>)> {
+        let typed = self.typed;
+        let name = Utf32Str::new(c.name, &mut self.buffer);
+        let score = self.pattern.score(name, &mut self.matcher);
+        let doc = c.doc.to_lowercase();
+        let kind = if c.name == typed {
+            0
+        } else if c.name.starts_with(typed) {
+            1
+        } else if c.name.contains(typed) {
+            2
+        } else if score.is_some() {
+            3
+        } else if typed.split_whitespace().all(|word| doc.contains(word)) {
+            4
+        } else {
+            return None;
+        };
+        Some((kind, Reverse(score.unwrap_or(0))))
+    }
 }

@@ -29,6 +29,11 @@ fn on_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
         }
     } else if let Some(c) = state.options.keys.command(key, state.context()) {
         command::run(c, state, effects);
+    } else {
+        let help = state.options.keys.first("help");
+        state.show_hint(format!(
+            "`{key}`: no command on this screen; {help} lists the keys"
+        ));
     }
 }
 

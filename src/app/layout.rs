@@ -27,6 +27,8 @@ pub struct Areas {
     pub border: Rect,
     pub detail: Rect,
     pub foot_rule: Rect,
+    /// Line of the message, on the rule above the footer if there is one.
+    pub message: Rect,
     pub footer: Rect,
 }
 
@@ -83,6 +85,12 @@ pub fn areas(state: &State) -> Areas {
     a.rule = top(&mut rest, u16::from(roomy));
     a.footer = cut_bottom(&mut rest, 1);
     a.foot_rule = cut_bottom(&mut rest, u16::from(roomy));
+    // Without a rule, a message takes a line of the list, but never that of the keys.
+    a.message = match state.frame.toast.is_some() {
+        true if roomy => a.foot_rule,
+        true => cut_bottom(&mut rest, 1),
+        false => Rect::default(),
+    };
     if !state.frame.notes.is_empty() && roomy {
         a.note = cut_bottom(
             &mut rest,

@@ -5,6 +5,7 @@ mod confirm;
 mod demo;
 mod doctor;
 mod import;
+mod incidents;
 mod installing;
 mod ladder;
 mod page;
@@ -17,6 +18,7 @@ pub use confirm::{After, Confirm, trust};
 pub use demo::Demo;
 pub use doctor::Doctor;
 pub use import::Import;
+pub use incidents::Incidents;
 pub use installing::Installing;
 pub use ladder::Ladder;
 pub use page::{Input, List, More, Page, Part};
@@ -81,7 +83,7 @@ macro_rules! popups {
 
 popups! {
     Help, Palette, Confirm, Ladder, Demo, Message, UnknownOutcomes, Workspaces, Installing, Doctor,
-    Import
+    Import, Incidents
 }
 
 impl Popup {

@@ -246,6 +246,7 @@ fn first_state(engine: &Engine, options: &ConsoleOptions) -> State {
     let mut state = State::new(&name, &absolute.to_string_lossy());
     state.place.workspace = engine.workspace_name().to_owned();
     state.now = now_ms();
+    state.incident_log.since = state.now;
     state.utc_offset = jiff::Zoned::now().offset().seconds();
     state.place.configured = has_configuration(&absolute);
     state.frame.appearance = options.appearance;

@@ -4,17 +4,23 @@ mod ending;
 mod filters;
 mod frame;
 mod installation;
+mod incidents;
 mod loaded;
 mod place;
+mod messages;
 mod questions;
 
+mod trail;
 pub use ending::Ending;
 pub use filters::*;
 pub use frame::*;
 pub use loaded::*;
+pub use incidents::{Incident, IncidentLog};
 pub use place::{Options, Place};
+pub use messages::{Messages, Toast, Weight};
 pub use questions::Questions;
 
+pub use trail::Visit;
 pub use super::popups::{After, Confirm, Popup};
 pub use super::screens::{Context, Screen};
 
@@ -45,6 +51,7 @@ pub struct State {
     pub log: Log,
     pub questions: Questions,
     pub ending: Ending,
+    pub incident_log: IncidentLog,
 }
 
 impl State {
@@ -66,6 +73,7 @@ impl State {
             log: Log::default(),
             questions: Questions::default(),
             ending: Ending::default(),
+            incident_log: IncidentLog::default(),
         }
     }
 
@@ -78,8 +86,11 @@ impl State {
             mouse,
             popup,
             ..
+            messages,
+            toast,
         } = before.frame;
         (self.frame.appearance, self.frame.split, self.frame.mouse) = (looks, split, mouse);
+        self.frame.messages = messages;
         self.screen = before.screen;
         self.questions.keep_offer(before.questions);
         // Shows at once that the directory has several workspaces, if that was known.
@@ -94,7 +105,8 @@ impl State {
             return;
         }
         // The same workspace was reopened after an installation: keeps its result on the screen.
-        self.frame.toast = before.frame.toast;
+        self.incident_log = before.incident_log;
+        self.frame.toast = toast;
         self.view.install = before.view.install;
         self.frame.popup = popup.filter(|popup| matches!(popup, Popup::Installing(_)));
     }
@@ -203,48 +215,8 @@ impl State {
             .filter(|c| c.action != Action::NoOp && !self.view.left.contains(&c.address))
     }
 
-    /// Shows a message in the footer.
-    pub fn show_message(&mut self, text: impl Into<String>) {
-        self.frame.toast = Some(Toast {
-            at: self.now,
-            weight: Weight::Good,
-            text: text.into(),
-        });
-    }
-
-    /// Shows a failure in the footer.
-    pub fn show_error(&mut self, text: impl Into<String>) {
-        self.frame.toast = Some(Toast {
-            at: self.now,
-            weight: Weight::Bad,
-            text: text.into(),
-        });
-    }
-
     /// Detail of the row under the cursor.
     pub fn detail(&self) -> Doc {
         super::rows::detail(self)
-    }
-
-    /// Incidents, newest last: crashes, and plugins that gave up.
-    pub fn incidents(&self) -> Vec<(UnixMs, &PluginId)> {
-        let mut all: Vec<_> = self
-            .view
-            .incidents
-            .iter()
-            .map(|c| (c.at, &c.plugin))
-            .collect();
-        for p in self
-            .view
-            .plugins
-            .values()
-            // Plugins that crashed are in the list of incidents already.
-            .filter(|p| p.state.is_failed() && p.crashes.is_empty())
-        {
-            all.push((p.attempts.back().map_or(0, |a| a.began), &p.id));
-        }
-        // Crashes and failures come from two lists, and are merged by time.
-        all.sort();
-        all
     }
 }

@@ -14,9 +14,6 @@ use super::{layout, rows};
 use model::UnixMs;
 use model::*;
 
-/// Display time of a footer message, in milliseconds.
-const TOAST: UnixMs = 12_000;
-
 /// Returns the effects of the start.
 pub fn start(state: &State) -> Vec<Effect> {
     let mut effects = vec![Effect::LoadHistory, Effect::LoadState, Effect::LoadLogs];
@@ -135,14 +132,7 @@ fn tick(state: &mut State, now: UnixMs) {
     push_sample(&mut state.samples.waiting, waiting);
     let finished = std::mem::take(&mut state.samples.finished_now);
     push_sample(&mut state.samples.finished, finished);
-    if state
-        .frame
-        .toast
-        .as_ref()
-        .is_some_and(|t| now - t.at > TOAST)
-    {
-        state.frame.toast = None;
-    }
+    state.expire_message();
 }
 
 /// Records changes that were selected or deselected together with others, and reports the first

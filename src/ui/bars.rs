@@ -7,11 +7,8 @@ use crate::app::doc::{self, Line, Role, span};
 use crate::app::format::{clock, count};
 use crate::app::layout::{Areas, tabs};
 use crate::app::state::{PromptKind, State, Weight};
-use crate::app::text::width;
+use crate::app::text::{clean, width};
 use ratatui::layout::{Position, Rect};
-
-/// Time in milliseconds in which a new message takes the space of the keys.
-const NEW_MESSAGE_MS: i64 = 5_000;
 
 /// Draws everything around the screen except for the footer.
 pub fn draw(state: &State, a: &Areas, brush: &mut Brush<'_>) {
@@ -27,6 +24,7 @@ pub fn draw(state: &State, a: &Areas, brush: &mut Brush<'_>) {
     for (y, l) in (a.note.top()..a.note.bottom()).zip(&doc::notes(state)) {
         brush.line(a.note.x + 1, y, a.note.width.saturating_sub(2), l, false);
     }
+    message(state, a.message, brush);
 }
 
 /// Draws the header line with the time at its right.
@@ -57,9 +55,9 @@ fn draw_tabs(state: &State, area: Rect, brush: &mut Brush<'_>) -> u16 {
     end
 }
 
-/// Draws the badge of incidents at the right of the tabs, which have precedence over it.
+/// Draws the badge of incidents that are not acknowledged at the right of the tabs, which have precedence over it.
 fn incidents(state: &State, area: Rect, end: u16, brush: &mut Brush<'_>) {
-    let incidents = state.incidents().len();
+    let incidents = state.new_incidents();
     if incidents == 0 {
         return;
     }
@@ -76,7 +74,7 @@ fn incidents(state: &State, area: Rect, end: u16, brush: &mut Brush<'_>) {
     }
 }
 
-/// Draws the footer: available keys and the last message, or the prompt.
+/// Draws the footer: available keys, or the prompt.
 pub fn footer(state: &State, a: &Areas, brush: &mut Brush<'_>) -> Option<Position> {
     let area = a.footer;
     brush.fill(area, brush.theme.bar());
@@ -112,35 +110,32 @@ pub fn footer(state: &State, a: &Areas, brush: &mut Brush<'_>) -> Option<Positio
             y: area.y,
         });
     }
-    let mut said = 0;
-    if let Some(t) = &state.frame.toast {
-        let role = if t.weight == Weight::Good {
-            Role::Dim
-        } else {
-            Role::Bad
-        };
-        let text = crate::app::text::clean(&t.text).into_owned();
-        let w = u16::try_from(width(&text)).unwrap_or(u16::MAX);
-        // A new message may take the whole line; later it leaves space for keys.
-        let fresh = state.now - t.at < NEW_MESSAGE_MS;
-        let most = if fresh {
-            area.width.saturating_sub(12)
-        } else {
-            area.width / 2
-        };
-        let w = w.min(most);
-        brush.text(area.right().saturating_sub(w + 1), area.y, w, role, &text);
-        said = w + 2;
-    }
-    keys(
-        state,
-        Rect {
-            width: area.width.saturating_sub(said),
-            ..area
-        },
-        brush,
-    );
+    keys(state, area, brush);
     None
+}
+
+/// Draws the message. The list of messages has the complete text of one that is cut.
+fn message(state: &State, area: Rect, brush: &mut Brush<'_>) {
+    let Some(t) = state.frame.toast.as_ref().filter(|_| area.height > 0) else {
+        return;
+    };
+    let (role, sign) = match t.weight {
+        Weight::Good => (Role::Plain, "·"),
+        Weight::Bad => (Role::Bad, "✗"),
+    };
+    let text = format!(" {sign} {} ", clean(&t.text));
+    let room = area.width.saturating_sub(2);
+    let hint = format!(" ({} shows all) ", state.options.keys.first("messages"));
+    let hint_cells = u16::try_from(width(&hint)).unwrap_or(0);
+    // On a narrow screen the text needs all cells.
+    if usize::from(room) >= width(&text) || room < 60 {
+        brush.text(area.x + 1, area.y, room, role, &text);
+    } else {
+        let cells = room.saturating_sub(hint_cells);
+        brush.text(area.x + 1, area.y, cells, role, text.trim_end());
+        let at = area.x + 1 + cells;
+        brush.text(at, area.y, hint_cells, Role::Dim, &hint);
+    }
 }
 
 fn keys(state: &State, area: Rect, brush: &mut Brush<'_>) {

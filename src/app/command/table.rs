@@ -26,6 +26,7 @@ pub(super) const DRASTIC: &[&str] = &[
 
 /// Former names of commands, which files of keys may still use, with their current names.
 pub static FORMER_NAMES: &[(&str, &str)] = &[
+    ("incident", "incidents"),
     ("leave", "deselect"),
     ("take", "select"),
     ("take-all", "select-all"),
@@ -125,8 +126,9 @@ pub static COMMANDS: &[Command] = commands![
     "sort-reverse", ".", "", "reverse the sort order", Scope::Everywhere, can_sort, reverse_sort;
     "copy", "y", "", "copy the selected row or the detail (works over SSH)", Scope::Everywhere, has_row, copy;
     "palette", ":", "command", "run a command by its name", Scope::Everywhere, always, palette;
-    "help", "?", "help", "show every key of this screen", Scope::Everywhere, always, help;
-    "incident", "!", "", "go to the newest incident", Scope::Everywhere, has_incident, goto_incident;
+    "help", "?", "help", "show every key of this screen and of the others; / searches them", Scope::Everywhere, always, help;
+    "messages", "", "", "list the last messages with their complete texts, newest first", Scope::Everywhere, always, show_messages;
+    "incidents", "!", "", "list crashes and failed launches of plugins; acknowledge them", Scope::Everywhere, always, show_incidents;
     "unknown", "U", "unknown…", "list unknown outcomes of earlier deploys: import the object, or discard the record", Scope::Everywhere, has_unknown, show_unknown;
     "orphans", "O", "orphans…", "end plugin processes whose flightdeck has exited; shows their identity and asks first", Scope::Everywhere, has_orphans, ask_end_orphans;
     "screen-plugins", "1", "", "Plugins: launches, processes, schemas, logs", Scope::Everywhere, always, |s, e| show(s, e, Screen::Plugins);

@@ -131,7 +131,7 @@ impl Confirm {
         match self.after {
             After::Nothing => {}
             After::Goto(screen) => {
-                state.screen = screen;
+                state.switch_to(screen);
                 state.list_mut().zoom = false;
             }
             After::QuitWhenDone => {

@@ -1,24 +1,10 @@
 //! State of the frame: size, appearance, popups, prompts and messages.
 
+use super::messages::{Messages, Toast};
+use super::trail::Visit;
 use crate::app::entry::Entry;
 use crate::app::list::{Row, RowKey};
 use crate::app::popups::Popup;
-use model::UnixMs;
-
-/// Severity of a message in the footer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Weight {
-    Good,
-    Bad,
-}
-
-/// Message in the footer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Toast {
-    pub at: UnixMs,
-    pub weight: Weight,
-    pub text: String,
-}
 
 /// Purpose of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,8 +71,13 @@ pub struct Frame {
     /// Number of leading rows that do not scroll.
     pub pinned: usize,
     pub popup: Option<Popup>,
+    /// Places that commands have left, the last one at the end.
+    pub trail: Vec<Visit>,
     pub prompt: Option<Prompt>,
+    /// Message on the screen.
     pub toast: Option<Toast>,
+    /// Last messages, for their list.
+    pub messages: Messages,
     /// Share of the list beside its detail, in percent.
     pub split: u16,
     pub dragging: bool,
@@ -105,8 +96,10 @@ impl Default for Frame {
             outdated: true,
             pinned: 0,
             popup: None,
+            trail: Vec::new(),
             prompt: None,
             toast: None,
+            messages: Messages::new(),
             split: 60,
             dragging: false,
             mouse: true,

@@ -8,11 +8,13 @@ mod fixture;
 mod frames;
 mod keys;
 mod plugins;
+mod messages;
 mod processes;
 mod run_loop;
 mod sizes;
 mod staged;
 mod unknown_outcomes;
+mod trail;
 mod workspaces;
 
 use crate::app::key::{Input, Key};

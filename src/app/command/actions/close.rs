@@ -42,14 +42,15 @@ pub fn close_one(state: &mut State) -> bool {
 }
 
 pub fn close_or_go_back(state: &mut State, _: &mut Vec<Effect>) {
-    if !close_one(state) {
-        // Nothing is open: Esc then removes the message.
-        state.frame.toast = None;
+    // Nothing is open, and no command led here: Esc then removes the message.
+    if !close_one(state) && !state.go_back() && state.frame.toast.take().is_none() {
+        let key = state.options.keys.first("quit");
+        state.show_hint(format!("nothing to close or to go back to; {key} quits"));
     }
 }
 
 pub fn quit(state: &mut State, effects: &mut Vec<Effect>) {
-    if !close_one(state) {
+    if !close_one(state) && !state.go_back() {
         quit_console(state, effects);
     }
 }

@@ -1,12 +1,14 @@
 //! Commands of all contexts: screens, panes, sorting, copying, help, appearance.
 
 use crate::app::command::Available;
-use crate::app::doc::plain_text;
+use crate::app::doc::{Doc, Role, line, plain_text, span};
+use crate::app::format::clock;
 use crate::app::list::{Pane, RowKey};
 use crate::app::msg::Effect;
-use crate::app::popups::{Demo, Help, Palette, UnknownOutcomes};
+use crate::app::popups::{Demo, Help, Incidents, Message, Palette, UnknownOutcomes};
 use crate::app::state::*;
 use crate::app::{layout, rows};
+use model::PluginId;
 
 /// Availability of commands that always work.
 pub fn always(_: &State) -> Available {
@@ -55,15 +57,6 @@ pub fn can_sort(state: &State) -> Available {
 pub fn has_find(state: &State) -> Available {
     if state.list().find.is_empty() {
         Err("no search yet, press /".into())
-    } else {
-        Ok(())
-    }
-}
-
-/// Requires an incident: a crash, or a plugin that gave up.
-pub fn has_incident(state: &State) -> Available {
-    if state.incidents().is_empty() {
-        Err("no incidents".into())
     } else {
         Ok(())
     }
@@ -152,6 +145,30 @@ pub fn help(state: &mut State, _: &mut Vec<Effect>) {
     state.open(Help::default());
 }
 
+pub fn show_messages(state: &mut State, _: &mut Vec<Effect>) {
+    let mut doc = Doc::new();
+    for m in state.frame.messages.iter().rev() {
+        let (role, sign) = match m.weight {
+            Weight::Good => (Role::Plain, " "),
+            Weight::Bad => (Role::Bad, "✗"),
+        };
+        let time = clock(m.at, state.utc_offset);
+        // Errors may have several lines.
+        for (i, text) in m.text.lines().enumerate() {
+            let head = if i == 0 { time.as_str() } else { "" };
+            let sign = if i == 0 { sign } else { " " };
+            doc.push(vec![
+                span(Role::Dim, format!("{head:<9}")),
+                span(role, format!("{sign} {text}")),
+            ]);
+        }
+    }
+    if doc.is_empty() {
+        doc.push(line(Role::Dim, "no messages yet"));
+    }
+    state.open(Message::new("Messages", doc));
+}
+
 pub fn open_faults(state: &mut State, _: &mut Vec<Effect>) {
     state.open(Demo::default());
 }
@@ -197,31 +214,38 @@ pub fn redraw(_: &mut State, effects: &mut Vec<Effect>) {
 
 /// Shows a screen and requests the data it needs.
 pub fn show(state: &mut State, effects: &mut Vec<Effect>, screen: Screen) {
-    state.screen = screen;
+    state.switch_to(screen);
     effects.extend((screen.of().load)());
 }
 
-pub fn goto_incident(state: &mut State, effects: &mut Vec<Effect>) {
-    let Some((_, plugin)) = state.incidents().pop() else {
-        return;
-    };
-    let (plugin, crashed) = (
-        plugin.clone(),
-        state
-            .view
-            .plugins
-            .get(plugin)
-            .is_some_and(|p| !p.crashes.is_empty()),
-    );
-    show(state, effects, Screen::Plugins);
-    state.filters.plugin_tab = if crashed {
-        PluginTab::About
-    } else {
-        PluginTab::Attempts
-    };
+/// Leads to a screen. `back` returns to the current place.
+pub fn go_to(state: &mut State, effects: &mut Vec<Effect>, screen: Screen) {
+    state.leave_place();
+    state.screen = screen;
+    // The detail of another row would cover the list.
+    let list = state.list_mut();
+    (list.zoom, list.focus, list.scroll) = (false, Pane::List, 0);
+    effects.extend((screen.of().load)());
+}
+
+pub fn show_incidents(state: &mut State, _: &mut Vec<Effect>) {
+    state.open(Incidents::default());
+}
+
+/// Leads to a plugin on the Plugins screen, with one of its panes.
+pub fn go_to_plugin(
+    state: &mut State,
+    effects: &mut Vec<Effect>,
+    plugin: &PluginId,
+    tab: PluginTab,
+) {
+    state.leave_place();
+    state.screen = Screen::Plugins;
+    state.filters.plugin_tab = tab;
     let list = &mut state.lists[Context::Plugins as usize];
     // A filter could hide the plugin.
     list.filter.clear();
     (list.zoom, list.focus, list.scroll) = (false, Pane::List, 0);
     list.key = Some(RowKey::Text(plugin.to_string()));
+    effects.extend((Screen::Plugins.of().load)());
 }

@@ -121,24 +121,25 @@ pub fn plugins_installed(_: &mut State, effects: &mut Vec<Effect>) {
     effects.push(Effect::FindInstalled);
 }
 
-fn logs_of(state: &mut State, plugin: Option<PluginId>) {
+fn logs_of(state: &mut State, effects: &mut Vec<Effect>, plugin: Option<PluginId>) {
+    super::go_to(state, effects, Screen::Logs);
     state.log.source = plugin.map(|p| p.to_string());
     (state.log.follow, state.log.tracing) = (true, false);
-    state.screen = Screen::Logs;
-    state.list_mut().zoom = false;
+    // An earlier search would hide lines of the plugin.
+    super::search::clear_search(state);
 }
 
-pub fn plugin_logs(state: &mut State, _: &mut Vec<Effect>) {
+pub fn plugin_logs(state: &mut State, effects: &mut Vec<Effect>) {
     let plugin = state.plugin().map(|p| p.id.clone());
-    logs_of(state, plugin);
+    logs_of(state, effects, plugin);
 }
 
-pub fn operation_logs(state: &mut State, _: &mut Vec<Effect>) {
+pub fn operation_logs(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(plugin) = state.operation().and_then(|o| o.plugin.clone()) else {
         state.show_error("this operation called no plugin, so there are no plugin logs of it");
         return;
     };
-    logs_of(state, Some(plugin));
+    logs_of(state, effects, Some(plugin));
 }
 
 fn switch_tab(state: &mut State, by: usize) {
@@ -188,6 +189,7 @@ pub fn has_blocker(state: &State) -> Available {
 
 pub fn goto_blocker(state: &mut State, _: &mut Vec<Effect>) {
     let Some(b) = blocker(state) else { return };
+    state.leave_place();
     state.list_mut().key = Some(RowKey::Number(b));
 }
 

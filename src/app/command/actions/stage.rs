@@ -39,7 +39,7 @@ fn request(state: &mut State, effects: &mut Vec<Effect>, request: StageRequest) 
     state.filters.action = None;
     state.implied.clear();
     effects.push(Effect::Stage(request));
-    state.screen = Screen::Stage;
+    state.switch_to(Screen::Stage);
 }
 
 pub fn stage_again(state: &mut State, effects: &mut Vec<Effect>) {

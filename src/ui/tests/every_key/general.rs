@@ -157,7 +157,10 @@ pub(super) fn stories() -> Vec<KeyCase> {
                 .unwrap();
             assert_eq!(key.name, "help");
         }),
-        story("incident", Context::ALL, |c, _| {
+        story("incidents", Context::ALL, |c, _| {
+            c.shows("╭─ Incidents ─");
+            c.shows("1 incident, 1 not acknowledged");
+            c.press("enter");
             assert_eq!(tab(c), "1 Plugins");
             c.shows("#5");
             assert!(cursor(c).unwrap().1.contains("acme/legacy"));

@@ -1,0 +1,77 @@
+//! Messages to the operator: the one on the screen, and the last ones for the list.
+
+use super::State;
+use model::UnixMs;
+use std::collections::VecDeque;
+
+/// Display time of a message, in milliseconds.
+const DISPLAY_MS: UnixMs = 5_000;
+/// Maximum number of messages in the list.
+const LISTED: usize = 200;
+
+/// Severity of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weight {
+    Good,
+    Bad,
+}
+
+/// Message to the operator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Toast {
+    pub at: UnixMs,
+    pub weight: Weight,
+    pub text: String,
+}
+
+impl State {
+    /// Shows a message.
+    pub fn show_message(&mut self, text: impl Into<String>) {
+        self.show_and_list(Weight::Good, text.into());
+    }
+
+    /// Shows a failure.
+    pub fn show_error(&mut self, text: impl Into<String>) {
+        self.show_and_list(Weight::Bad, text.into());
+    }
+
+    /// Shows a message about a key without effect, which the list does not need.
+    pub fn show_hint(&mut self, text: impl Into<String>) {
+        self.frame.toast = Some(Toast {
+            at: self.now,
+            weight: Weight::Good,
+            text: text.into(),
+        });
+    }
+
+    /// Adds a failure to the list only.
+    pub fn list_error(&mut self, text: impl Into<String>) {
+        self.list_message(Weight::Bad, text.into());
+    }
+
+    fn show_and_list(&mut self, weight: Weight, text: String) {
+        self.frame.toast = Some(self.list_message(weight, text));
+    }
+
+    fn list_message(&mut self, weight: Weight, text: String) -> Toast {
+        let message = Toast {
+            at: self.now,
+            weight,
+            text,
+        };
+        if self.frame.messages.len() == LISTED {
+            self.frame.messages.pop_front();
+        }
+        self.frame.messages.push_back(message.clone());
+        message
+    }
+
+    /// Removes the message whose display time is over.
+    pub(in crate::app) fn expire_message(&mut self) {
+        let now = self.now;
+        self.frame.toast.take_if(|t| now - t.at >= DISPLAY_MS);
+    }
+}
+
+/// Messages of the console, oldest first; bounded.
+pub type Messages = VecDeque<Toast>;
