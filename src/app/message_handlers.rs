@@ -214,6 +214,13 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
             diagnostics,
         } => {
             on_failure(state, &what, &text, &diagnostics);
+            // The Stage screen shows the errors of reading and planning; a deploy has its own.
+            if what == Subject::Deploy {
+                for d in &diagnostics {
+                    state.list_error(format!("{}\n{}", d.summary, d.detail));
+                }
+                return;
+            }
             for d in diagnostics {
                 if !state.view.diagnostics.contains(&d) {
                     state.view.diagnostics.push_back(d);

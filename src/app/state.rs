@@ -1,26 +1,27 @@
 //! State of the console. Plain data: `update` changes it, `ui` draws it, tests compare it.
 
+mod applied;
 mod ending;
 mod filters;
 mod frame;
-mod installation;
 mod incidents;
+mod installation;
 mod loaded;
-mod place;
 mod messages;
+mod place;
 mod questions;
-
 mod trail;
+
 pub use ending::Ending;
 pub use filters::*;
 pub use frame::*;
-pub use loaded::*;
 pub use incidents::{Incident, IncidentLog};
-pub use place::{Options, Place};
+pub use loaded::*;
 pub use messages::{Messages, Toast, Weight};
+pub use place::{Options, Place};
 pub use questions::Questions;
-
 pub use trail::Visit;
+
 pub use super::popups::{After, Confirm, Popup};
 pub use super::screens::{Context, Screen};
 
@@ -50,8 +51,8 @@ pub struct State {
     pub implied: BTreeMap<String, ImpliedSelection>,
     pub log: Log,
     pub questions: Questions,
-    pub ending: Ending,
     pub incident_log: IncidentLog,
+    pub ending: Ending,
 }
 
 impl State {
@@ -72,8 +73,8 @@ impl State {
             implied: BTreeMap::new(),
             log: Log::default(),
             questions: Questions::default(),
-            ending: Ending::default(),
             incident_log: IncidentLog::default(),
+            ending: Ending::default(),
         }
     }
 
@@ -85,12 +86,12 @@ impl State {
             split,
             mouse,
             popup,
-            ..
             messages,
             toast,
+            ..
         } = before.frame;
-        (self.frame.appearance, self.frame.split, self.frame.mouse) = (looks, split, mouse);
         self.frame.messages = messages;
+        (self.frame.appearance, self.frame.split, self.frame.mouse) = (looks, split, mouse);
         self.screen = before.screen;
         self.questions.keep_offer(before.questions);
         // Shows at once that the directory has several workspaces, if that was known.

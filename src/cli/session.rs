@@ -378,7 +378,9 @@ pub(super) fn print_update(update: Update, out: &mut Output, progress: &mut Prog
                 at: model::now_ms(),
                 kind: model::EventKind::Notice { text },
             });
-            view.diagnostics.iter().for_each(|d| out.diagnostic(d));
+            let of_deploy = view.deploy.iter().flat_map(|d| &d.diagnostics);
+            let all = view.diagnostics.iter().chain(of_deploy);
+            all.for_each(|d| out.diagnostic(d));
         }
     }
 }

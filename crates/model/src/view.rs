@@ -82,8 +82,14 @@ impl View {
             }
             EventKind::ResourceLock(l) if l.held => drop(self.locks.insert(l.lock, l.clone())),
             EventKind::ResourceLock(l) => drop(self.locks.remove(&l.lock)),
-            EventKind::Diagnostic(d) if self.diagnostics.contains(d) => {}
-            EventKind::Diagnostic(d) => push(&mut self.diagnostics, d.clone()),
+            EventKind::Diagnostic(d) => {
+                // Those of a running deploy belong to it, and not to its stage.
+                let running = self.deploy.as_mut().filter(|d| d.summary.is_none());
+                let all = running.map_or(&mut self.diagnostics, |d| &mut d.diagnostics);
+                if !all.contains(d) {
+                    push(all, d.clone());
+                }
+            }
             EventKind::StageStarted(_)
             | EventKind::StageProgress { .. }
             | EventKind::Staged(_)

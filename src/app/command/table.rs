@@ -59,10 +59,10 @@ pub static COMMANDS: &[Command] = commands![
     // Stage
     "select", "space", "select", "select this change with its dependencies, or deselect it with its dependents", Scope::In(&[Stage]), on_change, toggle_change;
     "deselect", "x", "", "deselect this change and all that depend on it", Scope::In(&[Stage]), on_change, deselect_change;
-    "select-all", "*", "", "select every change on the screen", Scope::In(&[Stage]), has_stage, select_all;
-    "deselect-all", "0", "", "deselect every change on the screen", Scope::In(&[Stage]), has_stage, deselect_all;
-    "invert", "I", "", "invert the selection of the changes on the screen", Scope::In(&[Stage]), has_stage, invert;
-    "stage-diagnostics", "d", "warnings", "show errors and warnings since the start of the last staging", Scope::In(&[Stage]), has_diagnostics, show_diagnostics;
+    "select-all", "*", "", "select every change on the screen", Scope::In(&[Stage]), can_select, select_all;
+    "deselect-all", "0", "", "deselect every change on the screen", Scope::In(&[Stage]), can_select, deselect_all;
+    "invert", "I", "", "invert the selection of the changes on the screen", Scope::In(&[Stage]), can_select, invert;
+    "stage-diagnostics", "d", "warnings", "show errors and warnings of the last staging, or of the deploy", Scope::In(&[Stage, Deploy]), has_diagnostics, show_diagnostics;
     "diff", "enter", "diff", "show the whole diff of this change, with unchanged attributes and all lines of long texts", Scope::In(&[Stage]), has_row, open_detail;
     "why", "w", "why", "show the reason for this change, its dependencies and its dependents", Scope::In(&[Stage]), has_row, show_why;
     "apply", "a", "apply…", "apply the selected changes; names every destroy and replacement, and asks first", Scope::In(&[Stage]), can_apply, ask_apply;
@@ -76,7 +76,7 @@ pub static COMMANDS: &[Command] = commands![
     "only-destroys", "-", "", "show destroys only; again for all", Scope::In(&[Stage]), has_stage, only_destroys;
     "unchanged", "u", "", "show or hide unchanged resources", Scope::In(&[Stage]), has_stage, toggle_unchanged;
     // Deploy
-    "retry", "t", "retry rest", "stage only operations that failed or were not attempted", Scope::In(OPERATIONS), can_retry, retry_rest;
+    "retry", "t", "retry rest", "stage only operations that failed or were not attempted", Scope::In(&[Stage, Deploy, Replay]), can_retry, retry_rest;
     "operations", "v", "show…", "show all, failed, not attempted or done operations", Scope::In(OPERATIONS), always, next_deploy_filter;
     "operation-logs", "l", "logs", "show the log of the plugin of this operation", Scope::In(OPERATIONS), has_row, operation_logs;
     // History

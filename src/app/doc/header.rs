@@ -218,11 +218,15 @@ fn add_work(state: &State, parts: &mut Vec<Part>) {
             .filter(|c| c.action != Action::NoOp)
             .count();
         let taken = state.selected_changes().count();
-        let short = line(Role::Plain, format!("  stage #{} {taken}/{all}", s.stage));
-        let long = line(
-            Role::Plain,
-            format!("  stage #{}: {taken} of {all} selected", s.stage),
-        );
+        let (short, long) = match state.applied() {
+            Some(_) => ("applied".to_owned(), "applied".to_owned()),
+            None => (
+                format!("{taken}/{all}"),
+                format!("{taken} of {all} selected"),
+            ),
+        };
+        let short = line(Role::Plain, format!("  stage #{} {short}", s.stage));
+        let long = line(Role::Plain, format!("  stage #{}: {long}", s.stage));
         parts.push(Part {
             line: long,
             forms: vec![(4, short), (7, Line::new())],

@@ -135,7 +135,8 @@ fn detail(state: &State, _: &Row) -> Doc {
     }
 }
 
-fn symbol(s: OperationState) -> (&'static str, Role) {
+/// Sign and role of the state of an operation.
+pub(super) fn symbol(s: OperationState) -> (&'static str, Role) {
     match s {
         OperationState::Waiting => ("·", Role::Dim),
         OperationState::Running => ("◐", Role::Busy),

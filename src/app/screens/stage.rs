@@ -1,5 +1,7 @@
 //! Stage screen: changes and their selection, outputs and drift.
 
+mod applied;
+
 use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, push_keys};
 use crate::app::column::{Column, Width, column};
 use crate::app::doc::{self, Doc, Line, Role, counts, diagnostics, drift_role, line, mode, span};
@@ -164,6 +166,9 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
     let Some(c) = stage.changes.get(row.index) else {
         return drift_row(state, row).map_or_else(|| output_cells(state, row), drift_cells);
     };
+    if let Some(deploy) = state.deploy_of_stage() {
+        return applied::cells(state, deploy, c);
+    }
     let left = state.view.left.contains(&c.address);
     let mark = match (c.action, left) {
         (Action::NoOp, _) => Line::new(),
@@ -348,6 +353,10 @@ fn write_subject(state: &State, l: &mut Line) {
         .filter(|c| c.action != Action::NoOp)
         .count();
     l.push(span(Role::Strong, format!("stage #{}", s.stage)));
+    if let Some(deploy) = state.deploy_of_stage() {
+        applied::write_subject(state, deploy, l);
+        return;
+    }
     if s.mode != StageMode::Normal {
         l.push(span(Role::Warn, format!(" ({})", mode(s.mode))));
     }
@@ -471,6 +480,9 @@ fn empty(state: &State) -> Doc {
             ]);
         }
         (Some(s), None) => {
+            if let Some(deploy) = state.applied() {
+                return applied::explain_empty(deploy);
+            }
             let said = if s.mode == StageMode::RefreshOnly {
                 "No drift: the real objects match the state."
             } else {

@@ -1,5 +1,6 @@
 //! Tests of the console without a terminal: they press keys and check frames.
 
+mod applied_stage;
 mod applying;
 mod deploying;
 mod drift;
@@ -7,14 +8,14 @@ mod every_key;
 mod fixture;
 mod frames;
 mod keys;
-mod plugins;
 mod messages;
+mod plugins;
 mod processes;
 mod run_loop;
 mod sizes;
 mod staged;
-mod unknown_outcomes;
 mod trail;
+mod unknown_outcomes;
 mod workspaces;
 
 use crate::app::key::{Input, Key};

@@ -24,6 +24,9 @@ pub struct DeployView {
     pub calls: VecDeque<CallFinished>,
     /// Queue time per resource, in milliseconds.
     pub queued_ms: BTreeMap<String, u64>,
+    /// Errors and warnings of the deploy.
+    #[serde(default)]
+    pub diagnostics: VecDeque<Diagnostic>,
     /// Indexes of operations by address.
     #[serde(skip)]
     places: HashMap<String, usize>,
@@ -50,6 +53,7 @@ impl DeployView {
             cancel: None,
             calls: VecDeque::new(),
             queued_ms: BTreeMap::new(),
+            diagnostics: VecDeque::new(),
             places,
         }
     }

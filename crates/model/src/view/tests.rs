@@ -16,6 +16,36 @@ fn said(intent: Option<i64>, summary: &str) -> Diagnostic {
 }
 
 #[test]
+fn diagnostics_of_a_deploy_are_not_counted_as_those_of_its_stage() {
+    let mut view = View::default();
+    let mut fold = |kind| {
+        view.apply(&Event {
+            seq: 0,
+            at: 0,
+            kind,
+        })
+    };
+    fold(EventKind::Diagnostic(said(None, "of the stage")));
+    fold(EventKind::DeployStarted(DeployStarted {
+        deploy: 1,
+        stage: 1,
+        mode: StageMode::Normal,
+        who: String::new(),
+        host: String::new(),
+        operations: Vec::new(),
+    }));
+    for _ in 0..2 {
+        fold(EventKind::Diagnostic(said(None, "of the deploy")));
+    }
+    let summaries = |all: &VecDeque<Diagnostic>| -> Vec<String> {
+        all.iter().map(|d| d.summary.clone()).collect()
+    };
+    assert_eq!(summaries(&view.diagnostics), ["of the stage"]);
+    let deploy = view.deploy.as_ref().unwrap();
+    assert_eq!(summaries(&deploy.diagnostics), ["of the deploy"]);
+}
+
+#[test]
 fn unknown_outcome_diagnostic_is_removed_when_settled() {
     let mut view = View::default();
     let mut seq = 0;

@@ -1,7 +1,7 @@
 //! Checks whether a command of the Stage or Deploy screen is available now.
 
 use super::apply::{moves, outputs};
-use super::stage::unfinished_operations;
+use super::stage::{shown_diagnostics, unfinished_operations};
 use crate::app::command::Available;
 use crate::app::state::*;
 use model::{Action, StageMode, StageSummary};
@@ -30,9 +30,29 @@ pub fn has_stage(state: &State) -> Available {
     }
 }
 
+/// Requires that no deploy has used the stage.
+fn not_applied(state: &State) -> Available {
+    match state.deploy_of_stage() {
+        Some(d) if d.summary.is_some() => Err(format!(
+            "stage #{} was applied by deploy #{}: s stages again",
+            d.stage, d.deploy
+        )
+        .into()),
+        Some(d) => Err(format!("deploy #{} of this stage is running", d.deploy).into()),
+        None => Ok(()),
+    }
+}
+
+/// Requires a stage whose selection can change.
+pub fn can_select(state: &State) -> Available {
+    writable(state)?;
+    has_stage(state)?;
+    not_applied(state)
+}
+
 /// Requires a change under the cursor that can be selected or deselected.
 pub fn on_change(state: &State) -> Available {
-    writable(state)?;
+    can_select(state)?;
     match state.change() {
         None => Err("no change under the cursor".into()),
         Some(c) if c.action == Action::NoOp => Err("this resource has no change".into()),
@@ -62,6 +82,7 @@ pub fn can_apply(state: &State) -> Available {
     if state.view.stage_error.is_some() {
         return Err("the last staging failed: stage again first".into());
     }
+    not_applied(state)?;
     let refreshed = |s: &StageSummary| s.mode == StageMode::RefreshOnly && !s.drift.is_empty();
     // Outputs, moves and accepted drift are applied without a selected change.
     let aside =
@@ -83,18 +104,24 @@ pub fn requires_running(state: &State) -> Available {
     }
 }
 
-/// Requires diagnostics of the last staging.
+/// Requires diagnostics of the last staging, or of the shown deploy.
 pub fn has_diagnostics(state: &State) -> Available {
-    if state.view.diagnostics.is_empty() {
-        Err("the last staging had no errors or warnings".into())
-    } else {
-        Ok(())
+    if shown_diagnostics(state).next().is_some() {
+        return Ok(());
     }
+    Err(match state.context() {
+        Context::Deploy => "the deploy had no errors or warnings beyond its operations".into(),
+        _ => "the last staging had no errors or warnings".into(),
+    })
 }
 
-/// Requires unfinished operations of the shown deploy.
+/// Requires unfinished operations of the shown deploy; on the Stage screen, of the deploy of this
+/// stage.
 pub fn can_retry(state: &State) -> Available {
     can_stage(state)?;
+    if state.context() == Context::Stage && state.applied().is_none() {
+        return Err("this stage was not applied yet".into());
+    }
     if unfinished_operations(state) == 0 {
         Err("no unfinished operations".into())
     } else {

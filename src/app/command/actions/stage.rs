@@ -7,8 +7,7 @@ use crate::app::list::Pane;
 use crate::app::msg::Effect;
 use crate::app::popups::{Ladder, Message};
 use crate::app::state::*;
-use model::StageMode;
-use model::StageRequest;
+use model::{Diagnostic, StageMode, StageRequest};
 
 pub fn show_why(state: &mut State, _: &mut Vec<Effect>) {
     let (Some(c), Some(s)) = (state.change(), &state.view.stage) else {
@@ -29,8 +28,19 @@ pub fn show_why(state: &mut State, _: &mut Vec<Effect>) {
     state.open(Message::new("Reason", doc));
 }
 
+/// Returns the diagnostics of the shown deploy on the Deploy screen, otherwise those of the last
+/// staging.
+pub(super) fn shown_diagnostics(state: &State) -> impl Iterator<Item = &Diagnostic> {
+    let deploy = state.view.deploy.as_ref();
+    let all = match deploy.filter(|_| state.context() == Context::Deploy) {
+        Some(d) => &d.diagnostics,
+        None => &state.view.diagnostics,
+    };
+    all.iter()
+}
+
 pub fn show_diagnostics(state: &mut State, _: &mut Vec<Effect>) {
-    let doc = doc::diagnostics("", state.view.diagnostics.iter());
+    let doc = doc::diagnostics("", shown_diagnostics(state));
     state.open(Message::new("Errors and warnings", doc));
 }
 

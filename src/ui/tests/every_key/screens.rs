@@ -166,6 +166,27 @@ fn calls_and_deploy() -> Vec<KeyCase> {
             assert_eq!(tab(c), "3 Stage");
             c.shows("of deploy #31");
         }),
+        after(
+            "retry",
+            &[Stage],
+            |c| {
+                fixture::deploying().into_iter().for_each(|e| c.event(e));
+                ended(c);
+            },
+            |c, _| {
+                let effects = c.take_effects();
+                assert!(matches!(&effects[..], [Effect::Stage(r)] if r.rest_of == Some(31)));
+            },
+        ),
+        after(
+            "stage-diagnostics",
+            &[Deploy],
+            |c| c.event(super::stage::warning()),
+            |c, _| {
+                c.shows("╭─ Errors and warnings ─");
+                c.shows("a deprecated argument");
+            },
+        ),
         story("retry", &[Replay], |c, _| {
             assert_eq!(
                 c.take_effects(),

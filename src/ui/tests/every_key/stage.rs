@@ -134,24 +134,26 @@ pub(super) fn stage() -> Vec<KeyCase> {
         after(
             "stage-diagnostics",
             S,
-            |c| {
-                c.event(EventKind::Diagnostic(Diagnostic {
-                    severity: Severity::Warning,
-                    summary: "a deprecated argument".into(),
-                    detail: "say it otherwise".into(),
-                    address: None,
-                    range: None,
-                    snippet: None,
-                    further: None,
-                    intent: None,
-                }));
-            },
+            |c| c.event(warning()),
             |c, _| {
                 c.shows("╭─ Errors and warnings ─");
                 c.shows("a deprecated argument");
             },
         ),
     ]
+}
+
+pub(super) fn warning() -> EventKind {
+    EventKind::Diagnostic(Diagnostic {
+        severity: Severity::Warning,
+        summary: "a deprecated argument".into(),
+        detail: "say it otherwise".into(),
+        address: None,
+        range: None,
+        snippet: None,
+        further: None,
+        intent: None,
+    })
 }
 
 /// Shows one kind of change, and all of them after the same key again.
