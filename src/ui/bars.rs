@@ -55,7 +55,7 @@ fn draw_tabs(state: &State, area: Rect, brush: &mut Brush<'_>) -> u16 {
     end
 }
 
-/// Draws the badge of incidents that are not acknowledged at the right of the tabs, which have precedence over it.
+/// Draws the badge of new incidents at the right of the tabs, which have precedence over it.
 fn incidents(state: &State, area: Rect, end: u16, brush: &mut Brush<'_>) {
     let incidents = state.new_incidents();
     if incidents == 0 {

@@ -25,7 +25,7 @@ impl Content for Help {
     fn key(mut self, state: &mut State, key: Key, _: &mut Vec<Effect>) {
         if self.typing && key == ENTER {
             self.typing = false;
-        } else if self.typing && !key.step().is_some_and(|_| !key.is_letter()) {
+        } else if self.typing && key.step().is_none_or(|_| key.is_letter()) {
             self.search.key(key);
             self.scroll = 0;
         } else if key == Key::char('/') {

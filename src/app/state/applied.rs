@@ -18,7 +18,7 @@ impl State {
         self.deploy_of_stage().filter(|d| d.summary.is_some())
     }
 
-    /// Returns true if the deploy of the stage does not include a change, because it was deselected.
+    /// Returns true if the deploy of the stage excludes a change, because it was deselected.
     pub fn is_outside(&self, deploy: &DeployView, c: &ChangeView) -> bool {
         let deselected = c.action != Action::NoOp && self.view.left.contains(&c.address);
         deselected && deploy.operation(&c.address).is_none()

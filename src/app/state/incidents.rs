@@ -1,5 +1,5 @@
-//! Incidents: crashes of plugins, and launches that failed for good. Acknowledged ones are known for
-//! the session.
+//! Incidents: crashes of plugins, and launches that failed for good. The acknowledgements last as
+//! long as the session.
 
 use super::State;
 use model::view::{Crash, PluginView};
