@@ -16,6 +16,7 @@ use crate::app::column::Column;
 use crate::app::doc::{self, Doc, Line, Role};
 use crate::app::layout::{Areas, areas, detail_has_keys, is_side_by_side, pinned, too_small};
 use crate::app::list::{Pane, Row};
+use crate::app::rows;
 use crate::app::screens::Body;
 use crate::app::state::{Context, State};
 use crate::app::text::width;
@@ -150,6 +151,7 @@ fn table(
         // The focus may still be on a detail that the screen has no space for.
         has_keys: list.focus == Pane::List || a.detail.height == 0,
         indent,
+        sorted: rows::sorted_column(state),
         find: &find,
     }
     .draw(a.columns, a.list, brush, |row| cells(state, row));

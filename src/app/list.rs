@@ -65,6 +65,34 @@ impl Row {
     }
 }
 
+/// Sort order of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sort {
+    pub name: &'static str,
+    /// Title of the column that shows it; empty if none does.
+    pub column: &'static str,
+    /// The largest value comes first, unless the order is reversed.
+    pub descending: bool,
+}
+
+/// Creates a sort order with the smallest value first.
+pub const fn ascending(name: &'static str, column: &'static str) -> Sort {
+    Sort {
+        name,
+        column,
+        descending: false,
+    }
+}
+
+/// Creates a sort order with the largest value first.
+pub const fn descending(name: &'static str, column: &'static str) -> Sort {
+    Sort {
+        name,
+        column,
+        descending: true,
+    }
+}
+
 /// Parts of a screen that can have the focus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Pane {

@@ -107,7 +107,6 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
         // The confirmation lists the changes of the earlier selection.
         EventKind::Selected { .. } => close_outdated_confirmation(state),
         EventKind::DeployStarted(_) => {
-            state.filters.deploy = DeployFilter::All;
             // The cursor of an earlier deploy means nothing in this one.
             state.lists[Context::Deploy as usize] = super::list::ListState::default();
         }

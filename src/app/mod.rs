@@ -7,6 +7,7 @@ pub mod command;
 pub mod doc;
 pub mod effects;
 pub mod entry;
+pub mod filter;
 pub mod format;
 mod input;
 pub mod key;

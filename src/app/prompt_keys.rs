@@ -1,6 +1,8 @@
 //! Keys of the prompts for search and filter.
 
 use super::command;
+use super::entry::Entry;
+use super::filter::Query;
 use super::key::{ENTER, ESC, Key, KeyCode};
 use super::list::RowKey;
 use super::state::*;
@@ -19,7 +21,23 @@ pub fn prompt(state: &mut State, mut p: Prompt, key: Key) {
             *text_of(state.list_mut(), p.kind) = p.text_before;
             return;
         }
+        ENTER if p.error.is_some() => {
+            state.frame.prompt = Some(p);
+            return;
+        }
+        ENTER if p.kind == PromptKind::Filter => {
+            let query = state.list().filter.clone();
+            state.filters.remember(&query);
+            return;
+        }
         ENTER => return,
+        Key {
+            code: code @ (KeyCode::Down | KeyCode::Up),
+            ..
+        } if p.kind == PromptKind::Filter => {
+            recall(&state.filters.history, &mut p, code == KeyCode::Up);
+            return typed(state, p);
+        }
         Key {
             code: KeyCode::Down | KeyCode::Up,
             ..
@@ -38,10 +56,35 @@ pub fn prompt(state: &mut State, mut p: Prompt, key: Key) {
     typed(state, p);
 }
 
-/// Applies the changed text to the list at once.
-pub fn typed(state: &mut State, p: Prompt) {
+/// Puts an earlier or later query of the history into the prompt.
+fn recall(history: &[String], p: &mut Prompt, earlier: bool) {
+    let (steps, draft) = &mut p.recalled;
+    if *steps == 0 {
+        *draft = p.entry.text();
+    }
+    *steps = match earlier {
+        true => (*steps + 1).min(history.len()),
+        false => steps.saturating_sub(1),
+    };
+    let text = match *steps {
+        0 => draft,
+        n => &history[history.len() - n],
+    };
+    p.entry = Entry::new(text);
+}
+
+/// Applies the changed text to the list at once. The list keeps its filter if the text is unusable.
+pub fn typed(state: &mut State, mut p: Prompt) {
     let text = p.entry.text();
-    *text_of(state.list_mut(), p.kind) = text;
+    p.error = match p.kind {
+        PromptKind::Find => None,
+        PromptKind::Filter => Query::parse(&text, state.context().of().fields)
+            .err()
+            .map(|e| e.to_string()),
+    };
+    if p.error.is_none() {
+        *text_of(state.list_mut(), p.kind) = text;
+    }
     let (kind, before): (PromptKind, Option<RowKey>) = (p.kind, p.row_before.clone());
     state.frame.prompt = Some(p);
     if kind == PromptKind::Find {

@@ -41,6 +41,8 @@ pub struct ConsoleOptions {
     pub mouse: bool,
     /// The process can be suspended to a shell.
     pub shell: bool,
+    /// The terminal is in tmux.
+    pub tmux: bool,
     /// Keys by command name; override the defaults.
     pub keys: BTreeMap<String, Vec<String>>,
     /// Permanent lines on the screen.
@@ -252,6 +254,7 @@ fn first_state(engine: &Engine, options: &ConsoleOptions) -> State {
     state.frame.appearance = options.appearance;
     state.frame.mouse = options.mouse;
     state.options.shell = options.shell;
+    state.options.tmux = options.tmux;
     state.frame.notes.clone_from(&options.notes);
     state.options.faults = options
         .demo

@@ -12,7 +12,8 @@ mod stage;
 
 use super::column::Column;
 use super::doc::{Doc, Line, Role, line, span};
-use super::list::{Row, RowKey};
+use super::filter::{Field, module_value, type_of};
+use super::list::{Row, RowKey, Sort, ascending};
 use super::msg::Effect;
 use super::state::State;
 
@@ -110,12 +111,16 @@ pub struct ContextInfo {
     pub detail_place: DetailPlace,
     /// Charts of calls are above the list.
     pub has_charts: bool,
-    /// Names of the sort orders; the first is the natural order.
-    pub sorts: &'static [&'static str],
+    /// Sort orders; the first is the natural order.
+    pub sorts: &'static [Sort],
     /// Returns its rows, and the number of leading rows that do not scroll.
     pub rows: fn(&State) -> (Vec<Row>, usize),
     /// Returns the text of a row that a search looks at.
     pub text: fn(&State, &Row) -> String,
+    /// Fields of a row that the filter can name.
+    pub fields: &'static [Field],
+    /// Returns the value of one of the fields of a row.
+    pub field: fn(&State, &Row, &str) -> String,
     pub detail: fn(&State, &Row) -> Doc,
     /// Appends the title of the detail.
     pub write_detail_title: fn(&State, &mut Line),
@@ -134,9 +139,11 @@ impl ContextInfo {
         body: Body::Log,
         detail_place: DetailPlace::None,
         has_charts: false,
-        sorts: &["natural order"],
+        sorts: &[ascending("natural order", "")],
         rows: |_| (Vec::new(), 0),
         text: |_, _| String::new(),
+        fields: &[],
+        field: |_, _, _| String::new(),
         detail: |_, _| Doc::new(),
         write_detail_title: key_of_the_row,
         write_subject: |_, _| (),
@@ -160,6 +167,15 @@ impl ContextInfo {
             Body::Table { columns, .. } => columns.iter().any(|c| !c.title.is_empty()),
             Body::Log | Body::Tracing => false,
         }
+    }
+}
+
+/// Returns the value of a field that the address of a resource has.
+fn field_of_address(address: &str, field: &str) -> String {
+    match field {
+        "module" => module_value(address),
+        "type" => type_of(address).to_owned(),
+        _ => String::new(),
     }
 }
 
@@ -205,6 +221,11 @@ mod tests {
             assert!(!of.title.is_empty() && !of.sorts.is_empty(), "{context:?}");
             if let Body::Table { columns, .. } = &of.body {
                 assert!(!columns.is_empty(), "{context:?}");
+                // The mark of the sort order and clicks find columns by their titles.
+                for sort in of.sorts.iter().filter(|s| !s.column.is_empty()) {
+                    let titled = columns.iter().filter(|c| c.title == sort.column);
+                    assert_eq!(titled.count(), 1, "{context:?}: {}", sort.name);
+                }
             }
         }
     }

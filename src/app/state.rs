@@ -93,6 +93,7 @@ impl State {
         self.frame.messages = messages;
         (self.frame.appearance, self.frame.split, self.frame.mouse) = (looks, split, mouse);
         self.screen = before.screen;
+        self.filters.history = before.filters.history;
         self.questions.keep_offer(before.questions);
         // Shows at once that the directory has several workspaces, if that was known.
         self.loaded.workspaces = before.loaded.workspaces;

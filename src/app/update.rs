@@ -82,8 +82,9 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
 /// Builds the rows, and updates cursor and scrolling. Called before a frame is drawn, and before a
 /// key is handled if a message came since the last frame.
 pub fn refresh_lists(state: &mut State) {
-    let (rows, pinned) = rows::rows(state);
-    (state.frame.rows, state.frame.pinned) = (rows, pinned);
+    let built = rows::rows(state);
+    (state.frame.rows, state.frame.pinned) = (built.rows, built.pinned);
+    state.frame.counts = built.counts;
     state.frame.outdated = false;
     update_cursor(state);
 }

@@ -430,4 +430,14 @@ mod tests {
             assert!(args.command.is_some());
         }
     }
+
+    #[test]
+    fn command_lines_of_console_commands_are_valid() {
+        for (name, line) in crate::app::command::headless::LINES {
+            // Some values are numbers.
+            let line = line.replace("DEPLOY", "1").replace("STAGE", "1");
+            let parsed = crate::cli::flags::command().try_get_matches_from(line.split(' '));
+            assert!(parsed.is_ok(), "{name}: {line}: {parsed:?}");
+        }
+    }
 }

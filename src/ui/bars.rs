@@ -84,7 +84,14 @@ pub fn footer(state: &State, a: &Areas, brush: &mut Brush<'_>) -> Option<Positio
                 "/",
                 "enter keeps the search, ↑↓ move between matches, esc cancels",
             ),
-            PromptKind::Filter => ("filter: ", "enter keeps the filter, esc cancels"),
+            PromptKind::Filter => (
+                "filter: ",
+                "enter keeps the filter, ↑↓ recall earlier ones, esc cancels",
+            ),
+        };
+        let (role, word) = match &p.error {
+            Some(error) => (Role::Bad, error.as_str()),
+            None => (Role::Dim, word),
         };
         let mut x = area.x + 1;
         x += brush.text(x, area.y, area.width, Role::Key, sign);
@@ -100,7 +107,7 @@ pub fn footer(state: &State, a: &Areas, brush: &mut Brush<'_>) -> Option<Positio
             x + 2,
             area.y,
             area.right().saturating_sub(x + 2),
-            Role::Dim,
+            role,
             word,
         );
         // In cells, because wide characters take two.

@@ -4,7 +4,7 @@ use super::paint::Brush;
 use crate::app::column::{Column, Width};
 use crate::app::doc::{Line, Role};
 use crate::app::list::Row;
-use crate::app::text::{truncate_start, width};
+use crate::app::text::{truncate_end, truncate_start, width};
 use ratatui::layout::Rect;
 
 /// A visible column: index, first cell, width.
@@ -95,6 +95,8 @@ pub struct Table<'a> {
     pub has_keys: bool,
     /// Cells before the key in its column.
     pub indent: u16,
+    /// Title of the column that sorts the rows, and true if its largest value comes first.
+    pub sorted: Option<(&'a str, bool)>,
     /// Lower-case text to mark.
     pub find: &'a str,
 }
@@ -182,7 +184,8 @@ impl Table<'_> {
     fn headings(&self, head: Rect, placed: &[Placed], brush: &mut Brush<'_>) {
         for (i, x, w) in placed {
             let c = &self.columns[*i];
-            let title = crate::app::text::truncate_end(c.title, usize::from(*w));
+            let sorted = self.sorted.filter(|(title, _)| *title == c.title);
+            let title = heading(c.title, usize::from(*w), sorted.map(|(_, down)| down));
             let pad = if c.right {
                 w - u16::try_from(width(&title)).unwrap_or(0).min(*w)
             } else {
@@ -239,6 +242,19 @@ impl Table<'_> {
     }
 }
 
+/// Title of a column with the mark of the sort order, which a narrow column shows in any case.
+fn heading(title: &str, cells: usize, sorted: Option<bool>) -> String {
+    let Some(down) = sorted else {
+        return truncate_end(title, cells).into_owned();
+    };
+    let mark = if down { "▼" } else { "▲" };
+    let gap = if cells > width(title) + 1 { " " } else { "" };
+    // Without an ellipsis, which would take another letter.
+    let mut title = title.to_owned();
+    while width(&title) + 1 > cells && title.pop().is_some() {}
+    format!("{title}{gap}{mark}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,6 +266,15 @@ mod tests {
         number("C", 8, 2),
         number("D", 8, 1),
     ];
+
+    #[test]
+    fn heading_of_the_sorted_column_has_a_mark() {
+        assert_eq!(heading("ACTION", 8, Some(false)), "ACTION ▲");
+        assert_eq!(heading("ACTION", 7, Some(true)), "ACTION▼");
+        assert_eq!(heading("CALLS", 5, Some(false)), "CALL▲");
+        assert_eq!(heading("ACTION", 8, None), "ACTION");
+        assert_eq!(heading("ACTION", 4, None), "ACT…");
+    }
 
     #[test]
     fn least_important_columns_are_dropped_first() {

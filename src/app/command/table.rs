@@ -70,14 +70,14 @@ pub static COMMANDS: &[Command] = commands![
     "stage", "s", "stage", "read the configuration again and plan the changes", Scope::In(&[Stage, Deploy]), can_stage, stage_again;
     "stage-destroy", "D", "", "plan the destruction of everything (destroys nothing until you apply it)", Scope::In(&[Stage]), can_stage, stage_destroy;
     "refresh-only", "F", "", "detect drift only: compare the state with the real objects", Scope::In(&[Stage]), can_stage, stage_refresh;
-    "only-creates", "+", "", "show creates only; again for all", Scope::In(&[Stage]), has_stage, filter_creates;
-    "only-updates", "~", "", "show updates only; again for all", Scope::In(&[Stage]), has_stage, only_updates;
-    "only-replaces", "R", "", "show replaces only; again for all", Scope::In(&[Stage]), has_stage, only_replaces;
-    "only-destroys", "-", "", "show destroys only; again for all", Scope::In(&[Stage]), has_stage, only_destroys;
+    "only-creates", "+", "", "filter: creates only; again for all", Scope::In(&[Stage]), has_stage, filter_creates;
+    "only-updates", "~", "", "filter: updates only; again for all", Scope::In(&[Stage]), has_stage, only_updates;
+    "only-replaces", "R", "", "filter: replaces only; again for all", Scope::In(&[Stage]), has_stage, only_replaces;
+    "only-destroys", "-", "", "filter: destroys and replaces only; again for all", Scope::In(&[Stage]), has_stage, only_destroys;
     "unchanged", "u", "", "show or hide unchanged resources", Scope::In(&[Stage]), has_stage, toggle_unchanged;
     // Deploy
     "retry", "t", "retry rest", "stage only operations that failed or were not attempted", Scope::In(&[Stage, Deploy, Replay]), can_retry, retry_rest;
-    "operations", "v", "show…", "show all, failed, not attempted or done operations", Scope::In(OPERATIONS), always, next_deploy_filter;
+    "operations", "v", "show…", "filter: failed, then not attempted, then done operations, then all", Scope::In(OPERATIONS), always, next_deploy_filter;
     "operation-logs", "l", "logs", "show the log of the plugin of this operation", Scope::In(OPERATIONS), has_row, operation_logs;
     // History
     "replay", "enter", "replay", "replay this deploy", Scope::In(&[History]), has_row, open_replay;
@@ -121,7 +121,7 @@ pub static COMMANDS: &[Command] = commands![
     "find", "/", "find", "find a text; other rows stay visible", Scope::Everywhere, has_list, find;
     "find-next", "n", "", "go to the next match", Scope::Everywhere, has_find, find_next;
     "find-previous", "N", "", "go to the previous match", Scope::Everywhere, has_find, find_previous;
-    "filter", "& f", "filter", "show matching rows only", Scope::Everywhere, has_list, filter;
+    "filter", "& f", "filter", "show matching rows only: words, !not, ~fuzzy, /regex/, field:value; up and down recall earlier filters", Scope::Everywhere, has_list, filter;
     "sort", ",", "", "sort by the next column", Scope::Everywhere, can_sort, next_sort;
     "sort-reverse", ".", "", "reverse the sort order", Scope::Everywhere, can_sort, reverse_sort;
     "copy", "y", "", "copy the selected row or the detail (works over SSH)", Scope::Everywhere, has_row, copy;

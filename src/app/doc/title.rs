@@ -2,34 +2,46 @@
 
 use super::{Line, Role, cells_of, fit_line, span};
 use crate::app::state::State;
+use crate::app::text::{truncate_end, width};
 
-fn find_and_filter(l: &mut Line, state: &State) {
-    let list = state.list();
-    if !list.filter.is_empty() {
-        l.push(span(Role::Plain, "   "));
-        l.push(span(Role::Warn, format!("filter: {}", list.filter)));
-    }
-    if !list.find.is_empty() {
-        l.push(span(Role::Plain, "   "));
-        l.push(span(Role::Match, format!(" find: {} ", list.find)));
-    }
-}
+/// Cells of the subject that the query of the filter leaves free in a narrow title.
+const SUBJECT: usize = 16;
 
-/// Renders the title of the screen in `cells` cells. The subject is cut first; filters remain.
+/// Fewest cells of the query.
+const QUERY: usize = 8;
+
+/// Renders the title of the screen in `cells` cells. The query of the filter is cut first, then the
+/// subject.
 pub fn title(state: &State, cells: usize) -> Line {
-    let mut tail = Line::new();
     // Measured first, because filters must stay visible in a narrow title.
-    narrowed(&mut tail, state);
+    let tail = narrowed(state, cells.saturating_sub(SUBJECT));
     let room = cells.saturating_sub(cells_of(&tail));
     let mut l = fit_line(subject(state), room);
     l.extend(tail);
     l
 }
 
-/// Adds the filters of the list.
-fn narrowed(l: &mut Line, state: &State) {
-    (state.context().of().write_filters)(state, l);
-    find_and_filter(l, state);
+/// Renders the filters of the list and its search, if possible in `cells` cells.
+fn narrowed(state: &State, cells: usize) -> Line {
+    let list = state.list();
+    let mut l = Line::new();
+    (state.context().of().write_filters)(state, &mut l);
+    let mut find = Line::new();
+    if !list.find.is_empty() {
+        find.push(span(Role::Plain, "   "));
+        find.push(span(Role::Match, format!(" find: {} ", list.find)));
+    }
+    if !list.filter.is_empty() {
+        let (shown, all) = state.frame.counts;
+        let counts = span(Role::Plain, format!("   {shown} of {all}"));
+        l.push(span(Role::Warn, "   filter: "));
+        let used = cells_of(&l) + cells_of(&find) + width(&counts.text);
+        let query = truncate_end(&list.filter, cells.saturating_sub(used).max(QUERY));
+        l.push(span(Role::Warn, query));
+        l.push(counts);
+    }
+    l.extend(find);
+    l
 }
 
 /// Returns the subject of the screen.

@@ -70,7 +70,10 @@ pub fn empty(state: &State) -> Option<Doc> {
     // The filter is the nearest reason, whatever else is missing.
     if !list.filter.is_empty() {
         return Some(vec![
-            line(Role::Plain, format!("No row matches {:?}.", list.filter)),
+            line(
+                Role::Plain,
+                format!("No row matches the filter: {}", list.filter),
+            ),
             vec![
                 span(Role::Key, "esc"),
                 span(Role::Dim, " shows all rows again"),

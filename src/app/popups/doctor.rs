@@ -44,8 +44,7 @@ impl Content for Doctor {
             }
         } else if key == Key::char('y') {
             let text = finding.remedy.unwrap_or(finding.text);
-            state.show_message(format!("copied {} characters", text.chars().count()));
-            effects.push(Effect::Copy(text));
+            command::copy_text(state, effects, text);
         } else if key == Key::char('i') {
             match command::can_install(state) {
                 Ok(()) => command::ask_install(state, effects),

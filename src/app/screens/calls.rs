@@ -1,10 +1,11 @@
 //! Calls screen: slots and their owners, running times, blockers.
 
-use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, sentence};
+use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, field_of_address, sentence};
 use crate::app::column::{Column, Width, column, number};
 use crate::app::doc::{self, Doc, Line, Role, line, span};
+use crate::app::filter::{Field, text_field};
 use crate::app::format::{bar, count, duration, elapsed};
-use crate::app::list::Row;
+use crate::app::list::{Row, ascending, descending};
 use crate::app::rows::sorted;
 use crate::app::state::State;
 use model::CallFinished;
@@ -24,9 +25,15 @@ pub(super) const CALLS: ContextInfo = ContextInfo {
     },
     detail_place: DetailPlace::Below,
     has_charts: true,
-    sorts: &["slot", "elapsed", "method"],
+    sorts: &[
+        ascending("plugin and slot", "PLUGIN"),
+        descending("elapsed", "TIME"),
+        ascending("method", "METHOD"),
+    ],
     rows: |state| (rows(state), 0),
     text,
+    fields: FIELDS,
+    field,
     detail,
     write_subject,
     empty: |_| {
@@ -131,6 +138,34 @@ fn text(state: &State, row: &Row) -> String {
             f.resource.as_deref().unwrap_or("")
         ),
         None => String::new(),
+    }
+}
+
+const FIELDS: &[Field] = &[
+    text_field("module"),
+    text_field("provider"),
+    Field {
+        name: "state",
+        values: &["running", "waiting", "finished"],
+    },
+    text_field("type"),
+];
+
+fn field(state: &State, row: &Row, name: &str) -> String {
+    let Some(call) = call_row(state, row) else {
+        return String::new();
+    };
+    let (plugin, resource, word) = match call {
+        CallRow::Open(c) if c.started_at.is_none() => (&c.plugin, &c.resource, "waiting"),
+        CallRow::Open(c) => (&c.plugin, &c.resource, "running"),
+        CallRow::Finished(f) => (&f.plugin, &f.resource, "finished"),
+    };
+    match (name, resource) {
+        ("provider", _) => plugin.to_string(),
+        ("state", _) => word.to_owned(),
+        (_, Some(address)) => field_of_address(address, name),
+        // A call for no resource belongs to no module.
+        (_, None) => String::new(),
     }
 }
 

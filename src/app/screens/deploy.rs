@@ -1,13 +1,14 @@
 //! Deploy screen, and the replay of an earlier deploy: operations with their times, blockers and
 //! failures.
 
-use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, push_keys};
+use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, field_of_address, push_keys};
 use crate::app::column::{Column, Width, column, number};
 use crate::app::doc::{self, Doc, Line, Role, line, outcome_role, span};
+use crate::app::filter::{Field, text_field};
 use crate::app::format::{bar, clock, duration, elapsed};
 use crate::app::list::Row;
 use crate::app::running;
-use crate::app::state::{DeployFilter, State};
+use crate::app::state::State;
 use model::view::DeployView;
 use model::{CancelRung, DeployOutcome, Operation, OperationProgress, OperationState, UnixMs};
 
@@ -26,19 +27,17 @@ pub(super) const DEPLOY: ContextInfo = ContextInfo {
     detail_place: DetailPlace::Beside,
     rows,
     text,
+    fields: FIELDS,
+    field,
     detail,
     write_subject,
-    write_filters,
     empty: |state| Some(empty(state)),
     ..ContextInfo::DEFAULT
 };
 
 pub(super) const REPLAY: ContextInfo = ContextInfo {
     title: "Replay of a deploy",
-    write_filters: |state, l| {
-        write_filters(state, l);
-        write_replay_position(state, l);
-    },
+    write_filters: write_replay_position,
     empty: |state| Some(empty_replay(state)),
     ..DEPLOY
 };
@@ -50,6 +49,28 @@ const COLUMNS: &[Column] = &[
     column("STATE", Width::Fix(13), 0),
     number("TIME", 7, 1),
     column("NOTE", Width::Flex(10, 5), 2),
+];
+
+const FIELDS: &[Field] = &[
+    Field {
+        name: "action",
+        values: &["create", "update", "replace", "destroy", "read", "forget"],
+    },
+    text_field("module"),
+    text_field("provider"),
+    Field {
+        name: "state",
+        values: &[
+            "running",
+            "queued",
+            "waiting",
+            "failed",
+            "unknown",
+            "done",
+            "not-attempted",
+        ],
+    },
+    text_field("type"),
 ];
 
 fn rank(s: OperationState) -> u8 {
@@ -68,23 +89,7 @@ fn rows(state: &State) -> (Vec<Row>, usize) {
     let Some((d, _)) = state.shown_deploy() else {
         return (Vec::new(), 0);
     };
-    let shows = |s: OperationState| match state.filters.deploy {
-        DeployFilter::All => true,
-        DeployFilter::Failed => matches!(
-            s,
-            OperationState::Failed | OperationState::Unknown | OperationState::HalfReplaced
-        ),
-        DeployFilter::NotAttempted => {
-            matches!(s, OperationState::NotAttempted | OperationState::Waiting)
-        }
-        DeployFilter::Done => s == OperationState::Done,
-    };
-    let mut all: Vec<_> = d
-        .operations
-        .iter()
-        .enumerate()
-        .filter(|(_, o)| shows(o.state))
-        .collect();
+    let mut all: Vec<_> = d.operations.iter().enumerate().collect();
     // During the deploy, the latest completed operation comes first among the completed ones.
     all.sort_by_key(|(i, o)| {
         let ended =
@@ -126,6 +131,31 @@ fn text(state: &State, row: &Row) -> String {
         o.action.operation_word(),
         o.state.label()
     )
+}
+
+fn field(state: &State, row: &Row, name: &str) -> String {
+    let deploy = state.shown_deploy().map(|(d, _)| d);
+    let Some(o) = deploy.and_then(|d| d.operations.get(row.index)) else {
+        return String::new();
+    };
+    match name {
+        "action" => o.action.label().to_owned(),
+        "provider" => o
+            .plugin
+            .as_ref()
+            .map_or_else(String::new, ToString::to_string),
+        "state" => match o.state {
+            OperationState::Running if running::queued(state, o).is_some() => "queued",
+            OperationState::Running => "running",
+            OperationState::Waiting => "waiting",
+            OperationState::Failed | OperationState::HalfReplaced => "failed",
+            OperationState::Unknown => "unknown",
+            OperationState::Done => "done",
+            OperationState::NotAttempted => "not-attempted",
+        }
+        .to_owned(),
+        _ => field_of_address(&o.address, name),
+    }
 }
 
 fn detail(state: &State, _: &Row) -> Doc {
@@ -343,15 +373,6 @@ fn write_subject(state: &State, l: &mut Line) {
     }
 }
 
-fn write_filters(state: &State, l: &mut Line) {
-    if state.filters.deploy != DeployFilter::All {
-        l.push(span(
-            Role::Warn,
-            format!("   only {}", state.filters.deploy.label()),
-        ));
-    }
-}
-
 fn write_replay_position(state: &State, l: &mut Line) {
     if let Some(r) = &state.loaded.replay {
         let text = format!(
@@ -390,27 +411,16 @@ fn explain_empty(state: &State, doc: &mut Doc) {
         ));
         return;
     }
+    doc.push(line(Role::Heading, "No deploy yet"));
     doc.push(line(
-        Role::Heading,
-        if shown.is_some() {
-            "No matching operations"
-        } else {
-            "No deploy yet"
-        },
+        Role::Plain,
+        "A deploy applies the changes that are selected on the Stage screen.",
     ));
-    if shown.is_some() {
-        push_keys(doc, &[("v", "shows the other operations")]);
-    } else {
-        doc.push(line(
-            Role::Plain,
-            "A deploy applies the changes that are selected on the Stage screen.",
-        ));
-        push_keys(
-            doc,
-            &[
-                ("3", "goes to the Stage screen"),
-                ("5", "shows earlier deploys"),
-            ],
-        );
-    }
+    push_keys(
+        doc,
+        &[
+            ("3", "goes to the Stage screen"),
+            ("5", "shows earlier deploys"),
+        ],
+    );
 }

@@ -3,8 +3,9 @@
 use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, loading, sentence};
 use crate::app::column::{Column, Width, column, number};
 use crate::app::doc::{self, Doc, Line, Role, line, span};
+use crate::app::filter::Field;
 use crate::app::format::{count, date, duration};
-use crate::app::list::Row;
+use crate::app::list::{Row, ascending, descending};
 use crate::app::msg::Effect;
 use crate::app::rows::sorted;
 use crate::app::state::State;
@@ -23,9 +24,22 @@ pub(super) const HISTORY: ContextInfo = ContextInfo {
         cells,
     },
     detail_place: DetailPlace::Beside,
-    sorts: &["newest", "duration", "outcome"],
+    sorts: &[
+        descending("newest", "WHEN"),
+        ascending("duration", "TOOK"),
+        ascending("outcome", "OUTCOME"),
+    ],
     rows: |state| (rows(state), 0),
     text,
+    fields: &[Field {
+        name: "state",
+        values: &["running", "succeeded", "failed", "cancelled", "interrupted"],
+    }],
+    field: |state, row, _| {
+        let all = state.loaded.history.as_deref().unwrap_or_default();
+        let deploy = all.get(row.index);
+        deploy.map_or_else(String::new, |d| d.outcome.label().to_owned())
+    },
     detail,
     write_subject,
     empty: |state| match state.loaded.history {

@@ -3,11 +3,13 @@
 use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, push_keys, sentence};
 use crate::app::column::{Column, Width, column, number};
 use crate::app::doc::{self, Doc, Line, Role, line, push_text, span};
+use crate::app::filter::Field;
 use crate::app::format::{bytes, duration, elapsed};
-use crate::app::list::Row;
+use crate::app::list::{Row, ascending};
 use crate::app::rows::sorted;
 use crate::app::schema::SchemaRow;
 use crate::app::state::{PluginTab, State};
+use crate::app::text::natural_cmp;
 use model::view::PluginView;
 use model::{NO_TRANSFORMERS, PluginId, PluginState};
 
@@ -24,9 +26,17 @@ pub(super) const PLUGINS: ContextInfo = ContextInfo {
         cells,
     },
     detail_place: DetailPlace::Below,
-    sorts: &["name", "state", "memory", "processor", "95th percentile"],
+    sorts: &[
+        ascending("name", "PLUGIN"),
+        ascending("state", "STATE"),
+        ascending("memory", "RSS"),
+        ascending("processor", "CPU"),
+        ascending("95th percentile", "P95"),
+    ],
     rows: |state| (rows(state), 0),
     text,
+    fields: FIELDS,
+    field,
     detail,
     write_detail_title,
     write_subject,
@@ -73,15 +83,38 @@ const COLUMNS: &[Column] = &[
     column("LAST OUTPUT", Width::Flex(10, 4), 1),
 ];
 
+const FIELDS: &[Field] = &[Field {
+    name: "state",
+    values: &[
+        "discovered",
+        "rejected",
+        "launching",
+        "handshaking",
+        "registering",
+        "ready",
+        "draining",
+        "stopped",
+        "idle",
+        "backoff",
+        "crashed",
+        "gave-up",
+        "incompatible",
+        "disabled",
+    ],
+}];
+
+fn field(state: &State, row: &Row, _: &str) -> String {
+    let plugin = state.view.plugins.values().nth(row.index);
+    plugin.map_or_else(String::new, |p| p.state.label().replace(' ', "-"))
+}
+
 /// Rows of the plugins, each with its idle, starting and draining processes below it; then the
 /// orphaned processes.
 fn rows(state: &State) -> Vec<Row> {
     let all: Vec<_> = state.view.plugins.values().collect();
-    let rows = all
-        .iter()
-        .enumerate()
-        .map(|(i, p)| Row::text(&*p.id.0, i))
-        .collect();
+    let rows = all.iter().enumerate().map(|(i, p)| Row::text(&*p.id.0, i));
+    let mut rows: Vec<Row> = rows.collect();
+    rows.sort_by(|a, b| natural_cmp(&all[a.index].id.0, &all[b.index].id.0));
     let rows = sorted(state, rows, |by, a, b| {
         let (a, b) = (all[a.index], all[b.index]);
         let p95 = |id| state.view.p95_ms(id);

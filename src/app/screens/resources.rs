@@ -1,14 +1,17 @@
 //! State screen: resource instances in the state.
 
-use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, loading, sentence};
+use super::{
+    Body, Context, ContextInfo, DetailPlace, ScreenInfo, field_of_address, loading, sentence,
+};
 use crate::app::column::{Column, Width, column, number};
 use crate::app::doc::{self, Doc, Line, Role, line, span};
+use crate::app::filter::{Field, text_field};
 use crate::app::format::count;
-use crate::app::list::Row;
+use crate::app::list::{Row, ascending, descending};
 use crate::app::msg::Effect;
 use crate::app::rows::sorted;
 use crate::app::state::State;
-use model::DriftKind;
+use model::{DriftKind, StateRow};
 
 pub(super) const SCREEN: ScreenInfo = ScreenInfo {
     current: |_| Context::State,
@@ -23,9 +26,15 @@ pub(super) const RESOURCES: ContextInfo = ContextInfo {
         cells,
     },
     detail_place: DetailPlace::Beside,
-    sorts: &["module", "provider", "dependents"],
+    sorts: &[
+        ascending("module", ""),
+        ascending("provider", "PROVIDER"),
+        descending("dependents", "NEEDED"),
+    ],
     rows: |state| (rows(state), 0),
     text,
+    fields: FIELDS,
+    field,
     detail,
     write_subject,
     empty: |state| match state.loaded.state_rows {
@@ -45,6 +54,32 @@ const COLUMNS: &[Column] = &[
     number("NEEDS", 5, 1),
     number("NEEDED", 6, 2),
 ];
+
+const FIELDS: &[Field] = &[
+    text_field("module"),
+    text_field("provider"),
+    Field {
+        name: "state",
+        values: &["known", "data", "deposed", "tainted", "drift", "deleted"],
+    },
+    text_field("type"),
+];
+
+fn field(state: &State, row: &Row, name: &str) -> String {
+    let all = state.loaded.state_rows.as_deref().unwrap_or_default();
+    let Some(r) = all.get(row.index) else {
+        return String::new();
+    };
+    match name {
+        "provider" => r.provider.clone(),
+        // Without the sign before the word.
+        "state" => {
+            let (word, _) = state_word(r);
+            word.rsplit(' ').next().unwrap_or_default().to_owned()
+        }
+        _ => field_of_address(&r.address, name),
+    }
+}
 
 fn rows(state: &State) -> Vec<Row> {
     let Some(all) = &state.loaded.state_rows else {
@@ -123,6 +158,22 @@ fn detail(state: &State, row: &Row) -> Doc {
         .unwrap_or_default()
 }
 
+/// Sign and word of the state of an object: the one that needs attention first.
+fn state_word(r: &StateRow) -> (&'static str, Role) {
+    if r.deposed.is_some() {
+        return ("■ deposed", Role::Warn);
+    }
+    if r.tainted {
+        return ("✗ tainted", Role::Bad);
+    }
+    match r.drift {
+        Some(DriftKind::Gone) => ("✗ deleted", doc::drift_role(DriftKind::Gone)),
+        Some(drift) => ("~ drift", doc::drift_role(drift)),
+        None if r.data => ("<= data", Role::Read),
+        None => ("● known", Role::Ok),
+    }
+}
+
 /// Cells of a resource instance.
 fn cells(state: &State, row: &Row) -> Vec<Line> {
     let Some(r) = state
@@ -133,25 +184,7 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
     else {
         return Vec::new();
     };
-    // One word per row: the state that needs attention first.
-    let (word, role) = if r.deposed.is_some() {
-        ("■ deposed", Role::Warn)
-    } else if r.tainted {
-        ("✗ tainted", Role::Bad)
-    } else if let Some(drift) = r.drift {
-        (
-            if drift == DriftKind::Gone {
-                "✗ deleted"
-            } else {
-                "~ drift"
-            },
-            doc::drift_role(drift),
-        )
-    } else if r.data {
-        ("<= data", Role::Read)
-    } else {
-        ("● known", Role::Ok)
-    };
+    let (word, role) = state_word(r);
     vec![
         line(
             Role::Plain,

@@ -2,11 +2,12 @@
 
 mod applied;
 
-use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, push_keys};
+use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, field_of_address, push_keys};
 use crate::app::column::{Column, Width, column};
 use crate::app::doc::{self, Doc, Line, Role, counts, diagnostics, drift_role, line, mode, span};
+use crate::app::filter::{Field, text_field};
 use crate::app::format::{count, duration, elapsed};
-use crate::app::list::Row;
+use crate::app::list::{Row, ascending};
 use crate::app::rows::sorted;
 use crate::app::state::State;
 use crate::app::text::natural_cmp;
@@ -27,12 +28,17 @@ pub(super) const STAGE: ContextInfo = ContextInfo {
         cells,
     },
     detail_place: DetailPlace::Beside,
-    sorts: &["dependency", "action", "address"],
+    sorts: &[
+        ascending("dependency", ""),
+        ascending("action", "ACTION"),
+        ascending("address", "RESOURCE"),
+    ],
     rows: |state| (rows(state), 0),
     text,
+    fields: FIELDS,
+    field,
     detail,
     write_subject,
-    write_filters,
     empty: |state| Some(empty(state)),
     ..ContextInfo::DEFAULT
 };
@@ -43,6 +49,18 @@ const COLUMNS: &[Column] = &[
     column("RESOURCE", Width::Key(16), 0),
     column("ACTION", Width::Fix(8), 1),
     column("NOTE", Width::Flex(12, 3), 2),
+];
+
+const FIELDS: &[Field] = &[
+    Field {
+        name: "action",
+        values: &[
+            "create", "update", "replace", "destroy", "read", "forget", "no-op",
+        ],
+    },
+    text_field("module"),
+    text_field("provider"),
+    text_field("type"),
 ];
 
 fn rows(state: &State) -> Vec<Row> {
@@ -57,10 +75,7 @@ fn rows(state: &State) -> Vec<Row> {
         .changes
         .iter()
         .enumerate()
-        .filter(|(_, c)| {
-            (state.filters.unchanged || c.has_effect())
-                && state.filters.action.is_none_or(|f| f.includes(c.action))
-        })
+        .filter(|(_, c)| state.filters.unchanged || c.has_effect())
         .map(|(i, c)| Row::text(c.address.as_str(), i))
         .collect();
     let mut rows = sorted(state, rows, |by, a, b| {
@@ -77,7 +92,7 @@ fn rows(state: &State) -> Vec<Row> {
         .outputs
         .iter()
         .enumerate()
-        .filter(|(_, o)| o.action != Action::NoOp && state.filters.action.is_none());
+        .filter(|(_, o)| o.action != Action::NoOp);
     let mut outputs = outputs
         .map(|(i, o)| Row::text(format!("output {}", o.name), stage.changes.len() + i))
         .peekable();
@@ -86,12 +101,10 @@ fn rows(state: &State) -> Vec<Row> {
         rows.extend(outputs);
     }
     let after = stage.changes.len() + stage.outputs.len();
-    let drift = stage
+    let mut drift = stage
         .drift
         .iter()
         .enumerate()
-        .filter(|_| state.filters.action.is_none());
-    let mut drift = drift
         .map(|(i, d)| Row::text(format!("drift of {}", d.address), after + i))
         .peekable();
     if drift.peek().is_some() {
@@ -135,6 +148,21 @@ fn text(state: &State, row: &Row) -> String {
             )
         },
     )
+}
+
+fn field(state: &State, row: &Row, name: &str) -> String {
+    let stage = state.view.stage.as_ref();
+    let change = stage.and_then(|s| s.changes.get(row.index));
+    match (change, output_row(state, row)) {
+        (Some(c), _) => match name {
+            "action" => c.action.label().to_owned(),
+            "provider" => c.provider.clone(),
+            _ => field_of_address(&c.address, name),
+        },
+        // Outputs of the root module have no other field.
+        (None, Some(o)) if name == "action" => o.action.label().to_owned(),
+        _ => drift_row(state, row).map_or_else(String::new, |d| field_of_address(&d.address, name)),
+    }
 }
 
 fn detail(state: &State, row: &Row) -> Doc {
@@ -452,13 +480,7 @@ fn diagnostics_counts(state: &State) -> Line {
     l
 }
 
-fn write_filters(state: &State, l: &mut Line) {
-    if let Some(f) = state.filters.action {
-        l.push(span(Role::Warn, format!("   only {}", f.label())));
-    }
-}
-
-/// Explains an empty list: errors, no changes, none of the filtered action, or no stage.
+/// Explains an empty list: errors, no changes, or no stage.
 fn empty(state: &State) -> Doc {
     if state.view.staging.is_some() {
         return vec![line(Role::Busy, "Planning the changes…")];
@@ -467,19 +489,8 @@ fn empty(state: &State) -> Doc {
         return diagnostics(error, state.view.diagnostics.iter());
     }
     let mut doc = Doc::new();
-    match (&state.view.stage, state.filters.action) {
-        // The stage has changes, but the filter hides all of them.
-        (Some(_), Some(a)) => {
-            doc.push(line(
-                Role::Plain,
-                format!("No change matches the filter: {}.", a.label()),
-            ));
-            doc.push(vec![
-                span(Role::Key, "esc"),
-                span(Role::Dim, " shows all changes again"),
-            ]);
-        }
-        (Some(s), None) => {
+    match &state.view.stage {
+        Some(s) => {
             if let Some(deploy) = state.applied() {
                 return applied::explain_empty(deploy);
             }
@@ -498,7 +509,7 @@ fn empty(state: &State) -> Doc {
                 ],
             );
         }
-        (None, _) => no_stage(&mut doc),
+        None => no_stage(&mut doc),
     }
     doc
 }

@@ -1,6 +1,5 @@
 //! Filters that decide which rows and tabs are shown.
 
-use model::Action;
 use std::collections::BTreeSet;
 
 /// Tabs of a plugin's detail.
@@ -35,68 +34,8 @@ impl PluginTab {
     }
 }
 
-/// Filter of the changes of a stage.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ActionFilter {
-    Create,
-    Update,
-    Replace,
-    Destroy,
-}
-
-impl ActionFilter {
-    /// Returns true if the filter shows an action.
-    pub fn includes(self, action: Action) -> bool {
-        match self {
-            Self::Create => action == Action::Create,
-            Self::Update => action == Action::Update,
-            Self::Replace => matches!(action, Action::Replace | Action::ReplaceCreateFirst),
-            Self::Destroy => action.destroys(),
-        }
-    }
-
-    /// Text in the title.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Create => "creates",
-            Self::Update => "updates",
-            Self::Replace => "replaces",
-            Self::Destroy => "destroys",
-        }
-    }
-}
-
-/// Filter of the operations of a deploy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum DeployFilter {
-    #[default]
-    All,
-    Failed,
-    NotAttempted,
-    Done,
-}
-
-impl DeployFilter {
-    /// Returns the next filter.
-    pub fn next(self) -> Self {
-        match self {
-            Self::All => Self::Failed,
-            Self::Failed => Self::NotAttempted,
-            Self::NotAttempted => Self::Done,
-            Self::Done => Self::All,
-        }
-    }
-
-    /// Text in the title.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::All => "all",
-            Self::Failed => "failed",
-            Self::NotAttempted => "not attempted",
-            Self::Done => "done",
-        }
-    }
-}
+/// Maximum number of queries in the history of filters.
+const HISTORY: usize = 50;
 
 /// Filters of all contexts.
 #[derive(Debug, Clone, Default)]
@@ -106,9 +45,23 @@ pub struct Filters {
     pub toggled: BTreeSet<String>,
     /// Shows unchanged resources, too.
     pub unchanged: bool,
-    pub action: Option<ActionFilter>,
-    /// Filter of operations.
-    pub deploy: DeployFilter,
+    /// Earlier queries of all lists, newest last.
+    pub history: Vec<String>,
     /// Shows failures instead of the history.
     pub failures: bool,
+}
+
+impl Filters {
+    /// Adds a query to the history, once and as the newest.
+    pub fn remember(&mut self, query: &str) {
+        let query = query.trim();
+        if query.is_empty() {
+            return;
+        }
+        self.history.retain(|q| q != query);
+        if self.history.len() == HISTORY {
+            self.history.remove(0);
+        }
+        self.history.push(query.to_owned());
+    }
 }

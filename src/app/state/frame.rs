@@ -21,6 +21,10 @@ pub struct Prompt {
     /// Row of the cursor before the prompt, restored by `esc`.
     pub row_before: Option<RowKey>,
     pub text_before: String,
+    /// Reason why the list does not use the text.
+    pub error: Option<String>,
+    /// Number of steps back in the history, and the text before the first one.
+    pub recalled: (usize, String),
 }
 
 /// Fault of the demo.
@@ -70,6 +74,8 @@ pub struct Frame {
     pub outdated: bool,
     /// Number of leading rows that do not scroll.
     pub pinned: usize,
+    /// Numbers of rows with and without the filter.
+    pub counts: (usize, usize),
     pub popup: Option<Popup>,
     /// Places that commands have left, the last one at the end.
     pub trail: Vec<Visit>,
@@ -95,6 +101,7 @@ impl Default for Frame {
             rows: Vec::new(),
             outdated: true,
             pinned: 0,
+            counts: (0, 0),
             popup: None,
             trail: Vec::new(),
             prompt: None,

@@ -33,6 +33,8 @@ pub struct Options {
     pub keys: KeyMap,
     /// The process can be suspended to a shell.
     pub shell: bool,
+    /// The terminal is in tmux.
+    pub tmux: bool,
     /// Faults of the demo.
     pub faults: Vec<Fault>,
     /// Maximum number of concurrent operations of a deploy.
@@ -46,6 +48,7 @@ impl Default for Options {
         Self {
             keys: KeyMap::default(),
             shell: true,
+            tmux: false,
             faults: Vec::new(),
             parallelism: 10,
             typed_from: 5,

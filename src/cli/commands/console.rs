@@ -111,6 +111,7 @@ fn options(ascii: bool, out: &Output) -> Result<ConsoleOptions, CliError> {
         appearance: looks,
         mouse: true,
         shell: term::has_shell(),
+        tmux: variable("TMUX").is_some_and(|v| !v.is_empty()),
         keys: keys()?,
         ..ConsoleOptions::default()
     })

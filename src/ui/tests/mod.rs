@@ -5,6 +5,7 @@ mod applying;
 mod deploying;
 mod drift;
 mod every_key;
+mod filters;
 mod fixture;
 mod frames;
 mod keys;

@@ -126,12 +126,16 @@ fn list_filters_are_shown_with_a_long_title() {
     c.press("5 enter");
     c.answer(Answer::Record(Box::new(fixture::record())));
     c.shows("event 5 of 5 [ ]");
-    c.press("v /");
-    c.type_text("aws");
-    c.press("enter");
+    c.press("v");
     c.shows("deploy #31 ·");
     c.shows("event 5 of 5 [ ]");
-    c.shows("only failed");
+    c.shows("filter: state:f");
+    c.shows("   1 of 5");
+    c.press("/");
+    c.type_text("aws");
+    c.press("enter");
+    c.shows("event 5 of 5 [ ]");
+    c.shows("filter: state:f");
     c.shows("find: aws");
 }
 

@@ -25,16 +25,12 @@ pub fn close_one(state: &mut State) -> bool {
         (list.zoom, list.focus, list.scroll) = (false, Pane::List, 0);
     } else if !list.filter.is_empty() || !list.find.is_empty() {
         clear_search(state);
-    } else if context == Context::Stage && state.filters.action.is_some() {
-        state.filters.action = None;
     } else if context == Context::Tracing {
         state.log.tracing = false;
     } else if context == Context::Replay {
         state.loaded.replay = None;
     } else if context == Context::Failures {
         state.filters.failures = false;
-    } else if matches!(context, Context::Deploy) && state.filters.deploy != DeployFilter::All {
-        state.filters.deploy = DeployFilter::All;
     } else {
         return false;
     }

@@ -2,7 +2,7 @@
 
 use crate::app::command::Available;
 use crate::app::doc::{Doc, Role, line, plain_text, span};
-use crate::app::format::clock;
+use crate::app::format::{clock, count};
 use crate::app::list::{Pane, RowKey};
 use crate::app::msg::Effect;
 use crate::app::popups::{Demo, Help, Incidents, Message, Palette, UnknownOutcomes};
@@ -98,12 +98,28 @@ pub fn has_faults(state: &State) -> Available {
     }
 }
 
-pub fn next_sort(state: &mut State, _: &mut Vec<Effect>) {
-    let names = rows::sorts(state.context());
+/// Sorts by an order of the list, its first value first.
+fn sort_by(state: &mut State, sort: usize) {
+    let name = rows::sorts(state.context())[sort].name;
     let list = state.list_mut();
-    list.sort = (list.sort + 1) % names.len();
-    let text = format!("sorted by {}", names[list.sort]);
-    state.show_message(text);
+    (list.sort, list.descending) = (sort, false);
+    state.show_message(format!("sorted by {name}"));
+}
+
+/// Sorts by a column; reverses the order if the list is sorted by it already.
+pub fn sort_by_column(state: &mut State, title: &str, effects: &mut Vec<Effect>) {
+    let sorts = rows::sorts(state.context());
+    match sorts.iter().position(|s| s.column == title) {
+        _ if title.is_empty() => {}
+        Some(sort) if sort == state.list().sort => reverse_sort(state, effects),
+        Some(sort) => sort_by(state, sort),
+        None => state.show_error(format!("{title}: this list has no such sort order")),
+    }
+}
+
+pub fn next_sort(state: &mut State, _: &mut Vec<Effect>) {
+    let next = (state.list().sort + 1) % rows::sorts(state.context()).len();
+    sort_by(state, next);
 }
 
 pub fn reverse_sort(state: &mut State, _: &mut Vec<Effect>) {
@@ -133,7 +149,32 @@ pub fn copy(state: &mut State, effects: &mut Vec<Effect>) {
             (_, RowKey::Number(n)) => n.to_string(),
         }
     };
-    state.show_message(format!("copied {} characters", text.chars().count()));
+    copy_text(state, effects, text);
+}
+
+/// Longest text to copy, in bytes. Terminals ignore longer sequences, and none reports it: 100,000
+/// bytes with the encoding is the limit of the strictest ones.
+const MAX_COPY: usize = 74_994;
+
+/// Copies a text to the clipboard of the terminal, and says how much and which way.
+pub fn copy_text(state: &mut State, effects: &mut Vec<Effect>, text: String) {
+    let n = text.len();
+    if n > MAX_COPY {
+        state.show_error(format!(
+            "not copied: {n} bytes are more than the {MAX_COPY} that terminals accept"
+        ));
+        return;
+    }
+    // tmux ignores the request with its default value, `external`.
+    let passing = if state.options.tmux {
+        "; tmux passes it on only with `set -s set-clipboard on`"
+    } else {
+        ""
+    };
+    state.show_message(format!(
+        "copied {} to the terminal's clipboard (OSC 52){passing}",
+        count(n, "byte")
+    ));
     effects.push(Effect::Copy(text));
 }
 

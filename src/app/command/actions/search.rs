@@ -26,6 +26,8 @@ fn prompt(state: &mut State, kind: PromptKind) {
         entry: Entry::new(&text),
         row_before: list.key.clone(),
         text_before: text,
+        error: None,
+        recalled: (0, String::new()),
     });
 }
 

@@ -56,7 +56,7 @@ pub(super) fn on_screen(state: &State) -> Vec<&ChangeView> {
 }
 
 fn is_unfiltered(state: &State) -> bool {
-    state.filters.action.is_none() && state.list().filter.is_empty()
+    state.list().filter.is_empty()
 }
 
 fn select_many(

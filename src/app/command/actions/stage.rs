@@ -2,12 +2,16 @@
 
 use crate::app::doc;
 use crate::app::doc::{Line, Role, line};
+use crate::app::filter::{term_of, with_term};
 use crate::app::format::count;
 use crate::app::list::Pane;
 use crate::app::msg::Effect;
 use crate::app::popups::{Ladder, Message};
 use crate::app::state::*;
 use model::{Diagnostic, StageMode, StageRequest};
+
+/// Operations that the command `operations` shows one after the other, as values of `state:`.
+const OPERATION_STATES: &[&str] = &["failed,unknown", "waiting,not-attempted", "done"];
 
 pub fn show_why(state: &mut State, _: &mut Vec<Effect>) {
     let (Some(c), Some(s)) = (state.change(), &state.view.stage) else {
@@ -45,8 +49,9 @@ pub fn show_diagnostics(state: &mut State, _: &mut Vec<Effect>) {
 }
 
 fn request(state: &mut State, effects: &mut Vec<Effect>, request: StageRequest) {
-    // A filter of the old stage would hide changes of the new one.
-    state.filters.action = None;
+    // Such a filter of the old stage would hide other changes of the new one.
+    let list = &mut state.lists[Context::Stage as usize];
+    list.filter = with_term(&list.filter, "action", None);
     state.implied.clear();
     effects.push(Effect::Stage(request));
     state.switch_to(Screen::Stage);
@@ -78,28 +83,28 @@ pub fn stage_refresh(state: &mut State, effects: &mut Vec<Effect>) {
     );
 }
 
-pub(super) fn set_action_filter(state: &mut State, filter: ActionFilter) {
-    state.filters.action = if state.filters.action == Some(filter) {
-        None
-    } else {
-        Some(filter)
-    };
+/// Shows the rows with some values of a field only; with the same values again, all rows.
+fn toggle_term(state: &mut State, field: &str, values: &str) {
+    let list = state.list_mut();
+    let set = term_of(&list.filter, field) != Some(values);
+    list.filter = with_term(&list.filter, field, set.then_some(values));
 }
 
 pub fn filter_creates(state: &mut State, _: &mut Vec<Effect>) {
-    set_action_filter(state, ActionFilter::Create);
+    toggle_term(state, "action", "create");
 }
 
 pub fn only_updates(state: &mut State, _: &mut Vec<Effect>) {
-    set_action_filter(state, ActionFilter::Update);
+    toggle_term(state, "action", "update");
 }
 
 pub fn only_replaces(state: &mut State, _: &mut Vec<Effect>) {
-    set_action_filter(state, ActionFilter::Replace);
+    toggle_term(state, "action", "replace");
 }
 
 pub fn only_destroys(state: &mut State, _: &mut Vec<Effect>) {
-    set_action_filter(state, ActionFilter::Destroy);
+    // A replacement destroys an object, too.
+    toggle_term(state, "action", "destroy,replace");
 }
 
 pub fn toggle_unchanged(state: &mut State, _: &mut Vec<Effect>) {
@@ -144,7 +149,12 @@ pub fn next_deploy_filter(state: &mut State, _: &mut Vec<Effect>) {
     // The new list may lack the open row.
     let list = state.list_mut();
     (list.zoom, list.focus) = (false, Pane::List);
-    state.filters.deploy = state.filters.deploy.next();
+    let now = term_of(&list.filter, "state");
+    let next = match OPERATION_STATES.iter().position(|v| Some(*v) == now) {
+        None => OPERATION_STATES.first(),
+        Some(i) => OPERATION_STATES.get(i + 1),
+    };
+    list.filter = with_term(&list.filter, "state", next.copied());
 }
 
 fn resource(state: &State) -> Option<String> {

@@ -95,7 +95,7 @@ pub(super) fn stories() -> Vec<KeyCase> {
         story("filter", &LISTS, |c, _| {
             c.shows("filter: ");
             c.type_text("zzz");
-            c.shows("No row matches \"zzz\".");
+            c.shows("No row matches the filter: zzz");
         }),
         story("find", &[Tracing], |c, _| c.shows("not available in")),
         story("filter", &[Tracing], |c, _| c.shows("not available in")),

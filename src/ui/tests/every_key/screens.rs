@@ -134,17 +134,20 @@ fn calls_and_deploy() -> Vec<KeyCase> {
         ),
         story("operations", &[Deploy, Replay], |c, b| {
             assert!(b.frame.contains("aws_s3_bucket.logs"));
-            c.shows("only failed");
+            c.shows("filter: state:");
+            assert_eq!(c.state.list().filter, "state:failed,unknown");
             c.hides("aws_s3_bucket.logs");
             c.shows("aws_iam_role.app");
             c.press("v");
-            c.shows("only not attempted");
+            c.shows("filter: state:");
+            assert_eq!(c.state.list().filter, "state:waiting,not-attempted");
             c.shows("aws_instance.web");
             c.press("v");
-            c.shows("only done");
+            c.shows("filter: state:");
+            assert_eq!(c.state.list().filter, "state:done");
             c.shows("aws_s3_bucket.logs");
             c.press("v");
-            c.hides("only ");
+            c.hides("filter: ");
         }),
         story("operation-logs", &[Deploy, Replay], |c, _| {
             assert_eq!(tab(c), "7 Logs");

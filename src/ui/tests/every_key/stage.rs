@@ -1,9 +1,8 @@
 //! Cases for keys of the Stage screen.
 
-use super::{KeyCase, after, story};
+use super::{Before, KeyCase, after, story};
 use crate::app::msg::Effect;
-use crate::app::state::Context::*;
-use crate::app::state::{ActionFilter, Context};
+use crate::app::state::Context::{self, *};
 use crate::ui::tests::{Console, fixture};
 use model::*;
 
@@ -115,17 +114,23 @@ pub(super) fn stage() -> Vec<KeyCase> {
             };
             assert_eq!(c.take_effects(), [Effect::Stage(request)]);
         }),
-        story("only-creates", S, |c, _| {
-            only(c, "only create", "aws_db_instance.main", "aws_eip.old")
+        story("only-creates", S, |c, b| {
+            only(c, b, "action:create", "aws_db_instance.main", "aws_eip.old")
         }),
-        story("only-updates", S, |c, _| {
-            only(c, "only update", "aws_iam_role.app", "aws_eip.old")
+        story("only-updates", S, |c, b| {
+            only(c, b, "action:update", "aws_iam_role.app", "aws_eip.old")
         }),
-        story("only-replaces", S, |c, _| {
-            only(c, "only replace", "aws_instance.web", "aws_eip.old")
+        story("only-replaces", S, |c, b| {
+            only(c, b, "action:replace", "aws_instance.web", "aws_eip.old")
         }),
-        story("only-destroys", S, |c, _| {
-            only(c, "only destroys", "aws_eip.old", "data.aws_ami.base")
+        story("only-destroys", S, |c, b| {
+            only(
+                c,
+                b,
+                "action:destroy,replace",
+                "aws_eip.old",
+                "data.aws_ami.base",
+            )
         }),
         story("unchanged", S, |c, b| {
             assert!(!b.frame.contains("aws_vpc.main"));
@@ -157,16 +162,10 @@ pub(super) fn warning() -> EventKind {
 }
 
 /// Shows one kind of change, and all of them after the same key again.
-fn only(c: &mut Console, says: &str, there: &str, gone: &str) {
-    let key = c.state.filters.action.map(|f| match f {
-        ActionFilter::Create => "+",
-        ActionFilter::Update => "~",
-        ActionFilter::Replace => "R",
-        ActionFilter::Destroy => "-",
-    });
-    c.shows(says);
+fn only(c: &mut Console, b: &Before, query: &str, there: &str, gone: &str) {
+    c.shows(&format!("filter: {query}   "));
     c.line(there);
     c.hides(gone);
-    c.press(key.unwrap());
+    c.press(&b.key);
     c.line(gone);
 }

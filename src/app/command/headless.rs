@@ -1,0 +1,194 @@
+//! Command line of each command of the console, or the reason why there is none; and the table of
+//! keys in the documentation, which shows both.
+
+use super::{COMMANDS, Command, Scope};
+use crate::app::state::Context;
+
+/// Commands with their command lines. `ADDRESS`, `DEPLOY`, `STAGE`, `PLUGIN` and `NAME` stand for
+/// values.
+#[rustfmt::skip]
+pub static LINES: &[(&str, &str)] = &[
+    ("apply", "flightdeck deploy STAGE"),
+    ("deselect", "flightdeck stage --exclude=ADDRESS"),
+    ("diff", "flightdeck plan"),
+    ("doctor", "flightdeck doctor"),
+    ("engine-log", "flightdeck stage --log-level=debug"),
+    ("export", "flightdeck history DEPLOY --json"),
+    ("failures", "flightdeck failures"),
+    ("follow", "flightdeck logs --follow"),
+    ("forget", "flightdeck state forget ADDRESS"),
+    ("incidents", "flightdeck plugins"),
+    ("init", "flightdeck init"),
+    ("level", "flightdeck logs --level=warn"),
+    ("operation-logs", "flightdeck logs PLUGIN"),
+    ("orphans", "flightdeck doctor --fix"),
+    ("plugin-logs", "flightdeck logs PLUGIN"),
+    ("plugins-installed", "flightdeck plugins --installed"),
+    ("plugins-load", "flightdeck plugins"),
+    ("refresh-only", "flightdeck stage --refresh-only"),
+    ("replay", "flightdeck history DEPLOY"),
+    ("retry", "flightdeck stage --rest-of=DEPLOY"),
+    ("save", "flightdeck logs"),
+    ("screen-deploy", "flightdeck history DEPLOY"),
+    ("screen-history", "flightdeck history"),
+    ("screen-logs", "flightdeck logs"),
+    ("screen-plugins", "flightdeck plugins"),
+    ("screen-stage", "flightdeck stage"),
+    ("screen-state", "flightdeck state list"),
+    ("select", "flightdeck stage --target=ADDRESS"),
+    ("source", "flightdeck logs PLUGIN"),
+    ("stage", "flightdeck stage"),
+    ("stage-destroy", "flightdeck stage --destroy"),
+    ("stage-diagnostics", "flightdeck stage"),
+    ("state-refresh", "flightdeck stage --refresh-only --target=ADDRESS"),
+    ("state-replace", "flightdeck stage --target=ADDRESS --replace=ADDRESS"),
+    ("unfold", "flightdeck plugins PLUGIN"),
+    ("unknown", "flightdeck state list"),
+    ("why", "flightdeck stage --json"),
+    ("workspaces", "flightdeck workspace select NAME"),
+];
+
+/// Reasons why commands have no command line.
+#[rustfmt::skip]
+pub static REASONS: &[(&str, &[&str])] = &[
+    (
+        "moves within the console",
+        &[
+            "back", "blocker", "down", "find", "find-next", "find-previous", "first", "last",
+            "open", "page-down", "page-up", "pane", "pane-next", "pane-previous", "replay-back",
+            "replay-begin", "replay-end", "replay-forward", "up",
+        ],
+    ),
+    (
+        "changes the view only",
+        &[
+            "filter", "mark", "mouse", "narrower", "only-creates", "only-destroys",
+            "only-replaces", "only-updates", "operations", "redraw", "sort", "sort-reverse",
+            "theme", "times", "tracing-focus", "tracing-follow", "tracing-targets", "unchanged",
+            "wider", "wrap",
+        ],
+    ),
+    (
+        "a command line names its targets, with --target and --exclude",
+        &["deselect-all", "invert", "select-all"],
+    ),
+    (
+        "acts on a process of the open console; a command line has its own processes",
+        &["plugin-enable", "plugin-restart", "plugin-start", "plugin-stop"],
+    ),
+    (
+        "shows what happens in the open console; a command line prints its own progress",
+        &["messages", "screen-calls"],
+    ),
+    (
+        "the level of one target; --log-level sets one for all",
+        &["tracing-less", "tracing-more"],
+    ),
+    (
+        "a command line reads everything anew",
+        &["history-reload", "state-reload"],
+    ),
+    (
+        "Ctrl-C and signals cancel a command line",
+        &["cancel", "interrupt", "quit", "suspend"],
+    ),
+    ("of the console's keyboard", &["copy", "help", "palette"]),
+    ("demo only", &["break"]),
+];
+
+/// Returns the command line of a command, or the reason why there is none.
+fn headless(name: &str) -> Option<Result<&'static str, &'static str>> {
+    let line = LINES.iter().find(|(n, _)| *n == name);
+    let reason = REASONS.iter().find(|(_, names)| names.contains(&name));
+    line.map(|(_, line)| Ok(*line))
+        .or(reason.map(|(reason, _)| Err(*reason)))
+}
+
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/console.md");
+const BEGIN: &str = "<!-- Table of keys, written by UPDATE_KEYS=1 cargo test --lib keys -->\n";
+const END: &str = "<!-- End of the table of keys -->\n";
+
+fn add_row(command: &Command, out: &mut String) {
+    // A bar separates the cells of a table.
+    let keys = command.keys.split_whitespace();
+    let keys: Vec<String> = keys.map(|k| format!("`{k}`")).collect();
+    let line = match headless(command.name) {
+        Some(Ok(line)) => format!("`{line}`"),
+        Some(Err(reason)) => format!("– ({reason})"),
+        None => "?".to_owned(),
+    };
+    out.push_str(&format!(
+        "| {} | `{}` | {} | {line} |\n",
+        keys.join(" "),
+        command.name,
+        command.doc.replace('|', "\\|"),
+    ));
+}
+
+fn add_table(title: &str, commands: &[&Command], out: &mut String) {
+    if commands.is_empty() {
+        return;
+    }
+    out.push_str(&format!(
+        "\n### {title}\n\n| key | command | effect | command line |\n|---|---|---|---|\n"
+    ));
+    for command in commands {
+        add_row(command, out);
+    }
+}
+
+/// Renders the keys of all screens.
+fn table() -> String {
+    let mut out = String::new();
+    let of = |is: &dyn Fn(Scope) -> bool| -> Vec<&'static Command> {
+        COMMANDS.iter().filter(|c| is(c.scope)).collect()
+    };
+    for context in Context::ALL {
+        let own = of(&|scope| matches!(scope, Scope::In(all) if all.contains(context)));
+        add_table(context.of().title, &own, &mut out);
+    }
+    let details = of(&|scope| matches!(scope, Scope::WithDetail | Scope::WithPanes));
+    add_table("Screens with a detail", &details, &mut out);
+    let everywhere = of(&|scope| matches!(scope, Scope::Everywhere));
+    add_table("Every screen", &everywhere, &mut out);
+    out.push('\n');
+    out
+}
+
+#[test]
+fn each_command_has_a_command_line_or_a_reason_for_none() {
+    let names: Vec<&str> = REASONS
+        .iter()
+        .flat_map(|(_, names)| *names)
+        .copied()
+        .collect();
+    let listed = || {
+        LINES
+            .iter()
+            .map(|(name, _)| *name)
+            .chain(names.iter().copied())
+    };
+    for command in COMMANDS {
+        let times = listed().filter(|name| *name == command.name).count();
+        assert_eq!(times, 1, "{} in src/app/command/headless.rs", command.name);
+    }
+    for name in listed() {
+        assert!(COMMANDS.iter().any(|c| c.name == name), "{name}");
+    }
+}
+
+#[test]
+fn documentation_has_the_table_of_keys_of_all_screens() {
+    let text = std::fs::read_to_string(FILE).unwrap();
+    let (before, rest) = text.split_once(BEGIN).unwrap();
+    let (documented, after) = rest.split_once(END).unwrap();
+    let expected = table();
+    if std::env::var_os("UPDATE_KEYS").is_some() {
+        std::fs::write(FILE, format!("{before}{BEGIN}{expected}{END}{after}")).unwrap();
+        return;
+    }
+    assert_eq!(
+        documented, expected,
+        "run `UPDATE_KEYS=1 cargo test --lib keys`"
+    );
+}
