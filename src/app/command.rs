@@ -71,6 +71,11 @@ impl Command {
     }
 }
 
+/// Returns the command with a name.
+pub fn named(name: &str) -> Option<&'static Command> {
+    COMMANDS.iter().find(|c| c.name == name)
+}
+
 /// Runs a command, or shows why it is unavailable. If another process holds the lock, requests it
 /// again, because the owner may have exited.
 pub fn run(command: &Command, state: &mut State, effects: &mut Vec<Effect>) {

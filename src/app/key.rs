@@ -231,6 +231,8 @@ pub fn moved(at: usize, by: isize, len: usize) -> usize {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MouseAct {
     Down,
+    /// The button is pressed again soon after on the same line.
+    Double,
     Drag,
     Up,
     WheelUp,

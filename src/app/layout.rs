@@ -1,9 +1,14 @@
 //! Layout of the screen, computed from the state alone. Input (page size, mouse) and drawing use
 //! the same values and cannot disagree.
 
+use super::command::{COMMANDS, Command};
+use super::doc::{Line, Role, cells_of, span};
+use super::format::{clock, count};
 use super::list::Pane;
+use super::popups::{Page, Part};
 use super::screens::DetailPlace;
-use super::state::{Context, Popup, State};
+use super::state::{Context, Popup, Screen, State};
+use super::text::width;
 use ratatui::layout::Rect;
 
 /// Minimum size; smaller screens show one line that reports it.
@@ -177,7 +182,9 @@ pub fn popup(state: &State, popup: &Popup, lines: usize) -> Rect {
 /// Part of the screen at a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hit {
-    Tab(u16),
+    Tab(Screen),
+    /// Part of the header, badge or key in the footer, which stand for a command.
+    Command(&'static str),
     Row(usize),
     Detail,
     Border,
@@ -191,8 +198,20 @@ fn inside(area: Rect, x: u16, y: u16) -> bool {
 /// Returns the part of the screen below the mouse.
 pub fn hit(state: &State, x: u16, y: u16) -> Hit {
     let a = areas(state);
+    if inside(a.header, x, y) {
+        return header_command(state, a.header, x).map_or(Hit::Nothing, Hit::Command);
+    }
     if inside(a.tabs, x, y) {
-        return Hit::Tab(x);
+        return match (tab_at(state, x), incident_badge(state, a.tabs)) {
+            (Some(screen), _) => Hit::Tab(screen),
+            (None, Some((left, _))) if x >= left => Hit::Command("incidents"),
+            _ => Hit::Nothing,
+        };
+    }
+    if inside(a.footer, x, y) {
+        let keys = footer_keys(state, a.footer.width);
+        let key = keys.iter().find(|k| (k.x..k.x + k.cells()).contains(&x));
+        return key.map_or(Hit::Nothing, |k| Hit::Command(k.command.name));
     }
     if inside(a.border, x, y) {
         return Hit::Border;
@@ -203,11 +222,12 @@ pub fn hit(state: &State, x: u16, y: u16) -> Hit {
     if inside(a.list, x, y) {
         let line = usize::from(y - a.list.y);
         let pinned = pinned(state, a.list.height as usize);
-        return Hit::Row(if line < pinned {
+        let index = if line < pinned {
             line
         } else {
             state.list().offset + line
-        });
+        };
+        return Hit::Row(index);
     }
     Hit::Nothing
 }
@@ -263,4 +283,168 @@ pub fn tab_at(state: &State, x: u16) -> Option<super::state::Screen> {
         .into_iter()
         .find(|(_, at, label)| (*at..*at + u16::try_from(label.len()).unwrap_or(0)).contains(&x))
         .map(|(s, _, _)| s)
+}
+
+/// Key in the footer.
+pub struct FooterKey {
+    pub x: u16,
+    pub label: Line,
+    pub command: &'static Command,
+}
+
+impl FooterKey {
+    fn cells(&self) -> u16 {
+        cells_u16(&self.label)
+    }
+}
+
+/// Places the keys that work now in `cells` cells of the footer; that of the help is always shown.
+pub fn footer_keys(state: &State, cells: u16) -> Vec<FooterKey> {
+    let context = state.context();
+    let help = COMMANDS.iter().filter(|c| c.name == "help");
+    let special = COMMANDS
+        .iter()
+        .filter(|c| c.is_special() && c.is_in(context));
+    let general = COMMANDS
+        .iter()
+        .filter(|c| !c.is_special() && c.name != "help");
+    let usable = |c: &&Command| !c.short.is_empty() && (c.when)(state).is_ok();
+    let mut x = 1;
+    let mut out = Vec::new();
+    for command in special.chain(general).filter(usable).chain(help) {
+        let keys = state.options.keys.keys_of(command, context);
+        let Some(key) = keys.first().map(ToString::to_string) else {
+            continue;
+        };
+        let label = vec![
+            span(Role::Key, &key),
+            span(Role::Plain, format!(" {}  ", command.short)),
+        ];
+        let w = cells_u16(&label);
+        // Keeps space for the help key, which is always shown.
+        let keep = if command.name == "help" { 0 } else { 8 };
+        // Keys that do not fit are skipped, because a shorter one may still fit.
+        if x + w > cells.saturating_sub(keep) + 1 {
+            continue;
+        }
+        out.push(FooterKey { x, label, command });
+        x += w;
+    }
+    out
+}
+
+fn cells_u16(line: &Line) -> u16 {
+    u16::try_from(cells_of(line)).unwrap_or(u16::MAX)
+}
+
+/// Cells of the header, without the clock at its right end.
+pub fn header_cells(state: &State, area: Rect) -> u16 {
+    let time = width(&clock(state.now, state.utc_offset));
+    area.width
+        .saturating_sub(u16::try_from(time).unwrap_or(0) + 2)
+}
+
+/// Returns the command of the part of the header at a column.
+fn header_command(state: &State, area: Rect, x: u16) -> Option<&'static str> {
+    let mut end = area.x;
+    let parts = super::doc::header(state, usize::from(header_cells(state, area)));
+    let part = parts.into_iter().find(|(line, _)| {
+        end += cells_u16(line);
+        x < end
+    });
+    part.and_then(|(_, command)| command)
+}
+
+/// Places the badge of the incidents at the right of the tabs, which have precedence over it.
+pub fn incident_badge(state: &State, area: Rect) -> Option<(u16, String)> {
+    let incidents = state.new_incidents();
+    let tabs = tabs(state).into_iter().next_back()?;
+    let end = tabs.1 + u16::try_from(tabs.2.len()).unwrap_or(0);
+    let room = area.width.saturating_sub(end);
+    let long = format!("⚠ {} (!) ", count(incidents, "incident"));
+    let text = if usize::from(room) > width(&long) {
+        long
+    } else {
+        format!("⚠{incidents}(!)")
+    };
+    let w = u16::try_from(width(&text)).unwrap_or(0);
+    (incidents > 0 && room >= w).then(|| (area.right() - w, text))
+}
+
+/// Page of the open popup, and its area.
+pub fn popup_page(state: &State) -> Option<(Page, Rect)> {
+    let popup = state.frame.popup.as_ref()?;
+    // The width does not depend on the number of lines, which are wrapped to it.
+    let cells = usize::from(self::popup(state, popup, 1).width).saturating_sub(4);
+    let page = popup.page(state, cells);
+    let area = self::popup(state, popup, page.lines());
+    Some((page, area))
+}
+
+/// Places the parts of a page within the area of its popup.
+pub fn popup_parts(page: &Page, area: Rect) -> Vec<(&Part, Rect)> {
+    let mut rest = rect(
+        area.x + 2,
+        area.y + 1,
+        area.width.saturating_sub(4),
+        area.height.saturating_sub(2),
+    );
+    let height = |p: &Part| u16::try_from(p.lines()).unwrap_or(u16::MAX);
+    let mut out = Vec::new();
+    for part in &page.above {
+        out.push((part, top(&mut rest, height(part))));
+    }
+    // From the bottom up, so that the last lines, which have the keys, are always visible.
+    for part in page.below.iter().rev() {
+        out.push((part, cut_bottom(&mut rest, height(part))));
+    }
+    out.push((&page.body, rest));
+    out
+}
+
+/// Part of an open popup at a position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PopupHit {
+    Outside,
+    /// Row of its list.
+    Row(usize),
+    /// One of its answers.
+    Choice(usize),
+    Nothing,
+}
+
+/// Returns the part of the open popup below the mouse; `None` without a popup.
+pub fn popup_hit(state: &State, x: u16, y: u16) -> Option<PopupHit> {
+    let (page, area) = popup_page(state)?;
+    if !inside(area, x, y) {
+        return Some(PopupHit::Outside);
+    }
+    let parts = popup_parts(&page, area);
+    let Some((part, area)) = parts.into_iter().find(|(_, area)| inside(*area, x, y)) else {
+        return Some(PopupHit::Nothing);
+    };
+    Some(match part {
+        Part::List(list) => {
+            let row = list.first(area.height.into()) + usize::from(y - area.y);
+            match row < list.rows.len() {
+                true => PopupHit::Row(row),
+                false => PopupHit::Nothing,
+            }
+        }
+        Part::Choices(choices) => choices
+            .at(usize::from(x - area.x))
+            .map_or(PopupHit::Nothing, PopupHit::Choice),
+        _ => PopupHit::Nothing,
+    })
+}
+
+/// Selected row or answer of the open popup.
+pub fn popup_mark(state: &State) -> Option<usize> {
+    let (page, _) = popup_page(state)?;
+    let parts = page.above.iter().chain([&page.body]).chain(&page.below);
+    parts.into_iter().find_map(|part| match part {
+        Part::List(list) => Some(list.selected),
+        Part::Choices(choices) => Some(choices.selected),
+        _ => None,
+    })
 }

@@ -16,6 +16,7 @@ pub mod layout;
 pub mod list;
 pub mod log;
 mod message_handlers;
+mod mouse;
 pub mod msg;
 pub mod popups;
 mod prompt_keys;

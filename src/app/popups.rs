@@ -21,7 +21,7 @@ pub use import::Import;
 pub use incidents::Incidents;
 pub use installing::Installing;
 pub use ladder::Ladder;
-pub use page::{Input, List, More, Page, Part};
+pub use page::{Choices, Input, List, More, Page, Part};
 pub use palette::Palette;
 pub use text::{Help, Message};
 pub use unknown::UnknownOutcomes;
@@ -35,6 +35,9 @@ use super::state::State;
 trait Content {
     /// Preferred width in cells.
     const WIDTH: u16;
+
+    /// It asks nothing and holds no text, so that a click outside may close it.
+    const IS_HARMLESS: bool = false;
 
     /// Handles a key, except for those that close every popup. A popup that stays open puts itself
     /// back with [`State::open`].
@@ -62,6 +65,11 @@ macro_rules! popups {
             /// Preferred width in cells.
             pub fn width(&self) -> u16 {
                 match self { $(Self::$popup(_) => $popup::WIDTH),+ }
+            }
+
+            /// Returns true if a click outside may close it.
+            pub fn is_harmless(&self) -> bool {
+                match self { $(Self::$popup(_) => $popup::IS_HARMLESS),+ }
             }
 
             fn handle_key(self, state: &mut State, key: Key, effects: &mut Vec<Effect>) {

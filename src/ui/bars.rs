@@ -2,10 +2,9 @@
 //! footer.
 
 use super::paint::Brush;
-use crate::app::command::COMMANDS;
-use crate::app::doc::{self, Line, Role, span};
-use crate::app::format::{clock, count};
-use crate::app::layout::{Areas, tabs};
+use crate::app::doc::{self, Line, Role};
+use crate::app::format::clock;
+use crate::app::layout::{Areas, footer_keys, header_cells, incident_badge, tabs};
 use crate::app::state::{PromptKind, State, Weight};
 use crate::app::text::{clean, width};
 use ratatui::layout::{Position, Rect};
@@ -13,8 +12,10 @@ use ratatui::layout::{Position, Rect};
 /// Draws everything around the screen except for the footer.
 pub fn draw(state: &State, a: &Areas, brush: &mut Brush<'_>) {
     header(state, a.header, brush);
-    let end = draw_tabs(state, a.tabs, brush);
-    incidents(state, a.tabs, end, brush);
+    draw_tabs(state, a.tabs, brush);
+    if let Some((x, text)) = incident_badge(state, a.tabs) {
+        brush.text(x, a.tabs.y, a.tabs.right() - x, Role::Bad, &text);
+    }
     for rule in [a.rule, a.foot_rule] {
         let line = "─".repeat(usize::from(rule.width));
         if rule.height > 0 {
@@ -31,17 +32,16 @@ pub fn draw(state: &State, a: &Areas, brush: &mut Brush<'_>) {
 fn header(state: &State, area: Rect, brush: &mut Brush<'_>) {
     brush.fill(area, brush.theme.bar());
     let time = clock(state.now, state.utc_offset);
-    let right = u16::try_from(width(&time)).unwrap_or(0) + 1;
-    let room = area.width.saturating_sub(right + 1);
-    let header = doc::header(state, usize::from(room));
+    let room = header_cells(state, area);
+    let parts = doc::header(state, usize::from(room));
+    let header: Line = parts.into_iter().flat_map(|(line, _)| line).collect();
     brush.line(area.x, area.y, room, &header, false);
+    let right = area.width.saturating_sub(room + 1);
     let x = area.right().saturating_sub(right);
     brush.text(x, area.y, right, Role::Plain, &time);
 }
 
-/// Draws the tabs. Returns the first column behind them.
-fn draw_tabs(state: &State, area: Rect, brush: &mut Brush<'_>) -> u16 {
-    let mut end = 0;
+fn draw_tabs(state: &State, area: Rect, brush: &mut Brush<'_>) {
     for (screen, x, label) in tabs(state) {
         let cells = area.width.saturating_sub(x);
         if screen == state.screen {
@@ -50,27 +50,6 @@ fn draw_tabs(state: &State, area: Rect, brush: &mut Brush<'_>) -> u16 {
         } else {
             brush.text(x, area.y, cells, Role::Plain, &label);
         }
-        end = x + u16::try_from(label.len()).unwrap_or(0);
-    }
-    end
-}
-
-/// Draws the badge of new incidents at the right of the tabs, which have precedence over it.
-fn incidents(state: &State, area: Rect, end: u16, brush: &mut Brush<'_>) {
-    let incidents = state.new_incidents();
-    if incidents == 0 {
-        return;
-    }
-    let long = format!("⚠ {} (!) ", count(incidents, "incident"));
-    let room = area.width.saturating_sub(end);
-    let text = if usize::from(room) > width(&long) {
-        long
-    } else {
-        format!("⚠{incidents}(!)")
-    };
-    let w = u16::try_from(width(&text)).unwrap_or(0);
-    if room >= w {
-        brush.text(area.right() - w, area.y, w, Role::Bad, &text);
     }
 }
 
@@ -117,7 +96,10 @@ pub fn footer(state: &State, a: &Areas, brush: &mut Brush<'_>) -> Option<Positio
             y: area.y,
         });
     }
-    keys(state, area, brush);
+    for key in footer_keys(state, area.width) {
+        let cells = area.width.saturating_sub(key.x);
+        brush.line(area.x + key.x, area.y, cells, &key.label, false);
+    }
     None
 }
 
@@ -142,42 +124,5 @@ fn message(state: &State, area: Rect, brush: &mut Brush<'_>) {
         brush.text(area.x + 1, area.y, cells, role, text.trim_end());
         let at = area.x + 1 + cells;
         brush.text(at, area.y, hint_cells, Role::Dim, &hint);
-    }
-}
-
-fn keys(state: &State, area: Rect, brush: &mut Brush<'_>) {
-    let context = state.context();
-    let mut at = 1;
-    let help: Vec<_> = COMMANDS.iter().filter(|c| c.name == "help").collect();
-    let special = COMMANDS
-        .iter()
-        .filter(|c| c.is_special() && c.is_in(context));
-    let general = COMMANDS
-        .iter()
-        .filter(|c| !c.is_special() && c.name != "help");
-    let usable = |c: &&crate::app::command::Command| !c.short.is_empty() && (c.when)(state).is_ok();
-    for c in special.chain(general).filter(usable).chain(help) {
-        let Some(key) = state
-            .options
-            .keys
-            .keys_of(c, context)
-            .first()
-            .map(ToString::to_string)
-        else {
-            continue;
-        };
-        let piece: Line = vec![
-            span(Role::Key, &key),
-            span(Role::Plain, format!(" {}  ", c.short)),
-        ];
-        let w =
-            u16::try_from(piece.iter().map(|s| width(&s.text)).sum::<usize>()).unwrap_or(u16::MAX);
-        // Keeps space for the help key, which is always shown.
-        let keep = if c.name == "help" { 0 } else { 8 };
-        // Keys that do not fit are skipped, because a shorter one may still fit.
-        if at + w > area.width.saturating_sub(keep) + 1 {
-            continue;
-        }
-        at += brush.line(area.x + at, area.y, w, &piece, false);
     }
 }

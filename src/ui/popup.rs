@@ -10,32 +10,15 @@ use ratatui::layout::{Position, Rect};
 
 /// Draws the popup, if one is open. Returns the position of the terminal's cursor.
 pub fn draw(state: &State, brush: &mut Brush<'_>) -> Option<Position> {
-    let popup = state.frame.popup.as_ref()?;
-    // The width does not depend on the number of lines, which are wrapped to it.
-    let cells = usize::from(layout::popup(state, popup, 1).width).saturating_sub(4);
-    let page = popup.page(state, cells);
-    let area = layout::popup(state, popup, page.lines());
+    let (page, area) = layout::popup_page(state)?;
     let ground = brush.theme.popup();
     brush.clear(area, ground);
     brush.frame(area, page.role, &page.title);
-    let mut rest = Rect {
-        x: area.x + 2,
-        y: area.y + 1,
-        width: area.width.saturating_sub(4),
-        height: area.height.saturating_sub(2),
-    };
-    let height = |p: &Part| u16::try_from(p.lines()).unwrap_or(u16::MAX);
     let mut cursor = None;
-    for p in &page.above {
-        let area = layout::top(&mut rest, height(p));
-        cursor = cursor.or(part(p, area, brush));
+    for (one, area) in layout::popup_parts(&page, area) {
+        cursor = cursor.or(part(one, area, brush));
     }
-    // From the bottom up, so that the last lines, which have the keys, are always visible.
-    for p in page.below.iter().rev() {
-        let area = layout::cut_bottom(&mut rest, height(p));
-        cursor = cursor.or(part(p, area, brush));
-    }
-    cursor.or(part(&page.body, rest, brush))
+    cursor
 }
 
 /// Draws a part. Returns the position of the cursor, if it is an input.
@@ -52,6 +35,10 @@ fn part(part: &Part, area: Rect, brush: &mut Brush<'_>) -> Option<Position> {
         }
         Part::List(all) => {
             list(all, area, brush);
+            None
+        }
+        Part::Choices(choices) => {
+            lines(&[choices.line()], area, brush);
             None
         }
         Part::Input(one) => input(one, area, brush),
@@ -87,8 +74,7 @@ fn list(list: &List, area: Rect, brush: &mut Brush<'_>) {
         brush.text(area.x, area.y, area.width, Role::Dim, list.empty);
     }
     let height = usize::from(area.height);
-    // Scrolls only as far as the selected row needs.
-    let from = (list.selected + 1).saturating_sub(height.max(1));
+    let from = list.first(height);
     let rows = list.rows.iter().enumerate().skip(from);
     for (y, (i, row)) in (area.top()..area.bottom()).zip(rows) {
         let row = fit_line(row.clone(), usize::from(area.width));

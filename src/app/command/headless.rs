@@ -1,9 +1,6 @@
 //! Command line of each command of the console, or the reason why there is none; and the table of
 //! keys in the documentation, which shows both.
 
-use super::{COMMANDS, Command, Scope};
-use crate::app::state::Context;
-
 /// Commands with their command lines. `ADDRESS`, `DEPLOY`, `STAGE`, `PLUGIN` and `NAME` stand for
 /// values.
 #[rustfmt::skip]
@@ -96,99 +93,106 @@ pub static REASONS: &[(&str, &[&str])] = &[
     ("demo only", &["break"]),
 ];
 
-/// Returns the command line of a command, or the reason why there is none.
-fn headless(name: &str) -> Option<Result<&'static str, &'static str>> {
-    let line = LINES.iter().find(|(n, _)| *n == name);
-    let reason = REASONS.iter().find(|(_, names)| names.contains(&name));
-    line.map(|(_, line)| Ok(*line))
-        .or(reason.map(|(reason, _)| Err(*reason)))
-}
+#[cfg(test)]
+mod tests {
+    use super::{LINES, REASONS};
+    use crate::app::command::{COMMANDS, Command, Scope};
+    use crate::app::state::Context;
 
-const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/console.md");
-const BEGIN: &str = "<!-- Table of keys, written by UPDATE_KEYS=1 cargo test --lib keys -->\n";
-const END: &str = "<!-- End of the table of keys -->\n";
-
-fn add_row(command: &Command, out: &mut String) {
-    // A bar separates the cells of a table.
-    let keys = command.keys.split_whitespace();
-    let keys: Vec<String> = keys.map(|k| format!("`{k}`")).collect();
-    let line = match headless(command.name) {
-        Some(Ok(line)) => format!("`{line}`"),
-        Some(Err(reason)) => format!("– ({reason})"),
-        None => "?".to_owned(),
-    };
-    out.push_str(&format!(
-        "| {} | `{}` | {} | {line} |\n",
-        keys.join(" "),
-        command.name,
-        command.doc.replace('|', "\\|"),
-    ));
-}
-
-fn add_table(title: &str, commands: &[&Command], out: &mut String) {
-    if commands.is_empty() {
-        return;
+    /// Returns the command line of a command, or the reason why there is none.
+    fn headless(name: &str) -> Option<Result<&'static str, &'static str>> {
+        let line = LINES.iter().find(|(n, _)| *n == name);
+        let reason = REASONS.iter().find(|(_, names)| names.contains(&name));
+        line.map(|(_, line)| Ok(*line))
+            .or(reason.map(|(reason, _)| Err(*reason)))
     }
-    out.push_str(&format!(
-        "\n### {title}\n\n| key | command | effect | command line |\n|---|---|---|---|\n"
-    ));
-    for command in commands {
-        add_row(command, out);
-    }
-}
 
-/// Renders the keys of all screens.
-fn table() -> String {
-    let mut out = String::new();
-    let of = |is: &dyn Fn(Scope) -> bool| -> Vec<&'static Command> {
-        COMMANDS.iter().filter(|c| is(c.scope)).collect()
-    };
-    for context in Context::ALL {
-        let own = of(&|scope| matches!(scope, Scope::In(all) if all.contains(context)));
-        add_table(context.of().title, &own, &mut out);
-    }
-    let details = of(&|scope| matches!(scope, Scope::WithDetail | Scope::WithPanes));
-    add_table("Screens with a detail", &details, &mut out);
-    let everywhere = of(&|scope| matches!(scope, Scope::Everywhere));
-    add_table("Every screen", &everywhere, &mut out);
-    out.push('\n');
-    out
-}
+    const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/console.md");
+    const BEGIN: &str = "<!-- Table of keys, written by UPDATE_KEYS=1 cargo test --lib keys -->\n";
+    const END: &str = "<!-- End of the table of keys -->\n";
 
-#[test]
-fn each_command_has_a_command_line_or_a_reason_for_none() {
-    let names: Vec<&str> = REASONS
-        .iter()
-        .flat_map(|(_, names)| *names)
-        .copied()
-        .collect();
-    let listed = || {
-        LINES
+    fn add_row(command: &Command, out: &mut String) {
+        // A bar separates the cells of a table.
+        let keys = command.keys.split_whitespace();
+        let keys: Vec<String> = keys.map(|k| format!("`{k}`")).collect();
+        let line = match headless(command.name) {
+            Some(Ok(line)) => format!("`{line}`"),
+            Some(Err(reason)) => format!("– ({reason})"),
+            None => "?".to_owned(),
+        };
+        out.push_str(&format!(
+            "| {} | `{}` | {} | {line} |\n",
+            keys.join(" "),
+            command.name,
+            command.doc.replace('|', "\\|"),
+        ));
+    }
+
+    fn add_table(title: &str, commands: &[&Command], out: &mut String) {
+        if commands.is_empty() {
+            return;
+        }
+        out.push_str(&format!(
+            "\n### {title}\n\n| key | command | effect | command line |\n|---|---|---|---|\n"
+        ));
+        for command in commands {
+            add_row(command, out);
+        }
+    }
+
+    /// Renders the keys of all screens.
+    fn table() -> String {
+        let mut out = String::new();
+        let of = |is: &dyn Fn(Scope) -> bool| -> Vec<&'static Command> {
+            COMMANDS.iter().filter(|c| is(c.scope)).collect()
+        };
+        for context in Context::ALL {
+            let own = of(&|scope| matches!(scope, Scope::In(all) if all.contains(context)));
+            add_table(context.of().title, &own, &mut out);
+        }
+        let details = of(&|scope| matches!(scope, Scope::WithDetail | Scope::WithPanes));
+        add_table("Screens with a detail", &details, &mut out);
+        let everywhere = of(&|scope| matches!(scope, Scope::Everywhere));
+        add_table("Every screen", &everywhere, &mut out);
+        out.push('\n');
+        out
+    }
+
+    #[test]
+    fn each_command_has_a_command_line_or_a_reason_for_none() {
+        let names: Vec<&str> = REASONS
             .iter()
-            .map(|(name, _)| *name)
-            .chain(names.iter().copied())
-    };
-    for command in COMMANDS {
-        let times = listed().filter(|name| *name == command.name).count();
-        assert_eq!(times, 1, "{} in src/app/command/headless.rs", command.name);
+            .flat_map(|(_, names)| *names)
+            .copied()
+            .collect();
+        let listed = || {
+            LINES
+                .iter()
+                .map(|(name, _)| *name)
+                .chain(names.iter().copied())
+        };
+        for command in COMMANDS {
+            let times = listed().filter(|name| *name == command.name).count();
+            assert_eq!(times, 1, "{} in src/app/command/headless.rs", command.name);
+        }
+        for name in listed() {
+            assert!(COMMANDS.iter().any(|c| c.name == name), "{name}");
+        }
     }
-    for name in listed() {
-        assert!(COMMANDS.iter().any(|c| c.name == name), "{name}");
-    }
-}
 
-#[test]
-fn documentation_has_the_table_of_keys_of_all_screens() {
-    let text = std::fs::read_to_string(FILE).unwrap();
-    let (before, rest) = text.split_once(BEGIN).unwrap();
-    let (documented, after) = rest.split_once(END).unwrap();
-    let expected = table();
-    if std::env::var_os("UPDATE_KEYS").is_some() {
-        std::fs::write(FILE, format!("{before}{BEGIN}{expected}{END}{after}")).unwrap();
-        return;
+    #[test]
+    fn documentation_has_the_table_of_keys_of_all_screens() {
+        let text = std::fs::read_to_string(FILE).unwrap();
+        let (before, rest) = text.split_once(BEGIN).unwrap();
+        let (documented, after) = rest.split_once(END).unwrap();
+        let expected = table();
+        if std::env::var_os("UPDATE_KEYS").is_some() {
+            std::fs::write(FILE, format!("{before}{BEGIN}{expected}{END}{after}")).unwrap();
+            return;
+        }
+        assert_eq!(
+            documented, expected,
+            "run `UPDATE_KEYS=1 cargo test --lib keys`"
+        );
     }
-    assert_eq!(
-        documented, expected,
-        "run `UPDATE_KEYS=1 cargo test --lib keys`"
-    );
 }

@@ -35,29 +35,36 @@ struct Part {
     forms: Vec<(u8, Line)>,
 }
 
-/// Joins the parts, and shrinks them in order of priority until they fit.
-fn fit_parts(mut parts: Vec<Part>, cells: usize) -> Line {
+/// Command that a click on a part of the header runs, if there is one.
+type Click = Option<&'static str>;
+
+/// Shrinks the parts in order of priority until they fit.
+fn fit_parts(mut parts: Vec<(Part, Click)>, cells: usize) -> Vec<(Line, Click)> {
     let mut turns: Vec<(u8, usize, Line)> = Vec::new();
-    for (i, p) in parts.iter_mut().enumerate() {
+    for (i, (p, _)) in parts.iter_mut().enumerate() {
         turns.extend(p.forms.drain(..).map(|(turn, line)| (turn, i, line)));
     }
     turns.sort_by_key(|(turn, ..)| *turn);
     // Stops as soon as the line fits, so that no more than necessary is lost.
     for (_, i, shorter) in turns {
-        if parts.iter().map(|p| cells_of(&p.line)).sum::<usize>() <= cells {
+        if parts.iter().map(|(p, _)| cells_of(&p.line)).sum::<usize>() <= cells {
             break;
         }
-        parts[i].line = shorter;
+        parts[i].0.line = shorter;
     }
-    parts.into_iter().flat_map(|p| p.line).collect()
+    parts
+        .into_iter()
+        .map(|(p, click)| (p.line, click))
+        .collect()
 }
 
-/// Renders the header in `cells` cells; `ui` adds the clock at its right end. In a narrow header,
-/// normal states are omitted first (own lock, program name), then facts that other screens show in
-/// full. Failures, running work and another lock owner remain.
-pub fn header(state: &State, cells: usize) -> Line {
+/// Renders the parts of the header in `cells` cells, each with the command that a click runs; `ui`
+/// adds the clock at its right end. In a narrow header, normal states are omitted first (own lock,
+/// program name), then facts that other screens show in full. Failures, running work and another
+/// lock owner remain.
+pub fn header(state: &State, cells: usize) -> Vec<(Line, Click)> {
     let name = |text: &str| line(Role::Heading, text);
-    let mut parts = vec![
+    let plain = vec![
         Part {
             line: line(Role::Strong, " flightdeck  "),
             forms: vec![(3, line(Role::Plain, " "))],
@@ -73,23 +80,44 @@ pub fn header(state: &State, cells: usize) -> Line {
             )],
         },
     ];
-    parts.extend(workspace_part(state));
+    let mut parts = linked(None, plain);
+    parts.extend(linked(Some("workspaces"), workspace_part(state)));
+    parts.extend(problems(state));
+    parts.extend(linked(Some("screen-plugins"), health(state)));
+    parts.extend(linked(Some("screen-calls"), calls(state)));
+    parts.extend(work(state));
+    let lock = match (&state.view.lock, state.view.lock_is_ours) {
+        (Some(_), true) => Some(line(Role::Plain, "  lock: you")),
+        // Another lock owner is shown further to the left.
+        (Some(_), false) => None,
+        (None, _) => Some(line(Role::Dim, "  lock: free")),
+    };
+    parts.extend(linked(None, lock.map(|lock| omittable_part(1, lock))));
+    fit_parts(parts, cells)
+}
+
+/// Adds the command of a click to parts.
+fn linked(click: Click, parts: impl IntoIterator<Item = Part>) -> Vec<(Part, Click)> {
+    parts.into_iter().map(|part| (part, click)).collect()
+}
+
+/// States that need a person, each with the command that settles it.
+fn problems(state: &State) -> Vec<(Part, Click)> {
+    let mut parts = Vec::new();
+    let mut add = |click: Click, long: String, turn: u8, short: String| {
+        let part = Part {
+            line: line(Role::Bad, long),
+            forms: vec![(turn, line(Role::Bad, short))],
+        };
+        parts.push((part, click));
+    };
     if let Some(h) = state.locked_by() {
-        let long = line(
-            Role::Bad,
-            format!("   read-only, locked by {} (pid {})", h.who, h.pid),
-        );
-        parts.push(Part {
-            line: long,
-            forms: vec![(10, line(Role::Bad, format!("  read-only: {}", h.who)))],
-        });
+        let long = format!("   read-only, locked by {} (pid {})", h.who, h.pid);
+        add(None, long, 10, format!("  read-only: {}", h.who));
     }
     if !state.view.unknown.is_empty() {
-        let badge = |short| line(Role::Bad, unknown_badge(state, short));
-        parts.push(Part {
-            line: badge(false),
-            forms: vec![(8, badge(true))],
-        });
+        let badge = |short| unknown_badge(state, short);
+        add(Some("unknown"), badge(false), 8, badge(true));
     }
     if !state.view.orphans.is_empty() {
         let (n, key) = (
@@ -97,28 +125,13 @@ pub fn header(state: &State, cells: usize) -> Line {
             state.options.keys.first("orphans"),
         );
         let long = format!("  ✗ {} ({key})", count(n, "orphan"));
-        parts.push(Part {
-            line: line(Role::Bad, long),
-            forms: vec![(8, line(Role::Bad, format!("  ✗{n} ({key})")))],
-        });
+        add(Some("orphans"), long, 8, format!("  ✗{n} ({key})"));
     }
     if !state.view.absent.is_empty() {
-        let badge = |short| line(Role::Bad, absent_badge(state, short));
-        parts.push(Part {
-            line: badge(false),
-            forms: vec![(8, badge(true))],
-        });
+        let badge = |short| absent_badge(state, short);
+        add(Some("init"), badge(false), 8, badge(true));
     }
-    parts.extend(health(state));
-    calls(state, &mut parts);
-    add_work(state, &mut parts);
-    match (&state.view.lock, state.view.lock_is_ours) {
-        (Some(_), true) => parts.push(omittable_part(1, line(Role::Plain, "  lock: you"))),
-        // Another lock owner is shown further to the left.
-        (Some(_), false) => {}
-        (None, _) => parts.push(omittable_part(1, line(Role::Dim, "  lock: free"))),
-    }
-    fit_parts(parts, cells)
+    parts
 }
 
 /// Name of the workspace. The default workspace is named only if others are known, and is omitted
@@ -166,8 +179,9 @@ fn shrinkable_part(long: String, turn: u8, short: String) -> Part {
     }
 }
 
-/// Adds the numbers of running and queued calls.
-fn calls(state: &State, parts: &mut Vec<Part>) {
+/// Numbers of running and queued calls.
+fn calls(state: &State) -> Vec<Part> {
+    let mut parts = Vec::new();
     let running = state
         .view
         .calls
@@ -193,45 +207,50 @@ fn calls(state: &State, parts: &mut Vec<Part>) {
             line(Role::Warn, format!(" +{waiting} waiting")),
         ));
     }
+    parts
 }
 
-/// Adds the running deploy or staging, or the current stage.
-fn add_work(state: &State, parts: &mut Vec<Part>) {
+/// The running deploy or staging, or the current stage, with the command that shows its screen.
+fn work(state: &State) -> Option<(Part, Click)> {
     // The engine runs one deploy or staging at a time, so they share a place.
     if let Some(d) = state.view.deploy.as_ref().filter(|d| d.summary.is_none()) {
         let since = elapsed(state.now - d.began);
-        parts.push(shrinkable_part(
+        let part = shrinkable_part(
             format!("  ◐ deploy #{} {since}", d.deploy),
             11,
             format!("  ◐ #{} {since}", d.deploy),
-        ));
-    } else if let Some(s) = &state.view.staging {
-        parts.push(shrinkable_part(
+        );
+        return Some((part, Some("screen-deploy")));
+    }
+    if let Some(s) = &state.view.staging {
+        let part = shrinkable_part(
             format!("  ◐ staging #{}", s.stage),
             11,
             format!("  ◐ #{}", s.stage),
-        ));
-    } else if let Some(s) = &state.view.stage {
-        let all = s
-            .changes
-            .iter()
-            .filter(|c| c.action != Action::NoOp)
-            .count();
-        let taken = state.selected_changes().count();
-        let (short, long) = match state.applied() {
-            Some(_) => ("applied".to_owned(), "applied".to_owned()),
-            None => (
-                format!("{taken}/{all}"),
-                format!("{taken} of {all} selected"),
-            ),
-        };
-        let short = line(Role::Plain, format!("  stage #{} {short}", s.stage));
-        let long = line(Role::Plain, format!("  stage #{}: {long}", s.stage));
-        parts.push(Part {
-            line: long,
-            forms: vec![(4, short), (7, Line::new())],
-        });
+        );
+        return Some((part, Some("screen-stage")));
     }
+    let s = state.view.stage.as_ref()?;
+    let all = s
+        .changes
+        .iter()
+        .filter(|c| c.action != Action::NoOp)
+        .count();
+    let taken = state.selected_changes().count();
+    let (short, long) = match state.applied() {
+        Some(_) => ("applied".to_owned(), "applied".to_owned()),
+        None => (
+            format!("{taken}/{all}"),
+            format!("{taken} of {all} selected"),
+        ),
+    };
+    let short = line(Role::Plain, format!("  stage #{} {short}", s.stage));
+    let long = line(Role::Plain, format!("  stage #{}: {long}", s.stage));
+    let part = Part {
+        line: long,
+        forms: vec![(4, short), (7, Line::new())],
+    };
+    Some((part, Some("screen-stage")))
 }
 
 /// Summarises the states of the plugins.

@@ -1,6 +1,6 @@
 //! Popup that asks for a confirmation.
 
-use super::{Content, Doctor, Input, Installing, More, Page, Part, workspaces};
+use super::{Choices, Content, Doctor, Input, Installing, More, Page, Part, workspaces};
 use crate::app::doc::{Doc, Line, Role, line, span, wrap};
 use crate::app::entry::Entry;
 use crate::app::key::{ENTER, Key, KeyCode};
@@ -111,19 +111,11 @@ impl Confirm {
                 entry: entry.clone(),
             });
         }
-        let answer = |chosen: bool, word: &str| {
-            let role = if chosen { Role::Match } else { Role::Plain };
-            span(role, format!(" {word} "))
-        };
-        Part::Text(vec![vec![
-            answer(!self.yes, "No"),
-            span(Role::Plain, "  "),
-            answer(self.yes, "Yes"),
-            span(
-                Role::Dim,
-                "    y yes · n no · enter chooses the marked answer",
-            ),
-        ]])
+        Part::Choices(Choices {
+            words: &["No", "Yes"],
+            selected: usize::from(self.yes),
+            hint: "  y yes · n no · enter chooses the marked answer",
+        })
     }
 
     fn accept(self, state: &mut State, effects: &mut Vec<Effect>) {

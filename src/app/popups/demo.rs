@@ -14,6 +14,7 @@ pub struct Demo {
 
 impl Content for Demo {
     const WIDTH: u16 = 100;
+    const IS_HARMLESS: bool = true;
 
     fn key(self, state: &mut State, key: Key, effects: &mut Vec<Effect>) {
         if key == Key::char('q') {

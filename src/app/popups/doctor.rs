@@ -17,6 +17,7 @@ pub struct Doctor {
 
 impl Content for Doctor {
     const WIDTH: u16 = 104;
+    const IS_HARMLESS: bool = true;
 
     /// Handles keys: fixes, copies and reloads.
     fn key(self, state: &mut State, key: Key, effects: &mut Vec<Effect>) {

@@ -26,6 +26,7 @@ impl Incidents {
 
 impl Content for Incidents {
     const WIDTH: u16 = 110;
+    const IS_HARMLESS: bool = true;
 
     fn key(mut self, state: &mut State, key: Key, effects: &mut Vec<Effect>) {
         if key == Key::char('q') {

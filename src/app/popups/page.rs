@@ -2,6 +2,7 @@
 
 use crate::app::doc::{Doc, Line, Role, line, span};
 use crate::app::entry::Entry;
+use crate::app::text::width;
 
 /// Content of a popup: parts from top to bottom. If the screen is too small, `body` is cut.
 #[derive(Debug, Clone)]
@@ -23,6 +24,7 @@ pub enum Part {
     Blank,
     Input(Input),
     List(List),
+    Choices(Choices),
     /// Lines that scroll. `from` is the first visible one.
     Scroll {
         doc: Doc,
@@ -46,6 +48,43 @@ pub enum More {
 pub struct Input {
     pub label: Line,
     pub entry: Entry,
+}
+
+/// Answers, of which one is marked.
+#[derive(Debug, Clone)]
+pub struct Choices {
+    pub words: &'static [&'static str],
+    pub selected: usize,
+    pub hint: &'static str,
+}
+
+impl Choices {
+    /// Renders the answers, each followed by a gap, and the hint.
+    pub fn line(&self) -> Line {
+        let mut l = Line::new();
+        for (i, word) in self.words.iter().enumerate() {
+            let role = if i == self.selected {
+                Role::Match
+            } else {
+                Role::Plain
+            };
+            l.push(span(role, format!(" {word} ")));
+            l.push(span(Role::Plain, "  "));
+        }
+        l.push(span(Role::Dim, self.hint));
+        l
+    }
+
+    /// Returns the answer at a cell of the line.
+    pub fn at(&self, cell: usize) -> Option<usize> {
+        let mut end = 0;
+        let span = self.line().iter().position(|s| {
+            end += width(&s.text);
+            cell < end
+        })?;
+        // Each answer is followed by its gap.
+        (span % 2 == 0 && span / 2 < self.words.len()).then_some(span / 2)
+    }
 }
 
 /// Rows with a cursor.
@@ -91,7 +130,7 @@ impl Part {
                 ..
             } => doc.len() + 1,
             Self::Text(doc) | Self::Scroll { doc, .. } => doc.len(),
-            Self::Blank | Self::Input(_) => 1,
+            Self::Blank | Self::Input(_) | Self::Choices(_) => 1,
             Self::List(list) => list.shown,
         }
     }
@@ -116,6 +155,11 @@ impl Part {
 }
 
 impl List {
+    /// First visible row; a list scrolls only as far as the selected row needs.
+    pub fn first(&self, height: usize) -> usize {
+        (self.selected + 1).saturating_sub(height.max(1))
+    }
+
     /// Creates a list that shows all of its rows.
     pub fn new(rows: Vec<Line>, selected: usize) -> Self {
         Self {

@@ -22,6 +22,7 @@ pub struct Palette {
 
 impl Content for Palette {
     const WIDTH: u16 = 92;
+    const IS_HARMLESS: bool = true;
 
     fn key(mut self, state: &mut State, key: Key, effects: &mut Vec<Effect>) {
         let found = command::matching(state, &self.entry.text());

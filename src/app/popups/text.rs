@@ -21,6 +21,7 @@ pub struct Help {
 
 impl Content for Help {
     const WIDTH: u16 = 96;
+    const IS_HARMLESS: bool = true;
 
     fn key(mut self, state: &mut State, key: Key, _: &mut Vec<Effect>) {
         if self.typing && key == ENTER {
@@ -107,6 +108,7 @@ impl Message {
 
 impl Content for Message {
     const WIDTH: u16 = 96;
+    const IS_HARMLESS: bool = true;
 
     fn key(mut self, state: &mut State, key: Key, _: &mut Vec<Effect>) {
         if key == Key::char('q') || key == ENTER {

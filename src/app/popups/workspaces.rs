@@ -29,6 +29,7 @@ impl Workspaces {
 
 impl Content for Workspaces {
     const WIDTH: u16 = 72;
+    const IS_HARMLESS: bool = true;
 
     fn key(mut self, state: &mut State, key: Key, effects: &mut Vec<Effect>) {
         let found = choices(state, &self.entry.text());

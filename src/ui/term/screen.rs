@@ -5,6 +5,7 @@ use std::io;
 use std::io::{BufWriter, Stdout, Write, stdout};
 use std::mem::ManuallyDrop;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use super::jobs::Jobs;
 use crossterm::clipboard::CopyToClipboard;
@@ -39,6 +40,7 @@ pub struct Screen {
     jobs: Jobs,
     mouse: bool,
     tracing: TuiWidgetState,
+    clicks: Clicks,
 }
 
 impl Screen {
@@ -62,6 +64,7 @@ impl Screen {
             mouse,
             tracing: TuiWidgetState::new()
                 .set_default_display_level(tui_logger::LevelFilter::Debug),
+            clicks: Clicks::default(),
         };
         screen.take_terminal()?;
         Ok(screen)
@@ -161,7 +164,7 @@ impl Surface for Screen {
             match self.event().await {
                 Some(Some(Ok(event))) => {
                     if let Some(input) = translate(event) {
-                        return Some(Ok(input));
+                        return Some(Ok(self.clicks.counted(input, Instant::now())));
                     }
                 }
                 Some(Some(Err(e))) => return Some(Err(e)),
@@ -215,6 +218,38 @@ impl Surface for Screen {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// Longest time between the two clicks of a double click.
+const DOUBLE_CLICK: Duration = Duration::from_millis(400);
+
+/// Last click of the mouse, to detect a double click, which terminals do not report.
+#[derive(Default)]
+struct Clicks {
+    last: Option<(Instant, u16)>,
+}
+
+impl Clicks {
+    /// Makes the second of two clicks on the same line a double click.
+    fn counted(&mut self, input: Input, now: Instant) -> Input {
+        let Input::Mouse {
+            act: MouseAct::Down,
+            x,
+            y,
+        } = input
+        else {
+            return input;
+        };
+        let is_second = |(at, line): (Instant, u16)| {
+            line == y && now.saturating_duration_since(at) <= DOUBLE_CLICK
+        };
+        if self.last.take().is_some_and(is_second) {
+            let act = MouseAct::Double;
+            return Input::Mouse { act, x, y };
+        }
+        self.last = Some((now, y));
+        input
     }
 }
 
@@ -272,6 +307,9 @@ fn translate(event: Event) -> Option<Input> {
 #[cfg(test)]
 mod tests {
     use super::super::setup::{background_is_light, write_enter, write_leave};
+    use super::{Clicks, DOUBLE_CLICK};
+    use crate::app::key::{Input, MouseAct};
+    use std::time::{Duration, Instant};
 
     #[test]
     fn leaving_the_screen_resets_each_terminal_mode() {
@@ -311,5 +349,26 @@ mod tests {
         assert_eq!(background_is_light(Some("0;7")), Some(true));
         assert_eq!(background_is_light(Some("nonsense")), None);
         assert_eq!(background_is_light(None), None);
+    }
+
+    #[test]
+    fn second_click_soon_after_on_the_same_line_is_a_double_click() {
+        let start = Instant::now();
+        let mut clicks = Clicks::default();
+        let mut act = |ms, y| {
+            let (act, x) = (MouseAct::Down, 3);
+            let input = Input::Mouse { act, x, y };
+            match clicks.counted(input, start + Duration::from_millis(ms)) {
+                Input::Mouse { act, .. } => act,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(act(0, 5), MouseAct::Down);
+        assert_eq!(act(400, 5), MouseAct::Double);
+        // The third click begins anew.
+        assert_eq!(act(500, 5), MouseAct::Down);
+        assert_eq!(act(550, 6), MouseAct::Down);
+        let late = 551 + u64::try_from(DOUBLE_CLICK.as_millis()).unwrap();
+        assert_eq!(act(late, 6), MouseAct::Down);
     }
 }

@@ -22,7 +22,7 @@ fn recorded_deploy_is_replayed_event_by_event() {
     c.press("{");
     c.hides("aws_iam_role.app");
     c.shows("Before the start of the deploy");
-    c.hides("No matching operations");
+    c.hides("No row matches");
     c.press("] ]");
     assert!(c.line("aws_s3_bucket.logs ").contains("created"));
     assert!(c.line("aws_iam_role.app ").contains("waiting"));

@@ -10,6 +10,7 @@ mod fixture;
 mod frames;
 mod keys;
 mod messages;
+mod mouse;
 mod plugins;
 mod processes;
 mod run_loop;
