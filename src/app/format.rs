@@ -91,6 +91,20 @@ pub fn bar(ms: u64, usual_ms: u64) -> String {
     )
 }
 
+/// Draws a share of `cells` cells in eighths of a cell: `▕██▌  ▏`. A share that is neither nothing
+/// nor all is never drawn as one of them.
+pub fn gauge(part: usize, whole: usize, cells: usize) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let (part, all) = (part.min(whole), cells * 8);
+    let mut filled = part * all / whole.max(1);
+    if part > 0 && part < whole {
+        filled = filled.clamp(1, all - 1);
+    }
+    let rest = EIGHTHS[filled % 8];
+    let blank = cells - filled / 8 - usize::from(!rest.is_empty());
+    format!("▕{}{rest}{}▏", "█".repeat(filled / 8), " ".repeat(blank))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,6 +118,16 @@ mod tests {
         );
         assert_eq!(elapsed(2_900), "2 s");
         assert_eq!(elapsed(-5), "0 s");
+    }
+
+    #[test]
+    fn gauge_distinguishes_some_from_none_and_all() {
+        assert_eq!(gauge(0, 100, 5), "▕     ▏");
+        assert_eq!(gauge(1, 1_000, 5), "▕▏    ▏");
+        assert_eq!(gauge(1, 2, 5), "▕██▌  ▏");
+        assert_eq!(gauge(999, 1_000, 5), "▕████▉▏");
+        assert_eq!(gauge(7, 7, 5), "▕█████▏");
+        assert_eq!(gauge(0, 0, 5), "▕     ▏");
     }
 
     #[test]

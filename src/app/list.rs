@@ -1,6 +1,9 @@
 //! Rows of a list, and its cursor. The cursor refers to a row's key and not its index, because rows
 //! are added, removed and sorted while the list is shown.
 
+use super::text::width;
+use std::borrow::Cow;
+
 /// Identity of a row, independent of its position.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RowKey {
@@ -30,10 +33,33 @@ impl RowKey {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     pub key: RowKey,
-    /// Index in the collection that the context shows.
+    /// Index in the collection that the context shows; `usize::MAX` for headings and nodes.
     pub index: usize,
     /// Headings cannot be selected.
     pub heading: bool,
+    /// Place in the tree of modules; `None` for rows outside of it.
+    pub place: Option<Place>,
+}
+
+/// Place of a row in the tree of modules.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Number of nodes around the row.
+    pub depth: u16,
+    /// Start of the relative address in the key.
+    pub name_from: usize,
+    /// The row is a node.
+    pub node: Option<Box<NodeRow>>,
+}
+
+/// Row of a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeRow {
+    /// Index of the node in its tree.
+    pub at: usize,
+    /// The rows below it are hidden.
+    pub folded: bool,
+    pub name: String,
 }
 
 impl Row {
@@ -43,6 +69,7 @@ impl Row {
             key: RowKey::Text(key.into()),
             index,
             heading: false,
+            place: None,
         }
     }
 
@@ -52,6 +79,7 @@ impl Row {
             key: RowKey::Number(key),
             index,
             heading: false,
+            place: None,
         }
     }
 
@@ -61,7 +89,48 @@ impl Row {
             key: RowKey::Text(text.into()),
             index: usize::MAX,
             heading: true,
+            place: None,
         }
+    }
+
+    /// Returns the node of the row, if it is one.
+    pub fn node(&self) -> Option<&NodeRow> {
+        self.place.as_ref()?.node.as_deref()
+    }
+
+    /// Number of nodes around the row.
+    pub fn depth(&self) -> u16 {
+        self.place.as_ref().map_or(0, |place| place.depth)
+    }
+
+    /// Returns the text of the key column: in a tree the indented relative address, otherwise the
+    /// key.
+    pub fn label(&self) -> Cow<'_, str> {
+        let key = self.key.text().unwrap_or_default();
+        let Some(place) = &self.place else {
+            return Cow::Borrowed(key);
+        };
+        let indent = "  ".repeat(usize::from(place.depth));
+        Cow::Owned(match &place.node {
+            Some(node) => {
+                let mark = if node.folded { '▸' } else { '▾' };
+                format!("{indent}{mark} {}", node.name)
+            }
+            None => format!("{indent}{}", key.get(place.name_from..).unwrap_or(key)),
+        })
+    }
+
+    /// Width of the label in cells.
+    pub fn label_width(&self) -> usize {
+        let key = self.key.text().unwrap_or_default();
+        let Some(place) = &self.place else {
+            return width(key);
+        };
+        let name = match &place.node {
+            Some(node) => width(&node.name) + 2,
+            None => width(key.get(place.name_from..).unwrap_or(key)),
+        };
+        usize::from(place.depth) * 2 + name
     }
 }
 

@@ -28,6 +28,7 @@ pub mod schema;
 pub mod screens;
 pub mod state;
 pub mod text;
+pub mod tree;
 mod update;
 
 pub use msg::{Answer, Effect, Msg};

@@ -3,8 +3,11 @@
 use super::doc::Doc;
 use super::filter::{Query, Texts};
 use super::list::{Row, Sort};
+use super::screens::node_detail;
 use super::state::{Context, State};
+use super::tree::{Arrangement, Node, Tree};
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 #[cfg(test)]
 thread_local! {
@@ -12,21 +15,114 @@ thread_local! {
     pub static BUILT: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Rows of a list.
-pub struct Rows {
+/// Rows of the current context.
+#[derive(Debug, Default)]
+pub struct Listed {
     pub rows: Vec<Row>,
     /// Number of leading rows that do not scroll.
     pub pinned: usize,
-    /// Numbers of rows with and without the filter; headings do not count.
+    /// Numbers of rows with and without the filter; headings and modules do not count.
     pub counts: (usize, usize),
+    /// Tree that the rows are arranged in.
+    pub tree: Option<Arc<Tree>>,
+    /// Positions in the tree whose rows no filter hides.
+    pub shown: Vec<bool>,
 }
 
-/// Returns the rows of the current context.
-pub fn rows(state: &State) -> Rows {
+/// Returns the rows of the current context. Nodes of the tree are folded as the operator chose.
+pub fn rows(state: &State) -> Listed {
     #[cfg(test)]
     BUILT.with(|n| n.set(n.get() + 1));
+    arranged(state, &|node| state.trees.is_folded(state, node))
+}
+
+/// Returns the rows of the current context without any folded node.
+pub fn unfolded_rows(state: &State) -> Vec<Row> {
+    arranged(state, &|_| false).rows
+}
+
+fn arranged(state: &State, is_folded: &dyn Fn(&Node) -> bool) -> Listed {
+    let flat = matching_rows(state);
+    let (Some(info), Some(tree)) = (&state.context().of().tree, shown_tree(state)) else {
+        return flat;
+    };
+    let mut shown = vec![false; tree.leaf_count()];
+    let mut inside = vec![None; tree.leaf_count()];
+    let (mut listed, mut after) = (Vec::with_capacity(flat.rows.len()), Vec::<Row>::new());
+    for row in flat.rows {
+        match tree.position(row.index).filter(|_| !row.heading) {
+            Some(at) => {
+                shown[at] = true;
+                // The tree replaces headings of its rows.
+                while after.last().is_some_and(|r| r.heading) {
+                    after.pop();
+                }
+                if (info.is_above)(state, row.index) {
+                    listed.push(row);
+                } else {
+                    inside[at] = Some(row);
+                }
+            }
+            None => after.push(row),
+        }
+    }
+    let how = Arrangement {
+        is_folded,
+        descending: state.list().descending,
+    };
+    listed.extend(tree.arrange(inside, &how));
+    listed.extend(after);
+    Listed {
+        rows: listed,
+        tree: Some(tree.clone()),
+        shown,
+        pinned: flat.pinned,
+        counts: flat.counts,
+    }
+}
+
+/// Returns true if the current list is a tree in a sort order.
+pub fn is_tree_with(state: &State, sort: usize) -> bool {
     let context = state.context();
-    let of = context.of();
+    let built = state.trees.built.get(&context);
+    let info = context.of().tree.as_ref();
+    !state.trees.flat
+        && info.is_some_and(|info| info.sorts.contains(&sort))
+        && built.is_some_and(|tree| !tree.is_flat())
+}
+
+/// Tree of the current context, if the list is shown as one.
+fn shown_tree(state: &State) -> Option<&Arc<Tree>> {
+    let built = state.trees.built.get(&state.context());
+    built.filter(|_| is_tree_with(state, state.list().sort))
+}
+
+/// Builds the tree of the current context again if its addresses have changed.
+pub(super) fn refresh_tree(state: &mut State) {
+    let context = state.context();
+    if !is_filtered(state) {
+        state.trees.forget_filtered(context);
+    }
+    let Some(info) = &context.of().tree else {
+        return;
+    };
+    let addresses = (info.addresses)(state);
+    let built = state.trees.built.get(&context);
+    if built.is_some_and(|tree| tree.is_of(&addresses)) {
+        return;
+    }
+    let tree = Arc::new(Tree::new(&addresses));
+    state.trees.built.insert(context, tree);
+}
+
+/// Returns true if a filter may hide rows of the current context.
+pub fn is_filtered(state: &State) -> bool {
+    !state.list().filter.is_empty()
+}
+
+/// Rows that match the filter, without a tree.
+fn matching_rows(state: &State) -> Listed {
+    let of = state.context().of();
     let (mut rows, pinned) = (of.rows)(state);
     let all = count_rows(&rows);
     let filter = &state.list().filter;
@@ -41,10 +137,11 @@ pub fn rows(state: &State) -> Rows {
         let mut keep = keep.into_iter();
         rows.retain(|_| keep.next().unwrap_or_default());
     }
-    Rows {
+    Listed {
         counts: (count_rows(&rows), all),
         rows,
         pinned: kept_pinned,
+        ..Listed::default()
     }
 }
 
@@ -101,11 +198,17 @@ pub fn sorted_column(state: &State) -> Option<(&'static str, bool)> {
 pub fn detail(state: &State) -> Doc {
     state
         .selected()
-        .map(|row| (state.context().of().detail)(state, row))
+        .map(|row| match row.node() {
+            Some(_) => node_detail(state, row),
+            None => (state.context().of().detail)(state, row),
+        })
         .unwrap_or_default()
 }
 
 /// Returns the search text of a row.
 pub fn text(state: &State, context: Context, row: &Row) -> String {
-    (context.of().text)(state, row)
+    match row.node() {
+        Some(_) => row.key.text().unwrap_or_default().to_owned(),
+        None => (context.of().text)(state, row),
+    }
 }

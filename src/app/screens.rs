@@ -6,6 +6,7 @@ mod calls;
 mod deploy;
 mod history;
 mod logs;
+mod nodes;
 mod plugins;
 mod resources;
 mod stage;
@@ -16,6 +17,7 @@ use super::filter::{Field, module_value, type_of};
 use super::list::{Row, RowKey, Sort, ascending};
 use super::msg::Effect;
 use super::state::State;
+pub use nodes::{TreeInfo, node_detail};
 
 /// Properties of a [`Screen`].
 pub struct ScreenInfo {
@@ -115,6 +117,8 @@ pub struct ContextInfo {
     pub sorts: &'static [Sort],
     /// Returns its rows, and the number of leading rows that do not scroll.
     pub rows: fn(&State) -> (Vec<Row>, usize),
+    /// Tree of modules over the rows; `None` for rows without addresses.
+    pub tree: Option<TreeInfo>,
     /// Returns the text of a row that a search looks at.
     pub text: fn(&State, &Row) -> String,
     /// Fields of a row that the filter can name.
@@ -141,6 +145,7 @@ impl ContextInfo {
         has_charts: false,
         sorts: &[ascending("natural order", "")],
         rows: |_| (Vec::new(), 0),
+        tree: None,
         text: |_, _| String::new(),
         fields: &[],
         field: |_, _, _| String::new(),

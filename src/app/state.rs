@@ -11,6 +11,7 @@ mod messages;
 mod place;
 mod questions;
 mod trail;
+mod trees;
 
 pub use ending::Ending;
 pub use filters::*;
@@ -21,6 +22,7 @@ pub use messages::{Messages, Toast, Weight};
 pub use place::{Options, Place};
 pub use questions::Questions;
 pub use trail::Visit;
+pub use trees::Trees;
 
 pub use super::popups::{After, Confirm, Popup};
 pub use super::screens::{Context, Screen};
@@ -44,6 +46,7 @@ pub struct State {
     pub loaded: Loaded,
     pub frame: Frame,
     pub filters: Filters,
+    pub trees: Trees,
     pub screen: Screen,
     /// Indexed by context, so that each keeps its own cursor and filter.
     pub lists: Vec<ListState>,
@@ -67,6 +70,7 @@ impl State {
             loaded: Loaded::default(),
             frame: Frame::default(),
             filters: Filters::default(),
+            trees: Trees::default(),
             screen: Screen::Plugins,
             lists: vec![ListState::default(); Context::ALL.len()],
             samples: Samples::default(),
@@ -94,6 +98,7 @@ impl State {
         (self.frame.appearance, self.frame.split, self.frame.mouse) = (looks, split, mouse);
         self.screen = before.screen;
         self.filters.history = before.filters.history;
+        self.trees.flat = before.trees.flat;
         self.questions.keep_offer(before.questions);
         // Shows at once that the directory has several workspaces, if that was known.
         self.loaded.workspaces = before.loaded.workspaces;

@@ -82,9 +82,11 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
 /// Builds the rows, and updates cursor and scrolling. Called before a frame is drawn, and before a
 /// key is handled if a message came since the last frame.
 pub fn refresh_lists(state: &mut State) {
-    let built = rows::rows(state);
-    (state.frame.rows, state.frame.pinned) = (built.rows, built.pinned);
-    state.frame.counts = built.counts;
+    rows::refresh_tree(state);
+    let listed = rows::rows(state);
+    (state.frame.rows, state.frame.pinned) = (listed.rows, listed.pinned);
+    (state.frame.tree, state.frame.shown) = (listed.tree, listed.shown);
+    state.frame.counts = listed.counts;
     state.frame.outdated = false;
     update_cursor(state);
 }

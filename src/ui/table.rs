@@ -168,8 +168,7 @@ impl Table<'_> {
             self.rows
                 .iter()
                 .filter(|r| !r.heading)
-                .filter_map(|r| r.key.text())
-                .map(width)
+                .map(Row::label_width)
                 .max()
                 .unwrap_or(0)
         } else {

@@ -10,6 +10,7 @@ mod places;
 mod search;
 mod select;
 mod stage;
+mod tree;
 mod unknown;
 mod workspaces;
 
@@ -23,5 +24,6 @@ pub use places::*;
 pub use search::*;
 pub use select::*;
 pub use stage::*;
+pub use tree::*;
 pub use unknown::*;
 pub use workspaces::*;

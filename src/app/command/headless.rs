@@ -59,10 +59,10 @@ pub static REASONS: &[(&str, &[&str])] = &[
     (
         "changes the view only",
         &[
-            "filter", "mark", "mouse", "narrower", "only-creates", "only-destroys",
+            "filter", "fold", "fold-all", "mark", "mouse", "narrower", "only-creates", "only-destroys",
             "only-replaces", "only-updates", "operations", "redraw", "sort", "sort-reverse",
-            "theme", "times", "tracing-focus", "tracing-follow", "tracing-targets", "unchanged",
-            "wider", "wrap",
+            "theme", "times", "tracing-focus", "tracing-follow", "tracing-targets", "tree",
+            "unchanged", "unfold-module", "wider", "wrap",
         ],
     ),
     (

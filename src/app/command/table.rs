@@ -6,6 +6,8 @@ use crate::app::state::Context::{self, *};
 use crate::app::state::Screen;
 
 const OPERATIONS: &[Context] = &[Deploy, Replay];
+/// Contexts whose rows are arranged in a tree of modules.
+const TREES: &[Context] = &[Stage, Deploy, Replay, State];
 
 /// Commands that leave the console, end processes, or may destroy objects.
 pub(super) const DRASTIC: &[&str] = &[
@@ -64,7 +66,7 @@ pub static COMMANDS: &[Command] = commands![
     "invert", "I", "", "invert the selection of the changes on the screen", Scope::In(&[Stage]), can_select, invert;
     "stage-diagnostics", "d", "warnings", "show errors and warnings of the last staging, or of the deploy", Scope::In(&[Stage, Deploy]), has_diagnostics, show_diagnostics;
     "diff", "enter", "diff", "show the whole diff of this change, with unchanged attributes and all lines of long texts", Scope::In(&[Stage]), has_row, open_detail;
-    "why", "w", "why", "show the reason for this change, its dependencies and its dependents", Scope::In(&[Stage]), has_row, show_why;
+    "why", "w", "why", "show the reason for this change, its dependencies and its dependents", Scope::In(&[Stage]), has_change, show_why;
     "apply", "a", "apply…", "apply the selected changes; names every destroy and replacement, and asks first", Scope::In(&[Stage]), can_apply, ask_apply;
     "forget", "X", "", "discard the record of an unknown creation, if the object was never created; asks first", Scope::In(&[Stage]), requires_unknown_create, confirm_forget;
     "stage", "s", "stage", "read the configuration again and plan the changes", Scope::In(&[Stage, Deploy]), can_stage, stage_again;
@@ -106,6 +108,11 @@ pub static COMMANDS: &[Command] = commands![
     "tracing-more", "+ right", "more", "record more of the selected target", Scope::In(&[Tracing]), always, tracing_more;
     "tracing-less", "- left", "less", "record less of the selected target", Scope::In(&[Tracing]), always, tracing_less;
     "tracing-follow", "space", "newest", "go to the newest line", Scope::In(&[Tracing]), always, tracing_follow;
+    // Trees of modules
+    "fold", "left", "", "fold this module, or go to the module around this row", Scope::In(TREES), has_tree, fold;
+    "unfold-module", "right", "", "unfold this module, or go to the first row in it", Scope::In(TREES), has_tree, unfold;
+    "fold-all", "Z", "fold all", "fold all modules, or unfold them", Scope::In(TREES), has_tree, fold_all;
+    "tree", "T", "", "show the list as a tree of modules, or flat", Scope::In(TREES), can_be_tree, toggle_tree;
     // Everywhere
     "open", "enter", "open", "show the detail on the whole screen", Scope::WithDetail, has_row, open_detail;
     "back", "esc", "", "go back: close the detail, or clear search and filter", Scope::Everywhere, always, close_or_go_back;

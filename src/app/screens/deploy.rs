@@ -1,7 +1,10 @@
 //! Deploy screen, and the replay of an earlier deploy: operations with their times, blockers and
 //! failures.
 
-use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, field_of_address, push_keys};
+use super::{
+    Body, Context, ContextInfo, DetailPlace, ScreenInfo, TreeInfo, field_of_address, nodes,
+    push_keys,
+};
 use crate::app::column::{Column, Width, column, number};
 use crate::app::doc::{self, Doc, Line, Role, line, outcome_role, span};
 use crate::app::filter::{Field, text_field};
@@ -26,6 +29,14 @@ pub(super) const DEPLOY: ContextInfo = ContextInfo {
     },
     detail_place: DetailPlace::Beside,
     rows,
+    tree: Some(TreeInfo {
+        addresses,
+        sorts: &[0],
+        // Failed operations are first in the list, and must be visible when their node is folded.
+        is_above: |state, i| operation(state, i).is_some_and(|o| rank(o.state) < 4),
+        cells: nodes::deploy_cells,
+        summary: 5,
+    }),
     text,
     fields: FIELDS,
     field,
@@ -83,6 +94,16 @@ fn rank(s: OperationState) -> u8 {
         OperationState::NotAttempted => 5,
         OperationState::Done => 6,
     }
+}
+
+fn operation(state: &State, index: usize) -> Option<&Operation> {
+    state.shown_deploy()?.0.operations.get(index)
+}
+
+fn addresses(state: &State) -> Vec<(usize, &str)> {
+    let operations = state.shown_deploy().map(|(d, _)| d.operations.iter());
+    let operations = operations.into_iter().flatten().enumerate();
+    operations.map(|(i, o)| (i, o.address.as_str())).collect()
 }
 
 fn rows(state: &State) -> (Vec<Row>, usize) {
@@ -180,6 +201,9 @@ pub(super) fn symbol(s: OperationState) -> (&'static str, Role) {
 
 /// Cells of an operation.
 fn cells(state: &State, row: &Row) -> Vec<Line> {
+    if let Some(cells) = nodes::node_cells(state, row) {
+        return cells;
+    }
     let Some((d, now)) = state.shown_deploy() else {
         return Vec::new();
     };
@@ -221,7 +245,7 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
     vec![
         line(role, sign),
         doc::action_sign(op.action),
-        line(address, &op.address),
+        line(address, row.label()),
         line(role, word),
         time,
         operation_note(state, d, op, now),

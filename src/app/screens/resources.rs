@@ -1,7 +1,8 @@
 //! State screen: resource instances in the state.
 
 use super::{
-    Body, Context, ContextInfo, DetailPlace, ScreenInfo, field_of_address, loading, sentence,
+    Body, Context, ContextInfo, DetailPlace, ScreenInfo, TreeInfo, field_of_address, loading,
+    nodes, sentence,
 };
 use crate::app::column::{Column, Width, column, number};
 use crate::app::doc::{self, Doc, Line, Role, line, span};
@@ -32,6 +33,13 @@ pub(super) const RESOURCES: ContextInfo = ContextInfo {
         descending("dependents", "NEEDED"),
     ],
     rows: |state| (rows(state), 0),
+    tree: Some(TreeInfo {
+        addresses,
+        sorts: &[0],
+        is_above: |_, _| false,
+        cells: nodes::state_cells,
+        summary: 2,
+    }),
     text,
     fields: FIELDS,
     field,
@@ -79,6 +87,11 @@ fn field(state: &State, row: &Row, name: &str) -> String {
         }
         _ => field_of_address(&r.address, name),
     }
+}
+
+fn addresses(state: &State) -> Vec<(usize, &str)> {
+    let rows = state.loaded.state_rows.iter().flatten().enumerate();
+    rows.map(|(i, r)| (i, r.address.as_str())).collect()
 }
 
 fn rows(state: &State) -> Vec<Row> {
@@ -176,6 +189,9 @@ fn state_word(r: &StateRow) -> (&'static str, Role) {
 
 /// Cells of a resource instance.
 fn cells(state: &State, row: &Row) -> Vec<Line> {
+    if let Some(cells) = nodes::node_cells(state, row) {
+        return cells;
+    }
     let Some(r) = state
         .loaded
         .state_rows
@@ -188,7 +204,11 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
     vec![
         line(
             Role::Plain,
-            format!("    {}", row.key.text().unwrap_or_default()),
+            // Without a tree, headings stand above the rows.
+            match row.place {
+                Some(_) => row.label().into_owned(),
+                None => format!("    {}", row.label()),
+            },
         ),
         line(role, word),
         line(

@@ -2,7 +2,10 @@
 
 mod applied;
 
-use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, field_of_address, push_keys};
+use super::{
+    Body, Context, ContextInfo, DetailPlace, ScreenInfo, TreeInfo, field_of_address, nodes,
+    push_keys,
+};
 use crate::app::column::{Column, Width, column};
 use crate::app::doc::{self, Doc, Line, Role, counts, diagnostics, drift_role, line, mode, span};
 use crate::app::filter::{Field, text_field};
@@ -34,6 +37,13 @@ pub(super) const STAGE: ContextInfo = ContextInfo {
         ascending("address", "RESOURCE"),
     ],
     rows: |state| (rows(state), 0),
+    tree: Some(TreeInfo {
+        addresses,
+        sorts: &[0, 2],
+        is_above: |_, _| false,
+        cells: nodes::stage_cells,
+        summary: 4,
+    }),
     text,
     fields: FIELDS,
     field,
@@ -62,6 +72,16 @@ const FIELDS: &[Field] = &[
     text_field("provider"),
     text_field("type"),
 ];
+
+/// Addresses of the changes that can be on the screen.
+fn addresses(state: &State) -> Vec<(usize, &str)> {
+    let changes = state.view.stage.iter().flat_map(|s| &s.changes);
+    changes
+        .enumerate()
+        .filter(|(_, c)| state.filters.unchanged || c.has_effect())
+        .map(|(i, c)| (i, c.address.as_str()))
+        .collect()
+}
 
 fn rows(state: &State) -> Vec<Row> {
     // The screen shows the errors instead of the former stage.
@@ -187,6 +207,9 @@ fn detail(state: &State, row: &Row) -> Doc {
 
 /// Cells of a change.
 fn cells(state: &State, row: &Row) -> Vec<Line> {
+    if let Some(cells) = nodes::node_cells(state, row) {
+        return cells;
+    }
     let Some(stage) = &state.view.stage else {
         return Vec::new();
     };
@@ -195,7 +218,7 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
         return drift_row(state, row).map_or_else(|| output_cells(state, row), drift_cells);
     };
     if let Some(deploy) = state.deploy_of_stage() {
-        return applied::cells(state, deploy, c);
+        return applied::cells(state, deploy, c, &row.label());
     }
     let left = state.view.left.contains(&c.address);
     let mark = match (c.action, left) {
@@ -215,7 +238,7 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
     vec![
         mark,
         doc::action_sign(c.action),
-        line(role, &c.address),
+        line(role, row.label()),
         line(
             if left {
                 Role::Dim

@@ -5,6 +5,8 @@ use super::trail::Visit;
 use crate::app::entry::Entry;
 use crate::app::list::{Row, RowKey};
 use crate::app::popups::Popup;
+use crate::app::tree::Tree;
+use std::sync::Arc;
 
 /// Purpose of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +72,10 @@ pub struct Frame {
     pub appearance: Appearance,
     /// Rows of the current context, in order; see [`refresh_lists`](crate::app::refresh_lists).
     pub rows: Vec<Row>,
+    /// Tree that the rows are arranged in.
+    pub tree: Option<Arc<Tree>>,
+    /// Positions in the tree whose rows no filter hides, even below folded nodes.
+    pub shown: Vec<bool>,
     /// A message came after the rows were built.
     pub outdated: bool,
     /// Number of leading rows that do not scroll.
@@ -99,6 +105,8 @@ impl Default for Frame {
             size: (80, 24),
             appearance: Appearance::default(),
             rows: Vec::new(),
+            tree: None,
+            shown: Vec::new(),
             outdated: true,
             pinned: 0,
             counts: (0, 0),

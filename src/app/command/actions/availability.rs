@@ -50,6 +50,14 @@ pub fn can_select(state: &State) -> Available {
     not_applied(state)
 }
 
+/// Requires a change under the cursor.
+pub fn has_change(state: &State) -> Available {
+    match state.change() {
+        Some(_) => Ok(()),
+        None => Err("no change under the cursor".into()),
+    }
+}
+
 /// Requires a change under the cursor that can be selected or deselected.
 pub fn on_change(state: &State) -> Available {
     can_select(state)?;

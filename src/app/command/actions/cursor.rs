@@ -96,6 +96,10 @@ pub fn goto(state: &mut State, index: usize) {
 }
 
 pub fn open_detail(state: &mut State, _: &mut Vec<Effect>) {
+    if state.node().is_some() && !state.list().zoom {
+        super::tree::toggle_node(state);
+        return;
+    }
     let list = state.list_mut();
     if list.zoom {
         return;

@@ -100,7 +100,10 @@ pub fn has_faults(state: &State) -> Available {
 
 /// Sorts by an order of the list, its first value first.
 fn sort_by(state: &mut State, sort: usize) {
-    let name = rows::sorts(state.context())[sort].name;
+    let name = match rows::is_tree_with(state, sort) {
+        true => "address",
+        false => rows::sorts(state.context())[sort].name,
+    };
     let list = state.list_mut();
     (list.sort, list.descending) = (sort, false);
     state.show_message(format!("sorted by {name}"));
@@ -118,8 +121,17 @@ pub fn sort_by_column(state: &mut State, title: &str, effects: &mut Vec<Effect>)
 }
 
 pub fn next_sort(state: &mut State, _: &mut Vec<Effect>) {
-    let next = (state.list().sort + 1) % rows::sorts(state.context()).len();
-    sort_by(state, next);
+    let count = rows::sorts(state.context()).len();
+    let was_tree = state.frame.tree.is_some();
+    let mut sort = (state.list().sort + 1) % count;
+    // Several orders are the same tree, which is sorted by address.
+    for _ in 0..count {
+        if !was_tree || !rows::is_tree_with(state, sort) {
+            break;
+        }
+        sort = (sort + 1) % count;
+    }
+    sort_by(state, sort);
 }
 
 pub fn reverse_sort(state: &mut State, _: &mut Vec<Effect>) {

@@ -51,7 +51,19 @@ pub fn move_to_match(state: &mut State, forward: bool, from_next: bool) {
         return;
     }
     let context = state.context();
-    let (n, at) = (state.frame.rows.len(), state.list().index);
+    // Matches below folded nodes are found, too, and their nodes are unfolded.
+    let unfolded = state
+        .frame
+        .tree
+        .is_some()
+        .then(|| rows::unfolded_rows(state));
+    let all = unfolded.as_ref().unwrap_or(&state.frame.rows);
+    let here = state.list().key.as_ref();
+    let at = match &unfolded {
+        Some(rows) => rows.iter().position(|r| Some(&r.key) == here).unwrap_or(0),
+        None => state.list().index,
+    };
+    let n = all.len();
     let hit = (usize::from(from_next)..n + usize::from(from_next))
         .map(|step| {
             if forward {
@@ -60,11 +72,10 @@ pub fn move_to_match(state: &mut State, forward: bool, from_next: bool) {
                 (at + n - step % n) % n
             }
         })
-        .find(|i| {
-            !state.frame.rows[*i].heading
-                && contains(&rows::text(state, context, &state.frame.rows[*i]), &needle)
-        });
-    match hit {
+        .find(|i| !all[*i].heading && contains(&rows::text(state, context, &all[*i]), &needle));
+    let hit = hit.map(|i| all[i].clone());
+    let index = hit.and_then(|row| state.reveal(&row));
+    match index {
         Some(i) => {
             // Following would move the cursor away from the match.
             if context == Context::Logs {

@@ -8,7 +8,7 @@ use model::view::DeployView;
 use model::{Action, ChangeView, DeployOutcome, Operation, OperationState};
 
 /// Cells of a change.
-pub(super) fn cells(state: &State, deploy: &DeployView, c: &ChangeView) -> Vec<Line> {
+pub(super) fn cells(state: &State, deploy: &DeployView, c: &ChangeView, label: &str) -> Vec<Line> {
     let op = deploy.operation(&c.address);
     let (mark, role) = op.map_or(("–", Role::Dim), |o| symbol(o.state));
     let mark = match c.action {
@@ -29,7 +29,7 @@ pub(super) fn cells(state: &State, deploy: &DeployView, c: &ChangeView) -> Vec<L
     vec![
         mark,
         doc::action_sign(c.action),
-        line(address, &c.address),
+        line(address, label),
         line(action, c.action.label()),
         note,
     ]

@@ -4,6 +4,7 @@
 mod general;
 mod screens;
 mod stage;
+mod trees;
 
 use super::{Console, fixture, lines};
 use crate::app::command::COMMANDS;
@@ -225,6 +226,7 @@ fn stories() -> Vec<KeyCase> {
     general::stories()
         .into_iter()
         .chain(screens::stories())
+        .chain(trees::stories())
         .collect()
 }
 

@@ -1,0 +1,255 @@
+//! Rows of the tree of modules: summaries of the rows below a node, and the detail of a node.
+
+use super::Body;
+use crate::app::doc::{Doc, Line, Role, action_role, line, span};
+use crate::app::format::{count, gauge};
+use crate::app::list::Row;
+use crate::app::state::State;
+use model::view::DeployView;
+use model::{Action, ChangeView, OperationState};
+
+/// Maximum number of rows in the detail of a node.
+const DETAIL_ROWS: usize = 200;
+
+/// Actions in the order of a summary.
+const ACTIONS: [Action; 7] = [
+    Action::Create,
+    Action::Update,
+    Action::Replace,
+    Action::ReplaceCreateFirst,
+    Action::Destroy,
+    Action::Read,
+    Action::Forget,
+];
+
+/// Tree of modules over the rows of a list.
+pub struct TreeInfo {
+    /// Returns index and address of each row, without filters.
+    pub addresses: fn(&State) -> Vec<(usize, &str)>,
+    /// Sort orders that the tree replaces, because it is sorted by address.
+    pub sorts: &'static [usize],
+    /// Returns true for rows that stay above the tree, such as running operations.
+    pub is_above: fn(&State, usize) -> bool,
+    /// Returns the cells of a node, for the rows below it that no filter hides.
+    pub cells: fn(&State, &Row, &[usize]) -> Vec<Line>,
+    /// Returns the column of the cells that has the summary.
+    pub summary: usize,
+}
+
+/// Returns the cells of a node; `None` for other rows.
+pub(super) fn node_cells(state: &State, row: &Row) -> Option<Vec<Line>> {
+    let info = state.context().of().tree.as_ref()?;
+    let node = state.frame.tree.as_ref()?.node(row.node()?.at)?;
+    let (shown, hidden) = state.below(node);
+    let mut cells = (info.cells)(state, row, &shown);
+    if !hidden.is_empty()
+        && let Some(summary) = cells.get_mut(info.summary)
+    {
+        let text = format!("  {} hidden by the filter", hidden.len());
+        summary.push(span(Role::Dim, text));
+    }
+    Some(cells)
+}
+
+/// Returns the detail of a node: its summary and the rows below it.
+pub fn node_detail(state: &State, row: &Row) -> Doc {
+    let of = state.context().of();
+    let (Some(info), Some(node), Body::Table { cells, .. }) = (&of.tree, state.node(), &of.body)
+    else {
+        return Doc::new();
+    };
+    let mut doc = Doc::new();
+    doc.extend(node_cells(state, row).and_then(|all| all.into_iter().nth(info.summary)));
+    doc.push(Line::new());
+    let (shown, _) = state.below(node);
+    for index in shown.iter().take(DETAIL_ROWS) {
+        let Some((_, address)) = address_of(state, *index) else {
+            continue;
+        };
+        let mut l = Line::new();
+        // Notes would not fit beside the address.
+        let cells = cells(state, &Row::text(address, *index));
+        for cell in cells.into_iter().take(info.summary) {
+            if !l.is_empty() && !cell.is_empty() {
+                l.push(span(Role::Plain, "  "));
+            }
+            l.extend(cell);
+        }
+        doc.push(l);
+    }
+    if shown.len() > DETAIL_ROWS {
+        let more = count(shown.len() - DETAIL_ROWS, "more row");
+        doc.push(line(Role::Dim, format!("+ {more}")));
+    }
+    doc
+}
+
+fn address_of(state: &State, index: usize) -> Option<(usize, &str)> {
+    let tree = state.frame.tree.as_ref()?;
+    Some((index, tree.address(tree.position(index)?)))
+}
+
+/// Cells of a node on the Stage screen.
+pub(super) fn stage_cells(state: &State, row: &Row, below: &[usize]) -> Vec<Line> {
+    let Some(stage) = &state.view.stage else {
+        return Vec::new();
+    };
+    let changes = below.iter().filter_map(|i| stage.changes.get(*i));
+    let changed: Vec<&ChangeView> = changes.filter(|c| c.action != Action::NoOp).collect();
+    if let Some(deploy) = state.deploy_of_stage() {
+        return applied_cells(deploy, row, &changed);
+    }
+    let is_selected = |c: &&&ChangeView| !state.view.left.contains(&c.address);
+    let (all, selected) = (changed.len(), changed.iter().filter(is_selected).count());
+    let (mark, role) = match selected {
+        _ if all == 0 => (Line::new(), Role::Dim),
+        0 => (line(Role::Dim, "[ ]"), Role::Dim),
+        n => (
+            vec![
+                span(Role::Dim, "["),
+                span(Role::Ok, if n == all { "x" } else { "◪" }),
+                span(Role::Dim, "]"),
+            ],
+            Role::Plain,
+        ),
+    };
+    let mut summary = count_actions(&changed, selected == 0);
+    if all > 0 {
+        summary.push(span(Role::Plain, format!(" {selected}/{all} ")));
+        summary.push(span(Role::Ok, gauge(selected, all, 5)));
+    }
+    vec![
+        mark,
+        Line::new(),
+        line(role, row.label()),
+        Line::new(),
+        summary,
+    ]
+}
+
+/// Renders the numbers of changes by action, without zeros.
+fn count_actions(changed: &[&ChangeView], dim: bool) -> Line {
+    let mut l = Line::new();
+    for action in ACTIONS {
+        let n = changed.iter().filter(|c| c.action == action).count();
+        if n > 0 {
+            let role = if dim { Role::Dim } else { action_role(action) };
+            l.push(span(role, format!("{}{n} ", action.sign())));
+        }
+    }
+    l
+}
+
+/// Cells of a node of a stage that a deploy uses or has used.
+fn applied_cells(deploy: &DeployView, row: &Row, changed: &[&ChangeView]) -> Vec<Line> {
+    let states: Vec<OperationState> = changed
+        .iter()
+        .filter_map(|c| deploy.operation(&c.address))
+        .map(|o| o.state)
+        .collect();
+    let mut summary = count_actions(changed, true);
+    let done = states.iter().filter(|s| **s == OperationState::Done);
+    summary.push(span(Role::Plain, format!(" {} done", done.count())));
+    let unfinished = count_unfinished(&states);
+    if !unfinished.is_empty() {
+        summary.push(span(Role::Dim, " · "));
+        summary.extend(unfinished);
+    }
+    if states.len() < changed.len() {
+        let n = changed.len() - states.len();
+        summary.push(span(Role::Dim, format!(" · {n} not selected")));
+    }
+    let (sign, role) = if states.is_empty() {
+        ("–", Role::Dim)
+    } else {
+        worst(&states)
+    };
+    vec![
+        line(role, format!(" {sign}")),
+        Line::new(),
+        line(Role::Plain, row.label()),
+        Line::new(),
+        summary,
+    ]
+}
+
+/// Cells of a node on the Deploy screen.
+pub(super) fn deploy_cells(state: &State, row: &Row, below: &[usize]) -> Vec<Line> {
+    let Some((deploy, _)) = state.shown_deploy() else {
+        return Vec::new();
+    };
+    let operations = below.iter().filter_map(|i| deploy.operations.get(*i));
+    let states: Vec<OperationState> = operations.map(|o| o.state).collect();
+    let done = states.iter().filter(|s| **s == OperationState::Done);
+    let (done, (sign, role)) = (done.count(), worst(&states));
+    let name = if done == states.len() {
+        Role::Dim
+    } else {
+        Role::Plain
+    };
+    vec![
+        line(role, sign),
+        Line::new(),
+        line(name, row.label()),
+        line(Role::Plain, format!("{done}/{} done", states.len())),
+        Line::new(),
+        count_unfinished(&states),
+    ]
+}
+
+/// Renders the numbers of operations by state, without the completed ones.
+fn count_unfinished(states: &[OperationState]) -> Line {
+    let mut l = Line::new();
+    for (state, role, word) in [
+        (OperationState::Running, Role::Busy, "running"),
+        (OperationState::HalfReplaced, Role::Bad, "half replaced"),
+        (OperationState::Failed, Role::Bad, "failed"),
+        (OperationState::Unknown, Role::Warn, "unknown"),
+        (OperationState::Waiting, Role::Dim, "waiting"),
+        (OperationState::NotAttempted, Role::Warn, "not attempted"),
+    ] {
+        let n = states.iter().filter(|s| **s == state).count();
+        if n > 0 {
+            let separator = if l.is_empty() { "" } else { " · " };
+            l.push(span(Role::Dim, separator));
+            l.push(span(role, format!("{n} {word}")));
+        }
+    }
+    l
+}
+
+/// Symbol of the state that needs the most attention.
+fn worst(states: &[OperationState]) -> (&'static str, Role) {
+    const ORDER: [OperationState; 6] = [
+        OperationState::HalfReplaced,
+        OperationState::Failed,
+        OperationState::Unknown,
+        OperationState::Running,
+        OperationState::Waiting,
+        OperationState::NotAttempted,
+    ];
+    let worst = ORDER.into_iter().find(|s| states.contains(s));
+    super::deploy::symbol(worst.unwrap_or(OperationState::Done))
+}
+
+/// Cells of a node on the State screen.
+pub(super) fn state_cells(state: &State, row: &Row, below: &[usize]) -> Vec<Line> {
+    let rows = state.loaded.state_rows.as_deref().unwrap_or_default();
+    let below = || below.iter().filter_map(|i| rows.get(*i));
+    let tainted = below().filter(|r| r.tainted).count();
+    let drifted = below().filter(|r| r.drift.is_some()).count();
+    let (word, role) = if tainted > 0 {
+        (format!("✗ {tainted} tainted"), Role::Bad)
+    } else if drifted > 0 {
+        (format!("~ {drifted} drift"), Role::Warn)
+    } else {
+        (String::new(), Role::Plain)
+    };
+    vec![
+        line(Role::Plain, row.label()),
+        line(role, word),
+        line(Role::Dim, count(below().count(), "resource")),
+        Line::new(),
+        Line::new(),
+    ]
+}
