@@ -4,7 +4,9 @@
 use super::Method;
 use model::secrets::Secrets;
 use model::{CallOutcome, FailureClass, PluginId, seconds};
+use std::fmt;
 use std::time::Duration;
+use tonic::Code;
 
 /// Error of a call without a usable answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -69,12 +71,11 @@ pub enum ProviderError {
         what: String,
     },
     /// The plugin refused the call: a gRPC error status, or an error in its answer.
-    #[error("{plugin} refused {method}: {message} ({})", of_grpc(code))]
+    #[error("{plugin} refused {method}: {message} ({code})")]
     Refused {
         plugin: PluginId,
         method: Method,
-        /// The name of a gRPC code, or lower-case words.
-        code: String,
+        code: RefusalCode,
         message: String,
     },
     /// The plugin does not implement the method.
@@ -104,11 +105,43 @@ pub enum ProviderError {
     },
 }
 
-/// The code of a refusal with its protocol: the names of gRPC codes are in camel case.
-fn of_grpc(code: &str) -> String {
-    match code.starts_with(char::is_uppercase) {
-        true => format!("gRPC {code}"),
-        false => code.to_owned(),
+/// Code of a refusal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefusalCode {
+    /// Error status of gRPC.
+    Grpc(Code),
+    /// Wrong input, by the plugin's own code.
+    BadInput,
+    /// Temporary failure, by the plugin's own code.
+    Transient,
+    /// Words without a meaning for the engine.
+    Other(&'static str),
+}
+
+impl fmt::Display for RefusalCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Grpc(code) => write!(f, "gRPC {code:?}"),
+            Self::BadInput => f.write_str("bad input"),
+            Self::Transient => f.write_str("transient"),
+            Self::Other(words) => f.write_str(words),
+        }
+    }
+}
+
+impl RefusalCode {
+    fn class(self) -> FailureClass {
+        match self {
+            Self::BadInput | Self::Grpc(Code::InvalidArgument | Code::OutOfRange) => {
+                FailureClass::BadInput
+            }
+            Self::Transient
+            | Self::Grpc(Code::Aborted | Code::Unavailable | Code::ResourceExhausted) => {
+                FailureClass::Transient
+            }
+            Self::Grpc(Code::PermissionDenied | Code::Unauthenticated) => FailureClass::Denied,
+            Self::Grpc(_) | Self::Other(_) => FailureClass::Unexpected,
+        }
     }
 }
 
@@ -120,31 +153,10 @@ impl ProviderError {
             Self::Unavailable { .. } | Self::NotReady { .. } => FailureClass::Transient,
             Self::Deadline { .. } | Self::NoSlot { .. } => FailureClass::Deadline,
             Self::Cancelled { .. } | Self::Ended { .. } => FailureClass::Cancelled,
-            Self::Refused { code, .. }
-                if matches!(
-                    code.as_str(),
-                    "InvalidArgument" | "OutOfRange" | "bad input"
-                ) =>
-            {
-                FailureClass::BadInput
-            }
-            Self::Refused { code, .. }
-                if matches!(
-                    code.as_str(),
-                    "Aborted" | "Unavailable" | "ResourceExhausted" | "transient"
-                ) =>
-            {
-                FailureClass::Transient
-            }
-            Self::Refused { code, .. }
-                if matches!(code.as_str(), "PermissionDenied" | "Unauthenticated") =>
-            {
-                FailureClass::Denied
-            }
+            Self::Refused { code, .. } => code.class(),
             Self::NoSuchType { .. } => FailureClass::BadInput,
             Self::Undecodable { .. }
             | Self::Unencodable { .. }
-            | Self::Refused { .. }
             | Self::Unsupported { .. }
             | Self::Blocked { .. } => FailureClass::Unexpected,
         }
@@ -172,7 +184,10 @@ impl ProviderError {
             Self::Cancelled { sent, .. } => *sent,
             Self::Refused { code, .. } => {
                 // Servers send these codes before they act.
-                !matches!(code.as_str(), "InvalidArgument" | "Unimplemented")
+                !matches!(
+                    code,
+                    RefusalCode::Grpc(Code::InvalidArgument | Code::Unimplemented)
+                )
             }
             _ => false,
         }

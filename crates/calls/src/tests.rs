@@ -18,6 +18,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tonic::Code;
 
 /// Records events as short texts.
 #[derive(Default)]
@@ -251,7 +252,7 @@ async fn sensitive_text_is_redacted_from_answers_and_errors() {
     let refused = || ProviderError::Refused {
         plugin: bench.lane.plugin().clone(),
         method: Method::Read,
-        code: "Internal".to_owned(),
+        code: RefusalCode::Grpc(Code::Internal),
         message: "no user has the password correct horse battery staple".to_owned(),
     };
     let ctx = bench.ctx("a");
@@ -347,16 +348,32 @@ async fn running_calls_never_exceed_the_slots_and_none_is_lost() {
 #[test]
 fn refusal_mentions_grpc_only_for_grpc_codes() {
     for (code, text, class) in [
-        ("Unavailable", "(gRPC Unavailable)", FailureClass::Transient),
-        ("Internal", "(gRPC Internal)", FailureClass::Unexpected),
-        ("transient", "(transient)", FailureClass::Transient),
-        ("bad input", "(bad input)", FailureClass::BadInput),
-        ("unexpected", "(unexpected)", FailureClass::Unexpected),
+        (
+            RefusalCode::Grpc(Code::Unavailable),
+            "(gRPC Unavailable)",
+            FailureClass::Transient,
+        ),
+        (
+            RefusalCode::Grpc(Code::Internal),
+            "(gRPC Internal)",
+            FailureClass::Unexpected,
+        ),
+        (
+            RefusalCode::Transient,
+            "(transient)",
+            FailureClass::Transient,
+        ),
+        (RefusalCode::BadInput, "(bad input)", FailureClass::BadInput),
+        (
+            RefusalCode::Other("unexpected"),
+            "(unexpected)",
+            FailureClass::Unexpected,
+        ),
     ] {
         let error = ProviderError::Refused {
             plugin: PluginId("bluelink/fake".into()),
             method: Method::DeployResource,
-            code: code.to_owned(),
+            code,
             message: "no".to_owned(),
         };
         assert!(

@@ -3,7 +3,7 @@
 
 use super::channel::Channel;
 use super::dialect::{self, ExitReporter};
-use calls::{Method, ProviderError};
+use calls::{Method, ProviderError, RefusalCode};
 use model::PluginId;
 use model::causes;
 use std::io;
@@ -181,7 +181,7 @@ pub(super) async fn explain(
         code => ProviderError::Refused {
             plugin,
             method,
-            code: format!("{code:?}"),
+            code: RefusalCode::Grpc(code),
             message: status.message().to_owned(),
         },
     }

@@ -3,7 +3,10 @@
 use super::*;
 
 fn busy() -> Answered {
-    let (plugin, code) = (PluginId("hashicorp/aws".into()), "Unavailable".to_owned());
+    let (plugin, code) = (
+        PluginId("hashicorp/aws".into()),
+        RefusalCode::Grpc(Code::Unavailable),
+    );
     Err(ProviderError::Refused {
         plugin,
         method: Method::Read,

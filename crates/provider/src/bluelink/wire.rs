@@ -6,7 +6,7 @@ use super::replies::Reply;
 use crate::channel::Channel;
 use crate::dialect::ExitReporter;
 use crate::grpc;
-use calls::{Method, ProviderDiagnostic, ProviderError};
+use calls::{Method, ProviderDiagnostic, ProviderError, RefusalCode};
 use model::{FailureClass, PluginId};
 use prost::Message as _;
 use proto::bluelink::sharedtypesv1::{ErrorCode, ErrorResponse};
@@ -73,7 +73,7 @@ impl PluginError {
     /// Converts it to a diagnostic; `doing` describes the failed action.
     pub(super) fn diagnostic(&self, doing: &str) -> ProviderDiagnostic {
         let summary = self.summary();
-        let mut code = code(self.code).to_owned();
+        let mut code = code(self.code).to_string();
         if self.is_transient() {
             let plural = if self.attempts == 1 { "" } else { "s" };
             code += &format!(", after {} attempt{plural}", self.attempts);
@@ -95,12 +95,11 @@ impl PluginError {
     }
 }
 
-/// Returns the name of an error code.
-fn code(code: ErrorCode) -> &'static str {
+fn code(code: ErrorCode) -> RefusalCode {
     match code {
-        ErrorCode::Unexpected => "unexpected",
-        ErrorCode::BadInput => "bad input",
-        ErrorCode::Transient => "transient",
+        ErrorCode::Unexpected => RefusalCode::Other("unexpected"),
+        ErrorCode::BadInput => RefusalCode::BadInput,
+        ErrorCode::Transient => RefusalCode::Transient,
     }
 }
 
@@ -210,7 +209,7 @@ impl Wire {
             Fault::Reported(said) => ProviderError::Refused {
                 plugin: self.plugin.clone(),
                 method,
-                code: code(said.code).to_owned(),
+                code: code(said.code),
                 message: said.diagnostic("refused").summary,
             },
         }

@@ -8,7 +8,7 @@ use super::replicas::Replicas;
 use super::schema_cache::SchemaCache;
 use crate::dialect::{ConnectedProcess, Dialect, SetupCalls};
 use crate::*;
-use calls::{Answer, CallContext, Checked, Lane, Method, ProviderError};
+use calls::{Answer, CallContext, Checked, Lane, Method, ProviderError, RefusalCode};
 use cty::Value;
 use model::mutex::lock;
 use model::{PluginId, PluginState};
@@ -215,7 +215,7 @@ impl PooledProcess {
             Some(error) => Err(ProviderError::Refused {
                 plugin: self.id().clone(),
                 method: Method::Configure,
-                code: "after it was launched again".to_owned(),
+                code: RefusalCode::Other("after it was launched again"),
                 message: format!("{}: {}", error.summary, error.detail),
             }),
         }

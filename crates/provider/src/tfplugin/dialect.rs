@@ -6,10 +6,11 @@ use super::lifecycle::{TfLife, TfLink};
 use crate::dialect::{ConnectedProcess, Dialect, SetupCalls};
 use crate::*;
 use async_trait::async_trait;
-use calls::{Method, ProviderError};
+use calls::{Method, ProviderError, RefusalCode};
 use model::PluginFound;
 use plugin::lifecycle::Life;
 use std::sync::Arc;
+use tonic::Code;
 
 /// Terraform's plugin protocol, versions 5 and 6.
 #[derive(Debug)]
@@ -33,10 +34,15 @@ impl Dialect for TfPlugin {
 
     /// Returns true for temporary gRPC codes, on methods without side effects only.
     fn is_transient(&self, method: Method, error: &ProviderError) -> bool {
-        let passes = |code: &str| matches!(code, "Unavailable" | "ResourceExhausted");
         // A failed call may still have had an effect, which a repeated one would duplicate.
         method.changes_nothing()
-            && matches!(error, ProviderError::Refused { code, .. } if passes(code))
+            && matches!(
+                error,
+                ProviderError::Refused {
+                    code: RefusalCode::Grpc(Code::Unavailable | Code::ResourceExhausted),
+                    ..
+                }
+            )
     }
 
     async fn adapter(&self, reached: ConnectedProcess) -> Result<Arc<dyn Provider>, ProviderError> {

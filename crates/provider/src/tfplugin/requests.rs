@@ -6,7 +6,7 @@ use super::convert::{diagnostics, has_errors, with_reported};
 use super::plan::planned;
 use crate::*;
 use async_trait::async_trait;
-use calls::{CallContext, Checked, Method, ProviderDiagnostic, ProviderError};
+use calls::{CallContext, Checked, Method, ProviderDiagnostic, ProviderError, RefusalCode};
 use cty::Value;
 use model::TERRAFORM_VERSION;
 use proto::tfplugin6 as pb;
@@ -442,7 +442,7 @@ impl Provider for TfProvider {
         Err(ProviderError::Refused {
             plugin,
             method: Method::Stop,
-            code: "error".to_owned(),
+            code: RefusalCode::Other("error"),
             message: answer.error,
         })
     }

@@ -2,6 +2,7 @@
 
 use super::fake_provider::Effect::*;
 use super::rules::{RULE, Rule, check};
+use calls::GrpcCode;
 
 /// Answers to the creation of an object.
 const CREATION: &[Rule] = &[
@@ -100,7 +101,7 @@ const LOST: &[Rule] = &[
     Rule {
         rule: "a gRPC error leaves an unknown outcome",
         after: "a",
-        script: &[("create a", &[Status("Internal")])],
+        script: &[("create a", &[Status(GrpcCode::Internal)])],
         calls: "create a",
         records: Some("create a open"),
         ended: Some("a unknown outcome (unexpected)"),
@@ -109,7 +110,7 @@ const LOST: &[Rule] = &[
     Rule {
         rule: "gRPC InvalidArgument proves that the plugin has not acted",
         after: "a",
-        script: &[("create a", &[Status("InvalidArgument")])],
+        script: &[("create a", &[Status(GrpcCode::InvalidArgument)])],
         calls: "create a",
         records: Some("create a failed"),
         ended: Some("a failed (bad input)"),
@@ -118,7 +119,7 @@ const LOST: &[Rule] = &[
     Rule {
         rule: "gRPC Unimplemented proves that the plugin has not acted",
         after: "a",
-        script: &[("create a", &[Status("Unimplemented")])],
+        script: &[("create a", &[Status(GrpcCode::Unimplemented)])],
         calls: "create a",
         records: Some("create a failed"),
         ended: Some("a failed (unexpected)"),

@@ -4,7 +4,8 @@
 use crate::deploy::run::Stops;
 use async_trait::async_trait;
 use calls::{
-    Attempts, CallContext, Calls, Checked, Lane, Method, ProviderDiagnostic, ProviderError,
+    Attempts, CallContext, Calls, Checked, GrpcCode, Lane, Method, ProviderDiagnostic,
+    ProviderError, RefusalCode,
 };
 use cty::schema::{Attribute, Block, Schema};
 use cty::{Path, Type, Value};
@@ -43,7 +44,7 @@ pub(super) enum Effect {
     /// A value of the answer is unknown.
     Unknown,
     /// The call fails with a gRPC status.
-    Status(&'static str),
+    Status(GrpcCode),
     /// The process crashes.
     Crash,
     /// The connection ends.
@@ -268,7 +269,7 @@ impl FakeProvider {
                 Effect::Status(code) => ProviderError::Refused {
                     plugin,
                     method,
-                    code: (*code).to_owned(),
+                    code: RefusalCode::Grpc(*code),
                     message: text(),
                 },
                 Effect::Crash => ProviderError::Crashed {
@@ -481,7 +482,7 @@ impl Provider for FakeProvider {
                     return Err(ProviderError::Refused {
                         plugin: self.info.plugin.clone(),
                         method: Method::Apply,
-                        code: "transient".to_owned(),
+                        code: RefusalCode::Transient,
                         message: "busy".to_owned(),
                     });
                 }
