@@ -65,6 +65,10 @@ impl Command {
         table::DRASTIC.contains(&self.name)
     }
 
+    pub fn is_help(&self) -> bool {
+        self.name == table::HELP
+    }
+
     /// Returns true if the command belongs to some contexts only.
     pub fn is_special(&self) -> bool {
         !matches!(self.scope, Scope::Everywhere)

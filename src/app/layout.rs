@@ -301,13 +301,11 @@ impl FooterKey {
 /// Places the keys that work now in `cells` cells of the footer; that of the help is always shown.
 pub fn footer_keys(state: &State, cells: u16) -> Vec<FooterKey> {
     let context = state.context();
-    let help = COMMANDS.iter().filter(|c| c.name == "help");
+    let help = COMMANDS.iter().filter(|c| c.is_help());
     let special = COMMANDS
         .iter()
         .filter(|c| c.is_special() && c.is_in(context));
-    let general = COMMANDS
-        .iter()
-        .filter(|c| !c.is_special() && c.name != "help");
+    let general = COMMANDS.iter().filter(|c| !c.is_special() && !c.is_help());
     let usable = |c: &&Command| !c.short.is_empty() && (c.when)(state).is_ok();
     let mut x = 1;
     let mut out = Vec::new();
@@ -322,7 +320,7 @@ pub fn footer_keys(state: &State, cells: u16) -> Vec<FooterKey> {
         ];
         let w = cells_u16(&label);
         // Keeps space for the help key, which is always shown.
-        let keep = if command.name == "help" { 0 } else { 8 };
+        let keep = if command.is_help() { 0 } else { 8 };
         // Keys that do not fit are skipped, because a shorter one may still fit.
         if x + w > cells.saturating_sub(keep) + 1 {
             continue;

@@ -4,6 +4,34 @@ use cty::schema::{Attribute, Block, Nesting, Schema};
 use provider::{ProviderSchema, Schemas, TypeText, TypeTexts};
 use std::sync::Arc;
 
+/// Property of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SchemaFlag {
+    Required,
+    Optional,
+    Computed,
+    Sensitive,
+    WriteOnly,
+    Deprecated,
+}
+
+impl SchemaFlag {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Required => "required",
+            Self::Optional => "optional",
+            Self::Computed => "computed",
+            Self::Sensitive => "sensitive",
+            Self::WriteOnly => "write-only",
+            Self::Deprecated => "deprecated",
+        }
+    }
+}
+
+fn deprecated(set: bool) -> Vec<SchemaFlag> {
+    set.then_some(SchemaFlag::Deprecated).into_iter().collect()
+}
+
 /// One row of a schema.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SchemaRow {
@@ -14,8 +42,7 @@ pub struct SchemaRow {
     pub name: String,
     /// `string`, `list of object`, `block, list`.
     pub kind: String,
-    /// `required`, `optional`, `computed`, `sensitive`, `deprecated`, `write-only`.
-    pub flags: Vec<&'static str>,
+    pub flags: Vec<SchemaFlag>,
     /// First line of the description.
     pub text: String,
     /// The row has children.
@@ -67,11 +94,7 @@ pub fn flatten(schema: &ProviderSchema) -> Vec<SchemaRow> {
                 depth: 1,
                 name: format!("{name}({})", parameters.join(", ")),
                 kind: format!("→ {}", f.returns),
-                flags: if f.deprecation.is_empty() {
-                    Vec::new()
-                } else {
-                    vec!["deprecated"]
-                },
+                flags: deprecated(!f.deprecation.is_empty()),
                 text: first_line(&f.summary),
                 folder: false,
             });
@@ -173,11 +196,7 @@ fn group<'a>(
             } else {
                 String::new()
             },
-            flags: if s.block.deprecated {
-                vec!["deprecated"]
-            } else {
-                Vec::new()
-            },
+            flags: deprecated(s.block.deprecated),
             // Only Bluelink plugins have texts of types; other schemas describe the block.
             text: about.map_or_else(|| first_line(&s.block.description), in_one_line),
             folder: true,
@@ -201,17 +220,12 @@ fn block(out: &mut Vec<SchemaRow>, path: &str, depth: usize, b: &Block) {
         if nested.max_items > 0 {
             kind.push_str(&format!(", at most {}", nested.max_items));
         }
-        let flags = if nested.block.deprecated {
-            vec!["deprecated"]
-        } else {
-            Vec::new()
-        };
         out.push(SchemaRow {
             path: path.clone(),
             depth,
             name: name.to_string(),
             kind,
-            flags,
+            flags: deprecated(nested.block.deprecated),
             text: first_line(&nested.block.description),
             folder: true,
         });
@@ -228,12 +242,12 @@ fn attributes(
     for (name, a) in all {
         let path = format!("{path}/{name}");
         let flags = [
-            (a.required, "required"),
-            (a.optional, "optional"),
-            (a.computed, "computed"),
-            (a.sensitive, "sensitive"),
-            (a.write_only, "write-only"),
-            (a.deprecated, "deprecated"),
+            (a.required, SchemaFlag::Required),
+            (a.optional, SchemaFlag::Optional),
+            (a.computed, SchemaFlag::Computed),
+            (a.sensitive, SchemaFlag::Sensitive),
+            (a.write_only, SchemaFlag::WriteOnly),
+            (a.deprecated, SchemaFlag::Deprecated),
         ];
         out.push(SchemaRow {
             path: path.clone(),
@@ -246,7 +260,7 @@ fn attributes(
             flags: flags
                 .into_iter()
                 .filter(|(set, _)| *set)
-                .map(|(_, word)| word)
+                .map(|(_, flag)| flag)
                 .collect(),
             text: first_line(&a.description),
             folder: a.nested.is_some(),

@@ -36,10 +36,13 @@ pub static FORMER_NAMES: &[(&str, &str)] = &[
 ];
 
 macro_rules! commands {
-    ($($name:literal, $keys:literal, $short:literal, $doc:literal, $scope:expr, $when:expr, $run:expr;)*) => {
+    ($($name:expr, $keys:literal, $short:literal, $doc:literal, $scope:expr, $when:expr, $run:expr;)*) => {
         &[$(Command { name: $name, keys: $keys, short: $short, doc: $doc, scope: $scope, when: $when, run: $run }),*]
     };
 }
+
+/// Name of the command of the help, whose key the footer always shows.
+pub(super) const HELP: &str = "help";
 
 /// All commands of the console.
 #[rustfmt::skip]
@@ -133,7 +136,7 @@ pub static COMMANDS: &[Command] = commands![
     "sort-reverse", ".", "", "reverse the sort order", Scope::Everywhere, can_sort, reverse_sort;
     "copy", "y", "", "copy the selected row or the detail (works over SSH)", Scope::Everywhere, has_row, copy;
     "palette", ":", "command", "run a command by its name", Scope::Everywhere, always, palette;
-    "help", "?", "help", "show every key of this screen and of the others; / searches them", Scope::Everywhere, always, help;
+    HELP, "?", "help", "show every key of this screen and of the others; / searches them", Scope::Everywhere, always, help;
     "messages", "", "", "list the last messages with their complete texts, newest first", Scope::Everywhere, always, show_messages;
     "incidents", "!", "", "list crashes and failed launches of plugins; acknowledge them", Scope::Everywhere, always, show_incidents;
     "unknown", "U", "unknown…", "list unknown outcomes of earlier deploys: import the object, or discard the record", Scope::Everywhere, has_unknown, show_unknown;

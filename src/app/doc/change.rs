@@ -218,7 +218,7 @@ fn attribute(doc: &mut Doc, a: &AttributeChange, action: Action, name: usize, wh
                 format!(
                     "{} changed",
                     crate::app::format::count(
-                        lines.iter().filter(|s| s[0].text != "   ").count(),
+                        lines.iter().filter(|s| s[0].role != Role::Dim).count(),
                         "line"
                     )
                 ),

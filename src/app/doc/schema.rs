@@ -1,7 +1,7 @@
 //! Rows of a plugin's schema.
 
 use super::{Doc, Line, Role, line, span};
-use crate::app::schema::SchemaRow;
+use crate::app::schema::{SchemaFlag, SchemaRow};
 use model::NO_TRANSFORMERS;
 use model::view::PluginView;
 
@@ -41,12 +41,12 @@ pub fn schema_line(r: &SchemaRow) -> Line {
         l.push(span(Role::Read, format!("  {}", r.kind)));
     }
     for flag in &r.flags {
-        let role = match *flag {
-            "required" => Role::Warn,
-            "sensitive" | "deprecated" => Role::Bad,
-            _ => Role::Dim,
+        let role = match flag {
+            SchemaFlag::Required => Role::Warn,
+            SchemaFlag::Sensitive | SchemaFlag::Deprecated => Role::Bad,
+            SchemaFlag::Optional | SchemaFlag::Computed | SchemaFlag::WriteOnly => Role::Dim,
         };
-        l.push(span(role, format!("  {flag}")));
+        l.push(span(role, format!("  {}", flag.name())));
     }
     if !r.text.is_empty() {
         l.push(span(Role::Dim, format!("  {}", r.text)));

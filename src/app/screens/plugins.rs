@@ -440,7 +440,10 @@ fn is_open(state: &State, r: &SchemaRow) -> bool {
 fn schema_text(state: &State, row: &Row) -> String {
     let all = state.plugin().and_then(|p| state.loaded.schemas.get(&p.id));
     all.and_then(|s| s.get(row.index))
-        .map(|r| format!("{} {} {}", r.path, r.kind, r.flags.join(" ")))
+        .map(|r| {
+            let flags: Vec<&str> = r.flags.iter().map(|flag| flag.name()).collect();
+            format!("{} {} {}", r.path, r.kind, flags.join(" "))
+        })
         .unwrap_or_default()
 }
 
