@@ -7,6 +7,7 @@ use cty::{Type, Value};
 use lang::addr::ConfigResource;
 use lang::config::{Condition, Module};
 use lang::diag::{Diagnostic, Diagnostics};
+use lang::source::Span;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -93,7 +94,8 @@ pub const NO_MESSAGE: &str = "The error message is unknown or not a string.";
 /// Kind of condition, for its messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    Validation,
+    /// Of a variable; a failure is reported at this place.
+    Validation(Span),
     Precondition,
     Postcondition,
     OutputPrecondition,
@@ -103,7 +105,7 @@ pub enum Kind {
 impl Kind {
     fn failed(self) -> &'static str {
         match self {
-            Self::Validation => "Invalid value for variable",
+            Self::Validation(_) => "Invalid value for variable",
             Self::Precondition => "Resource precondition failed",
             Self::Postcondition => "Resource postcondition failed",
             Self::OutputPrecondition => "Module output value precondition failed",
@@ -113,7 +115,7 @@ impl Kind {
 
     fn invalid(self) -> &'static str {
         match self {
-            Self::Validation => "Invalid variable validation result",
+            Self::Validation(_) => "Invalid variable validation result",
             _ => "Invalid condition result",
         }
     }
@@ -131,7 +133,8 @@ pub fn check(scope: &ModuleScope<'_>, condition: &Condition, kind: Kind) -> (Sta
     let (message, found) = scope.evaluate(&condition.message);
     diags.append(found);
     // The message of a validation is judged only if the validation fails.
-    if kind != Kind::Validation {
+    let is_validation = matches!(kind, Kind::Validation(_));
+    if !is_validation {
         diags.extend(message_error(&message).map(|detail| {
             Diagnostic::error("Invalid error message", detail).at(condition.message.span)
         }));
@@ -170,7 +173,7 @@ pub fn check(scope: &ModuleScope<'_>, condition: &Condition, kind: Kind) -> (Sta
         return (Status::Pass, diags);
     }
     // A rejected value needs a reason, so an unknown message is an error of its own.
-    if kind == Kind::Validation && !diags.has_errors() && !message.is_known() {
+    if is_validation && !diags.has_errors() && !message.is_known() {
         let detail = "The error message depends on values known only after apply.";
         diags.push(Diagnostic::error("Invalid error message", detail).at(condition.message.span));
         return (Status::Fail, diags);
@@ -180,7 +183,10 @@ pub fn check(scope: &ModuleScope<'_>, condition: &Condition, kind: Kind) -> (Sta
         Kind::Assertion => Diagnostic::warning(kind.failed(), text),
         _ => Diagnostic::error(kind.failed(), text),
     };
-    diags.push(failure.at(span));
+    diags.push(match kind {
+        Kind::Validation(place) => failure.at(place).within(condition.span),
+        _ => failure.at(span),
+    });
     (Status::Fail, diags)
 }
 
@@ -254,7 +260,7 @@ fn shown_message(
         format!("The error message refers to {hidden} values, so it will not be displayed.");
     let summary = format!("{HIDDEN_MESSAGE} {hidden} values");
     // As in OpenTofu, this fails a validation, but only adds a warning to other conditions.
-    let fault = if kind == Kind::Validation {
+    let fault = if matches!(kind, Kind::Validation(_)) {
         Diagnostic::error(summary, detail.clone())
     } else {
         Diagnostic::warning(summary, detail.clone())

@@ -162,14 +162,13 @@ impl SideEffectRecord for RequestRecorder {
     }
 
     fn objects(&self, provider: &str, kind: &str) -> Vec<StateEntry> {
-        // A provider reference in the state may also have a module prefix and an alias.
-        let of_it = format!("provider[\"{provider}\"]");
+        let of_it = |object: &StateObject| {
+            ConfigKey::parse(&object.provider).is_some_and(|key| *key.address == *provider)
+        };
         let objects = lock(&self.objects);
         let mut all: Vec<StateEntry> = objects
             .iter()
-            .filter(|(address, object)| {
-                *address.resource.kind == *kind && object.provider.contains(&of_it)
-            })
+            .filter(|(address, object)| *address.resource.kind == *kind && of_it(object))
             .map(|(_, object)| StateEntry::from(object))
             .collect();
         // Sorted, so that each run gives plugins the same order.

@@ -231,18 +231,12 @@ impl<'a> ModuleScope<'a> {
                 span,
             }) = next
         {
-            let how = if declared.count.is_some() {
-                "count"
-            } else {
-                "for_each"
+            let (how, key) = match declared.count {
+                Some(_) => ("count", "count.index"),
+                None => ("for_each", "each.key"),
             };
             let detail = format!(
-                "Because {resource} has {how:?} set, its attributes must be accessed on specific instances. For example: {resource}[{}]",
-                if how == "count" {
-                    "count.index"
-                } else {
-                    "each.key"
-                }
+                "Because {resource} has {how:?} set, its attributes must be accessed on specific instances. For example: {resource}[{key}]"
             );
             return Some(
                 Diagnostic::error("Missing resource instance key", detail)

@@ -129,21 +129,12 @@ impl Walk {
         let address = format!("var.{}", variable.name);
         let mut scope = ModuleScope::new(&self.context, module, instance);
         scope.own_variable = Some((variable.name.clone(), value.clone()));
+        // For root variables the place is their declaration, wherever the value came from.
+        let place = given.filter(|_| !module.path.is_root());
+        let place = place.unwrap_or(variable.span);
         for validation in &variable.validations {
-            let (status, mut diags) = conditions::check(&scope, validation, Kind::Validation);
+            let (status, diags) = conditions::check(&scope, validation, Kind::Validation(place));
             cell.record_condition(&At::of(&scope), &address, status, &diags);
-            for d in &mut diags.0 {
-                if d.is_error() && d.summary == "Invalid value for variable" {
-                    d.context = Some(validation.span);
-                    // For root variables the place is their declaration, wherever the value came
-                    // from.
-                    d.subject = Some(
-                        given
-                            .filter(|_| !module.path.is_root())
-                            .unwrap_or(variable.span),
-                    );
-                }
-            }
             if !cell.report(diags) {
                 return false;
             }
