@@ -2,6 +2,7 @@
 //! texts of other versions are kept as they are.
 
 use super::{Action, SideEffect};
+use lang::config::ProvisionerKind;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -18,7 +19,7 @@ pub enum OperationStep {
     Read,
     /// Provisioner: kind, and position in the resource's block, from 1.
     Provisioner {
-        kind: String,
+        kind: ProvisionerKind,
         place: usize,
     },
     /// Call that the plugin requested from another one; position within the operation, from 1.
@@ -119,7 +120,7 @@ impl FromStr for OperationStep {
                     .and_then(|(kind, place)| Some((kind, place.parse().ok()?)));
                 let (kind, place) = parts.ok_or_else(|| NoStep(word.to_owned()))?;
                 Self::Provisioner {
-                    kind: kind.to_owned(),
+                    kind: kind.into(),
                     place,
                 }
             }
@@ -289,7 +290,7 @@ mod tests {
     #[test]
     fn operation_steps_and_progress_round_trip_through_stored_text() {
         let provisioner = OperationStep::Provisioner {
-            kind: "local-exec".into(),
+            kind: ProvisionerKind::LocalExec,
             place: 2,
         };
         let steps = [

@@ -1,6 +1,7 @@
 //! Manual state changes, lock owners and workspace plugins.
 
 use super::UnixMs;
+pub use lang::config::DEFAULT_WORKSPACE;
 use serde::{Deserialize, Serialize};
 
 /// Kind of a manual state change.

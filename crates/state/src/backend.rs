@@ -8,6 +8,7 @@ mod gcs;
 mod http;
 mod http_client;
 mod http_error;
+mod kind;
 mod local;
 mod metadata;
 mod pg;
@@ -21,6 +22,7 @@ mod token;
 mod values;
 
 pub use duration::duration;
+pub use kind::BackendKind;
 pub use metadata::BackendMetadata;
 pub use settings::{Settings, SettingsError};
 
@@ -112,7 +114,7 @@ impl Settings {
     pub fn open(&self, dir: &Path, locks: bool) -> Result<Arc<dyn Backend>, StateError> {
         let variables = |name: &str| std::env::var(name).ok();
         // The local backend implements the option itself.
-        if self.kind() == "local" {
+        if self.kind() == BackendKind::Local {
             let local = local::Local::new(dir, &Values::new(self, &variables), locks);
             return Ok(Arc::new(local));
         }
@@ -132,14 +134,12 @@ impl Settings {
         let kind = self.kind();
         match kind {
             // The system releases a file's lock when its process ends.
-            "local" => Ok(Arc::new(local::Local::new(dir, &values, true))),
-            "http" => boxed_backend(kind, http::Http::new(&values)),
-            "s3" => boxed_backend(kind, s3::S3::new(&values, dir)),
-            "pg" => boxed_backend(kind, pg::Pg::new(&values)),
-            "gcs" => boxed_backend(kind, gcs::Gcs::new(&values)),
-            "azurerm" => boxed_backend(kind, azurerm::Azure::new(&values)),
-            // Settings exist only for supported backends.
-            other => Err(unusable(kind, Unknown(other.to_owned()))),
+            BackendKind::Local => Ok(Arc::new(local::Local::new(dir, &values, true))),
+            BackendKind::Http => boxed_backend(kind, http::Http::new(&values)),
+            BackendKind::S3 => boxed_backend(kind, s3::S3::new(&values, dir)),
+            BackendKind::Pg => boxed_backend(kind, pg::Pg::new(&values)),
+            BackendKind::Gcs => boxed_backend(kind, gcs::Gcs::new(&values)),
+            BackendKind::Azurerm => boxed_backend(kind, azurerm::Azure::new(&values)),
         }
     }
 }
@@ -157,23 +157,15 @@ pub(super) fn may_have_succeeded(error: &(dyn Error + 'static)) -> bool {
     false
 }
 
-#[derive(Debug, thiserror::Error)]
-#[error("unknown backend {0:?}")]
-struct Unknown(String);
-
 fn boxed_backend<B: Backend, E: Error + Send + Sync + 'static>(
-    kind: &str,
+    kind: BackendKind,
     made: Result<B, E>,
 ) -> Result<Arc<dyn Backend>, StateError> {
     match made {
         Ok(backend) => Ok(Arc::new(Tracked(backend))),
-        Err(why) => Err(unusable(kind, why)),
-    }
-}
-
-fn unusable(kind: &str, why: impl Error + Send + Sync + 'static) -> StateError {
-    StateError::Backend {
-        kind: kind.to_owned(),
-        source: Arc::new(why),
+        Err(why) => Err(StateError::Backend {
+            kind,
+            source: Arc::new(why),
+        }),
     }
 }

@@ -1,6 +1,6 @@
 //! Errors of the state of record.
 
-use super::backend;
+use super::backend::{self, BackendKind};
 use statefile::encryption::EncryptionError;
 use statefile::{LockInfo, ReadError};
 use std::path::{Path, PathBuf};
@@ -121,7 +121,7 @@ pub enum StateError {
     #[error("{0}")]
     Refused(String),
     #[error("the {kind} backend cannot be used as configured: {source}")]
-    Backend { kind: String, source: Cause },
+    Backend { kind: BackendKind, source: Cause },
     #[error(
         "the {kind} backend supports only the default workspace, but {named:?} is selected; run `flightdeck workspace select default`, or unset TF_WORKSPACE"
     )]

@@ -1,7 +1,7 @@
 //! Reconciliation of the backend block with the backend metadata.
 
 use super::state_location::default_location;
-use state::backend::{BackendMetadata, Settings, SettingsError};
+use state::backend::{BackendKind, BackendMetadata, Settings, SettingsError};
 use state::{StateError, StatePlace};
 use std::path::{Path, PathBuf};
 
@@ -65,12 +65,12 @@ pub(super) fn reconcile(
         (None, None) => Ok((None, None)),
         (None, Some(record)) => Err(BackendMismatch::Gone { kind: record.kind }),
         // The default local backend needs no metadata.
-        (Some(said), None) if said.kind() == "local" => Ok((Some(said), None)),
+        (Some(said), None) if said.kind() == BackendKind::Local => Ok((Some(said), None)),
         (Some(said), None) => first(dir, named, said),
-        (Some(said), Some(record)) if record.kind != said.kind() => {
+        (Some(said), Some(record)) if record.kind != said.kind().name() => {
             Err(BackendMismatch::OtherKind {
                 from: record.kind,
-                to: said.kind().to_owned(),
+                to: said.kind().to_string(),
             })
         }
         (Some(said), Some(record)) => {
@@ -96,7 +96,7 @@ fn first(
     named: &str,
     said: Settings,
 ) -> Result<(Option<Settings>, ToRecord), BackendMismatch> {
-    let kind = said.kind().to_owned();
+    let kind = said.kind().to_string();
     if let Err(source) = said.open(dir, true) {
         let source = Box::new(source);
         return Err(BackendMismatch::Unopened { kind, source });

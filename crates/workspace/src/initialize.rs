@@ -12,7 +12,7 @@ use lang::diag::Diagnostics;
 use lang::source::SourceMap;
 use model::settings::Access;
 use model::{StageRequest, VariableFlag};
-use state::backend::{Backend, BackendMetadata, Settings, SettingsError};
+use state::backend::{Backend, BackendKind, BackendMetadata, Settings, SettingsError};
 use state::{Locking, StateError, StateOfRecord, StatePlace, lock_info as info};
 use statefile::encryption::Encryption;
 use std::path::Path;
@@ -98,7 +98,7 @@ pub async fn init_backend(
         }
         _ => None,
     };
-    let kind = merged.as_ref().map(|settings| settings.kind().to_owned());
+    let kind = merged.as_ref().map(|settings| settings.kind().to_string());
     let record = merged
         .as_ref()
         .zip(written.as_ref())
@@ -113,11 +113,9 @@ pub async fn init_backend(
         return Ok(done);
     }
     // No backend block means local files.
-    let local = || Settings::new("local");
-    let (from, to) = (
-        before.clone().map_or_else(local, Ok)?,
-        merged.clone().map_or_else(local, Ok)?,
-    );
+    let local = || Settings::new(BackendKind::Local);
+    let from = before.clone().unwrap_or_else(local);
+    let to = merged.clone().unwrap_or_else(local);
     if let Some(before) = &before
         && !options.migrate
         && !options.reconfigure
@@ -141,7 +139,7 @@ pub async fn init_backend(
             to.open(dir, true)?;
             BackendMetadata::write(Some(&record), &data)?;
             done.messages
-                .push(format!("configured the backend {:?}", to.kind()));
+                .push(format!("configured the backend {:?}", to.kind().name()));
         }
         // Metadata without a backend replaces earlier metadata only.
         None if recorded.is_some() => BackendMetadata::write(None, &data)?,
@@ -150,7 +148,7 @@ pub async fn init_backend(
     Ok(done)
 }
 
-fn changed(from: &str, to: &str) -> InitError {
+fn changed(from: BackendKind, to: BackendKind) -> InitError {
     InitError::Refused(format!(
         "the backend configuration changed from {from} to {to}; use -migrate-state to migrate the states, or -reconfigure to use the states at the new location as they are"
     ))
@@ -276,7 +274,7 @@ impl Migration<'_> {
         if !yes {
             let to = new
                 .state_manager(named)
-                .map_or_else(|_| self.to.kind().to_owned(), |manager| manager.place());
+                .map_or_else(|_| self.to.kind().to_string(), |manager| manager.place());
             return Err(InitError::ConfirmationNeeded {
                 from: todo[0].1.clone(),
                 to,
@@ -330,7 +328,7 @@ impl Migration<'_> {
         // Emptied as OpenTofu does, so that the old state is not used by mistake.
         if self.implicit
             && let StatePlace::File(file) = state_location::state_place(self.from.clone(), name)
-            && self.to.kind() != "local"
+            && self.to.kind() != BackendKind::Local
         {
             empty_with_backup(self.dir, &file)?;
         }

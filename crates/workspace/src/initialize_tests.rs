@@ -82,7 +82,7 @@ async fn backend_configuration_arguments_are_recorded_by_init() {
     assert_eq!(record["backend"]["config"]["path"], "later.tfstate");
     assert_eq!(record["backend"]["config"]["workspace_dir"], "ws");
     // Hash of the block as written: `<"local";<~;~;>;>`.
-    let empty = Settings::new("local").unwrap().hash();
+    let empty = Settings::new(BackendKind::Local).hash();
     assert_eq!(record["backend"]["hash"], empty);
     assert_eq!(w.place().unwrap(), "later.tfstate");
     // Repeating it changes nothing; an unknown argument is refused.

@@ -9,7 +9,7 @@ use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::{FileId, SourceMap, Span};
 use model::{StageMode, StageRequest, VariableFlag};
 use sha2::{Digest, Sha256};
-use state::backend::Settings;
+use state::backend::BackendKind;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -153,7 +153,7 @@ pub fn inputs(request: &StageRequest, workspace: &str) -> Inputs {
 fn unsupported_backends(root: &Module) -> Diagnostics {
     let mut diags = Diagnostics::new();
     if let Some((kind, span)) = &root.backend
-        && let Err(error) = Settings::new(kind)
+        && let Err(error) = kind.parse::<BackendKind>()
     {
         diags.error(*span, "Backend is not supported", error.to_string());
     }

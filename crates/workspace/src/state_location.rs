@@ -7,11 +7,11 @@ use fsroot::RootedPath;
 use lang::config::{Backend, ENCRYPTION_VARIABLE, backend_of};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::{SourceMap, Span};
-use model::StageRequest;
 use model::settings::{Settings as EngineSettings, StateFiles};
+use model::{DEFAULT_WORKSPACE, StageRequest};
 use provider::builtin::RemoteStates;
 use sha2::{Digest as _, Sha256};
-use state::backend::{BackendMetadata, Settings, SettingsError};
+use state::backend::{BackendKind, BackendMetadata, Settings, SettingsError};
 use state::{FileBackup, FileEncryption, FilePlace, StatePlace};
 use statefile::encryption::Encryption;
 use std::ffi::OsString;
@@ -60,7 +60,7 @@ pub fn selected(
         }
     };
     // Here the default workspace has an empty name.
-    if name.is_empty() || name == "default" {
+    if name.is_empty() || name == DEFAULT_WORKSPACE {
         return Ok(String::new());
     }
     checked(&name, &from)?;
@@ -306,9 +306,9 @@ pub(super) fn settings(backend: &Backend, diags: &mut Diagnostics) -> Option<Set
         };
         diags.push(Diagnostic::error(summary, error.to_string()).at(span));
     };
-    let mut settings = Settings::new(&backend.kind)
-        .map_err(|error| refuse(error, backend.span))
-        .ok()?;
+    let kind = backend.kind.parse::<BackendKind>();
+    let kind = kind.map_err(|error| refuse(error, backend.span)).ok()?;
+    let mut settings = Settings::new(kind);
     // Reports every invalid argument, not only the first.
     for (name, (value, span)) in &backend.arguments {
         if let Err(error) = settings.set(name, value) {

@@ -3,17 +3,14 @@
 
 use super::initialize::InitError;
 use super::state_location;
-use model::StageRequest;
 use model::settings::Access;
-use state::backend::{Backend, BackendMetadata, Settings};
+use model::{DEFAULT_WORKSPACE, StageRequest};
+use state::backend::{Backend, BackendKind, BackendMetadata, Settings};
 use state::{Locking, StateError, lock_info as info};
 use std::path::Path;
 use std::sync::Arc;
 use store::Store;
 use store::records::{BackendVersion, State};
-
-/// Name of the default workspace.
-pub const DEFAULT: &str = "default";
 
 /// Opens the backend of a directory.
 async fn backend(
@@ -27,16 +24,14 @@ async fn backend(
     if let Some((record, _)) = found.record {
         BackendMetadata::write(Some(&record), &state_location::data(dir))?;
     }
-    let settings = match found.settings {
-        Some(settings) => settings,
-        None => Settings::new("local")?,
-    };
+    let local = || Settings::new(BackendKind::Local);
+    let settings = found.settings.unwrap_or_else(local);
     Ok(settings.open(dir, locks)?)
 }
 
 /// Name in backends, where the default workspace is empty.
 fn inner(name: &str) -> &str {
-    if name == DEFAULT { "" } else { name }
+    if name == DEFAULT_WORKSPACE { "" } else { name }
 }
 
 /// Names of the workspaces, the default one first.
@@ -44,7 +39,7 @@ fn inner(name: &str) -> &str {
 /// # Errors
 /// The backend cannot be located or listed.
 pub async fn list(dir: &Path, request: &StageRequest) -> Result<Vec<String>, InitError> {
-    let mut names = vec![DEFAULT.to_owned()];
+    let mut names = vec![DEFAULT_WORKSPACE.to_owned()];
     names.extend(backend(dir, request, true).await?.workspaces().await?);
     Ok(names)
 }
@@ -262,7 +257,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let said = words(force_unlock(dir.path(), "", "1", &all()).await);
         assert!(said.contains("the state is not locked"), "{said}");
-        let settings = Settings::new("local").unwrap();
+        let settings = Settings::new(BackendKind::Local);
         let manager = settings
             .open(dir.path(), true)
             .unwrap()

@@ -145,7 +145,7 @@ fn workspace_part(state: &State) -> Option<Part> {
             format!("  ◐ [{opening}]"),
         ));
     }
-    if name == "default" {
+    if name == model::DEFAULT_WORKSPACE {
         let others = state.loaded.workspaces.as_ref()?.len() > 1;
         return others.then(|| omittable_part(0, line(Role::Dim, "  workspace default")));
     }

@@ -21,7 +21,7 @@ impl Place {
         Self {
             directory_name: directory_name.to_owned(),
             directory: directory.to_owned(),
-            workspace: "default".to_owned(),
+            workspace: model::DEFAULT_WORKSPACE.to_owned(),
             configured: true,
         }
     }

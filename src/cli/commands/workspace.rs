@@ -20,7 +20,7 @@ use workspace::workspaces;
 fn current_workspace(command: &str) -> Result<(PathBuf, String), CliError> {
     let settings = settings(command, Access::ReadOnly, None)?;
     let name = if settings.workspace_name.is_empty() {
-        workspaces::DEFAULT.to_owned()
+        model::DEFAULT_WORKSPACE.to_owned()
     } else {
         settings.workspace_name
     };

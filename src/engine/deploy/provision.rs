@@ -81,7 +81,7 @@ pub async fn run(
         },
     };
     let step = OperationStep::Provisioner {
-        kind: provisioner.kind.to_string(),
+        kind: provisioner.kind.clone(),
         place,
     };
     recorder
@@ -182,7 +182,7 @@ impl RunningProvisioner<'_> {
     }
 
     fn report_phase(&self, phase: ObjectPhase) {
-        let kind = &self.provisioner.kind;
+        let kind = self.provisioner.kind.name();
         self.recorder.emit_step(&self.name, kind, || phase);
     }
 

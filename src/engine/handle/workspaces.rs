@@ -6,7 +6,7 @@ use crate::error::{EngineError, NotFound};
 use crate::install::convert_init_error;
 use model::bus::Bus;
 use model::settings::Settings;
-use model::{Absent, EventKind, StageRequest, StateMigration};
+use model::{Absent, DEFAULT_WORKSPACE, EventKind, StageRequest, StateMigration};
 use state::Locking;
 use state::StatePlace;
 use workspace::{state_location, workspaces};
@@ -25,7 +25,7 @@ impl Engine {
     /// Name of this engine's workspace, for operators.
     pub fn workspace_name(&self) -> &str {
         match self.shared.settings.workspace_name.as_str() {
-            "" => workspaces::DEFAULT,
+            "" => DEFAULT_WORKSPACE,
             name => name,
         }
     }
@@ -64,12 +64,7 @@ impl Engine {
             return Err(NotFound::Workspace(name.to_owned()).into());
         }
         let settings = Settings {
-            workspace_name: if name == workspaces::DEFAULT {
-                ""
-            } else {
-                name
-            }
-            .to_owned(),
+            workspace_name: if name == DEFAULT_WORKSPACE { "" } else { name }.to_owned(),
             ..self.shared.settings.clone()
         };
         // Started before it is selected: after an error nothing has changed.

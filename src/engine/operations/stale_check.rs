@@ -157,7 +157,7 @@ fn difference(
     (now, serial): (&StateOrigin, i64),
 ) -> Option<String> {
     let name = |origin: &StateOrigin| match origin.workspace.is_empty() {
-        true => "default".to_owned(),
+        true => DEFAULT_WORKSPACE.to_owned(),
         false => origin.workspace.clone(),
     };
     // A state that was never written has a random lineage, which must not be compared.

@@ -5,6 +5,7 @@ use super::command::Operations;
 use crate::error::EngineError;
 use crate::stage::change::Stage;
 use lang::addr::{AbsInstance, Mode};
+use lang::config::ProvisionerKind;
 use model::*;
 use provider::LINK;
 use std::collections::{BTreeSet, HashMap};
@@ -189,25 +190,22 @@ pub(crate) fn warning(unknown: &UnknownOutcome) -> Diagnostic {
     } else if unknown.is_creation() && is_link(address) {
         link(&begun, &name)
     } else if unknown.is_creation() {
-        let id = unknown
-            .object_id()
-            .map_or_else(|| "ID".to_owned(), |id| quoted(&id));
+        let (id, under) = match unknown.object_id() {
+            Some(id) => (quoted(&id), ""),
+            None => ("ID".to_owned(), " under its id there"),
+        };
         format!(
             "{begun}: the object may or may not exist. A deploy does not create it again before you import the object or discard the record. Look for the object in the target system. If it exists, run `flightdeck state import {name} {id}` to import \
-             it{}; if not, run `flightdeck state forget {name}` to discard the record.",
-            if id == "ID" {
-                " under its id there"
-            } else {
-                ""
-            }
+             it{under}; if not, run `flightdeck state forget {name}` to discard the record."
         )
     } else if unknown.is_provisioner() {
         let elsewhere = "the connection was lost before the command ended: the command may have continued on the remote host, and may still run";
-        let here = matches!(&unknown.step, OperationStep::Provisioner { kind, .. } if kind == "local-exec");
-        let ended = if here {
-            "the command ended with flightdeck"
-        } else {
-            elsewhere
+        let ended = match &unknown.step {
+            OperationStep::Provisioner {
+                kind: ProvisionerKind::LocalExec,
+                ..
+            } => "the command ended with flightdeck",
+            _ => elsewhere,
         };
         let next = if unknown.is_destroy_provisioner() {
             format!(

@@ -5,7 +5,7 @@ use super::diff;
 use super::scope::ModuleScope;
 use cty::{Mark, Type};
 use lang::body::BodySchema;
-use lang::config::Provisioner;
+use lang::config::{Provisioner, ProvisionerKind};
 use lang::syntax::Expr;
 use lang::syntax::ast::ExprKind;
 use model::secrets::Secrets;
@@ -127,14 +127,14 @@ pub(super) fn of(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Option<C
         host: None,
         copies: false,
     };
-    match &*provisioner.kind {
-        "local-exec" => Some(CommandView {
+    match &provisioner.kind {
+        ProvisionerKind::LocalExec => Some(CommandView {
             command: text("command").unwrap_or_else(unknown),
             interpreter: text("interpreter").filter(given),
             working_dir: text("working_dir").filter(given),
             ..view
         }),
-        "remote-exec" => {
+        ProvisionerKind::RemoteExec => {
             let inline = content
                 .attribute("inline")
                 .map(|a| lines(scope, &a.expr))
@@ -159,7 +159,7 @@ pub(super) fn of(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Option<C
                 ..view
             })
         }
-        "file" => {
+        ProvisionerKind::File => {
             let source = text("source")
                 .filter(given)
                 .unwrap_or_else(|| "inline content".to_owned());
@@ -174,7 +174,7 @@ pub(super) fn of(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Option<C
                 ..view
             })
         }
-        _ => None,
+        ProvisionerKind::Other(_) => None,
     }
 }
 

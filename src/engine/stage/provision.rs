@@ -13,7 +13,7 @@ pub(crate) use local::LocalExec;
 pub(crate) use remote::{RemoteExec, Scripts};
 
 use super::scope::ModuleScope;
-use lang::config::Provisioner;
+use lang::config::{Provisioner, ProvisionerKind};
 use lang::diag::{Diagnostic, Diagnostics};
 use model::secrets::Secrets;
 use std::collections::BTreeMap;
@@ -74,13 +74,17 @@ pub(crate) fn read(
     provisioner: &Provisioner,
     secrets: Option<&Secrets>,
 ) -> Result<ProvisionerArguments, Diagnostics> {
-    match &*provisioner.kind {
-        "local-exec" => local::read(scope, provisioner, secrets).map(ProvisionerArguments::Local),
-        "remote-exec" => {
+    match &provisioner.kind {
+        ProvisionerKind::LocalExec => {
+            local::read(scope, provisioner, secrets).map(ProvisionerArguments::Local)
+        }
+        ProvisionerKind::RemoteExec => {
             remote::read(scope, provisioner, secrets).map(ProvisionerArguments::Remote)
         }
-        "file" => file::read(scope, provisioner, secrets).map(ProvisionerArguments::File),
-        other => {
+        ProvisionerKind::File => {
+            file::read(scope, provisioner, secrets).map(ProvisionerArguments::File)
+        }
+        ProvisionerKind::Other(other) => {
             let detail = format!(
                 "The provisioner {other:?} is not supported. Use \"local-exec\", \"remote-exec\" or \"file\"."
             );

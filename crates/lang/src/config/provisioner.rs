@@ -31,7 +31,7 @@ pub(super) fn provisioner(block: &Block, diags: &mut Diagnostics) -> Option<Prov
         return None;
     }
     let mut out = Provisioner {
-        kind: label.text.clone(),
+        kind: (*label.text).into(),
         body: rest,
         on_destroy: false,
         continue_on_failure: false,

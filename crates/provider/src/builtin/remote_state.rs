@@ -5,9 +5,10 @@ use crate::*;
 use calls::ProviderDiagnostic;
 use cty::schema::{Attribute, Block, Schema};
 use cty::{Path, Type, Value};
+use model::DEFAULT_WORKSPACE;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use state::backend::Settings;
+use state::backend::{BackendKind, Settings, SettingsError};
 use state::{CipherError, FileEncryption, StateError};
 use std::collections::BTreeMap;
 use std::path::Path as FilePath;
@@ -92,11 +93,12 @@ fn backend_of(config: &Value) -> Result<Settings, ProviderDiagnostic> {
     let backend = attr(config, "backend");
     let kind = match backend.as_str() {
         // Older versions of Terraform used this name.
-        Some("_local") => "local",
-        Some(kind) => kind,
+        Some("_local") => Ok(BackendKind::Local),
+        Some(kind) => kind.parse(),
         None => return Err(invalid("The backend must be named.", "backend")),
     };
-    let mut backend = Settings::new(kind).map_err(|e| invalid(e.to_string(), "backend"))?;
+    let kind = kind.map_err(|e: SettingsError| invalid(e.to_string(), "backend"))?;
+    let mut backend = Settings::new(kind);
     let settings = attr(config, "config");
     if settings.is_null() {
         return Ok(backend);
@@ -108,7 +110,7 @@ fn backend_of(config: &Value) -> Result<Settings, ProviderDiagnostic> {
         ));
     }
     for (name, value) in settings.as_map().into_iter().flatten() {
-        if kind == "local" && value.as_str() == Some("") {
+        if kind == BackendKind::Local && value.as_str() == Some("") {
             return Err(invalid(
                 format!("The argument {name:?} must be a string that is not empty."),
                 "config",
@@ -176,7 +178,7 @@ async fn read_stored(
     base: &FilePath,
 ) -> Result<(String, Vec<u8>), StateError> {
     // Backends keep the default workspace without a name.
-    let named = if workspace == "default" {
+    let named = if workspace == DEFAULT_WORKSPACE {
         ""
     } else {
         workspace

@@ -16,7 +16,7 @@ const VERSION: u64 = 3;
 /// Backend metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackendMetadata {
-    /// Type and merged arguments.
+    /// Name of the kind of backend, which may be unsupported, and merged arguments.
     pub kind: String,
     pub config: Map<String, Json>,
     /// Hash of the backend block at the time of `init`.
@@ -46,7 +46,7 @@ impl BackendMetadata {
     /// Creates metadata from settings and the hash of their block.
     pub fn from_settings(settings: &Settings, hash: u32) -> Self {
         Self {
-            kind: settings.kind().to_owned(),
+            kind: settings.kind().to_string(),
             config: settings.all_arguments(),
             hash: hash.into(),
         }

@@ -12,6 +12,7 @@ use crate::error::UnlockError;
 use async_trait::async_trait;
 use connect::ConnectOptions;
 use error::PgError;
+use model::DEFAULT_WORKSPACE;
 use statefile::LockInfo;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,8 +20,6 @@ use table::{Session, Table, with_timeout};
 use tokio::sync::Mutex;
 use tokio_postgres::Client;
 
-/// Row name of the default workspace.
-const DEFAULT: &str = "default";
 const TRY_LOCK: &str = "SELECT pg_try_advisory_lock($1)";
 const RELEASE: &str = "SELECT pg_advisory_unlock($1)";
 
@@ -272,7 +271,11 @@ impl StateManager for Row {
 #[async_trait]
 impl Backend for Pg {
     fn state_manager(&self, named: &str) -> Result<Arc<dyn StateManager>, StateError> {
-        let name = if named.is_empty() { DEFAULT } else { named };
+        let name = if named.is_empty() {
+            DEFAULT_WORKSPACE
+        } else {
+            named
+        };
         Ok(Arc::new(Row {
             table: self.0.clone(),
             name: name.to_owned(),
@@ -285,7 +288,7 @@ impl Backend for Pg {
         let listed = async {
             let session = self.0.connect().await?;
             let query = format!(
-                "SELECT name FROM {} WHERE name <> '{DEFAULT}' ORDER BY name",
+                "SELECT name FROM {} WHERE name <> '{DEFAULT_WORKSPACE}' ORDER BY name",
                 self.0.qualified_name()
             );
             with_timeout(session.client.query(&query, &[])).await
@@ -302,12 +305,12 @@ impl Backend for Pg {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
-    use super::super::Settings;
+    use super::super::{BackendKind, Settings};
     use super::*;
 
     #[test]
     fn creation_lock_has_the_same_number_as_in_opentofu() {
-        let settings = Settings::new("pg").unwrap();
+        let settings = Settings::new(BackendKind::Pg);
         let pg = Pg::new(&Values::new(&settings, &|_| None)).unwrap();
         assert_eq!(pg.0.creation(), -3_797_183_428);
     }

@@ -1,6 +1,7 @@
 //! Arguments of each backend in OpenTofu 1.12. Backend metadata names all of them, in this
 //! spelling.
 
+use super::BackendKind;
 use cty::Type;
 
 /// Type of an argument.
@@ -38,17 +39,16 @@ impl Shape {
 /// Arguments of a backend by name.
 pub(super) type Arguments = &'static [(&'static str, Shape)];
 
-/// Arguments of a supported backend.
-pub(super) fn of(kind: &str) -> Option<Arguments> {
-    Some(match kind {
-        "local" => LOCAL,
-        "http" => HTTP,
-        "s3" => S3,
-        "pg" => PG,
-        "gcs" => GCS,
-        "azurerm" => AZURERM,
-        _ => return None,
-    })
+/// Arguments of a kind of backend.
+pub(super) fn of(kind: BackendKind) -> Arguments {
+    match kind {
+        BackendKind::Local => LOCAL,
+        BackendKind::Http => HTTP,
+        BackendKind::S3 => S3,
+        BackendKind::Pg => PG,
+        BackendKind::Gcs => GCS,
+        BackendKind::Azurerm => AZURERM,
+    }
 }
 
 const LOCAL: Arguments = &[("path", Text), ("workspace_dir", Text)];

@@ -1,12 +1,13 @@
 //! Arguments of a backend, in the types of its schema and in the form of backend metadata.
 
+use super::BackendKind;
 use super::schema::{self, Arguments, Shape};
 use serde_json::{Map, Value as Json};
 
-/// A backend's type and its arguments without nulls.
+/// A backend's kind and its arguments without nulls.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Settings {
-    kind: String,
+    kind: BackendKind,
     arguments: Map<String, Json>,
 }
 
@@ -23,58 +24,22 @@ pub enum SettingsError {
     #[error("{0}")]
     Kind(String),
     #[error("The {kind} backend has no argument {name:?}.")]
-    Unknown { kind: String, name: String },
+    Unknown { kind: BackendKind, name: String },
     #[error("The argument {name:?} of the {kind} backend: {why}.")]
     Argument {
-        kind: String,
+        kind: BackendKind,
         name: String,
         why: String,
     },
 }
 
-/// Describes an unsupported or removed backend, with a remedy.
-fn refusal(kind: &str) -> String {
-    let (what, remedy) = match kind {
-        "cloud" | "remote" => (
-            "which stores the state in a remote service that also runs operations; flightdeck does not support that",
-            "Move the state to another backend with `tofu init -migrate-state`",
-        ),
-        "consul" | "kubernetes" | "cos" | "oss" | "inmem" => (
-            "which flightdeck does not support yet",
-            "Move the state to local, http, s3, pg, gcs or azurerm with `tofu init -migrate-state`",
-        ),
-        "azure" => (
-            "which was renamed",
-            "Replace it with \"azurerm\", and run `flightdeck init`",
-        ),
-        "artifactory" | "etcd" | "etcdv3" | "manta" | "swift" => (
-            "which OpenTofu and Terraform have removed",
-            "Move the state to another backend with a release that still has it (Terraform 1.2 or earlier)",
-        ),
-        _ => (
-            "which does not exist",
-            "Use local, http, s3, pg, gcs or azurerm",
-        ),
-    };
-    let subject = if kind == "cloud" {
-        "The configuration has a cloud block".to_owned()
-    } else {
-        format!("The configuration uses the backend {kind:?}")
-    };
-    format!("{subject}, {what}. {remedy}.")
-}
-
 impl Settings {
-    /// A backend of this type without arguments.
-    ///
-    /// # Errors
-    /// The backend is not supported.
-    pub fn new(kind: &str) -> Result<Self, SettingsError> {
-        schema::of(kind).ok_or_else(|| SettingsError::Kind(refusal(kind)))?;
-        Ok(Self {
-            kind: kind.to_owned(),
+    /// A backend of this kind without arguments.
+    pub fn new(kind: BackendKind) -> Self {
+        Self {
+            kind,
             arguments: Map::new(),
-        })
+        }
     }
 
     /// Settings from backend metadata.
@@ -82,7 +47,7 @@ impl Settings {
     /// # Errors
     /// The backend is not supported, or an argument is unknown or of another type.
     pub fn recorded(kind: &str, config: &Map<String, Json>) -> Result<Self, SettingsError> {
-        let mut settings = Self::new(kind)?;
+        let mut settings = Self::new(kind.parse()?);
         for (name, value) in config {
             let shape = settings.argument_shape(name)?;
             let value = cty::json::decode_value(value, &shape.ty())
@@ -92,12 +57,12 @@ impl Settings {
         Ok(settings)
     }
 
-    pub fn kind(&self) -> &str {
-        &self.kind
+    pub fn kind(&self) -> BackendKind {
+        self.kind
     }
 
     fn schema(&self) -> Arguments {
-        schema::of(&self.kind).unwrap_or_default()
+        schema::of(self.kind)
     }
 
     fn argument_shape(&self, name: &str) -> Result<Shape, SettingsError> {
@@ -105,14 +70,14 @@ impl Settings {
         found
             .map(|(_, shape)| *shape)
             .ok_or_else(|| SettingsError::Unknown {
-                kind: self.kind.clone(),
+                kind: self.kind,
                 name: name.to_owned(),
             })
     }
 
     fn invalid_argument(&self, name: &str, why: String) -> SettingsError {
         SettingsError::Argument {
-            kind: self.kind.clone(),
+            kind: self.kind,
             name: name.to_owned(),
             why,
         }
@@ -141,7 +106,7 @@ impl Settings {
     /// State file of a workspace, relative to the workspace directory; `None` for other backends
     /// than `local`.
     pub fn file(&self, named: &str) -> Option<std::path::PathBuf> {
-        if self.kind != "local" {
+        if self.kind != BackendKind::Local {
             return None;
         }
         let values = super::Values::new(self, &|_| None);
@@ -165,7 +130,7 @@ impl Settings {
     /// Hash by which OpenTofu detects a changed block: CRC-32 of the serialized values.
     pub fn hash(&self) -> u32 {
         let mut text = String::from("<");
-        cty::quote(&self.kind, &mut text);
+        cty::quote(self.kind.name(), &mut text);
         text.push_str(";<");
         for (name, shape) in self.schema() {
             hashed(self.arguments.get(*name), *shape, &mut text);
@@ -222,6 +187,7 @@ mod tests {
 
     use super::*;
     use cty::{Type, Value};
+    use std::str::FromStr as _;
 
     fn text(text: &str) -> Value {
         Value::string(text)
@@ -229,10 +195,10 @@ mod tests {
 
     #[test]
     fn backend_hash_matches_opentofu() {
-        let mut local = Settings::new("local").unwrap();
+        let mut local = Settings::new(BackendKind::Local);
         local.set("path", &text("st/x.tfstate")).unwrap();
         assert_eq!(local.hash(), 3_761_973_635);
-        let mut http = Settings::new("http").unwrap();
+        let mut http = Settings::new(BackendKind::Http);
         http.set("address", &text("http://127.0.0.1:9/x?a=<b>&c"))
             .unwrap();
         http.set("retry_max", &text("1")).unwrap();
@@ -249,7 +215,7 @@ mod tests {
 
     #[test]
     fn unknown_backend_arguments_and_backends_are_rejected_by_name() {
-        let mut http = Settings::new("http").unwrap();
+        let mut http = Settings::new(BackendKind::Http);
         let said = http.set("adress", &text("x")).unwrap_err().to_string();
         assert!(said.contains("no argument \"adress\""), "{said}");
         let said = http.set("retry_max", &text("x")).unwrap_err().to_string();
@@ -262,14 +228,14 @@ mod tests {
             ("swift", "Terraform 1.2"),
             ("nonsense", "does not exist"),
         ] {
-            let said = Settings::new(kind).unwrap_err().to_string();
+            let said = BackendKind::from_str(kind).unwrap_err().to_string();
             assert!(said.contains(word), "{kind}: {said}");
         }
     }
 
     #[test]
     fn recorded_settings_round_trip_and_debug_output_hides_secrets() {
-        let mut s3 = Settings::new("s3").unwrap();
+        let mut s3 = Settings::new(BackendKind::S3);
         s3.set("secret_key", &text("hunter2")).unwrap();
         let endpoints = Value::object([("s3", text("http://x"))]);
         s3.set("endpoints", &endpoints).unwrap();

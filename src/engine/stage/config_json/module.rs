@@ -6,7 +6,7 @@ use crate::stage::masks;
 use cty::Type;
 use cty::schema::{Attribute, Block};
 use lang::addr::Mode;
-use lang::config::{Module, ModuleCall, Output, Resource, Variable};
+use lang::config::{Module, ModuleCall, Output, ProvisionerKind, Resource, Variable};
 use lang::syntax::ast::Traversal;
 use serde_json::{Map, Value as Json};
 use workspace::provider_addr::{address_of, provider_name};
@@ -82,7 +82,7 @@ impl Configuration<'_> {
         let provisioners: Vec<Json> = provisioners
             .map(|p| {
                 let mut out = Map::new();
-                insert_nonempty(&mut out, "type", p.kind.as_ref());
+                insert_nonempty(&mut out, "type", p.kind.name());
                 let said = self.body(&p.body, &provisioner(&p.kind));
                 insert_nonempty(&mut out, "expressions", said);
                 out.into()
@@ -156,23 +156,23 @@ fn variable(declared: &Variable) -> Json {
 }
 
 /// Returns the arguments of a provisioner of this kind.
-fn provisioner(kind: &str) -> Block {
+fn provisioner(kind: &ProvisionerKind) -> Block {
     let texts = || Type::list(Type::String);
     let arguments = match kind {
-        "local-exec" => vec![
+        ProvisionerKind::LocalExec => vec![
             ("command", Type::String),
             ("interpreter", texts()),
             ("working_dir", Type::String),
             ("environment", Type::map(Type::String)),
             ("quiet", Type::Bool),
         ],
-        "remote-exec" => vec![
+        ProvisionerKind::RemoteExec => vec![
             ("inline", texts()),
             ("script", Type::String),
             ("scripts", texts()),
         ],
-        // Validation accepts only three kinds, so this is `file`.
-        _ => vec![
+        // Validation refuses other kinds.
+        ProvisionerKind::File | ProvisionerKind::Other(_) => vec![
             ("source", Type::String),
             ("content", Type::String),
             ("destination", Type::String),

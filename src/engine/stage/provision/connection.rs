@@ -112,7 +112,7 @@ pub(crate) fn read(
     let Some(body) = &provisioner.connection else {
         let detail = format!(
             "A {:?} provisioner needs a connection block, but neither the provisioner nor its resource has one.",
-            &*provisioner.kind
+            provisioner.kind.name()
         );
         return Err(ConnectionError::Invalid(
             Diagnostic::error("Missing connection configuration", detail)

@@ -7,8 +7,8 @@ mod refactor;
 mod resources;
 mod values;
 
-pub use module::{Argument, Check, Module, ModuleCall};
+pub use module::{Argument, Check, DEFAULT_WORKSPACE, Module, ModuleCall};
 pub use providers::{ProviderConfig, ProviderMeta, ProviderRef, RequiredProvider};
 pub use refactor::{Import, Moved, Removed};
-pub use resources::{IgnoreChanges, Lifecycle, LinkEnds, Provisioner, Resource};
+pub use resources::{IgnoreChanges, Lifecycle, LinkEnds, Provisioner, ProvisionerKind, Resource};
 pub use values::{Condition, Defaults, Local, Output, TypeConstraint, Variable};

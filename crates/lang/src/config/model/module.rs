@@ -57,11 +57,17 @@ pub struct Module {
     pub checks: BTreeMap<Arc<str>, Check>,
 }
 
+/// Name of the default workspace.
+pub const DEFAULT_WORKSPACE: &str = "default";
+
 impl Module {
     /// Value of `terraform.workspace`.
     pub fn workspace_value(&self) -> cty::Value {
         let name: &str = &self.workspace;
-        cty::Value::string(if name.is_empty() { "default" } else { name })
+        cty::Value::string(match name {
+            "" => DEFAULT_WORKSPACE,
+            name => name,
+        })
     }
 
     /// The module at a path below this one.

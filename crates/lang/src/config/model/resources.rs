@@ -1,5 +1,6 @@
 //! Resources with their lifecycle and provisioners.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::providers::ProviderRef;
@@ -97,8 +98,7 @@ impl Lifecycle {
 /// A `provisioner` block.
 #[derive(Clone, Debug)]
 pub struct Provisioner {
-    /// `local-exec`, `remote-exec`, `file`.
-    pub kind: Arc<str>,
+    pub kind: ProvisionerKind,
     /// Arguments of the provisioner.
     pub body: Body,
     /// `when = destroy`.
@@ -109,4 +109,43 @@ pub struct Provisioner {
     pub connection: Option<Body>,
     /// The block's header.
     pub span: Span,
+}
+
+/// Kind of a provisioner.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ProvisionerKind {
+    File,
+    LocalExec,
+    RemoteExec,
+    /// Not supported.
+    Other(Arc<str>),
+}
+
+impl ProvisionerKind {
+    /// Returns the label of the block.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::File => "file",
+            Self::LocalExec => "local-exec",
+            Self::RemoteExec => "remote-exec",
+            Self::Other(name) => name,
+        }
+    }
+}
+
+impl From<&str> for ProvisionerKind {
+    fn from(name: &str) -> Self {
+        match name {
+            "file" => Self::File,
+            "local-exec" => Self::LocalExec,
+            "remote-exec" => Self::RemoteExec,
+            other => Self::Other(other.into()),
+        }
+    }
+}
+
+impl fmt::Display for ProvisionerKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }

@@ -11,15 +11,13 @@ use super::object::Object;
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use model::DEFAULT_WORKSPACE;
 use net::HttpOptions;
 use reqwest::{Method, Url};
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Name of the default workspace in a bucket.
-const DEFAULT: &str = "default";
 
 /// States in a bucket.
 pub(in super::super) struct Gcs(Arc<Bucket>);
@@ -99,7 +97,11 @@ fn customer_key(said: &str) -> Result<Vec<(&'static str, String)>, GcsError> {
 #[async_trait]
 impl Backend for Gcs {
     fn state_manager(&self, named: &str) -> Result<Arc<dyn StateManager>, StateError> {
-        let workspace = if named.is_empty() { DEFAULT } else { named };
+        let workspace = if named.is_empty() {
+            DEFAULT_WORKSPACE
+        } else {
+            named
+        };
         Ok(Arc::new(Object::new(&self.0, workspace)))
     }
 
@@ -129,7 +131,7 @@ impl Backend for Gcs {
             names.extend(items.filter_map(|item| {
                 let name = item["name"].as_str()?.strip_prefix(&bucket.prefix)?;
                 let name = name.strip_suffix(".tfstate")?;
-                (name != DEFAULT && !name.contains('/')).then(|| name.to_owned())
+                (name != DEFAULT_WORKSPACE && !name.contains('/')).then(|| name.to_owned())
             }));
             from = said["nextPageToken"].as_str().map(str::to_owned);
             if from.as_deref().unwrap_or_default().is_empty() {

@@ -18,7 +18,7 @@ use cty::Value;
 
 /// Settings with text arguments.
 fn settings(kind: &str, arguments: &[(&str, &str)]) -> Settings {
-    let mut settings = Settings::new(kind).unwrap();
+    let mut settings = Settings::new(kind.parse().unwrap());
     for (name, value) in arguments {
         settings.set(name, &Value::string(value)).unwrap();
     }

@@ -1,8 +1,8 @@
 //! Redirects of the http backend.
 
-use super::super::Settings;
 use super::super::http::Http;
 use super::super::values::Values;
+use super::super::{BackendKind, Settings};
 use super::http::{arguments, home, said};
 use super::info;
 use super::server::{Server, Trouble};
@@ -13,7 +13,7 @@ use cty::Value;
 async fn redirect_to_another_server_sends_nothing_there() {
     let (server, other) = (Server::start(), Server::start());
     let to: &'static str = Box::leak(other.url("/state").into_boxed_str());
-    let mut more = Settings::new("http").unwrap();
+    let mut more = Settings::new(BackendKind::Http);
     for (name, value) in arguments(&server) {
         more.set(name, &Value::string(value)).unwrap();
     }

@@ -1,12 +1,13 @@
 //! Progress of unfinished destroys: lifetime of recorded steps.
 
 use super::*;
+use lang::config::ProvisionerKind;
 
 const DETAIL: &str = r#"{"destroy":{"object":"o1","command":"c1"}}"#;
 
 fn provisioner() -> OperationStep {
     OperationStep::Provisioner {
-        kind: "local-exec".into(),
+        kind: ProvisionerKind::LocalExec,
         place: 1,
     }
 }
