@@ -31,7 +31,8 @@ fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
             let path = entry.unwrap().path();
             let bytes = std::fs::read(&path).unwrap();
             let bytes = if path.extension().is_some_and(|e| e == "hex") {
-                unhex(&bytes)
+                let digits = bytes.into_iter().filter(|b| !b.is_ascii_whitespace());
+                hex::decode(digits.collect::<Vec<u8>>()).unwrap()
             } else {
                 bytes
             };
@@ -46,23 +47,6 @@ fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
     all
 }
 
-fn unhex(text: &[u8]) -> Vec<u8> {
-    let digits: Vec<u8> = text
-        .iter()
-        .filter(|b| !b.is_ascii_whitespace())
-        .map(|b| (*b as char).to_digit(16).unwrap() as u8)
-        .collect();
-    assert!(digits.len().is_multiple_of(2), "an odd number of digits");
-    digits
-        .chunks(2)
-        .map(|pair| pair[0] << 4 | pair[1])
-        .collect()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
-}
-
 fn one(target: &str, body: fn(&[u8]), name: &str, input: &[u8]) {
     let began = Instant::now();
     let done = catch_unwind(AssertUnwindSafe(|| body(input)));
@@ -70,7 +54,7 @@ fn one(target: &str, body: fn(&[u8]), name: &str, input: &[u8]) {
     let shown = || {
         format!(
             "{target}, {name}:\n{}\nas text: {:?}",
-            hex(input),
+            hex::encode(input),
             String::from_utf8_lossy(input)
         )
     };

@@ -114,7 +114,7 @@ fn rescue_file_in_the_temporary_directory_is_reported_by_commands_and_doctor() {
     std::fs::create_dir(&temp).unwrap();
     let place = w.path().canonicalize().unwrap();
     let digest = Sha256::digest(place.as_os_str().as_encoded_bytes());
-    let digest: String = digest[..8].iter().map(|b| format!("{b:02x}")).collect();
+    let digest = hex::encode(&digest[..8]);
     let rescue = temp.join(format!("flightdeck-rescue-{digest}-1.db"));
     std::fs::copy(w.store(), &rescue).unwrap();
     let run = |args: &[&str]| {

@@ -63,8 +63,8 @@ fn encodings(text: &str) -> BTreeSet<String> {
         })
         .collect();
     out.extend([address.replace("%20", "+"), address, lower]);
-    out.insert(text.bytes().map(|b| format!("{b:02x}")).collect());
-    out.insert(text.bytes().map(|b| format!("{b:02X}")).collect());
+    out.insert(hex::encode(text));
+    out.insert(hex::encode_upper(text));
     for before in 0..3 {
         let bytes = [&vec![b'-'; before], text.as_bytes()].concat();
         for engine in [

@@ -98,7 +98,7 @@ fn digest<D: Digest>(file: &Path) -> std::io::Result<String> {
     let mut buffer = vec![0; 1 << 20];
     loop {
         match file.read(&mut buffer)? {
-            0 => return Ok(hex(&digest.finalize())),
+            0 => return Ok(hex::encode(digest.finalize())),
             read => digest.update(&buffer[..read]),
         }
     }
@@ -107,12 +107,6 @@ fn digest<D: Digest>(file: &Path) -> std::io::Result<String> {
 /// Computes the SHA-256 of a file, in hex.
 pub(crate) fn sha256(file: &Path) -> Result<String, FetchError> {
     digest::<sha2::Sha256>(file).map_err(FetchError::file(file))
-}
-
-/// Formats bytes as lowercase hex.
-#[must_use]
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Package hashes of lock files: `h1:` of the unpacked files, `zh:` of the archive.
 
-use crate::checksum::{hex, sha256};
+use crate::checksum::sha256;
 use crate::error::FetchError;
 use base64::Engine as _;
 use sha2::{Digest as _, Sha256};
@@ -37,7 +37,7 @@ pub fn content_digest(file: &mut impl io::Read) -> io::Result<String> {
     let mut buffer = vec![0; 1 << 20];
     loop {
         match file.read(&mut buffer)? {
-            0 => return Ok(hex(&hash.finalize())),
+            0 => return Ok(hex::encode(hash.finalize())),
             read => hash.update(&buffer[..read]),
         }
     }

@@ -23,7 +23,6 @@ mod signature;
 mod symlinks;
 
 pub use archive::{Kind as ArchiveKind, unpack};
-pub use checksum::hex;
 pub use credentials::{Credentials, Helper};
 pub use error::FetchError;
 pub use hash::{content_digest, files, h1, h1_with, zh};

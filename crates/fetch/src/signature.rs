@@ -278,7 +278,7 @@ impl Key {
         let mut print = sha1::Sha1::new();
         print.update(framed(body));
         // The key id is the end of the fingerprint.
-        let id = crate::checksum::hex(&print.finalize()[12..]).to_uppercase();
+        let id = hex::encode_upper(&print.finalize()[12..]);
         Ok(Self {
             id,
             body: body.to_vec(),

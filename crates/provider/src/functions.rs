@@ -178,13 +178,7 @@ fn digest(values: &[Value]) -> Option<String> {
         }
         digest.update(cty::msgpack::encode(&value, &Type::Dynamic).ok()?);
     }
-    Some(
-        digest
-            .finalize()
-            .iter()
-            .map(|b| format!("{b:02x}"))
-            .collect(),
-    )
+    Some(hex::encode(digest.finalize()))
 }
 
 /// Blocks this thread. The runtime moves its other tasks to other threads.

@@ -172,7 +172,7 @@ pub(super) fn digest(text: &[u8]) -> String {
     if text.is_empty() {
         return String::new();
     }
-    fetch::hex(&Sha256::digest(text))
+    hex::encode(Sha256::digest(text))
 }
 
 pub(super) fn is_blank(state: &State) -> bool {

@@ -221,11 +221,7 @@ pub fn digest(parts: impl Iterator<Item = String>) -> String {
         hasher.update((part.len() as u64).to_be_bytes());
         hasher.update(part.as_bytes());
     }
-    hasher
-        .finalize()
-        .iter()
-        .map(|b| format!("{b:02x}"))
-        .collect()
+    hex::encode(hasher.finalize())
 }
 
 /// Binds every local provider name to a full address: without a host, the one under which the

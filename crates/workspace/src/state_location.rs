@@ -185,10 +185,7 @@ pub fn store_of(settings: &EngineSettings, place: &StatePlace) -> RootedPath {
     // The separator keeps the two paths apart.
     digest.update([0]);
     digest.update(read.unwrap_or_default().as_os_str().as_bytes());
-    let name: String = digest.finalize()[..8]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let name = hex::encode(&digest.finalize()[..8]);
     RootedPath::new(dir, Path::new(".flightdeck").join("states").join(name))
 }
 

@@ -2,7 +2,7 @@
 
 use super::https_server::{Reply, Server};
 use super::pgp_signer::Signer;
-use super::registry::{download_information, h1, hex, mirror, package, platform, registry};
+use super::registry::{download_information, h1, mirror, package, platform, registry, sha256};
 use super::{run, run_tofu, run_with, tofu};
 use crate::support::Workspace;
 use serde_json::{Value, json};
@@ -21,8 +21,8 @@ fn for_another_machine(server: &Server, signer: &Signer, version: &str) {
     let bytes = package("7.7.7");
     let sums = format!(
         "{}  terraform-provider-lab_{version}_{OTHER}.zip\n{}  terraform-provider-lab_{version}_{}.zip\n",
-        hex(&bytes),
-        hex(&package(version)),
+        sha256(&bytes),
+        sha256(&package(version)),
         platform(),
     );
     let mut answer = download_information(version, &signer.armored());
@@ -30,7 +30,7 @@ fn for_another_machine(server: &Server, signer: &Signer, version: &str) {
         "os": "plan9", "arch": "mips",
         "filename": format!("terraform-provider-lab_{version}_{OTHER}.zip"),
         "download_url": "/packages/other.zip",
-        "shasum": hex(&bytes),
+        "shasum": sha256(&bytes),
         "shasums_url": "/packages/other.sums",
         "shasums_signature_url": "/packages/other.sig",
     });
@@ -74,7 +74,7 @@ fn lock_adds_hashes_for_other_platforms_and_keeps_existing_ones() {
         "constraints = \"~> 1.0\"",
         &h1("1.1.0"),
         &h1("7.7.7"),
-        &format!("zh:{}", hex(&package("7.7.7"))),
+        &format!("zh:{}", sha256(&package("7.7.7"))),
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -165,11 +165,11 @@ fn mirror_writes_archives_and_indexes() {
     let archives = &index("1.1.0")["archives"];
     let name = format!("terraform-provider-lab_1.1.0_{OTHER}.zip");
     assert_eq!(archives[OTHER]["url"], name);
-    let hashes = [h1("7.7.7"), format!("zh:{}", hex(&package("7.7.7")))];
+    let hashes = [h1("7.7.7"), format!("zh:{}", sha256(&package("7.7.7")))];
     assert_eq!(archives[OTHER]["hashes"], json!(hashes));
     assert_eq!(archives.as_object().unwrap().len(), 2);
     let there = std::fs::read(w.path().join(format!("out/{host}/acme/lab/{name}"))).unwrap();
-    assert_eq!(hex(&there), hex(&package("7.7.7")));
+    assert_eq!(sha256(&there), sha256(&package("7.7.7")));
     // The written mirror works: no other source is asked.
     let rc = format!(
         "provider_installation {{\n  filesystem_mirror {{\n    path = \"{}\"\n  }}\n}}\n",

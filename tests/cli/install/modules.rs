@@ -217,17 +217,11 @@ fn archives_are_verified_and_resumed() {
             Reply::bytes(archive.clone()),
         ],
     );
-    let hex: String = {
-        use sha2::Digest as _;
-        sha2::Sha256::digest(&archive)
-            .iter()
-            .map(|b| format!("{b:02x}"))
-            .collect()
-    };
+    let digest = super::registry::sha256(&archive);
     let w = Workspace::new(&[(
         "main.tf",
         &format!(
-            "module \"net\" {{\n  source = \"{}?checksum=sha256:{hex}\"\n}}\noutput \"at\" {{\n  value = module.net.at\n}}\n",
+            "module \"net\" {{\n  source = \"{}?checksum=sha256:{digest}\"\n}}\noutput \"at\" {{\n  value = module.net.at\n}}\n",
             server.url("/net.zip//top")
         ),
     )]);

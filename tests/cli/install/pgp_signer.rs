@@ -76,7 +76,7 @@ impl Signer {
 
     /// Key id, as messages show it.
     pub(crate) fn name(&self) -> String {
-        self.id().iter().map(|b| format!("{b:02X}")).collect()
+        hex::encode_upper(self.id())
     }
 
     fn signature(&self, kind: u8, signed: &[u8]) -> Vec<u8> {

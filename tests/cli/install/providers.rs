@@ -4,8 +4,8 @@
 use super::https_server::{Reply, Server};
 use super::pgp_signer::Signer;
 use super::registry::{
-    archive, checksum_of_another_platform, download, download_information, h1, hex, mirror,
-    package, platform, registry,
+    archive, checksum_of_another_platform, download, download_information, h1, mirror, package,
+    platform, registry, sha256,
 };
 use super::{run, run_tofu, run_with, tofu};
 use crate::support::{Run, Workspace};
@@ -71,7 +71,7 @@ fn provider_is_installed_from_its_registry_verified_locked_and_used() {
     );
     let sums = [
         h1("1.1.0"),
-        format!("zh:{}", hex(&package("1.1.0"))),
+        format!("zh:{}", sha256(&package("1.1.0"))),
         format!("zh:{}", checksum_of_another_platform("1.1.0")),
     ];
     assert_eq!(w.read(LOCK), locked(host, "1.1.0", "~> 1.0", &sums));
@@ -116,7 +116,7 @@ fn package_that_fails_verification_is_not_installed() {
     let stranger = Signer::new();
     let list = format!(
         "{}  terraform-provider-lab_1.0.0_{}.zip\n",
-        hex(&package("1.0.0")),
+        sha256(&package("1.0.0")),
         platform()
     );
     // A checksum list with another signer, a changed list, and a list without the package.
@@ -178,7 +178,7 @@ fn wrong_hashes_and_read_only_lock_files_are_reported() {
     assert!(!installed(&w, host, "1.0.0").exists());
     assert_eq!(w.read(LOCK), wrong);
     // The hash of the archive alone is enough to install it, and the lock file stays unchanged.
-    let zh = format!("zh:{}", hex(&package("1.0.0")));
+    let zh = format!("zh:{}", sha256(&package("1.0.0")));
     let known = locked(host, "1.0.0", "1.0.0", std::slice::from_ref(&zh));
     w.write(LOCK, &known);
     run(&w, &server, &["init", "--lockfile=readonly"]).expect(0);

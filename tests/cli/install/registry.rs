@@ -17,11 +17,8 @@ pub(crate) fn platform() -> String {
     format!("linux_{arch}")
 }
 
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .map(|b| format!("{b:02x}"))
-        .collect()
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    hex::encode(Sha256::digest(bytes))
 }
 
 /// Package with one executable that serves the bundled provider `lab`.
@@ -55,8 +52,8 @@ pub(crate) fn h1(version: &str) -> String {
     let license = format!("version {version}\n");
     let lines = format!(
         "{}  LICENSE\n{}  terraform-provider-lab_v{version}\n",
-        hex(license.as_bytes()),
-        hex(script().as_bytes())
+        sha256(license.as_bytes()),
+        sha256(script().as_bytes())
     );
     let digest = Sha256::digest(lines.as_bytes());
     format!(
@@ -81,7 +78,7 @@ pub(crate) fn archive(version: &str) -> String {
 
 /// Checksum of a package for an imaginary platform.
 pub(crate) fn checksum_of_another_platform(version: &str) -> String {
-    hex(format!("other {version}").as_bytes())
+    sha256(format!("other {version}").as_bytes())
 }
 
 /// Download information of a version's package.
@@ -92,7 +89,7 @@ pub(crate) fn download_information(version: &str, key: &str) -> Value {
         "protocols": ["5.0", "6.0"], "os": os, "arch": arch,
         "filename": format!("terraform-provider-lab_{version}_{platform}.zip"),
         "download_url": archive(version),
-        "shasum": hex(&package(version)),
+        "shasum": sha256(&package(version)),
         "shasums_url": format!("/packages/{version}/SHA256SUMS"),
         "shasums_signature_url": format!("/packages/{version}/SHA256SUMS.sig"),
         "signing_keys": { "gpg_public_keys": [{ "key_id": "X", "ascii_armor": key }] },
@@ -117,7 +114,7 @@ pub(crate) fn registry(server: &Server, signer: &Signer, versions: &[&str]) {
         let bytes = package(version);
         let sums = format!(
             "{}  terraform-provider-lab_{version}_{}.zip\n{}  terraform-provider-lab_{version}_plan9_mips.zip\n",
-            hex(&bytes),
+            sha256(&bytes),
             platform(),
             checksum_of_another_platform(version)
         );

@@ -88,9 +88,5 @@ pub(super) fn digest(texts: &[&str]) -> String {
         hash.update((text.len() as u64).to_be_bytes());
         hash.update(text.as_bytes());
     }
-    hash.finalize()
-        .iter()
-        .take(4)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex::encode(&hash.finalize()[..4])
 }

@@ -60,13 +60,9 @@ fn schema() -> Schema {
         )
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 fn set_hashes(object: &mut Object, content: &[u8]) {
-    object.set("id", hex(&Sha1::digest(content)));
-    object.set("content_sha256", hex(&Sha256::digest(content)));
+    object.set("id", hex::encode(Sha1::digest(content)));
+    object.set("content_sha256", hex::encode(Sha256::digest(content)));
 }
 
 /// Writes a file atomically: readers see the old or the new content.

@@ -22,18 +22,14 @@ pub(super) enum Kind {
 impl Kind {
     fn digest(self, bytes: &[u8]) -> String {
         match self {
-            Kind::Md5 => hex(&md5::Md5::digest(bytes)),
-            Kind::Sha1 => hex(&sha1::Sha1::digest(bytes)),
-            Kind::Sha256 => hex(&sha2::Sha256::digest(bytes)),
-            Kind::Sha512 => hex(&sha2::Sha512::digest(bytes)),
+            Kind::Md5 => hex::encode(md5::Md5::digest(bytes)),
+            Kind::Sha1 => hex::encode(sha1::Sha1::digest(bytes)),
+            Kind::Sha256 => hex::encode(sha2::Sha256::digest(bytes)),
+            Kind::Sha512 => hex::encode(sha2::Sha512::digest(bytes)),
             Kind::Base64Sha256 => STANDARD.encode(sha2::Sha256::digest(bytes)),
             Kind::Base64Sha512 => STANDARD.encode(sha2::Sha512::digest(bytes)),
         }
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
 pub(super) fn of_text(kind: Kind) -> Function {

@@ -111,7 +111,7 @@ fn decoded(source: Source<'_>, plus: bool) -> Option<Read> {
     let (mut at, mut any) = (0, false);
     while at < bytes.len() {
         let (byte, len) = match bytes[at] {
-            b'%' => hex(bytes, at + 1, 2)
+            b'%' => hex_number(bytes, at + 1, 2)
                 .and_then(|n| u8::try_from(n).ok())
                 .map_or((b'%', 1), |n| (n, 3)),
             b'+' if plus => (b' ', 1),
@@ -174,24 +174,24 @@ fn escape(bytes: &[u8], at: usize) -> Option<(usize, Spelling)> {
         other @ (b'"' | b'\'' | b'\\' | b'/') => byte(*other),
         b'x' => Some((
             4,
-            Spelling::Byte(u8::try_from(hex(bytes, at + 2, 2)?).ok()?),
+            Spelling::Byte(u8::try_from(hex_number(bytes, at + 2, 2)?).ok()?),
         )),
-        b'U' => char(10, hex(bytes, at + 2, 8)),
+        b'U' => char(10, hex_number(bytes, at + 2, 8)),
         b'u' if bytes.get(at + 2) == Some(&b'{') => {
             let digits = bytes[at + 3..]
                 .iter()
                 .take(7)
                 .position(|b| *b == b'}')
                 .filter(|n| *n > 0)?;
-            char(digits + 4, hex(bytes, at + 3, digits))
+            char(digits + 4, hex_number(bytes, at + 3, digits))
         }
         b'u' => {
-            let first = hex(bytes, at + 2, 4)?;
+            let first = hex_number(bytes, at + 2, 4)?;
             // JSON writes characters beyond 16 bits as a surrogate pair of two escapes.
             if !(0xD800..0xDC00).contains(&first) {
                 return char(6, Some(first));
             }
-            let second = hex(bytes, at + 8, 4)
+            let second = hex_number(bytes, at + 8, 4)
                 .filter(|n| (0xDC00..0xE000).contains(n) && bytes[at + 6..].starts_with(b"\\u"))?;
             char(
                 12,
@@ -202,7 +202,8 @@ fn escape(bytes: &[u8], at: usize) -> Option<(usize, Spelling)> {
     }
 }
 
-fn hex(bytes: &[u8], at: usize, digits: usize) -> Option<u32> {
+/// Reads a number of this many hexadecimal digits.
+fn hex_number(bytes: &[u8], at: usize, digits: usize) -> Option<u32> {
     bytes
         .get(at..at + digits)?
         .iter()
@@ -214,8 +215,7 @@ fn hex(bytes: &[u8], at: usize, digits: usize) -> Option<u32> {
 /// Returns the encodings that unescaping does not reverse: hexadecimal digits, and base64 at each
 /// of the three alignments that a text has within longer encoded data.
 pub(super) fn other_encodings(text: &str) -> Vec<String> {
-    let lower: String = text.bytes().map(|b| format!("{b:02x}")).collect();
-    let mut out = vec![lower.to_uppercase(), lower];
+    let mut out = vec![hex::encode_upper(text), hex::encode(text)];
     for shift in 0..3 {
         let bytes: Vec<u8> = std::iter::repeat_n(0, shift).chain(text.bytes()).collect();
         // Only characters that do not depend on neighbouring bytes.

@@ -44,8 +44,8 @@ fn sensitive_text_is_redacted_in_each_encoding() {
         encoded(|b| format!("%{b:02X}")),
         query.replace('%', "%25"),
         json(&format!("https://u:{query}@h")),
-        secret.bytes().map(|b| format!("{b:02x}")).collect(),
-        secret.bytes().map(|b| format!("{b:02X}")).collect(),
+        hex::encode(secret),
+        hex::encode_upper(secret),
     ];
     for text in &spelled {
         let hidden = secrets.redact(text).into_owned();

@@ -16,7 +16,6 @@ use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, Header
 use reqwest::{Method, Url};
 use sha2::Sha256;
 use statefile::LockInfo;
-use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -72,12 +71,7 @@ fn display_address(address: &Url) -> String {
     };
     let digest = Sha256::digest(query.as_bytes());
     plain.set_query(None);
-    let mut text = format!("{plain}?");
-    for byte in &digest[..4] {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
+    format!("{plain}?{}", hex::encode(&digest[..4]))
 }
 
 impl Http {

@@ -22,7 +22,6 @@ use async_trait::async_trait;
 use bucket::Bucket;
 use config::Config;
 use error::S3Error;
-use fetch::hex;
 use md5::{Digest as _, Md5};
 use model::mutex::lock;
 use statefile::LockInfo;
@@ -242,7 +241,7 @@ impl StateManager for Object {
             let digest = digest.map_err(|why| inner.error("read", why))?;
             let digest = digest
                 .filter(|text| text.len() == 32 && text.bytes().all(|b| b.is_ascii_hexdigit()));
-            let actual = text.as_ref().map(|text| hex(&Md5::digest(text)));
+            let actual = text.as_ref().map(|text| hex::encode(Md5::digest(text)));
             if digest.is_none() || digest == actual {
                 return Ok(text.unwrap_or_default());
             }
@@ -261,7 +260,7 @@ impl StateManager for Object {
 
     async fn write(&self, text: String) -> Result<(), StateError> {
         let inner = &self.0;
-        let digest = hex(&Md5::digest(text.as_bytes()));
+        let digest = hex::encode(Md5::digest(text.as_bytes()));
         let tags = inner.bucket.config.state_tags.clone();
         let more = [("x-amz-tagging", tags)];
         let answer = inner

@@ -84,7 +84,7 @@ pub fn fingerprint(class: FailureClass, kind: &str, summary: &str, detail: &str)
         alike(detail.lines().next().unwrap_or(""))
     );
     let digest = Sha256::digest(text.as_bytes());
-    digest.iter().take(8).map(|b| format!("{b:02x}")).collect()
+    hex::encode(&digest[..8])
 }
 
 #[cfg(test)]

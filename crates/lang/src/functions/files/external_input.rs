@@ -160,10 +160,7 @@ pub(super) fn of_names(base: &Path, pattern: &str, names: &[String]) -> String {
 }
 
 fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .map(|b| format!("{b:02x}"))
-        .collect()
+    hex::encode(Sha256::digest(bytes))
 }
 
 #[cfg(test)]

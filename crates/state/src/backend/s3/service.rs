@@ -101,7 +101,7 @@ impl Service {
             request = request.header(*name, value);
         }
         // The signature covers the body by this digest.
-        let sum = fetch::hex(&Sha256::digest(body));
+        let sum = hex::encode(Sha256::digest(body));
         let request = request.header("x-amz-content-sha256", sum).body(());
         let (mut parts, ()) = request?.into_parts();
         self.signer.sign(&mut parts, None).await?;

@@ -3,7 +3,6 @@
 use super::super::http_client::{Attempts, HttpClient, HttpRequest};
 use super::error::S3Error;
 use super::service::{headers, refusal};
-use fetch::hex;
 use reqsign_aws_v4::{Credential, RequestSigner};
 use reqsign_core::{Context, SignRequest as _};
 use reqwest::header::HeaderMap;
@@ -31,7 +30,7 @@ impl Sts {
         body.query_pairs_mut().extend_pairs(form);
         let body = body.query().unwrap_or_default().as_bytes().to_vec();
         let mut ask = HttpRequest::new(Method::POST, self.endpoint.clone());
-        let sum = hex(&Sha256::digest(&body));
+        let sum = hex::encode(Sha256::digest(&body));
         ask.headers = headers(&[
             (
                 "content-type",

@@ -133,8 +133,7 @@ fn patches() -> Vec<u8> {
 }
 
 fn sha256(bytes: &[u8]) -> String {
-    let digest = sha2::Sha256::digest(bytes);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(sha2::Sha256::digest(bytes))
 }
 
 fn read_back(packed: &[u8]) -> Vec<u8> {
