@@ -140,7 +140,10 @@ async fn dropped_deploy_releases_its_lock_on_the_server() {
         parallelism: 4,
         variables: Vec::new(),
     };
-    run_until(engine.deploy(request), server.request("POST")).await;
-    assert!(server.lock().is_some(), "the running deploy has the lock");
+    let written = async {
+        server.request("POST").await;
+        assert!(server.lock().is_some(), "the running deploy has the lock");
+    };
+    run_until(engine.deploy(request), written).await;
     check_released(engine, &server, "POST").await;
 }

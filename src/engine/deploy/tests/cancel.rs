@@ -1,7 +1,7 @@
 //! Cancel ladder: the operations that still start after each rung, and the ends of running ones.
 
-use super::fake_provider::Effect::{Await, Cancel, Kill, RefuseWith};
 use super::rules::{RULE, Rule, check};
+use super::world::Effect::{Await, Cancel, Kill, RefuseWith};
 use model::CancelRung::{AskPlugins, KillPlugins, StopStarting};
 
 const STOP_STARTING: &[Rule] = &[

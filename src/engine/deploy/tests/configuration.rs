@@ -1,5 +1,6 @@
 //! Short notation of the tables' configurations: `a, size 2; b, needs a` is a resource `a`, and a
-//! resource `b` that refers to it.
+//! resource `b` that refers to it. `m.a` is a resource in the module `m`; references between
+//! modules are outputs and variables.
 //!
 //! | setting | meaning |
 //! |---|---|
@@ -7,17 +8,40 @@
 //! | `kind K` | argument that forces a replacement |
 //! | `needs X` | refers to the id of `X`, which only a replacement changes |
 //! | `follows X` | refers to an attribute of `X` that each update changes |
+//! | `uses X` | sends the value of the lease `X` as a write-only argument |
 //! | `looks at X` | a data source that reads `X` |
 //! | `output of X` | a root output with the id of `X` |
+//! | `links X to Y` | a link between two resources |
+//! | `lease` | an ephemeral resource |
+//! | `module, count N`, `module, after X` | arguments of a module's call |
 //! | `create first` | `create_before_destroy` |
 //! | `keep` | `destroy = false`: forgotten instead of destroyed |
 //! | `removed` | a `removed` block that forgets the object |
 //! | `import ID` | an `import` block |
 //! | `expect version V` | a postcondition; the version is known after the apply |
 //! | `run CMD`, `run CMD or continue` | a creation provisioner; `on_failure = continue` |
+//! | `run CMD remotely` | the same on a machine that refuses connections |
 //! | `at end CMD` | a destroy-time provisioner |
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+
+/// Texts of the modules.
+#[derive(Default)]
+struct Files {
+    root: String,
+    modules: BTreeMap<String, Child>,
+}
+
+/// A child module and its call.
+#[derive(Default)]
+struct Child {
+    text: String,
+    /// Resources of the root module that it refers to.
+    given: BTreeSet<String>,
+    /// Further arguments of the call.
+    arguments: String,
+}
 
 /// Parts of one resource block.
 #[derive(Default)]
@@ -27,97 +51,209 @@ struct Parts {
     lifecycle: String,
     provisioners: String,
     data: bool,
+    lease: bool,
     removed: bool,
     import: Option<String>,
 }
 
-/// Returns the configuration of the notation.
-pub(super) fn written(notation: &str) -> String {
-    let resources = notation.split(';').map(str::trim);
-    resources.filter(|r| !r.is_empty()).map(resource).collect()
-}
-
-fn resource(notation: &str) -> String {
-    let mut words = notation.split(',').map(str::trim);
-    let name = words.next().unwrap_or_default();
-    if let Some(of) = notation.split_once(", output of ").map(|(_, of)| of) {
-        return format!("output \"{name}\" {{\n  value = fake_thing.{of}.id\n}}\n");
-    }
-    let mut parts = Parts::default();
-    words.for_each(|setting| add(&mut parts, setting));
-    let Parts {
-        arguments,
-        references,
-        lifecycle,
-        provisioners,
-        ..
-    } = &parts;
-    if parts.removed {
-        return format!(
-            "removed {{\n  from = fake_thing.{name}\n  lifecycle {{\n    destroy = false\n  }}\n}}\n"
-        );
-    }
-    let block = if parts.data { "data" } else { "resource" };
-    let mut out = format!("{block} \"fake_thing\" \"{name}\" {{\n{arguments}");
-    if !references.is_empty() {
-        writeln!(out, "  refers = [{}]", references.join(", ")).unwrap();
-    }
-    if !lifecycle.is_empty() {
-        writeln!(out, "  lifecycle {{\n{lifecycle}  }}").unwrap();
-    }
-    out += provisioners;
-    out += "}\n";
-    if let Some(id) = parts.import {
-        writeln!(
-            out,
-            "import {{\n  to = fake_thing.{name}\n  id = \"{id}\"\n}}"
-        )
-        .unwrap();
-    }
-    out
-}
-
-fn add(parts: &mut Parts, setting: &str) {
-    let after = |head: &str| setting.strip_prefix(head).map(str::trim);
-    if let Some(size) = after("size ") {
-        writeln!(parts.arguments, "  size = \"{size}\"").unwrap();
-    } else if let Some(kind) = after("kind ") {
-        writeln!(parts.arguments, "  kind = \"{kind}\"").unwrap();
-    } else if let Some(other) = after("needs ") {
-        parts.references.push(format!("fake_thing.{other}.id"));
-    } else if let Some(other) = after("follows ") {
-        parts.references.push(format!("fake_thing.{other}.version"));
-    } else if let Some(other) = after("looks at ") {
-        parts.data = true;
-        parts.references.push(format!("fake_thing.{other}.id"));
-    } else if setting == "create first" {
-        parts.lifecycle += "    create_before_destroy = true\n";
-    } else if setting == "keep" {
-        parts.lifecycle += "    destroy = false\n";
-    } else if setting == "removed" {
-        parts.removed = true;
-    } else if let Some(id) = after("import ") {
-        parts.import = Some(id.to_owned());
-    } else if let Some(version) = after("expect version ") {
-        let condition = format!("self.version == \"{version}\"");
+/// Returns the configuration of the notation: directories and their texts.
+pub(super) fn written(notation: &str) -> Vec<(String, String)> {
+    let mut files = Files::default();
+    let blocks = notation.split(';').map(str::trim);
+    blocks
+        .filter(|block| !block.is_empty())
+        .for_each(|block| files.add(block));
+    let mut all = Vec::new();
+    for (name, mut child) in files.modules {
         write!(
-            parts.lifecycle,
-            "    postcondition {{\n      condition = {condition}\n      error_message = \"Another version.\"\n    }}\n"
+            files.root,
+            "module \"{name}\" {{\n  source = \"./{name}\"\n{}",
+            child.arguments
         )
         .unwrap();
-    } else if let Some(command) = after("run ") {
-        let (command, rest) = match command.strip_suffix(" or continue") {
-            Some(command) => (command, "    on_failure = continue\n"),
-            None => (command, ""),
+        for given in child.given {
+            writeln!(files.root, "  {given} = fake_thing.{given}.id").unwrap();
+            writeln!(child.text, "variable \"{given}\" {{}}").unwrap();
+        }
+        files.root += "}\n";
+        all.push((name, child.text));
+    }
+    all.push((".".to_owned(), files.root));
+    all
+}
+
+impl Files {
+    fn add(&mut self, notation: &str) {
+        let (name, settings) = notation.split_once(',').unwrap_or((notation, ""));
+        let settings = settings.trim();
+        if let Some(of) = settings.strip_prefix("output of ") {
+            let value = self.reference(None, of, "id");
+            self.root += &format!("output \"{name}\" {{\n  value = {value}\n}}\n");
+        } else if let Some((from, to)) = settings
+            .strip_prefix("links ")
+            .and_then(|ends| ends.split_once(" to "))
+        {
+            self.root += &format!(
+                "link \"{name}\" {{\n  from = fake_thing.{from}\n  to = fake_thing.{to}\n}}\n"
+            );
+        } else if let Some(call) = settings.strip_prefix("module, ") {
+            let argument = match call.split_once(' ') {
+                Some(("count", number)) => format!("  count = {number}\n"),
+                Some(("after", other)) => format!("  depends_on = [fake_thing.{other}]\n"),
+                _ => panic!("not a setting: {call}"),
+            };
+            self.child(name).arguments += &argument;
+        } else {
+            self.add_resource(name, settings);
+        }
+    }
+
+    fn add_resource(&mut self, full_name: &str, settings: &str) {
+        let (module, name) = match full_name.split_once('.') {
+            Some((module, name)) => (Some(module), name),
+            None => (None, full_name),
         };
-        parts.provisioners += &provisioner(command, rest);
-    } else if let Some(command) = after("at end ") {
-        parts.provisioners += &provisioner(command, "    when = destroy\n");
-    } else {
-        panic!("not a setting: {setting}");
+        let mut parts = Parts::default();
+        let settings = settings.split(',').map(str::trim);
+        for setting in settings.filter(|setting| !setting.is_empty()) {
+            let referred = ["needs ", "looks at ", "follows "]
+                .into_iter()
+                .find_map(|head| Some((head, setting.strip_prefix(head)?)));
+            match referred {
+                Some((head, other)) => {
+                    parts.data |= head == "looks at ";
+                    let attribute = if head == "follows " { "version" } else { "id" };
+                    parts
+                        .references
+                        .push(self.reference(module, other, attribute));
+                }
+                None => parts.add(setting),
+            }
+        }
+        let text = match module {
+            None => &mut self.root,
+            Some(module) => &mut self.child(module).text,
+        };
+        parts.write(name, text);
+        if module.is_some() {
+            writeln!(
+                text,
+                "output \"{name}\" {{\n  value = fake_thing.{name}.id\n}}"
+            )
+            .unwrap();
+        }
+    }
+
+    /// Returns a reference from a module to an attribute of a resource.
+    fn reference(&mut self, from: Option<&str>, other: &str, attribute: &str) -> String {
+        match (from, other.split_once('.')) {
+            (Some(from), Some((module, name))) if from == module => {
+                format!("fake_thing.{name}.{attribute}")
+            }
+            (None, None) => format!("fake_thing.{other}.{attribute}"),
+            (None, Some(_)) => format!("module.{other}"),
+            (Some(from), None) => {
+                self.child(from).given.insert(other.to_owned());
+                format!("var.{other}")
+            }
+            _ => panic!("no reference from {from:?} to {other}"),
+        }
+    }
+
+    fn child(&mut self, name: &str) -> &mut Child {
+        self.modules.entry(name.to_owned()).or_default()
     }
 }
+
+impl Parts {
+    fn write(&self, name: &str, out: &mut String) {
+        let Self {
+            arguments,
+            references,
+            lifecycle,
+            provisioners,
+            ..
+        } = self;
+        if self.removed {
+            *out += &format!(
+                "removed {{\n  from = fake_thing.{name}\n  lifecycle {{\n    destroy = false\n  }}\n}}\n"
+            );
+            return;
+        }
+        let (block, kind) = match (self.data, self.lease) {
+            (_, true) => ("ephemeral", "fake_lease"),
+            (true, _) => ("data", "fake_thing"),
+            _ => ("resource", "fake_thing"),
+        };
+        writeln!(out, "{block} \"{kind}\" \"{name}\" {{\n{arguments}").unwrap();
+        if !references.is_empty() {
+            writeln!(out, "  refers = [{}]", references.join(", ")).unwrap();
+        }
+        if !lifecycle.is_empty() {
+            writeln!(out, "  lifecycle {{\n{lifecycle}  }}").unwrap();
+        }
+        *out += provisioners;
+        *out += "}\n";
+        if let Some(id) = &self.import {
+            writeln!(
+                out,
+                "import {{\n  to = fake_thing.{name}\n  id = \"{id}\"\n}}"
+            )
+            .unwrap();
+        }
+    }
+
+    fn add(&mut self, setting: &str) {
+        let after = |head: &str| setting.strip_prefix(head).map(str::trim);
+        if let Some(size) = after("size ") {
+            writeln!(self.arguments, "  size = \"{size}\"").unwrap();
+        } else if let Some(kind) = after("kind ") {
+            writeln!(self.arguments, "  kind = \"{kind}\"").unwrap();
+        } else if let Some(lease) = after("uses ") {
+            let argument = if self.lease { "from" } else { "token" };
+            let value = format!("ephemeral.fake_lease.{lease}.result");
+            writeln!(self.arguments, "  {argument} = {value}").unwrap();
+        } else if setting == "lease" {
+            self.lease = true;
+        } else if setting == "create first" {
+            self.lifecycle += "    create_before_destroy = true\n";
+        } else if setting == "keep" {
+            self.lifecycle += "    destroy = false\n";
+        } else if setting == "removed" {
+            self.removed = true;
+        } else if let Some(id) = after("import ") {
+            self.import = Some(id.to_owned());
+        } else if let Some(version) = after("expect version ") {
+            let condition = format!("self.version == \"{version}\"");
+            write!(
+                self.lifecycle,
+                "    postcondition {{\n      condition = {condition}\n      error_message = \"Another version.\"\n    }}\n"
+            )
+            .unwrap();
+        } else if let Some(command) = after("run ") {
+            let (command, rest) = match command.strip_suffix(" or continue") {
+                Some(command) => (command, "    on_failure = continue\n"),
+                None => (command, ""),
+            };
+            self.provisioners += &provisioner(command, rest);
+        } else if let Some(command) = after("at end ") {
+            self.provisioners += &provisioner(command, "    when = destroy\n");
+        } else {
+            panic!("not a setting: {setting}");
+        }
+    }
+}
+
+/// The port that no server of an operating system has.
+const REFUSED: &str = "    connection {\n      host = \"127.0.0.1\"\n      port = 1\n      timeout = \"100ms\"\n    }\n";
 
 fn provisioner(command: &str, rest: &str) -> String {
-    format!("  provisioner \"local-exec\" {{\n    command = \"{command}\"\n{rest}  }}\n")
+    match command.strip_suffix(" remotely") {
+        None => {
+            format!("  provisioner \"local-exec\" {{\n    command = \"{command}\"\n{rest}  }}\n")
+        }
+        Some(command) => format!(
+            "  provisioner \"remote-exec\" {{\n    inline = [\"{command}\"]\n{rest}{REFUSED}  }}\n"
+        ),
+    }
 }

@@ -1,7 +1,7 @@
 //! Failed operations: records, state and dependents after each kind of answer.
 
-use super::fake_provider::Effect::*;
 use super::rules::{RULE, Rule, check};
+use super::world::Effect::*;
 use calls::GrpcCode;
 
 /// Answers to the creation of an object.

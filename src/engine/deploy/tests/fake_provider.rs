@@ -1,201 +1,19 @@
-//! Provider of objects in memory. It lists its calls, with the store's records at that moment, and
-//! answers by script.
+//! Provider of objects in memory: things, links between two of them, and leases. It answers by the
+//! script of its world.
 
-use crate::deploy::run::Stops;
+use super::world::{Effect, World, short};
+use crate::stage::testing::{link_id, unknown, with};
 use async_trait::async_trait;
 use calls::{
-    Attempts, CallContext, Calls, Checked, GrpcCode, Lane, Method, ProviderDiagnostic,
-    ProviderError, RefusalCode,
+    Attempts, CallContext, Calls, Checked, Lane, Method, ProviderDiagnostic, ProviderError,
+    RefusalCode,
 };
 use cty::schema::{Attribute, Block, Schema};
 use cty::{Path, Type, Value};
-use model::mutex::lock;
 use model::*;
 use provider::*;
-use rusqlite::{Connection, OpenFlags};
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
-use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
-
-/// Effect of a call, in place of or before its ordinary answer.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Effect {
-    /// An operator goes to a rung of the cancel ladder while the call runs.
-    Cancel(CancelRung),
-    /// The answer comes only after this call has started.
-    Await(&'static str),
-    /// The store's file is removed while the call runs.
-    LoseStore,
-    /// The answer is an error, without an object.
-    Refuse,
-    /// The answer is an error with this text, without an object.
-    RefuseWith(&'static str),
-    /// The answer is an error, with an object.
-    Incomplete,
-    /// The answer has neither an object nor an error.
-    Vanish,
-    /// The object of a destroy remains, without an error.
-    Remain,
-    /// An attribute that an update may change stays the same.
-    Keep,
-    /// A value of the answer differs from the plan.
-    Differ,
-    /// A value of the answer is unknown.
-    Unknown,
-    /// The call fails with a gRPC status.
-    Status(GrpcCode),
-    /// The process crashes.
-    Crash,
-    /// The connection ends.
-    Disconnect,
-    /// The process is killed by an order.
-    Kill,
-    /// The call was cancelled before it was sent.
-    Unsent,
-    /// The answer cannot be decoded.
-    Garble,
-    /// This many attempts fail temporarily.
-    Transient(u32),
-}
-
-/// Script of the calls, such as `create a`.
-pub(super) type Script = &'static [(&'static str, &'static [Effect])];
-
-/// Call that the provider got.
-#[derive(Debug, Clone)]
-pub(super) struct Call {
-    pub(super) name: String,
-    /// Records of the store when the call came.
-    pub(super) records: String,
-}
-
-/// Objects and calls of the provider.
-pub(super) struct World {
-    calls: Mutex<Vec<Call>>,
-    script: Mutex<Script>,
-    started: watch::Sender<Vec<String>>,
-    /// Number of objects ever created, by name.
-    created: Mutex<std::collections::HashMap<String, u32>>,
-    store: PathBuf,
-    stops: Mutex<Option<(Stops, CancellationToken)>>,
-}
-
-impl World {
-    pub(super) fn new(store: PathBuf) -> Arc<Self> {
-        Arc::new(Self {
-            calls: Mutex::default(),
-            script: Mutex::new(&[]),
-            started: watch::channel(Vec::new()).0,
-            created: Mutex::default(),
-            store,
-            stops: Mutex::default(),
-        })
-    }
-
-    /// Begins a deploy with its script.
-    pub(super) fn begin(&self, script: Script, stops: &Stops, kill: &CancellationToken) {
-        lock(&self.calls).clear();
-        self.started.send_replace(Vec::new());
-        *lock(&self.script) = script;
-        *lock(&self.stops) = Some((stops.clone(), kill.clone()));
-    }
-
-    /// Returns the calls, and ends the script.
-    pub(super) fn end(&self) -> Vec<Call> {
-        *lock(&self.script) = &[];
-        std::mem::take(&mut *lock(&self.calls))
-    }
-
-    /// Records of the newest deploy, in order: `create a ok, create b open`. Read through a
-    /// connection of its own, which sees only committed ones.
-    pub(super) fn records(&self) -> String {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
-        let Ok(store) = Connection::open_with_flags(&self.store, flags) else {
-            return "no store".to_owned();
-        };
-        let mut query = store
-            .prepare(
-                "SELECT step, address, deposed, ok FROM intent
-                 WHERE deploy = (SELECT max(id) FROM deploy) ORDER BY id",
-            )
-            .unwrap();
-        let rows = query.query_map([], |row| {
-            let (step, address): (String, String) = (row.get(0)?, row.get(1)?);
-            let deposed: String = row.get(2)?;
-            let end = match row.get::<_, Option<bool>>(3)? {
-                Some(true) => "ok",
-                Some(false) => "failed",
-                None => "open",
-            };
-            let old = if deposed.is_empty() { "" } else { " (deposed)" };
-            Ok(format!("{step} {}{old} {end}", short(&address)))
-        });
-        let rows: Vec<String> = rows.unwrap().map(Result::unwrap).collect();
-        rows.join(", ")
-    }
-
-    fn effects(&self, call: &str) -> &'static [Effect] {
-        let script = *lock(&self.script);
-        script
-            .iter()
-            .find(|(name, _)| *name == call)
-            .map_or(&[], |(_, effects)| effects)
-    }
-
-    /// Lists a call and applies the effects that come before the answer.
-    async fn start(&self, name: &str, effects: &[Effect]) {
-        let records = self.records();
-        lock(&self.calls).push(Call {
-            name: name.to_owned(),
-            records,
-        });
-        self.started.send_modify(|all| all.push(name.to_owned()));
-        for effect in effects {
-            match effect {
-                Effect::Cancel(rung) => self.cancel(*rung),
-                Effect::Await(other) => {
-                    let mut started = self.started.subscribe();
-                    let seen = started.wait_for(|all| all.iter().any(|one| one == other));
-                    seen.await.unwrap();
-                }
-                Effect::LoseStore => {
-                    std::fs::remove_dir_all(self.store.parent().unwrap()).unwrap();
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// Cancels the tokens that the rung cancels; see `operations::deploying`.
-    fn cancel(&self, rung: CancelRung) {
-        let stops = lock(&self.stops);
-        let (stops, kill) = stops.as_ref().unwrap();
-        stops.starting.cancel();
-        if rung >= CancelRung::AskPlugins {
-            stops.all.cancel();
-        }
-        if rung == CancelRung::KillPlugins {
-            kill.cancel();
-        }
-    }
-
-    fn new_id(&self, name: &str) -> String {
-        let mut created = lock(&self.created);
-        let number = created.entry(name.to_owned()).or_default();
-        *number += 1;
-        format!("{name}{number}")
-    }
-}
-
-/// Name of a resource without its type: `a`, `b (deposed)`.
-pub(super) fn short(address: &str) -> String {
-    let name = address.replace("fake_thing.", "");
-    match name.split_once(" (deposed") {
-        Some((name, _)) => format!("{name} (deposed)"),
-        None => name,
-    }
-}
+use std::sync::Arc;
+use std::time::SystemTime;
 
 /// The provider.
 pub(super) struct FakeProvider {
@@ -205,44 +23,62 @@ pub(super) struct FakeProvider {
     lane: Arc<Lane>,
 }
 
-/// Arguments and attributes of a `fake_thing`.
-const ATTRIBUTES: [&str; 5] = ["id", "kind", "refers", "size", "version"];
-
-fn schema() -> Schema {
-    let list = Type::list(Type::String);
-    let attributes = [
-        ("id", Attribute::computed(Type::String)),
-        ("kind", Attribute::optional(Type::String)),
-        ("refers", Attribute::optional(list)),
-        ("size", Attribute::optional(Type::String)),
-        ("version", Attribute::computed(Type::String)),
+fn schemas() -> ProviderSchema {
+    let computed = |name: &str| (name.into(), Attribute::computed(Type::String));
+    let optional = |name: &str| (name.into(), Attribute::optional(Type::String));
+    let required = |name: &str| (name.into(), Attribute::required(Type::String));
+    let schema = |attributes: &[(Arc<str>, Attribute)]| {
+        let attributes = attributes.iter().cloned().collect();
+        Schema::new(
+            0,
+            Block {
+                attributes,
+                ..Block::default()
+            },
+        )
+    };
+    let refers = Attribute::optional(Type::list(Type::String));
+    let thing = [
+        computed("id"),
+        optional("kind"),
+        ("refers".into(), refers),
+        optional("size"),
+        computed("version"),
     ];
-    let attributes = attributes.map(|(name, attribute)| (name.into(), attribute));
-    Schema::new(
-        0,
-        Block {
-            attributes: attributes.into(),
-            ..Block::default()
-        },
-    )
-}
-
-fn with(object: &Value, changed: &[(&str, Value)]) -> Value {
-    Value::object(ATTRIBUTES.map(|name| {
-        let new = changed.iter().find(|(n, _)| *n == name);
-        let old = || object.get_attr(name).unwrap();
-        (name, new.map_or_else(old, |(_, value)| value.clone()))
-    }))
-}
-
-fn unknown() -> Value {
-    Value::unknown(Type::String)
+    let token = Attribute {
+        write_only: true,
+        ..Attribute::optional(Type::String)
+    };
+    let with_token: Vec<_> = thing
+        .iter()
+        .cloned()
+        .chain([("token".into(), token)])
+        .collect();
+    let link = [
+        required("from"),
+        required("to"),
+        computed("id"),
+        computed("version"),
+    ];
+    let lease = [optional("from"), computed("result")];
+    let pair = ["fake_thing"; 2].map(str::to_owned);
+    ProviderSchema {
+        resources: [
+            ("fake_thing".to_owned(), schema(&with_token)),
+            (LINK.to_owned(), schema(&link)),
+        ]
+        .into(),
+        data_sources: [("fake_thing".to_owned(), schema(&thing))].into(),
+        ephemeral: [("fake_lease".to_owned(), schema(&lease))].into(),
+        // The resource at the beginning of a link is created first.
+        links: LinkTypes::Pairs([(pair, Some(0))].into()),
+        ..ProviderSchema::default()
+    }
 }
 
 impl FakeProvider {
     pub(super) fn new(world: Arc<World>, calls: &Calls) -> Self {
         let (plugin, address) = (PluginId("hashicorp/fake".into()), full_address("fake"));
-        let one = || [("fake_thing".to_owned(), schema())].into();
         Self {
             lane: calls.lane(&plugin, 10),
             info: ProviderInfo {
@@ -250,11 +86,7 @@ impl FakeProvider {
                 address,
                 dialect: "fake",
             },
-            schema: Arc::new(ProviderSchema {
-                resources: one(),
-                data_sources: one(),
-                ..ProviderSchema::default()
-            }),
+            schema: Arc::new(schemas()),
             world,
         }
     }
@@ -299,7 +131,37 @@ impl FakeProvider {
         })
     }
 
-    fn applied(&self, name: &str, request: &ApplyRequest, effects: &[Effect]) -> ApplyResponse {
+    fn resource_schema(&self, type_name: &str) -> &Schema {
+        &self.schema.resources[type_name]
+    }
+
+    /// Lists a call about a lease; returns its errors.
+    async fn call_lease(
+        &self,
+        method: &str,
+        ctx: &CallContext,
+    ) -> Result<(&'static [Effect], Vec<ProviderDiagnostic>), ProviderError> {
+        let call = format!(
+            "{method} {}",
+            short(ctx.resource.as_deref().unwrap_or_default())
+        );
+        let effects = self.world.effects(&call);
+        self.world.start(&call, effects).await;
+        if let Some(error) = self.error(effects) {
+            return Err(error);
+        }
+        let refused = effects.contains(&Effect::Refuse);
+        let refused = refused.then(|| ProviderDiagnostic::error("no such luck", ""));
+        Ok((effects, refused.into_iter().collect()))
+    }
+
+    fn applied(
+        &self,
+        name: &str,
+        request: &ApplyRequest,
+        effects: &[Effect],
+        ctx: &CallContext,
+    ) -> ApplyResponse {
         let is = |effect| effects.contains(&effect);
         let error = effects.iter().find_map(|effect| match effect {
             Effect::Refuse | Effect::Incomplete => Some("no such luck"),
@@ -309,7 +171,7 @@ impl FakeProvider {
         let new = || match request.planned.is_null() {
             true if is(Effect::Incomplete) || is(Effect::Remain) => request.prior.clone(),
             true => request.planned.clone(),
-            false => self.object(name, request),
+            false => self.object(name, request, ctx),
         };
         let changed = |new: Value| match () {
             () if is(Effect::Differ) => with(&new, &[("size", Value::string("other"))]),
@@ -331,8 +193,9 @@ impl FakeProvider {
         }
     }
 
-    fn object(&self, name: &str, request: &ApplyRequest) -> Value {
+    fn object(&self, name: &str, request: &ApplyRequest, ctx: &CallContext) -> Value {
         let id = match request.prior.is_null() {
+            true if request.type_name == LINK => Value::string(link_id(ctx).unwrap()),
             true => Value::string(self.world.new_id(name)),
             false => request.prior.get_attr("id").unwrap(),
         };
@@ -400,9 +263,9 @@ impl Provider for FakeProvider {
         request: UpgradeRequest,
         _: &CallContext,
     ) -> Result<UpgradeResponse, ProviderError> {
-        let ty = schema().implied_type().clone();
+        let ty = self.resource_schema(&request.type_name).implied_type();
         Ok(UpgradeResponse {
-            state: cty::json::decode(&request.raw_json, &ty).unwrap(),
+            state: cty::json::decode(&request.raw_json, ty).unwrap(),
             diagnostics: Vec::new(),
         })
     }
@@ -427,14 +290,26 @@ impl Provider for FakeProvider {
     ) -> Result<PlanResponse, ProviderError> {
         let name = short(ctx.resource.as_deref().unwrap_or_default());
         let effects = self.world.effects(&format!("plan {name}"));
-        let (prior, proposed) = (&request.prior, &request.proposed);
+        // A token is only sent.
+        let token = ("token", Value::null(Type::String));
+        let (prior, proposed) = (&request.prior, &with(&request.proposed, &[token]));
         let planned = match prior.is_null() {
             true => with(proposed, &[("id", unknown()), ("version", unknown())]),
             false if proposed.raw_equals(prior) => proposed.clone(),
             false => with(proposed, &[("version", unknown())]),
         };
-        let kind = |object: &Value| object.get_attr("kind");
-        let is_replaced = !prior.is_null() && kind(prior) != kind(proposed);
+        let planned = match request.type_name == LINK && !prior.is_null() {
+            true => with(
+                &planned,
+                &[("id", link_id(ctx).map_or_else(unknown, Value::string))],
+            ),
+            false => planned,
+        };
+        let forcing = match request.type_name == LINK {
+            true => "id",
+            false => "kind",
+        };
+        let is_replaced = !prior.is_null() && prior.get_attr(forcing) != planned.get_attr(forcing);
         let planned = match effects.contains(&Effect::Differ) {
             true => with(&planned, &[("id", Value::string("other"))]),
             false => planned,
@@ -444,7 +319,7 @@ impl Provider for FakeProvider {
         Ok(PlanResponse {
             planned,
             requires_replace: is_replaced
-                .then(|| Path::root().attr("kind"))
+                .then(|| Path::root().attr(forcing))
                 .into_iter()
                 .collect(),
             private: Bytes::new(),
@@ -488,7 +363,7 @@ impl Provider for FakeProvider {
                 }
                 match self.error(effects) {
                     Some(error) => Err(error),
-                    None => Ok(self.applied(&name, &request, effects)),
+                    None => Ok(self.applied(&name, &request, effects, ctx)),
                 }
             };
             if failing.is_none() {
@@ -506,11 +381,12 @@ impl Provider for FakeProvider {
         _: &CallContext,
     ) -> Result<ImportResponse, ProviderError> {
         let text = |text: &str| Value::string(text);
-        let null = Value::null(schema().implied_type().clone());
-        let empty = schema().empty_value().clone();
+        let schema = self.resource_schema(&request.type_name);
+        let null = Value::null(schema.implied_type().clone());
+        let empty = schema.empty_value();
         let state = match request.id.is_empty() {
             true => null,
-            false => with(&empty, &[("id", text(&request.id)), ("version", text("v"))]),
+            false => with(empty, &[("id", text(&request.id)), ("version", text("v"))]),
         };
         Ok(ImportResponse {
             imported: vec![Imported {
@@ -542,6 +418,54 @@ impl Provider for FakeProvider {
             ),
             diagnostics: refused.into_iter().collect(),
         })
+    }
+
+    async fn validate_ephemeral(
+        &self,
+        _: &str,
+        _: Value,
+        _: &CallContext,
+    ) -> Result<Checked, ProviderError> {
+        Ok(Checked::default())
+    }
+
+    async fn open_ephemeral(
+        &self,
+        _: &str,
+        config: Value,
+        ctx: &CallContext,
+    ) -> Result<OpenResponse, ProviderError> {
+        let (effects, diagnostics) = self.call_lease("open", ctx).await?;
+        Ok(OpenResponse {
+            result: with(&config, &[("result", Value::string("secret"))]),
+            private: None,
+            renew_at: effects.contains(&Effect::Renew).then(SystemTime::now),
+            diagnostics,
+        })
+    }
+
+    async fn renew_ephemeral(
+        &self,
+        _: &str,
+        private: Option<Bytes>,
+        ctx: &CallContext,
+    ) -> Result<RenewResponse, ProviderError> {
+        let (effects, diagnostics) = self.call_lease("renew", ctx).await?;
+        Ok(RenewResponse {
+            private,
+            renew_at: effects.contains(&Effect::Renew).then(SystemTime::now),
+            diagnostics,
+        })
+    }
+
+    async fn close_ephemeral(
+        &self,
+        _: &str,
+        _: Option<Bytes>,
+        ctx: &CallContext,
+    ) -> Result<Checked, ProviderError> {
+        let (_, diagnostics) = self.call_lease("close", ctx).await?;
+        Ok(Checked { diagnostics })
     }
 
     async fn stop(&self, _: &CallContext) -> Result<(), ProviderError> {

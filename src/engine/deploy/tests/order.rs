@@ -1,8 +1,8 @@
 //! Order of operations: dependencies first when objects are created or updated, dependents first
 //! when they are destroyed.
 
-use super::fake_provider::Effect::{Await, Refuse};
 use super::rules::{RULE, Rule, check};
+use super::world::Effect::{Await, Refuse};
 
 const CREATION: &[Rule] = &[
     Rule {

@@ -1,7 +1,7 @@
 //! Root outputs: the values that the state gets at the end of a deploy.
 
-use super::fake_provider::Effect::Refuse;
 use super::rules::{RULE, Rule, check};
+use super::world::Effect::Refuse;
 
 const OUTPUTS: &[Rule] = &[
     Rule {

@@ -1,7 +1,7 @@
 //! Provisioners: records of each command, and the object after a failure.
 
-use super::fake_provider::Effect::{Crash, Refuse};
 use super::rules::{RULE, Rule, check};
+use super::world::Effect::{Crash, Refuse};
 
 const CREATION: &[Rule] = &[
     Rule {
@@ -146,6 +146,43 @@ const DESTROY_TIME: &[Rule] = &[
         ..RULE
     },
 ];
+
+const REMOTE: &[Rule] = &[
+    Rule {
+        rule: "a machine that cannot be reached fails the provisioner, with a record",
+        after: "a, run true remotely, run true",
+        calls: "create a",
+        records: Some("create a ok, remote-exec provisioner 1 a failed"),
+        ended: Some("a failed (transient)"),
+        state: Some("a1 tainted"),
+        says: Some("remote-exec provisioner error"),
+        ..RULE
+    },
+    Rule {
+        rule: "under on_failure = continue it counts as success",
+        after: "a, run true remotely or continue; b, needs a",
+        calls: "create a, create b",
+        records: Some("create a ok, remote-exec provisioner 1 a ok, create b ok"),
+        ended: Some("a done, b done"),
+        state: Some("a1, b1"),
+        ..RULE
+    },
+    Rule {
+        rule: "an object whose machine cannot be reached at its end is not destroyed",
+        before: "a, at end true remotely",
+        after: "a, at end true remotely",
+        destroys: true,
+        records: Some("remote-exec provisioner 1 a failed"),
+        ended: Some("a failed (transient)"),
+        state: Some("a1"),
+        ..RULE
+    },
+];
+
+#[tokio::test]
+async fn unreachable_machine_fails_its_provisioners() {
+    check(REMOTE).await;
+}
 
 #[tokio::test]
 async fn creation_provisioners_decide_about_their_object() {

@@ -1,7 +1,7 @@
 //! Records of a deploy: an intent is on disk before its call, and an outcome before the next step.
 
-use super::fake_provider::Effect::{Await, Crash, Keep, LoseStore, Refuse};
 use super::rules::{RULE, Rule, check};
+use super::world::Effect::{Await, Crash, Keep, LoseStore, Refuse};
 
 const INTENTS: &[Rule] = &[
     Rule {

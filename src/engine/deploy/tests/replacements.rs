@@ -1,7 +1,7 @@
 //! Replacements that end between their halves, and deposed objects.
 
-use super::fake_provider::Effect::{Crash, Incomplete, Refuse};
 use super::rules::{RULE, Rule, check};
+use super::world::Effect::{Crash, Incomplete, Refuse};
 
 const DESTROY_FIRST: &[Rule] = &[
     Rule {

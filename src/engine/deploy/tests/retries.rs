@@ -1,7 +1,7 @@
 //! Retries of temporary failures: one intent for all attempts, and the rungs that end them.
 
-use super::fake_provider::Effect::{Cancel, Transient};
 use super::rules::{RULE, Rule, check};
+use super::world::Effect::{Cancel, Transient};
 use model::CancelRung::{AskPlugins, StopStarting};
 
 const RETRIES: &[Rule] = &[

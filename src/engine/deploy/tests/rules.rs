@@ -1,7 +1,8 @@
 //! Rows of the tables, and their check: stages and deploys with the real planner, walk and store.
 
 use super::configuration::written;
-use super::fake_provider::{Call, FakeProvider, Script, World, short};
+use super::fake_provider::FakeProvider;
+use super::world::{Call, Script, World, short};
 use crate::deploy::record::{DeployRecorder, Earlier};
 use crate::deploy::run::{DeployResult, Deploying, Stops};
 use crate::stage::change::{Change, Digests, Stage, StageResult, StateOrigin};
@@ -11,11 +12,10 @@ use crate::stage::prior::{PriorState, ResolvedProviders};
 use crate::stage::scope::{Phase, WalkContext, timestamp};
 use crate::stage::staging::{PlanInput, stage};
 use crate::stage::steps::has_effect;
+use crate::stage::testing::SingleProvider;
 use crate::stage::values::Values;
-use crate::stage::walk::{Providers, Walk};
-use async_trait::async_trait;
-use calls::{CallContext, Calls, Deadlines, ProviderError};
-use cty::Value;
+use crate::stage::walk::Walk;
+use calls::{Calls, Deadlines};
 use model::bus::Bus;
 use model::settings::{Access, RetrySettings};
 use model::*;
@@ -29,7 +29,7 @@ use std::time::Duration;
 use store::Store;
 use store::records::{NewDeploy, StartedDeploy, StateEdit, StateObject};
 use tokio_util::sync::CancellationToken;
-use workspace::load;
+use workspace::{link_providers, load};
 
 /// One rule of deploys, with an example. Names are those of resources; see `configuration` for the
 /// notation.
@@ -150,7 +150,11 @@ impl Rule {
         // No call without a record on disk, whatever the row is about. The second half of a
         // replacement has a deposed object, but the name of its operation.
         let all = got.calls.iter();
-        for call in all.filter(|call| !call.name.starts_with("look ")) {
+        let changes_object = |call: &&Call| {
+            let step = call.name.split(' ').next().unwrap_or_default();
+            step.parse::<OperationStep>().is_ok()
+        };
+        for call in all.filter(changes_object) {
             let intent = format!("{} open", call.name).replace(" (deposed)", "");
             let records = call.records.replace(" (deposed)", "");
             if !records.split(", ").any(|record| record == intent) {
@@ -179,44 +183,8 @@ struct Lab {
     bus: Bus,
     pool: Pool,
     world: Arc<World>,
-    providers: Arc<FakeProviders>,
-}
-
-struct FakeProviders {
-    provider: Arc<dyn Provider>,
-    pool: Pool,
-}
-
-#[async_trait]
-impl Providers for FakeProviders {
-    async fn unconfigured(
-        &self,
-        _: &str,
-        _: &CallContext,
-    ) -> Result<Arc<dyn Provider>, ProviderError> {
-        Ok(self.provider.clone())
-    }
-
-    async fn configured(
-        &self,
-        _: &ConfigKey,
-        _: &Value,
-        _: &CallContext,
-    ) -> Result<(Arc<dyn Provider>, bool), ProviderError> {
-        Ok((self.provider.clone(), true))
-    }
-
-    fn functions(&self) -> Functions {
-        Functions::default()
-    }
-
-    fn secrets(&self) -> &model::secrets::Secrets {
-        self.pool.secrets()
-    }
-
-    fn sink(&self) -> &dyn model::bus::EventSink {
-        self.pool.sink()
-    }
+    provider: Arc<FakeProvider>,
+    providers: Arc<SingleProvider>,
 }
 
 impl Lab {
@@ -235,10 +203,8 @@ impl Lab {
         let settings = PoolSettings::new(dir.path());
         let pool = Pool::new(settings, plugins, calls, Arc::new(bus.clone()));
         Self {
-            providers: Arc::new(FakeProviders {
-                provider,
-                pool: pool.clone(),
-            }),
+            providers: Arc::new(SingleProvider::new(provider.clone(), bus.clone())),
+            provider,
             dir,
             store,
             bus,
@@ -248,18 +214,21 @@ impl Lab {
     }
 
     fn schemas(&self) -> HashMap<Arc<str>, Arc<ProviderSchema>> {
-        let provider = &self.providers.provider;
-        let schema = provider.known_schema().unwrap();
-        HashMap::from([(provider.info().address.as_str().into(), schema)])
+        let schema = self.provider.known_schema().unwrap();
+        HashMap::from([(self.provider.info().address.as_str().into(), schema)])
     }
 
     fn load(&self, configuration: &str, request: &StageRequest) -> load::Loaded {
-        let file = self.dir.path().join("main.tf");
-        std::fs::write(file, written(configuration)).unwrap();
-        let (loaded, diags) = load::load(self.dir.path(), "default", request, false)
+        for (directory, text) in written(configuration) {
+            let directory = self.dir.path().join(directory);
+            std::fs::create_dir_all(&directory).unwrap();
+            std::fs::write(directory.join("main.tf"), text).unwrap();
+        }
+        let (mut loaded, diags) = load::load(self.dir.path(), "default", request, false)
             .map_err(|(_, diags)| diags)
             .unwrap();
         assert!(!diags.has_errors(), "{diags:?}");
+        loaded.root = link_providers::bind(&loaded.root, &self.schemas());
         loaded
     }
 

@@ -8,6 +8,7 @@
 //! | `lab_legacy` | the same, on a legacy SDK: plans names in lower case |
 //! | data `lab_data` | `value` is computed from `name` |
 //! | ephemeral `lab_lease` | `result` is computed from `name` |
+//! | `link` | links a `lab_thing` to a `lab_thing`; its `id` has the ids of both |
 //!
 //! The `id` of a resource is computed, `note` unless configured, `secret` is sensitive, and `token`
 //! write-only.
@@ -16,16 +17,13 @@
 //! name, `none` is planned as no object, `warned` is planned with a warning; a name that begins
 //! with `crash` ends the call.
 
-use crate::stage::walk::Providers;
+use super::single_provider::{link_id, text, unknown, with};
 use async_trait::async_trait;
 use calls::{CallContext, Checked, Method, ProviderDiagnostic, ProviderError};
 use cty::schema::{Attribute, Block, NestedBlock, Nesting, Schema};
 use cty::{Path, Type, Value};
-use model::bus::EventSink;
 use model::mutex::lock;
-use model::secrets::Secrets;
-use model::{ConfigKey, EventKind, PluginId, Severity, full_address};
-use provider::functions::Functions;
+use model::{PluginId, Severity, full_address};
 use provider::*;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -46,7 +44,6 @@ pub struct Lab {
     remote: HashMap<String, serde_json::Value>,
     /// Calls about resource instances: method and address.
     calls: Mutex<Vec<String>>,
-    secrets: Secrets,
 }
 
 impl Lab {
@@ -61,7 +58,6 @@ impl Lab {
             schema: Arc::new(schema()),
             remote,
             calls: Mutex::default(),
-            secrets: Secrets::default(),
         }
     }
 
@@ -157,6 +153,16 @@ fn schema() -> ProviderSchema {
         ..Block::default()
     };
     let thing = || Schema::new(VERSION, thing.clone());
+    let end = || Attribute::required(Type::String);
+    let link = Block {
+        attributes: [
+            ("from".into(), end()),
+            ("to".into(), end()),
+            ("id".into(), computed()),
+        ]
+        .into(),
+        ..Block::default()
+    };
     let one = |name: &str, schema| (name.to_owned(), schema);
     ProviderSchema {
         provider: Schema::new(0, region),
@@ -164,28 +170,14 @@ fn schema() -> ProviderSchema {
             one("lab_thing", thing()),
             one("lab_other", thing()),
             one("lab_legacy", thing()),
+            one(LINK, Schema::new(0, link)),
         ]
         .into(),
         data_sources: [one("lab_data", Schema::new(0, named("value")))].into(),
         ephemeral: [one("lab_lease", Schema::new(0, named("result")))].into(),
+        links: LinkTypes::Pairs([(["lab_thing"; 2].map(str::to_owned), None)].into()),
         ..ProviderSchema::default()
     }
-}
-
-/// Returns a string attribute of an object, if it is known.
-fn text(object: &Value, name: &str) -> Option<String> {
-    object.get_attr(name)?.as_str().map(str::to_owned)
-}
-
-fn with(object: &Value, name: &str, value: Value) -> Value {
-    let all = object.as_map().expect("an object").iter();
-    let others = all.map(|(name, value)| (name.clone(), value.clone()));
-    let others = others.filter(|(other, _)| **other != *name);
-    Value::object_from_map(others.chain([(name.into(), value)]))
-}
-
-fn unknown() -> Value {
-    Value::unknown(Type::String)
 }
 
 fn checked(config: &Value) -> Checked {
@@ -203,20 +195,34 @@ fn checked(config: &Value) -> Checked {
 fn planned(request: &PlanRequest) -> Value {
     let mut planned = request.proposed.clone();
     // The token is only sent, never planned.
-    planned = with(&planned, "token", Value::null(Type::String));
+    planned = with(&planned, &[("token", Value::null(Type::String))]);
     let note = request.config.get_attr("note").expect("note");
     if request.prior.is_null() {
-        planned = with(&planned, "id", unknown());
+        planned = with(&planned, &[("id", unknown())]);
         if note.is_known() && note.is_null() {
-            planned = with(&planned, "note", unknown());
+            planned = with(&planned, &[("note", unknown())]);
         }
     }
     let name = text(&request.proposed, "name");
     match (name.as_deref(), &*request.type_name) {
-        (Some("broken"), _) => with(&planned, "name", Value::string("other")),
-        (Some(name), "lab_legacy") => with(&planned, "name", Value::string(name.to_lowercase())),
+        (Some("broken"), _) => with(&planned, &[("name", Value::string("other"))]),
+        (Some(name), "lab_legacy") => {
+            with(&planned, &[("name", Value::string(name.to_lowercase()))])
+        }
         _ => planned,
     }
+}
+
+/// Plans a link: the ids of its ends make its own.
+fn planned_link(request: &PlanRequest, ctx: &CallContext) -> Value {
+    let id = match request.prior.is_null() {
+        true => None,
+        false => link_id(ctx),
+    };
+    with(
+        &request.proposed,
+        &[("id", id.map_or_else(unknown, Value::string))],
+    )
 }
 
 #[async_trait]
@@ -271,7 +277,7 @@ impl Provider for Lab {
         self.record("upgrade", ctx);
         let schema = &self.schema.resources[request.type_name.as_str()];
         let mut json: serde_json::Value = serde_json::from_slice(&request.raw_json).expect("JSON");
-        if request.version < VERSION {
+        if request.version < schema.version {
             let title = json.as_object_mut().and_then(|all| all.remove("title"));
             json["name"] = title.unwrap_or_default();
         }
@@ -328,14 +334,24 @@ impl Provider for Lab {
         let planned = match (destroy, name.as_deref()) {
             (true, Some("kept")) => request.prior.clone(),
             (true, _) | (_, Some("none")) => Value::null(request.proposed.ty().clone()),
+            _ if request.type_name == LINK => planned_link(&request, ctx),
             _ => planned(&request),
         };
         let rotates = !destroy && text(&request.config, "token").is_some_and(|t| t == "rotate");
-        let forcing = ["zone"].into_iter().chain(rotates.then_some("token"));
+        let forcing = match request.type_name == LINK {
+            true => vec!["id"],
+            false => ["zone"]
+                .into_iter()
+                .chain(rotates.then_some("token"))
+                .collect(),
+        };
         Ok(PlanResponse {
             planned,
             // Always named: only a changed attribute may force a replacement.
-            requires_replace: forcing.map(|name| Path::root().attr(name)).collect(),
+            requires_replace: forcing
+                .into_iter()
+                .map(|name| Path::root().attr(name))
+                .collect(),
             private: request.prior_private,
             identity: request.prior_identity,
             legacy: request.type_name == "lab_legacy",
@@ -358,13 +374,13 @@ impl Provider for Lab {
     ) -> Result<ImportResponse, ProviderError> {
         self.record("import", ctx);
         let empty = self.schema.resources[request.type_name.as_str()].empty_value();
-        let object = with(empty, "id", Value::string(&request.id));
+        let object = with(empty, &[("id", Value::string(&request.id))]);
         let imported = Imported {
             type_name: match &*request.id {
                 "mistyped" => "lab_other".to_owned(),
                 _ => request.type_name,
             },
-            state: with(&object, "name", Value::string(&request.id)),
+            state: with(&object, &[("name", Value::string(&request.id))]),
             private: Bytes::new(),
             identity: None,
         };
@@ -419,7 +435,7 @@ impl Provider for Lab {
             _ => Vec::new(),
         };
         Ok(DataResponse {
-            state: with(&config, "value", Value::string(format!("data:{name}"))),
+            state: with(&config, &[("value", Value::string(format!("data:{name}")))]),
             diagnostics,
         })
     }
@@ -442,7 +458,10 @@ impl Provider for Lab {
         self.record("open", ctx);
         let name = text(&config, "name").unwrap_or_default();
         Ok(OpenResponse {
-            result: with(&config, "result", Value::string(format!("lease of {name}"))),
+            result: with(
+                &config,
+                &[("result", Value::string(format!("lease of {name}")))],
+            ),
             private: None,
             renew_at: None,
             diagnostics: Vec::new(),
@@ -461,48 +480,5 @@ impl Provider for Lab {
 
     async fn stop(&self, _: &CallContext) -> Result<(), ProviderError> {
         Ok(())
-    }
-}
-
-/// [`Lab`] as the only provider of a walk.
-pub struct LabProviders(pub Arc<Lab>);
-
-#[async_trait]
-impl Providers for LabProviders {
-    async fn unconfigured(
-        &self,
-        _: &str,
-        _: &CallContext,
-    ) -> Result<Arc<dyn Provider>, ProviderError> {
-        Ok(self.0.clone())
-    }
-
-    async fn configured(
-        &self,
-        _: &ConfigKey,
-        _: &Value,
-        _: &CallContext,
-    ) -> Result<(Arc<dyn Provider>, bool), ProviderError> {
-        Ok((self.0.clone(), false))
-    }
-
-    fn functions(&self) -> Functions {
-        Functions::default()
-    }
-
-    fn secrets(&self) -> &Secrets {
-        &self.0.secrets
-    }
-
-    fn sink(&self) -> &dyn EventSink {
-        self
-    }
-}
-
-impl EventSink for LabProviders {
-    fn emit(&self, _: EventKind) {}
-
-    fn secrets(&self) -> Secrets {
-        self.0.secrets.clone()
     }
 }

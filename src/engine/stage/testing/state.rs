@@ -9,6 +9,7 @@ use super::lab::{Lab, address};
 use crate::stage::objects::{RecordContext, record};
 use lang::addr::{AbsInstance, Mode};
 use model::ConfigKey;
+use provider::LINK;
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeSet, HashMap};
 use store::records::{State, StateObject, StateOutput};
@@ -66,10 +67,11 @@ fn object(line: &str, remote: &mut HashMap<String, Json>) -> StateObject {
     if instance.resource.mode == Mode::Managed {
         let id = attributes.entry("id").or_insert_with(|| at.into());
         let id = id.as_str().expect("a text").to_owned();
-        // A read finds an empty list of blocks, not null.
-        attributes
-            .entry("rule")
-            .or_insert_with(|| Json::Array(Vec::new()));
+        // A read finds an empty list of blocks, not null. A link has none.
+        if *instance.resource.kind != *LINK {
+            let none = Json::Array(Vec::new());
+            attributes.entry("rule").or_insert(none);
+        }
         match flags.contains_key("gone") {
             true => drop(remote.insert(id, Json::Null)),
             false if !changed.is_empty() => drop(remote.insert(id, Json::Object(changed))),

@@ -3,7 +3,8 @@
 //! In a configuration `; ` ends a line, `{ ` is followed and ` }` preceded by one, so that a block
 //! fits into one line. Text behind `@@DIRECTORY ` belongs to the module in that directory.
 
-use super::lab::{Lab, LabProviders};
+use super::SingleProvider;
+use super::lab::Lab;
 use super::state::state;
 use crate::stage::change::{Digests, StateOrigin};
 use crate::stage::plan::{LinksByEnd, PlanOptions};
@@ -13,10 +14,12 @@ use crate::stage::staging::PlanInput;
 use crate::stage::walk::Walk;
 use lang::config::{Module, Resource};
 use lang::diag::Diagnostics;
+use model::bus::Bus;
 use model::{StageMode, StageRequest, VariableFlag};
 use std::sync::Arc;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
+use workspace::link_providers;
 use workspace::load::{load, used_providers};
 
 /// Configuration and state, ready to be planned.
@@ -53,13 +56,14 @@ pub fn read(
     };
     let mut used = used_providers(&loaded.root);
     used.insert(super::address());
+    let schemas = used.into_iter().map(|a| (a, lab.schemas())).collect();
     let input = PlanInput {
         id: 1,
         request,
-        root: loaded.root,
+        root: link_providers::bind(&loaded.root, &schemas),
         dir: loaded.dir,
         sources: loaded.sources,
-        schemas: used.into_iter().map(|a| (a, lab.schemas())).collect(),
+        schemas,
         state,
         resolved_providers: Default::default(),
         given: loaded.given,
@@ -67,7 +71,7 @@ pub fn read(
         overridden: loaded.overridden,
         digests: Digests::default(),
         state_origin: StateOrigin::default(),
-        providers: Arc::new(LabProviders(lab.clone())),
+        providers: Arc::new(SingleProvider::new(lab.clone(), Bus::default())),
         cancel: CancellationToken::new(),
         kill: CancellationToken::new(),
         parallelism: 4,

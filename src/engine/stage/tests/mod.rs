@@ -9,6 +9,7 @@ mod configuration;
 mod expansion;
 mod explanations;
 mod imports;
+mod links;
 mod modules;
 mod moves;
 mod narrow;

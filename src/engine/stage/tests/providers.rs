@@ -110,6 +110,14 @@ calls: close ephemeral.lab_lease.e[0]
        open ephemeral.lab_lease.e[1]
        plan lab_thing.a
 
+# After a failed plan it is closed as well.
+config: ephemeral lab_lease e { name = "x" }
+        resource lab_thing a { name = "refused"; token = ephemeral.lab_lease.e.result }
+says: error: Refused
+calls: close ephemeral.lab_lease.e
+       open ephemeral.lab_lease.e
+       plan lab_thing.a
+
 # Outside of the targets nothing is opened.
 config: ephemeral lab_lease e { name = "x" }
         resource lab_thing a { token = ephemeral.lab_lease.e.result }

@@ -1,0 +1,194 @@
+//! Script of a fake provider, and the list of its calls with the store's records at that moment.
+
+use crate::deploy::run::Stops;
+use calls::GrpcCode;
+use model::mutex::lock;
+use model::*;
+use rusqlite::{Connection, OpenFlags};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+/// Effect of a call, in place of or before its ordinary answer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Effect {
+    /// An operator goes to a rung of the cancel ladder while the call runs.
+    Cancel(CancelRung),
+    /// The answer comes only after this call has started.
+    Await(&'static str),
+    /// The store's file is removed while the call runs.
+    LoseStore,
+    /// The answer is an error, without an object.
+    Refuse,
+    /// The answer is an error with this text, without an object.
+    RefuseWith(&'static str),
+    /// The answer is an error, with an object.
+    Incomplete,
+    /// The answer has neither an object nor an error.
+    Vanish,
+    /// The object of a destroy remains, without an error.
+    Remain,
+    /// An attribute that an update may change stays the same.
+    Keep,
+    /// A value of the answer differs from the plan.
+    Differ,
+    /// A value of the answer is unknown.
+    Unknown,
+    /// The call fails with a gRPC status.
+    Status(GrpcCode),
+    /// The process crashes.
+    Crash,
+    /// The connection ends.
+    Disconnect,
+    /// The process is killed by an order.
+    Kill,
+    /// The call was cancelled before it was sent.
+    Unsent,
+    /// The answer cannot be decoded.
+    Garble,
+    /// The lease must be renewed.
+    Renew,
+    /// This many attempts fail temporarily.
+    Transient(u32),
+}
+
+/// Script of the calls, such as `create a`.
+pub(super) type Script = &'static [(&'static str, &'static [Effect])];
+
+/// Call that the provider got.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    pub(super) name: String,
+    /// Records of the store when the call came.
+    pub(super) records: String,
+}
+
+/// Objects and calls of the provider.
+pub(super) struct World {
+    calls: Mutex<Vec<Call>>,
+    script: Mutex<Script>,
+    started: watch::Sender<Vec<String>>,
+    /// Number of objects ever created, by name.
+    created: Mutex<std::collections::HashMap<String, u32>>,
+    store: PathBuf,
+    stops: Mutex<Option<(Stops, CancellationToken)>>,
+}
+
+impl World {
+    pub(super) fn new(store: PathBuf) -> Arc<Self> {
+        Arc::new(Self {
+            calls: Mutex::default(),
+            script: Mutex::new(&[]),
+            started: watch::channel(Vec::new()).0,
+            created: Mutex::default(),
+            store,
+            stops: Mutex::default(),
+        })
+    }
+
+    /// Begins a deploy with its script.
+    pub(super) fn begin(&self, script: Script, stops: &Stops, kill: &CancellationToken) {
+        lock(&self.calls).clear();
+        self.started.send_replace(Vec::new());
+        *lock(&self.script) = script;
+        *lock(&self.stops) = Some((stops.clone(), kill.clone()));
+    }
+
+    /// Returns the calls, and ends the script.
+    pub(super) fn end(&self) -> Vec<Call> {
+        *lock(&self.script) = &[];
+        std::mem::take(&mut *lock(&self.calls))
+    }
+
+    /// Records of the newest deploy, in order: `create a ok, create b open`. Read through a
+    /// connection of its own, which sees only committed ones.
+    pub(super) fn records(&self) -> String {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
+        let Ok(store) = Connection::open_with_flags(&self.store, flags) else {
+            return "no store".to_owned();
+        };
+        let mut query = store
+            .prepare(
+                "SELECT step, address, deposed, ok FROM intent
+                 WHERE deploy = (SELECT max(id) FROM deploy) ORDER BY id",
+            )
+            .unwrap();
+        let rows = query.query_map([], |row| {
+            let (step, address): (String, String) = (row.get(0)?, row.get(1)?);
+            let deposed: String = row.get(2)?;
+            let end = match row.get::<_, Option<bool>>(3)? {
+                Some(true) => "ok",
+                Some(false) => "failed",
+                None => "open",
+            };
+            let old = if deposed.is_empty() { "" } else { " (deposed)" };
+            Ok(format!("{step} {}{old} {end}", short(&address)))
+        });
+        let rows: Vec<String> = rows.unwrap().map(Result::unwrap).collect();
+        rows.join(", ")
+    }
+
+    pub(super) fn effects(&self, call: &str) -> &'static [Effect] {
+        let script = *lock(&self.script);
+        script
+            .iter()
+            .find(|(name, _)| *name == call)
+            .map_or(&[], |(_, effects)| effects)
+    }
+
+    /// Lists a call and applies the effects that come before the answer.
+    pub(super) async fn start(&self, name: &str, effects: &[Effect]) {
+        let records = self.records();
+        lock(&self.calls).push(Call {
+            name: name.to_owned(),
+            records,
+        });
+        self.started.send_modify(|all| all.push(name.to_owned()));
+        for effect in effects {
+            match effect {
+                Effect::Cancel(rung) => self.cancel(*rung),
+                Effect::Await(other) => {
+                    let mut started = self.started.subscribe();
+                    let seen = started.wait_for(|all| all.iter().any(|one| one == other));
+                    seen.await.unwrap();
+                }
+                Effect::LoseStore => {
+                    std::fs::remove_dir_all(self.store.parent().unwrap()).unwrap();
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Cancels the tokens that the rung cancels; see `operations::deploying`.
+    fn cancel(&self, rung: CancelRung) {
+        let stops = lock(&self.stops);
+        let (stops, kill) = stops.as_ref().unwrap();
+        stops.starting.cancel();
+        if rung >= CancelRung::AskPlugins {
+            stops.all.cancel();
+        }
+        if rung == CancelRung::KillPlugins {
+            kill.cancel();
+        }
+    }
+
+    pub(super) fn new_id(&self, name: &str) -> String {
+        let mut created = lock(&self.created);
+        let number = created.entry(name.to_owned()).or_default();
+        *number += 1;
+        format!("{name}{number}")
+    }
+}
+
+/// Name of a resource without its type: `a`, `b (deposed)`.
+pub(super) fn short(address: &str) -> String {
+    let name = address
+        .replace("fake_thing.", "")
+        .replace("ephemeral.fake_lease.", "");
+    match name.split_once(" (deposed") {
+        Some((name, _)) => format!("{name} (deposed)"),
+        None => name,
+    }
+}
