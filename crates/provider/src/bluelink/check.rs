@@ -2,6 +2,7 @@
 //! patterns and allowed values. Skips unknown values. Converts diagnostics of the plugin. Pure.
 
 use super::convert::{Unknown, decode_scalar, element_of, encode, member_of};
+use super::schema::NodeKind;
 use calls::ProviderDiagnostic;
 use cty::{Number, Path, Value};
 use model::Severity;
@@ -104,14 +105,14 @@ fn bounds(node: &Node, config: &Value) -> Option<String> {
     if let Some(most) = bound(&node.maximum).filter(|b| number.compare(b) == Ordering::Greater) {
         return Some(format!("the value must be at most {}", most.to_text()));
     }
-    (node.r#type == "integer" && !number.is_integer())
+    (NodeKind::of(node) == NodeKind::Integer && !number.is_integer())
         .then(|| "the value must be a whole number".to_owned())
 }
 
 fn length(node: &Node, config: &Value) -> Option<String> {
     let (length, of) = match (config.as_str(), config.len()) {
         (Some(text), _) => (text.chars().count(), "characters"),
-        (None, Some(count)) if node.r#type == "array" || node.r#type == "map" => {
+        (None, Some(count)) if matches!(NodeKind::of(node), NodeKind::Array | NodeKind::Map) => {
             (count, "elements")
         }
         _ => return None,

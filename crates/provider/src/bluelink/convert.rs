@@ -2,7 +2,7 @@
 //! list and an empty map; the schema and the previous value decide its meaning. Pure.
 
 use super::decode_error::DecodeError;
-use super::schema::ty;
+use super::schema::{NodeKind, ty};
 use cty::{Number, Type, Value};
 use proto::bluelink::schema::scalar_value::Value as Scalar;
 use proto::bluelink::schema::string_or_substitution::Value as Part;
@@ -39,7 +39,7 @@ pub(super) fn encode(value: &Value, node: Option<&Node>, unknown: Unknown) -> Op
     if value.is_null() {
         return None;
     }
-    let kind = node.map(|n| n.r#type.as_str());
+    let kind = node.map(NodeKind::of);
     if let Some(text) = value.as_str() {
         return Some(scalar(Scalar::StringValue(text.to_owned())));
     }
@@ -67,10 +67,10 @@ pub(super) fn encode(value: &Value, node: Option<&Node>, unknown: Unknown) -> Op
     Some(out)
 }
 
-fn encode_number(number: &Number, kind: Option<&str>) -> Scalar {
+fn encode_number(number: &Number, kind: Option<NodeKind>) -> Scalar {
     match number.to_i64() {
         // The schema decides, because cty has one number type and the protocol two.
-        Some(whole) if kind != Some("float") => Scalar::IntValue(whole),
+        Some(whole) if kind != Some(NodeKind::Float) => Scalar::IntValue(whole),
         _ => Scalar::FloatValue(number.to_f64().0),
     }
 }
@@ -138,10 +138,10 @@ pub(super) fn decode(
             false => Value::null(wanted),
         });
     };
-    match (schema.r#type.as_str(), &wanted) {
+    match (NodeKind::of(schema), &wanted) {
         (_, Type::Dynamic) => Ok(decode_any(node)),
-        ("object", _) => decode_object(node, schema, like, at),
-        ("map", Type::Map(of)) => {
+        (NodeKind::Object, _) => decode_object(node, schema, like, at),
+        (NodeKind::Map, Type::Map(of)) => {
             let element = schema.map_values.as_deref().unwrap_or(schema);
             kind(node.scalar.is_none() && node.items.is_empty(), at, "a map")?;
             let one = |(name, value): (&String, &MappingNode)| {
@@ -156,7 +156,7 @@ pub(super) fn decode(
                 .collect::<Result<Vec<_>, DecodeError>>()?;
             Ok(Value::map((**of).clone(), all))
         }
-        ("array", Type::List(of)) => {
+        (NodeKind::Array, Type::List(of)) => {
             let element = schema.items.as_deref().unwrap_or(schema);
             kind(
                 node.scalar.is_none() && node.fields.is_empty(),

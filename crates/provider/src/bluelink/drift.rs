@@ -2,7 +2,7 @@
 //! with `trackDrift`, fields with `ignoreDrift` never. Pure.
 
 use super::convert::{element_of, is_null_or_empty, member_of};
-use super::schema::ty;
+use super::schema::{NodeKind, ty};
 use cty::Value;
 use proto::bluelink::sharedtypesv1::ResourceDefinitionsSchema as Node;
 use std::sync::Arc;
@@ -26,15 +26,15 @@ pub(super) fn merge_observed(node: &Node, stored: &Value, seen: &Value) -> Value
     if seen.is_null() {
         return seen.clone();
     }
-    match node.r#type.as_str() {
-        "object" if seen.as_map().is_some() => {
+    match NodeKind::of(node) {
+        NodeKind::Object if seen.as_map().is_some() => {
             let one = |(name, of): (&String, &Node)| {
                 let value = merge_observed(of, &member_of(stored, name), &member_of(seen, name));
                 (name.clone(), value)
             };
             Value::object(node.attributes.iter().map(one))
         }
-        "map" if ty(node).is_map() => match (node.map_values.as_deref(), seen.as_map()) {
+        NodeKind::Map if ty(node).is_map() => match (node.map_values.as_deref(), seen.as_map()) {
             // Keys that no longer exist are dropped, new ones are taken over.
             (Some(of), Some(members)) => {
                 let one = |(name, seen): (&Arc<str>, &Value)| {
@@ -47,7 +47,7 @@ pub(super) fn merge_observed(node: &Node, stored: &Value, seen: &Value) -> Value
             }
             _ => seen.clone(),
         },
-        "array" if ty(node).is_list() => list(node, stored, seen),
+        NodeKind::Array if ty(node).is_list() => list(node, stored, seen),
         _ => seen.clone(),
     }
 }

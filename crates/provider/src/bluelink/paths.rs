@@ -1,5 +1,6 @@
 //! Paths of fields in the protocol: `spec.a.b`, `spec.list[0].x`, `spec["odd.name"]`. Pure.
 
+use super::schema::NodeKind;
 use proto::bluelink::schema::MappingNode;
 use proto::bluelink::sharedtypesv1::ResourceDefinitionsSchema as Node;
 
@@ -83,11 +84,11 @@ pub(super) fn is_computed(node: &Node, steps: &[Step]) -> Option<bool> {
     let Some((step, rest)) = steps.split_first() else {
         return Some(false);
     };
-    let next = match (node.r#type.as_str(), step) {
-        ("object", Step::Name(name)) => node.attributes.get(name)?,
-        ("map", Step::Name(_)) => node.map_values.as_deref()?,
-        ("array", Step::Index(_)) => node.items.as_deref()?,
-        ("union", _) => return Some(true),
+    let next = match (NodeKind::of(node), step) {
+        (NodeKind::Object, Step::Name(name)) => node.attributes.get(name)?,
+        (NodeKind::Map, Step::Name(_)) => node.map_values.as_deref()?,
+        (NodeKind::Array, Step::Index(_)) => node.items.as_deref()?,
+        (NodeKind::Union, _) => return Some(true),
         _ => return None,
     };
     is_computed(next, rest)

@@ -3,7 +3,7 @@
 
 use super::convert::{decode, element_of, member_of};
 use super::decode_error::DecodeError;
-use super::schema::{Definition, is_provider_set, ty};
+use super::schema::{Definition, NodeKind, is_provider_set, ty};
 use cty::{Path, Value};
 use proto::bluelink::sharedtypesv1::ResourceDefinitionsSchema as Node;
 use std::collections::BTreeMap;
@@ -94,8 +94,8 @@ impl Settle {
         if config.is_null() {
             return self.omitted(node, prior);
         }
-        match node.r#type.as_str() {
-            "object" if wanted.is_object() => {
+        match NodeKind::of(node) {
+            NodeKind::Object if wanted.is_object() => {
                 let one = |(name, of): (&String, &Node)| {
                     let config = member_of(config, name);
                     let value = self.value(of, &config, &member_of(prior, name))?;
@@ -104,7 +104,7 @@ impl Settle {
                 let all = node.attributes.iter().map(one);
                 Ok(Value::object(all.collect::<Result<Vec<_>, DecodeError>>()?))
             }
-            "map" if wanted.is_map() => {
+            NodeKind::Map if wanted.is_map() => {
                 let (Some(of), Some(members)) = (node.map_values.as_deref(), config.as_map())
                 else {
                     return Ok(config.clone());
@@ -119,7 +119,7 @@ impl Settle {
                     .collect::<Result<Vec<_>, DecodeError>>()?;
                 Ok(Value::map(ty(of), all))
             }
-            "array" if wanted.is_list() => self.list(node, config, prior),
+            NodeKind::Array if wanted.is_list() => self.list(node, config, prior),
             _ => Ok(config.clone()),
         }
     }
@@ -218,21 +218,21 @@ fn collect_replace_paths(
         }
         return;
     }
-    match node.r#type.as_str() {
-        "object" if prior.as_map().is_some() => {
+    match NodeKind::of(node) {
+        NodeKind::Object if prior.as_map().is_some() => {
             for (name, of) in &node.attributes {
                 let (prior, planned) = (member_of(prior, name), member_of(planned, name));
                 collect_replace_paths(of, &prior, &planned, must, &at.attr(name.as_str()), found);
             }
         }
-        "array" if node.items.is_some() && prior.as_slice().is_some() => {
+        NodeKind::Array if node.items.is_some() && prior.as_slice().is_some() => {
             let of = node.items.as_deref().unwrap_or(node);
             for index in 0..prior.len().min(planned.len()).unwrap_or(0) {
                 let (prior, planned) = (element_of(prior, index), element_of(planned, index));
                 collect_replace_paths(of, &prior, &planned, must, &at.index_int(index), found);
             }
         }
-        "map" if node.map_values.is_some() && prior.as_map().is_some() => {
+        NodeKind::Map if node.map_values.is_some() && prior.as_map().is_some() => {
             let of = node.map_values.as_deref().unwrap_or(node);
             for name in prior.as_map().into_iter().flat_map(|all| all.keys()) {
                 let (prior, planned) = (member_of(prior, name), member_of(planned, name));

@@ -1,6 +1,6 @@
 //! Keeps computed values that an update does not set again. Pure.
 
-use super::schema::is_provider_set;
+use super::schema::{NodeKind, is_provider_set};
 use proto::bluelink::schema::MappingNode;
 use proto::bluelink::sharedtypesv1::ResourceDefinitionsSchema as Node;
 
@@ -81,7 +81,7 @@ fn matches<'p>(
 /// Returns true if two nodes have the same configured values, without computed fields.
 fn same_configured_values(node: &Node, spec: &MappingNode, prior: &MappingNode) -> bool {
     let own = |of: &Node| of.computed || is_provider_set(of);
-    if node.r#type == "object" {
+    if NodeKind::of(node) == NodeKind::Object {
         return node.attributes.iter().all(|(name, of)| {
             match (spec.fields.get(name), prior.fields.get(name)) {
                 (Some(spec), Some(prior)) => same_configured_values(of, spec, prior),

@@ -12,6 +12,37 @@ use std::sync::Arc;
 /// Attribute with the configuration values that have no attribute of their own.
 pub(super) const VARIABLES: &str = "variables";
 
+/// Kind of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NodeKind {
+    String,
+    Integer,
+    Float,
+    Boolean,
+    Object,
+    Array,
+    Map,
+    Union,
+    /// Of another version of the protocol.
+    Other,
+}
+
+impl NodeKind {
+    pub(super) fn of(node: &Node) -> Self {
+        match node.r#type.as_str() {
+            "string" => Self::String,
+            "integer" => Self::Integer,
+            "float" => Self::Float,
+            "boolean" => Self::Boolean,
+            "object" => Self::Object,
+            "array" => Self::Array,
+            "map" => Self::Map,
+            "union" => Self::Union,
+            _ => Self::Other,
+        }
+    }
+}
+
 /// Resource type.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Definition {
@@ -88,15 +119,15 @@ fn attribute(node: &Node, required: bool) -> Attribute {
 
 /// Returns the nested object of a field, whose attributes have their own schemas.
 fn nested(node: &Node) -> Option<NestedObject> {
-    let (of, nesting) = match node.r#type.as_str() {
-        "object" => (node, Nesting::Single),
-        "array" => (node.items.as_deref()?, Nesting::List),
-        "map" => (node.map_values.as_deref()?, Nesting::Map),
+    let (of, nesting) = match NodeKind::of(node) {
+        NodeKind::Object => (node, Nesting::Single),
+        NodeKind::Array => (node.items.as_deref()?, Nesting::List),
+        NodeKind::Map => (node.map_values.as_deref()?, Nesting::Map),
         _ => return None,
     };
     // cty lists and maps need one element type, so elements of any type become dynamic.
     let uniform = nesting == Nesting::Single || !ty(of).has_dynamic();
-    (of.r#type == "object" && uniform).then(|| NestedObject {
+    (NodeKind::of(of) == NodeKind::Object && uniform).then(|| NestedObject {
         attributes: attributes(of),
         nesting,
     })
@@ -117,14 +148,14 @@ pub(super) fn ty(node: &Node) -> Type {
         Some(inner) if !inner.has_dynamic() => make(inner),
         _ => Type::Dynamic,
     };
-    match node.r#type.as_str() {
-        "string" => Type::String,
-        "integer" | "float" => Type::Number,
-        "boolean" => Type::Bool,
-        "object" => Type::object(node.attributes.iter().map(|(name, n)| (name, ty(n)))),
-        "array" => of(&node.items, Type::list),
-        "map" => of(&node.map_values, Type::map),
-        _ => Type::Dynamic,
+    match NodeKind::of(node) {
+        NodeKind::String => Type::String,
+        NodeKind::Integer | NodeKind::Float => Type::Number,
+        NodeKind::Boolean => Type::Bool,
+        NodeKind::Object => Type::object(node.attributes.iter().map(|(name, n)| (name, ty(n)))),
+        NodeKind::Array => of(&node.items, Type::list),
+        NodeKind::Map => of(&node.map_values, Type::map),
+        NodeKind::Union | NodeKind::Other => Type::Dynamic,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::bluelink::adapter::BluelinkProvider;
 use crate::bluelink::convert::{Unknown, decode, encode, member_of};
 use crate::bluelink::drift::merge_observed;
 use crate::bluelink::paths::ROOT;
-use crate::bluelink::schema::ty;
+use crate::bluelink::schema::{NodeKind, ty};
 use crate::bluelink::wire::Fault;
 use crate::{ReadRequest, ReadResponse};
 use calls::{CallContext, Method, ProviderDiagnostic, ProviderError};
@@ -135,7 +135,7 @@ impl BluelinkProvider {
 /// Restricts an observed spec to the recorded fields: others may be set by the environment. Maps
 /// keep all their keys.
 fn retain_known(of: Option<&Node>, stored: &MappingNode, mut seen: MappingNode) -> MappingNode {
-    if stored.fields.is_empty() || of.is_some_and(|of| of.r#type == "map") {
+    if stored.fields.is_empty() || of.is_some_and(|of| NodeKind::of(of) == NodeKind::Map) {
         return seen;
     }
     let fields = stored.fields.iter().filter_map(|(name, stored)| {
