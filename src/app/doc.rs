@@ -10,6 +10,7 @@ mod operation;
 mod plugin;
 mod resource;
 mod schema;
+mod staging;
 mod title;
 mod unknown;
 mod welcome;
@@ -23,6 +24,7 @@ pub use operation::{operation, pause};
 pub use plugin::{attempts, calls, found, level_role, logs, orphan, processes};
 pub use resource::{log_line, state_row};
 pub use schema::{schema_line, schema_text};
+pub use staging::{staging, write_staging};
 pub use title::{detail_title, title};
 pub use unknown::{
     unknown, unknown_badge, unknown_head, unknown_keys, unknown_line, unknown_note,

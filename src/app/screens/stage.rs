@@ -9,7 +9,7 @@ use super::{
 use crate::app::column::{Column, Width, column};
 use crate::app::doc::{self, Doc, Line, Role, counts, diagnostics, drift_role, line, mode, span};
 use crate::app::filter::{Field, text_field};
-use crate::app::format::{count, duration, elapsed};
+use crate::app::format::{count, duration};
 use crate::app::list::{Row, ascending};
 use crate::app::rows::sorted;
 use crate::app::state::State;
@@ -368,20 +368,7 @@ fn change_note(state: &State, c: &ChangeView, left: bool) -> Line {
 
 fn write_subject(state: &State, l: &mut Line) {
     if let Some(s) = &state.view.staging {
-        l.push(span(
-            Role::Busy,
-            format!("◐ staging #{} ({})", s.stage, mode(s.mode)),
-        ));
-        l.push(span(
-            Role::Plain,
-            format!(
-                " · {}/{} · {} · {}",
-                s.done,
-                s.total,
-                elapsed(state.now - s.since),
-                s.now
-            ),
-        ));
+        doc::write_staging(state, s, l);
         return;
     }
     if state.view.stage_error.is_some() {
@@ -505,8 +492,8 @@ fn diagnostics_counts(state: &State) -> Line {
 
 /// Explains an empty list: errors, no changes, or no stage.
 fn empty(state: &State) -> Doc {
-    if state.view.staging.is_some() {
-        return vec![line(Role::Busy, "Planning the changes…")];
+    if let Some(s) = &state.view.staging {
+        return doc::staging(state, s);
     }
     if let Some(error) = &state.view.stage_error {
         return diagnostics(error, state.view.diagnostics.iter());

@@ -16,6 +16,7 @@ mod processes;
 mod run_loop;
 mod sizes;
 mod staged;
+mod staging;
 mod trail;
 mod trees;
 mod unknown_outcomes;
