@@ -6,7 +6,9 @@ mod differ;
 mod picture;
 mod prose;
 mod pty;
+mod recording;
 mod shots;
+mod svg;
 
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;

@@ -17,9 +17,9 @@ const BASELINE: i32 = 15;
 /// Margin around the screen.
 const MARGIN: usize = 12;
 
-type Rgb = [u8; 3];
+pub type Rgb = [u8; 3];
 const GROUND: Rgb = [22, 24, 29];
-const TEXT: Rgb = [214, 218, 226];
+pub const TEXT: Rgb = [214, 218, 226];
 
 /// The sixteen named terminal colours.
 const NAMED: [Rgb; 16] = [
@@ -54,11 +54,11 @@ struct Canvas {
 }
 
 impl Canvas {
-    fn new(width: usize, height: usize) -> Self {
+    fn new(width: usize, height: usize, ground: Rgb) -> Self {
         Self {
             width,
             height,
-            pixels: GROUND
+            pixels: ground
                 .iter()
                 .copied()
                 .cycle()
@@ -111,16 +111,48 @@ fn mixed(a: Rgb, b: Rgb) -> Rgb {
     [0, 1, 2].map(|i| u8::try_from((u16::from(a[i]) + u16::from(b[i])) / 2).unwrap_or(0))
 }
 
+/// Colours of a cell's text and background.
+pub fn colors(cell: &vt100::Cell) -> (Rgb, Rgb) {
+    let (mut fg, mut bg) = (color(cell.fgcolor(), TEXT), color(cell.bgcolor(), GROUND));
+    if cell.inverse() {
+        std::mem::swap(&mut fg, &mut bg);
+    }
+    // After the swap, because dim text fades into the background that is visible.
+    if cell.dim() {
+        fg = mixed(fg, bg);
+    }
+    (fg, bg)
+}
+
+/// Background of a screen for its margin: the most frequent one of its left edge, which no popup
+/// covers.
+pub fn background(screen: &vt100::Screen) -> Rgb {
+    let rows = screen.size().0.get();
+    let edge: Vec<Rgb> = (0..rows)
+        .filter_map(|row| Some(colors(screen.cell(row, 0)?).1))
+        .collect();
+    let count = |color: &Rgb| edge.iter().filter(|c| *c == color).count();
+    edge.iter().copied().max_by_key(count).unwrap_or(GROUND)
+}
+
+/// Reads the bundled font.
+pub fn bundled_font() -> Result<Vec<u8>> {
+    read_font("DejaVuSansMono.ttf")
+}
+
+fn read_font(name: &str) -> Result<Vec<u8>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../assets/fonts")
+        .join(name);
+    fs::read(&path).wrap_err_with(|| format!("cannot read {}", path.display()))
+}
+
 impl Painter {
     /// Loads the bundled font.
     pub fn new() -> Result<Self> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/fonts");
         let load = |name: &str| -> Result<Font> {
-            let path = folder.join(name);
-            let bytes =
-                fs::read(&path).wrap_err_with(|| format!("cannot read {}", path.display()))?;
             Font::from_bytes(
-                bytes,
+                read_font(name)?,
                 FontSettings {
                     scale: PX,
                     ..FontSettings::default()
@@ -138,7 +170,11 @@ impl Painter {
     pub fn write(&self, screen: &vt100::Screen, path: &Path) -> Result<()> {
         let (rows, columns) = screen.size();
         let (rows, columns) = (usize::from(rows.get()), usize::from(columns.get()));
-        let mut canvas = Canvas::new(columns * WIDTH + 2 * MARGIN, rows * HEIGHT + 2 * MARGIN);
+        let mut canvas = Canvas::new(
+            columns * WIDTH + 2 * MARGIN,
+            rows * HEIGHT + 2 * MARGIN,
+            background(screen),
+        );
         for row in 0..rows {
             for column in 0..columns {
                 if let Some(cell) = screen.cell(u16::try_from(row)?, u16::try_from(column)?) {
@@ -172,19 +208,13 @@ impl Painter {
         );
         encoder.set_color(png::ColorType::Rgb);
         encoder.set_depth(png::BitDepth::Eight);
+        encoder.set_compression(png::Compression::High);
         encoder.write_header()?.write_image_data(&canvas.pixels)?;
         Ok(())
     }
 
     fn cell(&self, canvas: &mut Canvas, cell: &vt100::Cell, x: usize, y: usize) {
-        let (mut fg, mut bg) = (color(cell.fgcolor(), TEXT), color(cell.bgcolor(), GROUND));
-        if cell.inverse() {
-            std::mem::swap(&mut fg, &mut bg);
-        }
-        // After the swap, because dim text fades into the background that is visible.
-        if cell.dim() {
-            fg = mixed(fg, bg);
-        }
+        let (fg, bg) = colors(cell);
         // The first cell of a wide character draws both backgrounds.
         let width = if cell.is_wide() { 2 * WIDTH } else { WIDTH };
         if !cell.is_wide_continuation() {
@@ -214,12 +244,14 @@ impl Painter {
             - m.ymin
             - i32::try_from(m.height).unwrap_or(0);
         for (i, alpha) in bitmap.iter().enumerate() {
+            // Sixteen levels look the same and make the file a third smaller.
+            let alpha = alpha / 17 * 17;
             let (gx, gy) = (i % m.width, i / m.width);
             canvas.blend(
                 i32::try_from(x + gx).unwrap_or(0) + m.xmin,
                 top + i32::try_from(gy).unwrap_or(0),
                 fg,
-                *alpha,
+                alpha,
             );
         }
     }

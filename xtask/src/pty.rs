@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_millis(20);
 const KEPT: usize = 16 << 20;
 
 /// Number of bytes that a terminal shows: all up to a synchronized update that has not ended.
-fn whole_frames(bytes: &[u8]) -> usize {
+pub fn whole_frames(bytes: &[u8]) -> usize {
     const BEGIN: &[u8] = b"\x1b[?2026h";
     const END: &[u8] = b"\x1b[?2026l";
     let last = |what: &[u8]| bytes.windows(what.len()).rposition(|w| w == what);
@@ -35,6 +35,8 @@ fn whole_frames(bytes: &[u8]) -> usize {
 struct Seen {
     parser: vt100::Parser,
     bytes: Vec<u8>,
+    /// Time of each piece of output since the start, with the number of bytes up to its end.
+    times: Vec<(Duration, usize)>,
 }
 
 /// Running program with its screen.
@@ -84,6 +86,7 @@ impl Pty {
         let seen = Arc::new(Mutex::new(Seen {
             parser: parser(columns, rows)?,
             bytes: Vec::new(),
+            times: Vec::new(),
         }));
         let mut output = pair
             .master
@@ -94,6 +97,7 @@ impl Pty {
             .take_writer()
             .map_err(|e| eyre!("cannot write to the terminal: {e}"))?;
         let to = seen.clone();
+        let started = Instant::now();
         let reader = std::thread::Builder::new()
             .name("pty".to_owned())
             .spawn(move || {
@@ -112,6 +116,8 @@ impl Pty {
                     // Bytes past the limit are dropped; the screen is still updated.
                     let room = KEPT.saturating_sub(seen.bytes.len()).min(n);
                     seen.bytes.extend_from_slice(&bytes[..room]);
+                    let end = seen.bytes.len();
+                    seen.times.push((started.elapsed(), end));
                 }
                 to.lock()
                     .unwrap_or_else(PoisonError::into_inner)
@@ -146,6 +152,19 @@ impl Pty {
             .unwrap_or_else(PoisonError::into_inner)
             .bytes
             .clone()
+    }
+
+    /// Output so far in pieces, each with its time since the start.
+    #[allow(dead_code, reason = "recordings use it, tests do not")]
+    pub fn chunks(&self) -> Vec<(Duration, Vec<u8>)> {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut begin = 0;
+        let piece = |&(at, end): &(Duration, usize)| {
+            let bytes = seen.bytes[begin..end].to_vec();
+            begin = end;
+            (at, bytes)
+        };
+        seen.times.iter().map(piece).collect()
     }
 
     /// Resizes the terminal.

@@ -1,7 +1,8 @@
 //! Takes pictures of all screens in a real run of the demo.
 
-use crate::picture::Painter;
+use crate::picture::{Painter, bundled_font};
 use crate::pty::Pty;
+use crate::svg::still;
 use color_eyre::Result;
 use color_eyre::eyre::{WrapErr, ensure};
 use portable_pty::CommandBuilder;
@@ -10,25 +11,39 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-const SOON: Duration = Duration::from_secs(20);
-const LONG: Duration = Duration::from_secs(120);
+pub const SOON: Duration = Duration::from_secs(20);
+pub const LONG: Duration = Duration::from_secs(120);
 
+/// Pictures of one run, with the theme and the size in their names.
 struct Album {
     painter: Painter,
+    font: Vec<u8>,
     out: PathBuf,
+    theme: &'static str,
     suffix: &'static str,
 }
 
 impl Album {
+    /// Writes the screen as PNG and SVG.
     fn shot(&self, pty: &Pty, name: &str) -> Result<()> {
-        let path = self.out.join(format!("{name}{}.png", self.suffix));
-        pty.with_screen(|s| self.painter.write(s, &path))?;
-        println!("{}", path.display());
+        let path = |ending: &str| self.out.join(format!("{name}{}.{ending}", self.suffix));
+        let (png, svg) = (path("png"), path("svg"));
+        pty.with_screen(|s| -> Result<()> {
+            self.painter.write(s, &png)?;
+            fs::write(&svg, still(s, &self.font)?)
+                .wrap_err_with(|| format!("cannot write {}", svg.display()))
+        })?;
+        println!("{}", png.display());
         Ok(())
+    }
+
+    fn demo(&self, bin: &Path, columns: u16, rows: u16) -> Result<Pty> {
+        demo(bin, columns, rows, &[("FLIGHTDECK_THEME", self.theme)])
     }
 }
 
-/// Runs the demo twice, wide and narrow, and writes pictures.
+/// Runs the demo and writes pictures: wide in the dark and the light theme, and narrow. Also
+/// records a session.
 pub fn run(bin: Option<PathBuf>, out: &Path) -> Result<()> {
     let bin = match bin {
         Some(bin) => bin,
@@ -38,15 +53,25 @@ pub fn run(bin: Option<PathBuf>, out: &Path) -> Result<()> {
     fs::create_dir_all(out)?;
     let album = Album {
         painter: Painter::new()?,
+        font: bundled_font()?,
         out: out.to_owned(),
+        theme: "dark",
         suffix: "",
     };
     tour(&bin, &album)?;
     let album = Album {
+        theme: "light",
+        suffix: "-light",
+        ..album
+    };
+    tour(&bin, &album)?;
+    let album = Album {
+        theme: "dark",
         suffix: "-80x24",
         ..album
     };
-    narrow(&bin, &album)
+    narrow(&bin, &album)?;
+    crate::recording::run(&bin, out)
 }
 
 fn build() -> Result<PathBuf> {
@@ -59,13 +84,14 @@ fn build() -> Result<PathBuf> {
     Ok(target.join("release").join("flightdeck"))
 }
 
-fn demo(bin: &Path, columns: u16, rows: u16) -> Result<Pty> {
+/// Starts the demo with additional environment variables.
+pub fn demo(bin: &Path, columns: u16, rows: u16, variables: &[(&str, &str)]) -> Result<Pty> {
     let mut command = CommandBuilder::new(bin);
     command.arg("demo");
     // Shorter pauses between launches, because the pictures show the third launch of one plugin and
     // the last of another.
     command.env("FLIGHTDECK_LAUNCH_BACKOFF_MS", "400");
-    Pty::start(command, columns, rows)
+    Pty::start_with(command, columns, rows, variables)
 }
 
 /// Sends Escape and waits until `gone` has disappeared. A key sent right after Escape would be read
@@ -77,7 +103,7 @@ fn esc(pty: &mut Pty, gone: &str) -> Result<()> {
 }
 
 fn tour(bin: &Path, album: &Album) -> Result<()> {
-    let mut pty = demo(bin, 120, 40)?;
+    let mut pty = album.demo(bin, 120, 40)?;
     pty.wait("plugins", SOON)?;
     pty.wait("backoff", SOON)?;
     album.shot(&pty, "plugins-starting")?;
@@ -194,7 +220,7 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
 }
 
 fn narrow(bin: &Path, album: &Album) -> Result<()> {
-    let mut pty = demo(bin, 80, 24)?;
+    let mut pty = album.demo(bin, 80, 24)?;
     pty.wait("gave up", LONG)?;
     pty.keys("g")?;
     pty.wait("exec", SOON)?;
