@@ -5,6 +5,7 @@ use crate::pty::parser;
 use color_eyre::Result;
 use color_eyre::eyre::{ContextCompat, WrapErr, eyre};
 use fontdue::{Font, FontSettings};
+use std::collections::HashMap;
 use std::fs;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -206,10 +207,12 @@ impl Painter {
             u32::try_from(canvas.width)?,
             u32::try_from(canvas.height)?,
         );
-        encoder.set_color(png::ColorType::Rgb);
+        let (palette, indexes) = indexed(&canvas.pixels);
+        encoder.set_color(png::ColorType::Indexed);
+        encoder.set_palette(palette);
         encoder.set_depth(png::BitDepth::Eight);
         encoder.set_compression(png::Compression::High);
-        encoder.write_header()?.write_image_data(&canvas.pixels)?;
+        encoder.write_header()?.write_image_data(&indexes)?;
         Ok(())
     }
 
@@ -255,6 +258,29 @@ impl Painter {
             );
         }
     }
+}
+
+/// Reduces RGB pixels to a palette of the 256 most frequent colours, which halves the size of a
+/// picture. Rare shades at the edges of glyphs become the nearest colour of the palette.
+fn indexed(pixels: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let colors = || pixels.chunks_exact(3).map(|c| [c[0], c[1], c[2]]);
+    let mut counts: HashMap<Rgb, usize> = HashMap::new();
+    for color in colors() {
+        *counts.entry(color).or_default() += 1;
+    }
+    let mut palette: Vec<Rgb> = counts.keys().copied().collect();
+    palette.sort_by_key(|color| (std::cmp::Reverse(counts[color]), *color));
+    palette.truncate(256);
+    let distance =
+        |a: &Rgb, b: &Rgb| -> u32 { (0..3).map(|i| u32::from(a[i].abs_diff(b[i])).pow(2)).sum() };
+    let nearest = |color: &Rgb| {
+        let all = (0_u8..=255).zip(&palette);
+        all.min_by_key(|(_, other)| distance(color, other))
+            .map_or(0, |(i, _)| i)
+    };
+    let index: HashMap<Rgb, u8> = counts.keys().map(|c| (*c, nearest(c))).collect();
+    let indexes = colors().map(|color| index[&color]).collect();
+    (palette.concat(), indexes)
 }
 
 /// Draws lines and blocks so that they meet those of the next cell. Returns false for other

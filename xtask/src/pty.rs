@@ -51,6 +51,7 @@ pub struct Pty {
 
 impl Pty {
     /// Starts a program in a terminal with common capabilities.
+    #[allow(dead_code, reason = "tests use it, screenshots do not")]
     pub fn start(command: CommandBuilder, columns: u16, rows: u16) -> Result<Self> {
         Self::start_with(command, columns, rows, &[])
     }

@@ -2,7 +2,7 @@
 //! asciinema cast (version 2 of its format) and as an animated SVG.
 
 use crate::picture::bundled_font;
-use crate::pty::{Pty, parser, whole_frames};
+use crate::pty::{parser, whole_frames};
 use crate::shots::{LONG, SOON, demo};
 use crate::svg::{Frame, animation};
 use color_eyre::Result;
