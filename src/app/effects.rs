@@ -174,12 +174,35 @@ struct EffectContext {
 /// configuration do not concern them.
 async fn load_plugins(engine: &Engine) -> Option<Answer> {
     let transformers = engine.launch_transformers().await;
-    convert_result(
+    let loaded = convert_result(
         Subject::Plugins,
         Box::pin(engine.load_plugins()).await,
-        |()| None,
-    )
-    .or_else(|| convert_result(Subject::Transformers, transformers, |()| None))
+        |()| Some(Answer::Loaded),
+    );
+    match loaded {
+        Some(Answer::Loaded) => convert_result(Subject::Transformers, transformers, |()| {
+            Some(Answer::Loaded)
+        }),
+        other => other,
+    }
+}
+
+/// Maximum number of directory entries in a search for a configuration.
+const ENTRIES: usize = 10_000;
+
+/// Returns the name of a configuration file of a directory. With `complete`, skips empty files,
+/// which an editor may be about to write.
+pub(super) fn find_configuration(directory: &Path, complete: bool) -> Option<String> {
+    let entries = std::fs::read_dir(directory).ok()?;
+    entries.flatten().take(ENTRIES).find_map(|e| {
+        let name = e.file_name().to_string_lossy().into_owned();
+        let is_configuration = !name.starts_with('.')
+            && [".tf", ".tf.json", ".tofu", ".tofu.json"]
+                .iter()
+                .any(|end| name.ends_with(end));
+        let is_complete = || e.metadata().is_ok_and(|m| m.len() > 0);
+        (is_configuration && (!complete || is_complete())).then_some(name)
+    })
 }
 
 /// Reports the differences between a stage and the workspace, if any. The deploy reports other
@@ -216,6 +239,12 @@ async fn run_effect(around: EffectContext, effect: Effect) -> Option<Answer> {
             })
         }
         Effect::LoadPlugins => load_plugins(&engine).await,
+        Effect::FindConfiguration => {
+            // File access blocks, and this is a worker thread of the engine's runtime.
+            let search = move || find_configuration(&directory, true);
+            let found = tokio::task::spawn_blocking(search).await;
+            Some(Answer::Configuration(found.unwrap_or_default()))
+        }
         Effect::Stage(request) => convert_result(
             Subject::Stage,
             Box::pin(engine.stage(request)).await,

@@ -7,6 +7,9 @@ use super::state::*;
 use super::{command, layout, prompt_keys};
 
 pub(super) fn on_input(state: &mut State, input: Input, effects: &mut Vec<Effect>) {
+    if !matches!(input, Input::Resize(..)) {
+        state.questions.operator_acts();
+    }
     match input {
         Input::Resize(w, h) => state.frame.size = (w, h),
         Input::Key(key) => on_key(state, key, effects),

@@ -257,22 +257,33 @@ pub fn detail_has_keys(state: &State) -> bool {
 /// name.
 pub fn tabs(state: &State) -> Vec<(super::state::Screen, u16, String)> {
     use super::state::Screen;
-    let label = |i: usize, s: Screen| format!(" {} {} ", i + 1, s.label());
-    let labels = Screen::ALL.iter().enumerate();
+    let all = || Screen::ALL.iter().enumerate();
+    let named = |blank: &str| -> Vec<String> {
+        all()
+            .map(|(i, s)| format!(" {i} {}{blank}", s.label()))
+            .collect()
+    };
     // A blank column after each label, and one at each end of the line.
-    let needed: usize = labels.map(|(i, s)| label(i, *s).len() + 1).sum();
-    let wide = usize::from(state.frame.size.0) >= needed + 2;
+    let needed = |labels: &[String]| labels.iter().map(|l| l.len() + 1).sum::<usize>() + 2;
+    let width = usize::from(state.frame.size.0);
+    let (labels, gap) = if needed(&named(" ")) <= width {
+        (named(" "), 1)
+    } else if needed(&named("")) <= width {
+        // The blank before each label separates them.
+        (named(""), 0)
+    } else {
+        let short = |(i, s): (usize, &Screen)| match *s == state.screen {
+            true => format!(" {i} {} ", s.label()),
+            false => format!(" {i} "),
+        };
+        (all().map(short).collect(), 0)
+    };
     let mut x = 1;
     let mut out = Vec::new();
-    for (i, s) in Screen::ALL.iter().copied().enumerate() {
-        let label = if wide || s == state.screen {
-            label(i, s)
-        } else {
-            format!(" {} ", i + 1)
-        };
+    for (s, label) in Screen::ALL.iter().copied().zip(labels) {
         let w = u16::try_from(label.len()).unwrap_or(0);
         out.push((s, x, label));
-        x += w + u16::from(wide);
+        x += w + gap;
     }
     out
 }

@@ -4,6 +4,7 @@ use super::list::Pane;
 use super::msg::{Answer, Effect, Subject};
 use super::popups::{Installing, Message, UnknownOutcomes};
 use super::state::*;
+use super::unsettled::unsettled;
 use super::update::selected;
 use super::{doc, popups};
 use crate::app::format::duration;
@@ -28,14 +29,29 @@ pub(super) fn ask_for_trust(state: &mut State) {
     }
 }
 
+/// Shows the start page if something is to be settled when the console opens, unless the operator
+/// has acted before.
+pub(super) fn open_start_once(state: &mut State) {
+    // Computed only until the decision, because this follows each message.
+    if state.questions.awaits_start()
+        && state
+            .questions
+            .open_start(unsettled(state).iter().any(|u| u.opens))
+    {
+        state.screen = Screen::Start;
+    }
+}
+
 /// Opens the popup of unknown outcomes once per session; closes it when none is left.
 pub(super) fn open_unknown_once(state: &mut State) {
     let any = !state.view.unknown.is_empty();
     if !any && matches!(state.frame.popup, Some(Popup::UnknownOutcomes(_))) {
         state.frame.popup = None;
     }
-    // Counts as shown even if another popup is open: the badge in the header remains.
-    if state.questions.show_unknown(any) && is_free(state) {
+    // Counts as shown even if another popup is open: the badge in the header remains. The start
+    // page has a row for each outcome.
+    let listed = state.screen == Screen::Start;
+    if state.questions.show_unknown(any) && is_free(state) && !listed {
         state.open(UnknownOutcomes::default());
     }
 }
@@ -88,6 +104,8 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
             state.questions.found_plugins(!plugins.is_empty());
         }
         EventKind::CallFinished(f) if !f.covers => state.samples.finished_now += 1,
+        // Staging reads the configuration again.
+        EventKind::StageStarted(_) => state.loaded.load_error = None,
         EventKind::Staged(s) => {
             state.show_message(format!("staged in {}", duration(s.took_ms)));
             // Notes on changes of the selection belong to the former stage.
@@ -226,6 +244,8 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
                 }
             }
         }
+        Answer::Loaded => state.loaded.load_error = None,
+        Answer::Configuration(found) => on_configuration(state, found, effects),
         Answer::History(all) => {
             let newest = all.first().filter(|d| {
                 state
@@ -286,12 +306,28 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
     }
 }
 
+/// Reads a configuration that was created while the console was open.
+fn on_configuration(state: &mut State, found: Option<String>, effects: &mut Vec<Effect>) {
+    state.questions.configuration_sought();
+    if let Some(file) = found {
+        state.place.configured = true;
+        state.show_message(format!("found {file}: reading the configuration"));
+        effects.extend([Effect::HoldLock, Effect::LoadPlugins]);
+    }
+}
+
 fn on_failure(state: &mut State, what: &Subject, text: &str, diagnostics: &[Diagnostic]) {
     // Events report the failure of an installation.
     if *what != Subject::Init {
         state.show_error(format!("{what}: {text}"));
     }
     match what {
+        Subject::Plugins => {
+            state.loaded.load_error = Some(LoadError {
+                text: text.to_owned(),
+                diagnostics: diagnostics.to_vec(),
+            });
+        }
         // The next refused command may repeat the request.
         Subject::Lock => state.questions.lock_answered(),
         Subject::Workspace => {

@@ -29,6 +29,7 @@ pub mod screens;
 pub mod state;
 pub mod text;
 pub mod tree;
+pub mod unsettled;
 mod update;
 
 pub use msg::{Answer, Effect, Msg};

@@ -35,6 +35,10 @@ pub enum Answer {
         text: String,
         diagnostics: Vec<Diagnostic>,
     },
+    /// The configuration was read, and its plugins were launched.
+    Loaded,
+    /// Result of the search for a configuration: the name of one of its files.
+    Configuration(Option<String>),
     History(Vec<DeploySummary>),
     Record(Box<DeployRecord>),
     /// The newest deploy of the history, for the Deploy screen.
@@ -131,6 +135,8 @@ impl fmt::Display for Subject {
 pub enum Effect {
     HoldLock,
     LoadPlugins,
+    /// Looks for a configuration in a directory that had none.
+    FindConfiguration,
     /// Lists installed providers, including those that the configuration does not need.
     FindInstalled,
     Stage(StageRequest),

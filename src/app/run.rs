@@ -2,11 +2,11 @@
 //! effects of `update`, and draws changed frames. Generic over terminal and event source, so that
 //! tests can drive it.
 
-use super::effects::Runner;
+use super::effects::{Runner, find_configuration};
 use super::key::Input;
 use super::keymap::KeyMap;
 use super::msg::{Effect, Msg};
-use super::state::{Appearance, Fault, State};
+use super::state::{Appearance, Fault, Screen, State};
 use super::{refresh_lists, start, update};
 use engine::Engine;
 use futures_util::FutureExt;
@@ -250,7 +250,10 @@ fn first_state(engine: &Engine, options: &ConsoleOptions) -> State {
     state.now = now_ms();
     state.incident_log.since = state.now;
     state.utc_offset = jiff::Zoned::now().offset().seconds();
-    state.place.configured = has_configuration(&absolute);
+    state.place.configured = find_configuration(&absolute, false).is_some();
+    if !state.place.configured {
+        state.screen = Screen::Start;
+    }
     state.frame.appearance = options.appearance;
     state.frame.mouse = options.mouse;
     state.options.shell = options.shell;
@@ -271,20 +274,6 @@ fn first_state(engine: &Engine, options: &ConsoleOptions) -> State {
         state.show_error(problems.join("; "));
     }
     state
-}
-
-fn has_configuration(directory: &std::path::Path) -> bool {
-    std::fs::read_dir(directory).is_ok_and(|entries| {
-        entries.flatten().any(|e| {
-            let name = e.file_name();
-            let name = name.to_string_lossy();
-            !name.starts_with('.')
-                && (name.ends_with(".tf")
-                    || name.ends_with(".tf.json")
-                    || name.ends_with(".tofu")
-                    || name.ends_with(".tofu.json"))
-        })
-    })
 }
 
 /// Cancels the loop when a signal asks for the end, so that the terminal is restored and plugins

@@ -10,13 +10,14 @@ mod nodes;
 mod plugins;
 mod resources;
 mod stage;
+mod start;
 
 use super::column::Column;
-use super::doc::{Doc, Line, Role, line, span};
+use super::doc::{Doc, Line, Role, diagnostics, line, span};
 use super::filter::{Field, module_value, type_of};
 use super::list::{Row, RowKey, Sort, ascending};
 use super::msg::Effect;
-use super::state::State;
+use super::state::{LoadError, State};
 pub use nodes::{TreeInfo, node_detail};
 
 /// Properties of a [`Screen`].
@@ -65,6 +66,7 @@ macro_rules! screens {
 }
 
 screens! {
+    Start = start::SCREEN { Start = start::START }
     Plugins = plugins::SCREEN { Plugins = plugins::PLUGINS, Schema = plugins::SCHEMA }
     Calls = calls::SCREEN { Calls = calls::CALLS }
     Stage = stage::SCREEN { Stage = stage::STAGE }
@@ -202,6 +204,18 @@ fn loading() -> Option<Doc> {
 /// Text of an empty list that is one sentence.
 fn sentence(role: Role, text: &str) -> Option<Doc> {
     Some(vec![line(role, text)])
+}
+
+/// Explains a configuration that cannot be used, with the positions of its errors.
+fn explain_load_error(e: &LoadError, doc: &mut Doc) {
+    let head = match e.diagnostics.is_empty() {
+        true => "The plugins were not loaded",
+        false => "The configuration cannot be used",
+    };
+    doc.push(line(Role::Heading, head));
+    doc.push(Line::new());
+    doc.extend(diagnostics(&e.text, e.diagnostics.iter()));
+    doc.push(Line::new());
 }
 
 /// Appends keys with their effects.

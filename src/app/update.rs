@@ -5,8 +5,8 @@ use super::doc::wrap;
 use super::input::on_input;
 use super::list::Pane;
 use super::message_handlers::{
-    ask_for_schema, ask_for_trust, offer_install, on_answer, on_event, open_unknown_once,
-    push_sample,
+    ask_for_schema, ask_for_trust, offer_install, on_answer, on_event, open_start_once,
+    open_unknown_once, push_sample,
 };
 use super::msg::{Effect, Msg};
 use super::state::*;
@@ -38,7 +38,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             on_input(state, input, &mut effects);
             ask_for_schema(state, &mut effects);
         }
-        Msg::Tick(now) => tick(state, now),
+        Msg::Tick(now) => tick(state, now, &mut effects),
         Msg::Events(events) => {
             for e in events {
                 on_event(state, &e, &mut effects);
@@ -71,6 +71,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
         }
     }
     // Popups open after the message, so that a pending key is never applied to them.
+    open_start_once(state);
     ask_for_trust(state);
     open_unknown_once(state);
     offer_install(state);
@@ -122,7 +123,7 @@ pub(super) fn update_cursor(state: &mut State) {
     }
 }
 
-fn tick(state: &mut State, now: UnixMs) {
+fn tick(state: &mut State, now: UnixMs, effects: &mut Vec<Effect>) {
     state.now = now;
     let running = state
         .view
@@ -136,6 +137,9 @@ fn tick(state: &mut State, now: UnixMs) {
     let finished = std::mem::take(&mut state.samples.finished_now);
     push_sample(&mut state.samples.finished, finished);
     state.expire_message();
+    if !state.place.configured && state.questions.seek_configuration() {
+        effects.push(Effect::FindConfiguration);
+    }
 }
 
 /// Records changes that were selected or deselected together with others, and reports the first

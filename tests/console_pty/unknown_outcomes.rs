@@ -53,17 +53,26 @@ fn console_after_a_kill_shows_and_settles_unknown_outcomes() {
     control::clear_all(&lab).unwrap();
 
     let mut c = w.console();
-    c.wait("Unknown outcomes", LONG).unwrap();
-    c.wait("? create lab_bucket.logs   deploy #1", SOON)
-        .unwrap();
+    // The start page has the outcome and the deploy.
+    c.wait(
+        "create of lab_bucket.logs in deploy #1 has no recorded outcome",
+        LONG,
+    )
+    .unwrap();
+    c.wait("! interrupted", SOON).unwrap();
     let detail = unknown_outcome_detail(&w);
     c.wait_until(|s| popup_text(s).contains(&detail), SOON)
         .unwrap();
-    c.wait("● ready", LONG).unwrap();
-    // The Deploy screen shows the recorded deploy.
+    c.keys("U").unwrap();
+    c.wait("? create lab_bucket.logs   deploy #1", SOON)
+        .unwrap();
+    c.wait("discard the record…", SOON).unwrap();
     c.keys("\x1b").unwrap();
     c.wait_until(|s| !s.contains("discard the record…"), SOON)
         .unwrap();
+    c.keys("1").unwrap();
+    c.wait("● ready", LONG).unwrap();
+    // The Deploy screen shows the recorded deploy.
     c.keys("4").unwrap();
     c.wait("deploy #1 · ! interrupted", SOON).unwrap();
     c.wait("may exist (U)", SOON).unwrap();

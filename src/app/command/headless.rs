@@ -53,7 +53,7 @@ pub static REASONS: &[(&str, &[&str])] = &[
         &[
             "back", "blocker", "down", "find", "find-next", "find-previous", "first", "last",
             "open", "page-down", "page-up", "pane", "pane-next", "pane-previous", "replay-back",
-            "replay-begin", "replay-end", "replay-forward", "up",
+            "replay-begin", "replay-end", "replay-forward", "start-open", "up",
         ],
     ),
     (
@@ -80,6 +80,10 @@ pub static REASONS: &[(&str, &[&str])] = &[
     (
         "the level of one target; --log-level sets one for all",
         &["tracing-less", "tracing-more"],
+    ),
+    (
+        "a summary of `history`, `state list`, `plugins` and `doctor`",
+        &["screen-start"],
     ),
     (
         "a command line reads everything anew",

@@ -47,13 +47,15 @@ pub(super) const HELP: &str = "help";
 /// All commands of the console.
 #[rustfmt::skip]
 pub static COMMANDS: &[Command] = commands![
+    // Start
+    "start-open", "enter", "go there", "go to this thing, or open its list", Scope::In(&[Start]), has_row, open_unsettled;
     // Plugins
     "plugin-start", "s", "start", "start this plugin, or launch it again after it gave up", Scope::In(&[Plugins]), on_program, plugin_start;
     "plugin-restart", "R", "restart", "restart this plugin; asks first if calls are in progress", Scope::In(&[Plugins]), on_program, plugin_restart;
     "plugin-stop", "S", "stop", "stop this plugin; asks first if calls are in progress", Scope::In(&[Plugins]), on_process, plugin_stop;
     "plugin-enable", "E", "", "enable or disable this plugin", Scope::In(&[Plugins]), on_program, plugin_toggle;
     "plugin-logs", "l", "logs", "show the log of this plugin", Scope::In(&[Plugins]), has_row, plugin_logs;
-    "plugins-load", "L", "", "read the configuration and launch every plugin that it needs", Scope::In(&[Plugins]), writable, plugins_load;
+    "plugins-load", "L", "", "read the configuration and launch every plugin that it needs", Scope::In(&[Start, Plugins]), writable, plugins_load;
     "plugins-installed", "A", "", "list all installed providers, even those that the configuration does not need; launches none", Scope::In(&[Plugins]), always, plugins_installed;
     "pane-next", "right", "", "next pane of the plugin: attempts, schema, calls, logs, about", Scope::In(&[Plugins, Schema]), always, tab_next;
     "pane-previous", "left", "", "previous pane of the plugin", Scope::In(&[Plugins, Schema]), always, tab_previous;
@@ -65,23 +67,23 @@ pub static COMMANDS: &[Command] = commands![
     "select", "space", "select", "select this change with its dependencies, or deselect it with its dependents", Scope::In(&[Stage]), on_change, toggle_change;
     "deselect", "x", "", "deselect this change and all that depend on it", Scope::In(&[Stage]), on_change, deselect_change;
     "select-all", "*", "", "select every change on the screen", Scope::In(&[Stage]), can_select, select_all;
-    "deselect-all", "0", "", "deselect every change on the screen", Scope::In(&[Stage]), can_select, deselect_all;
+    "deselect-all", "", "", "deselect every change on the screen", Scope::In(&[Stage]), can_select, deselect_all;
     "invert", "I", "", "invert the selection of the changes on the screen", Scope::In(&[Stage]), can_select, invert;
-    "stage-diagnostics", "d", "warnings", "show errors and warnings of the last staging, or of the deploy", Scope::In(&[Stage, Deploy]), has_diagnostics, show_diagnostics;
+    "stage-diagnostics", "d", "warnings", "show errors and warnings of the last staging, or of the deploy", Scope::In(&[Start, Stage, Deploy]), has_diagnostics, show_diagnostics;
     "diff", "enter", "diff", "show the whole diff of this change, with unchanged attributes and all lines of long texts", Scope::In(&[Stage]), has_row, open_detail;
     "why", "w", "why", "show the reason for this change, its dependencies and its dependents", Scope::In(&[Stage]), has_change, show_why;
     "apply", "a", "apply…", "apply the selected changes; names every destroy and replacement, and asks first", Scope::In(&[Stage]), can_apply, ask_apply;
     "forget", "X", "", "discard the record of an unknown creation, if the object was never created; asks first", Scope::In(&[Stage]), requires_unknown_create, confirm_forget;
-    "stage", "s", "stage", "read the configuration again and plan the changes", Scope::In(&[Stage, Deploy]), can_stage, stage_again;
+    "stage", "s", "stage", "read the configuration again and plan the changes", Scope::In(&[Start, Stage, Deploy]), can_stage, stage_again;
     "stage-destroy", "D", "", "plan the destruction of everything (destroys nothing until you apply it)", Scope::In(&[Stage]), can_stage, stage_destroy;
-    "refresh-only", "F", "", "detect drift only: compare the state with the real objects", Scope::In(&[Stage]), can_stage, stage_refresh;
+    "refresh-only", "F", "", "detect drift only: compare the state with the real objects", Scope::In(&[Start, Stage]), can_stage, stage_refresh;
     "only-creates", "+", "", "filter: creates only; again for all", Scope::In(&[Stage]), has_stage, filter_creates;
     "only-updates", "~", "", "filter: updates only; again for all", Scope::In(&[Stage]), has_stage, only_updates;
     "only-replaces", "R", "", "filter: replaces only; again for all", Scope::In(&[Stage]), has_stage, only_replaces;
     "only-destroys", "-", "", "filter: destroys and replaces only; again for all", Scope::In(&[Stage]), has_stage, only_destroys;
     "unchanged", "u", "", "show or hide unchanged resources", Scope::In(&[Stage]), has_stage, toggle_unchanged;
     // Deploy
-    "retry", "t", "retry rest", "stage only operations that failed or were not attempted", Scope::In(&[Stage, Deploy, Replay]), can_retry, retry_rest;
+    "retry", "t", "retry rest", "stage only operations that failed or were not attempted", Scope::In(&[Start, Stage, Deploy, Replay]), can_retry, retry_rest;
     "operations", "v", "show…", "filter: failed, then not attempted, then done operations, then all", Scope::In(OPERATIONS), always, next_deploy_filter;
     "operation-logs", "l", "logs", "show the log of the plugin of this operation", Scope::In(OPERATIONS), has_row, operation_logs;
     // History
@@ -141,6 +143,7 @@ pub static COMMANDS: &[Command] = commands![
     "incidents", "!", "", "list crashes and failed launches of plugins; acknowledge them", Scope::Everywhere, always, show_incidents;
     "unknown", "U", "unknown…", "list unknown outcomes of earlier deploys: import the object, or discard the record", Scope::Everywhere, has_unknown, show_unknown;
     "orphans", "O", "orphans…", "end plugin processes whose flightdeck has exited; shows their identity and asks first", Scope::Everywhere, has_orphans, ask_end_orphans;
+    "screen-start", "0", "", "Start: what to settle, and what to do next", Scope::Everywhere, always, |s, e| show(s, e, Screen::Start);
     "screen-plugins", "1", "", "Plugins: launches, processes, schemas, logs", Scope::Everywhere, always, |s, e| show(s, e, Screen::Plugins);
     "screen-calls", "2", "", "Calls: running and waiting calls, and their blockers", Scope::Everywhere, always, |s, e| show(s, e, Screen::Calls);
     "screen-stage", "3", "", "Stage: planned changes; select, deselect, apply", Scope::Everywhere, always, |s, e| show(s, e, Screen::Stage);

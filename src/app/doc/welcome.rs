@@ -28,7 +28,7 @@ fn not_configured(state: &State) -> Doc {
     doc.push(Line::new());
     doc.push(line(
         Role::Plain,
-        "Create a file main.tf in this directory, for example:",
+        "Create a file main.tf in this directory; flightdeck reads it as soon as it is there:",
     ));
     doc.push(Line::new());
     for l in [
@@ -39,7 +39,7 @@ fn not_configured(state: &State) -> Doc {
         doc.push(line(Role::Read, format!("    {l}")));
     }
     doc.push(Line::new());
-    doc.push(line(Role::Plain, "then press"));
+    doc.push(line(Role::Plain, "Then press"));
     push_keys(
         &mut doc,
         &[

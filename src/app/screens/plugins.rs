@@ -369,6 +369,11 @@ fn empty(state: &State) -> Doc {
         absent(state, &mut doc);
         return doc;
     }
+    if let Some(e) = &state.loaded.load_error {
+        super::explain_load_error(e, &mut doc);
+        push_keys(&mut doc, &[("L", "reads it again after an edit")]);
+        return doc;
+    }
     doc.push(line(Role::Heading, "No plugins yet"));
     let why =
         "The configuration names no provider that runs as a plugin, or it has not been read yet.";

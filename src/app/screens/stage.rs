@@ -519,7 +519,13 @@ fn empty(state: &State) -> Doc {
                 ],
             );
         }
-        None => no_stage(&mut doc),
+        None => match &state.loaded.load_error {
+            Some(e) => {
+                super::explain_load_error(e, &mut doc);
+                push_keys(&mut doc, &[("s", "reads it again, and plans the changes")]);
+            }
+            None => no_stage(&mut doc),
+        },
     }
     doc
 }

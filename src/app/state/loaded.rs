@@ -3,7 +3,7 @@
 use crate::app::schema::SchemaRow;
 use engine::doctor::Finding;
 use model::view::DeployView;
-use model::{DeployRecord, DeploySummary, FailureGroup, PluginId, StateRow, UnixMs};
+use model::{DeployRecord, DeploySummary, Diagnostic, FailureGroup, PluginId, StateRow, UnixMs};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Reason why a change was selected or deselected together with another one.
@@ -36,10 +36,19 @@ pub struct Samples {
     pub finished_now: u64,
 }
 
+/// Failure to read the configuration or to launch its plugins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadError {
+    pub text: String,
+    pub diagnostics: Vec<Diagnostic>,
+}
+
 /// Data loaded from the engine on request; `None` until it arrives.
 #[derive(Debug, Clone, Default)]
 pub struct Loaded {
     pub schemas: BTreeMap<PluginId, Vec<SchemaRow>>,
+    /// Failure of the last load, until the configuration is read again.
+    pub load_error: Option<LoadError>,
     pub history: Option<Vec<DeploySummary>>,
     pub failures: Option<Vec<FailureGroup>>,
     pub replay: Option<Replay>,

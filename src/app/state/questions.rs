@@ -12,12 +12,41 @@ pub struct Questions {
     needs_trust: bool,
     /// The lock of another process was requested again.
     asks_lock: bool,
+    /// The start page was opened, or the operator has acted before.
+    start_decided: bool,
+    /// The directory is being searched for a configuration.
+    seeks_configuration: bool,
 }
 
 impl Questions {
     /// Returns true once per session, when the first unknown outcome is known.
     pub fn show_unknown(&mut self, any: bool) -> bool {
         any && !std::mem::replace(&mut self.unknown_shown, true)
+    }
+
+    /// Records an input: from now on, the operator chooses the screen.
+    pub fn operator_acts(&mut self) {
+        self.start_decided = true;
+    }
+
+    /// Returns true until the start page was opened, or the operator has acted.
+    pub fn awaits_start(&self) -> bool {
+        !self.start_decided
+    }
+
+    /// Returns true if the start page should open now: once, and never after an input.
+    pub fn open_start(&mut self, due: bool) -> bool {
+        due && !std::mem::replace(&mut self.start_decided, true)
+    }
+
+    /// Returns true if the directory should be searched for a configuration: one search at a time.
+    pub fn seek_configuration(&mut self) -> bool {
+        !std::mem::replace(&mut self.seeks_configuration, true)
+    }
+
+    /// Records the end of a search for a configuration.
+    pub fn configuration_sought(&mut self) {
+        self.seeks_configuration = false;
     }
 
     /// Records the result of a search for plugins.
@@ -42,9 +71,11 @@ impl Questions {
         due
     }
 
-    /// Keeps the offered installation when another engine replaces the one of `before`.
+    /// Keeps the offered installation, and the operator's choice of the screen, when another engine
+    /// replaces the one of `before`.
     pub fn keep_offer(&mut self, before: Self) {
         self.offered_absent = before.offered_absent;
+        self.start_decided = before.start_decided;
     }
 
     /// Returns true if the lock of another process should be requested now: one request at a time,

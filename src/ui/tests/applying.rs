@@ -59,7 +59,9 @@ fn deselected_change_deselects_its_dependents_and_rows_show_it() {
 #[test]
 fn hidden_rows_are_never_selected_or_deselected() {
     let mut c = Console::staged(120, 40);
-    c.press("3 + 0");
+    c.press("3 + :");
+    c.type_text("deselect-all");
+    c.press("enter");
     c.hides("aws_eip.old");
     let leave = |a: &str| Select::Leave(a.to_owned());
     assert_eq!(
@@ -69,7 +71,9 @@ fn hidden_rows_are_never_selected_or_deselected() {
             vec![leave("aws_s3_bucket.logs"), leave("aws_db_instance.main")]
         )]
     );
-    c.press("+ 0");
+    c.press("+ :");
+    c.type_text("deselect-all");
+    c.press("enter");
     assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::None])]);
 }
 

@@ -17,6 +17,7 @@ fn frames_of_each_screen_are_dumped_for_inspection() {
         c.answer(Answer::State(fixture::state_rows()));
         c.answer(Answer::Failures(fixture::failures()));
         for (name, keys) in [
+            ("0-start", "0"),
             ("1-plugins", "1"),
             ("2-calls", "2"),
             ("3-stage", "3 j"),

@@ -17,6 +17,7 @@ mod run_loop;
 mod sizes;
 mod staged;
 mod staging;
+mod start;
 mod trail;
 mod trees;
 mod unknown_outcomes;

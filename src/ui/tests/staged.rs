@@ -7,7 +7,7 @@ use crate::app::msg::Effect;
 use crate::app::state::Screen;
 use model::*;
 
-fn warning(summary: &str, address: &str) -> EventKind {
+pub(super) fn warning(summary: &str, address: &str) -> EventKind {
     EventKind::Diagnostic(Diagnostic {
         severity: Severity::Warning,
         summary: summary.to_owned(),

@@ -27,6 +27,16 @@ fn started(width: u16, height: u16) -> Console {
 fn unknown_outcomes_are_shown_once_and_counted_on_each_screen() {
     for (width, height) in [(120, 40), (80, 24)] {
         let mut c = started(width, height);
+        // The console opens with them.
+        c.shows("? unknown");
+        c.shows("start · 3 to settle");
+        assert!(
+            c.line("create of aws_s3_bucket.logs")
+                .contains("U settles it")
+        );
+        c.shows("update of aws_iam_role.app");
+        c.shows("the create of aws_s3_bucket.logs was begun in deploy #3");
+        c.press("enter");
         c.shows("2 operations have no recorded outcome");
         c.shows("? create aws_s3_bucket.logs   deploy #3");
         c.shows("state forget aws_s3_bucket.logs`");
@@ -34,7 +44,7 @@ fn unknown_outcomes_are_shown_once_and_counted_on_each_screen() {
         c.press("j");
         c.shows("the update of aws_iam_role.app was begun");
         c.shows("s stage: read it back");
-        c.press("esc");
+        c.press("esc 1");
         c.hides("no recorded outcome");
         for screen in 1..=7 {
             c.press(&screen.to_string());
@@ -57,8 +67,17 @@ fn unknown_outcomes_are_shown_once_and_counted_on_each_screen() {
 }
 
 #[test]
+fn list_of_unknown_outcomes_opens_over_a_screen_that_the_operator_has_chosen() {
+    let mut c = Console::new(120, 40);
+    c.press("5");
+    told(&mut c, vec![unknown("create", "aws_eip.new", None)]);
+    c.shows("1 operation has no recorded outcome");
+}
+
+#[test]
 fn unknown_create_is_imported_with_the_entered_id() {
     let mut c = started(120, 40);
+    c.press("U");
     c.press("i");
     c.shows("Import aws_s3_bucket.logs into the state");
     c.press("enter");
@@ -89,6 +108,7 @@ fn unknown_create_is_imported_with_the_entered_id() {
 #[test]
 fn unknown_outcome_is_discarded_after_confirmation() {
     let mut c = started(120, 40);
+    c.press("U");
     c.press("X");
     c.shows("Was aws_s3_bucket.logs never created?");
     c.press("enter");
@@ -111,6 +131,7 @@ fn unknown_outcome_is_discarded_after_confirmation() {
 #[test]
 fn provisioner_with_unknown_outcome_can_be_rerun_or_accepted() {
     let mut c = started(120, 40);
+    c.press("U");
     told(
         &mut c,
         vec![unknown("create provisioner 1", "aws_iam_role.app", None)],

@@ -157,6 +157,7 @@ pub fn copy(state: &mut State, effects: &mut Vec<Effect>) {
                 .get(row.index)
                 .map(|e| e.line.text.clone())
                 .unwrap_or_default(),
+            (Context::Start, _) => rows::text(state, Context::Start, row),
             (_, RowKey::Text(t)) => t.clone(),
             (_, RowKey::Number(n)) => n.to_string(),
         }

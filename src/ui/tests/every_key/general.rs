@@ -34,9 +34,11 @@ pub(super) fn stories() -> Vec<KeyCase> {
             },
         ),
         story("back", &[Tracing], |c, _| c.shows("following")),
-        story("quit", &[Plugins, Stage, History, State, Logs], |c, _| {
-            assert!(c.state.ending.quit)
-        }),
+        story(
+            "quit",
+            &[Start, Plugins, Stage, History, State, Logs],
+            |c, _| assert!(c.state.ending.quit),
+        ),
         story("quit", &[Calls, Deploy], |c, _| {
             assert!(!c.state.ending.quit);
             c.shows("Deploy #31 is running");
@@ -58,7 +60,7 @@ pub(super) fn stories() -> Vec<KeyCase> {
         after(
             "last",
             &[
-                Plugins, Schema, Calls, Stage, Deploy, History, Replay, Failures, State,
+                Start, Plugins, Schema, Calls, Stage, Deploy, History, Replay, Failures, State,
             ],
             to_top,
             moved_down,
@@ -165,6 +167,9 @@ pub(super) fn stories() -> Vec<KeyCase> {
             c.shows("#5");
             assert!(cursor(c).unwrap().1.contains("acme/legacy"));
         }),
+        story("screen-start", Context::ALL, |c, _| {
+            assert_eq!(tab(c), "0 Start")
+        }),
         story("screen-plugins", Context::ALL, |c, _| {
             assert_eq!(tab(c), "1 Plugins")
         }),
@@ -228,7 +233,7 @@ pub(super) fn stories() -> Vec<KeyCase> {
                 c.press("esc");
             },
             |c, b| {
-                assert!(!b.frame.contains("no recorded outcome"), "{}", b.frame);
+                assert!(!b.frame.contains("? create aws_eip.new"), "{}", b.frame);
                 c.shows("? create aws_eip.new");
             },
         ),

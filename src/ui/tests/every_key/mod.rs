@@ -68,7 +68,7 @@ fn at(place: Context, (width, height): (u16, u16)) -> Console {
     c.tick(1);
     match place {
         Schema => {
-            c.press("j j right");
+            c.press("1 j j right");
             c.answer(Answer::Schema(fixture::id("hashicorp/aws"), schema()));
             c.press("enter");
         }
@@ -80,7 +80,7 @@ fn at(place: Context, (width, height): (u16, u16)) -> Console {
         Tracing => c.press("7 e"),
         // The others are screens with a digit.
         _ => {
-            let mut digits = 1..=Screen::ALL.len();
+            let mut digits = 0..Screen::ALL.len();
             while c.state.context() != place {
                 c.press(&digits.next().unwrap().to_string());
             }
@@ -216,6 +216,7 @@ fn find_common(c: &mut Console) {
         Plugins => "hashicorp",
         History => "deck",
         Failures => "policy",
+        Start => "e",
         Logs => "i",
         _ => "aws",
     };

@@ -11,6 +11,7 @@ use model::*;
 /// Returns the cases.
 pub(super) fn stories() -> Vec<KeyCase> {
     [
+        start(),
         plugins(),
         calls_and_deploy(),
         stage(),
@@ -21,6 +22,48 @@ pub(super) fn stories() -> Vec<KeyCase> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+fn start() -> Vec<KeyCase> {
+    const S: &[Context] = &[Start];
+    vec![
+        story("start-open", S, |c, b| {
+            assert!(b.cursor.as_ref().unwrap().1.contains("deploy #31"));
+            assert_eq!(tab(c), "4 Deploy");
+        }),
+        story("plugins-load", S, |c, _| {
+            assert_eq!(c.take_effects(), [Effect::LoadPlugins])
+        }),
+        after(
+            "stage-diagnostics",
+            S,
+            |c| c.event(super::stage::warning()),
+            |c, _| c.shows("a deprecated argument"),
+        ),
+        story("stage", S, |c, _| {
+            assert_eq!(c.take_effects(), [Effect::Stage(StageRequest::default())]);
+            assert_eq!(tab(c), "3 Stage");
+        }),
+        story("refresh-only", S, |c, _| {
+            let effects = c.take_effects();
+            let [Effect::Stage(request)] = &effects[..] else {
+                panic!("{effects:?}")
+            };
+            assert_eq!(request.mode, StageMode::RefreshOnly);
+        }),
+        after(
+            "retry",
+            S,
+            |c| {
+                c.answer(Answer::Last(Box::new(fixture::record())));
+                c.take_effects();
+            },
+            |c, _| {
+                let effects = c.take_effects();
+                assert!(matches!(&effects[..], [Effect::Stage(r)] if r.rest_of == Some(31)));
+            },
+        ),
+    ]
 }
 
 fn plugins() -> Vec<KeyCase> {

@@ -47,9 +47,6 @@ pub(super) fn stage() -> Vec<KeyCase> {
         story("select-all", S, |c, _| {
             assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::All])])
         }),
-        story("deselect-all", S, |c, _| {
-            assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::None])])
-        }),
         story("invert", S, |c, _| {
             assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::Invert])])
         }),

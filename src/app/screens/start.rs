@@ -1,0 +1,145 @@
+//! Start screen: what the operator should settle, or what to do next.
+
+use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, push_keys};
+use crate::app::column::{Column, Width, column};
+use crate::app::doc::{self, Doc, Line, Role, line, outcome_role, span};
+use crate::app::format::{count, elapsed};
+use crate::app::list::Row;
+use crate::app::state::State;
+use crate::app::unsettled::{Unsettled, detail, newest_deploy, unsettled};
+use model::{Action, DeployOutcome};
+
+pub(super) const SCREEN: ScreenInfo = ScreenInfo {
+    current: |_| Context::Start,
+    load: || None,
+};
+
+pub(super) const START: ContextInfo = ContextInfo {
+    title: "Start",
+    body: Body::Table {
+        columns: COLUMNS,
+        indent: 0,
+        cells,
+    },
+    detail_place: DetailPlace::Below,
+    rows: |state| {
+        let all = unsettled(state);
+        let rows = all.iter().enumerate();
+        (rows.map(|(i, u)| Row::text(&*u.key, i)).collect(), 0)
+    },
+    text: |state, row| {
+        with_row(state, row, |u| format!("{} {}", u.word, u.text)).unwrap_or_default()
+    },
+    detail: |state, row| with_row(state, row, |u| detail(state, &u)).unwrap_or_default(),
+    write_detail_title: |_, _| (),
+    write_subject,
+    empty: |state| Some(empty(state)),
+    ..ContextInfo::DEFAULT
+};
+
+const COLUMNS: &[Column] = &[
+    column("", Width::Fix(14), 0),
+    column("TO SETTLE", Width::Flex(24, 5), 0),
+    column("KEYS", Width::Flex(18, 1), 1),
+];
+
+/// Applies a function to the thing of a row.
+fn with_row<T>(state: &State, row: &Row, f: impl FnOnce(Unsettled) -> T) -> Option<T> {
+    unsettled(state).into_iter().nth(row.index).map(f)
+}
+
+fn cells(state: &State, row: &Row) -> Vec<Line> {
+    let cells = |u: Unsettled| {
+        let mut keys = Line::new();
+        if let Some((name, effect)) = u.commands.first() {
+            keys.push(span(Role::Key, state.options.keys.first(name)));
+            keys.push(span(Role::Dim, format!(" {effect}")));
+        }
+        vec![
+            line(u.role, format!("{} {}", u.sign, u.word)),
+            line(Role::Plain, &u.text),
+            keys,
+        ]
+    };
+    with_row(state, row, cells).unwrap_or_default()
+}
+
+fn write_subject(state: &State, l: &mut Line) {
+    l.push(span(Role::Strong, "start"));
+    match unsettled(state).len() {
+        _ if !state.place.configured => {}
+        0 => l.push(span(Role::Dim, " · nothing to settle")),
+        n => l.push(span(Role::Warn, format!(" · {n} to settle"))),
+    }
+}
+
+/// Says that nothing is to be settled, and what to do next.
+fn empty(state: &State) -> Doc {
+    // Before the history is loaded, a failed deploy could still appear.
+    if state.view.deploy.is_none() && state.loaded.history.is_none() {
+        return vec![line(Role::Dim, "Loading the history…")];
+    }
+    let mut doc = vec![line(Role::Ok, "✓ Nothing to settle."), Line::new()];
+    doc.extend(running(state));
+    doc.extend(newest_deploy(state).map(|d| {
+        let (sign, role) = outcome_role(d.outcome);
+        let ago = elapsed(state.now - d.ended.unwrap_or(d.began));
+        vec![
+            span(Role::Plain, format!("last deploy: #{} ", d.deploy)),
+            span(role, format!("{sign} {}", d.outcome.label())),
+            span(Role::Dim, format!(" {ago} ago, {}", d.operations.text())),
+        ]
+    }));
+    doc.extend(staged(state));
+    doc.push(Line::new());
+    doc.push(line(Role::Plain, "Next"));
+    push_keys(&mut doc, &next_keys(state));
+    doc
+}
+
+/// Describes running work.
+fn running(state: &State) -> Option<Line> {
+    let deploy = state.view.deploy.as_ref().filter(|d| d.summary.is_none());
+    let starting = state.view.plugins.values();
+    let starting = starting.filter(|p| doc::status(&p.state).2 == Role::Busy);
+    let text = match (deploy, &state.view.staging, starting.count()) {
+        (Some(d), ..) => format!("◐ deploy #{} is running", d.deploy),
+        (None, Some(s), _) => format!("◐ stage #{} is being planned", s.stage),
+        (None, None, 0) => return None,
+        (None, None, n) => format!("◐ {} starting", count(n, "plugin")),
+    };
+    Some(line(Role::Busy, text))
+}
+
+/// Describes the stage.
+fn staged(state: &State) -> Option<Line> {
+    let s = state.view.stage.as_ref()?;
+    let all = s.changes.iter().filter(|c| c.action != Action::NoOp);
+    let (all, selected) = (all.count(), state.selected_changes().count());
+    let text = match (state.applied(), all) {
+        (Some(d), _) => format!("stage #{}: applied by deploy #{}", s.stage, d.deploy),
+        (None, 0) => format!("stage #{}: no changes", s.stage),
+        (None, _) => format!("stage #{}: {selected} of {all} changes selected", s.stage),
+    };
+    Some(line(Role::Plain, text))
+}
+
+fn next_keys(state: &State) -> Vec<(&'static str, &'static str)> {
+    let is_open = state.view.stage.is_some() && state.applied().is_none();
+    let mut keys = Vec::new();
+    if state.is_deploying() {
+        keys.push(("4", "shows the running deploy"));
+    } else if is_open && state.selected_changes().next().is_some() {
+        keys.push(("3", "shows the stage; a there applies it"));
+    } else {
+        keys.push(("s", "plans the changes; it changes nothing"));
+    }
+    keys.push(("1", "shows the plugins"));
+    let succeeded = newest_deploy(state).is_some_and(|d| d.outcome == DeployOutcome::Succeeded);
+    if succeeded {
+        keys.push(("6", "shows the resources"));
+    }
+    keys.push(("5", "shows earlier deploys"));
+    keys.push(("?", "lists all keys"));
+    keys
+}
