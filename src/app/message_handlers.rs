@@ -105,7 +105,7 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
         }
         EventKind::CallFinished(f) if !f.covers => state.samples.finished_now += 1,
         // Staging reads the configuration again.
-        EventKind::StageStarted(_) => state.loaded.load_error = None,
+        EventKind::StageStarted(_) => forget_load_error(state),
         EventKind::Staged(s) => {
             state.show_message(format!("staged in {}", duration(s.took_ms)));
             // Notes on changes of the selection belong to the former stage.
@@ -244,7 +244,7 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
                 }
             }
         }
-        Answer::Loaded => state.loaded.load_error = None,
+        Answer::Loaded => forget_load_error(state),
         Answer::Configuration(found) => on_configuration(state, found, effects),
         Answer::History(all) => {
             let newest = all.first().filter(|d| {
@@ -306,6 +306,15 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
     }
 }
 
+/// Forgets the failure of the last load with its diagnostics, because the configuration was read
+/// again.
+fn forget_load_error(state: &mut State) {
+    if let Some(error) = state.loaded.load_error.take() {
+        let all = &mut state.view.diagnostics;
+        all.retain(|d| !error.diagnostics.contains(d));
+    }
+}
+
 /// Reads a configuration that was created while the console was open.
 fn on_configuration(state: &mut State, found: Option<String>, effects: &mut Vec<Effect>) {
     state.questions.configuration_sought();
@@ -323,6 +332,7 @@ fn on_failure(state: &mut State, what: &Subject, text: &str, diagnostics: &[Diag
     }
     match what {
         Subject::Plugins => {
+            forget_load_error(state);
             state.loaded.load_error = Some(LoadError {
                 text: text.to_owned(),
                 diagnostics: diagnostics.to_vec(),

@@ -361,7 +361,12 @@ fn warnings(state: &State) -> Option<Unsettled> {
         Severity::Warning => (("⚠", "warning", Role::Warn), "warning"),
     };
     let n = all.iter().filter(|d| d.severity == first.severity).count();
-    let text = format!("{}: {}", count(n, what), first.summary);
+    // A summary alone may say little, such as "CLI configuration".
+    let detail = first.detail.lines().next().unwrap_or_default();
+    let mut text = format!("{}: {}", count(n, what), first.summary);
+    if !detail.is_empty() {
+        text = format!("{text}: {detail}");
+    }
     let row = Unsettled::new("warnings", mark, text, Target::Diagnostics);
     Some(
         row.settled_by(&[("stage-diagnostics", "lists all")])

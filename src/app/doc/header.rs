@@ -4,8 +4,8 @@
 use super::{Line, Role, cells_of, line, unknown_badge};
 use crate::app::format::{count, elapsed};
 use crate::app::state::State;
-use model::Action;
 use model::PluginState;
+use model::{Action, DeployOutcome};
 
 /// Symbol, text and role of a plugin's state.
 pub fn status(s: &PluginState) -> (&'static str, &'static str, Role) {
@@ -238,7 +238,13 @@ fn work(state: &State) -> Option<(Part, Click)> {
         .count();
     let taken = state.selected_changes().count();
     let (short, long) = match state.applied() {
-        Some(_) => ("applied".to_owned(), "applied".to_owned()),
+        Some(d) => match d.summary.as_ref().map(|s| s.outcome) {
+            Some(DeployOutcome::Succeeded) | None => ("applied".to_owned(), "applied".to_owned()),
+            Some(other) => {
+                let text = format!("deploy {}", other.label());
+                (text.clone(), text)
+            }
+        },
         None => (
             format!("{taken}/{all}"),
             format!("{taken} of {all} selected"),

@@ -107,6 +107,7 @@ fn partly_failed_stage_says_what_is_left_and_the_key_that_stages_it() {
     )));
     c.take_effects();
     c.press("3");
+    c.shows("stage #12: deploy failed");
     c.shows("stage #12 · ✗ deploy #31 failed · 2 changes not completed");
     c.shows("t stages the unfinished ones");
     assert!(row(&mut c, "aws_iam_role.app").contains("✗"));

@@ -125,7 +125,6 @@ fn each_thing_to_settle_is_one_row_from_the_view() {
             "a load after the error was mended",
             |c| {
                 load_failed(c);
-                c.state.view.diagnostics.clear();
                 c.answer(Answer::Loaded);
             },
             &[],
@@ -142,7 +141,7 @@ fn each_thing_to_settle_is_one_row_from_the_view() {
             },
             &[
                 "drift 3 objects differ from the state: 2 changed, 1 deleted",
-                "warning 2 warnings: Deprecated",
+                "warning 2 warnings: Deprecated: and this is why",
             ],
         ),
         (
