@@ -152,6 +152,7 @@ fn table(
         has_keys: list.focus == Pane::List || a.detail.height == 0,
         indent,
         sorted: rows::sorted_column(state),
+        range: state.range(),
         find: &find,
     }
     .draw(a.columns, a.list, brush, |row| cells(state, row));

@@ -15,6 +15,8 @@ pub enum KeyCode {
     Delete,
     Up,
     Down,
+    ShiftUp,
+    ShiftDown,
     Left,
     Right,
     Home,
@@ -72,6 +74,8 @@ const NAMES: &[(&str, KeyCode)] = &[
     ("delete", KeyCode::Delete),
     ("up", KeyCode::Up),
     ("down", KeyCode::Down),
+    ("shift-up", KeyCode::ShiftUp),
+    ("shift-down", KeyCode::ShiftDown),
     ("left", KeyCode::Left),
     ("right", KeyCode::Right),
     ("home", KeyCode::Home),
@@ -268,6 +272,8 @@ mod tests {
             ":",
             "ctrl-space",
             "pgdn",
+            "shift-up",
+            "shift-down",
         ] {
             assert_eq!(text.parse::<Key>().unwrap().to_string(), text);
         }

@@ -191,6 +191,8 @@ pub struct ListState {
     pub scroll: usize,
     /// The operator has moved the cursor.
     pub moved: bool,
+    /// First row of the range that commands act on; the cursor is the other end.
+    pub range: Option<RowKey>,
 }
 
 impl ListState {

@@ -110,6 +110,8 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
             state.show_message(format!("staged in {}", duration(s.took_ms)));
             // Notes on changes of the selection belong to the former stage.
             state.implied.clear();
+            state.selections.start(s.left.iter().cloned());
+            state.lists[Context::Stage as usize].range = None;
             close_outdated_confirmation(state);
         }
         EventKind::StageFailed { errors, text, .. } => {
@@ -340,6 +342,7 @@ fn on_failure(state: &mut State, what: &Subject, text: &str, diagnostics: &[Diag
         }
         // The next refused command may repeat the request.
         Subject::Lock => state.questions.lock_answered(),
+        Subject::Select => state.selections.failed(&state.view.left),
         Subject::Workspace => {
             state.ending.opening_failed(&state.place.workspace, text);
             if let Some(Popup::Workspaces(_)) = &state.frame.popup {

@@ -4,6 +4,7 @@
 mod confirm;
 mod demo;
 mod doctor;
+mod hidden_rows;
 mod import;
 mod incidents;
 mod installing;
@@ -17,6 +18,7 @@ mod workspaces;
 pub use confirm::{After, Confirm, trust};
 pub use demo::Demo;
 pub use doctor::Doctor;
+pub use hidden_rows::HiddenRows;
 pub use import::Import;
 pub use incidents::Incidents;
 pub use installing::Installing;
@@ -91,7 +93,7 @@ macro_rules! popups {
 
 popups! {
     Help, Palette, Confirm, Ladder, Demo, Message, UnknownOutcomes, Workspaces, Installing, Doctor,
-    Import, Incidents
+    Import, Incidents, HiddenRows
 }
 
 impl Popup {

@@ -10,6 +10,7 @@ mod loaded;
 mod messages;
 mod place;
 mod questions;
+mod selections;
 mod trail;
 mod trees;
 
@@ -21,6 +22,7 @@ pub use loaded::*;
 pub use messages::{Messages, Toast, Weight};
 pub use place::{Options, Place};
 pub use questions::Questions;
+pub use selections::Selections;
 pub use trail::Visit;
 pub use trees::Trees;
 
@@ -47,6 +49,7 @@ pub struct State {
     pub frame: Frame,
     pub filters: Filters,
     pub trees: Trees,
+    pub selections: Selections,
     pub screen: Screen,
     /// Indexed by context, so that each keeps its own cursor and filter.
     pub lists: Vec<ListState>,
@@ -71,6 +74,7 @@ impl State {
             frame: Frame::default(),
             filters: Filters::default(),
             trees: Trees::default(),
+            selections: Selections::default(),
             screen: Screen::Plugins,
             lists: vec![ListState::default(); Context::ALL.len()],
             samples: Samples::default(),
@@ -137,6 +141,15 @@ impl State {
     /// Row under the cursor.
     pub fn selected(&self) -> Option<&Row> {
         self.list().selected(&self.frame.rows)
+    }
+
+    /// First and last index of the range in the current list.
+    pub fn range(&self) -> Option<(usize, usize)> {
+        let (list, rows) = (self.list(), &self.frame.rows);
+        let key = list.range.as_ref()?;
+        let start = rows.iter().position(|r| r.key == *key)?;
+        let end = list.index.min(rows.len().checked_sub(1)?);
+        Some((start.min(end), start.max(end)))
     }
 
     /// Plugin under the cursor of the Plugins screen, also while its schema is open.

@@ -115,6 +115,11 @@ impl Tree {
         self.nodes.get(at)
     }
 
+    /// Returns the index of a leaf.
+    pub fn index(&self, position: usize) -> usize {
+        self.leaves[position].index
+    }
+
     /// Returns the address of a leaf.
     pub fn address(&self, position: usize) -> &str {
         &self.leaves[position].address

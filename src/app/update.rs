@@ -12,6 +12,7 @@ use super::msg::{Effect, Msg};
 use super::state::*;
 use super::{layout, rows};
 use model::UnixMs;
+use model::view::View;
 use model::*;
 
 /// Returns the effects of the start.
@@ -48,6 +49,10 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
         }
         Msg::Snapshot(view) => {
             let missed = view.seq.saturating_sub(state.view.seq);
+            let stage = |view: &View| view.stage.as_ref().map(|s| s.stage);
+            if stage(view.as_ref()) != stage(&state.view) {
+                state.selections.start(view.left.iter().cloned());
+            }
             state.view = *view;
             if missed > 0 && state.now > 0 {
                 state.show_message(format!(
@@ -148,6 +153,7 @@ pub(super) fn selected(state: &mut State, stage: StageId, selection: model::Sele
     if state.view.stage.as_ref().is_none_or(|s| s.stage != stage) {
         return;
     }
+    state.selections.record(&selection.left);
     let taken: std::collections::BTreeSet<&String> = selection.taken.iter().collect();
     // A note is valid only while the change is still on the same side of the selection.
     state

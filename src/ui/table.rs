@@ -85,6 +85,15 @@ fn distribute_widths(columns: &[Column], cells: u16, longest_key: u16) -> Vec<Pl
     out
 }
 
+/// Area of one row.
+fn row_area(area: Rect, y: u16) -> Rect {
+    Rect {
+        y,
+        height: 1,
+        ..area
+    }
+}
+
 /// A table to draw.
 pub struct Table<'a> {
     pub columns: &'a [Column],
@@ -97,6 +106,8 @@ pub struct Table<'a> {
     pub indent: u16,
     /// Title of the column that sorts the rows, and true if its largest value comes first.
     pub sorted: Option<(&'a str, bool)>,
+    /// First and last index of the range that commands act on.
+    pub range: Option<(usize, usize)>,
     /// Lower-case text to mark.
     pub find: &'a str,
 }
@@ -137,21 +148,19 @@ impl Table<'_> {
             if !self.find.is_empty() {
                 brush.mark(area.x, y, area.width, self.find);
             }
+            if self
+                .range
+                .is_some_and(|(first, last)| (first..=last).contains(&i))
+            {
+                brush.fill(row_area(area, y), brush.theme.range());
+            }
             if i == self.index {
                 let style = if self.has_keys {
                     brush.theme.cursor()
                 } else {
                     brush.theme.unfocused_cursor()
                 };
-                brush.fill(
-                    Rect {
-                        x: area.x,
-                        y,
-                        width: area.width,
-                        height: 1,
-                    },
-                    style,
-                );
+                brush.fill(row_area(area, y), style);
             }
         }
         self.scroll_mark(area, first, brush);

@@ -72,6 +72,18 @@ impl Theme {
         }
     }
 
+    /// Style of the rows of a range.
+    pub fn range(&self) -> Style {
+        if !self.appearance.color {
+            return Style::new().add_modifier(Modifier::UNDERLINED);
+        }
+        match self.appearance.theme {
+            ThemeName::Dark => Style::new().bg(Color::Indexed(24)),
+            ThemeName::Light => Style::new().bg(Color::Indexed(153)),
+            ThemeName::Contrast => Style::new().add_modifier(Modifier::UNDERLINED),
+        }
+    }
+
     /// Style of the current tab.
     pub fn tab(&self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED | Modifier::BOLD)

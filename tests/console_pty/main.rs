@@ -53,7 +53,7 @@ fn demo_is_staged_narrowed_deployed_and_retried_after_a_failure() {
     c.wait("18 changes", LONG).unwrap();
     c.keys("/lab_database\r").unwrap();
     c.wait("storage_gb", SOON).unwrap();
-    c.keys("x").unwrap();
+    c.keys(" ").unwrap();
     c.wait("[ ]", SOON).unwrap();
     c.wait("with lab_database.orders", SOON).unwrap();
     c.wait("18 changes · 5 selected", SOON).unwrap();

@@ -136,10 +136,10 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.wait("storage_gb", SOON)?;
     album.shot(&pty, "stage")?;
     esc(&mut pty, "find:")?;
-    pty.keys("x")?;
+    pty.keys(" ")?;
     pty.wait("along with", SOON)?;
     album.shot(&pty, "stage-left")?;
-    pty.keys("*")?;
+    pty.keys("u")?;
     pty.keys("?")?;
     pty.wait("Everywhere", SOON)?;
     album.shot(&pty, "help")?;

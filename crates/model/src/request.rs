@@ -138,6 +138,16 @@ pub enum Select {
     Take(String),
     /// Deselect a change and its dependents.
     Leave(String),
+    /// Select or deselect several changes as if one after the other, in one step.
+    Many {
+        take: bool,
+        addresses: Vec<String>,
+    },
+    /// Select these changes with their dependencies, and nothing else. Addresses without a change
+    /// in the stage are ignored.
+    Only(Vec<String>),
+    /// Select all but these changes, and the dependencies of the selected ones.
+    Except(Vec<String>),
     All,
     None,
     Invert,

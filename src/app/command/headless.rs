@@ -66,8 +66,10 @@ pub static REASONS: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "a command line names its targets, with --target and --exclude",
-        &["deselect-all", "invert", "select-all"],
+        "a command line names its targets, with --target, --exclude and --selection",
+        &[
+            "deselect-all", "invert", "range", "range-down", "range-up", "redo", "select-all", "undo",
+        ],
     ),
     (
         "acts on a process of the open console; a command line has its own processes",

@@ -64,9 +64,14 @@ pub static COMMANDS: &[Command] = commands![
     "blocker", "b", "blocker", "go to the call that blocks this one", Scope::In(&[Calls]), has_blocker, goto_blocker;
     "cancel", "c", "cancel…", "open the cancel ladder, which shows the effect of each step", Scope::In(&[Calls, Stage, Deploy]), requires_running, open_cancel_rungs;
     // Stage
-    "select", "space", "select", "select this change with its dependencies, or deselect it with its dependents", Scope::In(&[Stage]), on_change, toggle_change;
-    "deselect", "x", "", "deselect this change and all that depend on it", Scope::In(&[Stage]), on_change, deselect_change;
-    "select-all", "*", "", "select every change on the screen", Scope::In(&[Stage]), can_select, select_all;
+    "select", "space", "select", "select this change with its dependencies, or deselect it with its dependents; on a module or in a range, all changes of it", Scope::In(&[Stage]), on_changes, toggle_change;
+    "range", "v", "", "start or end a range of rows to select or deselect", Scope::In(&[Stage]), can_range, toggle_range;
+    "range-down", "shift-down", "", "extend the range down", Scope::In(&[Stage]), can_range, extend_down;
+    "range-up", "shift-up", "", "extend the range up", Scope::In(&[Stage]), can_range, extend_up;
+    "undo", "u", "undo", "undo the last change of the selection", Scope::In(&[Stage]), can_undo, undo;
+    "redo", "ctrl-r", "", "redo a change of the selection that was undone", Scope::In(&[Stage]), can_redo, redo;
+    "deselect", "", "", "deselect this change and all that depend on it", Scope::In(&[Stage]), on_change, deselect_change;
+    "select-all", "*", "", "select every change on the screen; again to deselect all", Scope::In(&[Stage]), can_select, select_all;
     "deselect-all", "", "", "deselect every change on the screen", Scope::In(&[Stage]), can_select, deselect_all;
     "invert", "I", "", "invert the selection of the changes on the screen", Scope::In(&[Stage]), can_select, invert;
     "stage-diagnostics", "d", "warnings", "show errors and warnings of the last staging, or of the deploy", Scope::In(&[Start, Stage, Deploy]), has_diagnostics, show_diagnostics;
@@ -81,7 +86,7 @@ pub static COMMANDS: &[Command] = commands![
     "only-updates", "~", "", "filter: updates only; again for all", Scope::In(&[Stage]), has_stage, only_updates;
     "only-replaces", "R", "", "filter: replaces only; again for all", Scope::In(&[Stage]), has_stage, only_replaces;
     "only-destroys", "-", "", "filter: destroys and replaces only; again for all", Scope::In(&[Stage]), has_stage, only_destroys;
-    "unchanged", "u", "", "show or hide unchanged resources", Scope::In(&[Stage]), has_stage, toggle_unchanged;
+    "unchanged", "o", "", "show or hide unchanged resources", Scope::In(&[Stage]), has_stage, toggle_unchanged;
     // Deploy
     "retry", "t", "retry rest", "stage only operations that failed or were not attempted", Scope::In(&[Start, Stage, Deploy, Replay]), can_retry, retry_rest;
     "operations", "v", "show…", "filter: failed, then not attempted, then done operations, then all", Scope::In(OPERATIONS), always, next_deploy_filter;

@@ -49,6 +49,7 @@ pub(super) const STAGE: ContextInfo = ContextInfo {
     field,
     detail,
     write_subject,
+    write_filters: write_range,
     empty: |state| Some(empty(state)),
     ..ContextInfo::DEFAULT
 };
@@ -490,6 +491,13 @@ fn diagnostics_counts(state: &State) -> Line {
     l
 }
 
+fn write_range(state: &State, l: &mut Line) {
+    if let Some((first, last)) = state.range() {
+        let text = format!("   range: {}", count(last - first + 1, "row"));
+        l.push(span(Role::Key, text));
+    }
+}
+
 /// Explains an empty list: errors, no changes, or no stage.
 fn empty(state: &State) -> Doc {
     if let Some(s) = &state.view.staging {
@@ -513,7 +521,7 @@ fn empty(state: &State) -> Doc {
             push_keys(
                 &mut doc,
                 &[
-                    ("u", "shows unchanged resources"),
+                    ("o", "shows unchanged resources"),
                     ("s", "stages again"),
                     ("D", "stages the destruction of everything"),
                 ],

@@ -101,6 +101,33 @@ pub fn select(
             taken[start] = false;
             web.deselect_dependents(&mut taken, vec![start])
         }
+        Select::Many { take, addresses } => {
+            let start = find_all(changes, addresses)?;
+            start.iter().for_each(|i| taken[*i] = *take);
+            if *take {
+                web.pull(&mut taken, start)
+            } else {
+                web.deselect_dependents(&mut taken, start)
+            }
+        }
+        Select::Only(addresses) => {
+            let wanted: BTreeSet<&String> = addresses.iter().collect();
+            let start: Vec<usize> = (0..changes.len())
+                .filter(|i| has_effect(&changes[*i]) && wanted.contains(&changes[*i].id))
+                .collect();
+            taken.fill(false);
+            start.iter().for_each(|i| taken[*i] = true);
+            web.pull(&mut taken, start)
+        }
+        Select::Except(addresses) => {
+            let left: BTreeSet<&String> = addresses.iter().collect();
+            taken = changes
+                .iter()
+                .map(|c| has_effect(c) && !left.contains(&c.id))
+                .collect();
+            let all = (0..changes.len()).filter(|i| taken[*i]).collect();
+            web.pull(&mut taken, all)
+        }
         Select::All => {
             taken = changes.iter().map(has_effect).collect();
             Vec::new()
@@ -129,24 +156,8 @@ pub fn select(
 /// If an address has no change to select.
 pub fn select_only(changes: &[ChangeRef], addresses: &[String]) -> Result<Selection, SelectError> {
     let mut taken = vec![false; changes.len()];
-    // A selection may name thousands of changes, too many for a linear search each.
-    let by_id: HashMap<&str, usize> = changes
-        .iter()
-        .enumerate()
-        .filter(|(_, c)| has_effect(c))
-        .map(|(i, c)| (c.id.as_str(), i))
-        .collect();
-    let mut start = Vec::with_capacity(addresses.len());
-    for address in addresses {
-        let at = by_id
-            .get(address.as_str())
-            .copied()
-            .map_or_else(|| find(changes, address), Ok)?;
-        // An address may be given twice.
-        if !std::mem::replace(&mut taken[at], true) {
-            start.push(at);
-        }
-    }
+    let start = find_all(changes, addresses)?;
+    start.iter().for_each(|i| taken[*i] = true);
     let along = DependencyGraph::new(changes).pull(&mut taken, start);
     Ok(selection(changes, &taken, along))
 }
@@ -172,6 +183,30 @@ fn selection(changes: &[ChangeRef], taken: &[bool], along: Vec<(usize, usize)>) 
 /// Returns true if the change has an effect.
 fn has_effect(change: &ChangeRef) -> bool {
     change.action != Action::NoOp || change.imports
+}
+
+/// Indexes of the changes with these addresses, each once.
+fn find_all(changes: &[ChangeRef], addresses: &[String]) -> Result<Vec<usize>, SelectError> {
+    // A selection may name thousands of changes, too many for a linear search each.
+    let by_id: HashMap<&str, usize> = changes
+        .iter()
+        .enumerate()
+        .filter(|(_, c)| has_effect(c))
+        .map(|(i, c)| (c.id.as_str(), i))
+        .collect();
+    let mut seen = vec![false; changes.len()];
+    let mut all = Vec::with_capacity(addresses.len());
+    for address in addresses {
+        let at = by_id
+            .get(address.as_str())
+            .copied()
+            .map_or_else(|| find(changes, address), Ok)?;
+        // An address may be given twice.
+        if !std::mem::replace(&mut seen[at], true) {
+            all.push(at);
+        }
+    }
+    Ok(all)
 }
 
 fn find(changes: &[ChangeRef], address: &str) -> Result<usize, SelectError> {

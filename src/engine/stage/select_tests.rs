@@ -85,6 +85,39 @@ fn select_all_none_and_invert_give_the_expected_selection() {
 }
 
 #[test]
+fn several_changes_are_selected_and_deselected_with_their_closure() {
+    let changes = refs(CHAIN);
+    let many = |take, addresses: &[&str]| Select::Many {
+        take,
+        addresses: addresses.iter().map(|a| (*a).to_owned()).collect(),
+    };
+    let (left, along) = run(&changes, &[], many(false, &["x.sub", "x.apart", "x.sub"]));
+    assert_eq!(left, ["x.sub", "x.web", "x.apart"]);
+    assert_eq!(along, pairs(&[("x.web", "x.sub")]));
+    let all = ["x.net", "x.sub", "x.web", "x.apart"];
+    let (left, along) = run(&changes, &all, many(true, &["x.sub", "x.apart"]));
+    assert_eq!(left, ["x.web"]);
+    assert_eq!(along, pairs(&[("x.net", "x.sub")]));
+    let unknown = select(&changes, &BTreeSet::new(), &many(true, &["x.net", "x.no"]));
+    assert!(matches!(unknown, Err(SelectError::NoChange { .. })));
+}
+
+#[test]
+fn only_and_except_replace_the_selection() {
+    let changes = refs(CHAIN);
+    let owned = |all: &[&str]| all.iter().map(|a| (*a).to_owned()).collect();
+    // Unknown and unchanged addresses of an earlier stage are ignored.
+    let only = Select::Only(owned(&["x.sub", "x.gone", "x.same"]));
+    let (left, along) = run(&changes, &["x.net"], only);
+    assert_eq!(left, ["x.web", "x.apart"]);
+    assert_eq!(along, pairs(&[("x.net", "x.sub")]));
+    let except = |left: &[&str]| Select::Except(owned(left));
+    let (left, along) = run(&changes, &["x.apart"], except(&["x.sub", "x.web"]));
+    assert_eq!((left, along), (owned(&["x.sub", "x.web"]), pairs(&[])));
+    assert!(run(&changes, &["x.net"], except(&[])).0.is_empty());
+}
+
+#[test]
 fn destroys_are_selected_in_reverse_dependency_order() {
     let changes = refs(&[
         ("x.low", Destroy, &[], &[]),

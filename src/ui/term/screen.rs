@@ -258,7 +258,10 @@ fn translate(event: Event) -> Option<Input> {
     match event {
         // Terminals may report the release of a key, too, which must not act twice.
         Event::Key(k) if k.kind != event::KeyEventKind::Release => {
+            let shift = k.modifiers.contains(KeyModifiers::SHIFT);
             let code = match k.code {
+                event::KeyCode::Up if shift => KeyCode::ShiftUp,
+                event::KeyCode::Down if shift => KeyCode::ShiftDown,
                 event::KeyCode::Char(c) => KeyCode::Char(c),
                 event::KeyCode::Enter => KeyCode::Enter,
                 event::KeyCode::Esc => KeyCode::Esc,

@@ -78,7 +78,7 @@ fn applied_stage_shows_results_and_cannot_be_applied_again() {
         for gone in ["apply…", "space select", "retry rest"] {
             assert!(!footer.contains(gone), "{footer}");
         }
-        for key in ["a", "space", "*", "I", "x"] {
+        for key in ["a", "space", "*", "I"] {
             c.press(key);
             c.shows("stage #12 was applied by deploy #31: s stages again");
             assert_eq!(c.take_effects(), [], "{key}");

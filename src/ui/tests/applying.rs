@@ -8,7 +8,7 @@ use model::*;
 #[test]
 fn deselected_change_deselects_its_dependents_and_rows_show_it() {
     let mut c = Console::staged(120, 40);
-    c.press("3 x");
+    c.press("3 space");
     let left = "aws_s3_bucket.logs".to_owned();
     assert_eq!(
         c.take_effects(),
@@ -59,21 +59,22 @@ fn deselected_change_deselects_its_dependents_and_rows_show_it() {
 #[test]
 fn hidden_rows_are_never_selected_or_deselected() {
     let mut c = Console::staged(120, 40);
-    c.press("3 + :");
-    c.type_text("deselect-all");
-    c.press("enter");
+    let deselect_all = |c: &mut Console| {
+        c.press(":");
+        c.type_text("deselect-all");
+        c.press("enter");
+    };
+    c.press("3 +");
+    deselect_all(&mut c);
     c.hides("aws_eip.old");
-    let leave = |a: &str| Select::Leave(a.to_owned());
+    let addresses = vec!["aws_s3_bucket.logs".into(), "aws_db_instance.main".into()];
+    let take = false;
     assert_eq!(
         c.take_effects(),
-        [Effect::Select(
-            12,
-            vec![leave("aws_s3_bucket.logs"), leave("aws_db_instance.main")]
-        )]
+        [Effect::Select(12, vec![Select::Many { take, addresses }])]
     );
-    c.press("+ :");
-    c.type_text("deselect-all");
-    c.press("enter");
+    c.press("+");
+    deselect_all(&mut c);
     assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::None])]);
 }
 

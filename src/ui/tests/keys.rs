@@ -229,7 +229,7 @@ fn locked_workspace_is_read_only_and_names_the_lock_owner() {
     c.shows("read-only, locked by bob (pid 99)");
     c.press("3 a");
     c.shows("locked by bob on ci");
-    c.press("space x * I s D F");
+    c.press("space * I u ctrl-r s D F");
     c.press("1 R S E L");
     // The lock owner may have exited: the lock is requested once at a time.
     assert_eq!(c.take_effects(), [Effect::HoldLock]);

@@ -14,6 +14,7 @@ mod mouse;
 mod plugins;
 mod processes;
 mod run_loop;
+mod selecting;
 mod sizes;
 mod staged;
 mod staging;

@@ -104,7 +104,7 @@ fn output_changes_are_rows_and_can_be_deployed_alone() {
     c.hides("hunter");
     c.hides("same");
     // Outputs cannot be selected or deselected.
-    c.press("space x");
+    c.press("space");
     assert_eq!(c.take_effects(), []);
     c.press("a");
     c.shows("Apply stage #12?");

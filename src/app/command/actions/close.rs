@@ -21,6 +21,9 @@ pub fn close_one(state: &mut State) -> bool {
         return true;
     }
     let list = state.list_mut();
+    if list.range.take().is_some() {
+        return true;
+    }
     if list.zoom || list.focus == Pane::Detail {
         (list.zoom, list.focus, list.scroll) = (false, Pane::List, 0);
     } else if !list.filter.is_empty() || !list.find.is_empty() {

@@ -1,7 +1,7 @@
 //! Cases for keys of the Stage screen.
 
 use super::{Before, KeyCase, after, story};
-use crate::app::msg::Effect;
+use crate::app::msg::{Answer, Effect};
 use crate::app::state::Context::{self, *};
 use crate::ui::tests::{Console, fixture};
 use model::*;
@@ -27,26 +27,43 @@ pub(super) fn stage() -> Vec<KeyCase> {
                 [Effect::Select(12, vec![Select::Take(bucket)])]
             );
         }),
-        story("deselect", S, |c, _| {
-            assert_eq!(
-                c.take_effects(),
-                [Effect::Select(
-                    12,
-                    vec![Select::Leave("aws_s3_bucket.logs".into())]
-                )]
-            );
+        story("select-all", S, |c, _| {
+            assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::None])]);
             c.event(EventKind::Selected {
                 stage: 12,
                 taken: vec![],
                 left: vec!["aws_s3_bucket.logs".into()],
             });
-            c.press("x");
-            assert!(c.take_effects().is_empty());
-            c.shows("already deselected");
+            c.press("*");
+            assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::All])]);
         }),
-        story("select-all", S, |c, _| {
-            assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::All])])
+        story("range", S, |c, _| c.shows("range: 1 row")),
+        story("range-down", S, |c, _| c.shows("range: 2 rows")),
+        after(
+            "range-up",
+            S,
+            |c| c.press("j j"),
+            |c, _| c.shows("range: 2 rows"),
+        ),
+        after("undo", S, deselect_first, |c, _| {
+            let restored = Select::Except(vec![]);
+            assert_eq!(c.take_effects(), [Effect::Select(12, vec![restored])]);
+            c.shows("undone: aws_s3_bucket.logs deselected");
         }),
+        after(
+            "redo",
+            S,
+            |c| {
+                deselect_first(c);
+                c.press("u");
+                c.take_effects();
+            },
+            |c, _| {
+                let restored = Select::Except(vec!["aws_s3_bucket.logs".into()]);
+                assert_eq!(c.take_effects(), [Effect::Select(12, vec![restored])]);
+                c.shows("redone: aws_s3_bucket.logs deselected");
+            },
+        ),
         story("invert", S, |c, _| {
             assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::Invert])])
         }),
@@ -156,6 +173,20 @@ pub(super) fn warning() -> EventKind {
         further: None,
         intent: None,
     })
+}
+
+/// Deselects the first change.
+fn deselect_first(c: &mut Console) {
+    c.press("space");
+    c.take_effects();
+    let left = vec!["aws_s3_bucket.logs".to_owned()];
+    c.answer(Answer::Selected {
+        stage: 12,
+        selection: Selection {
+            left,
+            ..Selection::default()
+        },
+    });
 }
 
 /// Shows one kind of change, and all of them after the same key again.
