@@ -22,10 +22,11 @@ fn main() {
 }
 
 /// Screens of the console.
-const SCREENS: [&str; 7] = [
+const SCREENS: [&str; 8] = [
     "plugins",
     "calls",
     "stage",
+    "stage unfolded",
     "deploy",
     "state",
     "logs",
@@ -37,6 +38,7 @@ fn keys(screen: &str) -> &'static str {
         "plugins" => "1",
         "calls" => "2",
         "stage" => "3",
+        "stage unfolded" => "3Z",
         "deploy" => "4",
         "state" => "6",
         "logs" => "7",

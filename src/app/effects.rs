@@ -4,6 +4,7 @@
 use super::msg::{Answer, Effect, Msg, Subject};
 use super::run::DemoHook;
 use super::schema;
+use crate::app::format::count;
 use engine::Engine;
 use engine::EngineError;
 use engine::doctor;
@@ -250,6 +251,25 @@ async fn run_effect(around: EffectContext, effect: Effect) -> Option<Answer> {
             Box::pin(engine.stage(request)).await,
             |_| None,
         ),
+        Effect::LoadSelections => {
+            convert_result(Subject::Selection, engine.saved_selections().await, |all| {
+                Some(Answer::Selections(all))
+            })
+        }
+        Effect::SaveSelection(stage, name) => {
+            let saved = engine.save_selection(stage, &name).await;
+            convert_result(Subject::Selection, saved, |saved| {
+                let n = count(saved.addresses.len(), "change");
+                let text = format!("selection {} saved: {n}", saved.name);
+                Some(Answer::Done(text))
+            })
+        }
+        Effect::DeleteSelection(name) => {
+            let deleted = engine.delete_selection(&name).await;
+            convert_result(Subject::Selection, deleted, |()| {
+                Some(Answer::Done(format!("selection {name} deleted")))
+            })
+        }
         Effect::CheckStage(stage) => check_stage(&engine, stage).await,
         Effect::Deploy(request) => convert_result(
             Subject::Deploy,
@@ -456,6 +476,8 @@ async fn select_in_order(
 ) {
     while let Some((stage, selects)) = queue.recv().await {
         let mut along = Vec::new();
+        // Only a saved selection replaces the whole selection by addresses.
+        let loads = selects.iter().any(|s| matches!(s, Select::Only(_)));
         let mut last: Result<Selection, EngineError> = Ok(Selection::default());
         for select in selects {
             last = engine.select(stage, select).await;
@@ -467,7 +489,10 @@ async fn select_in_order(
         }
         let answer = convert_result(Subject::Select, last, |mut selection| {
             selection.along = along;
-            Some(Answer::Selected { stage, selection })
+            Some(match loads {
+                true => Answer::LoadedSelection { stage, selection },
+                false => Answer::Selected { stage, selection },
+            })
         });
         if let Some(answer) = answer {
             messages.send(Msg::Answer(answer)).await.ok();

@@ -287,6 +287,13 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
         }
         Answer::Outdated { stage, text } => outdated(state, stage, text),
         Answer::Selected { stage, selection } => selected(state, stage, selection),
+        Answer::LoadedSelection { stage, selection } => {
+            selected(state, stage, selection.clone());
+            if let Some(saved) = state.loaded.loading_selection.take() {
+                popups::report_loaded(state, &saved, &selection);
+            }
+        }
+        Answer::Selections(all) => state.loaded.selections = Some(all),
         Answer::Workspaces(names) => {
             let at = names.iter().position(|name| *name == state.place.workspace);
             if let Some(Popup::Workspaces(popup)) = &mut state.frame.popup {
@@ -342,7 +349,10 @@ fn on_failure(state: &mut State, what: &Subject, text: &str, diagnostics: &[Diag
         }
         // The next refused command may repeat the request.
         Subject::Lock => state.questions.lock_answered(),
-        Subject::Select => state.selections.failed(&state.view.left),
+        Subject::Select => {
+            state.selections.failed(&state.view.left);
+            state.loaded.loading_selection = None;
+        }
         Subject::Workspace => {
             state.ending.opening_failed(&state.place.workspace, text);
             if let Some(Popup::Workspaces(_)) = &state.frame.popup {

@@ -50,6 +50,13 @@ pub enum Answer {
         stage: StageId,
         selection: Selection,
     },
+    /// Selection after a saved one was loaded.
+    LoadedSelection {
+        stage: StageId,
+        selection: Selection,
+    },
+    /// Saved selections of the workspace.
+    Selections(Vec<SavedSelection>),
     Schema(PluginId, Vec<SchemaRow>),
     /// The stage no longer matches the workspace; the text has the differences.
     Outdated {
@@ -93,6 +100,7 @@ pub enum Subject {
     Export,
     Demo,
     Select,
+    Selection,
     Transformers,
     /// File with this name, if one was chosen.
     Write(Option<String>),
@@ -123,6 +131,7 @@ impl fmt::Display for Subject {
             Self::Export => "export",
             Self::Demo => "demo",
             Self::Select => "select",
+            Self::Selection => "saved selection",
             Self::Transformers => "transformers",
             Self::Write(None) => "write",
             Self::Write(Some(name)) => return write!(f, "write {name}"),
@@ -141,6 +150,10 @@ pub enum Effect {
     FindInstalled,
     Stage(StageRequest),
     Select(StageId, Vec<Select>),
+    LoadSelections,
+    /// Saves the selection of a stage under a name.
+    SaveSelection(StageId, String),
+    DeleteSelection(String),
     /// Compares a stage with the current workspace.
     CheckStage(StageId),
     Deploy(DeployRequest),

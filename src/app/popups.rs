@@ -11,6 +11,7 @@ mod installing;
 mod ladder;
 mod page;
 mod palette;
+mod saved_selections;
 mod text;
 mod unknown;
 mod workspaces;
@@ -25,6 +26,7 @@ pub use installing::Installing;
 pub use ladder::Ladder;
 pub use page::{Choices, Input, List, More, Page, Part};
 pub use palette::Palette;
+pub use saved_selections::{SavedSelections, report_loaded};
 pub use text::{Help, Message};
 pub use unknown::UnknownOutcomes;
 pub use workspaces::{Workspaces, reopen};
@@ -93,7 +95,7 @@ macro_rules! popups {
 
 popups! {
     Help, Palette, Confirm, Ladder, Demo, Message, UnknownOutcomes, Workspaces, Installing, Doctor,
-    Import, Incidents, HiddenRows
+    Import, Incidents, HiddenRows, SavedSelections
 }
 
 impl Popup {

@@ -16,7 +16,7 @@ use clap::{Parser, Subcommand};
 use super::exit::CliError;
 use super::options::{
     DeployArgs, DestroyArgs, FmtArgs, ImportArgs, InitArgs, PlanArgs, PluginSubcommand,
-    RefreshArgs, StageArgs, TaintArgs, ValidateArgs, WorkspaceCommand,
+    RefreshArgs, SelectionsArgs, StageArgs, TaintArgs, ValidateArgs, WorkspaceCommand,
 };
 use super::tofu::Form;
 use super::values::{Format, Level, listened, since};
@@ -132,6 +132,8 @@ pub(super) enum Command {
     Deploy(DeployArgs),
     /// Destroy everything, after a confirmation
     Destroy(DestroyArgs),
+    /// List saved selections of changes, save one, or delete one
+    Selections(SelectionsArgs),
     /// List deploys, newest first, or show one deploy
     History {
         /// Number of a deploy
@@ -262,6 +264,7 @@ impl Command {
             Self::Validate(args) => args.programs.json,
             Self::Fmt(args) => args.json,
             Self::Stage(args) => args.programs.json,
+            Self::Selections(args) => args.json,
             Self::Deploy(args) => args.programs.json,
             Self::Destroy(args) => args.programs.json,
             // The `--json` of `output`, `show` and `version` is one document instead of lines.
@@ -340,6 +343,7 @@ impl Command {
             Self::Validate(_) => "validate",
             Self::Fmt(_) => "fmt",
             Self::Stage(_) => "stage",
+            Self::Selections(_) => "selections",
             Self::Plan(_) => "plan",
             Self::Refresh(_) => "refresh",
             Self::Output { .. } => "output",

@@ -18,6 +18,7 @@ mod plan;
 mod plugins;
 mod program;
 mod providers;
+mod selections;
 mod show;
 mod stage;
 mod state;
@@ -107,6 +108,7 @@ pub(super) async fn run(args: Args, out: &mut Output) -> CommandResult {
         Command::Validate(args) => validate::run(args, out).await,
         Command::Fmt(args) => fmt::run(&args, out),
         Command::Stage(args) => stage::run(args, out).await,
+        Command::Selections(args) => selections::run(args, out).await,
         Command::Plan(args) => plan::run(args, out).await,
         Command::Refresh(args) => deploy::refresh(args, out).await,
         Command::Output { name, json, raw } => output::run(name.as_deref(), (json, raw), out).await,

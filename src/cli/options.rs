@@ -167,6 +167,9 @@ pub(super) struct StageArgs {
     /// Name of the stage
     #[arg(long, value_name = "NAME", value_parser = stage_name)]
     pub(super) out: Option<String>,
+    /// Select only the changes of this saved selection, with their dependencies
+    #[arg(long, value_name = "NAME")]
+    pub(super) selection: Option<String>,
     #[command(flatten)]
     pub(super) programs: Programs,
     /// Write the plan as JSON (plan representation) to this file, with mode 0600
@@ -213,6 +216,9 @@ pub(super) struct DeployArgs {
     pub(super) stage: Option<String>,
     #[command(flatten)]
     pub(super) choice: Choice,
+    /// Apply only the changes of this saved selection, with their dependencies
+    #[arg(long, value_name = "NAME")]
+    pub(super) selection: Option<String>,
     /// Skip the confirmation
     #[arg(long)]
     pub(super) auto_approve: bool,
@@ -280,6 +286,28 @@ pub(super) enum PluginSubcommand {
         /// `lab` or `local`, as in `flightdeck.internal/bundled/NAME`
         name: String,
     },
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct SelectionsArgs {
+    #[command(subcommand)]
+    pub(super) command: Option<SelectionsCommand>,
+    /// Print one JSON object per line
+    #[arg(long, global = true)]
+    pub(super) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum SelectionsCommand {
+    /// Save the selection of a stage under a name
+    Save {
+        name: String,
+        /// Number of the stage (default: the newest)
+        #[arg(long, value_name = "N")]
+        stage: Option<i64>,
+    },
+    /// Delete a saved selection
+    Delete { name: String },
 }
 
 #[derive(Debug, Subcommand)]

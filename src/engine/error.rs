@@ -8,7 +8,7 @@ use super::stage::encoding::StageCodecError;
 use super::stage::select::SelectError;
 use calls::ProviderError;
 use lang::addr::AddrError;
-use model::{BadStageName, Diagnostic, LockHolder, Severity, StageId, moment};
+use model::{BadSelectionName, BadStageName, Diagnostic, LockHolder, Severity, StageId, moment};
 use plugin::PluginError;
 use plugin::trust::TrustError;
 use state::{Cause, StateError};
@@ -65,6 +65,8 @@ pub enum EngineError {
     Address(#[from] AddrError),
     #[error(transparent)]
     StageName(#[from] BadStageName),
+    #[error(transparent)]
+    SelectionName(#[from] BadSelectionName),
     /// The stage does not match the workspace any more.
     #[error("stage #{stage} is stale: {what}; stage again")]
     Stale { stage: i64, what: String },

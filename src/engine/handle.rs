@@ -333,6 +333,39 @@ impl Engine {
         Box::pin(self.shared.operations.select(stage, select)).await
     }
 
+    /// Saves the selection of a stage under a name, and replaces a saved one with this name.
+    ///
+    /// # Errors
+    /// An invalid name, no such stage, or the store cannot be written.
+    pub async fn save_selection(
+        &self,
+        stage: StageId,
+        name: &str,
+    ) -> Result<SavedSelection, EngineError> {
+        Box::pin(self.shared.operations.save_selection(stage, name)).await
+    }
+
+    /// Saved selections of the workspace, by name.
+    pub async fn saved_selections(&self) -> Result<Vec<SavedSelection>, EngineError> {
+        self.shared.operations.saved_selections().await
+    }
+
+    /// The saved selection with a name.
+    ///
+    /// # Errors
+    /// There is none.
+    pub async fn saved_selection(&self, name: &str) -> Result<SavedSelection, EngineError> {
+        self.shared.operations.saved_selection(name).await
+    }
+
+    /// Deletes a saved selection.
+    ///
+    /// # Errors
+    /// There is none, or the store cannot be written.
+    pub async fn delete_selection(&self, name: &str) -> Result<(), EngineError> {
+        self.shared.operations.delete_selection(name).await
+    }
+
     /// Compares a stage with the present configuration, state, plugins and files. Launches nothing.
     ///
     /// # Errors

@@ -54,6 +54,7 @@ mod replacements;
 mod reproducible_output;
 mod saved_plan_paths;
 mod saved_plans;
+mod saved_selections;
 mod sensitive_dynamic_values;
 #[path = "../../crates/state/src/backend/tests/server.rs"]
 mod server;

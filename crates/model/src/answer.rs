@@ -6,6 +6,7 @@ use super::{
     LogLine, MethodName, Operation, PluginFound, PluginId, UnixMs,
 };
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Selection after a request to change it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,6 +15,25 @@ pub struct Selection {
     pub left: Vec<String>,
     /// Changes selected or deselected along, each with the change that caused it.
     pub along: Vec<(String, String)>,
+}
+
+/// Selection that was saved under a name, for other stages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedSelection {
+    pub name: String,
+    pub at: UnixMs,
+    /// Addresses of the selected changes.
+    pub addresses: Vec<String>,
+}
+
+impl SavedSelection {
+    /// Returns the saved addresses that are not selected after this selection was loaded, because
+    /// the stage has no change of them.
+    pub fn missing(&self, loaded: &Selection) -> Vec<&str> {
+        let taken: BTreeSet<&String> = loaded.taken.iter().collect();
+        let missing = self.addresses.iter().filter(|a| !taken.contains(a));
+        missing.map(String::as_str).collect()
+    }
 }
 
 /// Plugin as recorded in the store.

@@ -105,6 +105,45 @@ pub fn stage_name(text: &str) -> Result<&str, BadStageName> {
     }
 }
 
+/// Maximum number of saved selections of a workspace.
+pub const MAX_SAVED_SELECTIONS: usize = 200;
+
+/// Maximum length of the name of a saved selection, in characters.
+const MAX_SELECTION_NAME: usize = 100;
+
+/// Reason that a selection cannot be saved under a name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadSelectionName {
+    #[error("the name of a selection cannot be empty")]
+    Empty,
+    #[error(
+        "the name of a selection has at most {} characters",
+        MAX_SELECTION_NAME
+    )]
+    Long,
+    #[error("the name of a selection cannot contain control characters")]
+    Control,
+    #[error(
+        "there are {} saved selections already; delete one with `flightdeck selections delete NAME`",
+        MAX_SAVED_SELECTIONS
+    )]
+    TooMany,
+}
+
+/// Checks the name of a selection.
+///
+/// # Errors
+/// If the name is invalid.
+pub fn selection_name(text: &str) -> Result<&str, BadSelectionName> {
+    let name = text.trim();
+    match () {
+        () if name.is_empty() => Err(BadSelectionName::Empty),
+        () if name.chars().count() > MAX_SELECTION_NAME => Err(BadSelectionName::Long),
+        () if name.chars().any(char::is_control) => Err(BadSelectionName::Control),
+        () => Ok(name),
+    }
+}
+
 /// Request to deploy a stage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeployRequest {

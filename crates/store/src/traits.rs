@@ -92,6 +92,19 @@ pub trait Stages: Send + Sync {
     async fn snapshot(&self, digest: &str) -> Result<Option<Vec<(String, String)>>, StoreError>;
 }
 
+/// Selections that were saved under a name.
+#[async_trait]
+pub trait SavedSelections: Send + Sync {
+    /// All saved selections, by name.
+    async fn saved_selections(&self) -> Result<Vec<SavedSelection>, StoreError>;
+
+    /// Saves a selection; replaces one with the same name.
+    async fn save_selection(&self, selection: SavedSelection) -> Result<(), StoreError>;
+
+    /// Deletes a saved selection. Returns false if there is none with this name.
+    async fn delete_selection(&self, name: &str) -> Result<bool, StoreError>;
+}
+
 /// Deploys: operations, intents, outcomes and events.
 #[async_trait]
 pub trait Deploys: Send + Sync {
@@ -239,7 +252,17 @@ pub trait Locks: Send + Sync {
 
 /// The complete store of a workspace.
 pub trait StoreApi:
-    States + Edits + Stages + Deploys + Failures + Rescues + Launches + Logs + Locks + std::fmt::Debug
+    States
+    + Edits
+    + Stages
+    + SavedSelections
+    + Deploys
+    + Failures
+    + Rescues
+    + Launches
+    + Logs
+    + Locks
+    + std::fmt::Debug
 {
     /// Path of the database file.
     fn path(&self) -> &Path;

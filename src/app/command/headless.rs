@@ -34,6 +34,7 @@ pub static LINES: &[(&str, &str)] = &[
     ("screen-state", "flightdeck state list"),
     ("select", "flightdeck stage --target=ADDRESS"),
     ("source", "flightdeck logs PLUGIN"),
+    ("selections", "flightdeck selections"),
     ("stage", "flightdeck stage"),
     ("stage-destroy", "flightdeck stage --destroy"),
     ("stage-diagnostics", "flightdeck stage"),

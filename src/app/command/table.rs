@@ -70,6 +70,7 @@ pub static COMMANDS: &[Command] = commands![
     "range-up", "shift-up", "", "extend the range up", Scope::In(&[Stage]), can_range, extend_up;
     "undo", "u", "undo", "undo the last change of the selection", Scope::In(&[Stage]), can_undo, undo;
     "redo", "ctrl-r", "", "redo a change of the selection that was undone", Scope::In(&[Stage]), can_redo, redo;
+    "selections", "m", "", "list saved selections: load one, save the current one, or delete one", Scope::In(&[Stage]), has_stage, show_selections;
     "deselect", "", "", "deselect this change and all that depend on it", Scope::In(&[Stage]), on_change, deselect_change;
     "select-all", "*", "", "select every change on the screen; again to deselect all", Scope::In(&[Stage]), can_select, select_all;
     "deselect-all", "", "", "deselect every change on the screen", Scope::In(&[Stage]), can_select, deselect_all;

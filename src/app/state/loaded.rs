@@ -3,7 +3,10 @@
 use crate::app::schema::SchemaRow;
 use engine::doctor::Finding;
 use model::view::DeployView;
-use model::{DeployRecord, DeploySummary, Diagnostic, FailureGroup, PluginId, StateRow, UnixMs};
+use model::{
+    DeployRecord, DeploySummary, Diagnostic, FailureGroup, PluginId, SavedSelection, StateRow,
+    UnixMs,
+};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Reason why a change was selected or deselected together with another one.
@@ -57,6 +60,10 @@ pub struct Loaded {
     pub state_rows: Option<Vec<StateRow>>,
     /// Workspaces of the directory, the default one first.
     pub workspaces: Option<Vec<String>>,
+    /// Saved selections of the workspace, by name.
+    pub selections: Option<Vec<SavedSelection>>,
+    /// Saved selection that was requested for the stage.
+    pub loading_selection: Option<SavedSelection>,
     /// Findings of the doctor, including passed checks.
     pub findings: Option<Vec<Finding>>,
 }

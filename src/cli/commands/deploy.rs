@@ -1,6 +1,7 @@
 //! `flightdeck deploy`, `refresh` and `destroy`: apply an existing stage, or create one and apply
 //! it after a confirmation.
 
+use super::selections;
 use super::stage::{has_changes, planned, request, reveal_sensitive, write_errored_plan};
 use crate::cli::exit::{
     CANCELLED, CliError, CommandResult, ERROR, FAILURES, OK, fields, plain_diagnostic,
@@ -13,9 +14,10 @@ use crate::cli::show;
 use crate::cli::variable_prompts::{can_ask, prompt_missing};
 use engine::stage::commands::summarize;
 use model::settings::Access;
-use model::{DeployOutcome, DeployRequest, DeploySummary, StageId, StageSummary};
+use model::{DeployOutcome, DeployRequest, DeploySummary, StageId, StageSummary, VariableFlag};
 use serde_json::json;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Commands that deploy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +43,8 @@ struct DeployCommand {
     verb: Verb,
     stage: Option<String>,
     choice: Choice,
+    /// Saved selection to load into the stage.
+    selection: Option<String>,
     auto_approve: bool,
 }
 
@@ -50,6 +54,7 @@ pub(super) async fn deploy(args: DeployArgs, out: &mut Output) -> CommandResult 
             verb: Verb::Deploy,
             stage: args.stage,
             choice: args.choice,
+            selection: args.selection,
             auto_approve: args.auto_approve,
         },
         out,
@@ -72,6 +77,7 @@ pub(super) async fn refresh(args: RefreshArgs, out: &mut Output) -> CommandResul
             verb: Verb::Refresh,
             stage: None,
             choice,
+            selection: None,
             auto_approve: true,
         },
         out,
@@ -94,6 +100,7 @@ pub(super) async fn destroy(args: DestroyArgs, out: &mut Output) -> CommandResul
             verb: Verb::Destroy,
             stage: None,
             choice,
+            selection: None,
             auto_approve: args.auto_approve,
         },
         out,
@@ -180,19 +187,20 @@ async fn print_summary_lines(
     Ok(())
 }
 
-/// Creates or loads the stage, asks for a confirmation if needed, and deploys it.
-async fn apply(
+/// Creates or loads the stage and selects its changes. Returns it with the values for an existing
+/// stage; a new one already contains them.
+async fn stage_to_apply(
     session: &mut Session,
     approved: &DeployCommand,
-    must_ask: bool,
+    progress: &mut Progress,
     out: &mut Output,
-) -> Result<DeploySummary, CliError> {
-    let mut progress = Progress::new(out);
+) -> Result<(Arc<StageSummary>, Vec<VariableFlag>), CliError> {
     let engine = session.engine.clone();
     let asks = can_ask(out);
-    // Values for an existing stage; a new stage already contains them.
+    let selection = approved.selection.as_deref();
+    selections::check(session, progress, selection, out).await?;
     let mut variables = Vec::new();
-    let summary = match &approved.stage {
+    let mut summary = match &approved.stage {
         Some(wanted) => {
             // As in Terraform, an existing file is a saved plan.
             let id = match Path::new(wanted).is_file() {
@@ -202,25 +210,40 @@ async fn apply(
             let request = request(&approved.choice, None)?;
             variables.clone_from(&request.variables);
             if asks {
-                variables
-                    .extend(prompt_missing(session, &mut progress, request, Some(id), out).await?);
+                variables.extend(prompt_missing(session, progress, request, Some(id), out).await?);
             }
             session
-                .wait(out, &mut progress, engine.stored_stage(Some(id)))
+                .wait(out, progress, engine.stored_stage(Some(id)))
                 .await?
         }
         None => {
             let mut request = request(&approved.choice, None)?;
             if asks && request.rest_of.is_none() {
-                let answers =
-                    prompt_missing(session, &mut progress, request.clone(), None, out).await?;
+                let answers = prompt_missing(session, progress, request.clone(), None, out).await?;
                 request.variables.extend(answers);
             }
             let staging = engine.stage(request);
-            let staged = session.wait(out, &mut progress, staging).await;
+            let staged = session.wait(out, progress, staging).await;
             write_errored_plan(staged, session, out)?
         }
     };
+    if let Some(name) = selection {
+        let of = (summary.stage, name);
+        summary = selections::load(session, progress, of, out).await?;
+    }
+    Ok((summary, variables))
+}
+
+/// Creates or loads the stage, asks for a confirmation if needed, and deploys it.
+async fn apply(
+    session: &mut Session,
+    approved: &DeployCommand,
+    must_ask: bool,
+    out: &mut Output,
+) -> Result<DeploySummary, CliError> {
+    let mut progress = Progress::new(out);
+    let engine = session.engine.clone();
+    let (summary, variables) = stage_to_apply(session, approved, &mut progress, out).await?;
     // As in OpenTofu: `refresh` reports no plan, and an existing stage only its changes.
     if approved.verb != Verb::Refresh {
         let whole = approved.stage.is_none();

@@ -10,6 +10,7 @@ pub(super) async fn run(args: PlanArgs, out: &mut Output) -> CommandResult {
         command: "plan",
         choice: args.choice,
         name: None,
+        selection: None,
         plan_json: None,
         file: args.out,
         detailed_exitcode: args.detailed_exitcode,

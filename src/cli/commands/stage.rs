@@ -1,6 +1,7 @@
 //! `flightdeck stage`: creates a stage.
 
 use super::files::{check, write_private};
+use super::selections;
 use crate::cli::escape::safe_path;
 use crate::cli::exit::{CHANGES, CliError, CommandResult, OK, fields};
 use crate::cli::options::{Choice, StageArgs};
@@ -105,6 +106,8 @@ pub(super) struct StageCommand {
     pub(super) command: &'static str,
     pub(super) choice: Choice,
     pub(super) name: Option<String>,
+    /// Saved selection to load into the stage.
+    pub(super) selection: Option<String>,
     /// File for the plan representation.
     pub(super) plan_json: Option<PathBuf>,
     /// File for the stage.
@@ -117,6 +120,7 @@ pub(super) async fn run(args: StageArgs, out: &mut Output) -> CommandResult {
         command: "stage",
         choice: args.choice,
         name: args.out,
+        selection: args.selection,
         plan_json: args.plan_json,
         file: None,
         detailed_exitcode: args.detailed_exitcode,
@@ -212,6 +216,8 @@ async fn create_stage(
 ) -> Result<(Arc<StageSummary>, Arc<StageSummary>), CliError> {
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
+    let selection = wanted.selection.as_deref();
+    selections::check(session, &mut progress, selection, out).await?;
     let mut request = request(&wanted.choice, wanted.name.clone())?;
     if can_ask(out) && request.rest_of.is_none() {
         let answers = prompt_missing(session, &mut progress, request.clone(), None, out).await?;
@@ -222,7 +228,11 @@ async fn create_stage(
     let staged = session
         .wait(out, &mut progress, engine.stage(request))
         .await;
-    let summary = write_errored_plan(staged, session, out)?;
+    let mut summary = write_errored_plan(staged, session, out)?;
+    if let Some(name) = &wanted.selection {
+        let of = (summary.stage, name.as_str());
+        summary = selections::load(session, &mut progress, of, out).await?;
+    }
     planned(session, &mut progress, summary.stage, true, out).await?;
     if let Some(file) = &wanted.plan_json {
         let plan = session

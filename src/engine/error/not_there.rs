@@ -23,6 +23,10 @@ pub enum NotFound {
     Stage(StageId),
     #[error("there is no stage yet; run `flightdeck stage` to create one")]
     AnyStage,
+    #[error(
+        "there is no saved selection {0:?}; run `flightdeck selections` to list the saved selections"
+    )]
+    Selection(String),
     /// Object to taint or untaint.
     #[error(
         "{} is not in the state, so it cannot be tainted or untainted; run `flightdeck state list` to list the objects", one_line(.0)

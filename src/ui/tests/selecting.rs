@@ -234,6 +234,94 @@ fn select_all_with_a_filter_includes_folded_modules_and_no_hidden_change() {
     );
 }
 
+fn saved(name: &str, addresses: &[&str]) -> SavedSelection {
+    SavedSelection {
+        name: name.to_owned(),
+        at: super::fixture::NOW,
+        addresses: addresses.iter().map(|a| (*a).to_owned()).collect(),
+    }
+}
+
+/// Opens the popup with two saved selections.
+fn with_saved(width: u16, height: u16) -> Console {
+    let mut c = at(SEARCH[0]);
+    c.state.frame.size = (width, height);
+    c.press("m");
+    c.take_effects();
+    c.answer(Answer::Selections(vec![
+        saved("database", &["module.svc[\"orders.eu\"].lab_database.main"]),
+        saved("search", &[SEARCH[0], "lab_thing.gone"]),
+    ]));
+    c
+}
+
+#[test]
+fn saved_selection_is_loaded_and_its_missing_changes_are_named() {
+    for (width, height) in [(120, 40), (80, 24)] {
+        let mut c = with_saved(width, height);
+        c.shows("database  1 change  2026-11-21 14:02");
+        c.shows("search  2 changes (1 in this stage)");
+        c.press("down enter");
+        let only = Select::Only(vec![SEARCH[0].into(), "lab_thing.gone".into()]);
+        assert_eq!(c.take_effects(), [Effect::Select(13, vec![only])]);
+        let selection = Selection {
+            taken: vec![SEARCH[0].into(), "local_file.policy".into()],
+            left: vec![SEARCH[1].into()],
+            along: vec![("local_file.policy".into(), SEARCH[0].into())],
+        };
+        c.answer(Answer::LoadedSelection {
+            stage: 13,
+            selection,
+        });
+        c.shows("One change is not in this stage:");
+        c.shows("  lab_thing.gone");
+        c.press("esc");
+        c.shows("selection search loaded: 1 of 2 changes, and 1 more along with them");
+        c.press("u");
+        let except = Select::Except(vec![]);
+        assert_eq!(c.take_effects(), [Effect::Select(13, vec![except])]);
+    }
+}
+
+#[test]
+fn current_selection_is_saved_under_a_new_name() {
+    let mut c = with_saved(120, 40);
+    c.type_text("new one");
+    c.shows("+ new one   save the current selection");
+    c.hides("database  1 change");
+    c.press("enter");
+    let save = Effect::SaveSelection(13, "new one".into());
+    assert_eq!(c.take_effects(), [save]);
+    c.hides("Saved selections");
+}
+
+#[test]
+fn replacing_and_deleting_a_saved_selection_asks_first() {
+    for (key, question, effect) in [
+        (
+            "ctrl-s",
+            "Replace the saved selection database?",
+            Effect::SaveSelection(13, "database".into()),
+        ),
+        (
+            "ctrl-x",
+            "Delete the saved selection database?",
+            Effect::DeleteSelection("database".into()),
+        ),
+    ] {
+        let mut c = with_saved(120, 40);
+        c.press(key);
+        c.shows(question);
+        c.press("enter");
+        assert_eq!(c.take_effects(), []);
+        c.press("m");
+        c.take_effects();
+        c.press(key);
+        c.press("y");
+        assert_eq!(c.take_effects(), [effect]);
+    }
+}
+
 #[test]
 fn commands_without_keys_are_run_from_the_palette() {
     let mut c = at(SEARCH[0]);

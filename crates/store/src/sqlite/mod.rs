@@ -15,6 +15,7 @@ mod lock;
 mod logs;
 mod manual_changes;
 mod running_deploy;
+mod saved_selections;
 mod stages;
 mod state;
 mod writer;

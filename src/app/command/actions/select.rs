@@ -7,7 +7,7 @@ use crate::app::command::Available;
 use crate::app::format::count;
 use crate::app::list::Row;
 use crate::app::msg::Effect;
-use crate::app::popups::HiddenRows;
+use crate::app::popups::{HiddenRows, SavedSelections};
 use crate::app::state::*;
 use model::Select;
 use model::{Action, ChangeView};
@@ -236,6 +236,11 @@ pub fn extend_down(state: &mut State, effects: &mut Vec<Effect>) {
 pub fn extend_up(state: &mut State, effects: &mut Vec<Effect>) {
     start_range(state);
     move_cursor(state, effects, -1);
+}
+
+pub fn show_selections(state: &mut State, effects: &mut Vec<Effect>) {
+    effects.push(Effect::LoadSelections);
+    state.open(SavedSelections::default());
 }
 
 /// Requires an earlier selection of this stage.

@@ -37,6 +37,11 @@ pub(super) fn stage() -> Vec<KeyCase> {
             c.press("*");
             assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::All])]);
         }),
+        story("selections", S, |c, _| {
+            assert_eq!(c.take_effects(), [Effect::LoadSelections]);
+            c.shows("╭─ Saved selections ─");
+            c.shows("loading the saved selections…");
+        }),
         story("range", S, |c, _| c.shows("range: 1 row")),
         story("range-down", S, |c, _| c.shows("range: 2 rows")),
         after(

@@ -8,6 +8,7 @@ mod file;
 mod plugins;
 mod readers;
 mod records;
+mod saved_selections;
 
 use super::*;
 use crate::records::*;
