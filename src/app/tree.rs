@@ -25,6 +25,15 @@ pub struct Node {
     next: usize,
 }
 
+impl Node {
+    /// Start of an address below the node, relative to it.
+    pub fn name_start(&self, address: &str) -> usize {
+        let own = self.key.strip_suffix("[*]").unwrap_or(&self.key).len();
+        let dot = address.get(own..).is_some_and(|rest| rest.starts_with('.'));
+        own + usize::from(dot)
+    }
+}
+
 /// Address of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Leaf {

@@ -3,7 +3,7 @@
 use super::Body;
 use crate::app::doc::{Doc, Line, Role, action_role, line, span};
 use crate::app::format::{count, gauge};
-use crate::app::list::Row;
+use crate::app::list::{Place, Row};
 use crate::app::state::State;
 use model::view::DeployView;
 use model::{Action, ChangeView, OperationState};
@@ -45,7 +45,7 @@ pub(super) fn node_cells(state: &State, row: &Row) -> Option<Vec<Line>> {
     if !hidden.is_empty()
         && let Some(summary) = cells.get_mut(info.summary)
     {
-        let text = format!("  {} hidden by the filter", hidden.len());
+        let text = format!("  {} hidden", hidden.len());
         summary.push(span(Role::Dim, text));
     }
     Some(cells)
@@ -68,7 +68,13 @@ pub fn node_detail(state: &State, row: &Row) -> Doc {
         };
         let mut l = Line::new();
         // Notes would not fit beside the address.
-        let cells = cells(state, &Row::text(address, *index));
+        let mut row = Row::text(address, *index);
+        row.place = Some(Place {
+            depth: 0,
+            name_from: node.name_start(address),
+            node: None,
+        });
+        let cells = cells(state, &row);
         for cell in cells.into_iter().take(info.summary) {
             if !l.is_empty() && !cell.is_empty() {
                 l.push(span(Role::Plain, "  "));
