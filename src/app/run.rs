@@ -103,15 +103,9 @@ impl DemoHook {
         }
     }
 
-    /// Returns the note that lists the faults with their keys.
-    pub fn note(&self) -> String {
-        let all: Vec<String> = self
-            .faults
-            .iter()
-            .map(|f| format!("{} {}", f.key, f.id))
-            .collect();
-        format!("demo, B causes a fault: {}", all.join("  "))
-    }
+    /// Note with the first steps; the popup of `B` lists the faults.
+    pub const NOTE: &str =
+        "demo of a small shop: 3 opens Stage, s plans, a applies the selected changes, B causes a fault";
 }
 
 /// Terminal interface of the loop.

@@ -48,7 +48,7 @@ pub(super) async fn demo(ascii: bool, out: &mut Output) -> CommandResult {
     bundled::demo::install_plugin(&plugins, &program).map_err(refused)?;
     super::change_directory(&workspace)?;
     let hook = DemoHook::of_lab(workspace);
-    options.notes = vec![hook.note()];
+    options.notes = vec![DemoHook::NOTE.to_owned()];
     options.demo = Some(hook);
     let settings = Settings {
         plugin_path: Some(plugins),
