@@ -60,6 +60,7 @@ fn address(i: usize) -> String {
 fn change(i: usize) -> ChangeView {
     let attribute = |n: usize| AttributeChange {
         path: format!("attribute_{n}"),
+        before_path: None,
         before: Some("\"before\"".into()),
         after: Some("\"after\"".into()),
         unknown: false,

@@ -12,7 +12,8 @@ pub(super) fn reveal(summary: &StageSummary, plan: &Value) -> StageSummary {
             continue;
         };
         for attribute in change.attributes.iter_mut().filter(|a| a.sensitive) {
-            let before = revealed_side(&planned["before"], &attribute.path, &attribute.before);
+            let former = attribute.before_path.as_ref().unwrap_or(&attribute.path);
+            let before = revealed_side(&planned["before"], former, &attribute.before);
             // Unknown values are not in the plan, so their text stays.
             let after = match attribute.unknown {
                 true => Some(attribute.after.clone()),

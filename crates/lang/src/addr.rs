@@ -57,6 +57,35 @@ pub fn quote(text: &str) -> String {
     out
 }
 
+/// Returns the text that [`quote`] has quoted, or `None` if this is not a quoted text.
+pub fn unquote(quoted: &str) -> Option<String> {
+    let inner = quoted.strip_prefix('"')?.strip_suffix('"')?;
+    let mut out = String::with_capacity(inner.len());
+    let mut chars = inner.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' => return None,
+            '\\' => out.push(match chars.next()? {
+                'n' => '\n',
+                'r' => '\r',
+                't' => '\t',
+                c @ ('"' | '\\') => c,
+                _ => return None,
+            }),
+            // A doubled sign before a brace stands for one.
+            '$' | '%' if chars.peek() == Some(&c) => {
+                chars.next();
+                out.push(c);
+                if chars.peek() != Some(&'{') {
+                    out.push(c);
+                }
+            }
+            _ => out.push(c),
+        }
+    }
+    Some(out)
+}
+
 /// Module in the tree of calls, without instance keys; empty for the root.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct ModulePath(pub Vec<Arc<str>>);
@@ -390,6 +419,37 @@ impl fmt::Display for Target {
             Target::Module(m) => m.fmt(f),
             Target::Resource(r) => r.fmt(f),
             Target::Instance(i) => i.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quoted_texts_are_unquoted_to_the_same_text() {
+        for text in [
+            "",
+            "plain",
+            "a\"b\\c",
+            "x\r\n\ty",
+            "${a} %{b}",
+            "$${a}",
+            "$$a",
+            "$",
+            "%%{",
+            "\\n",
+        ] {
+            assert_eq!(
+                unquote(&quote(text)).as_deref(),
+                Some(text),
+                "{}",
+                quote(text)
+            );
+        }
+        for other in ["", "\"", "a", "\"a\"b\"", "\"\\x\"", "\"\\"] {
+            assert_eq!(unquote(other), None, "{other}");
         }
     }
 }

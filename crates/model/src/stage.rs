@@ -3,6 +3,9 @@
 use super::{Action, CommandView, Counts, DriftKind, DriftView, StageId, UnixMs};
 use serde::{Deserialize, Serialize};
 
+/// Reason of a change that only follows from the mode of its stage.
+pub const DESTROY_MODE: &str = "destroy mode";
+
 /// Mode of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -55,6 +58,9 @@ impl ChangeView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttributeChange {
     pub path: String,
+    /// Path before the change, if it differs because elements of a list were added or removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_path: Option<String>,
     /// Rendered as an expression; `None` without a value.
     pub before: Option<String>,
     /// `None` without a value; `(known after apply)` if `unknown`.

@@ -20,6 +20,7 @@ mod text;
 
 pub use call::{CallError, Function, Host, Param};
 pub use clock::{DurationError, duration};
+pub use encode::read_yaml;
 pub use files::{ExternalInput, RecordedInput};
 pub use notation::of_builtin_provider;
 pub use table::{find, names};
