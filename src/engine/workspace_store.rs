@@ -2,6 +2,7 @@
 //! engine's handle; answers queries that need only stored data.
 
 use super::error::{EngineError, NotFound};
+use super::stage::diff;
 use fsroot::RootedPath;
 use model::bus::{Bus, EventSink as _};
 use model::lock_owner::this_process;
@@ -195,6 +196,26 @@ impl WorkspaceStore {
         Ok(outputs(&self.state.read().await?))
     }
 
+    /// Outputs of the state for display, with sensitive values masked.
+    pub async fn output_rows(&self) -> Result<Vec<OutputRow>, EngineError> {
+        let state = self.state.read().await?;
+        // Sensitive attributes must be known before any text is redacted.
+        sensitive::register_state(&self.secrets, &state);
+        let row = |output: OutputValue| {
+            let mut value = match output.sensitive {
+                true => diff::SENSITIVE.to_owned(),
+                false => output_text(&output),
+            };
+            self.secrets.redact_in_place(&mut value);
+            OutputRow {
+                name: output.name,
+                value,
+                sensitive: output.sensitive,
+            }
+        };
+        Ok(outputs(&state).into_iter().map(row).collect())
+    }
+
     /// State as state version 4.
     pub async fn export_state(&self) -> Result<statefile::StateFile, EngineError> {
         Ok(version4(&self.state.read().await?))
@@ -209,4 +230,14 @@ fn open_store(dir: &RootedPath, access: Access) -> Result<(Store, Option<StoreEr
         }
         opened => Ok((opened?, None)),
     }
+}
+
+/// Renders the value of an output as an expression, in clear.
+pub(super) fn output_text(output: &OutputValue) -> String {
+    let ty = cty::Type::from_json(output.ty.as_bytes()).ok();
+    let json = serde_json::from_str(&output.value).ok();
+    ty.zip(json)
+        .and_then(|(ty, json)| cty::json::decode_value(&json, &ty).ok())
+        // The stored text of a value of an unreadable type.
+        .map_or_else(|| output.value.clone(), |value| diff::render(&value))
 }

@@ -74,6 +74,15 @@ impl StateRow {
     }
 }
 
+/// Output in the state, for display: a sensitive value is masked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OutputRow {
+    pub name: String,
+    /// Rendered as an expression.
+    pub value: String,
+    pub sensitive: bool,
+}
+
 /// Similar failures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailureGroup {

@@ -29,7 +29,7 @@ mod version4;
 pub use error::StoreError;
 pub use recorder::Recorder;
 pub use rescue_files::{rescue_instructions, unused_rescue_file};
-pub use rows::{outputs, rows, rows_with_sensitive};
+pub use rows::{outputs, revealed, rows, rows_with_sensitive};
 pub use traits::{
     Deploys, Edits, Failures, Launches, Locks, Logs, Rescues, SavedSelections, Stages, States,
     StoreApi,

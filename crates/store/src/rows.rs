@@ -77,6 +77,27 @@ pub fn rows_with_sensitive(state: &Arc<State>) -> Vec<StateRow> {
     all
 }
 
+/// Returns the leaves at and below a path of an object, in clear, with their paths. Empty if the
+/// state does not have it. `id` is the address with the deposed key.
+pub fn revealed(state: &State, id: &str, path: &str) -> Vec<(String, String)> {
+    let is_it = |o: &&StateObject| match o.deposed.as_str() {
+        "" => o.address == id,
+        key => format!("{} (deposed {key})", o.address) == id,
+    };
+    let object = state.objects.iter().find(is_it);
+    let Some(value) = object.and_then(|o| serde_json::from_str::<Value>(&o.attributes).ok()) else {
+        return Vec::new();
+    };
+    let mut leaves = Vec::new();
+    flatten(&Paths::none().from(&value), "", &mut leaves);
+    let below = |leaf: &str| {
+        leaf.strip_prefix(path)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    };
+    leaves.retain(|(leaf, _)| path == "*" || below(leaf));
+    leaves
+}
+
 fn row(
     object: &StateObject,
     address: Option<&AbsInstance>,

@@ -1,7 +1,7 @@
 //! Errors for objects that an operator named and that do not exist, with a remedy.
 
 use model::visible::one_line;
-use model::{DeployId, PluginId, StageId};
+use model::{DeployId, PluginId, SensitivePlace, StageId};
 use std::path::PathBuf;
 
 /// Object that does not exist.
@@ -27,6 +27,9 @@ pub enum NotFound {
         "there is no saved selection {0:?}; run `flightdeck selections` to list the saved selections"
     )]
     Selection(String),
+    /// Sensitive value to reveal.
+    #[error("{} is unknown, or no longer available; stage again", one_line(&.0.to_string()))]
+    Value(SensitivePlace),
     /// Object to taint or untaint.
     #[error(
         "{} is not in the state, so it cannot be tainted or untainted; run `flightdeck state list` to list the objects", one_line(.0)

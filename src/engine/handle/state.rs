@@ -89,6 +89,23 @@ impl Engine {
         self.shared.memory.outputs().await
     }
 
+    /// Outputs of the state for display, with sensitive values masked.
+    ///
+    /// # Errors
+    /// The state cannot be read.
+    pub async fn output_rows(&self) -> Result<Vec<OutputRow>, EngineError> {
+        self.shared.memory.output_rows().await
+    }
+
+    /// One sensitive value of the newest stage or of the state, for the operator's screen. It
+    /// appears in no event and in no record.
+    ///
+    /// # Errors
+    /// The value is unknown or no longer available, or the state cannot be read.
+    pub async fn reveal(&self, place: &SensitivePlace) -> Result<Revealed, EngineError> {
+        self.shared.operations.reveal(place).await
+    }
+
     /// Manual changes of the state, newest first; all stored ones for a `limit` of 0.
     pub async fn state_changes(&self, limit: u32) -> Result<Vec<StateChange>, EngineError> {
         Ok(self.shared.memory.store().state_changes(limit).await?)

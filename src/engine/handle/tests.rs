@@ -7,7 +7,7 @@ use self::server::{Server, Trouble};
 use super::Engine;
 use model::bus::Update;
 use model::settings::{Access, Settings};
-use model::{DeployRequest, Event, EventKind, StageRequest};
+use model::{DeployRequest, Event, EventKind, Revealed, SensitivePlace, StageRequest};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -146,4 +146,129 @@ async fn dropped_deploy_releases_its_lock_on_the_server() {
     };
     run_until(engine.deploy(request), written).await;
     check_released(engine, &server, "POST").await;
+}
+
+/// Sensitive value of the tests.
+const SECRET: &str = "correct-horse-battery";
+
+fn texts(revealed: &Revealed) -> Vec<(&str, &str)> {
+    let texts = revealed.texts.iter();
+    texts.map(|(n, t)| (n.as_str(), t.as_str())).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reveal_returns_one_value_and_no_event_contains_it() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let main = format!(
+        r#"
+variable "token" {{
+  default   = "{SECRET}"
+  sensitive = true
+}}
+resource "terraform_data" "a" {{
+  input = var.token
+}}
+output "token" {{
+  value     = var.token
+  sensitive = true
+}}
+output "plain" {{
+  value = ["open"]
+}}
+"#
+    );
+    std::fs::write(dir.path().join("main.tf"), main).expect("written");
+    let engine = engine(dir.path()).await;
+    let (_, mut events) = engine.subscribe();
+    let stage = engine
+        .stage(StageRequest::default())
+        .await
+        .expect("a stage");
+    let quoted = format!("\"{SECRET}\"");
+    let attributes = &stage.changes[0].attributes;
+    let index = attributes
+        .iter()
+        .position(|a| a.path == "input")
+        .expect("input");
+    let change = |stage, index| SensitivePlace::Change {
+        stage,
+        address: "terraform_data.a".into(),
+        index,
+        path: "input".into(),
+    };
+    let shown = engine
+        .reveal(&change(stage.stage, index))
+        .await
+        .expect("a value");
+    assert_eq!(texts(&shown), [("after", quoted.as_str())]);
+    let output = SensitivePlace::StageOutput {
+        stage: stage.stage,
+        name: "token".into(),
+    };
+    let shown = engine.reveal(&output).await.expect("a value");
+    assert_eq!(texts(&shown), [("after", quoted.as_str())]);
+    // Another stage, and another attribute at this place.
+    for place in [
+        change(stage.stage + 1, index),
+        change(stage.stage, index + 1),
+    ] {
+        let error = engine
+            .reveal(&place)
+            .await
+            .expect_err("no value")
+            .to_string();
+        assert!(
+            error.contains("terraform_data.a: input is unknown, or no longer"),
+            "{error}"
+        );
+    }
+    let request = DeployRequest {
+        stage: stage.stage,
+        only: None,
+        parallelism: 10,
+        variables: Vec::new(),
+    };
+    engine.deploy(request).await.expect("a deploy");
+    let rows = engine.output_rows().await.expect("outputs");
+    let rows: Vec<_> = rows
+        .iter()
+        .map(|o| (o.name.as_str(), o.value.as_str()))
+        .collect();
+    assert_eq!(
+        rows,
+        [("plain", "[\"open\"]"), ("token", "(sensitive value)")]
+    );
+    for (place, name) in [
+        (
+            SensitivePlace::State {
+                id: "terraform_data.a".into(),
+                path: "input".into(),
+            },
+            "input",
+        ),
+        (
+            SensitivePlace::StateOutput {
+                name: "token".into(),
+            },
+            "value",
+        ),
+    ] {
+        let shown = engine.reveal(&place).await.expect("a value");
+        assert_eq!(texts(&shown), [(name, quoted.as_str())]);
+    }
+    let (view, _) = engine.subscribe();
+    assert!(!format!("{view:?}").contains(SECRET));
+    engine.shutdown().await;
+    drop(engine);
+    let mut all = 0;
+    while let Ok(Some(update)) = tokio::time::timeout(Duration::from_secs(10), events.recv()).await
+    {
+        assert!(!format!("{update:?}").contains(SECRET), "{update:?}");
+        all += 1;
+        let ended = |e: &Arc<Event>| matches!(e.kind, EventKind::DeployFinished(_));
+        if matches!(&update, Update::Events(batch) if batch.iter().any(ended)) {
+            break;
+        }
+    }
+    assert!(all > 0);
 }

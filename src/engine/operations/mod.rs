@@ -16,6 +16,7 @@ mod pushing;
 mod reading;
 mod renaming;
 mod rescue;
+mod revealing;
 mod saved_selections;
 mod staging;
 mod stale_check;

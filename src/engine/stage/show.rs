@@ -90,6 +90,28 @@ fn change_view(change: &Change, mode: StageMode, needs: Vec<String>) -> ChangeVi
     }
 }
 
+/// Returns an attribute of a change with its sensitive values, by its index in the summary. `None`
+/// if another attribute is there, or none.
+pub fn revealed_attribute(change: &Change, index: usize, path: &str) -> Option<AttributeChange> {
+    let (before, after) = (
+        with_input_marks(change, &change.before.value),
+        with_input_marks(change, &change.after.value),
+    );
+    let row = diff::revealed_attributes(&before, &after, change.replace_paths())
+        .into_iter()
+        .nth(index)?;
+    (row.path == path).then_some(row)
+}
+
+/// Returns both sides of an output with its sensitive values.
+pub fn revealed_output(change: &OutputChange) -> (Option<String>, Option<String>) {
+    let text = |v: &Value| diff::render(&v.clone().unmark_deep().0);
+    (
+        change.before.as_ref().map(text),
+        change.after.as_ref().map(text),
+    )
+}
+
 /// Returns a side of a change with further marks: `terraform_data` returns its input as output, so
 /// the output is as sensitive as the input. For display only; expressions that read it see no
 /// marks.
@@ -215,7 +237,7 @@ fn describe_reason(change: &Change, mode: StageMode, attributes: &[AttributeChan
         Action::Destroy | Action::Forget
             if change.reason.is_none() && mode == StageMode::Destroy =>
         {
-            parts.push("destroy mode".to_owned());
+            parts.push(DESTROY_MODE.to_owned());
         }
         Action::Destroy => parts.push(reason(change)),
         Action::Forget => parts.push(format!(
