@@ -22,7 +22,7 @@ pub use diagnostic::{diagnostic, diagnostics};
 pub use header::{header, status};
 pub use operation::{operation, pause};
 pub use plugin::{attempts, calls, found, level_role, logs, orphan, processes};
-pub use resource::{log_line, state_row};
+pub use resource::{log_line, output_value, state_output, state_row};
 pub use schema::{schema_line, schema_text};
 pub use staging::{staging, write_staging};
 pub use title::{detail_title, title};

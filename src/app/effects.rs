@@ -349,6 +349,14 @@ async fn run_effect(around: EffectContext, effect: Effect) -> Option<Answer> {
         Effect::LoadState => convert_result(Subject::State, engine.state_rows().await, |rows| {
             Some(Answer::State(rows))
         }),
+        Effect::LoadOutputs => convert_result(Subject::State, engine.output_rows().await, |rows| {
+            Some(Answer::Outputs(rows))
+        }),
+        Effect::Reveal(place) => {
+            convert_result(Subject::Reveal, engine.reveal(&place).await, |value| {
+                Some(Answer::Revealed(place.clone(), value))
+            })
+        }
         Effect::LoadSchema(plugin) => {
             convert_result(Subject::Schema, engine.documented(&plugin).await, |s| {
                 Some(Answer::Schema(plugin.clone(), schema::flatten(&s)))

@@ -126,7 +126,8 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
         }
         // The confirmation lists the changes of the earlier selection.
         EventKind::Selected { .. } => close_outdated_confirmation(state),
-        EventKind::DeployStarted(_) => {
+        EventKind::DeployStarted(started) => {
+            state.loaded.keep_deployed_outputs(&state.view, started);
             // The cursor of an earlier deploy means nothing in this one.
             state.lists[Context::Deploy as usize] = super::list::ListState::default();
         }
@@ -284,6 +285,14 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
                     .then_with(|| a.deposed.cmp(&b.deposed))
             });
             state.loaded.state_rows = Some(all);
+            // Outputs belong to the same state.
+            effects.push(Effect::LoadOutputs);
+        }
+        Answer::Outputs(rows) => state.loaded.outputs = Some(rows),
+        Answer::Revealed(place, value) => {
+            if let Some(Popup::Reveal(popup)) = &mut state.frame.popup {
+                popup.show(&place, value, state.now);
+            }
         }
         Answer::Outdated { stage, text } => outdated(state, stage, text),
         Answer::Selected { stage, selection } => selected(state, stage, selection),
@@ -340,6 +349,12 @@ fn on_failure(state: &mut State, what: &Subject, text: &str, diagnostics: &[Diag
         state.show_error(format!("{what}: {text}"));
     }
     match what {
+        // The message has the reason.
+        Subject::Reveal => {
+            if matches!(&state.frame.popup, Some(Popup::Reveal(popup)) if popup.is_waiting()) {
+                state.frame.popup = None;
+            }
+        }
         Subject::Plugins => {
             forget_load_error(state);
             state.loaded.load_error = Some(LoadError {

@@ -46,6 +46,10 @@ pub enum Answer {
     Failures(Vec<FailureGroup>),
     Logs(Vec<LogRow>),
     State(Vec<StateRow>),
+    /// Outputs of the state.
+    Outputs(Vec<OutputRow>),
+    /// A sensitive value, which is shown in the popup that asked for it and nowhere else.
+    Revealed(SensitivePlace, Revealed),
     Selected {
         stage: StageId,
         selection: Selection,
@@ -92,6 +96,7 @@ pub enum Subject {
     Failures,
     Logs,
     State,
+    Reveal,
     Schema,
     Workspace,
     Init,
@@ -123,6 +128,7 @@ impl fmt::Display for Subject {
             Self::Failures => "failures",
             Self::Logs => "logs",
             Self::State => "state",
+            Self::Reveal => "reveal",
             Self::Schema => "schema",
             Self::Workspace => "workspace",
             Self::Init => "init",
@@ -173,6 +179,9 @@ pub enum Effect {
     LoadFailures,
     LoadLogs,
     LoadState,
+    LoadOutputs,
+    /// Reads one sensitive value.
+    Reveal(SensitivePlace),
     LoadSchema(PluginId),
     LoadWorkspaces,
     /// Opens an engine on a workspace of the directory, after creating it if requested, and shuts

@@ -11,6 +11,7 @@ mod installing;
 mod ladder;
 mod page;
 mod palette;
+mod reveal;
 mod saved_selections;
 mod text;
 mod unknown;
@@ -26,6 +27,7 @@ pub use installing::Installing;
 pub use ladder::Ladder;
 pub use page::{Choices, Input, List, More, Page, Part};
 pub use palette::Palette;
+pub use reveal::Reveal;
 pub use saved_selections::{SavedSelections, report_loaded};
 pub use text::{Help, Message};
 pub use unknown::UnknownOutcomes;
@@ -95,7 +97,7 @@ macro_rules! popups {
 
 popups! {
     Help, Palette, Confirm, Ladder, Demo, Message, UnknownOutcomes, Workspaces, Installing, Doctor,
-    Import, Incidents, HiddenRows, SavedSelections
+    Import, Incidents, HiddenRows, SavedSelections, Reveal
 }
 
 impl Popup {

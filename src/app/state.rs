@@ -33,7 +33,7 @@ use super::doc::Doc;
 use super::list::{ListState, Row};
 use super::log::Log;
 use model::view::{DeployView, View};
-use model::{Action, ChangeView, Operation, PluginId, UnixMs, Unknown};
+use model::{Action, ChangeView, Operation, OutputRow, OutputView, PluginId, UnixMs, Unknown};
 use std::collections::BTreeMap;
 
 /// State of the console.
@@ -169,6 +169,31 @@ impl State {
             .as_ref()?
             .changes
             .get(self.selected()?.index)
+    }
+
+    /// Planned output under the cursor of the Stage screen.
+    pub fn planned_output(&self) -> Option<&OutputView> {
+        let row = self
+            .selected()
+            .filter(|_| self.context() == Context::Stage)?;
+        let stage = self.view.stage.as_ref()?;
+        // Indexes past the changes belong to outputs.
+        stage
+            .outputs
+            .get(row.index.checked_sub(stage.changes.len())?)
+    }
+
+    /// Output of the state under the cursor of the State or the Deploy screen.
+    pub fn output(&self) -> Option<&OutputRow> {
+        let row = self.selected()?;
+        let before = match self.context() {
+            Context::State => self.loaded.state_rows.as_ref()?.len(),
+            Context::Deploy => self.shown_deploy()?.0.operations.len(),
+            _ => return None,
+        };
+        // Indexes past the objects or operations belong to outputs.
+        row.index.checked_sub(before)?;
+        self.loaded.output(row.key.text()?.strip_prefix("output ")?)
     }
 
     /// Deploy on the screen, and its current time; a replay has its own.

@@ -3,6 +3,7 @@
 
 use super::doc::wrap;
 use super::input::on_input;
+use super::key::Input;
 use super::list::Pane;
 use super::message_handlers::{
     ask_for_schema, ask_for_trust, offer_install, on_answer, on_event, open_start_once,
@@ -29,6 +30,8 @@ pub fn start(state: &State) -> Vec<Effect> {
 /// Applies one message.
 pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
     let mut effects = Vec::new();
+    // A program that continues after a stop gets one, too.
+    let is_resize = matches!(msg, Msg::Input(Input::Resize(..)));
     match msg {
         Msg::Input(input) => {
             // Messages since the last frame may have changed the rows, but the key must act on
@@ -75,6 +78,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             state.ending.quit = true;
         }
     }
+    hide_revealed(state, is_resize);
     // Popups open after the message, so that a pending key is never applied to them.
     open_start_once(state);
     ask_for_trust(state);
@@ -125,6 +129,15 @@ pub(super) fn update_cursor(state: &mut State) {
         };
         let list = state.list_mut();
         list.scroll = list.scroll.min(all.saturating_sub(lines.min(all).max(1)));
+    }
+}
+
+/// Hides a sensitive value when its time is over, and at once if the screen may be another one.
+fn hide_revealed(state: &mut State, is_resize: bool) {
+    if let Some(Popup::Reveal(popup)) = &state.frame.popup
+        && (popup.is_over(state.now) || is_resize && popup.is_shown())
+    {
+        state.frame.popup = None;
     }
 }
 

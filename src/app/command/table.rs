@@ -124,6 +124,8 @@ pub static COMMANDS: &[Command] = commands![
     "unfold-module", "right", "", "unfold this module, or go to the first row in it", Scope::In(TREES), has_tree, unfold;
     "fold-all", "Z", "fold all", "fold all modules, or unfold them", Scope::In(TREES), has_tree, fold_all;
     "tree", "T", "", "show the list as a tree of modules, or flat", Scope::In(TREES), can_be_tree, toggle_tree;
+    // Several screens
+    "reveal", "x", "", "show one sensitive value of this row for ten seconds; asks first", Scope::In(&[Stage, Deploy, State]), has_sensitive, ask_reveal;
     // Everywhere
     "open", "enter", "open", "show the detail on the whole screen", Scope::WithDetail, has_row, open_detail;
     "back", "esc", "", "go back: close the detail, or clear search and filter", Scope::Everywhere, always, close_or_go_back;

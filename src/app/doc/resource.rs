@@ -6,7 +6,8 @@ use super::{
 use crate::app::format::clock_ms;
 use crate::app::log::LogEntry;
 use crate::app::state::State;
-use model::{DriftKind, LogStream, StateRow};
+use lang::addr::unquote;
+use model::{DriftKind, LogStream, OutputRow, StateRow};
 
 /// Renders a resource instance with its attributes, dependencies and dependents.
 pub fn state_row(state: &State, r: &StateRow) -> Doc {
@@ -75,6 +76,29 @@ pub fn state_row(state: &State, r: &StateRow) -> Doc {
         }
     }
     doc
+}
+
+/// Renders an output of the state.
+pub fn state_output(o: &OutputRow) -> Doc {
+    let mut doc = vec![
+        line(Role::Strong, format!("output {}", o.name)),
+        Line::new(),
+    ];
+    let text = unquote(&o.value).filter(|t| !o.sensitive && t.contains('\n'));
+    match text {
+        Some(text) => push_text(&mut doc, Role::Plain, "  ", &text),
+        None => doc.push([vec![span(Role::Plain, "  ")], output_value(o)].concat()),
+    }
+    doc
+}
+
+/// Returns the value of an output of the state in one line.
+pub fn output_value(o: &OutputRow) -> Line {
+    if o.sensitive {
+        line(Role::Dim, "(sensitive)")
+    } else {
+        line(Role::Plain, &o.value)
+    }
 }
 
 fn names(doc: &mut Doc, all: &[String]) {

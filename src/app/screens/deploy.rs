@@ -130,12 +130,46 @@ fn rows(state: &State) -> (Vec<Row>, usize) {
         .iter()
         .take_while(|(_, o)| o.state == OperationState::Running)
         .count();
-    (
-        all.into_iter()
-            .map(|(i, o)| Row::text(o.address.as_str(), i))
-            .collect(),
-        running,
-    )
+    let mut rows: Vec<Row> = all
+        .into_iter()
+        .map(|(i, o)| Row::text(o.address.as_str(), i))
+        .collect();
+    add_outputs(state, d, &mut rows);
+    (rows, running)
+}
+
+/// Adds the outputs that an ended deploy changes. Their indexes continue after the operations.
+fn add_outputs(state: &State, d: &DeployView, rows: &mut Vec<Row>) {
+    let changed = match &state.loaded.deployed_outputs {
+        Some((deploy, names)) if *deploy == d.deploy => names,
+        _ => return,
+    };
+    let shown = state.context() == Context::Deploy && state.filters.deploy == DeployFilter::All;
+    if !shown || d.summary.is_none() || changed.is_empty() {
+        return;
+    }
+    rows.push(Row::heading("outputs"));
+    let names = changed.iter().enumerate();
+    rows.extend(names.map(|(i, n)| Row::text(format!("output {n}"), d.operations.len() + i)));
+}
+
+/// Cells of an output: the value that the state has after the deploy.
+fn output_cells(state: &State, row: &Row) -> Vec<Line> {
+    let key = row.key.text().unwrap_or_default();
+    let name = key.strip_prefix("output ").unwrap_or_default();
+    let note = match (state.loaded.output(name), &state.loaded.outputs) {
+        (Some(o), _) => doc::output_value(o),
+        (None, Some(_)) => line(Role::Dim, "not in the state"),
+        (None, None) => line(Role::Dim, "loading…"),
+    };
+    vec![
+        Line::new(),
+        Line::new(),
+        line(Role::Plain, key),
+        Line::new(),
+        Line::new(),
+        note,
+    ]
 }
 
 fn text(state: &State, row: &Row) -> String {
@@ -143,7 +177,7 @@ fn text(state: &State, row: &Row) -> String {
         .shown_deploy()
         .and_then(|(d, _)| d.operations.get(row.index))
     else {
-        return String::new();
+        return row.key.text().unwrap_or_default().to_owned();
     };
     let failure = o.failure.as_ref().map_or("", |f| f.summary.as_str());
     format!(
@@ -182,7 +216,7 @@ fn field(state: &State, row: &Row, name: &str) -> String {
 fn detail(state: &State, _: &Row) -> Doc {
     match (state.operation(), state.shown_deploy()) {
         (Some(op), Some((_, now))) => doc::operation(state, op, now),
-        _ => Doc::new(),
+        _ => state.output().map(doc::state_output).unwrap_or_default(),
     }
 }
 
@@ -208,7 +242,7 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
         return Vec::new();
     };
     let Some(op) = d.operations.get(row.index) else {
-        return Vec::new();
+        return output_cells(state, row);
     };
     let queued = running::queued(state, op);
     // A queued operation does no work yet, even if it has started.

@@ -95,6 +95,22 @@ fn addresses(state: &State) -> Vec<(usize, &str)> {
 }
 
 fn rows(state: &State) -> Vec<Row> {
+    let mut rows = objects(state);
+    // Outputs have their own order, and their indexes continue after the objects.
+    let first = state.loaded.state_rows.as_ref().map_or(0, Vec::len);
+    let outputs = state.loaded.outputs.iter().flatten().enumerate();
+    let mut outputs = outputs
+        .map(|(i, o)| Row::text(format!("output {}", o.name), first + i))
+        .peekable();
+    if state.loaded.state_rows.is_some() && outputs.peek().is_some() {
+        rows.push(Row::heading("outputs"));
+        rows.extend(outputs);
+    }
+    rows
+}
+
+/// Rows of the objects with their headings.
+fn objects(state: &State) -> Vec<Row> {
     let Some(all) = &state.loaded.state_rows else {
         return Vec::new();
     };
@@ -151,7 +167,7 @@ fn text(state: &State, row: &Row) -> String {
         .as_ref()
         .and_then(|s| s.get(row.index))
     else {
-        return String::new();
+        return row.key.text().unwrap_or_default().to_owned();
     };
     format!(
         "{} {} {}",
@@ -162,6 +178,9 @@ fn text(state: &State, row: &Row) -> String {
 }
 
 fn detail(state: &State, row: &Row) -> Doc {
+    if let Some(output) = state.output() {
+        return doc::state_output(output);
+    }
     state
         .loaded
         .state_rows
@@ -198,7 +217,7 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
         .as_ref()
         .and_then(|s| s.get(row.index))
     else {
-        return Vec::new();
+        return output_cells(state, row);
     };
     let (word, role) = state_word(r);
     vec![
@@ -224,6 +243,20 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
     ]
 }
 
+/// Cells of an output: its value is where objects have their provider.
+fn output_cells(state: &State, row: &Row) -> Vec<Line> {
+    let key = row.key.text().unwrap_or_default();
+    let output = key
+        .strip_prefix("output ")
+        .and_then(|name| state.loaded.output(name));
+    let value = output.map_or(Line::new(), doc::output_value);
+    vec![
+        line(Role::Plain, format!("    {key}")),
+        line(Role::Dim, "value"),
+        value,
+    ]
+}
+
 fn write_subject(state: &State, l: &mut Line) {
     let rows = state.loaded.state_rows.as_deref().unwrap_or_default();
     l.push(span(Role::Strong, "state"));
@@ -234,5 +267,10 @@ fn write_subject(state: &State, l: &mut Line) {
     let tainted = rows.iter().filter(|r| r.tainted).count();
     if tainted > 0 {
         l.push(span(Role::Bad, format!(" · {tainted} tainted")));
+    }
+    let outputs = state.loaded.outputs.as_ref().map_or(0, Vec::len);
+    if outputs > 0 {
+        let outputs = count(outputs, "output");
+        l.push(span(Role::Plain, format!(" · {outputs}")));
     }
 }

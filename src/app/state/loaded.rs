@@ -2,10 +2,10 @@
 
 use crate::app::schema::SchemaRow;
 use engine::doctor::Finding;
-use model::view::DeployView;
+use model::view::{DeployView, View};
 use model::{
-    DeployRecord, DeploySummary, Diagnostic, FailureGroup, PluginId, SavedSelection, StateRow,
-    UnixMs,
+    Action, DeployId, DeployRecord, DeployStarted, DeploySummary, Diagnostic, FailureGroup,
+    OutputRow, PluginId, SavedSelection, StateRow, UnixMs,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -58,6 +58,10 @@ pub struct Loaded {
     /// Newest deploy of the history, shown until this console runs one.
     pub last: Option<DeployView>,
     pub state_rows: Option<Vec<StateRow>>,
+    /// Outputs of the state.
+    pub outputs: Option<Vec<OutputRow>>,
+    /// The newest deploy of this console, and the names of the outputs that it changes.
+    pub deployed_outputs: Option<(DeployId, Vec<String>)>,
     /// Workspaces of the directory, the default one first.
     pub workspaces: Option<Vec<String>>,
     /// Saved selections of the workspace, by name.
@@ -66,4 +70,22 @@ pub struct Loaded {
     pub loading_selection: Option<SavedSelection>,
     /// Findings of the doctor, including passed checks.
     pub findings: Option<Vec<Finding>>,
+}
+
+impl Loaded {
+    /// Keeps the names of the outputs that a deploy changes, because a later stage replaces its
+    /// stage in the view.
+    pub fn keep_deployed_outputs(&mut self, view: &View, started: &DeployStarted) {
+        let stage = view.stage.iter().filter(|s| s.stage == started.stage);
+        let outputs = stage.flat_map(|s| &s.outputs);
+        let changed = outputs
+            .filter(|o| o.action != Action::NoOp && !o.is_unchanged_without(&view.left))
+            .map(|o| o.name.clone());
+        self.deployed_outputs = Some((started.deploy, changed.collect()));
+    }
+
+    /// Output of the state with this name.
+    pub fn output(&self, name: &str) -> Option<&OutputRow> {
+        self.outputs.iter().flatten().find(|o| o.name == name)
+    }
 }

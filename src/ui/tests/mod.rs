@@ -13,6 +13,7 @@ mod messages;
 mod mouse;
 mod plugins;
 mod processes;
+mod revealing;
 mod run_loop;
 mod selecting;
 mod sizes;
@@ -154,10 +155,11 @@ impl Console {
         assert!(!frame.contains(part), "{part:?} is in\n{frame}");
     }
 
-    /// Takes the effects since the last call, except for checks of the stage, which change nothing.
+    /// Takes the effects since the last call, except for checks of the stage and the outputs of a
+    /// loaded state, which change nothing.
     pub fn take_effects(&mut self) -> Vec<Effect> {
         let mut effects = std::mem::take(&mut self.effects);
-        effects.retain(|effect| !matches!(effect, Effect::CheckStage(_)));
+        effects.retain(|e| !matches!(e, Effect::CheckStage(_) | Effect::LoadOutputs));
         effects
     }
 

@@ -140,5 +140,9 @@ pub fn can_retry(state: &State) -> Available {
 /// Requires a resource under the cursor and nothing running.
 pub fn on_resource(state: &State) -> Available {
     can_stage(state)?;
-    super::has_row(state)
+    super::has_row(state)?;
+    match super::stage::resource(state) {
+        Some(_) => Ok(()),
+        None => Err("no resource under the cursor".into()),
+    }
 }

@@ -157,7 +157,7 @@ pub fn next_deploy_filter(state: &mut State, _: &mut Vec<Effect>) {
     list.filter = with_term(&list.filter, "state", next.copied());
 }
 
-fn resource(state: &State) -> Option<String> {
+pub(super) fn resource(state: &State) -> Option<String> {
     let row = state.selected()?;
     Some(
         state
