@@ -29,6 +29,9 @@ provider "lab" {
 }
 
 locals {
+  # Another release changes one value in the policy of each bucket.
+  release = "v1.4.2"
+
   tags = {
     app = var.app
     env = "demo"
@@ -75,6 +78,19 @@ resource "lab_bucket" "store" {
   name      = "${var.app}-${each.key}"
   versioned = each.key == "assets"
   tags      = merge(local.tags, { purpose = each.key })
+
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [for action in ["GetObject", "PutObject"] : {
+      Sid      = action
+      Effect   = "Allow"
+      Action   = ["s3:${action}"]
+      Resource = "arn:lab:s3:::${var.app}-${each.key}/*"
+      Condition = {
+        StringEquals = { "aws:PrincipalTag/release" = local.release }
+      }
+    }]
+  })
 
   lifecycle_rule {
     prefix      = "tmp/"
