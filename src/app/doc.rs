@@ -16,7 +16,9 @@ mod unknown;
 mod welcome;
 
 pub use call::{call, finished, outcome};
-pub use change::{change, drift, drift_role, explain, output};
+pub use change::{
+    Extent, Grouped, change, drift, drift_role, explain, grouped, long_attribute, output,
+};
 pub use deploy::{counts, deploy_summary, failure_group, mode, outcome_role};
 pub use diagnostic::{diagnostic, diagnostics};
 pub use header::{header, status};
@@ -50,6 +52,10 @@ pub enum Role {
     Create,
     Update,
     Destroy,
+    /// Changed part of a removed text.
+    Removed,
+    /// Changed part of an added text.
+    Added,
     Read,
     Forget,
     Key,

@@ -4,6 +4,7 @@ use super::escape::{safe, safe_lines};
 use super::output::{Ink, Output};
 use super::progress::ink_of;
 use super::time::{duration, format_local};
+use crate::app::doc::{Grouped, Role, grouped, long_attribute};
 use model::{
     Action, AttributeChange, ChangeView, Counts, DeployOutcome, DeploySummary, DriftKind,
     DriftView, OutputView, StageMode, StageSummary, StateChange, StateChangeKind,
@@ -79,7 +80,7 @@ fn print_drift(out: &mut Output, found: &DriftView) {
     changed.for_each(|a| {
         out.line(&format!(
             "      {}",
-            indented(&attribute_line(a, Action::Update))
+            indented(&attribute_line(a, &safe(&a.path), Action::Update))
         ))
     });
 }
@@ -136,17 +137,12 @@ fn print_change(out: &mut Output, change: &ChangeView, left: bool) {
     }
     out.line(&line);
     // An unchanged attribute is shown only if it is a reason for the replacement.
-    for attribute in change
-        .attributes
-        .iter()
+    let shown = change.attributes.iter();
+    let shown: Vec<_> = shown
         .filter(|a| a.changed || a.forces_replacement)
-    {
-        let text = attribute_line(attribute, change.action);
-        let mut line = format!("      {}", indented(&text));
-        if attribute.forces_replacement {
-            line.push_str(&out.paint(Ink::Magenta, "  forces replacement"));
-        }
-        out.line(&line);
+        .collect();
+    for row in grouped(&shown, false) {
+        print_attribute(out, &row, change.action);
     }
     for command in &change.commands {
         let line = format!(
@@ -158,7 +154,40 @@ fn print_change(out: &mut Output, change: &ChangeView, left: bool) {
     }
 }
 
-fn attribute_line(attribute: &AttributeChange, action: Action) -> String {
+/// Prints an attribute, and the lines of a long text below it.
+fn print_attribute(out: &mut Output, row: &Grouped, action: Action) {
+    let (attribute, path) = (row.attribute, safe(&row.path));
+    let long = long_attribute(attribute, action);
+    let mut line = match &long {
+        Some((summary, _)) => format!("      {path}: {summary}"),
+        None => format!(
+            "      {}",
+            indented(&attribute_line(attribute, &path, action))
+        ),
+    };
+    if row.times > 1 {
+        line.push_str(&format!("  ×{}", row.times));
+    }
+    if attribute.forces_replacement {
+        line.push_str(&out.paint(Ink::Magenta, "  forces replacement"));
+    }
+    out.line(&line);
+    for line in long.iter().flat_map(|(_, lines)| lines) {
+        let text: String = line
+            .iter()
+            .map(|s| match s.role {
+                Role::Create | Role::Added => out.paint(Ink::Green, &s.text),
+                Role::Destroy | Role::Removed => out.paint(Ink::Red, &s.text),
+                Role::Update => out.paint(Ink::Yellow, &s.text),
+                Role::Dim => out.paint(Ink::Dim, &s.text),
+                _ => s.text.clone(),
+            })
+            .collect();
+        out.line(&format!("        {}", text.trim_end()));
+    }
+}
+
+fn attribute_line(attribute: &AttributeChange, path: &str, action: Action) -> String {
     let value = |side: &Option<String>| match side {
         // Also for null: the absence of a value may be sensitive.
         _ if attribute.sensitive => "(sensitive)".to_owned(),
@@ -172,11 +201,11 @@ fn attribute_line(attribute: &AttributeChange, action: Action) -> String {
     };
     match action {
         // There is no earlier value to compare.
-        Action::Create | Action::Read => format!("{} = {after}", attribute.path),
+        Action::Create | Action::Read => format!("{path} = {after}"),
         Action::Destroy | Action::Forget => {
-            format!("{} = {}", attribute.path, value(&attribute.before))
+            format!("{path} = {}", value(&attribute.before))
         }
-        _ => format!("{}: {} → {after}", attribute.path, value(&attribute.before)),
+        _ => format!("{path}: {} → {after}", value(&attribute.before)),
     }
 }
 

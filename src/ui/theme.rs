@@ -114,6 +114,12 @@ impl Theme {
             Busy => fg(Color::Indexed(117), Color::Indexed(31), Color::LightCyan),
             Warn | Update => fg(Color::Indexed(179), Color::Indexed(130), Color::LightYellow),
             Bad | Destroy => fg(Color::Indexed(203), Color::Indexed(160), Color::LightRed),
+            Removed => self
+                .style(Destroy)
+                .add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
+            Added => self
+                .style(Create)
+                .add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
             Read => fg(Color::Indexed(80), Color::Indexed(30), Color::LightCyan),
             Forget => fg(Color::Indexed(245), Color::Indexed(242), Color::White),
             Key => fg(Color::Indexed(222), Color::Indexed(94), Color::LightYellow)

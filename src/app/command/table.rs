@@ -76,7 +76,8 @@ pub static COMMANDS: &[Command] = commands![
     "deselect-all", "", "", "deselect every change on the screen", Scope::In(&[Stage]), can_select, deselect_all;
     "invert", "I", "", "invert the selection of the changes on the screen", Scope::In(&[Stage]), can_select, invert;
     "stage-diagnostics", "d", "warnings", "show errors and warnings of the last staging, or of the deploy", Scope::In(&[Start, Stage, Deploy]), has_diagnostics, show_diagnostics;
-    "diff", "enter", "diff", "show the whole diff of this change, with unchanged attributes and all lines of long texts", Scope::In(&[Stage]), has_row, open_detail;
+    "diff", "enter", "diff", "show the diff of this change on the whole screen, with all changed lines of long texts", Scope::In(&[Stage]), has_row, open_detail;
+    "all-attributes", "z", "", "show all attributes, values and lines of the detail, or changed ones only", Scope::In(&[Stage]), has_stage, toggle_attributes;
     "why", "w", "why", "show the reason for this change, its dependencies and its dependents", Scope::In(&[Stage]), has_change, show_why;
     "apply", "a", "apply…", "apply the selected changes; names every destroy and replacement, and asks first", Scope::In(&[Stage]), can_apply, ask_apply;
     "forget", "X", "", "discard the record of an unknown creation, if the object was never created; asks first", Scope::In(&[Stage]), requires_unknown_create, confirm_forget;

@@ -1,23 +1,30 @@
 //! Details of a change: attributes before and after, its reason, and dependent changes.
 
-use similar::{ChangeTag, TextDiff};
+mod attribute;
+mod explain;
+mod grouped;
+#[cfg(test)]
+mod tests;
+mod text;
 
-use super::{
-    Doc, Line, Role, action_role, action_sign, clean, line, push_heading, push_text, span, width,
-};
+pub use attribute::{Extent, long_attribute};
+pub use explain::explain;
+pub use grouped::{Grouped, grouped};
+
+use super::{Doc, Line, Role, action_role, action_sign, line, push_heading, push_text, span};
+use crate::app::format::count;
+use attribute::name_width;
+use engine::stage::diff::UNKNOWN;
 use model::{
-    Action, AttributeChange, ChangeView, DriftKind, DriftView, OutputView, StageMode, Unknown,
+    Action, AttributeChange, ChangeView, DESTROY_MODE, DriftKind, DriftView, OutputView, StageMode,
+    Unknown,
 };
 
-/// Size limit of a line diff, in bytes. Longer texts are shown as one value.
-const MAX_DIFF: usize = 200_000;
-
-/// Renders the diff of a change and its unknown outcome, if any. `whole` includes unchanged
-/// attributes and all lines of long texts.
-pub fn change(c: &ChangeView, left: Option<&Unknown>, whole: bool) -> Doc {
+/// Renders the diff of a change and its unknown outcome, if any.
+pub fn change(c: &ChangeView, left: Option<&Unknown>, extent: Extent) -> Doc {
     let mut doc = head(c, left);
     doc.push(Line::new());
-    push_attributes(&mut doc, c, whole);
+    push_attributes(&mut doc, c, extent);
     push_commands(&mut doc, c);
     if !c.needs.is_empty() {
         push_heading(&mut doc, "needs");
@@ -41,7 +48,8 @@ fn head(c: &ChangeView, left: Option<&Unknown>) -> Doc {
     if let Some(previous) = &c.previous_address {
         doc.push(line(Role::Dim, format!("moved from {previous}")));
     }
-    if !c.why.is_empty() {
+    // The title of the screen has the mode.
+    if !c.why.is_empty() && c.why != DESTROY_MODE {
         push_text(&mut doc, Role::Dim, "", &c.why);
     }
     if let Some(u) = left {
@@ -57,29 +65,18 @@ fn head(c: &ChangeView, left: Option<&Unknown>) -> Doc {
 }
 
 /// Renders the attributes: changed ones first, then the unchanged ones or their number.
-fn push_attributes(doc: &mut Doc, c: &ChangeView, whole: bool) {
+fn push_attributes(doc: &mut Doc, c: &ChangeView, extent: Extent) {
     let (changed, same): (Vec<_>, Vec<_>) = c.attributes.iter().partition(|a| a.changed);
+    let changed = grouped(&changed, false);
+    let same: Vec<_> = same.into_iter().map(Grouped::one).collect();
     // Only visible names count for the width of the column.
-    let hidden = if whole { &[][..] } else { &same[..] };
-    let shown = changed.iter().chain(&same[hidden.len()..]);
-    let name = shown
-        .map(|a| width(&a.path))
-        .max()
-        .unwrap_or(0)
-        // A long path must not push all values to the right.
-        .min(24);
-    for a in &changed {
-        attribute(doc, a, c.action, name, whole);
-    }
-    for a in &same[hidden.len()..] {
-        let value = value(a.after.as_deref().or(a.before.as_deref()), a, false);
-        doc.push(vec![
-            span(Role::Dim, format!("    {} ", pad(&a.path, name))),
-            span(Role::Dim, value),
-        ]);
+    let (shown, hidden) = same.split_at(if extent.all { same.len() } else { 0 });
+    let name = name_width(changed.iter().chain(shown));
+    for row in changed.iter().chain(shown) {
+        attribute::push(doc, row, c.action, name, extent);
     }
     if !hidden.is_empty() {
-        let hidden = crate::app::format::count(hidden.len(), "attribute");
+        let hidden = count(hidden.len(), "attribute");
         doc.push(line(Role::Dim, format!("    {hidden} unchanged")));
     }
 }
@@ -98,7 +95,7 @@ fn push_commands(doc: &mut Doc, c: &ChangeView) {
 }
 
 /// Renders an output before and after.
-pub fn output(o: &OutputView) -> Doc {
+pub fn output(o: &OutputView, extent: Extent) -> Doc {
     let mut head = action_sign(o.action);
     head.push(span(Role::Strong, format!(" output {}", o.name)));
     head.push(span(
@@ -106,6 +103,20 @@ pub fn output(o: &OutputView) -> Doc {
         format!("  {}", o.action.label()),
     ));
     let mut doc = vec![head, Line::new()];
+    let value = AttributeChange {
+        path: "value".to_owned(),
+        before_path: None,
+        before: o.before.clone(),
+        after: o.after.clone(),
+        unknown: o.after.as_deref() == Some(UNKNOWN),
+        sensitive: o.sensitive,
+        forces_replacement: false,
+        changed: o.before != o.after,
+    };
+    if attribute::is_long(&value) {
+        attribute::push(&mut doc, &Grouped::one(&value), o.action, 0, extent);
+        return doc;
+    }
     let hidden = |text: &Option<String>| {
         if o.sensitive {
             "(sensitive)".to_owned()
@@ -126,7 +137,7 @@ pub fn output(o: &OutputView) -> Doc {
 
 /// Renders the drift of an object, from the recorded to the actual state, and the ways to handle
 /// it.
-pub fn drift(d: &DriftView, mode: StageMode) -> Doc {
+pub fn drift(d: &DriftView, mode: StageMode, extent: Extent) -> Doc {
     let role = drift_role(d.what);
     let mut doc = vec![vec![
         span(role, "! "),
@@ -154,14 +165,10 @@ pub fn drift(d: &DriftView, mode: StageMode) -> Doc {
         .iter()
         .filter(|a| a.changed && d.what != DriftKind::Moved)
         .collect();
-    let name = shown
-        .iter()
-        .map(|a| width(&a.path))
-        .max()
-        .unwrap_or(0)
-        .min(24);
-    for a in shown {
-        attribute(&mut doc, a, Action::Update, name, true);
+    let shown = grouped(&shown, false);
+    let name = name_width(&shown);
+    for row in &shown {
+        attribute::push(&mut doc, row, Action::Update, name, extent);
     }
     doc
 }
@@ -172,189 +179,5 @@ pub fn drift_role(what: DriftKind) -> Role {
         DriftKind::Gone => Role::Bad,
         DriftKind::Changed => Role::Warn,
         DriftKind::Moved => Role::Dim,
-    }
-}
-
-fn pad(text: &str, cells: usize) -> String {
-    let text = clean(text);
-    format!("{text}{}", " ".repeat(cells.saturating_sub(width(&text))))
-}
-
-fn value(text: Option<&str>, a: &AttributeChange, after: bool) -> String {
-    if a.sensitive {
-        return "(sensitive)".to_owned();
-    }
-    if after && a.unknown {
-        return "(known after apply)".to_owned();
-    }
-    text.unwrap_or("null").to_owned()
-}
-
-fn attribute(doc: &mut Doc, a: &AttributeChange, action: Action, name: usize, whole: bool) {
-    let (sign, role) = match (&a.before, &a.after, a.unknown) {
-        (None, _, _) => ("+", Role::Create),
-        (_, None, false) => ("-", Role::Destroy),
-        // A destroyed object loses all values, changed or not.
-        _ if action == Action::Destroy => ("-", Role::Destroy),
-        _ => ("~", Role::Update),
-    };
-    let mut l = vec![span(role, format!("  {sign} {} ", pad(&a.path, name)))];
-    let (before, after) = (
-        value(a.before.as_deref(), a, false),
-        value(a.after.as_deref(), a, true),
-    );
-    // Rendered values contain line breaks as such or as escapes of a quoted string.
-    let long = !a.sensitive
-        && !a.unknown
-        && (before.contains("\\n")
-            || after.contains("\\n")
-            || before.contains('\n')
-            || after.contains('\n'));
-    match sign {
-        "~" if long && before.len() + after.len() < MAX_DIFF => {
-            let lines = lines_of(&before, &after);
-            l.push(span(
-                Role::Update,
-                format!(
-                    "{} changed",
-                    crate::app::format::count(
-                        lines.iter().filter(|s| s[0].role != Role::Dim).count(),
-                        "line"
-                    )
-                ),
-            ));
-            mark_forces_replacement(&mut l, a);
-            doc.push(l);
-            // The pane shows the beginning; the zoomed detail shows all.
-            let shown = if whole { lines.len() } else { 8 };
-            let more = lines.len().saturating_sub(shown);
-            doc.extend(lines.into_iter().take(shown).map(|mut s| {
-                s.insert(0, span(Role::Plain, "      "));
-                s
-            }));
-            if more > 0 {
-                doc.push(line(
-                    Role::Dim,
-                    format!(
-                        "      … {} more (enter)",
-                        crate::app::format::count(more, "line")
-                    ),
-                ));
-            }
-            return;
-        }
-        "~" => {
-            l.push(span(Role::Destroy, before));
-            l.push(span(Role::Dim, " → "));
-            l.push(span(
-                if a.unknown { Role::Dim } else { Role::Create },
-                after,
-            ));
-        }
-        "+" => l.push(span(
-            if a.unknown { Role::Dim } else { Role::Create },
-            after,
-        )),
-        _ => l.push(span(Role::Destroy, before)),
-    }
-    mark_forces_replacement(&mut l, a);
-    doc.push(l);
-}
-
-fn mark_forces_replacement(l: &mut Line, a: &AttributeChange) {
-    if a.forces_replacement {
-        l.push(span(Role::Bad, "  forces replacement"));
-    }
-}
-
-/// Returns the content of a rendered string. JSON is pretty-printed, so that the diff follows its
-/// structure.
-fn unfold(text: &str) -> String {
-    let inner = serde_json::from_str::<String>(text).unwrap_or_else(|_| text.to_owned());
-    match serde_json::from_str::<serde_json::Value>(&inner) {
-        Ok(v) if v.is_object() || v.is_array() => serde_json::to_string_pretty(&v).unwrap_or(inner),
-        _ => inner,
-    }
-}
-
-fn lines_of(before: &str, after: &str) -> Doc {
-    let (before, after) = (unfold(before), unfold(after));
-    let diff = TextDiff::from_lines(&before, &after);
-    let mut doc = Doc::new();
-    // Two lines of context show the place of a change in a long text.
-    for group in diff.grouped_ops(2) {
-        for op in group {
-            for c in diff.iter_changes(&op) {
-                let (sign, role) = match c.tag() {
-                    ChangeTag::Delete => (" - ", Role::Destroy),
-                    ChangeTag::Insert => (" + ", Role::Create),
-                    ChangeTag::Equal => ("   ", Role::Dim),
-                };
-                doc.push(vec![
-                    span(role, sign),
-                    span(role, c.value().trim_end_matches('\n')),
-                ]);
-            }
-        }
-    }
-    doc
-}
-
-/// Explains a change: its reason, attributes that force replacement, dependencies and dependents.
-pub fn explain(c: &ChangeView, all: &[ChangeView]) -> Doc {
-    let mut doc = Doc::new();
-    let mut head = action_sign(c.action);
-    head.push(span(Role::Strong, format!(" {}", c.address)));
-    doc.push(head);
-    doc.push(Line::new());
-    push_text(
-        &mut doc,
-        Role::Plain,
-        "",
-        if c.why.is_empty() {
-            "no reason was recorded"
-        } else {
-            &c.why
-        },
-    );
-    if let Some(reason) = &c.action_reason {
-        doc.push(line(Role::Dim, reason.replace('_', " ")));
-    }
-    let forcing: Vec<_> = c
-        .attributes
-        .iter()
-        .filter(|a| a.forces_replacement)
-        .collect();
-    if !forcing.is_empty() {
-        push_heading(&mut doc, "forces replacement");
-        for a in forcing {
-            doc.push(vec![
-                span(Role::Plain, format!("  {}  ", a.path)),
-                span(Role::Destroy, value(a.before.as_deref(), a, false)),
-                span(Role::Dim, " → "),
-                span(Role::Create, value(a.after.as_deref(), a, true)),
-            ]);
-        }
-    }
-    push_heading(&mut doc, "needs");
-    list_or_none(&mut doc, c.needs.iter().map(String::as_str));
-    push_heading(&mut doc, "needed by");
-    // A change stores only its own dependencies, so all changes are searched for its dependents.
-    list_or_none(
-        &mut doc,
-        all.iter()
-            .filter(|o| o.needs.contains(&c.address))
-            .map(|o| o.address.as_str()),
-    );
-    doc
-}
-
-fn list_or_none<'a>(doc: &mut Doc, items: impl Iterator<Item = &'a str>) {
-    let before = doc.len();
-    for i in items {
-        doc.push(line(Role::Plain, format!("  {i}")));
-    }
-    if doc.len() == before {
-        doc.push(line(Role::Dim, "  none in this stage"));
     }
 }

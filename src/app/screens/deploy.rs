@@ -144,8 +144,7 @@ fn add_outputs(state: &State, d: &DeployView, rows: &mut Vec<Row>) {
         Some((deploy, names)) if *deploy == d.deploy => names,
         _ => return,
     };
-    let shown = state.context() == Context::Deploy && state.filters.deploy == DeployFilter::All;
-    if !shown || d.summary.is_none() || changed.is_empty() {
+    if state.context() != Context::Deploy || d.summary.is_none() || changed.is_empty() {
         return;
     }
     rows.push(Row::heading("outputs"));

@@ -7,7 +7,9 @@ use super::{
     push_keys,
 };
 use crate::app::column::{Column, Width, column};
-use crate::app::doc::{self, Doc, Line, Role, counts, diagnostics, drift_role, line, mode, span};
+use crate::app::doc::{
+    self, Doc, Extent, Line, Role, counts, diagnostics, drift_role, line, mode, span,
+};
 use crate::app::filter::{Field, text_field};
 use crate::app::format::{count, duration};
 use crate::app::list::{Row, ascending};
@@ -15,7 +17,8 @@ use crate::app::rows::sorted;
 use crate::app::state::State;
 use crate::app::text::natural_cmp;
 use model::{
-    Action, ChangeView, DriftKind, DriftView, OutputView, Severity, StageMode, StageSummary,
+    Action, ChangeView, DESTROY_MODE, DriftKind, DriftView, OutputView, Severity, StageMode,
+    StageSummary,
 };
 
 pub(super) const SCREEN: ScreenInfo = ScreenInfo {
@@ -48,8 +51,9 @@ pub(super) const STAGE: ContextInfo = ContextInfo {
     fields: FIELDS,
     field,
     detail,
+    write_detail_title,
     write_subject,
-    write_filters: write_range,
+    write_filters,
     empty: |state| Some(empty(state)),
     ..ContextInfo::DEFAULT
 };
@@ -187,13 +191,17 @@ fn field(state: &State, row: &Row, name: &str) -> String {
 }
 
 fn detail(state: &State, row: &Row) -> Doc {
+    let extent = Extent {
+        all: state.filters.all_attributes,
+        zoomed: state.list().zoom,
+    };
     match (
         state.change(),
         output_row(state, row),
         drift_row(state, row),
     ) {
-        (Some(c), ..) => doc::change(c, state.unknown_of(&c.address), state.list().zoom),
-        (_, Some(o), _) => doc::output(o),
+        (Some(c), ..) => doc::change(c, state.unknown_of(&c.address), extent),
+        (_, Some(o), _) => doc::output(o, extent),
         (_, _, Some(d)) => doc::drift(
             d,
             state
@@ -201,6 +209,7 @@ fn detail(state: &State, row: &Row) -> Doc {
                 .stage
                 .as_ref()
                 .map_or(StageMode::Normal, |s| s.mode),
+            extent,
         ),
         _ => Doc::new(),
     }
@@ -361,7 +370,7 @@ fn change_note(state: &State, c: &ChangeView, left: bool) -> Line {
             .map(|a| a.path.as_str())
             .collect();
         l.push(span(Role::Dim, changed.join(", ")));
-    } else if c.action == Action::Destroy {
+    } else if c.action == Action::Destroy && c.why != DESTROY_MODE {
         l.push(span(Role::Dim, &c.why));
     }
     l
@@ -396,7 +405,9 @@ fn write_subject(state: &State, l: &mut Line) {
         applied::write_subject(state, deploy, l);
         return;
     }
-    if s.mode != StageMode::Normal {
+    if destroys_everything(state, s) {
+        l.push(span(Role::Bad, " · everything is to be destroyed"));
+    } else if s.mode != StageMode::Normal {
         l.push(span(Role::Warn, format!(" ({})", mode(s.mode))));
     }
     // Such a stage has drift and no changes to count.
@@ -421,6 +432,18 @@ fn write_subject(state: &State, l: &mut Line) {
     drifted(s, l);
     add_other_counts(s, l);
     l.push(span(Role::Dim, format!(" · in {}", duration(s.took_ms))));
+}
+
+/// Returns true if the selected changes destroy all objects of the state.
+fn destroys_everything(state: &State, s: &StageSummary) -> bool {
+    let Some(rows) = &state.loaded.state_rows else {
+        return false;
+    };
+    // Targets can narrow a destroy stage, so the objects are counted.
+    let objects = rows.iter().filter(|r| !r.data).count();
+    let selected = state.selected_changes();
+    let destroyed = selected.filter(|c| c.action == Action::Destroy).count();
+    s.mode == StageMode::Destroy && objects > 0 && destroyed == objects
 }
 
 /// Adds the counts of drifted objects.
@@ -491,10 +514,31 @@ fn diagnostics_counts(state: &State) -> Line {
     l
 }
 
-fn write_range(state: &State, l: &mut Line) {
+fn write_detail_title(state: &State, l: &mut Line) {
+    super::key_of_the_row(state, l);
+    if state.selected().is_some() {
+        l.push(span(Role::Dim, format!("── {} ", shown_attributes(state))));
+    }
+}
+
+/// Names the shown part of the detail, and the key for the other one.
+fn shown_attributes(state: &State) -> String {
+    let key = state.options.keys.first("all-attributes");
+    if state.filters.all_attributes {
+        format!("all ({key}: changed only)")
+    } else {
+        format!("changed only ({key}: all)")
+    }
+}
+
+fn write_filters(state: &State, l: &mut Line) {
     if let Some((first, last)) = state.range() {
         let text = format!("   range: {}", count(last - first + 1, "row"));
         l.push(span(Role::Key, text));
+    }
+    // Beside the list, the detail has no title of its own.
+    if state.list().zoom {
+        l.push(span(Role::Dim, format!("   {}", shown_attributes(state))));
     }
 }
 

@@ -47,6 +47,8 @@ pub struct Filters {
     pub unchanged: bool,
     /// Earlier queries of all lists, newest last.
     pub history: Vec<String>,
+    /// Shows unchanged attributes and lines in the detail of a change, too.
+    pub all_attributes: bool,
     /// Shows failures instead of the history.
     pub failures: bool,
 }

@@ -82,9 +82,11 @@ fn hidden_rows_are_never_selected_or_deselected() {
 fn diff_shows_json_structure_and_redacts_sensitive_values() {
     let mut c = Console::staged(120, 40);
     c.press("3 j enter");
-    c.shows("-       \"N\": 1");
-    c.shows("+       \"N\": 2");
+    c.shows("~ Statement[Sid=a].N 1 → 2");
+    c.hides("\"app\"");
+    c.press("z");
     c.shows("\"app\"");
+    c.press("z");
     c.press("esc j enter");
     c.shows("(sensitive)");
     c.hides("hunter");

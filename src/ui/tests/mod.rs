@@ -13,6 +13,7 @@ mod messages;
 mod mouse;
 mod plugins;
 mod processes;
+mod reading;
 mod revealing;
 mod run_loop;
 mod selecting;

@@ -107,6 +107,10 @@ pub fn only_destroys(state: &mut State, _: &mut Vec<Effect>) {
     toggle_term(state, "action", "destroy,replace");
 }
 
+pub fn toggle_attributes(state: &mut State, _: &mut Vec<Effect>) {
+    state.filters.all_attributes = !state.filters.all_attributes;
+}
+
 pub fn toggle_unchanged(state: &mut State, _: &mut Vec<Effect>) {
     state.filters.unchanged = !state.filters.unchanged;
 }

@@ -78,9 +78,32 @@ pub(super) fn stage() -> Vec<KeyCase> {
             |c| c.press("j"),
             |c, _| {
                 c.hides("aws_eip.old");
-                c.shows("-       \"N\": 1");
+                c.shows("~ Statement[Sid=a].N 1 → 2");
+                c.shows("changed only (z: all)");
             },
         ),
+        after(
+            "all-attributes",
+            S,
+            |c| c.press("j"),
+            |c, _| {
+                c.shows("name   \"app\"");
+                c.press("z");
+                c.shows("1 attribute unchanged");
+            },
+        ),
+        after(
+            "reveal",
+            S,
+            |c| c.press("j j"),
+            |c, _| c.shows("aws_db_instance.main: password"),
+        ),
+        story("reveal", &[Deploy], |c, _| {
+            c.shows("reveal: no sensitive value here");
+        }),
+        story("reveal", &[State], |c, _| {
+            c.shows("aws_iam_role.app: password");
+        }),
         after(
             "why",
             S,
