@@ -120,7 +120,9 @@ fn has_plain_scalars(line: &str) -> bool {
         .all(|scalar| {
             let number = scalar.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
             let word = scalar.to_ascii_lowercase();
-            let ambiguous = ["y", "yes", "n", "no", "on", "off", "~"].contains(&word.as_str())
+            let radix = scalar.starts_with("0x") || scalar.starts_with("0o");
+            let ambiguous = radix
+                || ["y", "yes", "n", "no", "on", "off", "~"].contains(&word.as_str())
                 || ["true", "false", "null"].contains(&word.as_str()) && word != scalar;
             let is_number = number && cty::Number::parse(&scalar.replace('_', "")).is_ok();
             !ambiguous && !scalar.starts_with('!') && (!is_number || is_plain_number(scalar))

@@ -284,6 +284,7 @@ fn texts_whose_difference_the_structure_does_not_express_are_no_documents() {
         ("{\"a\":1.0,\"b\":1}", "{\"a\":1,\"b\":2}"),
         ("a: 1.10\nb: 1\n", "a: 1.1\nb: 2\n"),
         ("a: yes\nb: 1\n", "a: true\nb: 2\n"),
+        ("a: 0x1f\nb: 1\n", "a: 31\nb: 2\n"),
         ("a: !Ref x\nb: 1\n", "a: !Sub x\nb: 2\n"),
         ("a: [1, on]\nb: 1\n", "a: [1, true]\nb: 2\n"),
         // Comments are not part of the structure.
