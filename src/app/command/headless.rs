@@ -5,6 +5,7 @@
 /// values.
 #[rustfmt::skip]
 pub static LINES: &[(&str, &str)] = &[
+    ("all-attributes", "flightdeck stage --json"),
     ("apply", "flightdeck deploy STAGE"),
     ("deselect", "flightdeck stage --exclude=ADDRESS"),
     ("diff", "flightdeck plan"),
@@ -25,6 +26,7 @@ pub static LINES: &[(&str, &str)] = &[
     ("refresh-only", "flightdeck stage --refresh-only"),
     ("replay", "flightdeck history DEPLOY"),
     ("retry", "flightdeck stage --rest-of=DEPLOY"),
+    ("reveal", "flightdeck state show ADDRESS --show-sensitive"),
     ("save", "flightdeck logs"),
     ("screen-deploy", "flightdeck history DEPLOY"),
     ("screen-history", "flightdeck history"),
