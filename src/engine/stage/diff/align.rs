@@ -157,7 +157,7 @@ fn likeness(before: &Value, after: &Value) -> u64 {
     let all = b.values().chain(a.values()).filter(|v| given(v)).count() as u64;
     let equal = b
         .iter()
-        .filter(|(name, v)| given(v) && a.get(*name).is_some_and(|other| other.raw_equals(v)))
+        .filter(|(name, v)| given(v) && a.get(name).is_some_and(|other| other.raw_equals(v)))
         .count() as u64;
     let percent = equal * 200 / all.max(1);
     if percent >= SIMILAR { percent } else { 0 }

@@ -33,6 +33,9 @@ fn text(row: AttributeChange) -> String {
     )
 }
 
+/// Attributes of a block with their values.
+type Block = Vec<(&'static str, &'static str)>;
+
 const A: &[(&str, &str)] = &[("port", "80"), ("proto", "tcp"), ("note", "a")];
 const B: &[(&str, &str)] = &[("port", "443"), ("proto", "tcp"), ("note", "b")];
 const NEW: &[(&str, &str)] = &[("port", "22"), ("proto", "udp"), ("note", "n")];
@@ -61,7 +64,7 @@ fn block_put_first_is_one_addition() {
 #[test]
 fn lists_are_matched_by_identity_value_likeness_or_position() {
     let named = |name: &'static str, size: &'static str| vec![("name", name), ("size", size)];
-    let table: Vec<(Vec<Vec<(&str, &str)>>, Vec<Vec<(&str, &str)>>, Vec<&str>)> = vec![
+    let table: Vec<(Vec<Block>, Vec<Block>, Vec<&str>)> = vec![
         // A removed block, with the path that it had.
         (
             vec![A.to_vec(), B.to_vec()],
