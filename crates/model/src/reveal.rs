@@ -1,5 +1,5 @@
-//! Request for one sensitive value, and its answer. The answer goes to the operator's screen only: it
-//! is no event, and is neither stored nor logged.
+//! Request for one sensitive value, and its answer. The answer goes to the operator's screen only:
+//! it is no event, and is neither stored nor logged.
 
 use super::StageId;
 use std::fmt;

@@ -1,6 +1,7 @@
 //! Stage screen: changes and their selection, outputs and drift.
 
 mod applied;
+mod outside;
 
 use super::{
     Body, Context, ContextInfo, DetailPlace, ScreenInfo, TreeInfo, field_of_address, nodes,
@@ -225,7 +226,8 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
     };
     // Indexes past the changes belong to outputs and drift.
     let Some(c) = stage.changes.get(row.index) else {
-        return drift_row(state, row).map_or_else(|| output_cells(state, row), drift_cells);
+        return drift_row(state, row)
+            .map_or_else(|| outside::output_cells(state, row), outside::drift_cells);
     };
     if let Some(deploy) = state.deploy_of_stage() {
         return applied::cells(state, deploy, c, &row.label());
@@ -258,58 +260,6 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
             c.action.label(),
         ),
         change_note(state, c, left),
-    ]
-}
-
-/// Cells of an output. It follows the selected changes and cannot be selected itself.
-fn output_cells(state: &State, row: &Row) -> Vec<Line> {
-    let Some(o) = output_row(state, row) else {
-        return Vec::new();
-    };
-    let value = if o.action == Action::Destroy {
-        &o.before
-    } else {
-        &o.after
-    };
-    let text = if o.sensitive {
-        "(sensitive)"
-    } else {
-        value.as_deref().unwrap_or("null")
-    };
-    vec![
-        Line::new(),
-        doc::action_sign(o.action),
-        line(Role::Plain, row.key.text().unwrap_or_default()),
-        line(doc::action_role(o.action), o.action.label()),
-        if o.is_unchanged_without(&state.view.left) {
-            line(Role::Warn, "unchanged: depends on a deselected change")
-        } else {
-            // A row has one line; the detail shows the complete value.
-            line(Role::Dim, text.lines().next().unwrap_or_default())
-        },
-    ]
-}
-
-/// Cells of a drifted object.
-fn drift_cells(d: &DriftView) -> Vec<Line> {
-    let role = doc::drift_role(d.what);
-    let changed: Vec<&str> = d
-        .attributes
-        .iter()
-        .filter(|a| a.changed)
-        .map(|a| a.path.as_str())
-        .collect();
-    let note = match (d.what, &d.previous_address) {
-        (DriftKind::Changed, _) => changed.join(", "),
-        (DriftKind::Moved, Some(from)) => format!("moved from {from}"),
-        _ => "no longer exists".to_owned(),
-    };
-    vec![
-        Line::new(),
-        line(role, "!"),
-        line(Role::Plain, &d.address),
-        line(role, d.what.label()),
-        line(Role::Dim, note),
     ]
 }
 

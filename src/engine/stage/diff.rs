@@ -28,8 +28,8 @@ pub fn attributes(before: &Value, after: &Value, forcing: &[Path]) -> Vec<Attrib
     Rows::new(forcing).of(before, after)
 }
 
-/// Returns the same rows as [`attributes`], with sensitive values in clear. Only for an operator who
-/// asked for one of them.
+/// Returns the same rows as [`attributes`], with sensitive values in clear. Only for an operator
+/// who asked for one of them.
 pub fn revealed_attributes(
     before: &Value,
     after: &Value,

@@ -144,7 +144,8 @@ impl<'a> Rows<'a> {
 
     fn ordered(&mut self, before: &[Value], after: &[Value]) {
         let identity = align::identity(before, after);
-        // A provider compares positions. Rows of other pairs could lose the reason of a replacement.
+        // A provider compares positions. Rows of other pairs could lose the reason of a
+        // replacement.
         let by_position = before.is_empty() || after.is_empty() || self.forces_inside();
         let pairs = if by_position {
             align::by_position(before.len(), after.len())

@@ -112,8 +112,7 @@ fn lists_are_matched_by_identity_value_likeness_or_position() {
         ),
     ];
     for (before, after, expected) in table {
-        let value =
-            |side: &[Vec<(&str, &str)>]| list(&side.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        let value = |side: &[Block]| list(&side.iter().map(Vec::as_slice).collect::<Vec<_>>());
         assert_eq!(changed(&value(&before), &value(&after), &[]), expected);
     }
 }
