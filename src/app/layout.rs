@@ -333,7 +333,7 @@ pub fn footer_keys(state: &State, cells: u16) -> Vec<FooterKey> {
         // Keeps space for the help key, which is always shown.
         let keep = if command.is_help() { 0 } else { 8 };
         // Keys that do not fit are skipped, because a shorter one may still fit.
-        if x + w > cells.saturating_sub(keep) + 1 {
+        if x + w > cells.saturating_sub(keep) {
             continue;
         }
         out.push(FooterKey { x, label, command });
