@@ -30,6 +30,7 @@ mod suggest;
 mod time;
 mod tofu;
 mod usage;
+mod user_files;
 mod values;
 mod variable_prompts;
 mod variables;

@@ -3,6 +3,7 @@
 
 mod bars;
 mod charts;
+mod color;
 mod log_view;
 mod paint;
 mod popup;
@@ -33,7 +34,7 @@ pub fn draw(
     tracing: &tui_logger::TuiWidgetState,
     buffer: &mut Buffer,
 ) -> Option<Position> {
-    let theme = Theme::of(state.frame.appearance);
+    let theme = Theme::of(state.shown_theme(), state.frame.appearance);
     let mut brush = Brush {
         buffer,
         theme: &theme,

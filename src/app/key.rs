@@ -1,5 +1,6 @@
 //! Keys and other input, independent of terminal libraries, and their names in help and settings.
 
+use super::theme::Rgb;
 use std::fmt;
 use std::str::FromStr;
 
@@ -249,7 +250,13 @@ pub enum Input {
     Key(Key),
     Paste(String),
     Resize(u16, u16),
-    Mouse { act: MouseAct, x: u16, y: u16 },
+    Mouse {
+        act: MouseAct,
+        x: u16,
+        y: u16,
+    },
+    /// Background of the terminal.
+    Background(Rgb),
 }
 
 #[cfg(test)]

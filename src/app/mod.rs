@@ -28,6 +28,7 @@ pub mod schema;
 pub mod screens;
 pub mod state;
 pub mod text;
+pub mod theme;
 pub mod tree;
 pub mod unsettled;
 mod update;

@@ -14,6 +14,7 @@ mod palette;
 mod reveal;
 mod saved_selections;
 mod text;
+mod themes;
 mod unknown;
 mod workspaces;
 
@@ -30,6 +31,7 @@ pub use palette::Palette;
 pub use reveal::Reveal;
 pub use saved_selections::{SavedSelections, report_loaded};
 pub use text::{Help, Message};
+pub use themes::ThemeList;
 pub use unknown::UnknownOutcomes;
 pub use workspaces::{Workspaces, reopen};
 
@@ -97,7 +99,7 @@ macro_rules! popups {
 
 popups! {
     Help, Palette, Confirm, Ladder, Demo, Message, UnknownOutcomes, Workspaces, Installing, Doctor,
-    Import, Incidents, HiddenRows, SavedSelections, Reveal
+    Import, Incidents, HiddenRows, SavedSelections, Reveal, ThemeList
 }
 
 impl Popup {

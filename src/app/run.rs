@@ -7,6 +7,7 @@ use super::key::Input;
 use super::keymap::KeyMap;
 use super::msg::{Effect, Msg};
 use super::state::{Appearance, Fault, Screen, State};
+use super::theme::Themes;
 use super::{refresh_lists, start, update};
 use engine::Engine;
 use futures_util::FutureExt;
@@ -38,6 +39,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(15);
 #[derive(Debug, Clone, Default)]
 pub struct ConsoleOptions {
     pub appearance: Appearance,
+    pub themes: Themes,
     pub mouse: bool,
     /// The process can be suspended to a shell.
     pub shell: bool,
@@ -45,6 +47,8 @@ pub struct ConsoleOptions {
     pub tmux: bool,
     /// Keys by command name; override the defaults.
     pub keys: BTreeMap<String, Vec<String>>,
+    /// Problems to report on the screen.
+    pub problems: Vec<String>,
     /// Permanent lines on the screen.
     pub notes: Vec<String>,
     /// Faults of the demo.
@@ -174,7 +178,7 @@ pub async fn run<S: Surface>(
 async fn run_on<S: Surface>(
     take: impl FnOnce(bool) -> io::Result<S>,
     now: &Mutex<Engine>,
-    options: ConsoleOptions,
+    mut options: ConsoleOptions,
     cancel: &CancellationToken,
     tasks: &TaskTracker,
 ) -> io::Result<()> {
@@ -190,12 +194,16 @@ async fn run_on<S: Surface>(
         // Notices from before this subscription.
         let said: Vec<&str> = state.view.notices.iter().map(|(_, t)| t.as_str()).collect();
         if !said.is_empty() {
-            let said = said.join("; ");
-            state.show_message(said);
+            // The list has both, and the failure is the one to see.
+            let failure = state.frame.toast.take();
+            state.show_message(said.join("; "));
+            state.frame.toast = failure.or(state.frame.toast);
         }
         if let Some(before) = before.take() {
             state.take_over_view(before);
         }
+        // Reported once, not in each workspace.
+        options.problems.clear();
         let (answers, mut inbox) = mpsc::channel(ANSWER_QUEUE);
         let directory = engine.settings().workspace.clone();
         let runner = Runner::new(
@@ -248,6 +256,7 @@ fn first_state(engine: &Engine, options: &ConsoleOptions) -> State {
         state.screen = Screen::Start;
     }
     state.frame.appearance = options.appearance;
+    state.frame.themes.clone_from(&options.themes);
     state.frame.mouse = options.mouse;
     state.options.shell = options.shell;
     state.options.tmux = options.tmux;
@@ -261,8 +270,9 @@ fn first_state(engine: &Engine, options: &ConsoleOptions) -> State {
     if options.typed_from > 0 {
         state.options.typed_from = options.typed_from;
     }
-    let (keys, problems) = KeyMap::remapped(&options.keys);
+    let (keys, bad_keys) = KeyMap::remapped(&options.keys);
     state.options.keys = keys;
+    let problems = [options.problems.clone(), bad_keys].concat();
     if !problems.is_empty() {
         state.show_error(problems.join("; "));
     }

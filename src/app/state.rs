@@ -32,6 +32,7 @@ pub use super::screens::{Context, Screen};
 use super::doc::Doc;
 use super::list::{ListState, Row};
 use super::log::Log;
+use super::theme::ColorTheme;
 use model::view::{DeployView, View};
 use model::{Action, ChangeView, Operation, OutputRow, OutputView, PluginId, UnixMs, Unknown};
 use std::collections::BTreeMap;
@@ -91,6 +92,7 @@ impl State {
     pub fn take_over_view(&mut self, before: Self) {
         let Frame {
             appearance: looks,
+            themes,
             split,
             mouse,
             popup,
@@ -99,7 +101,8 @@ impl State {
             ..
         } = before.frame;
         self.frame.messages = messages;
-        (self.frame.appearance, self.frame.split, self.frame.mouse) = (looks, split, mouse);
+        (self.frame.appearance, self.frame.themes) = (looks, themes);
+        (self.frame.split, self.frame.mouse) = (split, mouse);
         self.screen = before.screen;
         self.filters.history = before.filters.history;
         self.trees.flat = before.trees.flat;
@@ -120,6 +123,15 @@ impl State {
         self.frame.toast = toast;
         self.view.install = before.view.install;
         self.frame.popup = popup.filter(|popup| matches!(popup, Popup::Installing(_)));
+    }
+
+    /// Theme to draw in.
+    pub fn shown_theme(&self) -> &ColorTheme {
+        // The list of themes previews the one under its cursor.
+        if let Some(Popup::ThemeList(list)) = &self.frame.popup {
+            return self.frame.themes.of(list.choice(&self.frame.themes));
+        }
+        self.frame.themes.current()
     }
 
     /// Current context.

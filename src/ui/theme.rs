@@ -1,131 +1,122 @@
-//! Colours of the roles in three themes, and the rendering without colour or in ASCII.
+//! Styles of the roles in a theme, and the rendering without colour or in ASCII.
 
+use super::color::nearest_indexed;
 use crate::app::doc::Role;
-use crate::app::state::{Appearance, ThemeName};
+use crate::app::state::Appearance;
+use crate::app::theme::{ColorDepth, ColorTheme, Palette, Rgb};
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
 
-/// Theme to draw in.
+/// Theme to draw in: colours that the terminal can show.
 #[derive(Debug, Clone, Copy)]
 pub struct Theme {
-    appearance: Appearance,
+    colors: Palette<Color>,
+    has_color: bool,
 }
 
 impl Theme {
-    /// Creates the theme of these looks.
-    pub fn of(looks: Appearance) -> Self {
-        Self { appearance: looks }
+    /// Maps the colours of a theme to those of the terminal.
+    pub fn of(theme: &ColorTheme, looks: Appearance) -> Self {
+        let colors = match looks.depth {
+            ColorDepth::None => theme.colors.map(|_| Color::Reset),
+            ColorDepth::Sixteen => theme.sixteen.map(Color::Indexed),
+            ColorDepth::Indexed => theme.colors.map(|c| Color::Indexed(nearest_indexed(c))),
+            ColorDepth::True => theme.colors.map(|Rgb(r, g, b)| Color::Rgb(r, g, b)),
+        };
+        Self {
+            colors,
+            has_color: looks.depth != ColorDepth::None,
+        }
     }
 
-    /// Base style: the terminal's own colours, except for high contrast.
+    /// Base style. Sets both colours, so that the screen is readable on any terminal.
     pub fn base_style(&self) -> Style {
-        match self.appearance.theme {
-            ThemeName::Contrast => Style::new().fg(Color::White).bg(Color::Black),
-            ThemeName::Dark | ThemeName::Light => Style::new(),
-        }
+        self.on(self.colors.background)
     }
 
     /// Style of header and footer.
     pub fn bar(&self) -> Style {
-        match self.appearance.theme {
-            ThemeName::Dark => Style::new().bg(Color::Indexed(236)),
-            ThemeName::Light => Style::new().bg(Color::Indexed(254)),
-            ThemeName::Contrast => Style::new().add_modifier(Modifier::BOLD),
+        if self.is_base(self.colors.bar) {
+            return self.base_style().add_modifier(Modifier::BOLD);
         }
+        self.on(self.colors.bar)
     }
 
     /// Base style of popups.
     pub fn popup(&self) -> Style {
-        match self.appearance.theme {
-            ThemeName::Dark => Style::new().bg(Color::Indexed(235)),
-            ThemeName::Light => Style::new().bg(Color::Indexed(255)),
-            ThemeName::Contrast => Style::new().fg(Color::White).bg(Color::Black),
-        }
+        self.on(self.colors.popup)
     }
 
     /// Style of the row under the cursor.
     pub fn cursor(&self) -> Style {
         // Without colours, only attributes can mark the row.
-        if !self.appearance.color {
+        if !self.has_color {
             return Style::new().add_modifier(Modifier::REVERSED);
         }
-        match self.appearance.theme {
-            ThemeName::Dark => Style::new()
-                .bg(Color::Indexed(238))
-                .add_modifier(Modifier::BOLD),
-            ThemeName::Light => Style::new()
-                .bg(Color::Indexed(252))
-                .add_modifier(Modifier::BOLD),
-            ThemeName::Contrast => Style::new().add_modifier(Modifier::REVERSED | Modifier::BOLD),
+        let style = Style::new()
+            .bg(self.colors.cursor)
+            .add_modifier(Modifier::BOLD);
+        match self.colors.cursor_text {
+            Some(text) => style.fg(text),
+            None => style,
         }
     }
 
     /// Style of the row under the cursor in a list without the focus.
     pub fn unfocused_cursor(&self) -> Style {
-        if !self.appearance.color {
+        if self.is_base(self.colors.unfocused) {
             return Style::new().add_modifier(Modifier::UNDERLINED);
         }
-        match self.appearance.theme {
-            ThemeName::Dark => Style::new().bg(Color::Indexed(236)),
-            ThemeName::Light => Style::new().bg(Color::Indexed(254)),
-            ThemeName::Contrast => Style::new().add_modifier(Modifier::UNDERLINED | Modifier::BOLD),
-        }
+        Style::new().bg(self.colors.unfocused)
     }
 
-    /// Style of the rows of a range.
+    /// Style of the rows of a range. Underlined, because the background is close to that of the
+    /// screen.
     pub fn range(&self) -> Style {
-        if !self.appearance.color {
-            return Style::new().add_modifier(Modifier::UNDERLINED);
-        }
-        match self.appearance.theme {
-            ThemeName::Dark => Style::new().bg(Color::Indexed(24)),
-            ThemeName::Light => Style::new().bg(Color::Indexed(153)),
-            ThemeName::Contrast => Style::new().add_modifier(Modifier::UNDERLINED),
+        let style = Style::new().add_modifier(Modifier::UNDERLINED);
+        match self.has_color {
+            true => style.bg(self.colors.unfocused),
+            false => style,
         }
     }
 
     /// Style of the current tab.
     pub fn tab(&self) -> Style {
-        Style::new().add_modifier(Modifier::REVERSED | Modifier::BOLD)
+        Style::new()
+            .fg(self.colors.accent)
+            .add_modifier(Modifier::REVERSED | Modifier::BOLD)
     }
 
-    /// Style of a role.
+    /// Style of a role. Inherits the background that the area was filled with.
     pub fn style(&self, role: Role) -> Style {
         use Role::*;
-        let light = self.appearance.theme == ThemeName::Light;
-        let contrast = self.appearance.theme == ThemeName::Contrast;
-        let fg = |dark: Color, on_light: Color, high: Color| {
-            Style::new().fg(if light {
-                on_light
-            } else if contrast {
-                high
-            } else {
-                dark
-            })
-        };
+        let c = &self.colors;
         match role {
-            // Inherits the style that the area was filled with.
             Plain => Style::new(),
-            Dim => fg(Color::Indexed(245), Color::Indexed(242), Color::White),
             Strong => Style::new().add_modifier(Modifier::BOLD),
-            Heading => fg(Color::Indexed(110), Color::Indexed(25), Color::LightCyan)
-                .add_modifier(Modifier::BOLD),
-            Ok | Create => fg(Color::Indexed(114), Color::Indexed(28), Color::LightGreen),
-            Busy => fg(Color::Indexed(117), Color::Indexed(31), Color::LightCyan),
-            Warn | Update => fg(Color::Indexed(179), Color::Indexed(130), Color::LightYellow),
-            Bad | Destroy => fg(Color::Indexed(203), Color::Indexed(160), Color::LightRed),
+            Dim | Forget => Style::new().fg(c.dim),
+            Heading | Key => Style::new().fg(c.accent).add_modifier(Modifier::BOLD),
+            Busy | Read => Style::new().fg(c.accent),
+            Ok | Create => Style::new().fg(c.good),
+            Warn | Update => Style::new().fg(c.attention),
+            Bad | Destroy => Style::new().fg(c.bad),
             Removed => self
                 .style(Destroy)
                 .add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
             Added => self
                 .style(Create)
                 .add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
-            Read => fg(Color::Indexed(80), Color::Indexed(30), Color::LightCyan),
-            Forget => fg(Color::Indexed(245), Color::Indexed(242), Color::White),
-            Key => fg(Color::Indexed(222), Color::Indexed(94), Color::LightYellow)
-                .add_modifier(Modifier::BOLD),
             Match => Style::new().add_modifier(Modifier::REVERSED),
         }
+    }
+
+    fn on(&self, background: Color) -> Style {
+        Style::new().fg(self.colors.text).bg(background)
+    }
+
+    /// Returns true if a background cannot be distinguished from that of the screen.
+    fn is_base(&self, background: Color) -> bool {
+        background == self.colors.background
     }
 }
 
@@ -184,11 +175,12 @@ const ASCII: &[(&str, &str)] = &[
 /// Post-processes the frame: removes colours, replaces symbols. No colour may remain in the buffer,
 /// because crossterm resets reverse video with each colour that it sets.
 pub fn finish(looks: Appearance, buffer: &mut Buffer) {
-    if looks.color && !looks.ascii {
+    let has_color = looks.depth != ColorDepth::None;
+    if has_color && !looks.ascii {
         return;
     }
     for cell in &mut buffer.content {
-        if !looks.color {
+        if !has_color {
             (cell.fg, cell.bg) = (Color::Reset, Color::Reset);
         }
         if looks.ascii && !cell.symbol().is_ascii() {

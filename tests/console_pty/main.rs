@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test helper may panic")]
 
 mod terminal_capabilities;
+mod themes;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -14,9 +15,9 @@ use engine::Settings;
 use flightdeck::app::key::{Input, Key};
 use flightdeck::app::msg::Effect;
 use flightdeck::app::run::Surface;
-use flightdeck::app::state::{Fault, ThemeName};
+use flightdeck::app::state::Fault;
 use flightdeck::app::{ConsoleOptions, DemoHook, State};
-use flightdeck::ui::term::Screen;
+use flightdeck::ui::term::{Capabilities, Screen};
 use portable_pty::CommandBuilder;
 
 use crate::console_workspace::*;
@@ -226,6 +227,10 @@ fn panic_in_a_task_is_reported_and_the_console_continues() {
     w.assert_unlocked();
 }
 
+fn enter(mouse: bool) -> std::io::Result<Screen> {
+    Screen::enter(mouse, Capabilities::default())
+}
+
 /// Runs the console on `WORKSPACE` as the binary does, but in this process.
 fn console<S: Surface>(options: ConsoleOptions, take: impl FnOnce(bool) -> std::io::Result<S>) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -254,11 +259,7 @@ impl Surface for PanickingTerminal {
     }
 
     fn draw(&mut self, state: &State) -> std::io::Result<()> {
-        assert_ne!(
-            state.frame.appearance.theme,
-            ThemeName::Light,
-            "broken on purpose"
-        );
+        assert_ne!(state.shown_theme().name, "light", "broken on purpose");
         self.0.draw(state)
     }
 
@@ -275,7 +276,7 @@ impl Surface for PanickingTerminal {
 #[ignore = "run in a terminal by a_panic_in_the_loop_gives_back_the_terminal_the_plugins_and_the_workspace_and_is_reported"]
 fn child_panics_in_the_loop() {
     console(ConsoleOptions::default(), |mouse| {
-        Screen::enter(mouse).map(PanickingTerminal)
+        enter(mouse).map(PanickingTerminal)
     });
 }
 
@@ -296,7 +297,7 @@ fn child_panics_in_a_task() {
             demo,
             ..ConsoleOptions::default()
         },
-        Screen::enter,
+        enter,
     );
 }
 
@@ -321,7 +322,7 @@ fn panic_in_another_thread_keeps_the_console_on_the_terminal() {
 #[tokio::test]
 #[ignore = "run in a terminal by a_panic_of_another_thread_leaves_the_terminal_to_the_console"]
 async fn child_panics_in_another_thread() {
-    let mut screen = Screen::enter(true).unwrap();
+    let mut screen = enter(true).unwrap();
     std::thread::spawn(|| panic!("broken on purpose"))
         .join()
         .unwrap_err();

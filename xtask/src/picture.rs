@@ -350,9 +350,9 @@ pub fn render(frames: &[PathBuf], out: &Path) -> Result<()> {
             .split_once(' ')
             .wrap_err("the frame does not start with its size")?;
         let mut terminal = parser(columns.parse()?, rows.parse()?)?;
+        terminal.process(&bytes[end + 1..]);
         // A frame does not have the position of the cursor.
         terminal.process(b"\x1b[?25l");
-        terminal.process(&bytes[end + 1..]);
         let name = path
             .file_stem()
             .wrap_err("the frame has no file name")?

@@ -9,6 +9,7 @@ use std::num::NonZeroU16;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 /// Polling interval while waiting for text.
 const LOOK: Duration = Duration::from_millis(20);
@@ -31,6 +32,26 @@ pub fn whole_frames(bytes: &[u8]) -> usize {
     }
 }
 
+/// Gives the program a terminal type and directories of its own: the caller's settings must not
+/// change the screen, nor the program the caller's files.
+fn isolate(command: &mut CommandBuilder) -> Result<TempDir> {
+    command.env("TERM", "xterm-256color");
+    command.env("LANG", "C.UTF-8");
+    for name in [
+        "NO_COLOR",
+        "COLORTERM",
+        "COLORFGBG",
+        "TMUX",
+        "FLIGHTDECK_THEME",
+    ] {
+        command.env_remove(name);
+    }
+    let home = tempfile::tempdir()?;
+    command.env("XDG_CONFIG_HOME", home.path().join("config"));
+    command.env("XDG_STATE_HOME", home.path().join("state"));
+    Ok(home)
+}
+
 /// Output of a program: its screen and its bytes.
 struct Seen {
     parser: vt100::Parser,
@@ -44,6 +65,8 @@ pub struct Pty {
     seen: Arc<Mutex<Seen>>,
     child: Box<dyn Child + Send + Sync>,
     writer: Box<dyn Write + Send>,
+    /// The program's own directories for settings and state, not those of the user.
+    _home: TempDir,
     /// Kept open, because closing it sends a hangup to the program.
     master: Box<dyn MasterPty + Send>,
     reader: Option<JoinHandle<()>>,
@@ -71,10 +94,7 @@ impl Pty {
                 pixel_height: 0,
             })
             .map_err(|e| eyre!("cannot open a pseudo-terminal: {e}"))?;
-        // The caller's own terminal settings must not change the screen.
-        command.env("TERM", "xterm-256color");
-        command.env("LANG", "C.UTF-8");
-        command.env_remove("NO_COLOR");
+        let home = isolate(&mut command)?;
         for (name, value) in variables {
             command.env(name, value);
         }
@@ -129,6 +149,7 @@ impl Pty {
             seen,
             child,
             writer,
+            _home: home,
             master: pair.master,
             reader: Some(reader),
         })

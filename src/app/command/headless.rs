@@ -64,7 +64,7 @@ pub static REASONS: &[(&str, &[&str])] = &[
         &[
             "filter", "fold", "fold-all", "mark", "mouse", "narrower", "only-creates", "only-destroys",
             "only-replaces", "only-updates", "operations", "redraw", "sort", "sort-reverse",
-            "theme", "times", "tracing-focus", "tracing-follow", "tracing-targets", "tree",
+            "theme", "themes", "times", "tracing-focus", "tracing-follow", "tracing-targets", "tree",
             "unchanged", "unfold-module", "wider", "wrap",
         ],
     ),

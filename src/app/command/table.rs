@@ -164,7 +164,8 @@ pub static COMMANDS: &[Command] = commands![
     "init", "i", "init…", "install missing modules and providers; asks first", Scope::Everywhere, can_install, ask_install;
     "doctor", "H", "", "check this machine and workspace; each finding has a remedy", Scope::Everywhere, always, show_doctor;
     "break", "B", "", "cause a fault (demo only)", Scope::Everywhere, has_faults, open_faults;
-    "theme", "ctrl-t", "", "change the theme: dark, light, high contrast", Scope::Everywhere, always, next_theme;
+    "theme", "ctrl-t", "", "change to the next theme", Scope::Everywhere, always, next_theme;
+    "themes", "", "", "choose a theme from a list, with a preview", Scope::Everywhere, always, choose_theme;
     "mouse", "M", "", "turn the mouse on or off; off lets the terminal select text", Scope::Everywhere, always, toggle_mouse;
     "wider", ">", "", "enlarge the list", Scope::WithPanes, has_pane, wider;
     "narrower", "<", "", "enlarge the detail", Scope::WithPanes, has_pane, narrower;

@@ -5,6 +5,7 @@ use super::trail::Visit;
 use crate::app::entry::Entry;
 use crate::app::list::{Row, RowKey};
 use crate::app::popups::Popup;
+use crate::app::theme::{ColorDepth, Themes};
 use crate::app::tree::Tree;
 use std::sync::Arc;
 
@@ -38,31 +39,11 @@ pub struct Fault {
     pub doc: String,
 }
 
-/// Colour themes.
+/// Capabilities of the terminal that decide about the drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ThemeName {
-    #[default]
-    Dark,
-    Light,
-    Contrast,
-}
-
-/// Appearance, set at the start and changed by keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Appearance {
-    pub theme: ThemeName,
-    pub color: bool,
+    pub depth: ColorDepth,
     pub ascii: bool,
-}
-
-impl Default for Appearance {
-    fn default() -> Self {
-        Self {
-            theme: ThemeName::Dark,
-            color: true,
-            ascii: false,
-        }
-    }
 }
 
 /// State of the frame: size, appearance, popups, and rows of the current list.
@@ -70,6 +51,7 @@ impl Default for Appearance {
 pub struct Frame {
     pub size: (u16, u16),
     pub appearance: Appearance,
+    pub themes: Themes,
     /// Rows of the current context, in order; see [`refresh_lists`](crate::app::refresh_lists).
     pub rows: Vec<Row>,
     /// Tree that the rows are arranged in.
@@ -104,6 +86,7 @@ impl Default for Frame {
             // Replaced by the size of the terminal before the first frame.
             size: (80, 24),
             appearance: Appearance::default(),
+            themes: Themes::default(),
             rows: Vec::new(),
             tree: None,
             shown: Vec::new(),

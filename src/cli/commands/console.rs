@@ -1,23 +1,26 @@
 //! `flightdeck [DIR]` and `flightdeck demo`: the console on a workspace, or on a temporary demo
 //! workspace.
 
-use crate::app::state::{Appearance, ThemeName};
+use crate::app::state::Appearance;
+use crate::app::theme::{ColorDepth, FOLLOW, Themes};
 use crate::app::{self, ConsoleOptions, DemoHook};
 use crate::cli::args::names;
 use crate::cli::console_shutdown::farewell;
-use crate::cli::escape::safe_path;
 use crate::cli::exit::{self, CliError, CommandResult};
 use crate::cli::output::Output;
 use crate::cli::session;
 use crate::cli::signals::Signals;
 use crate::cli::suggest::nearest_word;
-use crate::ui::term::{self, Screen};
+use crate::cli::user_files;
+use crate::ui::term::{self, Capabilities, Question, Screen};
 use engine::Access;
 use engine::Engine;
 use engine::Settings;
-use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::Path;
+
+/// Variable with the name of a theme.
+const THEME: &str = "FLIGHTDECK_THEME";
 
 pub(super) async fn run(dir: Option<&Path>, ascii: bool, out: &mut Output) -> CommandResult {
     if let Some(dir) = dir {
@@ -78,67 +81,77 @@ async fn open(mut settings: Settings, options: ConsoleOptions, out: &mut Output)
     let mut signals = Signals::listen()?;
     let told = async move { signals.next().await };
     let after = async |engine| farewell(engine, out).await;
-    Box::pin(app::run(engine, options, Screen::enter, told, after))
+    let capabilities = capabilities(&options);
+    let enter = move |mouse| Screen::enter(mouse, capabilities);
+    Box::pin(app::run(engine, options, enter, told, after))
         .await
         .map_err(|e| CliError::internal(format!("the console failed: {e:#}")))?;
     Ok(exit::OK)
 }
 
-/// Options of the console: appearance from flags and environment, keys from `keys.toml`.
+/// Options of the console: appearance from flags and environment; keys and themes from the
+/// files of the user.
 fn options(ascii: bool, out: &Output) -> Result<ConsoleOptions, CliError> {
-    let variable = |name: &str| std::env::var(name).ok().filter(|v| !v.is_empty());
     // The first set variable decides about the encoding.
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .into_iter()
         .find_map(variable);
     // Without UTF-8 the terminal cannot show the symbols of the console.
     let plain = locale.is_some_and(|l| !l.to_ascii_lowercase().replace('-', "").contains("utf8"));
-    let light = term::background_is_light(variable("COLORFGBG").as_deref()).unwrap_or(false);
-    let theme = match variable("FLIGHTDECK_THEME").as_deref() {
-        Some("light") => ThemeName::Light,
-        Some("contrast") => ThemeName::Contrast,
-        Some("dark") => ThemeName::Dark,
-        // Only if the variable does not name a theme.
-        _ if light => ThemeName::Light,
-        _ => ThemeName::Dark,
-    };
-    let looks = Appearance {
-        theme,
-        color: out.color,
-        ascii: ascii || plain,
-    };
-    Ok(ConsoleOptions {
-        appearance: looks,
+    let (user_themes, problems) = user_files::themes();
+    let mut themes = Themes::new(user_themes);
+    themes.light_terminal =
+        term::background_is_light(variable("COLORFGBG").as_deref()).unwrap_or(false);
+    let mut options = ConsoleOptions {
+        appearance: Appearance {
+            depth: match out.color {
+                true => Capabilities::of(variable).depth,
+                false => ColorDepth::None,
+            },
+            ascii: ascii || plain,
+        },
+        themes,
         mouse: true,
         shell: term::has_shell(),
-        tmux: variable("TMUX").is_some_and(|v| !v.is_empty()),
-        keys: keys()?,
+        tmux: variable("TMUX").is_some(),
+        keys: user_files::keys()?,
+        problems,
         ..ConsoleOptions::default()
-    })
+    };
+    if let Some(name) = variable(THEME) {
+        choose_theme(&mut options, THEME, &name);
+    }
+    Ok(options)
 }
 
-/// Reads the operator's `keys.toml`: `command = ["key", …]`. A missing file is no error, an
-/// unreadable one is.
-fn keys() -> Result<BTreeMap<String, Vec<String>>, CliError> {
-    use etcetera::BaseStrategy;
-    let Ok(base) = etcetera::choose_base_strategy() else {
-        return Ok(BTreeMap::new());
+/// Chooses a theme, or reports that its name, from `source`, is unknown.
+fn choose_theme(options: &mut ConsoleOptions, source: &str, name: &str) {
+    if name != FOLLOW && !options.themes.choose(Some(name)) {
+        let all = options.themes.all().iter().map(|t| t.name.as_str());
+        let all: Vec<&str> = std::iter::once(FOLLOW).chain(all).collect();
+        options.problems.push(format!(
+            "{source}: unknown theme {name:?}; allowed are {}",
+            all.join(", ")
+        ));
+    }
+}
+
+/// Value of an environment variable, if it is not empty.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|v| !v.is_empty())
+}
+
+/// Capabilities of the terminal. It is asked for its background only if that matters.
+fn capabilities(options: &ConsoleOptions) -> Capabilities {
+    let found = Capabilities::of(variable);
+    let question = match found.question {
+        Question::Awaited if options.appearance.depth == ColorDepth::None => Question::None,
+        // Named in the environment, so that no terminal has to be asked.
+        Question::Awaited if variable(THEME).is_some_and(|name| name != FOLLOW) => Question::None,
+        Question::Awaited if options.themes.chosen().is_some() => Question::Asked,
+        other => other,
     };
-    let path = base.config_dir().join("flightdeck").join("keys.toml");
-    let text = match fsroot::read_named(&path) {
-        Ok(text) => text,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
-        Err(e) => {
-            return Err(CliError::io(format!(
-                "cannot read {}: {e}",
-                safe_path(&path)
-            )));
-        }
-    };
-    toml::from_str(&text).map_err(|e| {
-        CliError::setting(format!("{}: {}", safe_path(&path), e.message()))
-            .hint("write command = [\"key\"]")
-    })
+    Capabilities { question, ..found }
 }
 
 /// Changes to a directory. A word that is no directory may be a misspelled command.

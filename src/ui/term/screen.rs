@@ -1,13 +1,16 @@
 //! Terminal as a [`Surface`]: draws frames and reads input.
 
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::io;
 use std::io::{BufWriter, Stdout, Write, stdout};
 use std::mem::ManuallyDrop;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use super::background::{BackgroundFilter, Heard, QUESTION};
+use super::capabilities::{Capabilities, Question};
 use super::jobs::Jobs;
+use super::sixteen::SixteenColors;
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{
     DisableMouseCapture, EnableMouseCapture, Event, EventStream, KeyModifiers, MouseButton,
@@ -19,6 +22,7 @@ use futures_util::StreamExt;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
+use tokio::time::sleep_until;
 use tui_logger::{TuiWidgetEvent, TuiWidgetState};
 
 use super::setup::{TAKEN, install_panic_hook, restore_once, set_loop_thread, write_enter};
@@ -26,48 +30,86 @@ use crate::app::State;
 use crate::app::key::{Input, Key, KeyCode, MouseAct};
 use crate::app::msg::{Effect, TracingMove};
 use crate::app::run::Surface;
+use crate::app::theme::ColorDepth;
 
 /// Buffer size, so that a frame is written at once. The 1 KiB buffer of stdout would tear it.
 const FRAME_BYTES: usize = 64 * 1024;
+/// Time that the first frame waits for the background of the terminal.
+const BACKGROUND_TIMEOUT: Duration = Duration::from_millis(150);
+
+type Output = SixteenColors<BufWriter<Stdout>>;
 
 /// Terminal while the console uses it. Restored on drop.
 pub struct Screen {
     /// Never dropped: its own cleanup would write to the terminal, and panic if that is closed.
     /// [`leave`] does the cleanup.
-    terminal: ManuallyDrop<Terminal<CrosstermBackend<BufWriter<Stdout>>>>,
+    terminal: ManuallyDrop<Terminal<CrosstermBackend<Output>>>,
     /// Input events; `None` while the shell has the terminal.
     input: Option<EventStream>,
     jobs: Jobs,
     mouse: bool,
     tracing: TuiWidgetState,
     clicks: Clicks,
+    background: BackgroundFilter,
 }
 
 impl Screen {
-    /// Sets up the terminal.
+    /// Sets up the terminal, and asks for its background.
     ///
     /// # Errors
     /// Standard output is no terminal, or cannot be set up.
-    pub fn enter(mouse: bool) -> io::Result<Self> {
+    pub fn enter(mouse: bool, capabilities: Capabilities) -> io::Result<Self> {
         install_panic_hook();
         // Recorded again at each poll and draw, because the runtime may move the loop.
         set_loop_thread();
         // The memory limit ends the process without unwinding, so no drop would restore the
         // terminal.
         engine::memory_limit::set_exit_hook(restore_once);
+        let output = BufWriter::with_capacity(FRAME_BYTES, stdout());
+        let output = SixteenColors::new(output, capabilities.depth == ColorDepth::Sixteen);
         let mut screen = Self {
-            terminal: ManuallyDrop::new(Terminal::new(CrosstermBackend::new(
-                BufWriter::with_capacity(FRAME_BYTES, stdout()),
-            ))?),
+            terminal: ManuallyDrop::new(Terminal::new(CrosstermBackend::new(output))?),
             input: None,
             jobs: Jobs::new()?,
             mouse,
             tracing: TuiWidgetState::new()
                 .set_default_display_level(tui_logger::LevelFilter::Debug),
             clicks: Clicks::default(),
+            background: BackgroundFilter::default(),
         };
         screen.take_terminal()?;
+        match capabilities.question {
+            Question::None => {}
+            Question::Asked => screen.ask_background()?,
+            Question::Awaited => {
+                screen.ask_background()?;
+                screen.await_background()?;
+            }
+        }
         Ok(screen)
+    }
+
+    /// Asks for the background of the terminal.
+    fn ask_background(&mut self) -> io::Result<()> {
+        let output = self.terminal.backend_mut();
+        output.write_all(QUESTION.as_bytes())?;
+        Write::flush(output)?;
+        self.background.expect(Instant::now());
+        Ok(())
+    }
+
+    /// Waits for the answer, so that the first frame has the right colours. Keys that come
+    /// meanwhile are kept.
+    fn await_background(&mut self) -> io::Result<()> {
+        let until = Instant::now() + BACKGROUND_TIMEOUT;
+        while self.background.is_waiting() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() || !event::poll(left)? {
+                break;
+            }
+            self.background.hear(event::read()?, Instant::now());
+        }
+        Ok(())
     }
 
     fn take_terminal(&mut self) -> io::Result<()> {
@@ -161,12 +203,24 @@ impl Surface for Screen {
 
     async fn input(&mut self) -> Option<io::Result<Input>> {
         loop {
-            match self.event().await {
-                Some(Some(Ok(event))) => {
-                    if let Some(input) = translate(event) {
-                        return Some(Ok(self.clicks.counted(input, Instant::now())));
-                    }
+            match self.background.next() {
+                Some(Heard::Background(color)) => return Some(Ok(Input::Background(color))),
+                Some(Heard::Event(event)) => match translate(event) {
+                    Some(input) => return Some(Ok(self.clicks.counted(input, Instant::now()))),
+                    None => continue,
+                },
+                None => {}
+            }
+            let release = self.background.release_at();
+            let event = tokio::select! { biased;
+                event = self.event() => event,
+                () = async { match release { Some(at) => sleep_until(at.into()).await, None => pending().await } } => {
+                    self.background.release();
+                    continue;
                 }
+            };
+            match event {
+                Some(Some(Ok(event))) => self.background.hear(event, Instant::now()),
                 Some(Some(Err(e))) => return Some(Err(e)),
                 Some(None) => return None,
                 None => {

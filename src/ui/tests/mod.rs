@@ -21,6 +21,7 @@ mod sizes;
 mod staged;
 mod staging;
 mod start;
+mod themes;
 mod trail;
 mod trees;
 mod unknown_outcomes;

@@ -2,7 +2,8 @@
 
 use super::{Console, fixture};
 use crate::app::msg::Answer;
-use crate::app::state::{Appearance, ThemeName};
+use crate::app::state::Appearance;
+use crate::app::theme::ColorDepth;
 use ratatui::style::Color;
 
 fn full(width: u16, height: u16) -> Console {
@@ -144,7 +145,7 @@ fn list_filters_are_shown_with_a_long_title() {
 fn no_color_mode_has_no_colors_and_shows_the_cursor() {
     let mut c = full(120, 40);
     c.state.frame.appearance = Appearance {
-        color: false,
+        depth: ColorDepth::None,
         ..Appearance::default()
     };
     c.press("3");
@@ -165,13 +166,10 @@ fn no_color_mode_has_no_colors_and_shows_the_cursor() {
 
 #[test]
 fn ascii_mode_draws_only_ascii() {
-    for theme in [ThemeName::Dark, ThemeName::Light, ThemeName::Contrast] {
+    for theme in crate::app::theme::builtin() {
         let mut c = full(120, 40);
-        c.state.frame.appearance = Appearance {
-            theme,
-            color: true,
-            ascii: true,
-        };
+        c.state.frame.themes.choose(Some(&theme.name));
+        c.state.frame.appearance.ascii = true;
         for screen in ["0", "1", "2", "3", "4", "5", "6", "7", "? "] {
             c.press(screen);
             assert!(c.frame().is_ascii(), "{}", c.frame());

@@ -5,7 +5,7 @@ use crate::app::doc::{Doc, Role, line, plain_text, span};
 use crate::app::format::{clock, count};
 use crate::app::list::{Pane, RowKey};
 use crate::app::msg::Effect;
-use crate::app::popups::{Demo, Help, Incidents, Message, Palette, UnknownOutcomes};
+use crate::app::popups::{Demo, Help, Incidents, Message, Palette, ThemeList, UnknownOutcomes};
 use crate::app::state::*;
 use crate::app::{layout, rows};
 use model::PluginId;
@@ -228,13 +228,14 @@ pub fn open_faults(state: &mut State, _: &mut Vec<Effect>) {
 }
 
 pub fn next_theme(state: &mut State, _: &mut Vec<Effect>) {
-    let (theme, word) = match state.frame.appearance.theme {
-        ThemeName::Dark => (ThemeName::Light, "light"),
-        ThemeName::Light => (ThemeName::Contrast, "high contrast"),
-        ThemeName::Contrast => (ThemeName::Dark, "dark"),
-    };
-    state.frame.appearance.theme = theme;
-    state.show_message(format!("theme: {word}"));
+    state.frame.themes.choose_next();
+    let text = format!("theme: {}", state.frame.themes.current().name);
+    state.show_message(text);
+}
+
+pub fn choose_theme(state: &mut State, _: &mut Vec<Effect>) {
+    let list = ThemeList::new(&state.frame.themes);
+    state.open(list);
 }
 
 pub fn toggle_mouse(state: &mut State, effects: &mut Vec<Effect>) {

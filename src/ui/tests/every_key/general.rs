@@ -205,7 +205,7 @@ pub(super) fn stories() -> Vec<KeyCase> {
         ),
         story("theme", Context::ALL, |c, _| {
             c.shows("theme: light");
-            assert_eq!(c.buffer()[(5, 0)].bg, Color::Indexed(254));
+            assert_eq!(c.buffer()[(5, 0)].bg, Color::Rgb(0xec, 0xee, 0xf1));
         }),
         story("mouse", Context::ALL, |c, _| {
             assert_eq!(c.take_effects(), [Effect::Mouse(false)]);

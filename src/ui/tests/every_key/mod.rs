@@ -13,6 +13,7 @@ use crate::app::msg::{Answer, Effect, TracingMove};
 use crate::app::schema::SchemaRow;
 use crate::app::state::Context::{self, *};
 use crate::app::state::{Fault, Screen};
+use crate::app::theme::Rgb;
 use model::{EventKind, FailureGroup};
 use ratatui::style::{Color, Modifier};
 use std::sync::LazyLock;
@@ -114,8 +115,9 @@ fn cursor(c: &mut Console) -> Option<(usize, String)> {
     let buffer = c.buffer();
     let list = layout::areas(&c.state).list;
     let lines = lines(&buffer);
+    let Rgb(r, g, b) = c.state.shown_theme().colors.cursor;
     (list.top()..list.bottom())
-        .find(|y| buffer[(list.x, *y)].bg == Color::Indexed(238))
+        .find(|y| buffer[(list.x, *y)].bg == Color::Rgb(r, g, b))
         .map(|y| {
             let line: String = lines[usize::from(y)]
                 .chars()
