@@ -1,6 +1,7 @@
 //! Runs the console's effects on the engine, and sends their results back as messages. Owns the
 //! tasks.
 
+use super::choices::ChoicesFile;
 use super::msg::{Answer, Effect, Msg, Subject};
 use super::run::DemoHook;
 use super::schema;
@@ -30,6 +31,7 @@ pub struct Runner {
     select_queue: mpsc::Sender<(StageId, Vec<Select>)>,
     demo: Option<DemoHook>,
     directory: PathBuf,
+    choices: Option<Arc<ChoicesFile>>,
     next: Next,
 }
 
@@ -52,6 +54,7 @@ impl Runner {
         tasks: TaskTracker,
         demo: Option<DemoHook>,
         directory: PathBuf,
+        choices: Option<Arc<ChoicesFile>>,
     ) -> Self {
         let (selects, queue) = mpsc::channel(SELECTS);
         // Sequential: a later change of the selection must not overtake an earlier one.
@@ -63,6 +66,7 @@ impl Runner {
             select_queue: selects,
             demo,
             directory,
+            choices,
             next: Next::default(),
         }
     }
@@ -75,6 +79,14 @@ impl Runner {
             if self.select_queue.try_send((stage, selects)).is_err() {
                 let why = "too many changes of the selection at once";
                 self.spawn_effect(async move { Some(plain_failure(Subject::Select, why)) });
+            }
+            return;
+        }
+        if let Effect::SaveChoices { before, now } = effect {
+            if let Some(file) = self.choices.clone() {
+                // Added here, because tasks may run in another order.
+                file.add(before, now);
+                self.spawn_effect(write_choices(file));
             }
             return;
         }
@@ -414,6 +426,7 @@ async fn run_effect(around: EffectContext, effect: Effect) -> Option<Answer> {
         | Effect::Redraw
         | Effect::Tracing(_)
         | Effect::Select(..)
+        | Effect::SaveChoices { .. }
         | Effect::Cancel(_) => None,
     }
 }
@@ -437,6 +450,18 @@ async fn open(engine: Engine, next: Next, workspace: &str, create: bool) -> Opti
     }
     other.resume_metrics_server(metrics).await;
     Some(Answer::Opened)
+}
+
+/// Writes changed choices.
+async fn write_choices(file: Arc<ChoicesFile>) -> Option<Answer> {
+    let path = file.path().display().to_string();
+    let written = tokio::task::spawn_blocking(move || file.write()).await;
+    let error = match written {
+        Ok(written) => written.err()?,
+        Err(e) => e.into(),
+    };
+    let why = format!("cannot write {path}: {error}; they apply to this console only");
+    Some(plain_failure(Subject::Choices, why))
 }
 
 /// Writes a file under the first free name: `stem.ext`, `stem-2.ext`, …

@@ -1,5 +1,6 @@
 //! Messages to the console, and the effects it requests.
 
+use super::choices::Choices;
 use super::key::Input;
 use super::schema::SchemaRow;
 use engine::doctor::{Finding, Fix};
@@ -109,6 +110,7 @@ pub enum Subject {
     Transformers,
     /// File with this name, if one was chosen.
     Write(Option<String>),
+    Choices,
 }
 
 impl fmt::Display for Subject {
@@ -139,6 +141,7 @@ impl fmt::Display for Subject {
             Self::Select => "select",
             Self::Selection => "saved selection",
             Self::Transformers => "transformers",
+            Self::Choices => "choices",
             Self::Write(None) => "write",
             Self::Write(Some(name)) => return write!(f, "write {name}"),
         })
@@ -205,6 +208,11 @@ pub enum Effect {
         stem: String,
         extension: &'static str,
         text: String,
+    },
+    /// Stores changed choices of the operator.
+    SaveChoices {
+        before: Choices,
+        now: Choices,
     },
     /// Copies text with OSC 52.
     Copy(String),

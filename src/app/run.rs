@@ -2,6 +2,7 @@
 //! effects of `update`, and draws changed frames. Generic over terminal and event source, so that
 //! tests can drive it.
 
+use super::choices::{Choices, KeptChoices};
 use super::effects::{Runner, find_configuration};
 use super::key::Input;
 use super::keymap::KeyMap;
@@ -45,6 +46,8 @@ pub struct ConsoleOptions {
     pub shell: bool,
     /// The terminal is in tmux.
     pub tmux: bool,
+    /// Choices to start with, and their file; `None` keeps none.
+    pub choices: Option<KeptChoices>,
     /// Keys by command name; override the defaults.
     pub keys: BTreeMap<String, Vec<String>>,
     /// Problems to report on the screen.
@@ -212,6 +215,7 @@ async fn run_on<S: Surface>(
             tasks.clone(),
             options.demo.clone(),
             directory,
+            options.choices.as_ref().map(|c| c.file.clone()),
         );
         event_loop(
             &mut terminal,
@@ -258,6 +262,13 @@ fn first_state(engine: &Engine, options: &ConsoleOptions) -> State {
     state.frame.appearance = options.appearance;
     state.frame.themes.clone_from(&options.themes);
     state.frame.mouse = options.mouse;
+    if let Some(choices) = &options.choices {
+        state.options.keeps_choices = true;
+        if let Some(stored) = &choices.stored {
+            stored.apply(&mut state);
+            state.saved_choices = Some(Choices::of(&state));
+        }
+    }
     state.options.shell = options.shell;
     state.options.tmux = options.tmux;
     state.frame.notes.clone_from(&options.notes);

@@ -29,6 +29,7 @@ pub use trees::Trees;
 pub use super::popups::{After, Confirm, Popup};
 pub use super::screens::{Context, Screen};
 
+use super::choices::Choices;
 use super::doc::Doc;
 use super::list::{ListState, Row};
 use super::log::Log;
@@ -60,6 +61,8 @@ pub struct State {
     pub questions: Questions,
     pub incident_log: IncidentLog,
     pub ending: Ending,
+    /// Choices in the file; `None` if it must be written anew.
+    pub saved_choices: Option<Choices>,
 }
 
 impl State {
@@ -84,17 +87,17 @@ impl State {
             questions: Questions::default(),
             incident_log: IncidentLog::default(),
             ending: Ending::default(),
+            saved_choices: None,
         }
     }
 
     /// Takes over the view of an earlier engine's console, such as screen and appearance, but no
     /// data.
     pub fn take_over_view(&mut self, before: Self) {
+        Choices::of(&before).apply(self);
         let Frame {
             appearance: looks,
             themes,
-            split,
-            mouse,
             popup,
             messages,
             toast,
@@ -102,10 +105,8 @@ impl State {
         } = before.frame;
         self.frame.messages = messages;
         (self.frame.appearance, self.frame.themes) = (looks, themes);
-        (self.frame.split, self.frame.mouse) = (split, mouse);
+        self.saved_choices = before.saved_choices;
         self.screen = before.screen;
-        self.filters.history = before.filters.history;
-        self.trees.flat = before.trees.flat;
         self.questions.keep_offer(before.questions);
         // Shows at once that the directory has several workspaces, if that was known.
         self.loaded.workspaces = before.loaded.workspaces;

@@ -1,6 +1,7 @@
 //! State transitions of the console: applies a message and returns the requested effects. Uses no
 //! clock, terminal or engine.
 
+use super::choices::Choices;
 use super::doc::wrap;
 use super::input::on_input;
 use super::key::Input;
@@ -32,6 +33,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
     let mut effects = Vec::new();
     // A program that continues after a stop gets one, too.
     let is_resize = matches!(msg, Msg::Input(Input::Resize(..)));
+    let is_tick = matches!(msg, Msg::Tick(_));
     match msg {
         Msg::Input(input) => {
             // Messages since the last frame may have changed the rows, but the key must act on
@@ -79,6 +81,9 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
         }
     }
     hide_revealed(state, is_resize);
+    if is_tick || state.ending.is_due() {
+        save_choices(state, &mut effects);
+    }
     // Popups open after the message, so that a pending key is never applied to them.
     open_start_once(state);
     ask_for_trust(state);
@@ -138,6 +143,19 @@ fn hide_revealed(state: &mut State, is_resize: bool) {
         && (popup.is_over(state.now) || is_resize && popup.is_shown())
     {
         state.frame.popup = None;
+    }
+}
+
+/// Requests a write of changed choices. Called once a second at most, because a held key changes
+/// the split many times.
+fn save_choices(state: &mut State, effects: &mut Vec<Effect>) {
+    if !state.options.keeps_choices {
+        return;
+    }
+    let now = Choices::of(state);
+    if state.saved_choices.as_ref() != Some(&now) {
+        let before = state.saved_choices.replace(now.clone()).unwrap_or_default();
+        effects.push(Effect::SaveChoices { before, now });
     }
 }
 

@@ -1,7 +1,9 @@
-//! Files of the user for the console: keys and themes in the configuration directory.
+//! Files of the user for the console: keys and themes in the configuration directory, choices in
+//! the state directory.
 
 use super::escape::safe_path;
 use super::exit::CliError;
+use crate::app::choices::ChoicesFile;
 use crate::app::theme::{self, ColorTheme};
 use etcetera::BaseStrategy;
 use std::collections::BTreeMap;
@@ -47,4 +49,13 @@ pub(super) fn themes() -> (Vec<ColorTheme>, Vec<String>) {
         Ok(text) => theme::parse(&safe_path(&path), &text.unwrap_or_default()),
         Err(why) => (Vec::new(), vec![why]),
     }
+}
+
+/// Returns the file of the choices; `None` if the user has no directory for it.
+pub(super) fn choices() -> Option<ChoicesFile> {
+    let directory = etcetera::choose_base_strategy().ok()?.state_dir()?;
+    let directory = Some(directory).filter(|dir| dir.is_absolute())?;
+    Some(ChoicesFile::new(
+        directory.join("flightdeck").join("console.toml"),
+    ))
 }

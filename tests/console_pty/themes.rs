@@ -1,4 +1,5 @@
-//! Tests of themes: the background of the terminal, its number of colours, and the user's themes.
+//! Tests of themes and stored choices: the background of the terminal, its number of colours, and
+//! the files of the user.
 
 use crate::console_workspace::*;
 use crate::pty::Pty;
@@ -132,6 +133,81 @@ fn terminal_with_16_colors_gets_no_other_colors() {
 }
 
 #[test]
+fn choices_are_restored_at_the_next_start() {
+    let (w, home) = empty();
+    let mut c = console(&w, home.path(), &[TRUE_COLOR]);
+    c.wait("lock: you", LONG).unwrap();
+    c.keys("\x14").unwrap();
+    c.wait("theme: light", SOON).unwrap();
+    c.keys("7w").unwrap();
+    c.keys("1,").unwrap();
+    c.wait("sorted by", SOON).unwrap();
+    // At once after the last choice, which is stored nevertheless.
+    quit(c);
+    let file = home.path().join("state/flightdeck/console.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(
+        text.contains("theme = \"light\"") && text.contains("wrap_logs = true"),
+        "{text}"
+    );
+    assert!(text.contains("[sort.plugins]"), "{text}");
+    let mut c = console(&w, home.path(), &[TRUE_COLOR]);
+    wait_for_background(&c, LIGHT);
+    c.keys("7w").unwrap();
+    c.keys("q").unwrap();
+    c.end(LONG).unwrap();
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(!text.contains("wrap_logs"), "{text}");
+    assert!(text.contains("theme = \"light\""), "{text}");
+}
+
+#[test]
+fn damaged_choices_are_reported_once_and_replaced() {
+    let (w, home) = empty();
+    let folder = home.path().join("state/flightdeck");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("console.toml"), "split = \"wide").unwrap();
+    let c = console(&w, home.path(), &[]);
+    c.wait("cannot read", LONG).unwrap();
+    c.wait("lock: you", LONG).unwrap();
+    quit(c);
+    assert_eq!(
+        std::fs::read_to_string(folder.join("console.toml")).unwrap(),
+        ""
+    );
+    let c = console(&w, home.path(), &[]);
+    c.wait("lock: you", LONG).unwrap();
+    assert!(!c.text().contains("cannot read"), "{}", c.text());
+    quit(c);
+}
+
+#[test]
+fn demo_neither_reads_nor_writes_choices() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("flightdeck");
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("console.toml");
+    std::fs::write(&file, "theme = \"light\"\n").unwrap();
+    let variables = [
+        ("XDG_STATE_HOME", home.path().to_str().unwrap()),
+        TRUE_COLOR,
+    ];
+    let (mut c, _place) = start_demo(120, 40, &variables);
+    c.wait("gave up", LONG).unwrap();
+    assert_eq!(
+        c.with_screen(|s| s.cell(0, 0).unwrap().bgcolor()),
+        vt100::Color::Rgb(0x1f, 0x24, 0x2c)
+    );
+    c.keys("M").unwrap();
+    c.wait("mouse off", SOON).unwrap();
+    quit(c);
+    assert_eq!(
+        std::fs::read_to_string(&file).unwrap(),
+        "theme = \"light\"\n"
+    );
+}
+
+#[test]
 fn themes_of_the_user_are_chosen_by_name_and_invalid_ones_are_reported() {
     let (w, home) = empty();
     let folder = home.path().join("config/flightdeck");
@@ -150,4 +226,6 @@ fn themes_of_the_user_are_chosen_by_name_and_invalid_ones_are_reported() {
     c.keys("\x1b").unwrap();
     wait_for_background(&c, vt100::Color::Rgb(0, 0x2b, 0x36));
     quit(c);
+    // A theme from the environment is not a choice.
+    assert!(!home.path().join("state/flightdeck/console.toml").exists());
 }

@@ -41,6 +41,8 @@ pub struct Options {
     pub parallelism: usize,
     /// Number of destroyed objects from which a confirmation must be typed.
     pub typed_from: usize,
+    /// The operator's choices are stored for the next console.
+    pub keeps_choices: bool,
 }
 
 impl Default for Options {
@@ -52,6 +54,7 @@ impl Default for Options {
             faults: Vec::new(),
             parallelism: 10,
             typed_from: 5,
+            keeps_choices: false,
         }
     }
 }

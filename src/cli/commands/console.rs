@@ -1,11 +1,13 @@
 //! `flightdeck [DIR]` and `flightdeck demo`: the console on a workspace, or on a temporary demo
 //! workspace.
 
+use crate::app::choices::KeptChoices;
 use crate::app::state::Appearance;
 use crate::app::theme::{ColorDepth, FOLLOW, Themes};
 use crate::app::{self, ConsoleOptions, DemoHook};
 use crate::cli::args::names;
 use crate::cli::console_shutdown::farewell;
+use crate::cli::escape::safe_path;
 use crate::cli::exit::{self, CliError, CommandResult};
 use crate::cli::output::Output;
 use crate::cli::session;
@@ -18,6 +20,7 @@ use engine::Engine;
 use engine::Settings;
 use std::io::IsTerminal;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Variable with the name of a theme.
 const THEME: &str = "FLIGHTDECK_THEME";
@@ -27,7 +30,8 @@ pub(super) async fn run(dir: Option<&Path>, ascii: bool, out: &mut Output) -> Co
         enter(dir)?;
     }
     terminal()?;
-    let options = options(ascii, out)?;
+    let mut options = options(ascii, out)?;
+    restore_choices(&mut options);
     open(settings()?, options, out).await
 }
 
@@ -89,7 +93,7 @@ async fn open(mut settings: Settings, options: ConsoleOptions, out: &mut Output)
     Ok(exit::OK)
 }
 
-/// Options of the console: appearance from flags and environment; keys and themes from the
+/// Options of the console: appearance from flags and environment; keys, themes and choices from the
 /// files of the user.
 fn options(ascii: bool, out: &Output) -> Result<ConsoleOptions, CliError> {
     // The first set variable decides about the encoding.
@@ -122,6 +126,30 @@ fn options(ascii: bool, out: &Output) -> Result<ConsoleOptions, CliError> {
         choose_theme(&mut options, THEME, &name);
     }
     Ok(options)
+}
+
+/// Restores the choices of the last console, and keeps those of this one.
+fn restore_choices(options: &mut ConsoleOptions) {
+    let Some(file) = user_files::choices() else {
+        return;
+    };
+    let stored = match file.read() {
+        Ok(stored) => Some(stored),
+        Err(e) => {
+            options.problems.push(format!(
+                "cannot read {}: {e}; the choices in it are replaced",
+                safe_path(file.path())
+            ));
+            None
+        }
+    };
+    let choices = stored.clone().unwrap_or_default();
+    options.mouse = choices.mouse.unwrap_or(options.mouse);
+    if let Some(name) = choices.theme.filter(|_| variable(THEME).is_none()) {
+        choose_theme(options, &safe_path(file.path()), &name);
+    }
+    let file = Arc::new(file);
+    options.choices = Some(KeptChoices { file, stored });
 }
 
 /// Chooses a theme, or reports that its name, from `source`, is unknown.

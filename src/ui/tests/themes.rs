@@ -1,9 +1,10 @@
 //! Tests of the themes: contrast, colour-blind safety, and colours of whole frames.
 
 use super::{Console, fixture};
+use crate::app::choices::Choices;
 use crate::app::doc::Role;
 use crate::app::key::Input;
-use crate::app::msg::{Answer, Msg};
+use crate::app::msg::{Answer, Effect, Msg};
 use crate::app::state::Appearance;
 use crate::app::theme::{ColorDepth, ColorTheme, Rgb, builtin};
 use crate::ui::Theme;
@@ -272,4 +273,32 @@ fn list_of_themes_previews_the_one_under_the_cursor() {
     c.press("enter up up enter");
     assert_eq!(c.state.frame.themes.chosen(), None);
     c.shows("theme: follows the terminal");
+}
+
+#[test]
+fn changed_choices_are_stored_once_a_second_and_at_the_end() {
+    let stored = |c: &mut Console| -> Vec<Choices> {
+        let effects = c.take_effects().into_iter();
+        let saves = effects.filter_map(|e| match e {
+            Effect::SaveChoices { now, .. } => Some(now),
+            _ => None,
+        });
+        saves.collect()
+    };
+    let mut c = full();
+    c.press("1 , ctrl-t");
+    c.tick(1_000);
+    assert_eq!(stored(&mut c), [], "no file to keep them in");
+    c.state.options.keeps_choices = true;
+    c.state.saved_choices = Some(Choices::of(&c.state));
+    c.press("< < < M");
+    assert_eq!(stored(&mut c), []);
+    c.tick(1_000);
+    let [saved] = stored(&mut c).try_into().unwrap();
+    assert_eq!((saved.split, saved.mouse), (Some(45), Some(false)));
+    c.tick(1_000);
+    assert_eq!(stored(&mut c), []);
+    c.press("M");
+    c.send(Msg::Terminate);
+    assert_eq!(stored(&mut c)[0].mouse, None);
 }
