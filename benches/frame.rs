@@ -117,6 +117,7 @@ fn operation(i: usize) -> Operation {
         } else {
             Vec::new()
         },
+        waits_for_more: 0,
         usual_ms: Some(30_000),
         failure: None,
         warnings: Vec::new(),

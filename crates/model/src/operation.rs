@@ -65,6 +65,9 @@ pub struct Operation {
     pub took_ms: Option<u64>,
     /// Addresses of needs while the operation waits.
     pub waits_for: Vec<String>,
+    /// Number of further needs when `waits_for` was set, since it names only a few.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub waits_for_more: u32,
     /// Usual duration of its method, from history.
     pub usual_ms: Option<u64>,
     pub failure: Option<Box<Failure>>,
@@ -72,6 +75,14 @@ pub struct Operation {
     /// Calls that its plugin requested from others, which no state contains.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<RequestedCall>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(n: &u32) -> bool {
+    *n == 0
 }
 
 impl Operation {

@@ -18,6 +18,7 @@ fn operation(index: u32, address: &str, state: OperationState) -> Operation {
         began: None,
         took_ms: None,
         waits_for: Vec::new(),
+        waits_for_more: 0,
         usual_ms: None,
         failure: None,
         warnings: Vec::new(),

@@ -26,6 +26,23 @@ pub struct Line {
 }
 
 impl Line {
+    /// Number of needs that are neither done nor displayed.
+    pub fn more(&self) -> u32 {
+        u32::try_from(self.not_displayed.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Displays the needs that are not done, those that `is_reason` accepts first. Called once,
+    /// after the last operation has ended.
+    pub fn display_reasons(&mut self, is_reason: impl Fn(usize) -> bool) {
+        self.not_displayed.append(&mut self.displayed);
+        self.not_displayed
+            .sort_unstable_by_key(|n| (!is_reason(*n), *n));
+        let rest = self
+            .not_displayed
+            .split_off(self.not_displayed.len().min(MAX_DISPLAYED));
+        self.displayed = std::mem::replace(&mut self.not_displayed, rest);
+    }
+
     /// Displays further needs. Those that start last come first, because early ones would soon have
     /// to be replaced for every waiter.
     fn display_more(&mut self) {
@@ -62,6 +79,11 @@ impl Waits {
     /// Returns all lines.
     pub fn lines(&self) -> &[Line] {
         &self.lines
+    }
+
+    /// Returns all lines.
+    pub fn lines_mut(&mut self) -> &mut [Line] {
+        &mut self.lines
     }
 
     /// Marks an operation as done. Returns the lines that display other needs now.
@@ -113,6 +135,18 @@ mod tests {
         for n in [0, 1, 2] {
             assert_eq!(told(&mut waits, n), []);
         }
+    }
+
+    #[test]
+    fn reasons_are_named_first_and_the_rest_is_counted() {
+        let mut waits = Waits::of([(vec![99], (0..21).collect())]);
+        waits.done(5);
+        let line = &mut waits.lines_mut()[0];
+        assert_eq!((line.displayed.len(), line.more()), (8, 12));
+        // One of the needs that are not displayed has failed.
+        line.display_reasons(|n| n == 7);
+        assert_eq!(line.displayed, [7, 0, 1, 2, 3, 4, 6, 8]);
+        assert_eq!(line.more(), 12);
     }
 
     #[test]

@@ -443,6 +443,7 @@ pub(super) fn waiting(n: usize, change: &Change, pool: &Pool) -> Operation {
         began: None,
         took_ms: None,
         waits_for: Vec::new(),
+        waits_for_more: 0,
         usual_ms,
         failure: None,
         warnings: Vec::new(),

@@ -153,6 +153,7 @@ mod tests {
             began: None,
             took_ms: None,
             waits_for: Vec::new(),
+            waits_for_more: 0,
             usual_ms: None,
             failure: None,
             warnings: Vec::new(),

@@ -95,6 +95,7 @@ fn derive_side_effects(operation: &mut Operation, steps: &[Step]) {
 
 fn derive_operation_state(conn: &Connection, operation: &mut Operation, steps: &[Step]) -> Job<()> {
     operation.waits_for.clear();
+    operation.waits_for_more = 0;
     derive_side_effects(operation, steps);
     // The operation's state describes its own object only.
     let steps: Vec<&Step> = steps

@@ -69,6 +69,7 @@ fn operation(index: u32, state: OperationState) -> EventKind {
         began: Some(1),
         took_ms: Some(2_000),
         waits_for: Vec::new(),
+        waits_for_more: 0,
         usual_ms: None,
         failure: None,
         warnings: Vec::new(),

@@ -33,6 +33,7 @@ fn name(all: &mut [Operation], line: &Line) -> Vec<Operation> {
         let operation = &mut all[*at];
         if operation.state == OperationState::Waiting {
             operation.waits_for.clone_from(&names);
+            operation.waits_for_more = line.more();
             told.push(operation.clone());
         }
     }
@@ -180,6 +181,7 @@ impl DeployRecorder {
             o.state = OperationState::Running;
             o.step = OperationProgress::At(doing);
             o.waits_for.clear();
+            o.waits_for_more = 0;
             o.attempt = o.attempt.max(1);
             // The second half of a replacement keeps the start time of the first.
             o.began.get_or_insert_with(now_ms);
@@ -248,13 +250,17 @@ impl DeployRecorder {
     pub fn mark_unfinished_as_not_attempted(&self) {
         // Collected first, because `change` locks the operations too.
         let rest: Vec<String> = {
-            let operations = lock(&self.operations);
+            let mut operations = lock(&self.operations);
+            let Operations { all, waits, .. } = &mut *operations;
+            // Nothing ends any more, so the named needs are the final ones.
+            for line in waits.lines_mut() {
+                line.display_reasons(|n| all[n].is_incomplete());
+                name(all, line);
+            }
             let unfinished = |o: &&Operation| {
                 matches!(o.state, OperationState::Waiting | OperationState::Running)
             };
-            operations
-                .all
-                .iter()
+            all.iter()
                 .filter(unfinished)
                 .map(|o| o.address.clone())
                 .collect()

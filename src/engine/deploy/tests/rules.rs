@@ -507,6 +507,7 @@ fn waiting(n: usize, change: &Change) -> Operation {
         began: None,
         took_ms: None,
         waits_for: Vec::new(),
+        waits_for_more: 0,
         usual_ms: None,
         failure: None,
         warnings: Vec::new(),
