@@ -119,11 +119,7 @@ fn body(state: &State, a: &Areas, brush: &mut Brush<'_>, tracing: &tui_logger::T
         return;
     }
     match &context.of().body {
-        Body::Table {
-            columns,
-            indent,
-            cells,
-        } => table(state, a, brush, (columns, *indent), *cells),
+        Body::Table { columns, cells } => table(state, a, brush, columns, *cells),
         Body::Log => log_view::draw(state, a.list, brush),
         Body::Tracing => {}
     }
@@ -138,7 +134,7 @@ fn table(
     state: &State,
     a: &Areas,
     brush: &mut Brush<'_>,
-    (columns, indent): (&[Column], u16),
+    columns: &[Column],
     cells: fn(&State, &Row) -> Vec<Line>,
 ) {
     let list = state.list();
@@ -151,9 +147,9 @@ fn table(
         pinned: pinned(state, usize::from(a.list.height)),
         // The focus may still be on a detail that the screen has no space for.
         has_keys: list.focus == Pane::List || a.detail.height == 0,
-        indent,
         sorted: rows::sorted_column(state),
         range: state.range(),
+        contents: &list.contents,
         find: &find,
     }
     .draw(a.columns, a.list, brush, |row| cells(state, row));

@@ -19,10 +19,10 @@ pub use call::{call, finished, outcome};
 pub use change::{
     Extent, Grouped, change, drift, drift_role, explain, grouped, long_attribute, output,
 };
-pub use deploy::{counts, deploy_summary, failure_group, mode, outcome_role};
+pub use deploy::{counts, deploy_summary, failure_group, mode, nonzero, outcome_role};
 pub use diagnostic::{diagnostic, diagnostics};
 pub use header::{header, status};
-pub use operation::{operation, pause};
+pub use operation::{more_needs, operation, pause};
 pub use plugin::{attempts, calls, found, level_role, logs, orphan, processes};
 pub use resource::{log_line, output_value, state_output, state_row};
 pub use schema::{schema_line, schema_text};
@@ -34,6 +34,8 @@ pub use unknown::{
 };
 pub use welcome::{empty, notes};
 
+use super::address::shorten_address;
+use super::list::Row;
 use super::text::{clean, width};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -62,11 +64,24 @@ pub enum Role {
     Match,
 }
 
+/// Change of a piece of text that does not fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Fit {
+    /// Its end is cut.
+    #[default]
+    Cut,
+    /// It is an address, and is shortened in the middle.
+    Shorten,
+    /// It is left out, because a part of it would be wrong.
+    Omit,
+}
+
 /// Piece of text with one role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
     pub role: Role,
     pub text: String,
+    pub fit: Fit,
 }
 
 /// Line of text pieces.
@@ -79,6 +94,31 @@ pub fn span(role: Role, text: impl AsRef<str>) -> Span {
     Span {
         role,
         text: clean(text.as_ref()).into_owned(),
+        fit: Fit::Cut,
+    }
+}
+
+/// Creates a piece with the address of a resource.
+pub fn address(role: Role, text: impl AsRef<str>) -> Span {
+    Span {
+        fit: Fit::Shorten,
+        ..span(role, text)
+    }
+}
+
+/// Renders the label of a row: its indent or mark in a tree, and its address.
+pub fn row_label(role: Role, row: &Row) -> Line {
+    let label = row.label();
+    let name = label.trim_start_matches([' ', '▸', '▾']);
+    let indent = &label[..label.len() - name.len()];
+    vec![span(role, indent), address(role, name)]
+}
+
+/// Creates a progress bar, which is whole or absent.
+pub fn progress(role: Role, bar: impl AsRef<str>) -> Span {
+    Span {
+        fit: Fit::Omit,
+        ..span(role, bar)
     }
 }
 
@@ -115,20 +155,45 @@ pub fn cells_of(line: &Line) -> usize {
     line.iter().map(|s| width(&s.text)).sum()
 }
 
-/// Cuts a line to a width, and marks the cut with `…`.
+/// Least width of an address that is followed by other text.
+const MIN_ADDRESS: usize = 8;
+
+/// Shortens a line to a width: leaves out progress bars, then shortens addresses from the last one
+/// on, then cuts the end and marks the cut with `…`.
 pub fn fit_line(mut line: Line, cells: usize) -> Line {
     if cells_of(&line) <= cells {
         return line;
     }
-    let mut left = cells.saturating_sub(1);
+    line.retain(|s| s.fit != Fit::Omit);
+    // Blanks at the end are no text that could be missed.
+    while let Some(last) = line.last_mut() {
+        last.text.truncate(last.text.trim_end().len());
+        if !last.text.is_empty() {
+            break;
+        }
+        line.pop();
+    }
+    let mut excess = cells_of(&line).saturating_sub(cells);
+    let least = if line.len() > 1 { MIN_ADDRESS } else { 0 };
+    for s in line.iter_mut().rev().filter(|s| s.fit == Fit::Shorten) {
+        let w = width(&s.text);
+        let short = w.saturating_sub(excess).max(least);
+        s.text = shorten_address(&s.text, short);
+        excess = excess.saturating_sub(w.saturating_sub(width(&s.text)));
+    }
+    if excess == 0 {
+        return line;
+    }
+    let mut left = cells;
     for (i, s) in line.iter_mut().enumerate() {
         let w = width(&s.text);
-        if w <= left {
+        // One cell is reserved for the mark.
+        if w < left {
             left -= w;
             continue;
         }
         // Two blanks make the text longer than its space, so that it is cut and gets its `…`.
-        s.text = super::text::truncate_end(&format!("{}  ", s.text), left + 1).into_owned();
+        s.text = super::text::truncate_end(&format!("{}  ", s.text), left).into_owned();
         line.truncate(i + 1);
         break;
     }
@@ -267,15 +332,22 @@ fn wrap_line(l: &Line, cells: usize, out: &mut Doc) {
                     continue;
                 }
             }
-            // A word longer than the line is split at its end.
-            for g in word.graphemes(true) {
-                if used + width(g) > cells {
+            // A word longer than the line is split, after dots and slashes if possible.
+            for piece in word.split_inclusive(['.', '/']) {
+                let w = width(piece);
+                if used + w > cells && !fresh && indent + w <= cells {
                     out.push(std::mem::replace(&mut current, begin.clone()));
                     used = indent;
                 }
-                push_span(&mut current, s.role, g);
-                used += width(g);
-                fresh = false;
+                for g in piece.graphemes(true) {
+                    if used + width(g) > cells {
+                        out.push(std::mem::replace(&mut current, begin.clone()));
+                        used = indent;
+                    }
+                    push_span(&mut current, s.role, g);
+                    used += width(g);
+                    fresh = false;
+                }
             }
         }
     }
@@ -290,6 +362,7 @@ fn push_span(l: &mut Line, role: Role, text: &str) {
         _ => l.push(Span {
             role,
             text: text.to_owned(),
+            fit: Fit::Cut,
         }),
     }
 }
@@ -329,6 +402,29 @@ mod tests {
         assert_eq!(wrapped, ["  │ created name=shop-logs", "  │ id=bkt-7"]);
         let doc = vec![line(Role::Plain, "aaaaaaaaaaaaaaaaaaaa")];
         assert_eq!(wrap(&doc, 8).len(), 3);
+        let doc = vec![line(Role::Plain, "  module.network.aws_vpc.main")];
+        let wrapped: Vec<String> = wrap(&doc, 16).iter().map(plain).collect();
+        assert_eq!(wrapped, ["  module.", "  network.", "  aws_vpc.main"]);
+    }
+
+    #[test]
+    fn line_loses_its_bar_then_the_middle_of_addresses_then_its_end() {
+        let note = vec![
+            progress(Role::Busy, "▕██░░▏"),
+            span(Role::Dim, " for "),
+            address(Role::Dim, "module.app.lab_database.orders"),
+            span(Role::Dim, " +3 more  "),
+        ];
+        for (cells, expected) in [
+            (51, "▕██░░▏ for module.app.lab_database.orders +3 more  "),
+            (43, " for module.app.lab_database.orders +3 more"),
+            (42, " for app.lab_database.orders +3 more"),
+            (28, " for app…orders +3 more"),
+            (20, " for …orders +3 more"),
+            (19, " for …orders +3 mo…"),
+        ] {
+            assert_eq!(plain(&fit_line(note.clone(), cells)), expected, "{cells}");
+        }
     }
 
     #[test]

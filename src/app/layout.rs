@@ -70,9 +70,12 @@ pub fn too_small(state: &State) -> bool {
     state.frame.size.0 < MIN_SIZE.0 || state.frame.size.1 < MIN_SIZE.1
 }
 
+/// Width from which list and detail have space side by side.
+const SIDE_BY_SIDE: u16 = 140;
+
 /// Returns true if list and detail are side by side.
 pub fn is_side_by_side(state: &State) -> bool {
-    state.frame.size.0 >= 100 && state.context().of().detail_place == DetailPlace::Beside
+    state.frame.size.0 >= SIDE_BY_SIDE && state.context().of().detail_place == DetailPlace::Beside
 }
 
 /// Computes the areas of the screen.
@@ -434,11 +437,9 @@ pub fn popup_hit(state: &State, x: u16, y: u16) -> Option<PopupHit> {
     };
     Some(match part {
         Part::List(list) => {
-            let row = list.first(area.height.into()) + usize::from(y - area.y);
-            match row < list.rows.len() {
-                true => PopupHit::Row(row),
-                false => PopupHit::Nothing,
-            }
+            let lines = list.visible(area.height.into());
+            let line = lines.get(usize::from(y - area.y));
+            line.map_or(PopupHit::Nothing, |(row, _)| PopupHit::Row(*row))
         }
         Part::Choices(choices) => choices
             .at(usize::from(x - area.x))

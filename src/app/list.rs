@@ -1,7 +1,6 @@
 //! Rows of a list, and its cursor. The cursor refers to a row's key and not its index, because rows
 //! are added, removed and sorted while the list is shown.
 
-use super::text::width;
 use std::borrow::Cow;
 
 /// Identity of a row, independent of its position.
@@ -119,19 +118,6 @@ impl Row {
             None => format!("{indent}{}", key.get(place.name_from..).unwrap_or(key)),
         })
     }
-
-    /// Width of the label in cells.
-    pub fn label_width(&self) -> usize {
-        let key = self.key.text().unwrap_or_default();
-        let Some(place) = &self.place else {
-            return width(key);
-        };
-        let name = match &place.node {
-            Some(node) => width(&node.name) + 2,
-            None => width(key.get(place.name_from..).unwrap_or(key)),
-        };
-        usize::from(place.depth) * 2 + name
-    }
 }
 
 /// Sort order of a list.
@@ -193,6 +179,10 @@ pub struct ListState {
     pub moved: bool,
     /// First row of the range that commands act on; the cursor is the other end.
     pub range: Option<RowKey>,
+    /// Width of the longest cell of each column.
+    pub contents: Vec<u16>,
+    /// Number of rows when all columns were measured.
+    pub measured: usize,
 }
 
 impl ListState {

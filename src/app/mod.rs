@@ -2,6 +2,7 @@
 //! ([`Effect`]). `update` is pure; [`run`](crate::app::run::run) feeds it with messages and runs
 //! its effects. `ui` draws the state.
 
+pub mod address;
 pub mod choices;
 pub mod column;
 pub mod command;

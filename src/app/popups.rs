@@ -89,9 +89,10 @@ macro_rules! popups {
                 match self { $(Self::$popup(popup) => popup.paste(text)),+ }
             }
 
-            /// Returns the content; texts are wrapped to `cells`.
+            /// Returns the content, wrapped to `cells`.
             pub fn page(&self, state: &State, cells: usize) -> Page {
-                match self { $(Self::$popup(popup) => popup.page(state, cells)),+ }
+                let page = match self { $(Self::$popup(popup) => popup.page(state, cells)),+ };
+                page.wrapped(cells)
             }
         }
     };

@@ -1,6 +1,7 @@
 //! Tells whether a running operation is in a call or queued for a slot, and computes its working
 //! time, which excludes the time in the queue.
 
+use super::doc::{Line, Role, address, line, span};
 use super::format::elapsed;
 use super::state::{Screen, State};
 use model::view::{CallView, DeployView};
@@ -26,16 +27,19 @@ pub fn queued<'a>(state: &'a State, op: &Operation) -> Option<&'a CallView> {
 }
 
 /// Describes the time in the queue and the owner of the slot.
-pub fn in_line(state: &State, call: &CallView) -> String {
+pub fn in_line(state: &State, call: &CallView) -> Line {
     let since = elapsed(state.now - call.queued_at);
     let holder = call
         .blocker
         .and_then(|b| state.view.calls.get(&b))
         .and_then(|b| b.resource.as_deref());
     match (holder, &call.waits_for) {
-        (Some(holder), _) => format!("{since} queued behind {holder}"),
-        (None, Some(what)) => format!("{since} queued: {what}"),
-        (None, None) => format!("{since} queued"),
+        (Some(holder), _) => vec![
+            span(Role::Warn, format!("{since} queued behind ")),
+            address(Role::Warn, holder),
+        ],
+        (None, Some(what)) => line(Role::Warn, format!("{since} queued: {what}")),
+        (None, None) => line(Role::Warn, format!("{since} queued")),
     }
 }
 

@@ -96,8 +96,6 @@ pub enum Body {
     /// Rows in columns.
     Table {
         columns: &'static [Column],
-        /// Cells before the key in its column.
-        indent: u16,
         /// Returns the cells of a row, one for each column.
         cells: fn(&State, &Row) -> Vec<Line>,
     },

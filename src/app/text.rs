@@ -48,29 +48,6 @@ pub fn truncate_end(text: &str, cells: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Cuts the start of a text, and marks the cut with `…`. The end of an address is its most specific
-/// part.
-pub fn truncate_start(text: &str, cells: usize) -> Cow<'_, str> {
-    if width(text) <= cells {
-        return Cow::Borrowed(text);
-    }
-    let mut kept: Vec<&str> = Vec::new();
-    let mut used = 0;
-    for g in text.graphemes(true).rev() {
-        let w = width(g);
-        if used + w + 1 > cells {
-            break;
-        }
-        used += w;
-        kept.push(g);
-    }
-    if cells > 0 {
-        kept.push("…");
-    }
-    kept.reverse();
-    Cow::Owned(kept.concat())
-}
-
 /// Returns true if `text` contains `part`, ignoring case. `part` must be lower case.
 pub fn contains(text: &str, part: &str) -> bool {
     if part.is_empty() {
@@ -140,10 +117,6 @@ mod tests {
         assert_eq!(truncate_end("hello", 4), "hel…");
         assert_eq!(truncate_end("漢字漢字", 5), "漢字…");
         assert_eq!(truncate_end("hello", 0), "");
-        assert_eq!(truncate_start("hello", 5), "hello");
-        assert_eq!(truncate_start("hello", 3), "…lo");
-        assert_eq!(truncate_start("漢字漢字", 5), "…漢字");
-        assert_eq!(truncate_start("hello", 0), "");
     }
 
     #[test]

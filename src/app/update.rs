@@ -11,8 +11,9 @@ use super::message_handlers::{
     open_unknown_once, push_sample,
 };
 use super::msg::{Effect, Msg};
+use super::screens::Body;
 use super::state::*;
-use super::{layout, rows};
+use super::{column, layout, rows, text};
 use model::UnixMs;
 use model::view::View;
 use model::*;
@@ -104,6 +105,45 @@ pub fn refresh_lists(state: &mut State) {
     state.frame.counts = listed.counts;
     state.frame.outdated = false;
     update_cursor(state);
+    measure_columns(state);
+}
+
+/// Number of rows that are all measured for each frame. Columns of a longer list only grow, so that
+/// they do not move while it scrolls.
+const MEASURED: usize = 200;
+
+/// Measures the cells of the current list.
+fn measure_columns(state: &mut State) {
+    let Body::Table { columns, cells } = &state.context().of().body else {
+        return;
+    };
+    let (rows, list) = (&state.frame.rows, state.list());
+    let many = rows.len() > MEASURED;
+    let mut contents = Vec::new();
+    let mut measured = Vec::new();
+    if many && list.measured == rows.len() {
+        contents.clone_from(&list.contents);
+    } else {
+        measured.extend(rows.iter().step_by(rows.len().div_ceil(MEASURED).max(1)));
+    }
+    if many {
+        measured.extend(&rows[..state.frame.pinned]);
+        let visible = rows.iter().skip(state.frame.pinned + list.offset);
+        measured.extend(visible.take(layout::list_height(state)));
+    }
+    for row in measured.into_iter().filter(|r| !r.heading) {
+        column::measure(&mut contents, &cells(state, row));
+    }
+    // The heading of the sorted column has a mark.
+    if let Some((title, _)) = rows::sorted_column(state) {
+        let at = columns.iter().position(|c| c.title == title);
+        if let Some(content) = at.and_then(|at| contents.get_mut(at)).filter(|c| **c > 0) {
+            *content = (*content).max(u16::try_from(text::width(title)).unwrap_or(0) + 2);
+        }
+    }
+    let rows = rows.len();
+    let list = state.list_mut();
+    (list.contents, list.measured) = (contents, rows);
 }
 
 /// Moves the cursor to its row, and scrolls list and detail.

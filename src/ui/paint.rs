@@ -1,7 +1,7 @@
 //! Draws text with roles into a buffer, cell by cell. All other modules of `ui` draw with it.
 
 use super::theme::Theme;
-use crate::app::doc::{Line, Role};
+use crate::app::doc::{Line, Role, fit_line};
 use crate::app::text::{contains, width};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -35,6 +35,13 @@ impl Brush<'_> {
     pub fn clear(&mut self, area: Rect, style: Style) {
         let area = area.intersection(self.buffer.area);
         for y in area.top()..area.bottom() {
+            // The second half of a wide character would cover the first cell of the area.
+            if let Some(before) = area.x.checked_sub(1)
+                && let Some(cell) = self.buffer.cell_mut((before, y))
+                && width(cell.symbol()) > 1
+            {
+                cell.set_symbol(" ");
+            }
             for x in area.left()..area.right() {
                 if let Some(cell) = self.buffer.cell_mut((x, y)) {
                     cell.reset();
@@ -68,32 +75,12 @@ impl Brush<'_> {
         end - x
     }
 
-    /// Draws a line with several roles, cut to `cells`. A selected line keeps its colours on the
-    /// cursor's background.
+    /// Draws a line with several roles, shortened to `cells`. A selected line keeps its colours on
+    /// the cursor's background.
     pub fn line(&mut self, x: u16, y: u16, cells: u16, line: &Line, selected: bool) -> u16 {
         let mut at = 0;
-        for (i, s) in line.iter().enumerate() {
-            let left = cells - at;
-            let w = u16::try_from(width(&s.text)).unwrap_or(u16::MAX);
-            // Empty pieces do not count as cut.
-            let more = line[i + 1..].iter().any(|s| !s.text.is_empty());
-            // The next piece does not fit, so the last cell must show the cut.
-            if w == left && more {
-                let text =
-                    crate::app::text::truncate_end(&s.text, usize::from(left.saturating_sub(1)));
-                at += self.text(
-                    x + at,
-                    y,
-                    left,
-                    s.role,
-                    &format!("{}…", text.trim_end_matches('…')),
-                );
-                break;
-            }
-            at += self.text(x + at, y, left, s.role, &s.text);
-            if at >= cells {
-                break;
-            }
+        for s in &fit_line(line.clone(), usize::from(cells)) {
+            at += self.text(x + at, y, cells - at, s.role, &s.text);
         }
         if selected {
             let style = self.theme.cursor();

@@ -1,7 +1,7 @@
 //! Draws the page of a popup: border, parts from top to bottom, and the cursor of its input.
 
 use super::paint::Brush;
-use crate::app::doc::{Doc, Line, Role, fit_line};
+use crate::app::doc::{Doc, Line, Role, cells_of};
 use crate::app::layout;
 use crate::app::popups::{Input, List, More, Part};
 use crate::app::state::State;
@@ -24,7 +24,8 @@ pub fn draw(state: &State, brush: &mut Brush<'_>) -> Option<Position> {
 /// Draws a part. Returns the position of the cursor, if it is an input.
 fn part(part: &Part, area: Rect, brush: &mut Brush<'_>) -> Option<Position> {
     match part {
-        Part::Blank => None,
+        // Keys are text after the page was wrapped.
+        Part::Blank | Part::Keys(_) => None,
         Part::Text(doc) => {
             lines(doc, area, brush);
             None
@@ -38,7 +39,8 @@ fn part(part: &Part, area: Rect, brush: &mut Brush<'_>) -> Option<Position> {
             None
         }
         Part::Choices(choices) => {
-            lines(&[choices.line()], area, brush);
+            let all = [&[choices.line()], choices.below.as_slice()].concat();
+            lines(&all, area, brush);
             None
         }
         Part::Input(one) => input(one, area, brush),
@@ -74,11 +76,8 @@ fn list(list: &List, area: Rect, brush: &mut Brush<'_>) {
         brush.text(area.x, area.y, area.width, Role::Dim, list.empty);
     }
     let height = usize::from(area.height);
-    let from = list.first(height);
-    let rows = list.rows.iter().enumerate().skip(from);
-    for (y, (i, row)) in (area.top()..area.bottom()).zip(rows) {
-        let row = fit_line(row.clone(), usize::from(area.width));
-        brush.line(area.x, y, area.width, &row, i == list.selected);
+    for (y, (i, line)) in (area.top()..area.bottom()).zip(list.visible(height)) {
+        brush.line(area.x, y, area.width, line, i == list.selected);
     }
     if list.counted && height < list.rows.len() {
         let text = format!(" {} of {} ", list.selected + 1, list.rows.len());
@@ -98,14 +97,17 @@ fn input(input: &Input, area: Rect, brush: &mut Brush<'_>) -> Option<Position> {
     if area.height == 0 {
         return None;
     }
-    let x = area.x + brush.line(area.x, area.y, area.width, &input.label, false);
+    lines(&input.label, area, brush);
+    let last = input.label.last().map_or(0, cells_of);
+    let x = area.x + u16::try_from(last).unwrap_or(0).min(area.width);
+    let y = area.bottom() - 1;
     let room = area.right().saturating_sub(x);
     let text = input.entry.text();
-    brush.text(x, area.y, room, Role::Strong, &text);
+    brush.text(x, y, room, Role::Strong, &text);
     // In cells, because wide characters take two.
     let before = u16::try_from(width(&input.entry.before())).unwrap_or(0);
     Some(Position {
         x: (x + before).min(area.right().saturating_sub(1)),
-        y: area.y,
+        y,
     })
 }

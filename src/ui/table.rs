@@ -1,109 +1,23 @@
 //! Table that builds visible rows only: headings, adaptive widths, pinned rows, cursor.
 
 use super::paint::Brush;
-use crate::app::column::{Column, Width};
-use crate::app::doc::{Line, Role};
+use crate::app::address::shorten_addresses;
+use crate::app::column::{Column, Placed, Width, place};
+use crate::app::doc::{Fit, Line, Role, cells_of};
 use crate::app::list::Row;
-use crate::app::text::{truncate_end, truncate_start, width};
+use crate::app::text::{truncate_end, width};
 use ratatui::layout::Rect;
-
-/// A visible column: index, first cell, width.
-type Placed = (usize, u16, u16);
-
-/// Distributes `cells` among the columns, with a blank between two.
-fn distribute_widths(columns: &[Column], cells: u16, longest_key: u16) -> Vec<Placed> {
-    let least = |c: &Column| match c.width {
-        Width::Fix(w) | Width::Flex(w, _) | Width::Key(w) => w,
-    };
-    let mut shown: Vec<usize> = (0..columns.len()).collect();
-    let total = |shown: &[usize]| {
-        shown
-            .iter()
-            .map(|i| least(&columns[*i]) + 1)
-            .sum::<u16>()
-            .saturating_sub(1)
-    };
-    // Minimum widths do not fit: leaves out columns one by one.
-    while total(&shown) > cells {
-        let Some(worst) = shown
-            .iter()
-            .copied()
-            .filter(|i| columns[*i].drop > 0)
-            .max_by_key(|i| columns[*i].drop)
-        else {
-            break;
-        };
-        shown.retain(|i| *i != worst);
-    }
-    let mut spare = u32::from(cells.saturating_sub(total(&shown)));
-    let key = shown.iter().find_map(|i| {
-        if let Width::Key(w) = columns[*i].width {
-            Some(longest_key.saturating_sub(w))
-        } else {
-            None
-        }
-    });
-    // Keys identify the rows, so they get spare width before flexible columns.
-    let key = spare.min(u32::from(key.unwrap_or(0)));
-    spare -= key;
-    let weights: u32 = shown
-        .iter()
-        .map(|i| {
-            if let Width::Flex(_, w) = columns[*i].width {
-                u32::from(w)
-            } else {
-                0
-            }
-        })
-        .sum();
-    let mut x = 0;
-    let mut given = 0;
-    let last_flex = shown
-        .iter()
-        .copied()
-        .rev()
-        .find(|i| matches!(columns[*i].width, Width::Flex(..)));
-    let mut out = Vec::with_capacity(shown.len());
-    for i in shown {
-        let mut w = least(&columns[i]);
-        if let Width::Flex(_, weight) = columns[i].width {
-            // The last flexible column gets the remainder of the division.
-            let more = if Some(i) == last_flex {
-                spare - given
-            } else {
-                spare * u32::from(weight) / weights.max(1)
-            };
-            given += more;
-            w += u16::try_from(more).unwrap_or(0);
-        } else if let Width::Key(_) = columns[i].width {
-            w += u16::try_from(key).unwrap_or(0);
-        }
-        let w = w.min(cells.saturating_sub(x));
-        out.push((i, x, w));
-        x = (x + w + 1).min(cells);
-    }
-    out
-}
-
-/// Area of one row.
-fn row_area(area: Rect, y: u16) -> Rect {
-    Rect {
-        y,
-        height: 1,
-        ..area
-    }
-}
 
 /// A table to draw.
 pub struct Table<'a> {
     pub columns: &'a [Column],
+    /// Width of the longest cell of each column.
+    pub contents: &'a [u16],
     pub rows: &'a [Row],
     pub index: usize,
     pub offset: usize,
     pub pinned: usize,
     pub has_keys: bool,
-    /// Cells before the key in its column.
-    pub indent: u16,
     /// Title of the column that sorts the rows, and true if its largest value comes first.
     pub sorted: Option<(&'a str, bool)>,
     /// First and last index of the range that commands act on.
@@ -121,7 +35,7 @@ impl Table<'_> {
         brush: &mut Brush<'_>,
         cells: impl Fn(&Row) -> Vec<Line>,
     ) {
-        let placed = self.place_columns(area);
+        let placed = place(self.columns, self.contents, area.width.saturating_sub(2));
         if head.height > 0 {
             self.headings(head, &placed, brush);
         }
@@ -130,63 +44,92 @@ impl Table<'_> {
         // The offset counts from the rows below the pinned ones.
         let first = pinned + self.offset;
         // Only visible rows are built, because a list may have thousands.
-        let visible = (0..pinned).chain(first..self.rows.len()).take(height);
-        for (line, i) in visible.enumerate() {
-            let y = area.y + u16::try_from(line).unwrap_or(0);
-            let row = &self.rows[i];
-            if row.heading {
-                brush.text(
-                    area.x + 1,
+        let visible: Vec<usize> = (0..pinned)
+            .chain(first..self.rows.len())
+            .take(height)
+            .collect();
+        let mut built: Vec<Vec<Line>> = visible
+            .iter()
+            .map(|i| match &self.rows[*i] {
+                row if row.heading => Vec::new(),
+                row => cells(row),
+            })
+            .collect();
+        self.shorten_keys(&mut built, &placed);
+        for ((y, i), cells) in (area.y..).zip(visible).zip(&built) {
+            self.row(
+                i,
+                cells,
+                &placed,
+                Rect {
                     y,
-                    area.width.saturating_sub(2),
-                    Role::Heading,
-                    row.key.text().unwrap_or_default(),
-                );
-                continue;
-            }
-            self.cells(&cells(row), &placed, area.x, y, brush);
-            if !self.find.is_empty() {
-                brush.mark(area.x, y, area.width, self.find);
-            }
-            if self
-                .range
-                .is_some_and(|(first, last)| (first..=last).contains(&i))
-            {
-                brush.fill(row_area(area, y), brush.theme.range());
-            }
-            if i == self.index {
-                let style = if self.has_keys {
-                    brush.theme.cursor()
-                } else {
-                    brush.theme.unfocused_cursor()
-                };
-                brush.fill(row_area(area, y), style);
-            }
+                    height: 1,
+                    ..area
+                },
+                brush,
+            );
         }
         self.scroll_mark(area, first, brush);
     }
 
-    /// Places the columns for the longest key of all rows.
-    fn place_columns(&self, area: Rect) -> Vec<Placed> {
-        let keyed = self
-            .columns
-            .iter()
-            .any(|c| matches!(c.width, Width::Key(_)));
-        // Measuring all keys is costly, so only tables with a key column do it.
-        let longest = if keyed {
-            self.rows
+    /// Draws a row, its matches and the cursor.
+    fn row(&self, i: usize, cells: &[Line], placed: &[Placed], area: Rect, brush: &mut Brush<'_>) {
+        let row = &self.rows[i];
+        if row.heading {
+            let text = row.key.text().unwrap_or_default();
+            let cells = area.width.saturating_sub(2);
+            brush.text(area.x + 1, area.y, cells, Role::Heading, text);
+            return;
+        }
+        self.cells(cells, placed, area.x, area.y, brush);
+        if !self.find.is_empty() {
+            brush.mark(area.x, area.y, area.width, self.find);
+        }
+        if self
+            .range
+            .is_some_and(|(first, last)| (first..=last).contains(&i))
+        {
+            brush.fill(area, brush.theme.range());
+        }
+        if i == self.index {
+            let style = if self.has_keys {
+                brush.theme.cursor()
+            } else {
+                brush.theme.unfocused_cursor()
+            };
+            brush.fill(area, style);
+        }
+    }
+
+    /// Shortens the addresses in the columns of keys together, so that they stay different.
+    fn shorten_keys(&self, rows: &mut [Vec<Line>], placed: &[Placed]) {
+        for (at, (column, ..)) in placed.iter().enumerate() {
+            if !matches!(self.columns[*column].width, Width::Key(_)) {
+                continue;
+            }
+            // Space of the address in its cell, without the texts around it.
+            let room = |row: &[Line]| {
+                let cell = row.get(*column)?;
+                let span = cell.iter().position(|s| s.fit == Fit::Shorten);
+                let span = span.or(cell.len().checked_sub(1))?;
+                let other = cells_of(cell) - width(&cell[span].text);
+                let room = usize::from(room(row, placed, at)).saturating_sub(other);
+                Some((span, room))
+            };
+            let spans: Vec<(usize, usize, usize)> = rows
                 .iter()
-                .filter(|r| !r.heading)
-                .map(Row::label_width)
-                .max()
-                .unwrap_or(0)
-        } else {
-            0
-        };
-        let longest = u16::try_from(longest)
-            .unwrap_or(u16::MAX)
-            .saturating_add(self.indent);
-        distribute_widths(self.columns, area.width.saturating_sub(2), longest)
+                .enumerate()
+                .filter_map(|(i, row)| room(row).map(|(span, room)| (i, span, room)))
+                .collect();
+            let all: Vec<(&str, usize)> = spans
+                .iter()
+                .map(|(i, span, room)| (rows[*i][*column][*span].text.as_str(), *room))
+                .collect();
+            let short = shorten_addresses(&all);
+            for ((i, span, _), text) in spans.into_iter().zip(short) {
+                rows[i][*column][span].text = text;
+            }
+        }
     }
 
     fn headings(&self, head: Rect, placed: &[Placed], brush: &mut Brush<'_>) {
@@ -205,29 +148,15 @@ impl Table<'_> {
 
     /// Draws the cells of a row.
     fn cells(&self, made: &[Line], placed: &[Placed], left: u16, y: u16, brush: &mut Brush<'_>) {
-        for (i, x, w) in placed {
-            if let Some(cell) = made.get(*i) {
-                let used: usize = cell.iter().map(|s| width(&s.text)).sum();
-                if let (Width::Key(_), [only]) = (self.columns[*i].width, cell.as_slice())
-                    // The end of an address is its most specific part, so its start is cut.
-                    && used > usize::from(*w)
-                {
-                    brush.text(
-                        left + 1 + x,
-                        y,
-                        *w,
-                        only.role,
-                        &truncate_start(&only.text, usize::from(*w)),
-                    );
-                    continue;
-                }
-                let pad = if self.columns[*i].right {
-                    w.saturating_sub(u16::try_from(used).unwrap_or(u16::MAX))
-                } else {
-                    0
-                };
-                brush.line(left + 1 + x + pad, y, w - pad, cell, false);
-            }
+        for (at, (i, x, _)) in placed.iter().enumerate() {
+            let Some(cell) = made.get(*i) else { continue };
+            let w = room(made, placed, at);
+            let pad = if self.columns[*i].right {
+                w.saturating_sub(u16::try_from(cells_of(cell)).unwrap_or(u16::MAX))
+            } else {
+                0
+            };
+            brush.line(left + 1 + x + pad, y, w - pad, cell, false);
         }
     }
 
@@ -263,17 +192,26 @@ fn heading(title: &str, cells: usize, sorted: Option<bool>) -> String {
     format!("{title}{gap}{mark}")
 }
 
+/// Space of a cell: its column, and the columns after it as long as the row has no text there and
+/// the cell needs more.
+fn room(row: &[Line], placed: &[Placed], at: usize) -> u16 {
+    let (column, x, w) = placed[at];
+    let needed = row.get(column).map_or(0, cells_of);
+    let blank = |column: usize| row.get(column).is_none_or(|l| cells_of(l) == 0);
+    let mut w = w;
+    for (next, next_x, next_w) in &placed[at + 1..] {
+        if usize::from(w) >= needed || !blank(*next) {
+            break;
+        }
+        w = next_x + next_w - x;
+    }
+    w
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::column::{column, number};
-
-    const COLUMNS: &[Column] = &[
-        column("A", Width::Fix(5), 0),
-        column("B", Width::Flex(10, 1), 0),
-        number("C", 8, 2),
-        number("D", 8, 1),
-    ];
+    use crate::app::doc::line;
 
     #[test]
     fn heading_of_the_sorted_column_has_a_mark() {
@@ -285,29 +223,16 @@ mod tests {
     }
 
     #[test]
-    fn least_important_columns_are_dropped_first() {
-        let names = |cells| {
-            distribute_widths(COLUMNS, cells, 0)
-                .iter()
-                .map(|p| COLUMNS[p.0].title)
-                .collect::<String>()
-        };
-        assert_eq!(names(60), "ABCD");
-        assert_eq!(names(30), "ABD");
-        assert_eq!(names(20), "AB");
-        assert_eq!(names(8), "AB");
-    }
-
-    #[test]
-    fn flexible_column_takes_the_remaining_width_and_no_column_overflows() {
-        for cells in 0..200 {
-            for (_, x, w) in distribute_widths(COLUMNS, cells, 0) {
-                assert!(x + w <= cells, "{cells}");
-            }
+    fn long_cell_extends_over_blank_cells_of_its_row() {
+        let placed = [(0, 0, 4), (1, 5, 6), (2, 12, 8)];
+        let row = |texts: [&str; 3]| texts.map(|t| line(Role::Plain, t));
+        for (texts, expected) in [
+            (["address", "", ""], 11),
+            (["a long address", "", ""], 20),
+            (["address", "x", ""], 4),
+            (["abcd", "", ""], 4),
+        ] {
+            assert_eq!(room(&row(texts), &placed, 0), expected, "{texts:?}");
         }
-        assert_eq!(
-            distribute_widths(COLUMNS, 100, 0)[1].2,
-            10 + 100 - 5 - 10 - 8 - 8 - 3
-        );
     }
 }

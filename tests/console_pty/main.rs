@@ -57,7 +57,7 @@ fn demo_is_staged_narrowed_deployed_and_retried_after_a_failure() {
     c.keys(" ").unwrap();
     c.wait("[ ]", SOON).unwrap();
     c.wait("with lab_database.orders", SOON).unwrap();
-    c.wait("18 changes · 5 selected", SOON).unwrap();
+    c.wait("· 5 of 18 selected", SOON).unwrap();
     // The next change is refused.
     c.keys("B").unwrap();
     c.wait("Cause a fault in the demo", SOON).unwrap();

@@ -29,7 +29,7 @@ fn operations_that_wait_for_the_only_slot_are_queued() {
     let mut c = Pty::start(command, 120, 40).unwrap();
     c.wait("● ready", LONG).unwrap();
     c.keys("3s").unwrap();
-    c.wait("3 changes · 3 selected", LONG).unwrap();
+    c.wait("· 3 of 3 selected", LONG).unwrap();
     c.keys("ay").unwrap();
     c.wait("1 running · 2 queued", LONG).unwrap();
     c.keys(">>>>").unwrap();

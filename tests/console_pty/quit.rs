@@ -65,7 +65,7 @@ fn quit_during_a_hanging_change_stops_the_plugin_and_records_the_outcome() {
     };
     control::set(&w.path().join("lab.json"), fault).unwrap();
     c.keys("3s").unwrap();
-    c.wait("1 change · 1 selected", LONG).unwrap();
+    c.wait("· 1 of 1 selected", LONG).unwrap();
     c.keys("a").unwrap();
     c.wait("Apply stage #1?", SOON).unwrap();
     c.keys("y").unwrap();

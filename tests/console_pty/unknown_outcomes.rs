@@ -43,7 +43,7 @@ fn console_after_a_kill_shows_and_settles_unknown_outcomes() {
     c.wait("● ready", LONG).unwrap();
     control::set(&lab, control::Fault::new(control::Kind::Hang)).unwrap();
     c.keys("3s").unwrap();
-    c.wait("1 change · 1 selected", LONG).unwrap();
+    c.wait("· 1 of 1 selected", LONG).unwrap();
     c.keys("ay").unwrap();
     c.wait("1 running", LONG).unwrap();
     let running = plugins(pid(&c));

@@ -5,52 +5,33 @@ use super::{Doc, Line, Role, line, push_pair, push_text, span};
 use crate::app::format::{count, date, duration};
 use crate::app::state::State;
 use model::FailureGroup;
-use model::{Counts, DeployOutcome, DeploySummary, StageMode};
+use model::{Counts, DeployOutcome, DeploySummary, OperationCounts, StageMode};
 
-/// Renders counts as `+3 ~1 -/+1 -0` in the colours of the actions.
+/// Renders counts as `+3 ~1 -/+1` in the colours of the actions. Counts of zero are left out.
 pub fn counts(c: &Counts) -> Line {
-    let mut l = vec![
-        span(
-            if c.create > 0 {
-                Role::Create
-            } else {
-                Role::Dim
-            },
-            format!("+{} ", c.create),
-        ),
-        span(
-            if c.update > 0 {
-                Role::Update
-            } else {
-                Role::Dim
-            },
-            format!("~{} ", c.update),
-        ),
-        span(
-            if c.replace > 0 {
-                Role::Destroy
-            } else {
-                Role::Dim
-            },
-            format!("-/+{} ", c.replace),
-        ),
-        span(
-            if c.destroy > 0 {
-                Role::Destroy
-            } else {
-                Role::Dim
-            },
-            format!("-{}", c.destroy),
-        ),
-    ];
-    // Rare actions take no space unless they occur.
-    if c.read > 0 {
-        l.push(span(Role::Read, format!(" <={}", c.read)));
-    }
-    if c.forget > 0 {
-        l.push(span(Role::Forget, format!(" ×{}", c.forget)));
+    let mut l = Line::new();
+    for (n, sign, role) in [
+        (c.create, "+", Role::Create),
+        (c.update, "~", Role::Update),
+        (c.replace, "-/+", Role::Destroy),
+        (c.destroy, "-", Role::Destroy),
+        (c.read, "<=", Role::Read),
+        (c.forget, "×", Role::Forget),
+    ] {
+        if n > 0 {
+            let gap = if l.is_empty() { "" } else { " " };
+            l.push(span(role, format!("{gap}{sign}{n}")));
+        }
     }
     l
+}
+
+/// Cell of a number; empty for 0, so that only counts of something are seen.
+pub fn nonzero(role: Role, n: usize) -> Line {
+    if n == 0 {
+        return Line::new();
+    }
+    line(role, n.to_string())
 }
 
 /// Symbol and role of a deploy's outcome.
@@ -102,45 +83,37 @@ pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
         // A prefix is enough to compare the configurations of two deploys.
         d.config_digest.get(..16).unwrap_or(&d.config_digest),
     );
-    let mut l = vec![span(Role::Dim, format!("{:<12} ", "changes"))];
-    l.extend(counts(&d.counts));
-    doc.push(l);
-    let o = d.operations;
-    push_pair(
-        &mut doc,
-        "operations",
-        format!(
-            "{} done, {} failed, {} not attempted",
-            o.done, o.failed, o.not_attempted
-        ),
-    );
-    // Rare outcomes are listed only if they occurred.
-    if o.half_replaced > 0 {
-        doc.push(line(
-            Role::Bad,
-            format!(
-                "{:<13}{}",
-                "",
-                count(o.half_replaced as usize, "replacement") + " incomplete"
-            ),
-        ));
+    let changes = counts(&d.counts);
+    if !changes.is_empty() {
+        let mut l = vec![span(Role::Dim, format!("{:<12} ", "changes"))];
+        l.extend(changes);
+        doc.push(l);
     }
-    if o.unknown > 0 {
-        doc.push(line(
-            Role::Warn,
-            format!(
-                "{:<13}{}",
-                "",
-                count(o.unknown as usize, "outcome") + " unknown"
-            ),
-        ));
-    }
+    doc.extend(ended(&d.operations));
     doc.push(Line::new());
     doc.push(vec![
         span(Role::Key, "enter"),
         span(Role::Dim, " replays the deploy"),
     ]);
     doc
+}
+
+/// Counts the operations by their outcome; `None` if none has ended.
+fn ended(o: &OperationCounts) -> Option<Line> {
+    let mut l = vec![span(Role::Dim, format!("{:<12} ", "operations"))];
+    for (n, role, word) in [
+        (o.done, Role::Plain, "done"),
+        (o.failed, Role::Bad, "failed"),
+        (o.half_replaced, Role::Bad, "half replaced"),
+        (o.unknown, Role::Warn, "unknown"),
+        (o.not_attempted, Role::Warn, "not attempted"),
+    ] {
+        if n > 0 {
+            let gap = if l.len() > 1 { ", " } else { "" };
+            l.push(span(role, format!("{gap}{n} {word}")));
+        }
+    }
+    (l.len() > 1).then_some(l)
 }
 
 /// Renders a group of similar failures: their number, times and the outcome of later attempts.

@@ -236,6 +236,11 @@ fn work(state: &State) -> Option<(Part, Click)> {
         .iter()
         .filter(|c| c.action != Action::NoOp)
         .count();
+    // A stage of outputs or drift has nothing to select.
+    if all == 0 {
+        let part = line(Role::Plain, format!("  stage #{}", s.stage));
+        return Some((omittable_part(7, part), Some("screen-stage")));
+    }
     let taken = state.selected_changes().count();
     let (short, long) = match state.applied() {
         Some(d) => match d.summary.as_ref().map(|s| s.outcome) {

@@ -68,7 +68,7 @@ fn state_of(state: &State, op: &Operation, now: UnixMs, doc: &mut Doc) {
                 doc.push(line(role, text));
             }
             if let Some(c) = running::queued(state, op) {
-                doc.push(line(Role::Warn, running::in_line(state, c)));
+                doc.push(running::in_line(state, c));
                 push_text(
                     doc,
                     Role::Dim,
@@ -208,11 +208,28 @@ fn list_dependencies(state: &State, op: &Operation, doc: &mut Doc) {
             ),
         ]);
     }
+    if op.waits_for_more > 0 {
+        doc.push(line(
+            Role::Dim,
+            format!("  {}", more_needs(op, 0).trim_start()),
+        ));
+    }
     let done = op
         .waits_for
         .iter()
         .filter(|w| !left.iter().any(|(address, _)| address == w));
     doc.extend(done.map(|w| line(Role::Dim, format!("  {w}  done"))));
+}
+
+/// Counts the needs of an operation after the first one: `named` ones, and those that it does not
+/// name. The latter are exact only after the end, because some may be done by now.
+pub fn more_needs(op: &Operation, named: usize) -> String {
+    let more = named + op.waits_for_more as usize;
+    match (more, op.waits_for_more) {
+        (0, _) => String::new(),
+        (_, 1..) if op.state == OperationState::Waiting => format!(" and up to {more} more"),
+        _ => format!(" +{more} more"),
+    }
 }
 
 fn list_calls(state: &State, op: &Operation, doc: &mut Doc) {

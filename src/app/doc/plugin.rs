@@ -276,21 +276,19 @@ pub fn calls(state: &State, p: &PluginView) -> Doc {
         return vec![line(Role::Dim, "no calls yet")];
     };
     doc.push(line(Role::Dim, head));
+    let nonzero = |n: u64| if n > 0 { n.to_string() } else { String::new() };
     for (method, l) in &stats.methods {
         let took = |ms| {
             // Durations are known only after a successful call.
             if l.is_known() {
                 duration(ms)
             } else {
-                "–".to_owned()
+                String::new()
             }
         };
         doc.push(vec![
             span(Role::Plain, format!("{method:<32} {:>7} ", l.count)),
-            span(
-                if l.errors > 0 { Role::Bad } else { Role::Dim },
-                format!("{:>7} ", l.errors),
-            ),
+            span(Role::Bad, format!("{:>7} ", nonzero(l.errors))),
             span(
                 Role::Plain,
                 format!(

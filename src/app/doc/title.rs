@@ -16,7 +16,7 @@ pub fn title(state: &State, cells: usize) -> Line {
     // Measured first, because filters must stay visible in a narrow title.
     let tail = narrowed(state, cells.saturating_sub(SUBJECT));
     let room = cells.saturating_sub(cells_of(&tail));
-    let mut l = fit_line(subject(state), room);
+    let mut l = fit_parts(subject(state), room);
     l.extend(tail);
     l
 }
@@ -41,6 +41,23 @@ fn narrowed(state: &State, cells: usize) -> Line {
         l.push(counts);
     }
     l.extend(find);
+    l
+}
+
+/// Leaves out parts of a title from the last one on, so that no word is cut. Parts start with
+/// ` · `.
+fn fit_parts(mut l: Line, cells: usize) -> Line {
+    let more = span(Role::Dim, " …");
+    while cells_of(&l) > cells {
+        let Some(part) = l.iter().rposition(|s| s.text.starts_with(" · ")) else {
+            return fit_line(l, cells);
+        };
+        l.truncate(part);
+        if cells_of(&l) + 2 <= cells {
+            l.push(more);
+            break;
+        }
+    }
     l
 }
 

@@ -103,11 +103,11 @@ impl Confirm {
     fn answer(&self) -> Part {
         if let Some((want, entry)) = &self.typed {
             return Part::Input(Input {
-                label: vec![
+                label: vec![vec![
                     span(Role::Plain, "type "),
                     span(Role::Bad, want),
                     span(Role::Plain, " and press enter, or esc: "),
-                ],
+                ]],
                 entry: entry.clone(),
             });
         }
@@ -115,6 +115,7 @@ impl Confirm {
             words: &["No", "Yes"],
             selected: usize::from(self.yes),
             hint: "  y yes · n no · enter chooses the marked answer",
+            below: Doc::new(),
         })
     }
 

@@ -68,6 +68,7 @@ impl Content for Doctor {
             selected: self.selected,
             empty: "",
             counted: true,
+            ..List::default()
         };
         let mut keys = vec![
             ("r", "check again"),

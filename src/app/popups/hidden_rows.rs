@@ -102,6 +102,7 @@ impl Content for HiddenRows {
             words: &ANSWERS,
             selected: self.chosen,
             hint: "  n cancel · v visible only · a all",
+            below: Doc::new(),
         };
         let title = format!("{verb} the hidden changes of this module, too?");
         let body = Part::Scroll {

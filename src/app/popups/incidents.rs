@@ -98,6 +98,7 @@ impl Content for Incidents {
             selected: at,
             empty: "",
             counted: true,
+            ..List::default()
         };
         let keys = [
             ("enter", "go to the plugin"),

@@ -80,7 +80,7 @@ impl Content for Ladder {
         Page {
             below: vec![keys],
             ..Page::new(
-                "Cancel ladder, from soft to hard",
+                "Cancel ladder, soft to hard",
                 Role::Warn,
                 Part::List(List::new(rows, selected)),
             )
@@ -198,6 +198,9 @@ impl Running {
                 format!("      {} {resource} of {}, {since}", c.method, c.plugin),
             )
         }));
+        if let more @ 1.. = self.calls.saturating_sub(CALLS) {
+            doc.push(line(Role::Dim, format!("      and {more} more")));
+        }
         doc
     }
 

@@ -1,6 +1,6 @@
 //! Content of a popup as a column of parts, without positions.
 
-use crate::app::doc::{Doc, Line, Role, line, span};
+use crate::app::doc::{Doc, Line, Role, cells_of, line, span, wrap};
 use crate::app::entry::Entry;
 use crate::app::text::width;
 
@@ -19,8 +19,9 @@ pub struct Page {
 /// Part of a page over the full width.
 #[derive(Debug, Clone)]
 pub enum Part {
-    /// Lines that are cut if they do not fit.
     Text(Doc),
+    /// Keys with their effects. A line ends only between two of them.
+    Keys(Vec<Line>),
     Blank,
     Input(Input),
     List(List),
@@ -46,7 +47,8 @@ pub enum More {
 /// Text input of one line.
 #[derive(Debug, Clone)]
 pub struct Input {
-    pub label: Line,
+    /// Lines before the text, which starts behind the last one.
+    pub label: Doc,
     pub entry: Entry,
 }
 
@@ -56,6 +58,8 @@ pub struct Choices {
     pub words: &'static [&'static str],
     pub selected: usize,
     pub hint: &'static str,
+    /// Lines of a hint that has no space beside the answers.
+    pub below: Doc,
 }
 
 impl Choices {
@@ -71,7 +75,9 @@ impl Choices {
             l.push(span(role, format!(" {word} ")));
             l.push(span(Role::Plain, "  "));
         }
-        l.push(span(Role::Dim, self.hint));
+        if self.below.is_empty() {
+            l.push(span(Role::Dim, self.hint));
+        }
         l
     }
 
@@ -98,6 +104,8 @@ pub struct List {
     pub empty: &'static str,
     /// The line below has the position if not all rows are visible.
     pub counted: bool,
+    /// Lines of the row under the cursor, if it takes more than one.
+    pub whole: Doc,
 }
 
 impl Page {
@@ -112,6 +120,21 @@ impl Page {
         }
     }
 
+    /// Wraps all parts to `cells`, so that no word is cut.
+    pub(super) fn wrapped(mut self, cells: usize) -> Self {
+        for part in self.above.iter_mut().chain(&mut self.below) {
+            part.wrap(cells);
+        }
+        self.body.wrap(cells);
+        // A list above a detail has the whole text of its selected row there.
+        if let Part::List(list) = &mut self.body
+            && let Some(row) = list.rows.get(list.selected)
+        {
+            list.whole = wrap(&vec![row.clone()], cells);
+        }
+        self
+    }
+
     /// Preferred number of lines.
     pub fn lines(&self) -> usize {
         let parts = self.above.iter().chain([&self.body]).chain(&self.below);
@@ -119,7 +142,30 @@ impl Page {
     }
 }
 
+/// Minimum space for typed text beside its label.
+const MIN_INPUT: usize = 16;
+
 impl Part {
+    fn wrap(&mut self, cells: usize) {
+        match self {
+            Self::Text(doc) => *doc = wrap(doc, cells),
+            Self::Keys(all) => *self = Self::Text(wrap_pieces(std::mem::take(all), cells)),
+            Self::Input(input) => {
+                input.label = wrap(&input.label, cells);
+                if input.label.last().map_or(0, cells_of) + MIN_INPUT > cells {
+                    input.label.push(Line::new());
+                }
+            }
+            Self::Choices(choices) => {
+                if cells_of(&choices.line()) > cells {
+                    choices.below = wrap(&vec![line(Role::Dim, choices.hint.trim_start())], cells);
+                }
+            }
+            // Its lines are wrapped already, because its keys count them.
+            Self::Scroll { .. } | Self::List(_) | Self::Blank => {}
+        }
+    }
+
     /// Preferred number of lines.
     pub fn lines(&self) -> usize {
         match self {
@@ -130,34 +176,47 @@ impl Part {
                 ..
             } => doc.len() + 1,
             Self::Text(doc) | Self::Scroll { doc, .. } => doc.len(),
-            Self::Blank | Self::Input(_) | Self::Choices(_) => 1,
-            Self::List(list) => list.shown,
+            Self::Keys(_) | Self::Blank => 1,
+            Self::Input(input) => input.label.len(),
+            Self::Choices(choices) => 1 + choices.below.len(),
+            Self::List(list) => list.shown + list.whole.len().saturating_sub(1),
         }
     }
 
     /// Creates a line with keys and their effects.
     pub fn keys(all: &[(&str, &str)]) -> Self {
-        let mut words = Line::new();
-        for (key, text) in all {
-            words.push(span(Role::Key, *key));
-            words.push(span(Role::Dim, format!(" {text}  ")));
-        }
-        Self::Text(vec![words])
+        let piece = |(key, text): &(&str, &str)| {
+            vec![span(Role::Key, *key), span(Role::Dim, format!(" {text}  "))]
+        };
+        Self::Keys(all.iter().map(piece).collect())
     }
 
     /// Creates an input with a label.
     pub fn input(label: &str, entry: &Entry) -> Self {
         Self::Input(Input {
-            label: line(Role::Key, label),
+            label: vec![line(Role::Key, label)],
             entry: entry.clone(),
         })
     }
 }
 
 impl List {
-    /// First visible row; a list scrolls only as far as the selected row needs.
-    pub fn first(&self, height: usize) -> usize {
-        (self.selected + 1).saturating_sub(height.max(1))
+    /// Number of lines of the selected row.
+    fn lines_of_selected(&self, height: usize) -> usize {
+        self.whole.len().clamp(1, height.max(1))
+    }
+
+    /// Visible lines with the indexes of their rows, from the first visible one on. A list scrolls
+    /// only as far as the selected row needs, which is the only one with several lines.
+    pub fn visible(&self, height: usize) -> Vec<(usize, &Line)> {
+        let whole = self.lines_of_selected(height);
+        let from = (self.selected + whole).saturating_sub(height.max(1));
+        let rows = self.rows.iter().enumerate().skip(from);
+        let lines = rows.flat_map(|(i, row)| match i == self.selected && whole > 1 {
+            true => self.whole.iter().map(|l| (i, l)).collect(),
+            false => vec![(i, row)],
+        });
+        lines.take(height).collect()
     }
 
     /// Creates a list that shows all of its rows.
@@ -169,4 +228,21 @@ impl List {
             ..Self::default()
         }
     }
+}
+
+/// Arranges pieces in lines of `cells` without a break within a piece that fits.
+fn wrap_pieces(all: Vec<Line>, cells: usize) -> Doc {
+    let mut doc = vec![Line::new()];
+    for piece in all {
+        // Blanks at the end of a line need no space.
+        let text: usize = crate::app::doc::plain(&piece).trim_end().len();
+        let last = doc.last().map_or(0, cells_of);
+        if last > 0 && last + text > cells {
+            doc.push(Line::new());
+        }
+        if let Some(line) = doc.last_mut() {
+            line.extend(piece);
+        }
+    }
+    wrap(&doc, cells)
 }

@@ -67,6 +67,7 @@ impl Content for Palette {
             selected: self.selected,
             empty: "no matching command",
             counted: false,
+            ..List::default()
         };
         Page {
             above: vec![Part::input(": ", &self.entry)],

@@ -171,6 +171,7 @@ fn answers(yes: bool) -> Part {
         words: &["No", "Yes"],
         selected: usize::from(yes),
         hint: "  y yes · n no · enter chooses the marked answer",
+        below: Vec::new(),
     })
 }
 

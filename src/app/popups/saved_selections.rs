@@ -73,6 +73,7 @@ impl Content for SavedSelections {
                 Some(_) => "no saved selection: type a name to save the current one",
             },
             counted: true,
+            ..List::default()
         };
         let keys = Part::keys(&[
             ("enter", "load or save"),

@@ -85,6 +85,7 @@ impl Content for ThemeList {
             selected: self.selected,
             empty: "",
             counted: true,
+            ..List::default()
         };
         let keys = Part::keys(&[("↑↓", "preview"), ("enter", "choose"), ("esc", "cancel")]);
         Page {

@@ -55,12 +55,14 @@ impl Content for UnknownOutcomes {
             selected: self.selected,
             empty: "",
             counted: true,
+            ..List::default()
         };
-        let keys = at.map(doc::unknown_keys).into_iter().collect();
+        let keys = at.map_or_else(doc::Line::new, doc::unknown_keys);
+        let keys = keys.chunks(2).map(<[_]>::to_vec).collect();
         let role = if self.refused { Role::Bad } else { Role::Warn };
         Page {
             above: vec![Part::Text(head), Part::Blank, Part::List(list), Part::Blank],
-            below: vec![Part::Blank, Part::Text(keys)],
+            below: vec![Part::Blank, Part::Keys(keys)],
             ..Page::new("Unknown outcomes", role, Part::Text(detail))
         }
     }

@@ -67,6 +67,7 @@ impl Content for Workspaces {
                 Some(_) => "no matching workspace",
             },
             counted: false,
+            ..List::default()
         };
         let keys = Part::keys(&[
             ("↑↓", "choose"),

@@ -20,7 +20,6 @@ pub(super) const CALLS: ContextInfo = ContextInfo {
     title: "Calls",
     body: Body::Table {
         columns: COLUMNS,
-        indent: 0,
         cells,
     },
     detail_place: DetailPlace::Below,
@@ -35,6 +34,7 @@ pub(super) const CALLS: ContextInfo = ContextInfo {
     fields: FIELDS,
     field,
     detail,
+    write_detail_title,
     write_subject,
     empty: |_| {
         sentence(
@@ -47,11 +47,11 @@ pub(super) const CALLS: ContextInfo = ContextInfo {
 
 const COLUMNS: &[Column] = &[
     number("SLOT", 5, 4),
-    column("PLUGIN", Width::Flex(12, 2), 3),
-    column("METHOD", Width::Flex(14, 2), 2),
-    column("RESOURCE", Width::Flex(14, 5), 0),
-    number("TIME", 7, 0),
-    column("VS. USUAL · WAITS FOR · OUTCOME", Width::Flex(16, 5), 1),
+    column("PLUGIN", Width::Flex(13, 2), 3),
+    column("METHOD", Width::Content(0), 2),
+    column("RESOURCE", Width::Key(20), 0),
+    number("TIME", 5, 0),
+    column("STATUS", Width::Flex(16, 4), 1),
 ];
 
 /// Maximum number of finished calls on the Calls screen.
@@ -216,13 +216,18 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
                 Line::new(),
                 line(Role::Dim, &f.plugin.0),
                 line(Role::Dim, &*f.method),
-                line(Role::Dim, f.resource.as_deref().unwrap_or("")),
+                resource(Role::Dim, f.resource.as_deref()),
                 line(Role::Dim, duration(f.took_ms)),
                 last,
             ]
         }
         None => Vec::new(),
     }
+}
+
+/// Cell of the resource of a call; empty for a call for none.
+fn resource(role: Role, resource: Option<&str>) -> Line {
+    resource.map_or_else(Line::new, |r| vec![doc::address(role, r)])
 }
 
 /// Number of locks that the plugin holds for the call, and of calls that wait for them.
@@ -246,7 +251,7 @@ fn open(state: &State, c: &CallView) -> Vec<Line> {
         (None, _) => line(Role::Warn, "waits"),
         (_, Some(s)) => line(Role::Plain, format!("{s}/{}", c.slots)),
         // Calls within this process need no slot.
-        (_, None) => line(Role::Dim, "–"),
+        (_, None) => Line::new(),
     };
     let mut last = locks_and_waiters(state, c);
     // A queued call has no running time to compare with the usual one.
@@ -256,7 +261,7 @@ fn open(state: &State, c: &CallView) -> Vec<Line> {
         let ms = u64::try_from(since).unwrap_or(0);
         match c.usual.filter(|u| u.count > 0) {
             Some(u) => {
-                last.push(span(role, bar(ms, u.p95_ms)));
+                last.push(doc::progress(role, bar(ms, u.p95_ms)));
                 last.push(span(
                     role,
                     if ms > u.p95_ms { " over p95 " } else { " p95 " },
@@ -276,10 +281,22 @@ fn open(state: &State, c: &CallView) -> Vec<Line> {
         slot,
         line(Role::Plain, &c.plugin.0),
         line(Role::Plain, &*c.method),
-        line(Role::Strong, c.resource.as_deref().unwrap_or("")),
+        resource(Role::Strong, c.resource.as_deref()),
         line(role, elapsed(since)),
         last,
     ]
+}
+
+fn write_detail_title(state: &State, l: &mut Line) {
+    let Some(row) = state.selected() else { return };
+    let (call, method, resource) = match call_row(state, row) {
+        Some(CallRow::Open(c)) => (c.call, &*c.method, c.resource.as_deref()),
+        Some(CallRow::Finished(f)) => (f.call, &*f.method, f.resource.as_deref()),
+        None => return,
+    };
+    l.push(span(Role::Strong, format!(" {method} ")));
+    l.extend(resource.map(|r| doc::address(Role::Strong, r)));
+    l.push(span(Role::Dim, format!(" call #{call} ")));
 }
 
 fn write_subject(state: &State, l: &mut Line) {
@@ -290,13 +307,12 @@ fn write_subject(state: &State, l: &mut Line) {
         .filter(|c| c.started_at.is_some())
         .count();
     l.push(span(Role::Strong, "calls"));
-    l.push(span(
-        Role::Plain,
-        format!(
-            " · {running} running · {} waiting",
-            state.view.calls.len() - running
-        ),
-    ));
+    let waiting = state.view.calls.len() - running;
+    for (n, word) in [(running, "running"), (waiting, "waiting")] {
+        if n > 0 {
+            l.push(span(Role::Plain, format!(" · {n} {word}")));
+        }
+    }
     if let Some(c) = state.view.longest_blocker() {
         let behind = state
             .view

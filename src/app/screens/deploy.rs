@@ -24,7 +24,6 @@ pub(super) const DEPLOY: ContextInfo = ContextInfo {
     title: "Deploy",
     body: Body::Table {
         columns: COLUMNS,
-        indent: 0,
         cells,
     },
     detail_place: DetailPlace::Beside,
@@ -54,12 +53,12 @@ pub(super) const REPLAY: ContextInfo = ContextInfo {
 };
 
 const COLUMNS: &[Column] = &[
-    column("", Width::Fix(1), 0),
-    column("", Width::Fix(3), 3),
+    column("", Width::Content(0), 0),
+    column("", Width::Content(0), 3),
     column("RESOURCE", Width::Key(16), 0),
-    column("STATE", Width::Fix(13), 0),
-    number("TIME", 7, 1),
-    column("NOTE", Width::Flex(10, 5), 2),
+    column("STATE", Width::Content(8), 0),
+    number("TIME", 5, 1),
+    column("NOTE", Width::Flex(16, 3), 2),
 ];
 
 const FIELDS: &[Field] = &[
@@ -265,20 +264,22 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
         }
         _ => op
             .took_ms
-            .map_or_else(Line::new, |ms| line(Role::Plain, duration(ms))),
+            .map_or_else(Line::new, |ms| line(Role::Dim, duration(ms))),
     };
-    let address = if matches!(
+    let failed = matches!(
         op.state,
-        OperationState::Waiting | OperationState::NotAttempted
-    ) {
-        Role::Dim
-    } else {
+        OperationState::Failed | OperationState::HalfReplaced | OperationState::Unknown
+    );
+    // Running and failed operations stand out from those that are done or not started.
+    let address = if failed || op.state == OperationState::Running {
         Role::Plain
+    } else {
+        Role::Dim
     };
     vec![
         line(role, sign),
         doc::action_sign(op.action),
-        line(address, row.label()),
+        doc::row_label(address, row),
         line(role, word),
         time,
         operation_note(state, d, op, now),
@@ -299,18 +300,17 @@ fn blockers(d: &DeployView, op: &Operation, word: &str) -> Line {
     let why = state
         .filter(|_| failed)
         .map_or_else(String::new, |s| format!(" ({})", s.label()));
-    let more = if all.len() > 1 {
-        format!(" and {} more", all.len() - 1)
-    } else {
-        String::new()
-    };
-    vec![span(role, format!("{word} {first}{why}{more}"))]
+    vec![
+        span(role, format!("{word} ")),
+        doc::address(role, first),
+        span(role, why + &doc::more_needs(op, all.len() - 1)),
+    ]
 }
 
 fn operation_note(state: &State, d: &DeployView, op: &Operation, now: UnixMs) -> Line {
     let mut l = Line::new();
     if let Some(call) = running::queued(state, op) {
-        return vec![span(Role::Warn, running::in_line(state, call))];
+        return running::in_line(state, call);
     }
     match op.state {
         OperationState::Running => {
@@ -321,7 +321,7 @@ fn operation_note(state: &State, d: &DeployView, op: &Operation, now: UnixMs) ->
             if let (Some(_), Some(usual)) = (op.began, op.usual_ms) {
                 let ms = u64::try_from(running::worked_ms(state, d, op, now)).unwrap_or(0);
                 let role = if ms > usual { Role::Warn } else { Role::Busy };
-                l.push(span(role, bar(ms, usual)));
+                l.push(doc::progress(role, bar(ms, usual)));
                 l.push(span(Role::Dim, format!(" usual {}", duration(usual))));
             }
             if let Some(f) = &op.failure {
@@ -410,11 +410,8 @@ fn write_subject(state: &State, l: &mut Line) {
     ];
     for (s, role, word) in parts {
         let n = of(s);
-        if n > 0 || s == OperationState::Done {
-            l.push(span(
-                if n > 0 { role } else { Role::Dim },
-                format!(" · {n} {word}"),
-            ));
+        if n > 0 {
+            l.push(span(role, format!(" · {n} {word}")));
         }
         if s == OperationState::Running && queued > 0 {
             l.push(span(Role::Warn, format!(" · {queued} queued")));

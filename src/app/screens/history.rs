@@ -20,10 +20,14 @@ pub(super) const HISTORY: ContextInfo = ContextInfo {
     title: "History",
     body: Body::Table {
         columns: COLUMNS,
-        indent: 0,
         cells,
     },
     detail_place: DetailPlace::Beside,
+    write_detail_title: |state, l| {
+        if let Some(deploy) = state.selected().and_then(|r| r.key.number()) {
+            l.push(span(Role::Strong, format!(" deploy #{deploy} ")));
+        }
+    },
     sorts: &[
         descending("newest", "WHEN"),
         ascending("duration", "TOOK"),
@@ -53,13 +57,13 @@ pub(super) const FAILURES: ContextInfo = ContextInfo {
     title: "Failures",
     body: Body::Table {
         columns: FAILURE_COLUMNS,
-        indent: 0,
         cells: failure_cells,
     },
     detail_place: DetailPlace::Beside,
     rows: |state| (failure_rows(state), 0),
     text: failure_text,
     detail: failure_detail,
+    write_detail_title: write_failure_title,
     write_subject: write_failure_subject,
     empty: |state| match state.loaded.failures {
         None => loading(),
@@ -79,15 +83,15 @@ fn current(state: &State) -> Context {
 }
 
 const COLUMNS: &[Column] = &[
-    number("#", 4, 0),
-    column("WHEN", Width::Fix(16), 1),
-    column("OUTCOME", Width::Flex(13, 2), 0),
-    column("CHANGES", Width::Flex(15, 2), 2),
-    number("DONE", 5, 5),
-    number("FAIL", 5, 4),
-    number("TOOK", 7, 3),
+    number("#", 0, 0),
+    column("WHEN", Width::Content(0), 1),
+    column("OUTCOME", Width::Content(0), 0),
+    column("CHANGES", Width::Content(0), 2),
+    number("DONE", 0, 5),
+    number("FAILED", 0, 4),
+    number("TOOK", 0, 3),
+    column("CONFIG", Width::Content(0), 8),
     column("WHO", Width::Flex(8, 2), 6),
-    column("CONFIG", Width::Fix(8), 8),
 ];
 
 fn rows(state: &State) -> Vec<Row> {
@@ -146,23 +150,20 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
         line(Role::Plain, date(d.began, state.utc_offset)),
         line(role, format!("{symbol} {}", d.outcome.label())),
         doc::counts(&d.counts),
-        line(Role::Plain, d.operations.done.to_string()),
-        line(
-            if failed > 0 { Role::Bad } else { Role::Dim },
-            failed.to_string(),
-        ),
+        doc::nonzero(Role::Plain, d.operations.done as usize),
+        doc::nonzero(Role::Bad, failed as usize),
         d.ended.map_or_else(Line::new, |e| {
             line(
                 Role::Plain,
                 duration(u64::try_from(e - d.began).unwrap_or(0)),
             )
         }),
-        line(Role::Plain, format!("{}@{}", d.who, d.host)),
         line(
             Role::Dim,
             // A prefix is enough to compare the configurations of two deploys.
             d.config_digest.get(..8).unwrap_or(&d.config_digest),
         ),
+        line(Role::Plain, format!("{}@{}", d.who, d.host)),
     ]
 }
 
@@ -178,11 +179,11 @@ fn write_subject(state: &State, l: &mut Line) {
 }
 
 const FAILURE_COLUMNS: &[Column] = &[
-    number("SEEN", 4, 0),
-    column("LAST", Width::Fix(16), 1),
-    column("CLASS", Width::Fix(14), 0),
+    number("SEEN", 0, 0),
+    column("LAST", Width::Content(0), 3),
+    column("CLASS", Width::Content(0), 1),
+    column("WHERE", Width::Key(20), 2),
     column("FAILURE", Width::Flex(26, 5), 0),
-    column("WHERE", Width::Flex(12, 3), 2),
 ];
 
 fn failure_rows(state: &State) -> Vec<Row> {
@@ -236,13 +237,12 @@ fn failure_cells(state: &State, row: &Row) -> Vec<Line> {
     };
     // A failure of a launch has a plugin but no resource.
     let place = match g.addresses.as_slice() {
-        [] => g
-            .plugin
-            .as_ref()
-            .map(ToString::to_string)
-            .unwrap_or_default(),
-        [one] => one.clone(),
-        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
+        [] => line(Role::Plain, g.plugin.as_ref().map_or("", |p| &*p.0)),
+        [one] => vec![doc::address(Role::Plain, one)],
+        [first, rest @ ..] => vec![
+            doc::address(Role::Plain, first),
+            span(Role::Plain, format!(" +{} more", rest.len())),
+        ],
     };
     vec![
         line(
@@ -251,9 +251,17 @@ fn failure_cells(state: &State, row: &Row) -> Vec<Line> {
         ),
         line(Role::Plain, date(g.last, state.utc_offset)),
         line(Role::Bad, g.class.label()),
-        vec![span(Role::Strong, &g.summary)],
-        line(Role::Plain, place),
+        place,
+        line(Role::Strong, &g.summary),
     ]
+}
+
+fn write_failure_title(state: &State, l: &mut Line) {
+    let groups = state.loaded.failures.as_deref().unwrap_or_default();
+    if let Some(g) = state.selected().and_then(|r| groups.get(r.index)) {
+        l.push(span(Role::Bad, format!(" {}: ", g.class.label())));
+        l.push(span(Role::Strong, format!("{} ", g.summary)));
+    }
 }
 
 fn write_failure_subject(state: &State, l: &mut Line) {

@@ -1,7 +1,7 @@
 //! Rows of the tree of modules: summaries of the rows below a node, and the detail of a node.
 
 use super::Body;
-use crate::app::doc::{Doc, Line, Role, action_role, line, span};
+use crate::app::doc::{self, Doc, Line, Role, action_role, line, span};
 use crate::app::format::{count, gauge};
 use crate::app::list::{Place, Row};
 use crate::app::state::State;
@@ -122,12 +122,12 @@ pub(super) fn stage_cells(state: &State, row: &Row, below: &[usize]) -> Vec<Line
     let mut summary = count_actions(&changed, selected == 0);
     if all > 0 {
         summary.push(span(Role::Plain, format!(" {selected}/{all} ")));
-        summary.push(span(Role::Ok, gauge(selected, all, 5)));
+        summary.push(doc::progress(Role::Ok, gauge(selected, all, 5)));
     }
     vec![
         mark,
         Line::new(),
-        line(role, row.label()),
+        doc::row_label(role, row),
         Line::new(),
         summary,
     ]
@@ -173,7 +173,7 @@ fn applied_cells(deploy: &DeployView, row: &Row, changed: &[&ChangeView]) -> Vec
     vec![
         line(role, format!(" {sign}")),
         Line::new(),
-        line(Role::Plain, row.label()),
+        doc::row_label(Role::Plain, row),
         Line::new(),
         summary,
     ]
@@ -196,7 +196,7 @@ pub(super) fn deploy_cells(state: &State, row: &Row, below: &[usize]) -> Vec<Lin
     vec![
         line(role, sign),
         Line::new(),
-        line(name, row.label()),
+        doc::row_label(name, row),
         line(Role::Plain, format!("{done}/{} done", states.len())),
         Line::new(),
         count_unfinished(&states),
@@ -252,7 +252,7 @@ pub(super) fn state_cells(state: &State, row: &Row, below: &[usize]) -> Vec<Line
         (String::new(), Role::Plain)
     };
     vec![
-        line(Role::Plain, row.label()),
+        doc::row_label(Role::Plain, row),
         line(role, word),
         line(Role::Dim, count(below().count(), "resource")),
         Line::new(),

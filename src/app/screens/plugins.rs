@@ -22,7 +22,6 @@ pub(super) const PLUGINS: ContextInfo = ContextInfo {
     title: "Plugins",
     body: Body::Table {
         columns: COLUMNS,
-        indent: 0,
         cells,
     },
     detail_place: DetailPlace::Below,
@@ -48,7 +47,6 @@ pub(super) const SCHEMA: ContextInfo = ContextInfo {
     title: "Schema browser",
     body: Body::Table {
         columns: SCHEMA_COLUMNS,
-        indent: 0,
         cells: schema_cells,
     },
     rows: |state| (schema_rows(state), 0),
@@ -68,19 +66,19 @@ fn current(state: &State) -> Context {
 }
 
 const COLUMNS: &[Column] = &[
-    column("STATE", Width::Fix(14), 0),
-    column("PLUGIN", Width::Key(14), 0),
-    column("VERSION", Width::Fix(8), 4),
-    column("DIALECT", Width::Fix(11), 6),
-    number("PID", 7, 8),
-    number("TRY", 5, 2),
-    number("UP", 6, 3),
-    number("↻", 2, 5),
-    number("CPU", 5, 7),
-    number("RSS", 6, 7),
-    number("CALLS", 5, 3),
-    number("P95", 7, 9),
-    column("LAST OUTPUT", Width::Flex(10, 4), 1),
+    column("STATE", Width::Content(0), 0),
+    column("PLUGIN", Width::Key(24), 0),
+    column("VERSION", Width::Flex(7, 1), 4),
+    column("DIALECT", Width::Content(0), 6),
+    number("PID", 5, 8),
+    number("TRY", 0, 2),
+    number("UP", 5, 3),
+    number("↻", 0, 5),
+    number("CPU", 4, 7),
+    number("RSS", 5, 7),
+    number("CALLS", 0, 3),
+    number("P95", 6, 9),
+    column("LAST OUTPUT", Width::Flex(34, 4), 1),
 ];
 
 const FIELDS: &[Field] = &[Field {
@@ -168,10 +166,6 @@ fn text(state: &State, row: &Row) -> String {
     )
 }
 
-fn empty_cell() -> Line {
-    line(Role::Dim, "–")
-}
-
 /// Time since the plugin is ready, or since its launch began, or until its next launch.
 fn uptime(state: &State, p: &PluginView) -> Line {
     let attempt = p.attempt();
@@ -179,14 +173,14 @@ fn uptime(state: &State, p: &PluginView) -> Line {
         PluginState::Ready { since } => line(Role::Plain, elapsed(state.now - since)),
         PluginState::Launching { .. }
         | PluginState::Handshaking { .. }
-        | PluginState::Registering { .. } => attempt.map_or_else(empty_cell, |a| {
+        | PluginState::Registering { .. } => attempt.map_or_else(Line::new, |a| {
             line(Role::Busy, elapsed(state.now - a.began))
         }),
         PluginState::Backoff { until, .. } => line(
             Role::Warn,
             format!("in {}", elapsed((until - state.now).max(0))),
         ),
-        _ => empty_cell(),
+        _ => Line::new(),
     }
 }
 
@@ -205,17 +199,12 @@ fn launch_count(p: &PluginView) -> Line {
             },
             format!("{attempt}/{limit}"),
         ),
-        // In other states the number of the last launch still tells how many it took.
-        _ => attempt.map_or_else(empty_cell, |a| {
-            line(
-                if a.number > 1 {
-                    Role::Warn
-                } else {
-                    Role::Plain
-                },
-                format!("{}/{}", a.number, a.limit),
-            )
-        }),
+        // In other states the number of the last launch tells if it took more than one.
+        _ => attempt
+            .filter(|a| a.number > 1)
+            .map_or_else(Line::new, |a| {
+                line(Role::Warn, format!("{}/{}", a.number, a.limit))
+            }),
     }
 }
 
@@ -257,39 +246,34 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
         .map_or_else(|| line(Role::Dim, last_output(p)), |why| line(role, why));
     vec![
         line(role, format!("{symbol} {word}")),
-        line(Role::Strong, &p.id.0),
+        vec![doc::address(Role::Strong, &p.id.0)],
         found
             .and_then(|f| f.version.as_ref())
-            .map_or_else(empty_cell, |v| line(Role::Plain, v)),
+            .map_or_else(Line::new, |v| line(Role::Plain, v)),
         found
             .and_then(|f| f.dialect.as_ref())
-            .map_or_else(empty_cell, |d| line(Role::Plain, d)),
+            .map_or_else(Line::new, |d| line(Role::Plain, d)),
         p.usage
             .map(|u| u.pid)
             // A new process has no usage sample yet.
             .or(p.pid.filter(|_| p.state.has_process()))
-            .map_or_else(empty_cell, |pid| line(Role::Plain, pid.to_string())),
+            .map_or_else(Line::new, |pid| line(Role::Plain, pid.to_string())),
         launch_count(p),
         uptime(state, p),
-        if p.restarts > 0 {
-            line(Role::Warn, p.restarts.to_string())
-        } else {
-            line(Role::Dim, "0")
-        },
-        p.usage.map_or_else(empty_cell, |u| {
+        doc::nonzero(
+            Role::Warn,
+            usize::try_from(p.restarts).unwrap_or(usize::MAX),
+        ),
+        p.usage.map_or_else(Line::new, |u| {
             line(Role::Plain, format!("{:.0}%", u.cpu_percent))
         }),
         p.usage
-            .map_or_else(empty_cell, |u| line(Role::Plain, bytes(u.rss_bytes))),
-        if in_call > 0 {
-            line(Role::Busy, in_call.to_string())
-        } else {
-            line(Role::Dim, "0")
-        },
+            .map_or_else(Line::new, |u| line(Role::Plain, bytes(u.rss_bytes))),
+        doc::nonzero(Role::Busy, in_call),
         state
             .view
             .p95_ms(&p.id)
-            .map_or_else(empty_cell, |ms| line(Role::Plain, duration(ms))),
+            .map_or_else(Line::new, |ms| line(Role::Plain, duration(ms))),
         words,
     ]
 }

@@ -23,14 +23,13 @@ pub(super) const RESOURCES: ContextInfo = ContextInfo {
     title: "State",
     body: Body::Table {
         columns: COLUMNS,
-        indent: 4,
         cells,
     },
     detail_place: DetailPlace::Beside,
     sorts: &[
         ascending("module", ""),
         ascending("provider", "PROVIDER"),
-        descending("dependents", "NEEDED"),
+        descending("dependents", "NEEDED BY"),
     ],
     rows: |state| (rows(state), 0),
     tree: Some(TreeInfo {
@@ -57,10 +56,10 @@ pub(super) const RESOURCES: ContextInfo = ContextInfo {
 
 const COLUMNS: &[Column] = &[
     column("RESOURCE", Width::Key(20), 0),
-    column("STATE", Width::Fix(10), 0),
+    column("STATE", Width::Content(0), 0),
+    number("NEEDS", 0, 1),
+    number("NEEDED BY", 0, 2),
     column("PROVIDER", Width::Flex(10, 2), 3),
-    number("NEEDS", 5, 1),
-    number("NEEDED", 6, 2),
 ];
 
 const FIELDS: &[Field] = &[
@@ -221,15 +220,14 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
     };
     let (word, role) = state_word(r);
     vec![
-        line(
-            Role::Plain,
-            // Without a tree, headings stand above the rows.
-            match row.place {
-                Some(_) => row.label().into_owned(),
-                None => format!("    {}", row.label()),
-            },
-        ),
+        // Without a tree, headings stand above the rows.
+        match row.place {
+            Some(_) => doc::row_label(Role::Plain, row),
+            None => [line(Role::Plain, "    "), doc::row_label(Role::Plain, row)].concat(),
+        },
         line(role, word),
+        doc::nonzero(Role::Plain, r.dependencies.len()),
+        doc::nonzero(Role::Plain, r.dependents.len()),
         line(
             Role::Dim,
             r.provider
@@ -238,8 +236,6 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
                 .next()
                 .unwrap_or(&r.provider),
         ),
-        line(Role::Plain, r.dependencies.len().to_string()),
-        line(Role::Plain, r.dependents.len().to_string()),
     ]
 }
 

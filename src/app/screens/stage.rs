@@ -31,7 +31,6 @@ pub(super) const STAGE: ContextInfo = ContextInfo {
     title: "Stage",
     body: Body::Table {
         columns: COLUMNS,
-        indent: 0,
         cells,
     },
     detail_place: DetailPlace::Beside,
@@ -60,10 +59,10 @@ pub(super) const STAGE: ContextInfo = ContextInfo {
 };
 
 const COLUMNS: &[Column] = &[
-    column("", Width::Fix(3), 0),
-    column("", Width::Fix(3), 0),
+    column("", Width::Content(0), 0),
+    column("", Width::Content(0), 0),
     column("RESOURCE", Width::Key(16), 0),
-    column("ACTION", Width::Fix(8), 1),
+    column("ACTION", Width::Content(0), 1),
     column("NOTE", Width::Flex(12, 3), 2),
 ];
 
@@ -230,7 +229,7 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
             .map_or_else(|| outside::output_cells(state, row), outside::drift_cells);
     };
     if let Some(deploy) = state.deploy_of_stage() {
-        return applied::cells(state, deploy, c, &row.label());
+        return applied::cells(state, deploy, c, row);
     }
     let left = state.view.left.contains(&c.address);
     let mark = match (c.action, left) {
@@ -250,7 +249,7 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
     vec![
         mark,
         doc::action_sign(c.action),
-        line(role, row.label()),
+        doc::row_label(role, row),
         line(
             if left {
                 Role::Dim
@@ -278,11 +277,13 @@ fn change_note(state: &State, c: &ChangeView, left: bool) -> Line {
         } else {
             ("▼", "with")
         };
-        l.push(span(Role::Warn, format!("{symbol} {word} {}", a.cause)));
+        l.push(span(Role::Warn, format!("{symbol} {word} ")));
+        l.push(doc::address(Role::Warn, &a.cause));
         return l;
     }
     if !left && let Some(n) = c.needs.iter().find(|n| state.view.left.contains(*n)) {
-        l.push(span(Role::Bad, format!("▲ needs {n}")));
+        l.push(span(Role::Bad, "▲ needs "));
+        l.push(doc::address(Role::Bad, n));
         return l;
     }
     if c.drifted {
@@ -311,7 +312,8 @@ fn change_note(state: &State, c: &ChangeView, left: bool) -> Line {
     if !forcing.is_empty() {
         l.push(span(Role::Dim, format!("forced by {}", forcing.join(", "))));
     } else if let Some(p) = &c.previous_address {
-        l.push(span(Role::Dim, format!("moved from {p}")));
+        l.push(span(Role::Dim, "moved from "));
+        l.push(doc::address(Role::Dim, p));
     } else if c.action == Action::Update {
         let changed: Vec<&str> = c
             .attributes
@@ -367,17 +369,19 @@ fn write_subject(state: &State, l: &mut Line) {
         }
         l.extend(diagnostics_counts(state));
     } else {
-        l.push(span(
-            Role::Plain,
-            format!(
-                " · {} · {} selected",
-                count(all, "change"),
-                state.selected_changes().count()
-            ),
-        ));
+        if all > 0 {
+            let selected = state.selected_changes().count();
+            l.push(span(
+                Role::Plain,
+                format!(" · {selected} of {all} selected"),
+            ));
+        }
         l.extend(diagnostics_counts(state));
-        l.push(span(Role::Plain, " · "));
-        l.extend(counts(&s.counts));
+        let counts = counts(&s.counts);
+        if !counts.is_empty() {
+            l.push(span(Role::Plain, " · "));
+            l.extend(counts);
+        }
     }
     drifted(s, l);
     add_other_counts(s, l);

@@ -18,7 +18,6 @@ pub(super) const START: ContextInfo = ContextInfo {
     title: "Start",
     body: Body::Table {
         columns: COLUMNS,
-        indent: 0,
         cells,
     },
     detail_place: DetailPlace::Below,
@@ -38,7 +37,7 @@ pub(super) const START: ContextInfo = ContextInfo {
 };
 
 const COLUMNS: &[Column] = &[
-    column("", Width::Fix(14), 0),
+    column("", Width::Content(0), 0),
     column("TO SETTLE", Width::Flex(24, 5), 0),
     column("KEYS", Width::Flex(18, 1), 1),
 ];

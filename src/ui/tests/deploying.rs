@@ -18,7 +18,7 @@ fn unchanged_import_is_shown_as_imported() {
     c.event(EventKind::Operation(op.clone()));
     c.press("4 G");
     assert!(
-        c.line("aws_eip.old ").contains(" imported "),
+        c.line("aws_eip.old ").contains(" imported"),
         "{}",
         c.line("aws_eip.old ")
     );
@@ -28,7 +28,7 @@ fn unchanged_import_is_shown_as_imported() {
         ..op
     }));
     assert!(
-        c.line("aws_eip.old ").contains(" import failed "),
+        c.line("aws_eip.old ").contains(" import failed"),
         "{}",
         c.line("aws_eip.old ")
     );
@@ -137,14 +137,14 @@ fn blocking_dependencies_are_named_first_and_completed_ones_last() {
     // decides.
     assert!(
         c.line("aws_instance.web ")
-            .contains("for aws_iam_role.app (failed) and 2 more"),
+            .contains("for aws_iam_role.app (failed) +2 more"),
         "{}",
         c.frame()
     );
     waiting_for(&mut c, OperationState::NotAttempted);
     assert!(
         c.line("aws_instance.web ")
-            .contains("needs aws_iam_role.app (failed) and 2 more"),
+            .contains("needs aws_iam_role.app (failed) +2 more"),
         "{}",
         c.frame()
     );
@@ -155,7 +155,7 @@ fn blocking_dependencies_are_named_first_and_completed_ones_last() {
     waiting_for(&mut c, OperationState::Waiting);
     assert!(
         c.line("aws_instance.web ")
-            .contains("for aws_db_instance.main and 1 more"),
+            .contains("for aws_db_instance.main +1 more"),
         "{}",
         c.frame()
     );
@@ -289,4 +289,26 @@ fn side_effect_is_shown_with_its_operation_and_as_an_unknown_outcome() {
     c.shows("X mark as resolved");
     c.press("X");
     c.shows("Is this side effect of aws_eip.old resolved?");
+}
+
+#[test]
+fn dependencies_without_a_name_are_counted() {
+    let mut c = Console::deploying(120, 40);
+    c.press("4");
+    for (state, expected) in [
+        (
+            OperationState::Waiting,
+            "for aws_iam_role.app (failed) and up to 13 more",
+        ),
+        (
+            OperationState::NotAttempted,
+            "needs aws_iam_role.app (failed) +13 more",
+        ),
+    ] {
+        let mut op = fixture::operation(3, "aws_instance.web", Action::Replace, state);
+        (op.waits_for, op.waits_for_more) = (vec!["aws_iam_role.app".into()], 13);
+        c.event(EventKind::Operation(op));
+        let line = c.line("aws_instance.web ");
+        assert!(line.contains(expected), "{line}");
+    }
 }

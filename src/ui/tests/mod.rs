@@ -25,6 +25,7 @@ mod themes;
 mod trail;
 mod trees;
 mod unknown_outcomes;
+mod widths;
 mod workspaces;
 
 use crate::app::key::{Input, Key};

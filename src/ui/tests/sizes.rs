@@ -63,7 +63,7 @@ fn small_screen_shows_the_required_size_or_reduced_content() {
     c.shows("flightdeck needs");
     let mut c = full(40, 12);
     c.press("4");
-    c.shows("aws_db_instance");
+    c.shows("…instance.main");
     c.shows("creating");
     c.press("enter");
     c.shows("timeline");
@@ -129,7 +129,7 @@ fn list_filters_are_shown_with_a_long_title() {
     c.answer(Answer::Record(Box::new(fixture::record())));
     c.shows("event 5 of 5 [ ]");
     c.press("v");
-    c.shows("deploy #31 ·");
+    c.shows("deploy #31 …");
     c.shows("event 5 of 5 [ ]");
     c.shows("filter: state:f");
     c.shows("   1 of 5");

@@ -76,11 +76,12 @@ fn describe_selected(state: &State, s: &StageSummary, taken: &[&ChangeView]) -> 
     let mut counted = model::Counts::default();
     taken.iter().for_each(|c| counted.add(c.action));
     let mut body: Doc = vec![{
-        let mut l = vec![span(
-            Role::Plain,
-            format!("{}: ", count(taken.len(), "change")),
-        )];
-        l.extend(doc::counts(&counted));
+        let mut l = line(Role::Plain, count(taken.len(), "change"));
+        let counts = doc::counts(&counted);
+        if !counts.is_empty() {
+            l.push(span(Role::Plain, ": "));
+            l.extend(counts);
+        }
         l
     }];
     if s.mode == StageMode::RefreshOnly {

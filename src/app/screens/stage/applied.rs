@@ -1,6 +1,7 @@
 //! Rows and title of a stage that a deploy uses or has used: results instead of a selection.
 
 use crate::app::doc::{self, Doc, Line, Role, line, outcome_role, span};
+use crate::app::list::Row;
 use crate::app::screens::deploy::symbol;
 use crate::app::screens::push_keys;
 use crate::app::state::State;
@@ -8,9 +9,9 @@ use model::view::DeployView;
 use model::{Action, ChangeView, DeployOutcome, Operation, OperationState};
 
 /// Cells of a change.
-pub(super) fn cells(state: &State, deploy: &DeployView, c: &ChangeView, label: &str) -> Vec<Line> {
+pub(super) fn cells(state: &State, deploy: &DeployView, c: &ChangeView, row: &Row) -> Vec<Line> {
     let op = deploy.operation(&c.address);
-    let (mark, role) = op.map_or(("–", Role::Dim), |o| symbol(o.state));
+    let (mark, role) = op.map_or(("", Role::Dim), |o| symbol(o.state));
     let mark = match c.action {
         Action::NoOp => Line::new(),
         _ => line(role, format!(" {mark}")),
@@ -29,7 +30,7 @@ pub(super) fn cells(state: &State, deploy: &DeployView, c: &ChangeView, label: &
     vec![
         mark,
         doc::action_sign(c.action),
-        line(address, label),
+        doc::row_label(address, row),
         line(action, c.action.label()),
         note,
     ]

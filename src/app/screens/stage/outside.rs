@@ -52,7 +52,7 @@ pub(super) fn drift_cells(d: &DriftView) -> Vec<Line> {
     vec![
         Line::new(),
         line(role, "!"),
-        line(Role::Plain, &d.address),
+        vec![doc::address(Role::Plain, &d.address)],
         line(role, d.what.label()),
         line(Role::Dim, note),
     ]
