@@ -142,7 +142,7 @@ pub static COMMANDS: &[Command] = commands![
     "find", "/", "find", "find a text; other rows stay visible", Scope::Everywhere, has_list, find;
     "find-next", "n", "", "go to the next match", Scope::Everywhere, has_find, find_next;
     "find-previous", "N", "", "go to the previous match", Scope::Everywhere, has_find, find_previous;
-    "filter", "& f", "filter", "show matching rows only: words, !not, ~fuzzy, /regex/, field:value; up and down recall earlier filters", Scope::Everywhere, has_list, filter;
+    "filter", "f &", "filter", "show matching rows only: words, !not, ~fuzzy, /regex/, field:value; up and down recall earlier filters", Scope::Everywhere, has_list, filter;
     "sort", ",", "", "sort by the next column", Scope::Everywhere, can_sort, next_sort;
     "sort-reverse", ".", "", "reverse the sort order", Scope::Everywhere, can_sort, reverse_sort;
     "copy", "y", "", "copy the selected row or the detail (works over SSH)", Scope::Everywhere, has_row, copy;
