@@ -5,7 +5,7 @@ use super::paint::Brush;
 use crate::app::doc::{self, Line, Role};
 use crate::app::format::clock;
 use crate::app::layout::{Areas, footer_keys, header_cells, incident_badge, tabs};
-use crate::app::state::{PromptKind, State, Weight};
+use crate::app::state::{Prompt, PromptKind, State, Weight};
 use crate::app::text::{clean, width};
 use ratatui::layout::{Position, Rect};
 
@@ -53,24 +53,30 @@ fn draw_tabs(state: &State, area: Rect, brush: &mut Brush<'_>) {
     }
 }
 
+const FIND_HINT: &str = "enter keeps the search, ↑↓ move between matches, esc cancels";
+
+/// Explains the terms of a filter until one is typed, and then the keys.
+fn filter_hint(state: &State, prompt: &Prompt) -> String {
+    if !prompt.entry.is_empty() {
+        return "enter keeps the filter, ↑↓ recall earlier ones, esc cancels".to_owned();
+    }
+    let fields = state.context().of().fields.iter();
+    let fields: String = fields.map(|f| format!(" {}:", f.name)).collect();
+    format!("words !not ~fuzzy /regex/{fields}   ↑↓ earlier filters")
+}
+
 /// Draws the footer: available keys, or the prompt.
 pub fn footer(state: &State, a: &Areas, brush: &mut Brush<'_>) -> Option<Position> {
     let area = a.footer;
     brush.fill(area, brush.theme.bar());
     if let Some(p) = &state.frame.prompt {
         let (sign, word) = match p.kind {
-            PromptKind::Find => (
-                "/",
-                "enter keeps the search, ↑↓ move between matches, esc cancels",
-            ),
-            PromptKind::Filter => (
-                "filter: ",
-                "enter keeps the filter, ↑↓ recall earlier ones, esc cancels",
-            ),
+            PromptKind::Find => ("/", FIND_HINT.to_owned()),
+            PromptKind::Filter => ("filter: ", filter_hint(state, p)),
         };
         let (role, word) = match &p.error {
             Some(error) => (Role::Bad, error.as_str()),
-            None => (Role::Dim, word),
+            None => (Role::Dim, word.as_str()),
         };
         let mut x = area.x + 1;
         x += brush.text(x, area.y, area.width, Role::Key, sign);

@@ -36,7 +36,10 @@ fn narrowed(state: &State, cells: usize) -> Line {
         let counts = span(Role::Plain, format!("   {shown} of {all}"));
         l.push(span(Role::Warn, "   filter: "));
         let used = cells_of(&l) + cells_of(&find) + width(&counts.text);
-        let query = truncate_end(list.filter.trim_end(), cells.saturating_sub(used).max(QUERY));
+        let query = truncate_end(
+            list.filter.trim_end(),
+            cells.saturating_sub(used).max(QUERY),
+        );
         l.push(span(Role::Warn, query));
         l.push(counts);
     }

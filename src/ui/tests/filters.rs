@@ -56,6 +56,7 @@ fn filter_terms_must_all_match_and_the_title_counts_the_rows() {
 fn unusable_filter_is_explained_in_the_prompt_and_the_list_stays() {
     let mut c = Console::staged(120, 40);
     c.press("3 f");
+    c.shows("words !not ~fuzzy /regex/ action: module: provider: type:   ↑↓ earlier filters");
     c.type_text("eip /(");
     c.shows("invalid regular expression: unclosed group");
     assert_eq!(rows(&mut c), ["aws_eip.old"]);
