@@ -15,7 +15,9 @@ mod theme;
 
 use crate::app::column::Column;
 use crate::app::doc::{self, Doc, Line, Role};
-use crate::app::layout::{Areas, areas, detail_has_keys, is_side_by_side, pinned, too_small};
+use crate::app::layout::{
+    Areas, areas, detail_has_keys, is_side_by_side, pinned, placed_columns, too_small,
+};
 use crate::app::list::{Pane, Row};
 use crate::app::rows;
 use crate::app::screens::Body;
@@ -149,7 +151,7 @@ fn table(
         has_keys: list.focus == Pane::List || a.detail.height == 0,
         sorted: rows::sorted_column(state),
         range: state.range(),
-        contents: &list.contents,
+        placed: placed_columns(state, columns, a.list),
         find: &find,
     }
     .draw(a.columns, a.list, brush, |row| cells(state, row));

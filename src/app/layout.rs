@@ -1,12 +1,13 @@
 //! Layout of the screen, computed from the state alone. Input (page size, mouse) and drawing use
 //! the same values and cannot disagree.
 
+use super::column::{Column, Placed, place};
 use super::command::{COMMANDS, Command};
 use super::doc::{Line, Role, cells_of, span};
 use super::format::{clock, count};
 use super::list::Pane;
 use super::popups::{Page, Part};
-use super::screens::DetailPlace;
+use super::screens::{Body, DetailPlace};
 use super::state::{Context, Popup, Screen, State};
 use super::text::width;
 use ratatui::layout::Rect;
@@ -188,7 +189,12 @@ pub enum Hit {
     Tab(Screen),
     /// Part of the header, badge or key in the footer, which stand for a command.
     Command(&'static str),
-    Row(usize),
+    /// Title of a column.
+    Heading(&'static str),
+    Row {
+        index: usize,
+        column: Option<usize>,
+    },
     Detail,
     Border,
     Nothing,
@@ -216,6 +222,10 @@ pub fn hit(state: &State, x: u16, y: u16) -> Hit {
         let key = keys.iter().find(|k| (k.x..k.x + k.cells()).contains(&x));
         return key.map_or(Hit::Nothing, |k| Hit::Command(k.command.name));
     }
+    if inside(a.columns, x, y) {
+        let column = column_at(state, a.columns, x);
+        return column.map_or(Hit::Nothing, |(_, c)| Hit::Heading(c.title));
+    }
     if inside(a.border, x, y) {
         return Hit::Border;
     }
@@ -230,7 +240,8 @@ pub fn hit(state: &State, x: u16, y: u16) -> Hit {
         } else {
             state.list().offset + line
         };
-        return Hit::Row(index);
+        let column = column_at(state, a.list, x).map(|(at, _)| at);
+        return Hit::Row { index, column };
     }
     Hit::Nothing
 }
@@ -310,6 +321,29 @@ impl FooterKey {
     fn cells(&self) -> u16 {
         cells_u16(&self.label)
     }
+}
+
+/// Places the columns of the list, each from the first cell of a row on.
+pub fn placed_columns(state: &State, columns: &[Column], area: Rect) -> Vec<Placed> {
+    place(
+        columns,
+        &state.list().contents,
+        area.width.saturating_sub(2),
+    )
+}
+
+/// Returns the column of the list at a cell, with its index.
+fn column_at(state: &State, area: Rect, x: u16) -> Option<(usize, &'static Column)> {
+    let Body::Table { columns, .. } = &state.context().of().body else {
+        return None;
+    };
+    // Rows begin after a blank cell.
+    let x = x.checked_sub(area.x + 1)?;
+    let placed = placed_columns(state, columns, area);
+    let (at, ..) = placed
+        .into_iter()
+        .find(|(_, left, w)| (*left..left + w).contains(&x))?;
+    Some((at, &columns[at]))
 }
 
 /// Places the keys that work now in `cells` cells of the footer; that of the help is always shown.

@@ -1,5 +1,6 @@
 //! Applies the mouse to the state. The layout says what is below the pointer, as it was drawn.
 
+use super::command::Command;
 use super::key::{ENTER, Key, KeyCode, MouseAct};
 use super::layout::{Hit, PopupHit};
 use super::list::Pane;
@@ -25,7 +26,9 @@ pub(super) fn on_mouse(
         return;
     }
     match (act, layout::hit(state, x, y)) {
-        (MouseAct::Double, Hit::Row(index)) => double_click(state, index, effects),
+        (MouseAct::Double, Hit::Row { index, column }) => {
+            double_click(state, index, column, effects)
+        }
         (MouseAct::Down | MouseAct::Double, hit) => click(state, hit, effects),
         (MouseAct::Drag, _) if state.frame.dragging => drag(state, x, y),
         // Anywhere, because the pointer may have left the border.
@@ -44,10 +47,17 @@ fn click(state: &mut State, hit: Hit, effects: &mut Vec<Effect>) {
                 command::run(c, state, effects);
             }
         }
-        Hit::Row(index) if index < state.frame.rows.len() => {
+        Hit::Heading(title) => command::sort_by_column(state, title, effects),
+        Hit::Row { index, column } if index < state.frame.rows.len() => {
             state.list_mut().focus = Pane::List;
             state.log.follow &= state.context() != Context::Logs;
             command::goto(state, index);
+            // The cursor skips headings, which have no checkbox.
+            if let Some(c) = checkbox_command(state, column)
+                && state.list().index == index
+            {
+                command::run(c, state, effects);
+            }
         }
         Hit::Detail if !state.list().zoom => state.list_mut().focus = Pane::Detail,
         Hit::Border => state.frame.dragging = true,
@@ -57,12 +67,18 @@ fn click(state: &mut State, hit: Hit, effects: &mut Vec<Effect>) {
 
 /// Opens the row, like the key Enter. Only a row that the first click has selected: rows may have
 /// moved since.
-fn double_click(state: &mut State, index: usize, effects: &mut Vec<Effect>) {
-    if index != state.list().index {
-        click(state, Hit::Row(index), effects);
+fn double_click(state: &mut State, index: usize, column: Option<usize>, effects: &mut Vec<Effect>) {
+    if index != state.list().index || checkbox_command(state, column).is_some() {
+        click(state, Hit::Row { index, column }, effects);
     } else if let Some(c) = state.options.keys.command(ENTER, state.context()) {
         command::run(c, state, effects);
     }
+}
+
+/// Command of the checkbox in a column of the list.
+fn checkbox_command(state: &State, column: Option<usize>) -> Option<&'static Command> {
+    let (at, name) = state.context().of().checkbox?;
+    (column == Some(at)).then(|| command::named(name)).flatten()
 }
 
 fn drag(state: &mut State, x: u16, y: u16) {

@@ -111,6 +111,8 @@ pub struct ContextInfo {
     pub title: &'static str,
     pub body: Body,
     pub detail_place: DetailPlace,
+    /// Column whose click runs a command on its row.
+    pub checkbox: Option<(usize, &'static str)>,
     /// Charts of calls are above the list.
     pub has_charts: bool,
     /// Sort orders; the first is the natural order.
@@ -142,6 +144,7 @@ impl ContextInfo {
         title: "",
         body: Body::Log,
         detail_place: DetailPlace::None,
+        checkbox: None,
         has_charts: false,
         sorts: &[ascending("natural order", "")],
         rows: |_| (Vec::new(), 0),

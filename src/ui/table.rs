@@ -2,7 +2,7 @@
 
 use super::paint::Brush;
 use crate::app::address::shorten_addresses;
-use crate::app::column::{Column, Placed, Width, place};
+use crate::app::column::{Column, Placed, Width};
 use crate::app::doc::{Fit, Line, Role, cells_of};
 use crate::app::list::Row;
 use crate::app::text::{truncate_end, width};
@@ -11,8 +11,8 @@ use ratatui::layout::Rect;
 /// A table to draw.
 pub struct Table<'a> {
     pub columns: &'a [Column],
-    /// Width of the longest cell of each column.
-    pub contents: &'a [u16],
+    /// Visible columns.
+    pub placed: Vec<Placed>,
     pub rows: &'a [Row],
     pub index: usize,
     pub offset: usize,
@@ -35,9 +35,9 @@ impl Table<'_> {
         brush: &mut Brush<'_>,
         cells: impl Fn(&Row) -> Vec<Line>,
     ) {
-        let placed = place(self.columns, self.contents, area.width.saturating_sub(2));
+        let placed = &self.placed;
         if head.height > 0 {
-            self.headings(head, &placed, brush);
+            self.headings(head, placed, brush);
         }
         let height = usize::from(area.height);
         let pinned = self.pinned.min(self.rows.len());
@@ -55,12 +55,12 @@ impl Table<'_> {
                 row => cells(row),
             })
             .collect();
-        self.shorten_keys(&mut built, &placed);
+        self.shorten_keys(&mut built, placed);
         for ((y, i), cells) in (area.y..).zip(visible).zip(&built) {
             self.row(
                 i,
                 cells,
-                &placed,
+                placed,
                 Rect {
                     y,
                     height: 1,

@@ -34,6 +34,7 @@ pub(super) const STAGE: ContextInfo = ContextInfo {
         cells,
     },
     detail_place: DetailPlace::Beside,
+    checkbox: Some((0, "select")),
     sorts: &[
         ascending("dependency", ""),
         ascending("action", "ACTION"),

@@ -5,6 +5,7 @@ use crate::app::key::{Input, MouseAct};
 use crate::app::msg::{Effect, Msg};
 use crate::app::state::{Fault, Popup, Screen};
 use crate::app::text::width;
+use model::Select;
 
 /// Cell of the first occurrence of a text in the frame.
 #[track_caller]
@@ -27,6 +28,41 @@ fn mouse(c: &mut Console, act: MouseAct, (x, y): (u16, u16)) {
 fn click(c: &mut Console, text: &str) {
     let at = find(c, text);
     mouse(c, MouseAct::Down, at);
+}
+
+#[test]
+fn click_on_a_checkbox_selects_and_elsewhere_moves_the_cursor() {
+    let mut c = Console::staged(120, 40);
+    c.press("3");
+    let (_, y) = find(&mut c, "aws_eip.old");
+    mouse(&mut c, MouseAct::Down, (20, y));
+    assert_eq!(c.take_effects(), []);
+    let selected = c.state.change().map(|c| c.address.clone());
+    assert_eq!(selected.as_deref(), Some("aws_eip.old"));
+    let (_, y) = find(&mut c, "aws_iam_role.app");
+    let (x, _) = find(&mut c, "[x]");
+    mouse(&mut c, MouseAct::Down, (x + 1, y));
+    assert_eq!(
+        c.take_effects(),
+        [Effect::Select(
+            12,
+            vec![Select::Leave("aws_iam_role.app".into())]
+        )]
+    );
+}
+
+#[test]
+fn click_on_a_heading_sorts_and_again_reverses() {
+    let mut c = Console::staged(120, 40);
+    c.press("3");
+    click(&mut c, "RESOURCE");
+    c.shows("RESOURCE ▲");
+    click(&mut c, "RESOURCE");
+    c.shows("RESOURCE ▼");
+    click(&mut c, "ACTION");
+    c.shows("ACTION ▲");
+    click(&mut c, "NOTE");
+    c.shows("NOTE: this list has no such sort order");
 }
 
 #[test]

@@ -225,7 +225,7 @@ fn check_table(c: &mut Console, screen: &str) {
         );
     }
     for y in a.list.top()..a.list.bottom() {
-        let Hit::Row(row) = layout::hit(state, left, y) else {
+        let Hit::Row { index: row, .. } = layout::hit(state, left, y) else {
             continue;
         };
         let Some(row) = state.frame.rows.get(row).filter(|r| !r.heading) else {
@@ -315,7 +315,7 @@ fn rows_with_long_addresses_stay_different_on_each_screen() {
             let (_, x, w) = *key.unwrap();
             let mut seen: Vec<(String, String)> = Vec::new();
             for y in a.list.top()..a.list.bottom() {
-                let Hit::Row(i) = layout::hit(state, a.list.x + 1, y) else {
+                let Hit::Row { index: i, .. } = layout::hit(state, a.list.x + 1, y) else {
                     continue;
                 };
                 let Some(row) = state.frame.rows.get(i).filter(|r| !r.heading) else {
