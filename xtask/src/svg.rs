@@ -1,6 +1,6 @@
-//! Draws terminal screens as SVG: still pictures, and recordings as animations. The text stays text,
-//! in a subset of the bundled font that the file contains, so that a picture looks the same
-//! everywhere.
+//! Draws terminal screens as SVG: still pictures, and recordings as animations. The text stays
+//! text, in a subset of the bundled font that the file contains, so that a picture looks the
+//! same everywhere.
 
 use crate::picture::{Rgb, TEXT, background, colors};
 use allsorts::binary::read::ReadScope;

@@ -121,8 +121,8 @@ pub(super) fn too_large(status: &Status, limit: usize) -> Option<String> {
 /// Encodes one message into the buffer of a call.
 type Encode = Box<dyn FnOnce(&mut EncodeBuf<'_>) -> Result<(), Status> + Send + Sync>;
 
-/// Codec of all unary calls. With `ProstCodec`, the compiler would generate the client once for each
-/// method, a tenth of the code of this crate.
+/// Codec of all unary calls. With `ProstCodec`, the compiler would generate the client once for
+/// each method, a tenth of the code of this crate.
 #[derive(Clone, Copy, Default)]
 struct MessageCodec;
 
