@@ -353,7 +353,7 @@ impl Engine {
     /// The saved selection with a name.
     ///
     /// # Errors
-    /// There is none.
+    /// No selection has this name, or the store cannot be read.
     pub async fn saved_selection(&self, name: &str) -> Result<SavedSelection, EngineError> {
         self.shared.operations.saved_selection(name).await
     }
@@ -361,7 +361,7 @@ impl Engine {
     /// Deletes a saved selection.
     ///
     /// # Errors
-    /// There is none, or the store cannot be written.
+    /// No selection has this name, or the store cannot be written.
     pub async fn delete_selection(&self, name: &str) -> Result<(), EngineError> {
         self.shared.operations.delete_selection(name).await
     }

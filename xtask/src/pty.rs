@@ -60,6 +60,33 @@ struct Seen {
     times: Vec<(Duration, usize)>,
 }
 
+/// Reads the output of a program to its end.
+fn read(mut output: impl Read, seen: &Mutex<Seen>) {
+    let started = Instant::now();
+    let mut bytes = [0; 16_384];
+    let mut pending = Vec::new();
+    while let Ok(n) = output.read(&mut bytes) {
+        if n == 0 {
+            break;
+        }
+        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        pending.extend_from_slice(&bytes[..n]);
+        let whole = whole_frames(&pending);
+        // Incomplete frames wait, so that no test sees half of a screen.
+        seen.parser.process(&pending[..whole]);
+        pending.drain(..whole);
+        // Bytes past the limit are dropped; the screen is still updated.
+        let room = KEPT.saturating_sub(seen.bytes.len()).min(n);
+        seen.bytes.extend_from_slice(&bytes[..room]);
+        let end = seen.bytes.len();
+        seen.times.push((started.elapsed(), end));
+    }
+    seen.lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .parser
+        .process(&pending);
+}
+
 /// Running program with its screen.
 pub struct Pty {
     seen: Arc<Mutex<Seen>>,
@@ -109,7 +136,7 @@ impl Pty {
             bytes: Vec::new(),
             times: Vec::new(),
         }));
-        let mut output = pair
+        let output = pair
             .master
             .try_clone_reader()
             .map_err(|e| eyre!("cannot read from the terminal: {e}"))?;
@@ -118,33 +145,9 @@ impl Pty {
             .take_writer()
             .map_err(|e| eyre!("cannot write to the terminal: {e}"))?;
         let to = seen.clone();
-        let started = Instant::now();
         let reader = std::thread::Builder::new()
             .name("pty".to_owned())
-            .spawn(move || {
-                let mut bytes = [0; 16_384];
-                let mut pending = Vec::new();
-                while let Ok(n) = output.read(&mut bytes) {
-                    if n == 0 {
-                        break;
-                    }
-                    let mut seen = to.lock().unwrap_or_else(PoisonError::into_inner);
-                    pending.extend_from_slice(&bytes[..n]);
-                    let whole = whole_frames(&pending);
-                    // Incomplete frames wait, so that no test sees half of a screen.
-                    seen.parser.process(&pending[..whole]);
-                    pending.drain(..whole);
-                    // Bytes past the limit are dropped; the screen is still updated.
-                    let room = KEPT.saturating_sub(seen.bytes.len()).min(n);
-                    seen.bytes.extend_from_slice(&bytes[..room]);
-                    let end = seen.bytes.len();
-                    seen.times.push((started.elapsed(), end));
-                }
-                to.lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .parser
-                    .process(&pending);
-            })?;
+            .spawn(move || read(output, &to))?;
         Ok(Self {
             seen,
             child,

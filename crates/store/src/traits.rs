@@ -101,7 +101,7 @@ pub trait SavedSelections: Send + Sync {
     /// Saves a selection; replaces one with the same name.
     async fn save_selection(&self, selection: SavedSelection) -> Result<(), StoreError>;
 
-    /// Deletes a saved selection. Returns false if there is none with this name.
+    /// Deletes a saved selection. Returns false if no selection has this name.
     async fn delete_selection(&self, name: &str) -> Result<bool, StoreError>;
 }
 

@@ -1,4 +1,4 @@
-//! Command line of each command of the console, or the reason why there is none; and the table of
+//! Command line of each command of the console, or the reason for its absence; and the table of
 //! keys in the documentation, which shows both.
 
 /// Commands with their command lines. `ADDRESS`, `DEPLOY`, `STAGE`, `PLUGIN` and `NAME` stand for
@@ -108,7 +108,7 @@ mod tests {
     use crate::app::command::{COMMANDS, Command, Scope};
     use crate::app::state::Context;
 
-    /// Returns the command line of a command, or the reason why there is none.
+    /// Returns the command line of a command, or the reason for its absence.
     fn headless(name: &str) -> Option<Result<&'static str, &'static str>> {
         let line = LINES.iter().find(|(n, _)| *n == name);
         let reason = REASONS.iter().find(|(_, names)| names.contains(&name));

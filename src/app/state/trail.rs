@@ -33,7 +33,7 @@ impl State {
         self.frame.trail.push(visit);
     }
 
-    /// Returns to the place that the last command left. Returns false if there is none.
+    /// Returns to the place that the last command left. Returns false without such a place.
     pub fn go_back(&mut self) -> bool {
         let Some(visit) = self.frame.trail.pop() else {
             return false;

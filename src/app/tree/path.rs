@@ -104,7 +104,7 @@ impl PartialOrd for Path<'_> {
     }
 }
 
-/// End of an instance key that starts at `from`; `from` if there is none. Brackets and dots within
+/// End of an instance key that starts at `from`; `from` without a key. Brackets and dots within
 /// quotes belong to the key.
 fn key_end(address: &str, from: usize) -> usize {
     let Some(inner) = address[from..].strip_prefix('[') else {
