@@ -77,7 +77,7 @@ impl Reveal {
         let rows = self.places.iter().map(|p| line(Role::Plain, p.to_string()));
         let list = List {
             shown: self.places.len().clamp(1, ROWS),
-            counted: true,
+            counted: self.places.len() > 1,
             ..List::new(rows.collect(), self.selected)
         };
         let mut below = vec![Part::Blank, answers(self.yes)];
@@ -85,11 +85,8 @@ impl Reveal {
             below.push(Part::Text(vec![line(Role::Dim, "↑↓ chooses the value")]));
         }
         let above = vec![
-            line(Role::Strong, "Show this sensitive value for ten seconds?"),
-            line(
-                Role::Dim,
-                "It is shown on this screen only, and is not logged or stored.",
-            ),
+            line(Role::Strong, "Show a sensitive value for 10 s?"),
+            line(Role::Dim, "It is not logged or stored."),
         ];
         Page {
             above: vec![Part::Text(above), Part::Blank],

@@ -97,7 +97,7 @@ fn deploy_of_a_destroyed_workspace_says_so_once_in_the_title() {
     }
     c.event(EventKind::Staged(summary.clone().into()));
     c.press("3");
-    c.shows("stage #12 · everything is to be destroyed · 2 changes");
+    c.shows("stage #12 · everything is to be destroyed · 2 of 2 selected");
     c.hides("destroy mode");
     // One object stays.
     c.event(EventKind::Selected {
