@@ -56,7 +56,6 @@ fn session(bin: &Path) -> Result<Vec<Chunk>> {
     press("s", "selected")?;
     press("j", "selected")?;
     press("j", "selected")?;
-    press("j", "selected")?;
     press(" ", "along with")?;
     press(" ", "selected")?;
     press("a", "Apply stage #")?;

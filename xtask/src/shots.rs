@@ -133,7 +133,7 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.wait("selected ·", LONG)?;
     pty.wait("lab_database.orders", SOON)?;
     pty.keys("/lab_database\r")?;
-    pty.wait("storage_gb", SOON)?;
+    pty.wait("retention_days", SOON)?;
     album.shot(&pty, "stage")?;
     esc(&mut pty, "find:")?;
     pty.keys(" ")?;
@@ -141,9 +141,9 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     album.shot(&pty, "stage-left")?;
     pty.keys("u")?;
     pty.keys("?")?;
-    pty.wait("Everywhere", SOON)?;
+    pty.wait("esc close", SOON)?;
     album.shot(&pty, "help")?;
-    esc(&mut pty, "Everywhere")?;
+    esc(&mut pty, "esc close")?;
     pty.keys(":apply")?;
     pty.wait("stage-destroy", SOON)?;
     album.shot(&pty, "palette")?;
@@ -205,7 +205,7 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     album.shot(&pty, "replay")?;
     esc(&mut pty, "event ")?;
     pty.keys("6")?;
-    pty.wait("root module", SOON)?;
+    pty.wait("objects", SOON)?;
     pty.keys("/lab_database\r")?;
     pty.wait("attributes", SOON)?;
     album.shot(&pty, "state")?;
