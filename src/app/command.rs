@@ -70,6 +70,10 @@ impl Command {
         self.name == table::HELP
     }
 
+    pub fn is_back(&self) -> bool {
+        self.name == table::BACK
+    }
+
     /// Returns true if the command belongs to some contexts only.
     pub fn is_special(&self) -> bool {
         !matches!(self.scope, Scope::Everywhere)
@@ -97,8 +101,8 @@ pub fn run(command: &Command, state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 /// Returns the commands of this context that match the typed text, best match first; all of them if
-/// nothing is typed. Names rank before descriptions: the exact name, then names that begin with the
-/// text, that contain it, that have its letters in order, and at last descriptions with its words.
+/// nothing is typed. The exact name ranks first, then names that begin with the text, that contain
+/// it, that have its letters in order. Without such a name, descriptions with its words match.
 pub fn matching(state: &State, typed: &str) -> Vec<&'static Command> {
     let context = state.context();
     let here = COMMANDS.iter().filter(|c| c.is_in(context));
@@ -112,9 +116,16 @@ pub fn matching(state: &State, typed: &str) -> Vec<&'static Command> {
     let mut ranked: Vec<_> = here
         .filter_map(|c| ranks.rank(c).map(|rank| (rank, c)))
         .collect();
+    // A description that mentions a name must not offer another command beside it.
+    if ranked.iter().any(|((kind, _), _)| *kind < IN_DESCRIPTION) {
+        ranked.retain(|((kind, _), _)| *kind < IN_DESCRIPTION);
+    }
     ranked.sort_by_key(|(rank, _)| *rank);
     ranked.into_iter().map(|(_, c)| c).collect()
 }
+
+/// Kind of a match in the description of a command only.
+const IN_DESCRIPTION: u8 = 4;
 
 /// Ranks commands for a typed text.
 struct Ranks<'t> {
@@ -150,7 +161,7 @@ impl<'t> Ranks<'t> {
         } else if score.is_some() {
             3
         } else if typed.split_whitespace().all(|word| doc.contains(word)) {
-            4
+            IN_DESCRIPTION
         } else {
             return None;
         };

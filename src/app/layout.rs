@@ -353,11 +353,20 @@ pub fn footer_keys(state: &State, cells: u16) -> Vec<FooterKey> {
     let special = COMMANDS
         .iter()
         .filter(|c| c.is_special() && c.is_in(context));
-    let general = COMMANDS.iter().filter(|c| !c.is_special() && !c.is_help());
+    let general = COMMANDS
+        .iter()
+        .filter(|c| !c.is_special() && !c.is_help() && !c.is_back());
+    let zoomed = state.list().zoom && context.of().has_detail();
+    let back = COMMANDS.iter().filter(|c| zoomed && c.is_back());
     let usable = |c: &&Command| !c.short.is_empty() && (c.when)(state).is_ok();
     let mut x = 1;
     let mut out = Vec::new();
-    for command in special.chain(general).filter(usable).chain(help) {
+    for command in back
+        .chain(special)
+        .chain(general)
+        .filter(usable)
+        .chain(help)
+    {
         let keys = state.options.keys.keys_of(command, context);
         let Some(key) = keys.first().map(ToString::to_string) else {
             continue;

@@ -52,7 +52,7 @@ pub struct ConsoleOptions {
     pub keys: BTreeMap<String, Vec<String>>,
     /// Problems to report on the screen.
     pub problems: Vec<String>,
-    /// Permanent lines on the screen.
+    /// Lines on the screen until there is a stage.
     pub notes: Vec<String>,
     /// Faults of the demo.
     pub demo: Option<DemoHook>,

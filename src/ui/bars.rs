@@ -115,10 +115,10 @@ fn message(state: &State, area: Rect, brush: &mut Brush<'_>) {
         return;
     };
     let (role, sign) = match t.weight {
-        Weight::Good => (Role::Plain, "·"),
-        Weight::Bad => (Role::Bad, "✗"),
+        Weight::Good => (Role::Plain, ""),
+        Weight::Bad => (Role::Bad, "✗ "),
     };
-    let text = format!(" {sign} {} ", clean(&t.text));
+    let text = format!(" {sign}{} ", clean(&t.text));
     let room = area.width.saturating_sub(2);
     let hint = format!(" ({} shows all) ", state.options.keys.first("messages"));
     let hint_cells = u16::try_from(width(&hint)).unwrap_or(0);

@@ -41,6 +41,9 @@ macro_rules! commands {
     };
 }
 
+/// Name of the command that leads back. The footer shows its key for a detail on the whole screen.
+pub(super) const BACK: &str = "back";
+
 /// Name of the command of the help, whose key the footer always shows.
 pub(super) const HELP: &str = "help";
 
@@ -129,7 +132,7 @@ pub static COMMANDS: &[Command] = commands![
     "reveal", "x", "", "show one sensitive value of this row for ten seconds; asks first", Scope::In(&[Stage, Deploy, State]), has_sensitive, ask_reveal;
     // Everywhere
     "open", "enter", "open", "show the detail on the whole screen", Scope::WithDetail, has_row, open_detail;
-    "back", "esc", "", "go back: close the detail, or clear search and filter", Scope::Everywhere, always, close_or_go_back;
+    BACK, "esc", "back", "go back: close the detail, or clear search and filter", Scope::Everywhere, always, close_or_go_back;
     "quit", "q", "", "go back, or quit on the top level; asks first while something runs", Scope::Everywhere, always, quit;
     "interrupt", "ctrl-c", "", "quit, or open the cancel ladder while something runs; never kills a deploy", Scope::Everywhere, always, interrupt;
     "down", "j down", "", "move down", Scope::Everywhere, always, down;

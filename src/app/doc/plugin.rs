@@ -177,23 +177,34 @@ pub fn attempts(state: &State, p: &PluginView) -> Doc {
             ),
         ));
     }
+    let mut reason_above = None;
     for (i, a) in p.attempts.iter().rev().enumerate() {
-        doc.push(timeline(state, a));
+        let mut timeline = timeline(state, a);
         // A launch that was stopped is no failure.
-        let failed = a.verdict.as_ref().is_some_and(|v| v.kind.is_failed());
-        if failed {
-            if let Some(v) = &a.verdict {
-                push_text(&mut doc, Role::Bad, "      ", &v.text);
-            }
-            // For older attempts the verdict is enough; only the newest one shows its output.
-            let lines = if i == 0 { 16 } else { 0 };
-            for l in a.last_lines.iter().rev().take(lines).rev() {
+        let reason = a.verdict.as_ref().filter(|v| v.kind.is_failed());
+        // A plugin mostly fails for the same reason each time, and its text is long.
+        let is_repeated = reason.is_some() && reason.map(|v| &v.text) == reason_above;
+        if is_repeated {
+            timeline.push(span(Role::Dim, "  same reason"));
+        }
+        doc.push(timeline);
+        if let Some(v) = reason.filter(|_| !is_repeated) {
+            push_text(&mut doc, Role::Bad, "      ", &v.text);
+            reason_above = Some(&v.text);
+        }
+        // For older attempts the reason is enough; only the newest one shows its output.
+        if i == 0 && reason.is_some() {
+            let newest = a.last_lines.len().saturating_sub(MAX_OUTPUT_LINES);
+            for l in &a.last_lines[newest..] {
                 push_text(&mut doc, Role::Dim, "      │ ", l);
             }
         }
     }
     doc
 }
+
+/// Maximum number of output lines below the newest launch.
+const MAX_OUTPUT_LINES: usize = 16;
 
 fn timeline(state: &State, a: &LaunchAttempt) -> Line {
     let mut l = vec![span(Role::Strong, format!(" #{:<3}", a.number))];

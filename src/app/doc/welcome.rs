@@ -4,8 +4,12 @@ use super::{Doc, Line, Role, fit_line, line, span, wrap};
 use crate::app::screens::push_keys;
 use crate::app::state::{Context, State};
 
-/// Renders the permanent notes.
+/// Renders the notes.
 pub fn notes(state: &State) -> Doc {
+    // The first steps of the demo are known once there is a stage.
+    if state.view.stage.is_some() {
+        return Doc::new();
+    }
     let cells = usize::from(state.frame.size.0).saturating_sub(2);
     let doc = state.frame.notes.iter().map(|n| line(Role::Busy, n));
     // A small screen has one line per note only.

@@ -8,7 +8,7 @@ use super::{
 use crate::app::column::{Column, Width, column, number};
 use crate::app::doc::{self, Doc, Line, Role, line, outcome_role, span};
 use crate::app::filter::{Field, text_field};
-use crate::app::format::{bar, clock, duration, elapsed};
+use crate::app::format::{bar, clock, duration, elapsed, gauge};
 use crate::app::list::Row;
 use crate::app::running;
 use crate::app::state::State;
@@ -218,6 +218,9 @@ fn detail(state: &State, _: &Row) -> Doc {
     }
 }
 
+/// Width of the progress bar of the title, without its ends.
+const PROGRESS_CELLS: usize = 16;
+
 /// Sign and role of the state of an operation.
 pub(super) fn symbol(s: OperationState) -> (&'static str, Role) {
     match s {
@@ -296,7 +299,8 @@ fn blockers(d: &DeployView, op: &Operation, word: &str) -> Line {
         state,
         Some(OperationState::Failed | OperationState::HalfReplaced | OperationState::Unknown)
     );
-    let role = if failed { Role::Warn } else { Role::Dim };
+    // Dim, so that the failed operation stands out from those that need it.
+    let role = Role::Dim;
     let why = state
         .filter(|_| failed)
         .map_or_else(String::new, |s| format!(" ({})", s.label()));
@@ -358,22 +362,8 @@ fn operation_note(state: &State, d: &DeployView, op: &Operation, now: UnixMs) ->
     l
 }
 
-fn write_subject(state: &State, l: &mut Line) {
-    let Some((d, now)) = state.shown_deploy() else {
-        l.push(span(Role::Strong, "deploy"));
-        return;
-    };
-    l.push(span(Role::Strong, format!("deploy #{}", d.deploy)));
-    let queued = running::count_queued(state, d);
-    let of = |s: OperationState| match s {
-        OperationState::Running => d
-            .operations
-            .iter()
-            .filter(|o| o.state == s)
-            .count()
-            .saturating_sub(queued),
-        s => d.operations.iter().filter(|o| o.state == s).count(),
-    };
+/// Appends the outcome of a deploy with its duration, or the progress of a running one.
+fn write_outcome(d: &DeployView, now: UnixMs, l: &mut Line) {
     match &d.summary {
         Some(s) => {
             let (symbol, role) = outcome_role(s.outcome);
@@ -395,10 +385,33 @@ fn write_subject(state: &State, l: &mut Line) {
             let (symbol, role) = outcome_role(DeployOutcome::Running);
             l.push(span(
                 role,
-                format!(" · {symbol} running {}", elapsed(now - d.began)),
+                format!(" · {symbol} running {}  ", elapsed(now - d.began)),
             ));
+            let is_done = |o: &&Operation| o.state == OperationState::Done;
+            let done = d.operations.iter().filter(is_done).count();
+            let all = d.operations.len();
+            l.push(doc::progress(role, gauge(done, all, PROGRESS_CELLS)));
         }
     }
+}
+
+fn write_subject(state: &State, l: &mut Line) {
+    let Some((d, now)) = state.shown_deploy() else {
+        l.push(span(Role::Strong, "deploy"));
+        return;
+    };
+    l.push(span(Role::Strong, format!("deploy #{}", d.deploy)));
+    let queued = running::count_queued(state, d);
+    let of = |s: OperationState| match s {
+        OperationState::Running => d
+            .operations
+            .iter()
+            .filter(|o| o.state == s)
+            .count()
+            .saturating_sub(queued),
+        s => d.operations.iter().filter(|o| o.state == s).count(),
+    };
+    write_outcome(d, now, l);
     let parts = [
         (OperationState::Done, Role::Ok, "done"),
         (OperationState::Running, Role::Busy, "running"),

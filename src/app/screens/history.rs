@@ -89,6 +89,7 @@ const COLUMNS: &[Column] = &[
     column("CHANGES", Width::Content(0), 2),
     number("DONE", 0, 5),
     number("FAILED", 0, 4),
+    number("NOT ATTEMPTED", 0, 7),
     number("TOOK", 0, 3),
     column("CONFIG", Width::Content(0), 8),
     column("WHO", Width::Flex(8, 2), 6),
@@ -152,6 +153,7 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
         doc::counts(&d.counts),
         doc::nonzero(Role::Plain, d.operations.done as usize),
         doc::nonzero(Role::Bad, failed as usize),
+        doc::nonzero(Role::Plain, d.operations.not_attempted as usize),
         d.ended.map_or_else(Line::new, |e| {
             line(
                 Role::Plain,

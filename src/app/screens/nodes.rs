@@ -120,8 +120,9 @@ pub(super) fn stage_cells(state: &State, row: &Row, below: &[usize]) -> Vec<Line
         ),
     };
     let mut summary = count_actions(&changed, selected == 0);
-    if all > 0 {
-        summary.push(span(Role::Plain, format!(" {selected}/{all} ")));
+    // The rows below an unfolded node show their own selection.
+    if all > 0 && (selected < all || row.node().is_some_and(|n| n.folded)) {
+        summary.push(span(Role::Plain, format!(" {selected} of {all} selected ")));
         summary.push(doc::progress(Role::Ok, gauge(selected, all, 5)));
     }
     vec![

@@ -219,6 +219,15 @@ fn last_output(p: &PluginView) -> String {
     parts.join(" · ")
 }
 
+/// Output line that names the cause of the newest failed launch: a panic, otherwise the last line.
+fn cause(p: &PluginView) -> Option<&str> {
+    let newest = p.attempts.back()?;
+    newest.verdict.as_ref().filter(|v| v.kind.is_failed())?;
+    let lines = &newest.last_lines;
+    let panic = lines.iter().find(|l| l.starts_with("panic:"));
+    panic.or(lines.last()).map(String::as_str)
+}
+
 /// Cells of a plugin.
 fn cells(state: &State, row: &Row) -> Vec<Line> {
     let Some(p) = row
@@ -239,11 +248,11 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
     // Calls of draining processes are shown with those processes.
     let left: u64 = p.leaving.iter().map(|l| l.calls).sum();
     let in_call = in_call.saturating_sub(usize::try_from(left).unwrap_or(usize::MAX));
-    // The reason of a failure matters more than the last line.
-    let words = p
-        .state
-        .unavailable_reason()
-        .map_or_else(|| line(Role::Dim, last_output(p)), |why| line(role, why));
+    // The detail has the complete reason; its beginning is the same for many causes.
+    let words = match p.state.unavailable_reason() {
+        Some(why) => line(role, cause(p).unwrap_or(why)),
+        None => line(Role::Dim, last_output(p)),
+    };
     vec![
         line(role, format!("{symbol} {word}")),
         vec![doc::address(Role::Strong, &p.id.0)],

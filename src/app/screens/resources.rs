@@ -201,7 +201,8 @@ fn state_word(r: &StateRow) -> (&'static str, Role) {
         Some(DriftKind::Gone) => ("✗ deleted", doc::drift_role(DriftKind::Gone)),
         Some(drift) => ("~ drift", doc::drift_role(drift)),
         None if r.data => ("<= data", Role::Read),
-        None => ("● known", Role::Ok),
+        // Not green: the state says nothing about the health of the object.
+        None => ("● known", Role::Dim),
     }
 }
 

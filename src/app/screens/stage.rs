@@ -273,13 +273,9 @@ fn change_note(state: &State, c: &ChangeView, left: bool) -> Line {
         return doc::unknown_note(state, u);
     }
     if let Some(a) = state.implied.get(&c.address) {
-        let (symbol, word) = if a.selected {
-            ("▲", "with")
-        } else {
-            ("▼", "with")
-        };
-        l.push(span(Role::Warn, format!("{symbol} {word} ")));
-        l.push(doc::address(Role::Warn, &a.cause));
+        let word = if a.selected { "needed by " } else { "needs " };
+        l.push(span(Role::Dim, word));
+        l.push(doc::address(Role::Dim, &a.cause));
         return l;
     }
     if !left && let Some(n) = c.needs.iter().find(|n| state.view.left.contains(*n)) {

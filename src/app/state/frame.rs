@@ -76,7 +76,7 @@ pub struct Frame {
     pub split: u16,
     pub dragging: bool,
     pub mouse: bool,
-    /// Permanent lines on the screen, such as the keys of the demo's faults.
+    /// Lines on the screen until there is a stage: the first steps of the demo.
     pub notes: Vec<String>,
 }
 

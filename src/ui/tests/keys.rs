@@ -318,7 +318,6 @@ fn failed_stage_shows_source_position_and_line() {
 #[test]
 fn long_diagnostics_are_truncated_above_the_rule_with_a_count() {
     let mut c = Console::staged(80, 24);
-    c.state.frame.notes = vec!["demo".into()];
     let detail = (0..30)
         .map(|n| format!("place {n}"))
         .collect::<Vec<_>>()
@@ -347,7 +346,6 @@ fn long_diagnostics_are_truncated_above_the_rule_with_a_count() {
     assert!(c.line("d shows them").contains(" more, "));
     let frame = c.frame();
     let lines: Vec<&str> = frame.lines().collect();
-    assert_eq!(lines[21].trim(), "demo", "{frame}");
     assert!(lines[22].starts_with("─ ✗ staging failed"), "{frame}");
     assert_eq!(
         lines.iter().filter(|l| l.trim() == "place 1").count(),
@@ -360,14 +358,17 @@ fn long_diagnostics_are_truncated_above_the_rule_with_a_count() {
 
 #[test]
 fn demo_faults_are_listed_and_triggered_by_key() {
-    let mut c = Console::staged(120, 40);
-    c.state.frame.notes = vec!["demo: B breaks something on purpose, then 5 crash".into()];
+    let mut c = Console::new(120, 40);
+    c.state.frame.notes = vec!["demo: B causes a fault".into()];
     c.state.options.faults = vec![Fault {
         key: '5',
         id: "crash".into(),
         doc: "the plugin dies".into(),
     }];
-    c.shows("5 crash");
+    c.shows("demo: B causes a fault");
+    // The first steps are known once there is a stage.
+    fixture::staged().into_iter().for_each(|e| c.event(e));
+    c.hides("demo: B");
     c.press("B");
     c.shows("the plugin dies");
     c.press("5");

@@ -77,10 +77,21 @@ pub(super) fn push(doc: &mut Doc, row: &Grouped, action: Action, name: usize, ex
     let a = row.attribute;
     let sign = Sign::of(a, action);
     let (symbol, role) = sign.text();
-    let mut l = vec![span(role, format!("  {symbol} {} ", pad(&row.path, name)))];
+    // The sign has the colour; a new object would be a wall of it.
+    let name_role = match sign {
+        Sign::Added if action == Action::Create => Role::Plain,
+        _ => role,
+    };
+    let mut l = vec![
+        span(role, format!("  {symbol} ")),
+        span(name_role, format!("{} ", pad(&row.path, name))),
+    ];
     let long = text::long(a, sign, extent);
     match &long {
-        Some(long) => l.push(span(role, &long.summary)),
+        Some(long) => l.push(span(name_role, &long.summary)),
+        None if name_role == Role::Plain && !a.unknown => {
+            l.push(span(Role::Plain, value(a.after.as_deref(), a, true)));
+        }
         None => l.extend(values(a, sign)),
     }
     if row.times > 1 {
