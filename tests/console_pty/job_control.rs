@@ -70,9 +70,7 @@ impl ShellJob {
         self.c.keys("3").unwrap();
         self.wait_until("a key is heard", |s| s.contents().contains("No stage yet"));
         self.c.keys("1").unwrap();
-        self.wait_until("another key is heard", |s| {
-            s.contents().contains("LAST OUTPUT")
-        });
+        self.wait_until("another key is heard", |s| s.contents().contains("PLUGIN"));
     }
 
     /// Checks that the shell has the terminal, in cooked mode.

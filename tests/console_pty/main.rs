@@ -51,9 +51,9 @@ fn demo_is_staged_narrowed_deployed_and_retried_after_a_failure() {
     c.wait("gave up", LONG).unwrap();
     c.wait("3/5", LONG).unwrap();
     c.keys("3s").unwrap();
-    c.wait("18 changes", LONG).unwrap();
+    c.wait("18 of 18 selected", LONG).unwrap();
     c.keys("/lab_database\r").unwrap();
-    c.wait("storage_gb", SOON).unwrap();
+    c.wait("retention_days", SOON).unwrap();
     c.keys(" ").unwrap();
     c.wait("[ ]", SOON).unwrap();
     c.wait("with lab_database.orders", SOON).unwrap();
@@ -118,7 +118,7 @@ fn stage_with_output_changes_only_is_shown_and_applied() {
     let mut c = w.console();
     c.wait("lock: you", LONG).unwrap();
     c.keys("3s").unwrap();
-    c.wait("+   output region", LONG).unwrap();
+    c.wait("+ output region", LONG).unwrap();
     // Check results are counted and opened.
     c.wait("1 warning (d)", SOON).unwrap();
     c.keys("d").unwrap();

@@ -88,7 +88,7 @@ fn theme_is_dark_without_an_answer_and_a_late_answer_does_not_act_as_keys() {
     // The late answer changes the theme and nothing else.
     c.keys("\x1b]11;rgb:1111/1111/1111\x07").unwrap();
     c.keys("?").unwrap();
-    c.wait("Everywhere", LONG).unwrap();
+    c.wait("esc close", LONG).unwrap();
     c.keys("\x1b").unwrap();
     wait_for_background(&c, DARK);
     c.wait("No stage yet", LONG).unwrap();

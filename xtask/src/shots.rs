@@ -144,7 +144,7 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.wait("esc close", SOON)?;
     album.shot(&pty, "help")?;
     esc(&mut pty, "esc close")?;
-    pty.keys(":apply")?;
+    pty.keys(":stage")?;
     pty.wait("stage-destroy", SOON)?;
     album.shot(&pty, "palette")?;
     esc(&mut pty, "stage-destroy")?;
