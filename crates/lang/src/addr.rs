@@ -72,13 +72,16 @@ pub fn unquote(quoted: &str) -> Option<String> {
                 c @ ('"' | '\\') => c,
                 _ => return None,
             }),
-            // A doubled sign before a brace stands for one.
-            '$' | '%' if chars.peek() == Some(&c) => {
-                chars.next();
-                out.push(c);
-                if chars.peek() != Some(&'{') {
-                    out.push(c);
+            '$' | '%' => {
+                let mut signs = 1;
+                while chars.next_if_eq(&c).is_some() {
+                    signs += 1;
                 }
+                // Only the sign directly before a brace is doubled.
+                if signs > 1 && chars.peek() == Some(&'{') {
+                    signs -= 1;
+                }
+                out.extend(std::iter::repeat_n(c, signs));
             }
             _ => out.push(c),
         }
