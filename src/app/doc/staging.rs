@@ -45,7 +45,9 @@ pub fn staging(state: &State, s: &Staging) -> Doc {
             doc.push(line(Role::Dim, format!("  and {more}")));
         }
     }
-    let queued = state.view.calls.len() - calls.len();
+    // Running calls without a resource, such as the configuration of a provider, do not wait.
+    let is_queued = |c: &&CallView| c.started_at.is_none();
+    let queued = state.view.calls.values().filter(is_queued).count();
     if queued > 0 {
         doc.push(Line::new());
         doc.push(line(

@@ -73,6 +73,19 @@ fn staging_shows_counts_and_calls_with_the_slow_ones() {
     );
     c.shows("Planning the changes  ▕█████               ▏ 10 of 40  4 s");
     c.shows("in progress, oldest first");
+    // A running call without a resource does not wait for a slot.
+    c.event(EventKind::CallStarted(CallStarted {
+        call: 3,
+        plugin: fixture::id("hashicorp/aws"),
+        slot: 2,
+        slots: 10,
+        method: "ConfigureProvider".into(),
+        resource: None,
+        deadline_ms: None,
+        usual: None,
+        queued_ms: 0,
+    }));
+    c.hides("for a slot of the pool");
     c.shows("reading aws_eip.old  0 s");
     c.hides("aws_eip.old  0 s,");
 }
