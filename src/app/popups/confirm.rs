@@ -40,6 +40,41 @@ pub struct Confirm {
     pub scroll: usize,
 }
 
+/// Effect of a key on a question with the answers No and Yes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Decision {
+    Yes,
+    No,
+    /// Marks the other answer.
+    Switch,
+}
+
+impl Decision {
+    /// Returns the effect of a key while `yes` is the marked answer or not; `None` for other keys.
+    pub(super) fn of(key: Key, yes: bool) -> Option<Self> {
+        Some(match key {
+            Key {
+                code: KeyCode::Char('y' | 'Y'),
+                ctrl: false,
+                alt: false,
+            } => Self::Yes,
+            Key {
+                code: KeyCode::Char('n' | 'N' | 'q'),
+                ctrl: false,
+                alt: false,
+            } => Self::No,
+            ENTER if yes => Self::Yes,
+            // The preselected answer is "No".
+            ENTER => Self::No,
+            Key {
+                code: KeyCode::Left | KeyCode::Right | KeyCode::Tab | KeyCode::BackTab,
+                ..
+            } => Self::Switch,
+            _ => return None,
+        })
+    }
+}
+
 impl Content for Confirm {
     const WIDTH: u16 = 72;
 
@@ -58,26 +93,12 @@ impl Content for Confirm {
             state.open(self);
             return;
         }
-        match key {
-            Key {
-                code: KeyCode::Char('y' | 'Y'),
-                ctrl: false,
-                alt: false,
-            } => return self.accept(state, effects),
-            Key {
-                code: KeyCode::Char('n' | 'N' | 'q'),
-                ctrl: false,
-                alt: false,
-            } => return,
-            ENTER if self.yes => return self.accept(state, effects),
-            // The preselected answer is "No".
-            ENTER => return,
-            Key {
-                code: KeyCode::Left | KeyCode::Right | KeyCode::Tab | KeyCode::BackTab,
-                ..
-            } => self.yes = !self.yes,
+        match Decision::of(key, self.yes) {
+            Some(Decision::Yes) => return self.accept(state, effects),
+            Some(Decision::No) => return,
+            Some(Decision::Switch) => self.yes = !self.yes,
             // Other keys scroll a body that is longer than the popup.
-            _ => self.scroll = super::text::scrolled(self.scroll, key, self.body.len()),
+            None => self.scroll = super::text::scrolled(self.scroll, key, self.body.len()),
         }
         state.open(self);
     }

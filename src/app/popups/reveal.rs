@@ -1,9 +1,10 @@
 //! Popup that shows one sensitive value for a short time, after a confirmation. The value is in
 //! this popup only, so that it cannot be copied, searched or kept.
 
+use super::confirm::Decision;
 use super::{Choices, Content, List, More, Page, Part};
 use crate::app::doc::{Doc, Line, Role, line, span, wrap};
-use crate::app::key::{ENTER, Key, KeyCode, moved};
+use crate::app::key::{Key, moved};
 use crate::app::msg::Effect;
 use crate::app::state::State;
 use lang::addr::unquote;
@@ -121,25 +122,11 @@ impl Content for Reveal {
         if self.step != Step::Asked {
             return;
         }
-        match key {
-            Key {
-                code: KeyCode::Char('y' | 'Y'),
-                ctrl: false,
-                alt: false,
-            } => return self.accept(state, effects),
-            Key {
-                code: KeyCode::Char('n' | 'N' | 'q'),
-                ctrl: false,
-                alt: false,
-            } => return,
-            ENTER if self.yes => return self.accept(state, effects),
-            // The preselected answer is "No".
-            ENTER => return,
-            Key {
-                code: KeyCode::Left | KeyCode::Right | KeyCode::Tab | KeyCode::BackTab,
-                ..
-            } => self.yes = !self.yes,
-            _ => {
+        match Decision::of(key, self.yes) {
+            Some(Decision::Yes) => return self.accept(state, effects),
+            Some(Decision::No) => return,
+            Some(Decision::Switch) => self.yes = !self.yes,
+            None => {
                 if let Some(by) = key.step() {
                     self.selected = moved(self.selected, by, self.places.len());
                 }
