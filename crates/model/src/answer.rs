@@ -99,6 +99,9 @@ pub struct FailureGroup {
     pub deploys: Vec<DeployId>,
     /// Outcome of the same resource in the next deploy that touched it, as text.
     pub followed_by: Option<String>,
+    /// Deploy by which each of the resources has succeeded since; `None` while one has not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub solved_in: Option<DeployId>,
     /// Last log lines of the plugin at the newest failure.
     pub last_lines: Vec<String>,
     /// Times of these lines.

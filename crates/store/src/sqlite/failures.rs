@@ -59,6 +59,8 @@ fn groups(conn: &Connection, since: UnixMs) -> Job<Vec<FailureGroup>> {
     })?;
     let mut groups: Vec<FailureGroup> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
+    // Newest failed deploy of each resource, by group.
+    let mut newest: Vec<Vec<(String, DeployId)>> = Vec::new();
     for row in rows {
         let (deploy, at, data) = row?;
         let failure: Failure = parse("failure", &data)?;
@@ -70,6 +72,7 @@ fn groups(conn: &Connection, since: UnixMs) -> Job<Vec<FailureGroup>> {
             if let Some(address) = failure.address
                 && !group.addresses.contains(&address)
             {
+                newest[place].push((address.clone(), deploy));
                 group.addresses.push(address);
             }
             if !group.deploys.contains(&deploy) {
@@ -82,6 +85,13 @@ fn groups(conn: &Connection, since: UnixMs) -> Job<Vec<FailureGroup>> {
             None => None,
         };
         places.insert(failure.fingerprint.clone(), groups.len());
+        newest.push(
+            failure
+                .address
+                .iter()
+                .map(|a| (a.clone(), deploy))
+                .collect(),
+        );
         groups.push(FailureGroup {
             fingerprint: failure.fingerprint,
             class: failure.class,
@@ -94,11 +104,31 @@ fn groups(conn: &Connection, since: UnixMs) -> Job<Vec<FailureGroup>> {
             addresses: failure.address.into_iter().collect(),
             deploys: vec![deploy],
             followed_by,
+            solved_in: None,
             last_lines: failure.last_lines,
             last_lines_at: failure.last_lines_at,
         });
     }
+    for (group, newest) in groups.iter_mut().zip(&newest) {
+        group.solved_in = solved_in(conn, newest)?;
+    }
     Ok(groups)
+}
+
+/// Returns the deploy by which each resource has succeeded after its newest failure; `None` while
+/// one has not, or if no failure has a resource.
+fn solved_in(conn: &Connection, newest: &[(String, DeployId)]) -> Job<Option<DeployId>> {
+    let mut last = None;
+    for (address, deploy) in newest {
+        let next: Option<DeployId> = conn
+            .prepare_cached(
+                "SELECT MIN(deploy) FROM operation WHERE address = ?1 AND deploy > ?2 AND state = 'done'",
+            )?
+            .query_row((address, deploy), |r| r.get(0))?;
+        let Some(next) = next else { return Ok(None) };
+        last = last.max(Some(next));
+    }
+    Ok(last)
 }
 
 /// Outcome of the resource in the next deploy that changed it.

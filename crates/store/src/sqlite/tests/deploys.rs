@@ -265,6 +265,16 @@ async fn failures_are_grouped_with_the_outcome_that_followed() {
         groups[0].followed_by.as_deref(),
         Some(format!("create of a.b in deploy {four} succeeded").as_str())
     );
+    // The other resource of the group has not succeeded since.
+    assert_eq!(groups[0].solved_in, None);
+    let five = store
+        .begin_deploy(new_deploy(vec![operation(0, "a.c", OperationState::Done)]))
+        .await
+        .unwrap()
+        .deploy;
+    let solved = store.failures(None).await.unwrap();
+    assert_eq!(solved[0].solved_in, Some(five));
+    assert_eq!(solved[1].solved_in, None, "a.d has no later operation");
     assert_eq!(groups[0].last_lines.len(), 100);
     assert_eq!(
         groups[0].last_lines[99], "line 149",
