@@ -160,10 +160,7 @@ impl Call<'_> {
                 fault,
                 "AccessDenied: this account may not do that (status 403)",
             );
-            return Err(Failure::new(
-                format!("{}: refused", self.describe(resource)),
-                detail,
-            ));
+            return Err(Failure::new(self.describe(resource), detail));
         }
         Ok(())
     }
