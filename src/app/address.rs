@@ -222,7 +222,15 @@ fn from_difference(address: &str, common: usize, cells: usize) -> String {
         // A cut difference ends with the mark already.
         return format!("…{difference}{name}");
     }
-    format!("…{}", truncate_end(&rest, cells.saturating_sub(1)))
+    // The end may tell rows apart as well, such as an index.
+    let room = cells.saturating_sub(1);
+    if width(&rest) <= room || room < 8 {
+        return format!("…{}", truncate_end(&rest, room));
+    }
+    let tail = take(rest.graphemes(true).rev(), room / 4);
+    let head = truncate_end(&rest, room - tail.1);
+    let all: Vec<&str> = rest.graphemes(true).collect();
+    format!("…{head}{}", all[all.len() - tail.0..].concat())
 }
 
 #[cfg(test)]

@@ -11,6 +11,9 @@ pub enum Width {
     Content(u16),
     /// Minimum width, and the weight of its share if the texts are longer than the table.
     Flex(u16, u16),
+    /// Like `Flex`; takes the space that no text needs, so that the columns after it are at the
+    /// right edge.
+    Fill(u16, u16),
     /// Minimum width of addresses, which are shortened in the middle.
     Key(u16),
 }
@@ -53,7 +56,7 @@ impl Column {
     fn whole(&self, content: u16) -> u16 {
         let least = match self.width {
             Width::Content(least) => least,
-            Width::Flex(..) | Width::Key(_) => 0,
+            Width::Flex(..) | Width::Fill(..) | Width::Key(_) => 0,
         };
         content.max(self.title_width()).max(least)
     }
@@ -63,7 +66,9 @@ impl Column {
         let whole = self.whole(content);
         match self.width {
             Width::Content(_) => whole,
-            Width::Flex(least, _) | Width::Key(least) => whole.min(least.max(self.title_width())),
+            Width::Flex(least, _) | Width::Fill(least, _) | Width::Key(least) => {
+                whole.min(least.max(self.title_width()))
+            }
         }
     }
 
@@ -71,7 +76,7 @@ impl Column {
     fn weight(&self) -> u16 {
         match self.width {
             Width::Content(_) => 0,
-            Width::Flex(_, weight) => weight.max(1),
+            Width::Flex(_, weight) | Width::Fill(_, weight) => weight.max(1),
             Width::Key(_) => KEY_WEIGHT,
         }
     }
@@ -117,9 +122,9 @@ pub fn place(columns: &[Column], contents: &[u16], cells: u16) -> Vec<Placed> {
         spare -= 1;
     }
     // The rest belongs to the note, so that the search mark and later texts have space.
-    if let Some(at) = (0..shown.len()).rfind(|at| columns[shown[*at]].weight() > 0)
-        && at + 1 == shown.len()
-    {
+    let note = (0..shown.len()).rfind(|at| columns[shown[*at]].weight() > 0);
+    let is_fill = |at: &usize| matches!(columns[shown[*at]].width, Width::Fill(..));
+    if let Some(at) = note.filter(|at| at + 1 == shown.len() || is_fill(at)) {
         widths[at] += spare;
     }
     let mut x = 0;

@@ -2,6 +2,7 @@
 //! and palette all use it, so they cannot disagree.
 
 mod actions;
+mod groups;
 #[cfg(test)]
 pub mod headless;
 mod table;
@@ -18,6 +19,7 @@ pub use actions::{
     goto, move_cursor, move_to_match, replay_to, select_addresses, show, sort_by_column,
     stage_again, untaint, writable,
 };
+pub use groups::{GROUPS, HelpRow, KEYS};
 pub use table::{COMMANDS, FORMER_NAMES};
 
 /// Contexts in which a command works.

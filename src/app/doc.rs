@@ -6,6 +6,7 @@ mod change;
 mod deploy;
 mod diagnostic;
 mod header;
+mod history;
 mod operation;
 mod plugin;
 mod resource;
@@ -17,14 +18,20 @@ mod welcome;
 
 pub use call::{call, finished, outcome};
 pub use change::{
-    Extent, Grouped, change, drift, drift_role, explain, grouped, long_attribute, output,
+    Extent, Grouped, change, change_head, changed_values, drift, drift_head, drift_role, explain,
+    grouped, long_attribute, output, output_head, replaced_value,
 };
-pub use deploy::{counts, deploy_summary, failure_group, mode, nonzero, outcome_role};
+pub use deploy::{counts, mode, nonzero, outcome_role};
 pub use diagnostic::{diagnostic, diagnostics};
 pub use header::{header, status};
+pub use history::{
+    deploy_head, deploy_summary, failure_group, failure_head, failure_status, failures_of,
+};
 pub use operation::{more_needs, operation, pause};
 pub use plugin::{attempts, calls, found, level_role, logs, orphan, processes};
-pub use resource::{log_line, output_value, state_output, state_row};
+pub use resource::{
+    log_line, output_value, short_provider, state_output, state_row, telling_values,
+};
 pub use schema::{schema_line, schema_text};
 pub use staging::{staging, write_staging};
 pub use title::{detail_title, title};

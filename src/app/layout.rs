@@ -258,6 +258,12 @@ pub fn detail_size(state: &State) -> (usize, usize) {
     (d.width as usize, d.height as usize)
 }
 
+/// Returns true if the detail has a border with its title above it.
+pub fn has_detail_title(state: &State) -> bool {
+    let border = areas(state).border;
+    border.height == 1 && border.width > 1
+}
+
 /// Returns true if the detail has the focus.
 pub fn detail_has_keys(state: &State) -> bool {
     let list = state.list();

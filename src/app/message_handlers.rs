@@ -261,6 +261,10 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
             if state.view.deploy.is_none() {
                 effects.extend(newest.map(|d| Effect::LoadLast(d.deploy)));
             }
+            // The list names the reasons of failed deploys.
+            if state.loaded.failures.is_none() && all.iter().any(|d| d.operations.bad() > 0) {
+                effects.push(Effect::LoadFailures);
+            }
             state.loaded.history = Some(all);
         }
         Answer::Last(r) => {

@@ -18,7 +18,7 @@ mod themes;
 mod unknown;
 mod workspaces;
 
-pub use confirm::{After, Confirm, trust};
+pub use confirm::{After, Answers, Confirm, trust};
 pub use demo::Demo;
 pub use doctor::Doctor;
 pub use hidden_rows::HiddenRows;

@@ -1,9 +1,10 @@
 //! Rows of the current context (screen or view): filtered, and sorted as the operator chose.
 
-use super::doc::Doc;
+use super::doc::{Doc, Line};
 use super::filter::{Query, Texts};
+use super::layout;
 use super::list::{Row, Sort};
-use super::screens::node_detail;
+use super::screens::{detail_head, node_detail};
 use super::state::{Context, State};
 use super::tree::{Arrangement, Node, Tree};
 use std::cmp::Ordering;
@@ -196,13 +197,20 @@ pub fn sorted_column(state: &State) -> Option<(&'static str, bool)> {
 
 /// Returns the detail of the row under the cursor.
 pub fn detail(state: &State) -> Doc {
-    state
-        .selected()
-        .map(|row| match row.node() {
-            Some(_) => node_detail(state, row),
-            None => (state.context().of().detail)(state, row),
-        })
-        .unwrap_or_default()
+    let Some(row) = state.selected() else {
+        return Doc::new();
+    };
+    let doc = match row.node() {
+        Some(_) => node_detail(state, row),
+        None => (state.context().of().detail)(state, row),
+    };
+    match detail_head(state, row) {
+        // A border above the detail has it already.
+        Some(head) if !layout::has_detail_title(state) => {
+            [head, Line::new()].into_iter().chain(doc).collect()
+        }
+        _ => doc,
+    }
 }
 
 /// Returns the search text of a row.

@@ -128,6 +128,9 @@ pub struct ContextInfo {
     /// Returns the value of one of the fields of a row.
     pub field: fn(&State, &Row, &str) -> String,
     pub detail: fn(&State, &Row) -> Doc,
+    /// Returns the first line of the detail, which stands in the border above it if there is one.
+    /// `None` if the details have their own first lines.
+    pub head: Option<fn(&State, &Row) -> Line>,
     /// Appends the title of the detail.
     pub write_detail_title: fn(&State, &mut Line),
     /// Appends the subject to the title of the screen.
@@ -153,7 +156,8 @@ impl ContextInfo {
         fields: &[],
         field: |_, _, _| String::new(),
         detail: |_, _| Doc::new(),
-        write_detail_title: key_of_the_row,
+        head: None,
+        write_detail_title: write_head,
         write_subject: |_, _| (),
         write_filters: |_, _| (),
         empty: |_| None,
@@ -187,14 +191,27 @@ fn field_of_address(address: &str, field: &str) -> String {
     }
 }
 
-fn key_of_the_row(state: &State, l: &mut Line) {
-    if let Some(r) = state.selected() {
-        let text = match &r.key {
+/// Returns the first line of the detail of a row, if its context has one.
+pub fn detail_head(state: &State, row: &Row) -> Option<Line> {
+    let head = state.context().of().head?;
+    Some(match row.node() {
+        Some(_) => vec![span(Role::Strong, row.key.text().unwrap_or_default())],
+        None => head(state, row),
+    })
+}
+
+fn write_head(state: &State, l: &mut Line) {
+    let Some(row) = state.selected() else { return };
+    let head = detail_head(state, row).unwrap_or_else(|| {
+        let text = match &row.key {
             RowKey::Text(t) => t.clone(),
             RowKey::Number(n) => format!("#{n}"),
         };
-        l.push(span(Role::Strong, format!(" {text} ")));
-    }
+        vec![span(Role::Strong, text)]
+    });
+    l.push(span(Role::Plain, " "));
+    l.extend(head);
+    l.push(span(Role::Plain, " "));
 }
 
 /// Text of a list whose data are not loaded yet.

@@ -26,7 +26,7 @@ pub use selections::Selections;
 pub use trail::Visit;
 pub use trees::Trees;
 
-pub use super::popups::{After, Confirm, Popup};
+pub use super::popups::{After, Answers, Confirm, Popup};
 pub use super::screens::{Context, Screen};
 
 use super::choices::Choices;

@@ -390,15 +390,11 @@ fn orphans(state: &State) -> Option<Unsettled> {
 
 /// Detail of a row: the whole text, its background, and the keys.
 pub fn detail(state: &State, u: &Unsettled) -> Doc {
-    let mut doc = vec![vec![
-        span(u.role, format!("{} {}  ", u.sign, u.word)),
-        span(Role::Strong, &u.text),
-    ]];
+    let mut doc = vec![line(Role::Strong, &u.text), Line::new()];
     if !u.detail.is_empty() {
-        doc.push(Line::new());
         doc.extend(u.detail.iter().cloned());
+        doc.push(Line::new());
     }
-    doc.push(Line::new());
     let go = ("start-open", target_text(&u.target));
     let others = u.commands.iter().filter(|(name, _)| *name != go.0);
     for (name, effect) in std::iter::once(&go).chain(others) {

@@ -3,6 +3,7 @@
 mod attribute;
 mod explain;
 mod grouped;
+mod summary;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -10,6 +11,7 @@ mod text;
 pub use attribute::{Extent, long_attribute};
 pub use explain::explain;
 pub use grouped::{Grouped, grouped};
+pub use summary::{changed_values, replaced_value};
 
 use super::{Doc, Line, Role, action_role, action_sign, line, push_heading, push_text, span};
 use crate::app::format::count;
@@ -20,10 +22,40 @@ use model::{
     Unknown,
 };
 
+/// Renders the sign, the address and the action of a change.
+pub fn change_head(c: &ChangeView) -> Line {
+    head(c.action, &c.address)
+}
+
+/// Renders the sign, the name and the action of an output.
+pub fn output_head(o: &OutputView) -> Line {
+    head(o.action, &format!("output {}", o.name))
+}
+
+/// Renders the address of a drifted object and the kind of its drift.
+pub fn drift_head(d: &DriftView) -> Line {
+    let role = drift_role(d.what);
+    vec![
+        span(role, "! "),
+        span(Role::Strong, &d.address),
+        span(role, format!("  {}", d.what.label())),
+    ]
+}
+
+fn head(action: Action, name: &str) -> Line {
+    let mut head = action_sign(action);
+    head.push(span(Role::Strong, format!(" {name}")));
+    let label = format!("  {}", action.label());
+    head.push(span(action_role(action), label));
+    head
+}
+
 /// Renders the diff of a change and its unknown outcome, if any.
 pub fn change(c: &ChangeView, left: Option<&Unknown>, extent: Extent) -> Doc {
-    let mut doc = head(c, left);
-    doc.push(Line::new());
+    let mut doc = reasons(c, left);
+    if !doc.is_empty() {
+        doc.push(Line::new());
+    }
     push_attributes(&mut doc, c, extent);
     push_commands(&mut doc, c);
     if !c.needs.is_empty() {
@@ -35,21 +67,17 @@ pub fn change(c: &ChangeView, left: Option<&Unknown>, extent: Extent) -> Doc {
     doc
 }
 
-/// Renders the address, the action and the reasons of a change.
-fn head(c: &ChangeView, left: Option<&Unknown>) -> Doc {
+/// Reason of each creation of an object that the state does not have.
+const NEW: &str = "new";
+
+/// Renders the reasons of a change that its action does not tell.
+fn reasons(c: &ChangeView, left: Option<&Unknown>) -> Doc {
     let mut doc = Doc::new();
-    let mut head = action_sign(c.action);
-    head.push(span(Role::Strong, format!(" {}", c.address)));
-    head.push(span(
-        action_role(c.action),
-        format!("  {}", c.action.label()),
-    ));
-    doc.push(head);
     if let Some(previous) = &c.previous_address {
         doc.push(line(Role::Dim, format!("moved from {previous}")));
     }
     // The title of the screen has the mode.
-    if !c.why.is_empty() && c.why != DESTROY_MODE {
+    if ![NEW, DESTROY_MODE, ""].contains(&c.why.as_str()) {
         push_text(&mut doc, Role::Dim, "", &c.why);
     }
     if let Some(u) = left {
@@ -96,13 +124,7 @@ fn push_commands(doc: &mut Doc, c: &ChangeView) {
 
 /// Renders an output before and after.
 pub fn output(o: &OutputView, extent: Extent) -> Doc {
-    let mut head = action_sign(o.action);
-    head.push(span(Role::Strong, format!(" output {}", o.name)));
-    head.push(span(
-        action_role(o.action),
-        format!("  {}", o.action.label()),
-    ));
-    let mut doc = vec![head, Line::new()];
+    let mut doc = Doc::new();
     let value = AttributeChange {
         path: "value".to_owned(),
         before_path: None,
@@ -138,12 +160,7 @@ pub fn output(o: &OutputView, extent: Extent) -> Doc {
 /// Renders the drift of an object, from the recorded to the actual state, and the ways to handle
 /// it.
 pub fn drift(d: &DriftView, mode: StageMode, extent: Extent) -> Doc {
-    let role = drift_role(d.what);
-    let mut doc = vec![vec![
-        span(role, "! "),
-        span(Role::Strong, &d.address),
-        span(role, format!("  {}", d.what.label())),
-    ]];
+    let mut doc = Doc::new();
     if let Some(previous) = &d.previous_address {
         doc.push(line(Role::Dim, format!("moved from {previous}")));
     }

@@ -7,12 +7,16 @@ use crate::app::format::clock_ms;
 use crate::app::log::LogEntry;
 use crate::app::state::State;
 use lang::addr::unquote;
+use model::secrets::MASK;
 use model::{DriftKind, LogStream, OutputRow, StateRow};
 
 /// Renders a resource instance with its attributes, dependencies and dependents.
 pub fn state_row(state: &State, r: &StateRow) -> Doc {
-    let mut doc = vec![line(Role::Strong, &r.address)];
-    push_pair(&mut doc, "provider", &r.provider);
+    let mut doc = Doc::new();
+    push_pair(&mut doc, "provider", short_provider(&r.provider));
+    if let Some(l) = doc.first_mut() {
+        l.push(span(Role::Dim, format!("  {}", address_of(&r.provider))));
+    }
     if r.tainted {
         doc.push(line(Role::Bad, "tainted: it will be replaced"));
     }
@@ -50,10 +54,8 @@ pub fn state_row(state: &State, r: &StateRow) -> Doc {
             span(Role::Plain, v),
         ]);
     }
-    push_heading(&mut doc, "depends on");
-    names(&mut doc, &r.dependencies);
-    push_heading(&mut doc, "needed by");
-    names(&mut doc, &r.dependents);
+    push_names(&mut doc, "depends on", &r.dependencies);
+    push_names(&mut doc, "needed by", &r.dependents);
     // Only the deploy on the Deploy screen; the History screen has older ones.
     let ops: Vec<_> = state
         .view
@@ -80,10 +82,7 @@ pub fn state_row(state: &State, r: &StateRow) -> Doc {
 
 /// Renders an output of the state.
 pub fn state_output(o: &OutputRow) -> Doc {
-    let mut doc = vec![
-        line(Role::Strong, format!("output {}", o.name)),
-        Line::new(),
-    ];
+    let mut doc = Doc::new();
     let text = unquote(&o.value).filter(|t| !o.sensitive && t.contains('\n'));
     match text {
         Some(text) => push_text(&mut doc, Role::Plain, "  ", &text),
@@ -101,13 +100,59 @@ pub fn output_value(o: &OutputRow) -> Line {
     }
 }
 
-fn names(doc: &mut Doc, all: &[String]) {
-    if all.is_empty() {
-        doc.push(line(Role::Dim, "  none"));
+/// Lists addresses below a heading. Without any, the heading says so.
+fn push_names(doc: &mut Doc, heading: &str, all: &[String]) {
+    push_heading(doc, heading);
+    if all.is_empty()
+        && let Some(l) = doc.last_mut()
+    {
+        l.push(span(Role::Dim, "  nothing"));
     }
-    for a in all {
-        doc.push(line(Role::Plain, format!("  {a}")));
+    doc.extend(all.iter().map(|a| line(Role::Plain, format!("  {a}"))));
+}
+
+/// Returns the address of a provider from its configuration `provider["ADDRESS"].ALIAS`.
+fn address_of(provider: &str) -> &str {
+    let address = provider.split('"').nth(1);
+    address.unwrap_or(provider)
+}
+
+/// Returns the name of a provider with the alias of its configuration.
+pub fn short_provider(provider: &str) -> String {
+    let address = address_of(provider);
+    let name = address.rsplit('/').next().unwrap_or(address);
+    match provider.rsplit_once("\"].") {
+        Some((_, alias)) => format!("{name}.{alias}"),
+        None => name.to_owned(),
     }
+}
+
+/// Maximum number of values of an object in its row.
+const VALUES: usize = 3;
+/// Longest of these values in cells.
+const LONGEST: usize = 40;
+
+/// Returns the id, the name and further attributes of an object in one line, without redacted and
+/// long values.
+pub fn telling_values(r: &StateRow) -> String {
+    let told = r.attributes.iter().filter(|(_, v)| {
+        let is_empty = ["null", "\"\"", "[]", "{}"].contains(&v.as_str());
+        !is_empty && width(v) <= LONGEST && !v.contains(MASK)
+    });
+    let mut told: Vec<_> = told.collect();
+    let rank = |name: &str| match name {
+        "id" => 0,
+        "name" => 1,
+        _ if name.contains(['.', '[']) => 3,
+        _ => 2,
+    };
+    told.sort_by_key(|(name, _)| rank(name));
+    let told: Vec<String> = told
+        .into_iter()
+        .take(VALUES)
+        .map(|(name, value)| format!("{name} = {value}"))
+        .collect();
+    told.join(" · ")
 }
 
 /// Renders a complete log line.
@@ -132,5 +177,25 @@ pub fn stream_label(s: LogStream) -> &'static str {
         LogStream::Stderr => "stderr",
         LogStream::Stdio => "stdio",
         LogStream::Engine => "engine",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn provider_is_named_with_its_alias() {
+        for (provider, short) in [
+            ("provider[\"registry.opentofu.org/hashicorp/aws\"]", "aws"),
+            (
+                "provider[\"registry.opentofu.org/hashicorp/aws\"].west",
+                "aws.west",
+            ),
+            ("module.a.provider[\"example.com/acme/web\"].x", "web.x"),
+            ("registry.terraform.io/hashicorp/aws", "aws"),
+        ] {
+            assert_eq!(short_provider(provider), short);
+        }
     }
 }

@@ -25,11 +25,41 @@ pub enum After {
     CreateWorkspace(String),
 }
 
-/// Confirmation. "No" is preselected.
+/// Words of the two answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answers {
+    pub yes: &'static str,
+    pub no: &'static str,
+}
+
+impl Default for Answers {
+    fn default() -> Self {
+        Self {
+            yes: "Yes",
+            no: "No",
+        }
+    }
+}
+
+impl Answers {
+    /// Creates the answers of a question about an action.
+    pub const fn action(yes: &'static str) -> Self {
+        Self { yes, no: "Cancel" }
+    }
+
+    /// Returns both with their keys. The negative one has the mark unless `yes` is set.
+    pub(super) fn part(self, yes: bool) -> Part {
+        let answers = [('y', self.yes), ('n', self.no)];
+        Part::Choices(Choices::new(&answers, usize::from(!yes)))
+    }
+}
+
+/// Confirmation. The negative answer is preselected.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Confirm {
     pub title: String,
     pub body: Doc,
+    pub answers: Answers,
     pub yes: bool,
     /// Text that must be typed, and the input so far.
     pub typed: Option<(String, Entry)>,
@@ -40,7 +70,7 @@ pub struct Confirm {
     pub scroll: usize,
 }
 
-/// Effect of a key on a question with the answers No and Yes.
+/// Effect of a key on a question with two answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decision {
     Yes,
@@ -64,7 +94,6 @@ impl Decision {
                 alt: false,
             } => Self::No,
             ENTER if yes => Self::Yes,
-            // The preselected answer is "No".
             ENTER => Self::No,
             Key {
                 code: KeyCode::Left | KeyCode::Right | KeyCode::Tab | KeyCode::BackTab,
@@ -76,7 +105,7 @@ impl Decision {
 }
 
 impl Content for Confirm {
-    const WIDTH: u16 = 72;
+    const WIDTH: u16 = 88;
 
     fn key(mut self, state: &mut State, key: Key, effects: &mut Vec<Effect>) {
         if let Some((want, entry)) = &mut self.typed {
@@ -132,12 +161,7 @@ impl Confirm {
                 entry: entry.clone(),
             });
         }
-        Part::Choices(Choices {
-            words: &["No", "Yes"],
-            selected: usize::from(self.yes),
-            hint: "  y yes · n no · enter chooses the marked answer",
-            below: Doc::new(),
-        })
+        self.answers.part(self.yes)
     }
 
     fn accept(self, state: &mut State, effects: &mut Vec<Effect>) {

@@ -1,6 +1,6 @@
 //! Popup with the findings of the doctor and their remedies.
 
-use super::{After, Confirm, Content, List, Page, Part};
+use super::{After, Answers, Confirm, Content, List, Page, Part};
 use crate::app::command;
 use crate::app::doc::{Doc, Line, Role, line, push_text, span, wrap};
 use crate::app::format::count;
@@ -109,6 +109,7 @@ fn apply_fix(state: &mut State, fix: Fix, effects: &mut Vec<Effect>) {
         body,
         effects: vec![Effect::ApplyFix(fix)],
         after: After::Doctor,
+        answers: Answers::action("End"),
         ..Confirm::default()
     });
 }

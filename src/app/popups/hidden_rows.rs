@@ -1,5 +1,6 @@
 //! Question of a command on a module that has rows below it which the filter hides.
 
+use super::page::Answer;
 use super::{Choices, Content, More, Page, Part};
 use crate::app::command;
 use crate::app::doc::{Doc, Role, line, wrap};
@@ -12,8 +13,8 @@ use model::StageId;
 /// Maximum number of hidden changes that the question names.
 const NAMED: usize = 8;
 
-/// Answers. "Cancel" is preselected.
-const ANSWERS: [&str; 3] = ["Cancel", "Visible only", "All"];
+/// Answers. The last one is preselected.
+const ANSWERS: [Answer; 3] = [('v', "Visible"), ('a', "All"), ('n', "Cancel")];
 
 /// Changes to select or deselect. Some of them are hidden.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,14 +34,14 @@ impl HiddenRows {
             take,
             shown,
             hidden,
-            chosen: 0,
+            chosen: ANSWERS.len() - 1,
         }
     }
 
     fn answer(self, answer: usize, state: &mut State, effects: &mut Vec<Effect>) {
         let addresses = match answer {
-            1 => self.shown,
-            2 => self.shown.into_iter().chain(self.hidden).collect(),
+            0 => self.shown,
+            1 => self.shown.into_iter().chain(self.hidden).collect(),
             _ => return,
         };
         let stage = state.view.stage.as_ref().map(|s| s.stage);
@@ -67,8 +68,8 @@ impl Content for HiddenRows {
                 return self.answer(chosen, state, effects);
             }
             k if k == Key::char('n') || k == Key::char('q') => return,
-            k if k == Key::char('v') => return self.answer(1, state, effects),
-            k if k == Key::char('a') => return self.answer(2, state, effects),
+            k if k == Key::char('v') => return self.answer(0, state, effects),
+            k if k == Key::char('a') => return self.answer(1, state, effects),
             Key {
                 code: KeyCode::Right | KeyCode::Tab,
                 ..
@@ -98,12 +99,7 @@ impl Content for HiddenRows {
             let more = format!("  + {} more", self.hidden.len() - NAMED);
             body.push(line(Role::Dim, more));
         }
-        let answers = Choices {
-            words: &ANSWERS,
-            selected: self.chosen,
-            hint: "  n cancel · v visible only · a all",
-            below: Doc::new(),
-        };
+        let answers = Choices::new(&ANSWERS, self.chosen);
         let title = format!("{verb} the hidden changes of this module, too?");
         let body = Part::Scroll {
             doc: wrap(&body, cells),

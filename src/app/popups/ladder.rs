@@ -1,6 +1,6 @@
 //! Cancel ladder: three ways to stop running work, from soft to hard, each with its effect.
 
-use super::{Confirm, Content, List, Page, Part};
+use super::{Answers, Confirm, Content, List, Page, Part};
 use crate::app::command;
 use crate::app::doc::{Doc, Line, Role, line, wrap};
 use crate::app::format::{count, elapsed};
@@ -114,6 +114,7 @@ fn confirm_kill(state: &State) -> Confirm {
         title: "Kill the plugins?".to_owned(),
         body,
         effects: vec![Effect::Cancel(CancelRung::KillPlugins)],
+        answers: Answers::action("Kill"),
         ..Confirm::default()
     }
 }

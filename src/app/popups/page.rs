@@ -52,44 +52,64 @@ pub struct Input {
     pub entry: Entry,
 }
 
+/// Key and word of an answer.
+pub type Answer = (char, &'static str);
+
 /// Answers, of which one is marked.
 #[derive(Debug, Clone)]
 pub struct Choices {
-    pub words: &'static [&'static str],
+    pub answers: Vec<Answer>,
     pub selected: usize,
-    pub hint: &'static str,
-    /// Lines of a hint that has no space beside the answers.
+    /// Lines of the hint, if it has no space beside the answers.
     pub below: Doc,
 }
 
+/// Cells between two answers.
+const GAP: usize = 2;
+
 impl Choices {
-    /// Renders the answers, each followed by a gap, and the hint.
+    /// Creates answers with one that `enter` gives.
+    pub fn new(answers: &[Answer], selected: usize) -> Self {
+        Self {
+            answers: answers.to_vec(),
+            selected,
+            below: Doc::new(),
+        }
+    }
+
+    /// Renders the answers as `[y] Apply  [n] Cancel`, and the effect of `enter`.
     pub fn line(&self) -> Line {
+        let gap = " ".repeat(GAP);
         let mut l = Line::new();
-        for (i, word) in self.words.iter().enumerate() {
-            let role = if i == self.selected {
-                Role::Match
+        for (i, (key, word)) in self.answers.iter().enumerate() {
+            if i == self.selected {
+                l.push(span(Role::Match, format!("[{key}] {word}")));
             } else {
-                Role::Plain
-            };
-            l.push(span(role, format!(" {word} ")));
-            l.push(span(Role::Plain, "  "));
+                l.push(span(Role::Key, format!("[{key}]")));
+                l.push(span(Role::Plain, format!(" {word}")));
+            }
+            l.push(span(Role::Plain, &gap));
         }
         if self.below.is_empty() {
-            l.push(span(Role::Dim, self.hint));
+            l.push(span(Role::Dim, format!("  {}", self.hint())));
         }
         l
     }
 
+    fn hint(&self) -> String {
+        let marked = self.answers.get(self.selected);
+        format!("enter: {}", marked.map_or("", |(_, word)| word))
+    }
+
     /// Returns the answer at a cell of the line.
     pub fn at(&self, cell: usize) -> Option<usize> {
-        let mut end = 0;
-        let span = self.line().iter().position(|s| {
-            end += width(&s.text);
-            cell < end
-        })?;
-        // Each answer is followed by its gap.
-        (span % 2 == 0 && span / 2 < self.words.len()).then_some(span / 2)
+        let mut start = 0;
+        self.answers.iter().position(|(_, word)| {
+            let end = start + width(word) + 4;
+            let is_here = (start..end).contains(&cell);
+            start = end + GAP;
+            is_here
+        })
     }
 }
 
@@ -158,7 +178,7 @@ impl Part {
             }
             Self::Choices(choices) => {
                 if cells_of(&choices.line()) > cells {
-                    choices.below = wrap(&vec![line(Role::Dim, choices.hint.trim_start())], cells);
+                    choices.below = wrap(&vec![line(Role::Dim, choices.hint())], cells);
                 }
             }
             // Its lines are wrapped already, because its keys count them.
@@ -169,12 +189,6 @@ impl Part {
     /// Preferred number of lines.
     pub fn lines(&self) -> usize {
         match self {
-            // One line more, so that the mark does not touch the last line.
-            Self::Scroll {
-                doc,
-                more: More::InLine,
-                ..
-            } => doc.len() + 1,
             Self::Text(doc) | Self::Scroll { doc, .. } => doc.len(),
             Self::Keys(_) | Self::Blank => 1,
             Self::Input(input) => input.label.len(),

@@ -1,8 +1,8 @@
 //! Popup that shows one sensitive value for a short time, after a confirmation. The value is in
 //! this popup only, so that it cannot be copied, searched or kept.
 
-use super::confirm::Decision;
-use super::{Choices, Content, List, More, Page, Part};
+use super::confirm::{Answers, Decision};
+use super::{Content, List, More, Page, Part};
 use crate::app::doc::{Doc, Line, Role, line, span, wrap};
 use crate::app::key::{Key, moved};
 use crate::app::msg::Effect;
@@ -32,7 +32,7 @@ enum Step {
 }
 
 impl Reveal {
-    /// Asks which of these values to show. "No" is preselected.
+    /// Asks which of these values to show. "Cancel" is preselected.
     pub fn new(places: Vec<SensitivePlace>) -> Self {
         Self {
             places,
@@ -81,7 +81,7 @@ impl Reveal {
             counted: self.places.len() > 1,
             ..List::new(rows.collect(), self.selected)
         };
-        let mut below = vec![Part::Blank, answers(self.yes)];
+        let mut below = vec![Part::Blank, Answers::action("Show").part(self.yes)];
         if self.places.len() > 1 {
             below.push(Part::Text(vec![line(Role::Dim, "↑↓ chooses the value")]));
         }
@@ -147,16 +147,6 @@ impl Content for Reveal {
             }
         }
     }
-}
-
-/// Answers to the question. "No" is the first one.
-fn answers(yes: bool) -> Part {
-    Part::Choices(Choices {
-        words: &["No", "Yes"],
-        selected: usize::from(yes),
-        hint: "  y yes · n no · enter chooses the marked answer",
-        below: Vec::new(),
-    })
 }
 
 /// Renders the texts of a value with their names.

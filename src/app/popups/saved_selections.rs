@@ -1,6 +1,6 @@
 //! Popup that lists the saved selections of the workspace: loads, saves and deletes them.
 
-use super::{Confirm, Content, List, Message, Page, Part};
+use super::{Answers, Confirm, Content, List, Message, Page, Part};
 use crate::app::command;
 use crate::app::doc::{Doc, Line, Role, line, span};
 use crate::app::entry::Entry;
@@ -178,7 +178,7 @@ fn ask_replace(state: &mut State, saved: SavedSelection) {
     )];
     let title = format!("Replace the saved selection {}?", saved.name);
     match save_effect(state, saved.name) {
-        Ok(effect) => state.open(question(title, body, effect)),
+        Ok(effect) => state.open(question(title, body, "Replace", effect)),
         Err(why) => state.show_error(why),
     }
 }
@@ -194,14 +194,15 @@ fn ask_delete(state: &mut State, saved: &SavedSelection) {
     )];
     let title = format!("Delete the saved selection {}?", saved.name);
     let effect = Effect::DeleteSelection(saved.name.clone());
-    state.open(question(title, body, effect));
+    state.open(question(title, body, "Delete", effect));
 }
 
-fn question(title: String, body: Doc, effect: Effect) -> Confirm {
+fn question(title: String, body: Doc, yes: &'static str, effect: Effect) -> Confirm {
     Confirm {
         title,
         body,
         effects: vec![effect],
+        answers: Answers::action(yes),
         ..Confirm::default()
     }
 }

@@ -1,15 +1,16 @@
 //! Popups with scrolling text: the help, and messages.
 
 use super::{Content, More, Page, Part};
-use crate::app::command::{COMMANDS, Command, Scope};
-use crate::app::doc::{Doc, Role, line, plain, push_heading, span, wrap};
+use crate::app::command::{COMMANDS, Command, GROUPS, HelpRow, KEYS, Scope};
+use crate::app::doc::{Doc, Line, Role, cells_of, line, plain, push_heading, span, wrap};
 use crate::app::entry::Entry;
 use crate::app::key::{ENTER, Key, moved};
 use crate::app::msg::Effect;
 use crate::app::state::{Context, State};
 use crate::app::text::contains;
 
-/// Keys of all contexts, those of the current one first, with a search.
+/// Keys of the current context and of all contexts, in groups. A search looks at the keys of the
+/// other contexts, too.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Help {
     scroll: usize,
@@ -19,8 +20,33 @@ pub struct Help {
     typing: bool,
 }
 
+/// Cells from which the help has two columns.
+const TWO_COLUMNS: usize = 108;
+/// Cells between two columns.
+const GUTTER: usize = 2;
+
+impl Help {
+    fn doc(&self, state: &State, cells: usize) -> Doc {
+        let search = self.search.text();
+        if !search.trim().is_empty() {
+            return wrap(&searched(all_keys(state), &search), cells);
+        }
+        let here = grouped(state, state.context().of().title, true);
+        let mut everywhere = grouped(state, "Everywhere", false);
+        push_signs(&mut everywhere);
+        if cells >= TWO_COLUMNS {
+            return side_by_side(&here, &everywhere, cells);
+        }
+        let blank = (!here.is_empty()).then(Line::new);
+        wrap(
+            &here.into_iter().chain(blank).chain(everywhere).collect(),
+            cells,
+        )
+    }
+}
+
 impl Content for Help {
-    const WIDTH: u16 = 96;
+    const WIDTH: u16 = 120;
     const IS_HARMLESS: bool = true;
 
     fn key(mut self, state: &mut State, key: Key, _: &mut Vec<Effect>) {
@@ -34,7 +60,8 @@ impl Content for Help {
         } else if key == Key::char('q') || key == Key::char('?') {
             return;
         } else {
-            let lines = searched(help(state), &self.search.text()).len();
+            let cells = state.frame.size.0.min(Self::WIDTH);
+            let lines = self.doc(state, usize::from(cells).saturating_sub(8)).len();
             self.scroll = scrolled(self.scroll, key, lines);
         }
         state.open(self);
@@ -46,15 +73,14 @@ impl Content for Help {
     }
 
     fn page(&self, state: &State, cells: usize) -> Page {
-        let doc = searched(help(state), &self.search.text());
-        let mut page = page("Keys", &doc, self.scroll, cells);
+        let mut page = page("Keys", &self.doc(state, cells), self.scroll, cells);
         if self.typing || !self.search.is_empty() {
             page.above = vec![Part::input("/ ", &self.search)];
         }
         let keys: &[_] = match self.typing {
             true => &[("enter", "scroll the result"), ("esc", "close")],
             false => &[
-                ("/", "search all keys"),
+                ("/", "search the keys of all screens"),
                 ("j k", "scroll"),
                 ("esc", "close"),
             ],
@@ -137,16 +163,58 @@ pub(super) fn scrolled(from: usize, key: Key, lines: usize) -> usize {
     key.step().map_or(from, |by| moved(from, by, lines))
 }
 
-/// Lists the commands with their keys: those of this context, the general ones, and those of the
-/// other contexts.
-fn help(state: &State) -> Doc {
+/// Lists the keys of this context, or those of all contexts, in groups.
+fn grouped(state: &State, title: &str, special: bool) -> Doc {
+    let mut doc = Doc::new();
+    for group in GROUPS {
+        let rows = group.rows(state, special);
+        if rows.is_empty() {
+            continue;
+        }
+        match doc.is_empty() {
+            true => push_heading(&mut doc, title),
+            false => doc.push(Line::new()),
+        }
+        doc.push(line(Role::Strong, group.title));
+        doc.extend(rows.into_iter().map(|row| {
+            let HelpRow { keys, text, usable } = row;
+            let (key, role) = match usable {
+                true => (Role::Key, Role::Plain),
+                false => (Role::Dim, Role::Dim),
+            };
+            vec![span(key, format!("  {keys:<KEYS$} ")), span(role, text)]
+        }));
+    }
+    doc
+}
+
+/// Places two texts in columns of equal width.
+fn side_by_side(left: &Doc, right: &Doc, cells: usize) -> Doc {
+    let column = (cells - GUTTER) / 2;
+    let (left, right) = (wrap(left, column), wrap(right, column));
+    let lines = left.len().max(right.len());
+    (0..lines)
+        .map(|i| {
+            let mut l = left.get(i).cloned().unwrap_or_default();
+            if let Some(r) = right.get(i) {
+                let gap = column + GUTTER - cells_of(&l).min(column);
+                l.push(span(Role::Plain, " ".repeat(gap)));
+                l.extend(r.iter().cloned());
+            }
+            l
+        })
+        .collect()
+}
+
+/// Lists the commands with all of their keys: those of this context, the general ones, and those
+/// of the other contexts.
+fn all_keys(state: &State) -> Doc {
     let here = state.context();
     let mut doc = Doc::new();
     push_heading(&mut doc, here.of().title);
     push_commands(&mut doc, state, here, |c| c.is_special());
     push_heading(&mut doc, "Everywhere");
     push_commands(&mut doc, state, here, |c| !c.is_special());
-    push_signs(&mut doc);
     for other in Context::ALL.iter().copied().filter(|c| *c != here) {
         push_heading(&mut doc, other.of().title);
         push_commands(&mut doc, state, other, |c| matches!(c.scope, Scope::In(_)));
@@ -176,26 +244,25 @@ fn push_commands(doc: &mut Doc, state: &State, of: Context, which: fn(&Command) 
 }
 
 fn push_signs(doc: &mut Doc) {
-    push_heading(doc, "Signs");
-    for (role, sign, word) in [
-        (Role::Create, "+", "create"),
-        (Role::Update, "~", "update in place"),
-        (
-            Role::Destroy,
-            "-/+",
-            "replace: destroy, then create (+/-: create, then destroy)",
-        ),
-        (Role::Destroy, "-", "destroy"),
-        (Role::Read, "<=", "read"),
-        (
-            Role::Forget,
-            "×",
-            "forget: remove from the state, keep the object",
-        ),
+    doc.push(Line::new());
+    doc.push(line(Role::Strong, "Signs"));
+    for signs in [
+        &[
+            (Role::Create, "+", "create"),
+            (Role::Update, "~", "update"),
+            (Role::Destroy, "-", "destroy"),
+            (Role::Destroy, "-/+", "replace"),
+        ][..],
+        &[
+            (Role::Read, "<=", "read"),
+            (Role::Forget, "×", "forget: keep the object"),
+        ],
     ] {
-        doc.push(vec![
-            span(role, format!("  {sign:<16}")),
-            span(Role::Plain, word),
-        ]);
+        let mut l = Line::new();
+        for (role, sign, word) in signs {
+            l.push(span(*role, format!("  {sign} ")));
+            l.push(span(Role::Plain, *word));
+        }
+        doc.push(l);
     }
 }

@@ -1,6 +1,6 @@
 //! Popup that lists the workspaces of the directory, switches to one, or creates one.
 
-use super::{After, Confirm, Content, List, Page, Part};
+use super::{After, Answers, Confirm, Content, List, Page, Part};
 use crate::app::command;
 use crate::app::doc::{Line, Role, line, span};
 use crate::app::entry::Entry;
@@ -145,6 +145,7 @@ fn confirm_creation(name: &str) -> Confirm {
         title: format!("Create workspace {name} and switch to it?"),
         body,
         after: After::CreateWorkspace(name.to_owned()),
+        answers: Answers::action("Create"),
         ..Confirm::default()
     }
 }

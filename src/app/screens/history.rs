@@ -9,7 +9,7 @@ use crate::app::list::{Row, ascending, descending};
 use crate::app::msg::Effect;
 use crate::app::rows::sorted;
 use crate::app::state::State;
-use model::DeploySummary;
+use model::{DeploySummary, FailureGroup};
 
 pub(super) const SCREEN: ScreenInfo = ScreenInfo {
     current,
@@ -23,11 +23,7 @@ pub(super) const HISTORY: ContextInfo = ContextInfo {
         cells,
     },
     detail_place: DetailPlace::Beside,
-    write_detail_title: |state, l| {
-        if let Some(deploy) = state.selected().and_then(|r| r.key.number()) {
-            l.push(span(Role::Strong, format!(" deploy #{deploy} ")));
-        }
-    },
+    head: Some(|state, row| deploy(state, row).map_or_else(Line::new, doc::deploy_head)),
     sorts: &[
         descending("newest", "WHEN"),
         ascending("duration", "TOOK"),
@@ -40,9 +36,7 @@ pub(super) const HISTORY: ContextInfo = ContextInfo {
         values: &["running", "succeeded", "failed", "cancelled", "interrupted"],
     }],
     field: |state, row, _| {
-        let all = state.loaded.history.as_deref().unwrap_or_default();
-        let deploy = all.get(row.index);
-        deploy.map_or_else(String::new, |d| d.outcome.label().to_owned())
+        deploy(state, row).map_or_else(String::new, |d| d.outcome.label().to_owned())
     },
     detail,
     write_subject,
@@ -62,8 +56,10 @@ pub(super) const FAILURES: ContextInfo = ContextInfo {
     detail_place: DetailPlace::Beside,
     rows: |state| (failure_rows(state), 0),
     text: failure_text,
-    detail: failure_detail,
-    write_detail_title: write_failure_title,
+    detail: |state, row| {
+        failure(state, row).map_or_else(Doc::new, |g| doc::failure_group(state, g))
+    },
+    head: Some(|state, row| failure(state, row).map_or_else(Line::new, doc::failure_head)),
     write_subject: write_failure_subject,
     empty: |state| match state.loaded.failures {
         None => loading(),
@@ -87,13 +83,21 @@ const COLUMNS: &[Column] = &[
     column("WHEN", Width::Content(0), 1),
     column("OUTCOME", Width::Content(0), 0),
     column("CHANGES", Width::Content(0), 2),
-    number("DONE", 0, 5),
-    number("FAILED", 0, 4),
-    number("NOT ATTEMPTED", 0, 7),
+    number("DONE", 0, 4),
     number("TOOK", 0, 3),
-    column("CONFIG", Width::Content(0), 8),
-    column("WHO", Width::Flex(8, 2), 6),
+    column("WHO", Width::Content(0), 6),
+    column("FAILURE", Width::Flex(20, 3), 5),
 ];
+
+/// Deploy of a row.
+fn deploy<'s>(state: &'s State, row: &Row) -> Option<&'s DeploySummary> {
+    state.loaded.history.as_ref()?.get(row.index)
+}
+
+/// Group of failures of a row.
+fn failure<'s>(state: &'s State, row: &Row) -> Option<&'s FailureGroup> {
+    state.loaded.failures.as_ref()?.get(row.index)
+}
 
 fn rows(state: &State) -> Vec<Row> {
     let Some(all) = &state.loaded.history else {
@@ -116,7 +120,7 @@ fn rows(state: &State) -> Vec<Row> {
 }
 
 fn text(state: &State, row: &Row) -> String {
-    let Some(d) = state.loaded.history.as_ref().and_then(|h| h.get(row.index)) else {
+    let Some(d) = deploy(state, row) else {
         return String::new();
     };
     format!(
@@ -130,43 +134,56 @@ fn text(state: &State, row: &Row) -> String {
 }
 
 fn detail(state: &State, row: &Row) -> Doc {
-    state
-        .loaded
-        .history
-        .as_ref()
-        .and_then(|h| h.get(row.index))
-        .map(|d| doc::deploy_summary(state, d))
-        .unwrap_or_default()
+    deploy(state, row).map_or_else(Doc::new, |d| doc::deploy_summary(state, d))
 }
 
 /// Cells of a deploy.
 fn cells(state: &State, row: &Row) -> Vec<Line> {
-    let Some(d) = state.loaded.history.as_ref().and_then(|h| h.get(row.index)) else {
+    let Some(d) = deploy(state, row) else {
         return Vec::new();
     };
     let (symbol, role) = doc::outcome_role(d.outcome);
-    let failed = d.operations.bad();
+    let o = d.operations;
+    let all = o.done + o.bad() + o.not_attempted;
+    let done = match all {
+        0 => Line::new(),
+        _ if o.done == all => line(Role::Plain, all.to_string()),
+        _ => line(Role::Plain, format!("{}/{all}", o.done)),
+    };
     vec![
         line(Role::Strong, d.deploy.to_string()),
         line(Role::Plain, date(d.began, state.utc_offset)),
         line(role, format!("{symbol} {}", d.outcome.label())),
         doc::counts(&d.counts),
-        doc::nonzero(Role::Plain, d.operations.done as usize),
-        doc::nonzero(Role::Bad, failed as usize),
-        doc::nonzero(Role::Plain, d.operations.not_attempted as usize),
+        done,
         d.ended.map_or_else(Line::new, |e| {
             line(
                 Role::Plain,
                 duration(u64::try_from(e - d.began).unwrap_or(0)),
             )
         }),
-        line(
-            Role::Dim,
-            // A prefix is enough to compare the configurations of two deploys.
-            d.config_digest.get(..8).unwrap_or(&d.config_digest),
-        ),
-        line(Role::Plain, format!("{}@{}", d.who, d.host)),
+        line(Role::Dim, format!("{}@{}", d.who, d.host)),
+        reason(state, d),
     ]
+}
+
+/// First failure of a deploy, and the number of the others. Without the failures, their number.
+fn reason(state: &State, d: &DeploySummary) -> Line {
+    let bad = d.operations.bad();
+    let Some(first) = doc::failures_of(state, d).next().filter(|_| bad > 0) else {
+        return match bad {
+            0 => Line::new(),
+            n => line(Role::Bad, format!("{n} failed")),
+        };
+    };
+    let mut l = vec![
+        span(Role::Bad, format!("{}: ", first.class.label())),
+        span(Role::Plain, &first.summary),
+    ];
+    if bad > 1 {
+        l.push(span(Role::Dim, format!("  {bad} failed")));
+    }
+    l
 }
 
 fn write_subject(state: &State, l: &mut Line) {
@@ -183,7 +200,8 @@ fn write_subject(state: &State, l: &mut Line) {
 const FAILURE_COLUMNS: &[Column] = &[
     number("SEEN", 0, 0),
     column("LAST", Width::Content(0), 3),
-    column("CLASS", Width::Content(0), 1),
+    column("STATUS", Width::Content(0), 1),
+    column("CLASS", Width::Content(0), 2),
     column("WHERE", Width::Key(20), 2),
     column("FAILURE", Width::Flex(26, 5), 0),
 ];
@@ -200,12 +218,7 @@ fn failure_rows(state: &State) -> Vec<Row> {
 }
 
 fn failure_text(state: &State, row: &Row) -> String {
-    let Some(g) = state
-        .loaded
-        .failures
-        .as_ref()
-        .and_then(|f| f.get(row.index))
-    else {
+    let Some(g) = failure(state, row) else {
         return String::new();
     };
     let plugin = g.plugin.as_ref().map_or("", |p| &*p.0);
@@ -217,25 +230,14 @@ fn failure_text(state: &State, row: &Row) -> String {
     )
 }
 
-fn failure_detail(state: &State, row: &Row) -> Doc {
-    state
-        .loaded
-        .failures
-        .as_ref()
-        .and_then(|f| f.get(row.index))
-        .map(|g| doc::failure_group(state, g))
-        .unwrap_or_default()
-}
-
 /// Cells of a group of failures.
 fn failure_cells(state: &State, row: &Row) -> Vec<Line> {
-    let Some(g) = state
-        .loaded
-        .failures
-        .as_ref()
-        .and_then(|f| f.get(row.index))
-    else {
+    let Some(g) = failure(state, row) else {
         return Vec::new();
+    };
+    let (status, summary) = match g.solved_in {
+        Some(_) => (Role::Dim, Role::Dim),
+        None => (Role::Bad, Role::Strong),
     };
     // A failure of a launch has a plugin but no resource.
     let place = match g.addresses.as_slice() {
@@ -252,27 +254,30 @@ fn failure_cells(state: &State, row: &Row) -> Vec<Line> {
             format!("{}×", g.count),
         ),
         line(Role::Plain, date(g.last, state.utc_offset)),
-        line(Role::Bad, g.class.label()),
+        doc::failure_status(g),
+        line(status, g.class.label()),
         place,
-        line(Role::Strong, &g.summary),
+        line(summary, &g.summary),
     ]
 }
 
-fn write_failure_title(state: &State, l: &mut Line) {
-    let groups = state.loaded.failures.as_deref().unwrap_or_default();
-    if let Some(g) = state.selected().and_then(|r| groups.get(r.index)) {
-        l.push(span(Role::Bad, format!(" {}: ", g.class.label())));
-        l.push(span(Role::Strong, format!("{} ", g.summary)));
-    }
-}
-
 fn write_failure_subject(state: &State, l: &mut Line) {
+    let all = state.loaded.failures.as_deref().unwrap_or_default();
     l.push(span(Role::Strong, "failures"));
     l.push(span(
         Role::Plain,
-        format!(
-            " · {} · newest first",
-            count(state.loaded.failures.as_ref().map_or(0, Vec::len), "kind")
-        ),
+        format!(" · {}", count(all.len(), "kind")),
     ));
+    let unsolved = all.iter().filter(|g| g.solved_in.is_none());
+    let (unsolved, open) = (
+        unsolved.clone().count(),
+        // The status of the others is not known.
+        unsolved.filter(|g| !g.addresses.is_empty()).count(),
+    );
+    if open > 0 {
+        l.push(span(Role::Warn, format!(" · {open} open")));
+    } else if unsolved == 0 && !all.is_empty() {
+        l.push(span(Role::Ok, " · all solved"));
+    }
+    l.push(span(Role::Dim, " · newest first"));
 }

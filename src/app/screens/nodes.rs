@@ -1,10 +1,11 @@
 //! Rows of the tree of modules: summaries of the rows below a node, and the detail of a node.
 
 use super::Body;
+use crate::app::column::measure;
 use crate::app::doc::{self, Doc, Line, Role, action_role, line, span};
 use crate::app::format::{count, gauge};
 use crate::app::list::{Place, Row};
-use crate::app::state::State;
+use crate::app::state::{Context, State};
 use model::view::DeployView;
 use model::{Action, ChangeView, OperationState};
 
@@ -59,35 +60,52 @@ pub fn node_detail(state: &State, row: &Row) -> Doc {
         return Doc::new();
     };
     let mut doc = Doc::new();
-    doc.extend(node_cells(state, row).and_then(|all| all.into_iter().nth(info.summary)));
+    let (shown, hidden) = state.below(node);
+    doc.push(match state.context() {
+        Context::Stage => selection(state, &shown, hidden.len()),
+        _ => node_cells(state, row)
+            .and_then(|all| all.into_iter().nth(info.summary))
+            .unwrap_or_default(),
+    });
     doc.push(Line::new());
-    let (shown, _) = state.below(node);
+    let mut rows = Vec::new();
     for index in shown.iter().take(DETAIL_ROWS) {
         let Some((_, address)) = address_of(state, *index) else {
             continue;
         };
-        let mut l = Line::new();
-        // Notes would not fit beside the address.
         let mut row = Row::text(address, *index);
         row.place = Some(Place {
             depth: 0,
             name_from: node.name_start(address),
             node: None,
         });
-        let cells = cells(state, &row);
-        for cell in cells.into_iter().take(info.summary) {
-            if !l.is_empty() && !cell.is_empty() {
-                l.push(span(Role::Plain, "  "));
-            }
-            l.extend(cell);
-        }
-        doc.push(l);
+        let mut cells = cells(state, &row);
+        // Notes would not fit beside the address.
+        cells.truncate(info.summary);
+        rows.push(cells);
     }
+    doc.extend(aligned(rows));
     if shown.len() > DETAIL_ROWS {
         let more = count(shown.len() - DETAIL_ROWS, "more row");
         doc.push(line(Role::Dim, format!("+ {more}")));
     }
     doc
+}
+
+/// Joins the cells of rows in columns; columns without content take no space.
+fn aligned(rows: Vec<Vec<Line>>) -> Doc {
+    let mut widths = Vec::new();
+    rows.iter().for_each(|row| measure(&mut widths, row));
+    let join = |row: Vec<Line>| {
+        let mut l = Line::new();
+        for (cell, width) in row.into_iter().zip(&widths).filter(|(_, w)| **w > 0) {
+            let gap = usize::from(*width + 1).saturating_sub(doc::cells_of(&cell));
+            l.extend(cell);
+            l.push(span(Role::Plain, " ".repeat(gap)));
+        }
+        l
+    };
+    rows.into_iter().map(join).collect()
 }
 
 fn address_of(state: &State, index: usize) -> Option<(usize, &str)> {
@@ -119,19 +137,52 @@ pub(super) fn stage_cells(state: &State, row: &Row, below: &[usize]) -> Vec<Line
             Role::Plain,
         ),
     };
-    let mut summary = count_actions(&changed, selected == 0);
+    let mut note = Line::new();
     // The rows below an unfolded node show their own selection.
     if all > 0 && (selected < all || row.node().is_some_and(|n| n.folded)) {
-        summary.push(span(Role::Plain, format!(" {selected} of {all} selected ")));
-        summary.push(doc::progress(Role::Ok, gauge(selected, all, 5)));
+        note.push(span(Role::Plain, format!("{selected} of {all} selected ")));
+        note.push(doc::progress(Role::Ok, gauge(selected, all, 5)));
     }
     vec![
         mark,
         Line::new(),
-        doc::row_label(role, row),
+        counted_label(role, row, count_actions(&changed, selected == 0)),
         Line::new(),
-        summary,
+        note,
     ]
+}
+
+/// Label of a node with the numbers of its changes.
+fn counted_label(role: Role, row: &Row, counts: Line) -> Line {
+    let gap = span(Role::Plain, "  ");
+    doc::row_label(role, row)
+        .into_iter()
+        .chain([gap])
+        .chain(counts)
+        .collect()
+}
+
+/// First line of the detail of a node on the Stage screen: its changes, and a bar of the selected
+/// ones.
+fn selection(state: &State, shown: &[usize], hidden: usize) -> Line {
+    let changes = state.view.stage.iter().flat_map(|s| &s.changes);
+    let changes: Vec<&ChangeView> = changes.collect();
+    let changed = shown.iter().filter_map(|i| changes.get(*i).copied());
+    let changed: Vec<&ChangeView> = changed.filter(|c| c.action != Action::NoOp).collect();
+    let mut l = count_actions(&changed, false);
+    if state.deploy_of_stage().is_none() {
+        let is_selected = |c: &&&ChangeView| !state.view.left.contains(&c.address);
+        let (all, selected) = (changed.len(), changed.iter().filter(is_selected).count());
+        l.push(doc::progress(
+            Role::Ok,
+            format!(" {} ", gauge(selected, all, 20)),
+        ));
+        l.push(span(Role::Plain, format!("{selected} of {all} selected")));
+    }
+    if hidden > 0 {
+        l.push(span(Role::Dim, format!("  {hidden} hidden")));
+    }
+    l
 }
 
 /// Renders the numbers of changes by action, without zeros.
@@ -154,9 +205,8 @@ fn applied_cells(deploy: &DeployView, row: &Row, changed: &[&ChangeView]) -> Vec
         .filter_map(|c| deploy.operation(&c.address))
         .map(|o| o.state)
         .collect();
-    let mut summary = count_actions(changed, true);
     let done = states.iter().filter(|s| **s == OperationState::Done);
-    summary.push(span(Role::Plain, format!(" {} done", done.count())));
+    let mut summary = line(Role::Plain, format!("{} done", done.count()));
     let unfinished = count_unfinished(&states);
     if !unfinished.is_empty() {
         summary.push(span(Role::Dim, " · "));
@@ -174,7 +224,7 @@ fn applied_cells(deploy: &DeployView, row: &Row, changed: &[&ChangeView]) -> Vec
     vec![
         line(role, format!(" {sign}")),
         Line::new(),
-        doc::row_label(Role::Plain, row),
+        counted_label(Role::Plain, row, count_actions(changed, true)),
         Line::new(),
         summary,
     ]
@@ -256,6 +306,7 @@ pub(super) fn state_cells(state: &State, row: &Row, below: &[usize]) -> Vec<Line
         doc::row_label(Role::Plain, row),
         line(role, word),
         line(Role::Dim, count(below().count(), "resource")),
+        Line::new(),
         Line::new(),
         Line::new(),
     ]

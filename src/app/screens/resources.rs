@@ -43,6 +43,7 @@ pub(super) const RESOURCES: ContextInfo = ContextInfo {
     fields: FIELDS,
     field,
     detail,
+    head: Some(head),
     write_subject,
     empty: |state| match state.loaded.state_rows {
         None => loading(),
@@ -57,9 +58,10 @@ pub(super) const RESOURCES: ContextInfo = ContextInfo {
 const COLUMNS: &[Column] = &[
     column("RESOURCE", Width::Key(20), 0),
     column("STATE", Width::Content(0), 0),
-    number("NEEDS", 0, 1),
-    number("NEEDED BY", 0, 2),
-    column("PROVIDER", Width::Flex(10, 2), 3),
+    column("PROVIDER", Width::Content(0), 3),
+    number("NEEDS", 0, 2),
+    number("NEEDED BY", 0, 4),
+    column("VALUES", Width::Flex(16, 3), 1),
 ];
 
 const FIELDS: &[Field] = &[
@@ -80,10 +82,10 @@ fn field(state: &State, row: &Row, name: &str) -> String {
     match name {
         "provider" => r.provider.clone(),
         // Without the sign before the word.
-        "state" => {
-            let (word, _) = state_word(r);
-            word.rsplit(' ').next().unwrap_or_default().to_owned()
-        }
+        "state" => match state_word(r) {
+            Some((word, _)) => word.rsplit(' ').next().unwrap_or_default().to_owned(),
+            None => "known".to_owned(),
+        },
         _ => field_of_address(&r.address, name),
     }
 }
@@ -189,20 +191,30 @@ fn detail(state: &State, row: &Row) -> Doc {
         .unwrap_or_default()
 }
 
-/// Sign and word of the state of an object: the one that needs attention first.
-fn state_word(r: &StateRow) -> (&'static str, Role) {
+/// First line of the detail.
+fn head(state: &State, row: &Row) -> Line {
+    let mut l = line(Role::Strong, row.key.text().unwrap_or_default());
+    let all = state.loaded.state_rows.as_deref().unwrap_or_default();
+    if let Some((word, role)) = all.get(row.index).and_then(state_word) {
+        l.push(span(role, format!("  {word}")));
+    }
+    l
+}
+
+/// Sign and word of the state of an object: the one that needs attention first. `None` for an
+/// object without any, because a word in each row would hide them.
+fn state_word(r: &StateRow) -> Option<(&'static str, Role)> {
     if r.deposed.is_some() {
-        return ("■ deposed", Role::Warn);
+        return Some(("■ deposed", Role::Warn));
     }
     if r.tainted {
-        return ("✗ tainted", Role::Bad);
+        return Some(("✗ tainted", Role::Bad));
     }
     match r.drift {
-        Some(DriftKind::Gone) => ("✗ deleted", doc::drift_role(DriftKind::Gone)),
-        Some(drift) => ("~ drift", doc::drift_role(drift)),
-        None if r.data => ("<= data", Role::Read),
-        // Not green: the state says nothing about the health of the object.
-        None => ("● known", Role::Dim),
+        Some(DriftKind::Gone) => Some(("✗ deleted", doc::drift_role(DriftKind::Gone))),
+        Some(drift) => Some(("~ drift", doc::drift_role(drift))),
+        None if r.data => Some(("<= data", Role::Read)),
+        None => None,
     }
 }
 
@@ -219,28 +231,21 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
     else {
         return output_cells(state, row);
     };
-    let (word, role) = state_word(r);
     vec![
         // Without a tree, headings stand above the rows.
         match row.place {
             Some(_) => doc::row_label(Role::Plain, row),
             None => [line(Role::Plain, "    "), doc::row_label(Role::Plain, row)].concat(),
         },
-        line(role, word),
-        doc::nonzero(Role::Plain, r.dependencies.len()),
-        doc::nonzero(Role::Plain, r.dependents.len()),
-        line(
-            Role::Dim,
-            r.provider
-                .trim_end_matches("\"]")
-                .rsplit('/')
-                .next()
-                .unwrap_or(&r.provider),
-        ),
+        state_word(r).map_or_else(Line::new, |(word, role)| line(role, word)),
+        line(Role::Dim, doc::short_provider(&r.provider)),
+        doc::nonzero(Role::Dim, r.dependencies.len()),
+        doc::nonzero(Role::Dim, r.dependents.len()),
+        line(Role::Dim, doc::telling_values(r)),
     ]
 }
 
-/// Cells of an output: its value is where objects have their provider.
+/// Cells of an output.
 fn output_cells(state: &State, row: &Row) -> Vec<Line> {
     let key = row.key.text().unwrap_or_default();
     let output = key
@@ -248,8 +253,11 @@ fn output_cells(state: &State, row: &Row) -> Vec<Line> {
         .and_then(|name| state.loaded.output(name));
     let value = output.map_or(Line::new(), doc::output_value);
     vec![
-        line(Role::Plain, format!("    {key}")),
-        line(Role::Dim, "value"),
+        line(Role::Plain, key),
+        Line::new(),
+        Line::new(),
+        Line::new(),
+        Line::new(),
         value,
     ]
 }

@@ -1,6 +1,7 @@
 //! Stage screen: changes and their selection, outputs and drift.
 
 mod applied;
+mod notes;
 mod outside;
 
 use super::{
@@ -17,10 +18,7 @@ use crate::app::list::{Row, ascending};
 use crate::app::rows::sorted;
 use crate::app::state::State;
 use crate::app::text::natural_cmp;
-use model::{
-    Action, ChangeView, DESTROY_MODE, DriftKind, DriftView, OutputView, Severity, StageMode,
-    StageSummary,
-};
+use model::{Action, Counts, DriftKind, DriftView, OutputView, Severity, StageMode, StageSummary};
 
 pub(super) const SCREEN: ScreenInfo = ScreenInfo {
     current: |_| Context::Stage,
@@ -52,6 +50,7 @@ pub(super) const STAGE: ContextInfo = ContextInfo {
     fields: FIELDS,
     field,
     detail,
+    head: Some(head),
     write_detail_title,
     write_subject,
     write_filters,
@@ -216,6 +215,20 @@ fn detail(state: &State, row: &Row) -> Doc {
     }
 }
 
+/// First line of the detail.
+fn head(state: &State, row: &Row) -> Line {
+    match (
+        state.change(),
+        output_row(state, row),
+        drift_row(state, row),
+    ) {
+        (Some(c), ..) => doc::change_head(c),
+        (_, Some(o), _) => doc::output_head(o),
+        (_, _, Some(d)) => doc::drift_head(d),
+        _ => Line::new(),
+    }
+}
+
 /// Cells of a change.
 fn cells(state: &State, row: &Row) -> Vec<Line> {
     if let Some(cells) = nodes::node_cells(state, row) {
@@ -259,70 +272,8 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
             },
             c.action.label(),
         ),
-        change_note(state, c, left),
+        notes::change_note(state, c, left),
     ]
-}
-
-fn change_note(state: &State, c: &ChangeView, left: bool) -> Line {
-    let mut l = Line::new();
-    // Notes are ordered by importance, and rows are cut: an unknown outcome comes first.
-    if let Some(u) = state
-        .unknown_of(&c.address)
-        .filter(|u| !u.creation || c.action == Action::Create)
-    {
-        return doc::unknown_note(state, u);
-    }
-    if let Some(a) = state.implied.get(&c.address) {
-        let word = if a.selected { "needed by " } else { "needs " };
-        l.push(span(Role::Dim, word));
-        l.push(doc::address(Role::Dim, &a.cause));
-        return l;
-    }
-    if !left && let Some(n) = c.needs.iter().find(|n| state.view.left.contains(*n)) {
-        l.push(span(Role::Bad, "▲ needs "));
-        l.push(doc::address(Role::Bad, n));
-        return l;
-    }
-    if c.drifted {
-        l.push(span(Role::Warn, "drift "));
-    }
-    // Counted apart, because only commands run code.
-    let copies = c.commands.iter().filter(|command| command.copies).count();
-    if c.commands.len() > copies {
-        l.push(span(
-            Role::Warn,
-            format!("runs {} ", count(c.commands.len() - copies, "command")),
-        ));
-    }
-    if copies > 0 {
-        l.push(span(
-            Role::Warn,
-            format!("copies {} ", count(copies, "file")),
-        ));
-    }
-    let forcing: Vec<&str> = c
-        .attributes
-        .iter()
-        .filter(|a| a.forces_replacement)
-        .map(|a| a.path.as_str())
-        .collect();
-    if !forcing.is_empty() {
-        l.push(span(Role::Dim, format!("forced by {}", forcing.join(", "))));
-    } else if let Some(p) = &c.previous_address {
-        l.push(span(Role::Dim, "moved from "));
-        l.push(doc::address(Role::Dim, p));
-    } else if c.action == Action::Update {
-        let changed: Vec<&str> = c
-            .attributes
-            .iter()
-            .filter(|a| a.changed)
-            .map(|a| a.path.as_str())
-            .collect();
-        l.push(span(Role::Dim, changed.join(", ")));
-    } else if c.action == Action::Destroy && c.why != DESTROY_MODE {
-        l.push(span(Role::Dim, &c.why));
-    }
-    l
 }
 
 fn write_subject(state: &State, l: &mut Line) {
@@ -344,11 +295,6 @@ fn write_subject(state: &State, l: &mut Line) {
         l.push(span(Role::Strong, "stage"));
         return;
     };
-    let all = s
-        .changes
-        .iter()
-        .filter(|c| c.action != Action::NoOp)
-        .count();
     l.push(span(Role::Strong, format!("stage #{}", s.stage)));
     if let Some(deploy) = state.deploy_of_stage() {
         applied::write_subject(state, deploy, l);
@@ -366,6 +312,8 @@ fn write_subject(state: &State, l: &mut Line) {
         }
         l.extend(diagnostics_counts(state));
     } else {
+        let all = s.changes.iter().filter(|c| c.action != Action::NoOp);
+        let all = all.count();
         if all > 0 {
             let selected = state.selected_changes().count();
             l.push(span(
@@ -374,15 +322,34 @@ fn write_subject(state: &State, l: &mut Line) {
             ));
         }
         l.extend(diagnostics_counts(state));
-        let counts = counts(&s.counts);
-        if !counts.is_empty() {
-            l.push(span(Role::Plain, " · "));
-            l.extend(counts);
-        }
+        selected_counts(state, s, l);
     }
     drifted(s, l);
     add_other_counts(s, l);
     l.push(span(Role::Dim, format!(" · in {}", duration(s.took_ms))));
+}
+
+/// Adds the counts of the selected changes by action, and those of all changes if they differ.
+fn selected_counts(state: &State, s: &StageSummary, l: &mut Line) {
+    let mut selected = Counts::default();
+    state
+        .selected_changes()
+        .for_each(|c| selected.add(c.action));
+    let (selected, all) = (counts(&selected), counts(&s.counts));
+    if all.is_empty() {
+        return;
+    }
+    l.push(span(Role::Plain, " · "));
+    if selected != all {
+        let total = format!(" of {}", doc::plain(&all));
+        if selected.is_empty() {
+            l.push(span(Role::Dim, "0"));
+        }
+        l.extend(selected);
+        l.push(span(Role::Dim, total));
+    } else {
+        l.extend(all);
+    }
 }
 
 /// Returns true if the selected changes destroy all objects of the state.
@@ -466,8 +433,8 @@ fn diagnostics_counts(state: &State) -> Line {
 }
 
 fn write_detail_title(state: &State, l: &mut Line) {
-    super::key_of_the_row(state, l);
-    if state.selected().is_some() {
+    super::write_head(state, l);
+    if state.selected().is_some_and(|row| row.node().is_none()) {
         l.push(span(Role::Dim, format!("── {} ", shown_attributes(state))));
     }
 }

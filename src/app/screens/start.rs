@@ -2,7 +2,7 @@
 
 use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, push_keys};
 use crate::app::column::{Column, Width, column};
-use crate::app::doc::{self, Doc, Line, Role, line, outcome_role, span};
+use crate::app::doc::{self, Doc, Line, Role, line, outcome_role, push_heading, span};
 use crate::app::format::{count, elapsed};
 use crate::app::list::Row;
 use crate::app::state::State;
@@ -30,7 +30,10 @@ pub(super) const START: ContextInfo = ContextInfo {
         with_row(state, row, |u| format!("{} {}", u.word, u.text)).unwrap_or_default()
     },
     detail: |state, row| with_row(state, row, |u| detail(state, &u)).unwrap_or_default(),
-    write_detail_title: |_, _| (),
+    head: Some(|state, row| {
+        let head = |u: Unsettled| line(u.role, format!("{} {}", u.sign, u.word));
+        with_row(state, row, head).unwrap_or_default()
+    }),
     write_subject,
     empty: |state| Some(empty(state)),
     ..ContextInfo::DEFAULT
@@ -38,8 +41,8 @@ pub(super) const START: ContextInfo = ContextInfo {
 
 const COLUMNS: &[Column] = &[
     column("", Width::Content(0), 0),
-    column("TO SETTLE", Width::Flex(24, 5), 0),
-    column("KEYS", Width::Flex(18, 1), 1),
+    column("TO SETTLE", Width::Fill(24, 5), 0),
+    column("KEY", Width::Content(0), 1),
 ];
 
 /// Applies a function to the thing of a row.
@@ -51,8 +54,9 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
     let cells = |u: Unsettled| {
         let mut keys = Line::new();
         if let Some((name, effect)) = u.commands.first() {
-            keys.push(span(Role::Key, state.options.keys.first(name)));
-            keys.push(span(Role::Dim, format!(" {effect}")));
+            let key = state.options.keys.first(name);
+            keys.push(span(Role::Key, format!("{key:<5}")));
+            keys.push(span(Role::Dim, format!("  {effect}")));
         }
         vec![
             line(u.role, format!("{} {}", u.sign, u.word)),
@@ -79,21 +83,41 @@ fn empty(state: &State) -> Doc {
         return vec![line(Role::Dim, "Loading the history…")];
     }
     let mut doc = vec![line(Role::Ok, "✓ Nothing to settle."), Line::new()];
-    doc.extend(running(state));
-    doc.extend(newest_deploy(state).map(|d| {
-        let (sign, role) = outcome_role(d.outcome);
-        let ago = elapsed(state.now - d.ended.unwrap_or(d.began));
-        vec![
-            span(Role::Plain, format!("last deploy: #{} ", d.deploy)),
-            span(role, format!("{sign} {}", d.outcome.label())),
-            span(Role::Dim, format!(" {ago} ago, {}", d.operations.text())),
-        ]
-    }));
-    doc.extend(staged(state));
-    doc.push(Line::new());
-    doc.push(line(Role::Plain, "Next"));
+    let mut facts = vec![("now", running(state))];
+    facts.push((
+        "last deploy",
+        newest_deploy(state).map(|d| {
+            let (sign, role) = outcome_role(d.outcome);
+            let ago = elapsed(state.now - d.ended.unwrap_or(d.began));
+            vec![
+                span(Role::Strong, format!("#{} ", d.deploy)),
+                span(role, format!("{sign} {}", d.outcome.label())),
+                span(Role::Dim, format!(" {ago} ago, {}", d.operations.text())),
+            ]
+        }),
+    ));
+    facts.push(("stage", staged(state)));
+    facts.push(("state", objects(state)));
+    for (name, value) in facts {
+        if let Some(value) = value {
+            let name = span(Role::Dim, format!("  {name:<12} "));
+            doc.push(std::iter::once(name).chain(value).collect());
+        }
+    }
+    push_heading(&mut doc, "Next");
     push_keys(&mut doc, &next_keys(state));
     doc
+}
+
+/// Counts the objects and outputs of the state.
+fn objects(state: &State) -> Option<Line> {
+    let rows = state.loaded.state_rows.as_ref()?;
+    let mut text = count(rows.len(), "object");
+    let outputs = state.loaded.outputs.as_ref().map_or(0, Vec::len);
+    if outputs > 0 {
+        text = format!("{text}, {}", count(outputs, "output"));
+    }
+    Some(line(Role::Plain, text))
 }
 
 /// Describes running work.
@@ -116,11 +140,12 @@ fn staged(state: &State) -> Option<Line> {
     let all = s.changes.iter().filter(|c| c.action != Action::NoOp);
     let (all, selected) = (all.count(), state.selected_changes().count());
     let text = match (state.applied(), all) {
-        (Some(d), _) => format!("stage #{}: applied by deploy #{}", s.stage, d.deploy),
-        (None, 0) => format!("stage #{}: no changes", s.stage),
-        (None, _) => format!("stage #{}: {selected} of {all} changes selected", s.stage),
+        (Some(d), _) => format!("applied by deploy #{}", d.deploy),
+        (None, 0) => "no changes".to_owned(),
+        (None, _) => format!("{selected} of {all} changes selected"),
     };
-    Some(line(Role::Plain, text))
+    let number = span(Role::Strong, format!("#{} ", s.stage));
+    Some(vec![number, span(Role::Plain, text)])
 }
 
 fn next_keys(state: &State) -> Vec<(&'static str, &'static str)> {

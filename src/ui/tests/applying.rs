@@ -122,6 +122,27 @@ fn apply_confirmation_lists_destroyed_objects_and_defaults_to_no() {
 }
 
 #[test]
+fn apply_confirmation_names_workspace_counts_and_unusable_plugins() {
+    let mut c = Console::staged(120, 40);
+    c.press("3 a");
+    c.shows("workspace    shop-prod");
+    c.shows("changes      +2 to create · ~1 to update · -/+1 to replace · -1 to destroy");
+    c.shows("plugin       ✗ gave up acme/legacy: its resources cannot be staged or applied");
+    c.shows("[y] Apply  [n] Cancel    enter: Cancel");
+    c.hides("deselected");
+    c.press("esc");
+    c.event(EventKind::Selected {
+        stage: 12,
+        taken: vec![],
+        left: vec!["aws_eip.old".into(), "aws_instance.web".into()],
+    });
+    c.shows("4 of 6 selected · +2 ~1 <=1 of +2 ~1 -/+1 -1 <=1");
+    c.press("a");
+    c.shows("~1 to update · <=1 to read · 0 to replace, 0 to destroy");
+    c.shows("deselected   2 changes, not applied");
+}
+
+#[test]
 fn many_destroys_require_a_typed_confirmation() {
     let mut c = Console::staged(120, 40);
     c.state.options.typed_from = 2;

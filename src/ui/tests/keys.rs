@@ -39,12 +39,14 @@ fn recorded_deploy_is_replayed_event_by_event() {
 #[test]
 fn failures_are_grouped_with_their_resolution() {
     let mut c = Console::staged(120, 40);
-    c.press("5 f");
+    c.press("5 v");
     c.answer(Answer::Failures(fixture::failures()));
     assert!(c.line("4×").contains("policy is not valid JSON"));
+    assert!(c.line("4×").contains("✓ solved in deploy #28"));
     c.shows("updated in deploy #28");
     c.shows("#31 #27 #24 #22");
-    c.press("f");
+    c.shows("all solved");
+    c.press("v");
     c.hides("4×");
 }
 
@@ -129,7 +131,7 @@ fn search_keeps_all_rows_and_escape_restores_the_cursor() {
 fn help_and_palette_use_the_command_table() {
     let mut c = Console::staged(120, 40);
     c.press("3 ?");
-    c.shows("select this change with its dependencies");
+    c.shows("select or deselect change, module or range");
     c.shows("space");
     c.press("esc :");
     c.type_text("refonly");

@@ -76,7 +76,7 @@ fn key_without_a_command_says_so_on_each_screen() {
         let mut c = Console::staged(120, 40);
         c.press(match context {
             Context::Tracing => "7 e",
-            Context::Failures => "5 f",
+            Context::Failures => "5 v",
             _ => "3",
         });
         for key in unbound {
@@ -126,21 +126,24 @@ fn palette_ranks_names_before_descriptions() {
 fn help_searches_the_keys_of_all_screens() {
     let mut c = Console::staged(120, 40);
     c.press("3 ?");
-    c.shows("/ search all keys");
+    c.shows("/ search the keys of all screens");
+    c.shows("select or deselect change, module or range");
+    c.hides("replay this deploy");
     c.press("/");
     c.type_text("replay this");
     c.shows("/ replay this");
     c.shows("History");
     c.shows("replay this deploy");
-    c.hides("select this change");
+    c.hides("select or deselect change");
     // Letters that move the cursor elsewhere are part of the text.
     c.type_text("jk");
     c.shows("no key or description has this text");
     c.press("backspace backspace enter q");
     c.hides("╭─ Keys ─");
-    // Without a search, keys of other screens follow those of this one.
+    // Without a search, it shows no keys of other screens, and names the signs at its end.
     c.press("? G");
-    c.shows("The engine's own log");
+    c.shows("× forget: keep the object");
+    c.hides("The engine's own log");
     c.press("esc");
     assert_eq!(c.take_effects(), [] as [Effect; 0]);
 }

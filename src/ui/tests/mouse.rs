@@ -124,9 +124,9 @@ fn click_outside_closes_a_popup_that_asks_nothing() {
         Some(Popup::Confirm(confirm)) => confirm.yes,
         other => panic!("{other:?}"),
     };
-    click(&mut c, " Yes ");
+    click(&mut c, "[y]");
     assert!(mark(&c));
-    click(&mut c, " No ");
+    click(&mut c, "[n]");
     assert!(!mark(&c));
     assert_eq!(c.take_effects(), []);
 }

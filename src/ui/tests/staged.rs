@@ -108,7 +108,7 @@ fn output_changes_are_rows_and_can_be_deployed_alone() {
     assert_eq!(c.take_effects(), []);
     c.press("a");
     c.shows("Apply stage #12?");
-    c.shows("2 outputs: address, password");
+    c.shows("outputs      2: address, password");
     c.press("y");
     assert!(matches!(c.take_effects()[..], [Effect::Deploy(_)]));
     assert_eq!(c.state.screen, Screen::Deploy);
@@ -134,7 +134,7 @@ fn moved_objects_are_rows_and_can_be_deployed_alone() {
         c.frame()
     );
     c.press("a");
-    c.shows("1 object moved to another address in the state");
+    c.shows("moved        1 object to another address in the state");
     let mut c = quiet(vec![], false);
     c.shows("No changes.");
     c.press("a");

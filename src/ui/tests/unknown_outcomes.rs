@@ -32,7 +32,7 @@ fn unknown_outcomes_are_shown_once_and_counted_on_each_screen() {
         c.shows("start · 3 to settle");
         assert!(
             c.line("create of aws_s3_bucket.logs")
-                .contains("U settles it")
+                .contains("U      settles it")
         );
         c.shows("update of aws_iam_role.app");
         c.shows("the create of aws_s3_bucket.logs was begun in deploy #3");
@@ -225,7 +225,10 @@ fn deploy_screen_shows_the_newest_recorded_deploy() {
     all[0] = interrupted.summary.clone();
     c.take_effects();
     c.answer(Answer::History(all.clone()));
-    assert_eq!(c.take_effects(), [Effect::LoadLast(31)]);
+    assert_eq!(
+        c.take_effects(),
+        [Effect::LoadLast(31), Effect::LoadFailures]
+    );
     c.answer(Answer::Last(Box::new(interrupted)));
     c.shows("deploy #31 · ! interrupted");
     c.shows(" · 1 unknown · ");
@@ -241,6 +244,7 @@ fn deploy_screen_shows_the_newest_recorded_deploy() {
         c.frame()
     );
     // The same deploy is not loaded again.
+    c.answer(Answer::Failures(Vec::new()));
     c.answer(Answer::History(all));
     assert_eq!(c.take_effects(), []);
     c.press("t");

@@ -8,9 +8,11 @@ use crate::app::format::count;
 use crate::app::msg::Effect;
 use crate::app::popups::UnknownOutcomes;
 use crate::app::state::*;
+use crate::app::unsettled::{Target, unsettled};
 use engine::stage::commands::summarize;
-use model::DeployRequest;
-use model::{Action, ChangeView, DriftKind, OutputView, StageMode, StageSummary};
+use model::{
+    Action, ChangeView, Counts, DeployRequest, DriftKind, OutputView, StageMode, StageSummary,
+};
 
 /// Returns the outputs that change.
 pub(super) fn outputs(s: &StageSummary) -> impl Iterator<Item = &OutputView> {
@@ -71,44 +73,36 @@ fn add_named(body: &mut Doc, word: &str, role: Role, changes: &[&ChangeView]) {
     }
 }
 
-/// Describes the selected changes, except for destroys and replacements.
-fn describe_selected(state: &State, s: &StageSummary, taken: &[&ChangeView]) -> Doc {
-    let mut counted = model::Counts::default();
-    taken.iter().for_each(|c| counted.add(c.action));
-    let mut body: Doc = vec![{
-        let mut l = line(Role::Plain, count(taken.len(), "change"));
-        let counts = doc::counts(&counted);
-        if !counts.is_empty() {
-            l.push(span(Role::Plain, ": "));
-            l.extend(counts);
-        }
-        l
-    }];
-    if s.mode == StageMode::RefreshOnly {
+/// Describes the deploy, except for destroys and replacements by address.
+fn describe(state: &State, s: &StageSummary, taken: &[&ChangeView]) -> Doc {
+    let mut body = vec![pair("workspace", span(Role::Strong, workspace(state)))];
+    match s.mode {
         // Such a stage has drift to accept and no changes to count.
-        body = drift_to_accept(s);
-    } else if s.mode != StageMode::Normal {
-        body.push(line(
-            Role::Warn,
-            format!("stage mode: {}", doc::mode(s.mode)),
-        ));
+        StageMode::RefreshOnly => body.extend(drift_to_accept(s)),
+        StageMode::Normal => body.push(count_actions(taken)),
+        StageMode::Destroy => {
+            let mode = span(Role::Warn, doc::mode(s.mode));
+            body.extend([pair("stage mode", mode), count_actions(taken)]);
+        }
     }
     add_other_counts(&mut body, state, s, taken);
-    if moves(s).next().is_some() {
-        body.push(line(
-            Role::Plain,
-            format!(
-                "{} moved to another address in the state",
-                count(moves(s).count(), "object")
-            ),
-        ));
+    let moved = moves(s).count();
+    if moved > 0 {
+        let text = format!("{} to another address in the state", count(moved, "object"));
+        body.push(pair("moved", span(Role::Plain, text)));
     }
-    if outputs(s).next().is_some() {
-        let names: Vec<&str> = outputs(s).map(|o| o.name.as_str()).collect();
-        body.push(line(
-            Role::Plain,
-            format!("{}: {}", count(names.len(), "output"), names.join(", ")),
-        ));
+    let names: Vec<&str> = outputs(s).map(|o| o.name.as_str()).collect();
+    if !names.is_empty() {
+        let text = format!("{}: {}", names.len(), names.join(", "));
+        body.push(pair("outputs", span(Role::Plain, text)));
+    }
+    for u in unsettled(state) {
+        let (name, text) = match u.target {
+            Target::Diagnostics => ("diagnostics", format!("{} {}", u.sign, u.text)),
+            Target::Plugin(_) => ("plugin", format!("{} {} {}", u.sign, u.word, u.text)),
+            _ => continue,
+        };
+        body.push(pair(name, span(u.role, text)));
     }
     if let Some((count, lines)) = summarize(taken.iter().copied()) {
         body.push(Line::new());
@@ -122,18 +116,58 @@ fn describe_selected(state: &State, s: &StageSummary, taken: &[&ChangeView]) -> 
     body
 }
 
+fn pair(name: &str, value: doc::Span) -> Line {
+    vec![span(Role::Dim, format!("{name:<12} ")), value]
+}
+
+/// Name of the directory, and of a workspace other than the default one.
+fn workspace(state: &State) -> String {
+    let place = &state.place;
+    match place.workspace.as_str() {
+        model::DEFAULT_WORKSPACE => place.directory_name.clone(),
+        other => format!("{} · {other}", place.directory_name),
+    }
+}
+
+/// Counts the selected changes by action. Destroys and replacements are counted if there are none,
+/// too.
+fn count_actions(taken: &[&ChangeView]) -> Line {
+    let mut n = Counts::default();
+    taken.iter().for_each(|c| n.add(c.action));
+    let mut l = pair("changes", span(Role::Plain, ""));
+    let separator = |l: &Line| if l.len() > 2 { " · " } else { "" };
+    for (n, sign, role, word) in [
+        (n.create, "+", Role::Create, "create"),
+        (n.update, "~", Role::Update, "update"),
+        (n.replace, "-/+", Role::Destroy, "replace"),
+        (n.destroy, "-", Role::Destroy, "destroy"),
+        (n.read, "<=", Role::Read, "read"),
+        (n.forget, "×", Role::Forget, "forget"),
+    ] {
+        if n > 0 {
+            l.push(span(Role::Dim, separator(&l)));
+            l.push(span(role, format!("{sign}{n} to {word}")));
+        }
+    }
+    let none: Vec<&str> = [(n.replace, "0 to replace"), (n.destroy, "0 to destroy")]
+        .into_iter()
+        .filter_map(|(n, text)| (n == 0).then_some(text))
+        .collect();
+    if !none.is_empty() {
+        l.push(span(Role::Dim, separator(&l)));
+        l.push(span(Role::Dim, none.join(", ")));
+    }
+    l
+}
+
 /// Adds the numbers of deselected changes and of selected ones hidden by the filter.
 fn add_other_counts(body: &mut Doc, state: &State, s: &StageSummary, taken: &[&ChangeView]) {
-    if !state.view.left.is_empty() {
-        let left = s
-            .changes
-            .iter()
-            .filter(|c| c.action != Action::NoOp && state.view.left.contains(&c.address))
-            .count();
-        body.push(line(
-            Role::Dim,
-            format!("{} deselected", count(left, "change")),
-        ));
+    let is_left =
+        |c: &&ChangeView| c.action != Action::NoOp && state.view.left.contains(&c.address);
+    let left = s.changes.iter().filter(is_left).count();
+    if left > 0 {
+        let text = format!("{}, not applied", count(left, "change"));
+        body.push(pair("deselected", span(Role::Warn, text)));
     }
     let shown = on_screen(state);
     let hidden = taken
@@ -141,10 +175,8 @@ fn add_other_counts(body: &mut Doc, state: &State, s: &StageSummary, taken: &[&C
         .filter(|t| !shown.iter().any(|c| c.address == t.address))
         .count();
     if hidden > 0 {
-        body.push(line(
-            Role::Warn,
-            format!("{} hidden by the filter", count(hidden, "selected change")),
-        ));
+        let text = format!("{} hidden by the filter", count(hidden, "selected change"));
+        body.push(pair("hidden", span(Role::Warn, text)));
     }
 }
 
@@ -183,7 +215,7 @@ pub fn ask_apply(state: &mut State, effects: &mut Vec<Effect>) {
         of(|a| a == Action::Destroy),
         of(|a| matches!(a, Action::Replace | Action::ReplaceCreateFirst)),
     );
-    let mut body = describe_selected(state, s, &taken);
+    let mut body = describe(state, s, &taken);
     add_named(&mut body, "destroyed", Role::Destroy, &destroys);
     add_named(
         &mut body,
@@ -203,6 +235,7 @@ pub fn ask_apply(state: &mut State, effects: &mut Vec<Effect>) {
     state.open(Confirm {
         title,
         body,
+        answers: Answers::action("Apply"),
         // A single key is not enough to destroy many objects.
         typed: (lost >= state.options.typed_from)
             .then(|| (format!("destroy {lost}"), Entry::default())),

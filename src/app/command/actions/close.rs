@@ -99,6 +99,10 @@ fn quit_console(state: &mut State, _: &mut Vec<Effect>) {
             effects: vec![Effect::Cancel(CancelRung::StopStarting)],
             // Waits for the end of the deploy, so that every outcome is recorded.
             after: After::QuitWhenDone,
+            answers: Answers {
+                yes: "Quit",
+                no: "Stay",
+            },
             ..Confirm::default()
         });
     } else if let Some(s) = &state.view.staging {
@@ -111,6 +115,10 @@ fn quit_console(state: &mut State, _: &mut Vec<Effect>) {
             effects: vec![Effect::Cancel(CancelRung::StopStarting)],
             // A cancelled staging leaves nothing to record, so nothing is waited for.
             after: After::Quit,
+            answers: Answers {
+                yes: "Quit",
+                no: "Stay",
+            },
             ..Confirm::default()
         });
     } else {

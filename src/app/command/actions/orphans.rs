@@ -32,6 +32,7 @@ pub fn ask_end_orphans(state: &mut State, _: &mut Vec<Effect>) {
         title: format!("End {}?", count(orphans.len(), "orphan")),
         body,
         effects: vec![Effect::EndOrphans(orphans)],
+        answers: Answers::action("End"),
         ..Confirm::default()
     });
 }

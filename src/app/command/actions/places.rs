@@ -52,7 +52,7 @@ fn command_plugin(
     state: &mut State,
     effects: &mut Vec<Effect>,
     command: PluginCommand,
-    word: &str,
+    word: &'static str,
 ) {
     let Some(p) = state.plugin() else { return };
     let id = p.id.clone();
@@ -85,6 +85,7 @@ fn command_plugin(
         title: format!("{word} {id}?"),
         body,
         effects: vec![Effect::Plugin(id, command)],
+        answers: Answers::action(word),
         ..Confirm::default()
     });
 }

@@ -93,23 +93,26 @@ fn install(state: &State) -> Confirm {
         ));
     }
     body.push(Line::new());
-    let (title, yes) = match (&absent.backend, absent.len()) {
+    let (title, yes, effect) = match (&absent.backend, absent.len()) {
         // 1 is the backend itself: no module and no provider is known to be missing.
         (Some(_), 1) => (
             "Initialize the backend?",
-            "Yes initializes the backend in .terraform, as `flightdeck init` does, and installs missing modules and providers. Then flightdeck reloads the workspace and launches its plugins.",
+            "Initialize",
+            "This initializes the backend in .terraform, as `flightdeck init` does, and installs missing modules and providers. Then flightdeck reloads the workspace and launches its plugins.",
         ),
         _ => (
             "Install missing modules and providers?",
-            "Yes installs them into .terraform, as `flightdeck init` does: from the registries, mirrors and repositories of the configuration and of your CLI configuration, verified against the lock file. New versions are added to .terraform.lock.hcl. Then flightdeck reloads the workspace and launches its plugins.",
+            "Install",
+            "This installs them into .terraform, as `flightdeck init` does: from the registries, mirrors and repositories of the configuration and of your CLI configuration, verified against the lock file. New versions are added to .terraform.lock.hcl. Then flightdeck reloads the workspace and launches its plugins.",
         ),
     };
-    push_text(&mut body, Role::Plain, "", yes);
+    push_text(&mut body, Role::Plain, "", effect);
     Confirm {
         title: title.to_owned(),
         body,
         effects: vec![Effect::Install(StateMigration::Ask)],
         after: After::Installing,
+        answers: Answers::action(yes),
         ..Confirm::default()
     }
 }

@@ -11,7 +11,7 @@ pub(super) fn stories() -> Vec<KeyCase> {
             |c, b| {
                 let (gone, there) = match c.state.context() {
                     Plugins => ("hashicorp/random", "#5"),
-                    Failures => ("FAILURE", "followed by"),
+                    Failures => ("FAILURE", "status "),
                     Deploy | Replay => ("RESOURCE", "timeline"),
                     Calls => ("TIME", "deadline"),
                     State => ("NEEDED", "attributes"),

@@ -77,7 +77,7 @@ fn at(place: Context, (width, height): (u16, u16)) -> Console {
             c.press("5 enter");
             c.answer(Answer::Record(Box::new(fixture::record())));
         }
-        Failures => c.press("5 f"),
+        Failures => c.press("5 v"),
         Tracing => c.press("7 e"),
         // The others are screens with a digit.
         _ => {

@@ -1,0 +1,137 @@
+//! The most telling values of a change in one line, for its row in a list.
+
+use lang::addr::unquote;
+use model::{Action, AttributeChange, ChangeView};
+use unicode_width::UnicodeWidthStr;
+
+/// Maximum number of values.
+const VALUES: usize = 3;
+/// Longest value in cells. Longer ones are left to the detail.
+const LONGEST: usize = 32;
+
+/// Returns the first values that a change sets or replaces, without sensitive, unknown and long
+/// ones. Of an update without any such value, it returns the names of the attributes.
+pub fn changed_values(c: &ChangeView) -> String {
+    let changed = || c.attributes.iter().filter(|a| a.changed);
+    let known = || changed().filter(|a| !a.sensitive && !a.unknown);
+    match c.action {
+        Action::Create => {
+            let mut told: Vec<&AttributeChange> = known().collect();
+            // The name tells most, and an attribute more than a part of a block.
+            told.sort_by_key(|a| (a.path != "name", a.path.contains(['.', '['])));
+            let told = told.into_iter().filter_map(set_value);
+            joined(told.take(VALUES).collect(), 0)
+        }
+        Action::Update | Action::Replace | Action::ReplaceCreateFirst => {
+            let told: Vec<String> = known().map(replaced_value).take(VALUES).collect();
+            if told.is_empty() {
+                let names: Vec<&str> = changed().map(|a| a.path.as_str()).collect();
+                return names.join(", ");
+            }
+            let more = changed().filter(|a| !a.unknown).count() - told.len();
+            joined(told, more)
+        }
+        _ => String::new(),
+    }
+}
+
+fn joined(told: Vec<String>, more: usize) -> String {
+    match more {
+        0 => told.join(" · "),
+        n => format!("{} · +{n} more", told.join(" · ")),
+    }
+}
+
+/// Returns a new value; `None` if it says nothing or is long.
+fn set_value(a: &AttributeChange) -> Option<String> {
+    let text = a.after.as_deref()?;
+    let is_empty = ["null", "\"\"", "[]", "{}"].contains(&text);
+    (!is_empty && text.width() <= LONGEST).then(|| format!("{} = {text}", a.path))
+}
+
+/// Returns a value before and after, or only its name if one of both is long.
+pub fn replaced_value(a: &AttributeChange) -> String {
+    let side = |text: &Option<String>| {
+        let text = text.as_deref().unwrap_or("null");
+        let text = unquote(text).unwrap_or_else(|| text.to_owned());
+        let short = text.width() <= LONGEST && !text.contains('\n') && !text.is_empty();
+        short.then_some(text)
+    };
+    match (side(&a.before), side(&a.after)) {
+        (Some(before), Some(after)) if before != after => format!("{} {before} → {after}", a.path),
+        _ => a.path.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attribute(path: &str, before: Option<&str>, after: Option<&str>) -> AttributeChange {
+        AttributeChange {
+            path: path.to_owned(),
+            before_path: None,
+            before: before.map(str::to_owned),
+            after: after.map(str::to_owned),
+            unknown: false,
+            sensitive: false,
+            forces_replacement: false,
+            changed: before != after,
+        }
+    }
+
+    fn change(action: Action, attributes: Vec<AttributeChange>) -> ChangeView {
+        ChangeView {
+            address: "lab_server.a".to_owned(),
+            previous_address: None,
+            resource_type: "lab_server".to_owned(),
+            provider: String::new(),
+            action,
+            action_reason: None,
+            why: String::new(),
+            attributes,
+            needs: Vec::new(),
+            drifted: false,
+            commands: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn values_of_an_update_are_those_that_change_and_no_secret() {
+        let mut secret = attribute("password", Some("\"a\""), Some("\"b\""));
+        secret.sensitive = true;
+        let all = vec![
+            attribute("cpu", Some("\"500m\""), Some("\"750m\"")),
+            attribute("same", Some("1"), Some("1")),
+            secret.clone(),
+            attribute("image", Some("\"v1.4.2\""), Some("\"v1.5.0\"")),
+            attribute("policy", Some("\"a\\nb\""), Some("\"c\\nd\"")),
+        ];
+        let text = changed_values(&change(Action::Update, all));
+        assert_eq!(
+            text,
+            "cpu 500m → 750m · image v1.4.2 → v1.5.0 · policy · +1 more"
+        );
+        assert_eq!(
+            changed_values(&change(Action::Update, vec![secret])),
+            "password"
+        );
+    }
+
+    #[test]
+    fn values_of_a_create_begin_with_the_name() {
+        let mut id = attribute("id", None, None);
+        (id.unknown, id.changed) = (true, true);
+        let all = vec![
+            attribute("backup.days", None, Some("7")),
+            attribute("engine", None, Some("\"postgres\"")),
+            attribute("fault", None, Some("[]")),
+            id,
+            attribute("name", None, Some("\"orders\"")),
+        ];
+        assert_eq!(
+            changed_values(&change(Action::Create, all)),
+            "name = \"orders\" · engine = \"postgres\" · backup.days = 7"
+        );
+    }
+}

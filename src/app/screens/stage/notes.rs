@@ -1,0 +1,69 @@
+//! Notes of changes: the reason for their selection, dangers, and their most telling values.
+
+use crate::app::doc::{self, Line, Role, changed_values, replaced_value, span};
+use crate::app::format::count;
+use crate::app::state::State;
+use model::{Action, ChangeView, DESTROY_MODE};
+
+/// Returns the note of a change. Notes are ordered by importance, because rows are cut.
+pub(super) fn change_note(state: &State, c: &ChangeView, left: bool) -> Line {
+    let mut l = Line::new();
+    // An unknown outcome comes first.
+    if let Some(u) = state
+        .unknown_of(&c.address)
+        .filter(|u| !u.creation || c.action == Action::Create)
+    {
+        return doc::unknown_note(state, u);
+    }
+    if let Some(a) = state.implied.get(&c.address) {
+        let word = if a.selected { "needed by " } else { "needs " };
+        l.push(span(Role::Dim, word));
+        l.push(doc::address(Role::Dim, &a.cause));
+        return l;
+    }
+    if !left && let Some(n) = c.needs.iter().find(|n| state.view.left.contains(*n)) {
+        l.push(span(Role::Bad, "▲ needs "));
+        l.push(doc::address(Role::Bad, n));
+        return l;
+    }
+    if c.drifted {
+        l.push(span(Role::Warn, "drift "));
+    }
+    // Counted apart, because only commands run code.
+    let copies = c.commands.iter().filter(|command| command.copies).count();
+    if c.commands.len() > copies {
+        l.push(span(
+            Role::Warn,
+            format!("runs {} ", count(c.commands.len() - copies, "command")),
+        ));
+    }
+    if copies > 0 {
+        l.push(span(
+            Role::Warn,
+            format!("copies {} ", count(copies, "file")),
+        ));
+    }
+    if let Some(p) = &c.previous_address {
+        l.push(span(Role::Dim, "moved from "));
+        l.push(doc::address(Role::Dim, p));
+        return l;
+    }
+    let forcing: Vec<String> = c
+        .attributes
+        .iter()
+        .filter(|a| a.forces_replacement)
+        .map(|a| match a.sensitive || a.unknown {
+            true => a.path.clone(),
+            false => replaced_value(a),
+        })
+        .collect();
+    let text = match c.action {
+        _ if !forcing.is_empty() => format!("forced by {}", forcing.join(", ")),
+        Action::Destroy if c.why != DESTROY_MODE => c.why.clone(),
+        _ => changed_values(c),
+    };
+    if !text.is_empty() {
+        l.push(span(Role::Dim, text));
+    }
+    l
+}
