@@ -128,7 +128,7 @@ pub fn short_provider(provider: &str) -> String {
 }
 
 /// Maximum number of values of an object in its row.
-const VALUES: usize = 3;
+const VALUES: usize = 2;
 /// Longest of these values in cells.
 const LONGEST: usize = 40;
 

@@ -74,7 +74,7 @@ fn inspection_hint(deed: &SideEffect) -> &'static str {
 
 /// Creates the confirmation to discard an unknown outcome.
 pub fn forget(u: &Unknown) -> Confirm {
-    let (title, answers, body) = if let Some(deed) = u.step.requested_call() {
+    let (title, body) = if let Some(deed) = u.step.requested_call() {
         let body = vec![
             line(
                 Role::Plain,
@@ -87,7 +87,6 @@ pub fn forget(u: &Unknown) -> Confirm {
         ];
         (
             format!("Is this side effect of {} resolved?", u.address),
-            Answers::default(),
             body,
         )
     } else if u.creation {
@@ -105,11 +104,7 @@ pub fn forget(u: &Unknown) -> Confirm {
                 "If it exists, import it instead: press i in the list of unknown outcomes, or write an import block.",
             ),
         ];
-        (
-            format!("Was {} never created?", u.address),
-            Answers::default(),
-            body,
-        )
+        (format!("Was {} never created?", u.address), body)
     } else {
         let body = vec![
             line(
@@ -128,11 +123,7 @@ pub fn forget(u: &Unknown) -> Confirm {
                 "To keep it, stage instead: staging reads the object back.",
             ),
         ];
-        (
-            format!("Forget {}?", u.name()),
-            Answers::action("Forget"),
-            body,
-        )
+        (format!("Forget {}?", u.name()), body)
     };
     // Nothing was recorded for a create, so its address is the name.
     let name = if u.creation {
@@ -143,7 +134,11 @@ pub fn forget(u: &Unknown) -> Confirm {
     Confirm {
         title,
         body,
-        answers,
+        // The other titles ask for a fact.
+        answers: match u.creation || u.step.requested_call().is_some() {
+            true => Answers::default(),
+            false => Answers::action("Forget"),
+        },
         effects: vec![Effect::Forget(vec![name])],
         ..Confirm::default()
     }

@@ -53,7 +53,7 @@ impl Sign {
 /// Returns the width of the column of names. A long path must not push all values to the right.
 pub(super) fn name_width<'a>(rows: impl IntoIterator<Item = &'a Grouped<'a>>) -> usize {
     let widths = rows.into_iter().map(|row| width(&row.path));
-    widths.max().unwrap_or(0).min(24)
+    widths.max().unwrap_or(0).min(32)
 }
 
 fn pad(text: &str, cells: usize) -> String {

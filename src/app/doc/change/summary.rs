@@ -17,8 +17,7 @@ pub fn changed_values(c: &ChangeView) -> String {
     match c.action {
         Action::Create => {
             let mut told: Vec<&AttributeChange> = known().collect();
-            // The name tells most, and an attribute more than a part of a block.
-            told.sort_by_key(|a| (a.path != "name", a.path.contains(['.', '['])));
+            told.sort_by_key(|a| rank(a));
             let told = told.into_iter().filter_map(set_value);
             joined(told.take(VALUES).collect(), 0)
         }
@@ -32,6 +31,17 @@ pub fn changed_values(c: &ChangeView) -> String {
             joined(told, more)
         }
         _ => String::new(),
+    }
+}
+
+/// Order of new values: the name tells most, then texts, and parts of blocks least.
+fn rank(a: &AttributeChange) -> u8 {
+    let is_text = a.after.as_ref().is_some_and(|text| text.starts_with('"'));
+    match a.path.as_str() {
+        "name" => 0,
+        path if path.contains(['.', '[']) => 3,
+        _ if is_text => 1,
+        _ => 2,
     }
 }
 

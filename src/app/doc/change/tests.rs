@@ -53,7 +53,7 @@ fn equal_changes_of_a_policy_are_one_line_with_their_count() {
     let all = shown(&a, true, false);
     assert_eq!(all.len(), 1 + 1 + 9);
     assert!(
-        all.contains(&"        Version                  \"1\"".to_owned()),
+        all.contains(&"        Version                          \"1\"".to_owned()),
         "{all:?}"
     );
 }
