@@ -89,8 +89,8 @@ impl Column {
 /// A visible column: index, first cell, width.
 pub type Placed = (usize, u16, u16);
 
-/// Places the columns that have content in `cells` cells, with a blank between two. `contents` are
-/// the widths of their longest cells.
+/// Places the columns that have content in `cells` cells, with a blank between two of them, or two
+/// blanks if all texts are whole. `contents` are the widths of their longest cells.
 pub fn place(columns: &[Column], contents: &[u16], cells: u16) -> Vec<Placed> {
     let content = |i: usize| contents.get(i).copied().unwrap_or(0);
     let mut shown: Vec<usize> = (0..columns.len()).filter(|i| content(*i) > 0).collect();
@@ -121,6 +121,12 @@ pub fn place(columns: &[Column], contents: &[u16], cells: u16) -> Vec<Placed> {
         widths[next] += 1;
         spare -= 1;
     }
+    // A second blank between two columns, if all texts are whole.
+    let titled = shown.iter().rev().skip(1);
+    let titled = titled.filter(|i| !columns[**i].title.is_empty()).count();
+    let wider = u16::try_from(titled).unwrap_or(u16::MAX);
+    let gap = if spare >= wider { 2 } else { 1 };
+    spare -= if gap == 2 { wider } else { 0 };
     // The rest belongs to the note, so that the search mark and later texts have space.
     let note = (0..shown.len()).rfind(|at| columns[shown[*at]].weight() > 0);
     let is_fill = |at: &usize| matches!(columns[shown[*at]].width, Width::Fill(..));
@@ -132,7 +138,9 @@ pub fn place(columns: &[Column], contents: &[u16], cells: u16) -> Vec<Placed> {
     for (i, w) in shown.into_iter().zip(widths) {
         let w = w.min(cells.saturating_sub(x));
         out.push((i, x, w));
-        x = (x + w + 1).min(cells);
+        // Marks without a title belong to the text after them.
+        let gap = if columns[i].title.is_empty() { 1 } else { gap };
+        x = (x + w + gap).min(cells);
     }
     out
 }
@@ -196,7 +204,7 @@ mod tests {
         };
         assert_eq!(
             of(&[3, 20, 2, 0, 30], 120),
-            [5, 20, 8, 120 - 5 - 20 - 8 - 3]
+            [5, 20, 8, 120 - 5 - 20 - 8 - 6]
         );
         // Two long texts share the space; a short one is whole.
         assert_eq!(of(&[5, 90, 0, 0, 90], 107), [5, 62, 38]);

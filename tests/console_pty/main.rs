@@ -65,8 +65,8 @@ fn demo_is_staged_narrowed_deployed_and_retried_after_a_failure() {
     c.wait("the next change is refused", SOON).unwrap();
     c.keys("a").unwrap();
     c.wait("Apply stage #1?", SOON).unwrap();
-    c.wait("13 changes deselected", SOON).unwrap();
-    // The question is answered No by itself: Yes must be chosen.
+    c.wait("13 changes, not applied", SOON).unwrap();
+    // Enter cancels: the other answer must be chosen.
     c.keys("y").unwrap();
     c.wait("deploy #1", SOON).unwrap();
     c.wait("failed in", LONG).unwrap();
@@ -88,10 +88,10 @@ fn demo_is_staged_narrowed_deployed_and_retried_after_a_failure() {
     c.wait("2 deploys", SOON).unwrap();
     c.wait("✓ succeeded", SOON).unwrap();
     c.wait("✗ failed", SOON).unwrap();
-    c.keys("f").unwrap();
+    c.keys("v").unwrap();
     c.wait("1×", SOON).unwrap();
-    c.wait("followed by", SOON).unwrap();
-    c.keys("fG\r").unwrap();
+    c.wait("✓ solved in deploy #2", SOON).unwrap();
+    c.keys("vG\r").unwrap();
     c.wait("replay", SOON).unwrap();
     c.wait("deploy #1 · ✗ failed", SOON).unwrap();
     c.keys("6").unwrap();

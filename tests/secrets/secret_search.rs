@@ -200,7 +200,7 @@ pub(super) fn console(world: &SecretWorkspace) -> Vec<(String, String)> {
         ("stage", "3s", "lab_database.a"),
         ("stage, detail", "/lab_database\r", "(sensitive)"),
         ("history", "5", "succeeded"),
-        ("failures", "f", "FAILURE"),
+        ("failures", "v", "CLASS"),
         ("state", "6", "lab_database.a"),
         ("state, detail", "/lab_thing.a\r", "visible-value"),
         ("logs", "7", ""),

@@ -193,10 +193,10 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.keys("5")?;
     pty.wait("2 deploys", SOON)?;
     album.shot(&pty, "history")?;
-    pty.keys("f")?;
+    pty.keys("v")?;
     pty.wait("1×", SOON)?;
     album.shot(&pty, "failures")?;
-    pty.keys("fG\r")?;
+    pty.keys("vG\r")?;
     pty.wait("event ", SOON)?;
     pty.keys("{")?;
     pty.wait("event 0", SOON)?;
@@ -213,6 +213,9 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.keys("7")?;
     pty.wait("following", SOON)?;
     album.shot(&pty, "logs")?;
+    pty.keys("0")?;
+    pty.wait("to settle", SOON)?;
+    album.shot(&pty, "start")?;
     pty.keys("q")?;
     let (code, _) = pty.end(LONG)?;
     ensure!(code == 0, "the console exited with {code}");

@@ -45,11 +45,6 @@ pub static GROUPS: &[Group] = &[
             (&["export"], ""),
             (&["mark"], ""),
             (&["save"], ""),
-            (&["break"], ""),
-            (&["init"], ""),
-            (&["orphans"], ""),
-            (&["unknown"], ""),
-            (&["copy"], ""),
         ],
     },
     Group {
@@ -169,16 +164,25 @@ pub static GROUPS: &[Group] = &[
                 ],
                 "a screen",
             ),
-            (&["incidents"], ""),
             (&["palette"], ""),
             (&["help"], ""),
-            (&["doctor"], ""),
             (&["workspaces"], ""),
+        ],
+    },
+    Group {
+        title: "Settle",
+        rows: &[
+            (&["incidents"], ""),
+            (&["unknown"], ""),
+            (&["init"], ""),
+            (&["doctor"], ""),
+            (&["orphans"], ""),
         ],
     },
     Group {
         title: "Console",
         rows: &[
+            (&["copy"], ""),
             (&["narrower", "wider"], "size of list and detail"),
             (&["theme"], ""),
             (&["mouse"], ""),
@@ -186,6 +190,7 @@ pub static GROUPS: &[Group] = &[
             (&["suspend"], ""),
             (&["quit"], ""),
             (&["interrupt"], ""),
+            (&["break"], ""),
         ],
     },
 ];

@@ -13,7 +13,7 @@ pub struct Demo {
 }
 
 impl Content for Demo {
-    const WIDTH: u16 = 100;
+    const WIDTH: u16 = 108;
     const IS_HARMLESS: bool = true;
 
     fn key(self, state: &mut State, key: Key, effects: &mut Vec<Effect>) {

@@ -45,7 +45,7 @@ fn refresh_only_stage_shows_deleted_and_changed_objects() {
     ));
     c.press("3");
     c.shows("1 deleted, 1 changed");
-    assert!(c.line("! aws_instance.a").contains("changed size"));
+    assert!(c.line("! aws_instance.a").contains("changed  size"));
     assert!(c.line("! aws_instance.b").contains("no longer exists"));
     c.hides("matches the configuration");
     c.press("g");
@@ -80,7 +80,7 @@ fn normal_stage_shows_drift_beside_its_changes() {
     ));
     c.press("3");
     c.shows("drift: 1 deleted, 1 changed");
-    c.shows("deleted no longer exists");
+    c.shows("deleted  no longer exists");
     c.press("G");
     c.shows("Applying this stage repairs the drift");
     c.shows("To accept the");

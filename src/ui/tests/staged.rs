@@ -92,7 +92,7 @@ fn output_changes_are_rows_and_can_be_deployed_alone() {
     c.hides("No changes.");
     c.shows("· 2 outputs");
     assert!(
-        c.line("~ output address").contains("update \"10.0.0.2\""),
+        c.line("~ output address").contains("update  \"10.0.0.2\""),
         "{}",
         c.frame()
     );
@@ -128,7 +128,7 @@ fn moved_objects_are_rows_and_can_be_deployed_alone() {
     let mut c = quiet(vec![], true);
     c.shows("· 1 moved");
     assert!(
-        c.line("aws_vpc.main no-op")
+        c.line("aws_vpc.main  no-op")
             .contains("moved from aws_vpc.old"),
         "{}",
         c.frame()

@@ -98,7 +98,7 @@ fn describe(state: &State, s: &StageSummary, taken: &[&ChangeView]) -> Doc {
     }
     for u in unsettled(state) {
         let (name, text) = match u.target {
-            Target::Diagnostics => ("diagnostics", format!("{} {}", u.sign, u.text)),
+            Target::Diagnostics => (u.word, format!("{} {}", u.sign, u.text)),
             Target::Plugin(_) => ("plugin", format!("{} {} {}", u.sign, u.word, u.text)),
             _ => continue,
         };

@@ -90,7 +90,8 @@ pub(super) fn push(doc: &mut Doc, row: &Grouped, action: Action, name: usize, ex
     match &long {
         Some(long) => l.push(span(name_role, &long.summary)),
         None if name_role == Role::Plain && !a.unknown => {
-            l.push(span(Role::Plain, value(a.after.as_deref(), a, true)));
+            let role = if a.sensitive { Role::Dim } else { Role::Plain };
+            l.push(span(role, value(a.after.as_deref(), a, true)));
         }
         None => l.extend(values(a, sign)),
     }
