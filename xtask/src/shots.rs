@@ -38,7 +38,8 @@ impl Album {
     }
 
     fn demo(&self, bin: &Path, columns: u16, rows: u16) -> Result<Pty> {
-        demo(bin, columns, rows, &[("FLIGHTDECK_THEME", self.theme)])
+        let variables = [("FLIGHTDECK_THEME", self.theme), ("COLORTERM", "truecolor")];
+        demo(bin, columns, rows, &variables)
     }
 }
 
@@ -108,7 +109,7 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.wait("backoff", SOON)?;
     album.shot(&pty, "plugins-starting")?;
     pty.wait("gave up", LONG)?;
-    pty.wait("3/5", LONG)?;
+    pty.wait("3 of 5", LONG)?;
     pty.keys("g")?;
     pty.wait("exec", SOON)?;
     album.shot(&pty, "plugins")?;
