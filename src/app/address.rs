@@ -41,6 +41,29 @@ pub fn shorten_addresses(all: &[(&str, usize)]) -> Vec<String> {
     out
 }
 
+/// Returns the address relative to its module.
+pub fn without_modules(address: &str) -> &str {
+    let (mut rest, mut quoted, mut escaped) = (address, false, false);
+    let mut is_module = address.starts_with("module.");
+    for (at, c) in address.char_indices() {
+        match c {
+            '"' if !escaped => quoted = !quoted,
+            '.' if !quoted => {
+                let after = &address[at + 1..];
+                // The dot after the keyword belongs to the module, the next one ends it.
+                let ended = is_module && rest.len() - after.len() > "module.".len();
+                if ended {
+                    rest = after;
+                    is_module = rest.starts_with("module.");
+                }
+            }
+            _ => {}
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    rest
+}
+
 /// Shortens one address to `cells`.
 pub fn shorten_address(address: &str, cells: usize) -> String {
     forms(address, cells).swap_remove(0)
@@ -238,6 +261,20 @@ mod tests {
     use super::*;
 
     const DEEP: &str = r#"module.svc["orders"].module.net.lab_server.server[2]"#;
+
+    #[test]
+    fn address_without_modules_keeps_type_name_and_key() {
+        for (address, expected) in [
+            (DEEP, "lab_server.server[2]"),
+            (r#"module.a["x.module.y"].t.n["a.b"]"#, r#"t.n["a.b"]"#),
+            (r#"module.a["say \"hi.\""].data.t.n"#, "data.t.n"),
+            ("lab_thing.module.x", "lab_thing.module.x"),
+            ("module.a", "module.a"),
+            ("t.n", "t.n"),
+        ] {
+            assert_eq!(without_modules(address), expected);
+        }
+    }
 
     #[test]
     fn address_is_shortened_in_the_middle_by_module() {

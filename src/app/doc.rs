@@ -5,8 +5,11 @@ mod call;
 mod change;
 mod deploy;
 mod diagnostic;
+mod gauge;
 mod header;
 mod history;
+mod launches;
+mod log_text;
 mod operation;
 mod plugin;
 mod resource;
@@ -16,21 +19,24 @@ mod title;
 mod unknown;
 mod welcome;
 
-pub use call::{call, finished, outcome};
+pub use call::{call, finished, finished_line, finished_state, open_state, outcome, outcome_sign};
 pub use change::{
     Extent, Grouped, change, change_head, changed_values, drift, drift_head, drift_role, explain,
     grouped, long_attribute, output, output_head, replaced_value,
 };
 pub use deploy::{counts, mode, nonzero, outcome_role};
 pub use diagnostic::{diagnostic, diagnostics};
-pub use header::{header, status};
+pub use gauge::{bar, gauge};
+pub use header::{PluginCounts, header, status};
 pub use history::{
     deploy_head, deploy_summary, failure_group, failure_head, failure_status, failures_of,
 };
-pub use operation::{more_needs, operation, pause};
-pub use plugin::{attempts, calls, found, level_role, logs, orphan, processes};
+pub use launches::{cause, launches};
+pub use log_text::log_text;
+pub use operation::{more_needs, operation, operation_sign, operation_title, pause};
+pub use plugin::{calls, found, level_role, logs, orphan, processes};
 pub use resource::{
-    log_line, output_value, short_provider, state_output, state_row, telling_values,
+    log_line, output_value, short_provider, state_output, state_row, stream_label, telling_values,
 };
 pub use schema::{schema_line, schema_text};
 pub use staging::{staging, write_staging};

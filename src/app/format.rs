@@ -24,6 +24,23 @@ pub fn elapsed(ms: i64) -> String {
     }
 }
 
+/// Formats a running time like [`elapsed`]; `now` below a second.
+pub fn since(ms: i64) -> String {
+    match ms {
+        ..1_000 => "now".to_owned(),
+        _ => elapsed(ms),
+    }
+}
+
+/// Formats the time until an event: `in 3 s`, or `now`.
+pub fn until(ms: i64) -> String {
+    match ms {
+        ..1 => "now".to_owned(),
+        // Rounded up, so that a pending event is never due in 0 s.
+        _ => format!("in {}", elapsed(ms + 999)),
+    }
+}
+
 /// Formats bytes: `812 K`, `18 M`, `1.2 G`.
 pub fn bytes(n: u64) -> String {
     const K: u64 = 1024;
@@ -80,29 +97,13 @@ pub fn count(n: usize, one: &str) -> String {
     }
 }
 
-/// Draws a duration relative to the usual one: `▕██████░░▏`.
-pub fn bar(ms: u64, usual_ms: u64) -> String {
-    const CELLS: u64 = 8;
-    let full = (ms * CELLS / usual_ms.max(1)).min(CELLS) as usize;
-    format!(
-        "▕{}{}▏",
-        "█".repeat(full),
-        "░".repeat(CELLS as usize - full)
-    )
-}
-
-/// Draws a share of `cells` cells in eighths of a cell: `▕██▌  ▏`. A share that is neither nothing
-/// nor all is never drawn as one of them.
-pub fn gauge(part: usize, whole: usize, cells: usize) -> String {
-    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    let (part, all) = (part.min(whole), cells * 8);
-    let mut filled = part * all / whole.max(1);
-    if part > 0 && part < whole {
-        filled = filled.clamp(1, all - 1);
+/// Adds a blank to a duration whose unit has one letter, so that the units of a right-aligned
+/// column are aligned: `0.9 s ` above ` 15 ms`.
+pub fn aligned(mut duration: String) -> String {
+    if !duration.ends_with("ms") {
+        duration.push(' ');
     }
-    let rest = EIGHTHS[filled % 8];
-    let blank = cells - filled / 8 - usize::from(!rest.is_empty());
-    format!("▕{}{rest}{}▏", "█".repeat(filled / 8), " ".repeat(blank))
+    duration
 }
 
 #[cfg(test)]
@@ -118,16 +119,6 @@ mod tests {
         );
         assert_eq!(elapsed(2_900), "2 s");
         assert_eq!(elapsed(-5), "0 s");
-    }
-
-    #[test]
-    fn gauge_distinguishes_some_from_none_and_all() {
-        assert_eq!(gauge(0, 100, 5), "▕     ▏");
-        assert_eq!(gauge(1, 1_000, 5), "▕▏    ▏");
-        assert_eq!(gauge(1, 2, 5), "▕██▌  ▏");
-        assert_eq!(gauge(999, 1_000, 5), "▕████▉▏");
-        assert_eq!(gauge(7, 7, 5), "▕█████▏");
-        assert_eq!(gauge(0, 0, 5), "▕     ▏");
     }
 
     #[test]

@@ -115,8 +115,8 @@ pub fn areas(state: &State) -> Areas {
         return a;
     }
     a.title = top(&mut rest, 1);
-    if of.has_charts && h >= 16 {
-        a.charts = top(&mut rest, if roomy { 2 } else { 1 });
+    if of.has_charts {
+        a.charts = charts(&mut rest, h);
     }
     // On a smaller screen, neither pane would be usable.
     let room_for_detail = of.has_panes() && w >= 60 && h >= 20;
@@ -151,6 +151,20 @@ pub fn areas(state: &State) -> Areas {
     }
     a.list = rest;
     a
+}
+
+/// Cuts the charts off the top, on a screen with `h` lines.
+fn charts(rest: &mut Rect, h: u16) -> Rect {
+    let rows = match h {
+        ..16 => 0,
+        16..20 => 1,
+        20..32 => 2,
+        _ => 3,
+    };
+    let charts = top(rest, rows);
+    // A blank line separates high charts from the list.
+    top(rest, rows / 3);
+    charts
 }
 
 fn inset(area: Rect) -> Rect {
@@ -352,19 +366,27 @@ fn column_at(state: &State, area: Rect, x: u16) -> Option<(usize, &'static Colum
     Some((at, &columns[at]))
 }
 
+/// Commands that act on the list, which a detail on the whole screen hides.
+const OF_THE_LIST: &[&str] = &["filter", "fold-all", "open", "operations"];
+
 /// Places the keys that work now in `cells` cells of the footer; that of the help is always shown.
 pub fn footer_keys(state: &State, cells: u16) -> Vec<FooterKey> {
     let context = state.context();
     let help = COMMANDS.iter().filter(|c| c.is_help());
-    let special = COMMANDS
+    let first = (context.of().first_keys)(state);
+    let rank = |c: &&Command| first.iter().position(|name| *name == c.name);
+    let mut special: Vec<&Command> = COMMANDS
         .iter()
-        .filter(|c| c.is_special() && c.is_in(context));
+        .filter(|c| c.is_special() && c.is_in(context))
+        .collect();
+    special.sort_by_key(|c| rank(c).unwrap_or(first.len()));
     let general = COMMANDS
         .iter()
         .filter(|c| !c.is_special() && !c.is_help() && !c.is_back());
     let zoomed = state.list().zoom && context.of().has_detail();
     let back = COMMANDS.iter().filter(|c| zoomed && c.is_back());
-    let usable = |c: &&Command| !c.short.is_empty() && (c.when)(state).is_ok();
+    let is_hidden = |c: &Command| zoomed && OF_THE_LIST.contains(&c.name);
+    let usable = |c: &&Command| !c.short.is_empty() && (c.when)(state).is_ok() && !is_hidden(c);
     let mut x = 1;
     let mut out = Vec::new();
     for command in back

@@ -1,7 +1,9 @@
 //! Log lines in memory: bounded and numbered, in order of arrival. Owned by
 //! [`State`](crate::app::State).
 
+use super::text::{clean, width};
 use model::{LogLevel, LogLine};
+use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
 
 /// Maximum number of lines in memory; the store has the older ones.
@@ -14,6 +16,21 @@ pub struct LogEntry {
     pub line: LogLine,
 }
 
+impl LogEntry {
+    /// Returns true if the line belongs to the same panic as the line before it.
+    pub fn continues(&self, before: &Self) -> bool {
+        self.line.panic
+            && before.line.panic
+            && self.line.plugin == before.line.plugin
+            && !plugin::opens_panic(&self.line.text)
+    }
+
+    /// Short name of the source: the last part of an id is its most specific one.
+    pub fn source(&self) -> Cow<'_, str> {
+        clean(self.line.plugin.0.rsplit('/').next().unwrap_or_default())
+    }
+}
+
 /// Log lines, and the options of their display.
 #[derive(Debug, Clone)]
 pub struct Log {
@@ -21,6 +38,8 @@ pub struct Log {
     next: u64,
     /// Number of lines removed because of [`MAX_LINES`].
     pub dropped: u64,
+    /// Width of the longest source so far. Only grows, so that the column does not move.
+    pub source_cells: usize,
     pub follow: bool,
     /// Minimum level to show.
     pub level: LogLevel,
@@ -40,6 +59,7 @@ impl Default for Log {
             // Leaves numbers for older lines, which are loaded from the store later.
             next: 1 << 32,
             dropped: 0,
+            source_cells: 0,
             follow: true,
             level: LogLevel::Trace,
             source: None,
@@ -61,7 +81,9 @@ impl Log {
             // A mark without its line could not be removed any more.
             self.marks.remove(&old.n);
         }
-        self.entries.push_back(LogEntry { n: self.next, line });
+        let entry = LogEntry { n: self.next, line };
+        self.source_cells = self.source_cells.max(width(&entry.source()));
+        self.entries.push_back(entry);
         self.next += 1;
     }
 
@@ -77,7 +99,9 @@ impl Log {
                 break;
             }
             n -= 1;
-            self.entries.push_front(LogEntry { n, line });
+            let entry = LogEntry { n, line };
+            self.source_cells = self.source_cells.max(width(&entry.source()));
+            self.entries.push_front(entry);
         }
     }
 
@@ -91,9 +115,11 @@ impl Log {
         self.entries.get(index)
     }
 
-    /// Returns true if level and source of a line are shown.
+    /// Returns true if level and source of a line are shown. Blank lines of a panic never are.
     pub fn is_shown(&self, e: &LogEntry) -> bool {
-        e.line.level >= self.level && self.source.as_ref().is_none_or(|s| *e.line.plugin.0 == **s)
+        e.line.level >= self.level
+            && self.source.as_ref().is_none_or(|s| *e.line.plugin.0 == **s)
+            && !(e.line.panic && e.line.text.trim().is_empty())
     }
 
     /// Returns the sources of all lines, sorted.

@@ -85,6 +85,10 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
         }
         EventKind::Plugin(PluginEvent::State { plugin, state: now }) => match now {
             PluginState::GaveUp { why } | PluginState::Incompatible { why } => {
+                // The output names the cause in fewer words than the complete reason.
+                let view = state.view.plugins.get(plugin);
+                let newest = view.and_then(|p| p.attempts.back());
+                let why = newest.and_then(doc::cause).unwrap_or(why);
                 state.show_error(format!("{plugin} {}: {why}  (!)", now.label()))
             }
             PluginState::Launching { .. } => {

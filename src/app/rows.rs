@@ -50,17 +50,24 @@ fn arranged(state: &State, is_folded: &dyn Fn(&Node) -> bool) -> Listed {
     let mut shown = vec![false; tree.leaf_count()];
     let mut inside = vec![None; tree.leaf_count()];
     let (mut listed, mut after) = (Vec::with_capacity(flat.rows.len()), Vec::<Row>::new());
+    let mut tree_heading = None;
     for row in flat.rows {
         match tree.position(row.index).filter(|_| !row.heading) {
             Some(at) => {
                 shown[at] = true;
-                // The tree replaces headings of its rows.
+                let mut heading = None;
                 while after.last().is_some_and(|r| r.heading) {
-                    after.pop();
+                    heading = after.pop();
                 }
                 if (info.is_above)(state, row.index) {
+                    listed.extend(heading);
                     listed.push(row);
                 } else {
+                    // The tree replaces the headings of its rows, except for the one that
+                    // separates it from the rows above.
+                    if !listed.is_empty() && tree_heading.is_none() {
+                        tree_heading = heading;
+                    }
                     inside[at] = Some(row);
                 }
             }
@@ -71,6 +78,7 @@ fn arranged(state: &State, is_folded: &dyn Fn(&Node) -> bool) -> Listed {
         is_folded,
         descending: state.list().descending,
     };
+    listed.extend(tree_heading);
     listed.extend(tree.arrange(inside, &how));
     listed.extend(after);
     Listed {

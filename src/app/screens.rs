@@ -137,6 +137,8 @@ pub struct ContextInfo {
     pub write_subject: fn(&State, &mut Line),
     /// Appends the filters of this context to the title of the screen.
     pub write_filters: fn(&State, &mut Line),
+    /// Returns the commands whose keys come first in the footer.
+    pub first_keys: fn(&State) -> &'static [&'static str],
     /// Returns the text of an empty list; `None` shows the empty table.
     pub empty: fn(&State) -> Option<Doc>,
 }
@@ -160,6 +162,7 @@ impl ContextInfo {
         write_detail_title: write_head,
         write_subject: |_, _| (),
         write_filters: |_, _| (),
+        first_keys: |_| &[],
         empty: |_| None,
     };
 

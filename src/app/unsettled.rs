@@ -219,7 +219,7 @@ fn failed_stage(state: &State) -> Option<Unsettled> {
 }
 
 /// Returns the resources of a provider in the stage and in the state.
-fn resources_of<'s>(state: &'s State, provider: &str) -> BTreeSet<&'s str> {
+pub fn resources_of<'s>(state: &'s State, provider: &str) -> BTreeSet<&'s str> {
     // The state has configurations as well: `provider["…"].west`.
     let quoted = format!("\"{provider}\"");
     let is_its = |of: &str| of == provider || of.contains(&quoted);

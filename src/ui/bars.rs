@@ -120,7 +120,7 @@ fn message(state: &State, area: Rect, brush: &mut Brush<'_>) {
     };
     let text = format!(" {sign}{} ", clean(&t.text));
     let room = area.width.saturating_sub(2);
-    let hint = format!(" ({} shows all) ", state.options.keys.first("messages"));
+    let hint = format!(" ({}) ", state.options.keys.first("messages"));
     let hint_cells = u16::try_from(width(&hint)).unwrap_or(0);
     // On a narrow screen the text needs all cells.
     if usize::from(room) >= width(&text) || room < 60 {

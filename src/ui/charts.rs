@@ -1,4 +1,5 @@
-//! Charts of calls: running, waiting and finished ones, one sample per second.
+//! Charts of calls side by side: running, waiting and finished ones, one sample per second. The
+//! label of a chart, with its current value, is above it, or beside it on a small screen.
 
 use super::paint::Brush;
 use crate::app::doc::Role;
@@ -8,95 +9,98 @@ use std::collections::VecDeque;
 
 const LEVELS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 
-/// Draws the newest samples as bars, scaled to their maximum.
-fn sparkline(samples: &VecDeque<u64>, cells: usize) -> String {
-    let from = samples.len().saturating_sub(cells);
-    // At least 1, because an idle chart has only zeros.
-    let most = samples.iter().skip(from).max().copied().unwrap_or(0).max(1);
-    let bars: String = samples
-        .iter()
-        .skip(from)
-        .map(|v| {
-            if *v == 0 {
-                " "
-            } else {
-                LEVELS[(v * 7 / most) as usize]
-            }
-        })
-        .collect();
-    // Right-aligned, so that the newest sample is always at the edge.
-    format!("{bars:>cells$}")
+/// Blank cells between two charts.
+const GAP: u16 = 3;
+
+struct Chart<'a> {
+    samples: &'a VecDeque<u64>,
+    unit: &'static str,
+    role: Role,
 }
 
-/// Draws the charts of running, waiting and finished calls.
+/// Draws the charts in equal shares of the area.
 pub fn draw(state: &State, area: Rect, brush: &mut Brush<'_>) {
-    let half = area.width / 2;
-    let draw = |brush: &mut Brush<'_>,
-                x: u16,
-                y: u16,
-                cells: u16,
-                name: &str,
-                samples: &VecDeque<u64>,
-                role: Role| {
-        let now = samples.back().copied().unwrap_or(0);
-        let head = format!(" {now:>3} {name} ");
-        let used = brush.text(x, y, cells, Role::Dim, &head);
-        brush.text(
-            x + used,
-            y,
-            cells.saturating_sub(used + 1),
-            role,
-            &sparkline(samples, usize::from(cells.saturating_sub(used + 1))),
-        );
-    };
     let s = &state.samples;
-    if area.height >= 2 {
-        draw(
-            brush,
-            area.x,
-            area.y,
-            area.width,
-            "running",
-            &s.running,
-            Role::Busy,
-        );
-        draw(
-            brush,
-            area.x,
-            area.y + 1,
-            half,
-            "waiting",
-            &s.waiting,
-            Role::Warn,
-        );
-        draw(
-            brush,
-            area.x + half,
-            area.y + 1,
-            area.width - half,
-            "calls/s",
-            &s.finished,
-            Role::Ok,
-        );
-    } else {
-        // With a single line, running calls have no chart: the title counts them.
-        draw(
-            brush,
-            area.x,
-            area.y,
-            half,
-            "waiting",
-            &s.waiting,
-            Role::Warn,
-        );
-        draw(
-            brush,
-            area.x + half,
-            area.y,
-            area.width - half,
-            "calls/s",
-            &s.finished,
-            Role::Ok,
-        );
+    let charts = [
+        (&s.running, "running", Role::Busy),
+        (&s.waiting, "waiting", Role::Warn),
+        (&s.finished, "calls/s", Role::Ok),
+    ];
+    let share = (area.width.saturating_sub(2) + GAP) / 3;
+    for (x, (samples, unit, role)) in (area.x + 1..).step_by(usize::from(share)).zip(charts) {
+        let width = share.saturating_sub(GAP);
+        let area = Rect { x, width, ..area };
+        let chart = Chart {
+            samples,
+            unit,
+            role,
+        };
+        chart.draw(area, brush);
     }
+}
+
+impl Chart<'_> {
+    fn draw(&self, area: Rect, brush: &mut Brush<'_>) {
+        let now = self.samples.back().copied().unwrap_or(0);
+        let role = if now > 0 { Role::Strong } else { Role::Dim };
+        let mut used = brush.text(area.x, area.y, area.width, role, &now.to_string());
+        let unit = format!(" {}", self.unit);
+        used += brush.text(area.x + used, area.y, area.width - used, Role::Dim, &unit);
+        if area.height == 1 {
+            let left = area.width.saturating_sub(used + 1);
+            let beside = Rect {
+                x: area.x + used + 1,
+                width: left,
+                ..area
+            };
+            self.bars(beside, brush);
+            return;
+        }
+        let cells = usize::from(area.width);
+        let shown = self.samples.iter().rev().take(cells);
+        let peak = format!("peak {} in {} s", shown.clone().max().unwrap_or(&0), cells);
+        let w = u16::try_from(peak.len()).unwrap_or(u16::MAX);
+        if used + w < area.width {
+            brush.text(area.right() - w, area.y, w, Role::Dim, &peak);
+        }
+        let below = Rect {
+            y: area.y + 1,
+            height: area.height - 1,
+            ..area
+        };
+        self.bars(below, brush);
+    }
+
+    /// Draws the newest samples, scaled to their maximum, on a dim base line. The newest one is at
+    /// the right edge.
+    fn bars(&self, area: Rect, brush: &mut Brush<'_>) {
+        let cells = usize::from(area.width);
+        let shown = || self.samples.iter().rev().take(cells);
+        let most = shown().max().copied().unwrap_or(0).max(1);
+        let levels = u64::from(area.height) * 8;
+        let base = LEVELS[0].repeat(cells);
+        let bottom = area.bottom().saturating_sub(1);
+        brush.text(area.x, bottom, area.width, Role::Dim, &base);
+        for (x, sample) in (area.x..area.right()).rev().zip(shown()) {
+            // The lowest level is that of the base line.
+            let mut level = match sample {
+                0 => continue,
+                n => (n * levels / most).max(2),
+            };
+            for y in (area.y..=bottom).rev() {
+                if level == 0 {
+                    break;
+                }
+                level = draw_cell(brush, (x, y), self.role, level);
+            }
+        }
+    }
+}
+
+/// Draws the part of a bar in one cell. Returns the level above it.
+fn draw_cell(brush: &mut Brush<'_>, (x, y): (u16, u16), role: Role, level: u64) -> u64 {
+    let here = level.min(8);
+    let index = usize::try_from(here - 1).unwrap_or(0);
+    brush.text(x, y, 1, role, LEVELS[index]);
+    level - here
 }

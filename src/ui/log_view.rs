@@ -1,56 +1,63 @@
 //! Logs screen, which builds visible lines only, and the engine's own log, which tui-logger owns.
 
 use super::paint::Brush;
-use crate::app::doc::{self, Doc, Line, Role, span};
+use crate::app::doc::{self, Doc, Line, Role, cells_of, span};
 use crate::app::format::clock_ms;
 use crate::app::layout::is_side_by_side;
 use crate::app::list::Row;
+use crate::app::log::LogEntry;
 use crate::app::state::State;
+use crate::app::text::{truncate_end, width};
 use model::LogStream;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
-/// Renders one log line: mark, time, level, source, text.
-fn line(state: &State, row: &Row, wide: bool) -> Line {
-    let Some(e) = state.log.get(row.index) else {
+/// Maximum width of the names of sources.
+const SOURCE_CELLS: usize = 16;
+
+/// Renders a log line: mark, time, level, source, text. `before` is the line above it on the
+/// screen.
+fn line(state: &State, row: &Row, before: Option<&LogEntry>, wide: bool) -> Line {
+    let log = &state.log;
+    let Some(e) = log.get(row.index) else {
         return Line::new();
     };
-    let mut l = vec![span(
-        Role::Key,
-        if state.log.marks.contains(&e.n) {
-            "▌"
-        } else {
-            " "
-        },
-    )];
-    if state.log.times {
-        l.push(span(
-            Role::Dim,
-            format!("{} ", clock_ms(e.line.at, state.utc_offset)),
-        ));
-    }
+    let mark = if log.marks.contains(&e.n) { "▌" } else { " " };
+    let mut l = vec![span(Role::Key, mark)];
     let role = doc::level_role(e.line.level);
-    l.push(span(role, format!("{:<5} ", e.line.level.label())));
+    let time = log.times.then(|| clock_ms(e.line.at, state.utc_offset));
+    l.extend(time.map(|time| span(Role::Dim, format!("{time} "))));
+    // Levels of normal lines recede behind their texts.
+    let level = if role == Role::Plain { Role::Dim } else { role };
+    l.push(span(level, format!("{:<5} ", e.line.level.label())));
     // With one source, all lines have the same name.
-    if state.log.source.is_none() {
-        // The last part of an id is its most specific one.
-        let name = e.line.plugin.0.rsplit('/').next().unwrap_or_default();
-        let name = crate::app::text::clean(name);
-        let cells = if wide { 16 } else { 10 };
-        l.push(span(
-            Role::Heading,
-            format!("{:<cells$} ", crate::app::text::truncate_end(&name, cells)),
-        ));
+    if log.source.is_none() {
+        let cells = log.source_cells.min(if wide { SOURCE_CELLS } else { 10 });
+        let name = truncate_end(&e.source(), cells).into_owned();
+        let gap = " ".repeat(cells.saturating_sub(width(&name)) + 1);
+        // The name stands out where the source changes.
+        let same = before.is_some_and(|b| b.line.plugin == e.line.plugin);
+        let role = if same { Role::Dim } else { Role::Read };
+        l.push(span(role, name + &gap));
     }
-    if e.line.stream == LogStream::Stderr && wide {
-        l.push(span(Role::Dim, "err "));
-    } else if wide {
-        l.push(span(Role::Dim, "    "));
+    if before.is_some_and(|b| e.continues(b)) {
+        // Time, level and source are those of the panic.
+        let head = " ".repeat(cells_of(&l).saturating_sub(1));
+        return vec![
+            l.swap_remove(0),
+            span(Role::Dim, format!("{head}│ {}", e.line.text)),
+        ];
     }
-    l.push(span(
-        if e.line.panic { Role::Bad } else { role },
-        &e.line.text,
-    ));
+    // Plugins write their logs to stderr.
+    if matches!(e.line.stream, LogStream::Stdout | LogStream::Stdio) {
+        let stream = doc::stream_label(e.line.stream);
+        l.push(span(Role::Dim, format!("{stream}: ")));
+    }
+    if e.line.panic {
+        l.push(span(Role::Bad, &e.line.text));
+    } else {
+        l.extend(doc::log_text(role, &e.line.text));
+    }
     l
 }
 
@@ -61,9 +68,13 @@ pub fn draw(state: &State, area: Rect, brush: &mut Brush<'_>) {
     let wide = area.width >= 80 || is_side_by_side(state);
     let height = usize::from(area.height);
     let cells = area.width.saturating_sub(1);
-    // Lines are built on demand, because the log may have thousands.
-    let made = |i: usize| -> Doc {
-        let l = line(state, &state.frame.rows[i], wide);
+    // Lines are built on demand, because the log may have thousands. The first one on the screen
+    // has its time and source in any case.
+    let made = |i: usize, first: usize| -> Doc {
+        let rows = &state.frame.rows;
+        let before = i.checked_sub(1).filter(|_| i > first);
+        let before = before.and_then(|i| state.log.get(rows[i].index));
+        let l = line(state, &rows[i], before, wide);
         if state.log.wrap {
             doc::wrap(&vec![l], usize::from(cells))
         } else {
@@ -73,10 +84,10 @@ pub fn draw(state: &State, area: Rect, brush: &mut Brush<'_>) {
     // Fewer wrapped rows fit: goes back from the cursor until the screen is full.
     let mut from = list.offset.min(state.frame.rows.len());
     if state.log.wrap && !state.frame.rows.is_empty() {
-        let mut used = made(list.index).len();
+        let mut used = made(list.index, from).len();
         let mut first = list.index;
         while first > from {
-            used += made(first - 1).len();
+            used += made(first - 1, from).len();
             if used > height {
                 break;
             }
@@ -86,7 +97,7 @@ pub fn draw(state: &State, area: Rect, brush: &mut Brush<'_>) {
     }
     let mut y = area.y;
     for i in from..state.frame.rows.len() {
-        for l in made(i) {
+        for l in made(i, from) {
             if y >= area.bottom() {
                 return;
             }

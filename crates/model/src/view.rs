@@ -7,7 +7,7 @@ mod plugin;
 mod stage;
 
 use crate::*;
-pub use call::{CallView, Latencies};
+pub use call::{CallView, FinishedCall, Latencies};
 pub use deploy::DeployView;
 pub use plugin::{Crash, PluginView};
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ pub struct View {
     /// In the order of their numbers.
     pub calls: BTreeMap<CallId, CallView>,
     /// The last finished calls, newest last.
-    pub finished: VecDeque<CallFinished>,
+    pub finished: VecDeque<FinishedCall>,
     /// Latencies of each plugin's recent calls, as measured at the end of the newest one.
     pub latencies: BTreeMap<PluginId, Latencies>,
     /// Resources that plugins have locked, by the numbers of the locks.

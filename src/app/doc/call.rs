@@ -1,73 +1,133 @@
 //! Details of a call: its state, blockers, locks and usual duration.
 
-use super::{Doc, Role, line, push_heading, push_pair, push_text, span};
-use crate::app::format::{clock, duration, elapsed};
+use super::{Doc, Line, Role, line, push_heading, push_pair, push_text, span};
+use crate::app::format::{aligned, clock, clock_ms, count, duration, elapsed};
 use crate::app::state::State;
-use model::view::CallView;
-use model::{CallFinished, CallOutcome, ResourceLock};
+use model::view::{CallView, FinishedCall};
+use model::{CallId, CallOutcome, Latency, ResourceLock};
+
+/// Maximum number of calls in a list of a detail.
+const LISTED: usize = 12;
+
+/// Describes the state of a queued or running call: `◐ running for 5 s`.
+pub fn open_state(state: &State, c: &CallView) -> Line {
+    match c.started_at {
+        Some(at) => {
+            let since = elapsed(state.now - at);
+            line(Role::Busy, format!("◐ running for {since}"))
+        }
+        None => {
+            let since = elapsed(state.now - c.queued_at);
+            line(Role::Warn, format!("· waiting for {since}"))
+        }
+    }
+}
+
+/// Describes the end of a call: `✓ ok after 0.9 s`.
+pub fn finished_state(f: &FinishedCall) -> Line {
+    let (sign, word, role) = outcome_sign(f.end.outcome);
+    let took = duration(f.end.took_ms);
+    line(role, format!("{sign} {word} after {took}"))
+}
 
 /// Renders a queued or running call.
 pub fn call(state: &State, c: &CallView) -> Doc {
     let mut doc = Doc::new();
-    push_pair(&mut doc, "call", format!("#{} {}", c.call, c.method));
-    push_pair(&mut doc, "plugin", &c.plugin.0);
-    if let Some(r) = &c.resource {
-        push_pair(&mut doc, "resource", r);
-    }
-    match c.started_at {
-        Some(at) => {
-            push_pair(
-                &mut doc,
-                "running",
-                format!(
-                    "{}, since {}",
-                    elapsed(state.now - at),
-                    clock(at, state.utc_offset)
-                ),
-            );
-            if let Some(slot) = c.slot {
-                push_pair(&mut doc, "slot", format!("{slot} of {}", c.slots));
-            }
-        }
-        None => push_pair(
-            &mut doc,
-            "waiting",
-            format!(
-                "{}, since {}",
-                elapsed(state.now - c.queued_at),
-                clock(c.queued_at, state.utc_offset)
-            ),
-        ),
-    }
-    if let Some(u) = &c.usual {
-        let text = format!(
-            "p50 {}, p95 {}, max {} over {} calls",
-            duration(u.p50_ms),
-            duration(u.p95_ms),
-            duration(u.max_ms),
-            u.count
-        );
-        push_pair(&mut doc, "usual", text);
-    }
-    push_pair(
-        &mut doc,
-        "deadline",
-        c.deadline_ms.map_or_else(|| "none".to_owned(), duration),
-    );
     if let Some(w) = &c.waits_for {
-        push_heading(&mut doc, "waits for");
-        push_text(&mut doc, Role::Warn, "  ", w);
+        push_pair(&mut doc, "waits for", w);
         if c.blocker.is_some() {
             doc.push(vec![
-                span(Role::Dim, "  "),
+                span(Role::Plain, " ".repeat(13)),
                 span(Role::Key, "b"),
                 span(Role::Dim, " goes to the blocking call"),
             ]);
         }
     }
+    push_open(state, c, &mut doc);
     list_locks(state, c, &mut doc);
     list_waiting_calls(state, c, &mut doc);
+    list_calls_of(state, c.resource.as_deref(), None, &mut doc);
     doc
+}
+
+/// Appends plugin, slot, times, and the usual duration of a call.
+fn push_open(state: &State, c: &CallView, doc: &mut Doc) {
+    let slot = c
+        .slot
+        .map_or_else(String::new, |slot| format!(", slot {slot} of {}", c.slots));
+    push_pair(doc, "plugin", format!("{}{slot}", c.plugin));
+    let sent = match c.started_at {
+        Some(at) => {
+            let waited = u64::try_from(at - c.queued_at).unwrap_or(0);
+            let wait = match waited {
+                0 => "without a wait".to_owned(),
+                ms => format!("after {} in the queue", duration(ms)),
+            };
+            format!("{} {wait}", clock_ms(at, state.utc_offset))
+        }
+        None => format!(
+            "not yet, queued at {}",
+            clock_ms(c.queued_at, state.utc_offset)
+        ),
+    };
+    push_pair(doc, "sent", sent);
+    push_pair(
+        doc,
+        "usual",
+        match c.usual.filter(Latency::is_known) {
+            Some(u) => format!(
+                "p50 {}, p95 {}, max {} over {}",
+                duration(u.p50_ms),
+                duration(u.p95_ms),
+                duration(u.max_ms),
+                count(usize::try_from(u.count).unwrap_or(usize::MAX), "call")
+            ),
+            None => "no history yet".to_owned(),
+        },
+    );
+    let deadline = match (c.deadline_ms, c.started_at) {
+        (Some(ms), Some(at)) => {
+            let end = at + i64::try_from(ms).unwrap_or(0);
+            format!("{}, at {}", duration(ms), clock(end, state.utc_offset))
+        }
+        (Some(ms), None) => duration(ms),
+        (None, _) => "none".to_owned(),
+    };
+    push_pair(doc, "deadline", deadline);
+}
+
+/// Lists the finished calls for a resource, newest first, except for one.
+fn list_calls_of(state: &State, resource: Option<&str>, except: Option<CallId>, doc: &mut Doc) {
+    let Some(resource) = resource else { return };
+    let its = |f: &&FinishedCall| {
+        f.end.resource.as_deref() == Some(resource) && Some(f.end.call) != except
+    };
+    let all: Vec<&FinishedCall> = state.view.finished.iter().rev().filter(its).collect();
+    if all.is_empty() {
+        return;
+    }
+    push_heading(doc, "other calls for this resource");
+    doc.extend(
+        all.into_iter()
+            .take(LISTED)
+            .map(|f| finished_line(state, f)),
+    );
+}
+
+/// Renders a finished call in one line of a list.
+pub fn finished_line(state: &State, f: &FinishedCall) -> Line {
+    let (sign, word, role) = outcome_sign(f.end.outcome);
+    let time = clock_ms(f.ended_at, state.utc_offset);
+    let took = aligned(duration(f.end.took_ms));
+    let mut l = vec![
+        span(Role::Dim, format!("  {time}  ")),
+        span(Role::Plain, format!("{:<24} ", f.end.method)),
+        span(Role::Dim, format!("{took:>7}  ")),
+        span(role, format!("{sign} {word}")),
+    ];
+    let error = f.end.error.as_deref();
+    l.extend(error.map(|e| span(Role::Dim, format!("  {e}"))));
+    l
 }
 
 /// Lists the resource locks that the plugin holds for this call.
@@ -99,10 +159,7 @@ fn list_waiting_calls(state: &State, c: &CallView, doc: &mut Doc) {
     if !behind.is_empty() {
         push_heading(
             doc,
-            format!(
-                "{} waiting for it",
-                crate::app::format::count(behind.len(), "call")
-            ),
+            format!("{} waiting for it", count(behind.len(), "call")),
         );
         for o in behind {
             doc.push(line(
@@ -114,35 +171,45 @@ fn list_waiting_calls(state: &State, c: &CallView, doc: &mut Doc) {
 }
 
 /// Renders a finished call.
-pub fn finished(state: &State, f: &CallFinished) -> Doc {
-    let mut doc = Doc::new();
-    push_pair(&mut doc, "call", format!("#{} {}", f.call, f.method));
-    push_pair(&mut doc, "plugin", &f.plugin.0);
-    if let Some(r) = &f.resource {
-        push_pair(&mut doc, "resource", r);
+pub fn finished(state: &State, f: &FinishedCall) -> Doc {
+    let (mut doc, end) = (Doc::new(), &f.end);
+    if let Some(e) = &end.error {
+        push_text(&mut doc, Role::Bad, "", e);
     }
-    push_pair(&mut doc, "took", duration(f.took_ms));
-    let (word, role) = outcome(f.outcome);
-    doc.push(vec![
-        span(Role::Dim, format!("{:<12} ", "outcome")),
-        span(role, word),
-    ]);
-    if let Some(again) = &f.again {
+    if let Some(again) = &end.again {
         push_pair(&mut doc, "then", again.text(state.now));
     }
-    if let Some(e) = &f.error {
-        push_text(&mut doc, Role::Bad, "  ", e);
+    match &f.open {
+        Some(open) => push_open(state, open, &mut doc),
+        None => push_pair(&mut doc, "plugin", &end.plugin.0),
     }
+    push_pair(&mut doc, "ended", clock_ms(f.ended_at, state.utc_offset));
+    let latencies = state.view.latencies.get(&end.plugin);
+    if let Some(l) = latencies.and_then(|l| l.methods.get(&end.method))
+        && l.is_known()
+    {
+        let calls = count(usize::try_from(l.count).unwrap_or(usize::MAX), "call");
+        let (p50, p95) = (duration(l.p50_ms), duration(l.p95_ms));
+        let text = format!("{calls} of this method for all resources: p50 {p50}, p95 {p95}");
+        push_pair(&mut doc, "method", text);
+    }
+    list_calls_of(state, end.resource.as_deref(), Some(end.call), &mut doc);
     doc
 }
 
 /// Text and role of a call's outcome.
 pub fn outcome(o: CallOutcome) -> (&'static str, Role) {
+    let (_, word, role) = outcome_sign(o);
+    (word, role)
+}
+
+/// Sign, text and role of a call's outcome.
+pub fn outcome_sign(o: CallOutcome) -> (&'static str, &'static str, Role) {
     match o {
-        CallOutcome::Ok => ("ok", Role::Ok),
-        CallOutcome::Error => ("error", Role::Bad),
-        CallOutcome::Deadline => ("deadline passed", Role::Bad),
-        CallOutcome::Cancelled => ("cancelled", Role::Warn),
-        CallOutcome::Crashed => ("plugin crashed", Role::Bad),
+        CallOutcome::Ok => ("✓", "ok", Role::Ok),
+        CallOutcome::Error => ("✗", "error", Role::Bad),
+        CallOutcome::Deadline => ("✗", "deadline passed", Role::Bad),
+        CallOutcome::Cancelled => ("■", "cancelled", Role::Warn),
+        CallOutcome::Crashed => ("✗", "plugin crashed", Role::Bad),
     }
 }

@@ -264,48 +264,85 @@ fn work(state: &State) -> Option<(Part, Click)> {
     Some((part, Some("screen-stage")))
 }
 
-/// Summarises the states of the plugins.
-fn health(state: &State) -> Vec<Part> {
-    let (mut ready, mut idle, mut busy, mut failed) = (0, 0, 0, 0);
-    for p in state.view.plugins.values() {
-        match status(&p.state).2 {
-            Role::Ok => ready += 1,
-            Role::Busy | Role::Warn => busy += 1,
-            Role::Bad => failed += 1,
-            // Idle plugins have no process, but nothing is wrong with them.
-            _ if matches!(p.state, PluginState::Idle { .. }) => idle += 1,
-            _ => {}
+/// Numbers of plugins by their health. Header and Plugins screen both use these.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PluginCounts {
+    pub all: usize,
+    pub ready: usize,
+    /// Without a process, which is normal.
+    pub idle: usize,
+    pub starting: usize,
+    pub failed: usize,
+    /// State of the failed plugins, or `failed` if they differ.
+    pub failed_word: &'static str,
+}
+
+impl PluginCounts {
+    /// Counts the plugins of the view.
+    pub fn of(state: &State) -> Self {
+        let mut counts = Self::default();
+        for p in state.view.plugins.values() {
+            let (_, word, role) = status(&p.state);
+            counts.all += 1;
+            match role {
+                Role::Ok => counts.ready += 1,
+                Role::Busy | Role::Warn => counts.starting += 1,
+                Role::Bad => {
+                    counts.failed += 1;
+                    let before = counts.failed_word;
+                    let is_same = before.is_empty() || before == word;
+                    counts.failed_word = if is_same { word } else { "failed" };
+                }
+                _ if matches!(p.state, PluginState::Idle { .. }) => counts.idle += 1,
+                _ => {}
+            }
+        }
+        counts
+    }
+
+    /// `4`, or `4 of 5` while others are not ready.
+    pub fn ready_of_all(&self) -> String {
+        match self.ready == self.all {
+            true => self.ready.to_string(),
+            false => format!("{} of {}", self.ready, self.all),
         }
     }
-    let role = if ready > 0 { Role::Ok } else { Role::Dim };
+}
+
+/// Summarises the states of the plugins.
+fn health(state: &State) -> Vec<Part> {
+    let counts = PluginCounts::of(state);
+    let role = if counts.ready > 0 {
+        Role::Ok
+    } else {
+        Role::Dim
+    };
+    let of_all = counts.ready_of_all();
+    let noun = if counts.all == 1 { "plugin" } else { "plugins" };
+    let short = of_all.replace(" of ", "/");
     let mut parts = vec![Part {
-        line: line(role, format!("  ● {} ready", count(ready, "plugin"))),
+        line: line(role, format!("  ● {of_all} {noun} ready")),
         forms: vec![
-            (2, line(role, format!("  ● {ready} ready"))),
-            (9, line(role, format!("  ●{ready}"))),
+            (2, line(role, format!("  ● {short} ready"))),
+            (9, line(role, format!("  ●{short}"))),
             (13, Line::new()),
         ],
     }];
-    if idle > 0 {
-        let short = line(Role::Dim, format!(" ○{idle}"));
-        parts.push(Part {
-            line: line(Role::Dim, format!(" ○ {idle} idle")),
-            forms: vec![(4, short), (9, Line::new())],
-        });
-    }
-    if busy > 0 {
-        let short = line(Role::Busy, format!(" ◐{busy}"));
-        parts.push(Part {
-            line: line(Role::Busy, format!(" ◐ {busy} starting")),
-            forms: vec![(5, short), (12, Line::new())],
-        });
-    }
-    if failed > 0 {
-        let short = line(Role::Bad, format!(" ✗{failed}"));
-        parts.push(Part {
-            line: line(Role::Bad, format!(" ✗ {failed} failed")),
-            forms: vec![(9, short)],
-        });
+    for (role, sign, n, word, turn, omitted) in [
+        (Role::Dim, "○", counts.idle, "idle", 4, Some(9)),
+        (Role::Busy, "◐", counts.starting, "starting", 5, Some(12)),
+        (Role::Bad, "✗", counts.failed, counts.failed_word, 9, None),
+    ] {
+        if n > 0 {
+            let short = (turn, line(role, format!(" {sign}{n}")));
+            parts.push(Part {
+                line: line(role, format!(" {sign} {n} {word}")),
+                forms: [short]
+                    .into_iter()
+                    .chain(omitted.map(|turn| (turn, Line::new())))
+                    .collect(),
+            });
+        }
     }
     parts
 }

@@ -1,20 +1,24 @@
 //! Details of an operation: progress, dependencies, calls, log lines and failure.
 
 use super::{
-    Doc, Line, Role, action_sign, call, line, plugin, push_heading, push_text, span, unknown,
+    Doc, Line, Role, action_sign, address, call, line, log_text, plugin, push_heading, push_text,
+    span, unknown,
 };
-use crate::app::format::{clock, clock_ms, duration, elapsed};
+use crate::app::format::{aligned, clock, clock_ms, duration, elapsed};
+use crate::app::log::LogEntry;
 use crate::app::running;
 use crate::app::state::{Context, State};
 use model::{Failure, Operation, OperationState, RequestedCall, SideEffectOutcome};
 use model::{PluginId, UnixMs};
 
-/// Renders an operation of a deploy at a time.
+/// Renders an operation of a deploy at a time: the reason of a failure first, then everything that
+/// explains it.
 pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
     let mut doc = Doc::new();
-    let mut head = action_sign(op.action);
-    head.push(span(Role::Strong, format!(" {}", op.address)));
-    doc.push(head);
+    let log = log_lines(state, op, now);
+    if let Some(f) = &op.failure {
+        failure(state, &mut doc, f, &log);
+    }
     state_of(state, op, now, &mut doc);
     // During a retry, the state above shows the attempt already.
     if op.attempt > 1 && op.retry.is_none() {
@@ -23,20 +27,55 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
             format!("a call needed {} attempts", op.attempt),
         ));
     }
-    list_dependencies(state, op, &mut doc);
-    if let Some(f) = &op.failure {
-        doc.push(Line::new());
-        failure(state, &mut doc, f);
-    }
     for w in &op.warnings {
-        doc.push(Line::new());
         doc.push(vec![span(Role::Warn, "warning: "), span(Role::Plain, w)]);
     }
+    list_dependencies(state, op, &mut doc);
     list_requested_calls(op, &mut doc);
     timeline(state, op, &mut doc);
     list_calls(state, op, &mut doc);
-    list_log_lines(state, op, now, &mut doc);
+    if let (Some(plugin), false) = (&op.plugin, log.is_empty()) {
+        push_heading(&mut doc, format!("log of {plugin} during this operation"));
+        doc.extend(log.into_iter().map(|e| log_line(state, e)));
+    }
     doc
+}
+
+/// Renders sign, address and state of an operation in one line.
+pub fn operation_title(state: &State, op: &Operation) -> Line {
+    let took = duration(op.took_ms.unwrap_or(0));
+    let text = match op.state {
+        OperationState::Running => {
+            // Without the time in the queue, which has its own line.
+            let shown = state.shown_deploy();
+            let since = shown.map_or(0, |(d, now)| running::worked_ms(state, d, op, now));
+            format!("{} for {}", op.step, elapsed(since))
+        }
+        OperationState::Done => format!("{} in {took}", op.action.past_tense()),
+        OperationState::Failed => format!("{} failed after {took}", op.action.operation_word()),
+        OperationState::Unknown => "unknown outcome".to_owned(),
+        OperationState::HalfReplaced => op.step.to_string(),
+        OperationState::NotAttempted => "not attempted".to_owned(),
+        OperationState::Waiting => "waiting".to_owned(),
+    };
+    let (sign, role) = operation_sign(op.state);
+    let mut l = action_sign(op.action);
+    l.push(span(Role::Plain, " "));
+    l.push(address(Role::Strong, &op.address));
+    l.push(span(role, format!("  {sign} {text}")));
+    l
+}
+
+/// Sign and role of the state of an operation.
+pub fn operation_sign(s: OperationState) -> (&'static str, Role) {
+    match s {
+        OperationState::Waiting => ("·", Role::Dim),
+        OperationState::Running => ("◐", Role::Busy),
+        OperationState::Done => ("✓", Role::Ok),
+        OperationState::Failed | OperationState::HalfReplaced => ("✗", Role::Bad),
+        OperationState::NotAttempted => ("○", Role::Dim),
+        OperationState::Unknown => ("?", Role::Warn),
+    }
 }
 
 /// Returns the pause of an operation: its reason and end.
@@ -52,73 +91,34 @@ pub fn pause(op: &Operation, now: UnixMs) -> Option<(Role, String)> {
     Some((Role::Warn, text))
 }
 
-/// Renders the state of the operation.
+/// Renders what the title does not say about the state of the operation.
 fn state_of(state: &State, op: &Operation, now: UnixMs, doc: &mut Doc) {
     match op.state {
         OperationState::Running => {
-            // Without the time in the queue, which has its own line.
-            let since = state
-                .shown_deploy()
-                .map_or(0, |(d, _)| running::worked_ms(state, d, op, now));
-            doc.push(line(
-                Role::Busy,
-                format!("{} for {}", op.step, elapsed(since)),
-            ));
             if let Some((role, text)) = pause(op, now) {
                 doc.push(line(role, text));
             }
             if let Some(c) = running::queued(state, op) {
                 doc.push(running::in_line(state, c));
-                push_text(
-                    doc,
-                    Role::Dim,
-                    "  ",
-                    c.waits_for.as_deref().unwrap_or_default(),
-                );
+                let why = c.waits_for.as_deref().unwrap_or_default();
+                push_text(doc, Role::Dim, "  ", why);
             }
         }
-        OperationState::Done => doc.push(line(
-            Role::Ok,
-            format!(
-                "{} in {}",
-                op.action.past_tense(),
-                duration(op.took_ms.unwrap_or(0))
-            ),
-        )),
-        OperationState::Failed => doc.push(line(
-            Role::Bad,
-            format!(
-                "{} failed after {}",
-                op.action.operation_word(),
-                duration(op.took_ms.unwrap_or(0))
-            ),
-        )),
         OperationState::Unknown => {
-            doc.push(line(
-                Role::Warn,
-                "unknown outcome: the call was sent, but no answer is recorded",
-            ));
+            let text = "the call was sent, but no answer is recorded";
+            doc.push(line(Role::Warn, text));
             // The operation stays unknown in the record of its deploy after it was resolved.
             if let Some(how) = op.settlement() {
                 doc.push(line(Role::Dim, format!("resolved: {how}")));
             }
-            if let Some(u) = state
-                .view
-                .unknown
-                .iter()
-                .find(|u| unknown::is_of_operation(u, op))
-            {
+            let mut all = state.view.unknown.iter();
+            if let Some(u) = all.find(|u| unknown::is_of_operation(u, op)) {
                 doc.extend(unknown::unknown(u));
             }
         }
-        OperationState::HalfReplaced => {
-            doc.push(line(Role::Bad, op.step.to_string()));
-            doc.push(line(Role::Dim, "t stages the missing half"));
-        }
-        OperationState::NotAttempted => {
-            doc.push(line(Role::Dim, "not attempted; t stages the rest"))
-        }
-        OperationState::Waiting => doc.push(line(Role::Dim, "waiting")),
+        OperationState::HalfReplaced => doc.push(line(Role::Dim, "t stages the missing half")),
+        OperationState::NotAttempted => doc.push(line(Role::Dim, "t stages the rest")),
+        OperationState::Done | OperationState::Failed | OperationState::Waiting => {}
     }
 }
 
@@ -257,7 +257,7 @@ fn list_calls(state: &State, op: &Operation, doc: &mut Doc) {
         doc.push(vec![
             span(
                 Role::Plain,
-                format!("  {:<24} {:>8}  ", f.method, duration(f.took_ms)),
+                format!("  {:<24} {:>8}  ", f.method, aligned(duration(f.took_ms))),
             ),
             span(role, word),
             span(
@@ -270,7 +270,7 @@ fn list_calls(state: &State, op: &Operation, doc: &mut Doc) {
         ]);
     }
     for c in open {
-        let since = elapsed(state.now - c.started_at.unwrap_or(c.queued_at));
+        let since = aligned(elapsed(state.now - c.started_at.unwrap_or(c.queued_at)));
         doc.push(line(
             Role::Busy,
             format!(
@@ -286,34 +286,33 @@ fn list_calls(state: &State, op: &Operation, doc: &mut Doc) {
     }
 }
 
-/// Lists the log lines of its plugin during the operation.
-fn list_log_lines(state: &State, op: &Operation, now: UnixMs, doc: &mut Doc) {
+/// Maximum number of log lines of an operation.
+const LOG_LINES: usize = 100;
+
+/// Returns the last log lines of the plugin during the operation, oldest first.
+fn log_lines<'a>(state: &'a State, op: &Operation, now: UnixMs) -> Vec<&'a LogEntry> {
     let (Some(plugin), Some(from)) = (&op.plugin, op.began) else {
-        return;
+        return Vec::new();
     };
-    let to = op
-        .took_ms
-        .map_or(now, |t| from + i64::try_from(t).unwrap_or(0));
-    let lines: Vec<_> = state
-        .log
-        .lines()
-        .filter(|e| e.line.plugin == *plugin && (from..=to).contains(&e.line.at))
-        .collect();
-    if lines.is_empty() {
-        return;
-    }
-    push_heading(doc, format!("log of {plugin} during this operation"));
+    let took = op.took_ms.map(|t| i64::try_from(t).unwrap_or(0));
+    let to = took.map_or(now, |took| from + took);
+    let lines = state.log.lines().rev();
+    let its = |e: &&LogEntry| e.line.plugin == *plugin && (from..=to).contains(&e.line.at);
     // The newest lines are the ones that explain a failure.
-    for e in lines.iter().rev().take(100).rev() {
-        let time = clock(e.line.at, state.utc_offset);
-        doc.push(vec![
-            span(Role::Dim, format!("  {time} ")),
-            span(plugin::level_role(e.line.level), &e.line.text),
-        ]);
-    }
+    let mut lines: Vec<&LogEntry> = lines.filter(its).take(LOG_LINES).collect();
+    lines.reverse();
+    lines
 }
 
-fn failure(state: &State, doc: &mut Doc, f: &Failure) {
+fn log_line(state: &State, e: &LogEntry) -> Line {
+    let time = clock_ms(e.line.at, state.utc_offset);
+    let mut l = vec![span(Role::Dim, format!("  {time} "))];
+    l.extend(log_text(plugin::level_role(e.line.level), &e.line.text));
+    l
+}
+
+/// Renders a failure. The last output of the plugin is left out if the log has it.
+fn failure(state: &State, doc: &mut Doc, f: &Failure, log: &[&LogEntry]) {
     doc.push(vec![
         span(Role::Bad, format!("{}: ", f.class.label())),
         span(Role::Strong, &f.summary),
@@ -337,12 +336,11 @@ fn failure(state: &State, doc: &mut Doc, f: &Failure) {
             span(Role::Dim, "  (! shows it)"),
         ]);
     }
-    last_lines(
-        state,
-        doc,
-        f.plugin.as_ref(),
-        (&f.last_lines, &f.last_lines_at),
-    );
+    let is_logged = |text: &String| log.iter().any(|e| e.line.text == *text);
+    if !f.last_lines.iter().all(is_logged) {
+        let lines = (&*f.last_lines, &*f.last_lines_at);
+        last_lines(state, doc, f.plugin.as_ref(), lines);
+    }
 }
 
 /// Lists the last output lines of a plugin, with times if they are known.

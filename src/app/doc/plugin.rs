@@ -1,12 +1,11 @@
-//! Details of a plugin: source, launch attempts, processes, calls and log lines.
+//! Details of a plugin: source, processes, calls and log lines.
 
-use super::{Doc, Line, Role, line, push_heading, push_pair, push_text, span};
+use super::{Doc, Role, line, log_text, push_heading, push_pair, push_text, span};
 use crate::app::format::{clock, count, duration, elapsed};
 use crate::app::state::State;
 use model::view::PluginView;
 use model::{
-    DrainingProcess, LaunchAttempt, LogLevel, NO_TRANSFORMERS, OrphanView, PluginFound,
-    PluginState, Renewal, VerdictKind,
+    DrainingProcess, LogLevel, NO_TRANSFORMERS, OrphanView, PluginFound, PluginState, Renewal,
 };
 
 /// Maximum number of log lines in a pane.
@@ -132,150 +131,6 @@ fn push_transformer(doc: &mut Doc, found: &PluginFound) {
     push_pair(doc, "used by", format!("none: {NO_TRANSFORMERS}"));
 }
 
-/// Renders the timelines of all launch attempts, newest first.
-pub fn attempts(state: &State, p: &PluginView) -> Doc {
-    let mut doc = Doc::new();
-    if p.is_transformer() {
-        let text = format!("{}; {NO_TRANSFORMERS}", p.transforms());
-        push_text(&mut doc, Role::Dim, "", &text);
-    }
-    for text in processes(state, p) {
-        push_text(&mut doc, Role::Warn, "", &text);
-    }
-    if p.attempts.is_empty() {
-        match p.state.unavailable_reason() {
-            Some(why) => push_text(&mut doc, super::status(&p.state).2, "", why),
-            None if p.is_builtin() => {
-                doc.push(line(
-                    Role::Dim,
-                    "part of flightdeck: needs no process and is never launched",
-                ));
-            }
-            None => {
-                let when = match p.is_transformer() {
-                    true => "with the console",
-                    false => "when needed",
-                };
-                let text = format!("not launched yet: starts {when}, or press s");
-                doc.push(line(Role::Dim, text));
-            }
-        }
-    }
-    if let PluginState::Backoff {
-        until,
-        attempt,
-        limit,
-        ..
-    } = &p.state
-    {
-        doc.push(line(
-            Role::Busy,
-            format!(
-                "launch {} of {limit} in {}",
-                attempt + 1,
-                elapsed(until - state.now)
-            ),
-        ));
-    }
-    let mut reason_above = None;
-    for (i, a) in p.attempts.iter().rev().enumerate() {
-        let mut timeline = timeline(state, a);
-        // A launch that was stopped is no failure.
-        let reason = a.verdict.as_ref().filter(|v| v.kind.is_failed());
-        // A plugin mostly fails for the same reason each time, and its text is long.
-        let is_repeated = reason.is_some() && reason.map(|v| &v.text) == reason_above;
-        if is_repeated {
-            timeline.push(span(Role::Dim, "  same reason"));
-        }
-        doc.push(timeline);
-        if let Some(v) = reason.filter(|_| !is_repeated) {
-            push_text(&mut doc, Role::Bad, "      ", &v.text);
-            reason_above = Some(&v.text);
-        }
-        // For older attempts the reason is enough; only the newest one shows its output.
-        if i == 0 && reason.is_some() {
-            let newest = a.last_lines.len().saturating_sub(MAX_OUTPUT_LINES);
-            for l in &a.last_lines[newest..] {
-                push_text(&mut doc, Role::Dim, "      │ ", l);
-            }
-        }
-    }
-    doc
-}
-
-/// Maximum number of output lines below the newest launch.
-const MAX_OUTPUT_LINES: usize = 16;
-
-fn timeline(state: &State, a: &LaunchAttempt) -> Line {
-    let mut l = vec![span(Role::Strong, format!(" #{:<3}", a.number))];
-    l.push(span(
-        Role::Dim,
-        format!("{}  ", clock(a.began, state.utc_offset)),
-    ));
-    let mut before = 0;
-    for phase in &a.phases {
-        l.push(span(
-            Role::Plain,
-            format!(
-                "{} {}",
-                phase.name.label(),
-                duration(phase.at_ms.saturating_sub(before))
-            ),
-        ));
-        l.push(span(Role::Dim, " ▸ "));
-        // Phases are recorded from the start, but shown as durations.
-        before = phase.at_ms;
-    }
-    match &a.verdict {
-        Some(v) if v.kind == VerdictKind::Ready => l.push(span(
-            Role::Ok,
-            format!("✓ ready after {}", duration(a.took_ms.unwrap_or(before))),
-        )),
-        Some(v) if v.kind == VerdictKind::Stopped => l.push(span(Role::Dim, "stopped")),
-        Some(v) if v.kind != VerdictKind::Running => {
-            let how = match (a.exit_code, a.signal) {
-                (Some(code), _) => format!("exit code {code}, "),
-                (_, Some(signal)) => format!("signal {signal}, "),
-                _ => String::new(),
-            };
-            l.push(span(
-                Role::Bad,
-                format!(
-                    "✗ {} ({how}after {})",
-                    v.kind.word().replace('_', " "),
-                    duration(a.took_ms.unwrap_or(before))
-                ),
-            ));
-            // The operator need not wait for another launch.
-            if !v.retryable {
-                l.push(span(
-                    Role::Dim,
-                    "  not retried: another launch would fail too",
-                ));
-            }
-        }
-        _ => {
-            let next = a.doing.as_deref().unwrap_or(if a.phases.is_empty() {
-                "starting"
-            } else {
-                "in use"
-            });
-            let limit = duration(a.deadline_ms);
-            l.push(span(
-                Role::Busy,
-                format!("◐ {next}, {} of {limit}", elapsed(state.now - a.began)),
-            ));
-        }
-    }
-    if let Some(pid) = a.pid {
-        l.push(span(Role::Dim, format!("  pid {pid}")));
-    }
-    if a.beside {
-        l.push(span(Role::Dim, "  launched beside the serving process"));
-    }
-    l
-}
-
 /// Renders statistics of the last thousand calls of each method, then the running calls.
 pub fn calls(state: &State, p: &PluginView) -> Doc {
     let mut doc = Doc::new();
@@ -363,17 +218,15 @@ pub fn logs(state: &State, p: &PluginView) -> Doc {
     lines
         .into_iter()
         .map(|e| {
-            vec![
-                span(
-                    Role::Dim,
-                    format!("{} ", clock(e.line.at, state.utc_offset)),
-                ),
-                span(
-                    level_role(e.line.level),
-                    format!("{:<5} ", e.line.level.label()),
-                ),
-                span(Role::Plain, &e.line.text),
-            ]
+            let role = level_role(e.line.level);
+            let level = if role == Role::Plain { Role::Dim } else { role };
+            let time = clock(e.line.at, state.utc_offset);
+            let mut l = vec![
+                span(Role::Dim, format!("{time} ")),
+                span(level, format!("{:<5} ", e.line.level.label())),
+            ];
+            l.extend(log_text(role, &e.line.text));
+            l
         })
         .collect()
 }

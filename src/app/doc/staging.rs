@@ -2,14 +2,14 @@
 //! that it waits for.
 
 use super::{Doc, Line, Role, line, push_heading, span};
-use crate::app::format::{count, elapsed, gauge};
+use crate::app::format::{count, elapsed};
 use crate::app::state::State;
 use model::view::{CallView, Staging};
 use model::{MethodName, PluginState, StageMode};
 
 /// Maximum number of calls in the list; the rest is counted.
 const MAX_CALLS: usize = 20;
-/// Width of the progress bar without its ends.
+/// Width of the progress bar.
 const BAR_CELLS: usize = 20;
 /// Factor of the usual duration from which a call counts as slow.
 const SLOW: u64 = 3;
@@ -18,10 +18,8 @@ const SLOW: u64 = 3;
 pub fn staging(state: &State, s: &Staging) -> Doc {
     let mut head = vec![span(Role::Busy, format!("◐ {}  ", step(s)))];
     if s.total > 0 {
-        head.push(span(
-            Role::Busy,
-            gauge(s.done as usize, s.total as usize, BAR_CELLS),
-        ));
+        let (done, total) = (s.done as usize, s.total as usize);
+        head.extend(super::gauge(Role::Busy, done, total, BAR_CELLS));
         head.push(span(Role::Plain, format!(" {} of {}  ", s.done, s.total)));
     }
     head.push(span(Role::Dim, elapsed(state.now - s.since)));

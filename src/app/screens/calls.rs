@@ -4,12 +4,12 @@ use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, field_of_addres
 use crate::app::column::{Column, Width, column, number};
 use crate::app::doc::{self, Doc, Line, Role, line, span};
 use crate::app::filter::{Field, text_field};
-use crate::app::format::{bar, count, duration, elapsed};
+use crate::app::format::{aligned, count, duration, elapsed};
 use crate::app::list::{Row, ascending, descending};
 use crate::app::rows::sorted;
 use crate::app::state::State;
-use model::CallFinished;
-use model::view::CallView;
+use model::Latency;
+use model::view::{CallView, FinishedCall};
 
 pub(super) const SCREEN: ScreenInfo = ScreenInfo {
     current: |_| Context::Calls,
@@ -34,8 +34,9 @@ pub(super) const CALLS: ContextInfo = ContextInfo {
     fields: FIELDS,
     field,
     detail,
-    write_detail_title,
+    head: Some(head),
     write_subject,
+    first_keys: |_| &["blocker", "cancel", "open", "pane"],
     empty: |_| {
         sentence(
             Role::Plain,
@@ -50,7 +51,7 @@ const COLUMNS: &[Column] = &[
     column("PLUGIN", Width::Flex(13, 2), 3),
     column("METHOD", Width::Content(0), 2),
     column("RESOURCE", Width::Key(20), 0),
-    number("TIME", 5, 0),
+    number("TIME", 6, 0),
     column("STATUS", Width::Flex(16, 4), 1),
 ];
 
@@ -100,7 +101,7 @@ fn rows(state: &State) -> Vec<Row> {
                 .enumerate()
                 .skip(from)
                 .rev()
-                .map(|(i, f)| Row::number(f.call, all.len() + i)),
+                .map(|(i, f)| Row::number(f.end.call, all.len() + i)),
         );
     }
     rows
@@ -109,7 +110,7 @@ fn rows(state: &State) -> Vec<Row> {
 /// Call in a row of the Calls screen.
 enum CallRow<'a> {
     Open(&'a CallView),
-    Finished(&'a CallFinished),
+    Finished(&'a FinishedCall),
 }
 
 /// Returns the call of a row.
@@ -133,9 +134,9 @@ fn text(state: &State, row: &Row) -> String {
         ),
         Some(CallRow::Finished(f)) => format!(
             "{} {} {}",
-            f.plugin,
-            f.method,
-            f.resource.as_deref().unwrap_or("")
+            f.end.plugin,
+            f.end.method,
+            f.end.resource.as_deref().unwrap_or("")
         ),
         None => String::new(),
     }
@@ -158,7 +159,7 @@ fn field(state: &State, row: &Row, name: &str) -> String {
     let (plugin, resource, word) = match call {
         CallRow::Open(c) if c.started_at.is_none() => (&c.plugin, &c.resource, "waiting"),
         CallRow::Open(c) => (&c.plugin, &c.resource, "running"),
-        CallRow::Finished(f) => (&f.plugin, &f.resource, "finished"),
+        CallRow::Finished(f) => (&f.end.plugin, &f.end.resource, "finished"),
     };
     match (name, resource) {
         ("provider", _) => plugin.to_string(),
@@ -196,33 +197,46 @@ fn time_role(state: &State, c: &CallView) -> Role {
 fn cells(state: &State, row: &Row) -> Vec<Line> {
     match call_row(state, row) {
         Some(CallRow::Open(c)) => open(state, c),
-        Some(CallRow::Finished(f)) => {
-            let (word, role) = doc::outcome(f.outcome);
-            let mut last = vec![span(
-                role,
-                if role == Role::Ok {
-                    format!("✓ {word}")
-                } else {
-                    format!("✗ {word}")
-                },
-            )];
-            if let Some(again) = &f.again {
-                last.push(span(Role::Warn, format!("  {}", again.text(state.now))));
-            }
-            if let Some(e) = &f.error {
-                last.push(span(Role::Dim, format!("  {e}")));
-            }
-            vec![
-                Line::new(),
-                line(Role::Dim, &f.plugin.0),
-                line(Role::Dim, &*f.method),
-                resource(Role::Dim, f.resource.as_deref()),
-                line(Role::Dim, duration(f.took_ms)),
-                last,
-            ]
-        }
+        Some(CallRow::Finished(f)) => finished(state, f),
         None => Vec::new(),
     }
+}
+
+/// Difference to the usual duration below which no call is slow.
+const UNNOTICED_MS: u64 = 100;
+
+/// Returns true if a call took longer than almost all others, and noticeably so.
+fn is_slow(took_ms: u64, usual: &Latency) -> bool {
+    took_ms > usual.p95_ms && took_ms > usual.p50_ms + UNNOTICED_MS
+}
+
+/// Plugin and method are dim, because they are the same in many rows.
+fn finished(state: &State, f: &FinishedCall) -> Vec<Line> {
+    let end = &f.end;
+    let (sign, word, role) = doc::outcome_sign(end.outcome);
+    let mut last = line(role, format!("{sign} {word}"));
+    match f.usual() {
+        Some(u) if role == Role::Ok && is_slow(end.took_ms, &u) => {
+            let text = format!("  slow: usual {}", duration(u.p50_ms));
+            last.push(span(Role::Warn, text));
+        }
+        Some(u) => last.push(span(Role::Dim, format!("  usual {}", duration(u.p50_ms)))),
+        None => {}
+    }
+    if let Some(again) = &end.again {
+        last.push(span(Role::Warn, format!("  {}", again.text(state.now))));
+    }
+    if let Some(e) = &end.error {
+        last.push(span(Role::Plain, format!("  {e}")));
+    }
+    vec![
+        Line::new(),
+        line(Role::Dim, &end.plugin.0),
+        line(Role::Dim, &*end.method),
+        resource(Role::Plain, end.resource.as_deref()),
+        line(Role::Dim, aligned(duration(end.took_ms))),
+        last,
+    ]
 }
 
 /// Cell of the resource of a call; empty for a call for none.
@@ -259,13 +273,12 @@ fn open(state: &State, c: &CallView) -> Vec<Line> {
         last.push(span(Role::Warn, w));
     } else {
         let ms = u64::try_from(since).unwrap_or(0);
-        match c.usual.filter(|u| u.count > 0) {
+        match c.usual.filter(Latency::is_known) {
             Some(u) => {
-                last.push(doc::progress(role, bar(ms, u.p95_ms)));
-                last.push(span(
-                    role,
-                    if ms > u.p95_ms { " over p95 " } else { " p95 " },
-                ));
+                last.extend(doc::bar(role, ms, u.p95_ms));
+                last.push(doc::progress(role, " "));
+                let over = if ms > u.p95_ms { "over p95 " } else { "p95 " };
+                last.push(span(role, over));
                 last.push(span(Role::Plain, duration(u.p95_ms)));
             }
             None => last.push(span(Role::Dim, "no history yet")),
@@ -279,33 +292,34 @@ fn open(state: &State, c: &CallView) -> Vec<Line> {
     }
     vec![
         slot,
-        line(Role::Plain, &c.plugin.0),
+        line(Role::Dim, &c.plugin.0),
         line(Role::Plain, &*c.method),
         resource(Role::Strong, c.resource.as_deref()),
-        line(role, elapsed(since)),
+        line(role, aligned(elapsed(since))),
         last,
     ]
 }
 
-fn write_detail_title(state: &State, l: &mut Line) {
-    let Some(row) = state.selected() else { return };
-    let (call, method, resource) = match call_row(state, row) {
-        Some(CallRow::Open(c)) => (c.call, &*c.method, c.resource.as_deref()),
-        Some(CallRow::Finished(f)) => (f.call, &*f.method, f.resource.as_deref()),
-        None => return,
+/// First line of the detail: method, resource and state of a call.
+fn head(state: &State, row: &Row) -> Line {
+    let (method, resource, state) = match call_row(state, row) {
+        Some(CallRow::Open(c)) => (&c.method, c.resource.as_deref(), doc::open_state(state, c)),
+        Some(CallRow::Finished(f)) => {
+            let resource = f.end.resource.as_deref();
+            (&f.end.method, resource, doc::finished_state(f))
+        }
+        None => return Line::new(),
     };
-    l.push(span(Role::Strong, format!(" {method} ")));
+    let mut l = line(Role::Strong, format!("{method} "));
     l.extend(resource.map(|r| doc::address(Role::Strong, r)));
-    l.push(span(Role::Dim, format!(" call #{call} ")));
+    l.push(span(Role::Plain, "  "));
+    l.extend(state);
+    l
 }
 
 fn write_subject(state: &State, l: &mut Line) {
-    let running = state
-        .view
-        .calls
-        .values()
-        .filter(|c| c.started_at.is_some())
-        .count();
+    let calls = || state.view.calls.values();
+    let running = calls().filter(|c| c.started_at.is_some()).count();
     l.push(span(Role::Strong, "calls"));
     let waiting = state.view.calls.len() - running;
     for (n, word) in [(running, "running"), (waiting, "waiting")] {
@@ -314,23 +328,20 @@ fn write_subject(state: &State, l: &mut Line) {
         }
     }
     if let Some(c) = state.view.longest_blocker() {
-        let behind = state
-            .view
-            .calls
-            .values()
-            .filter(|o| o.blocker == Some(c.call))
-            .count();
+        let behind = calls().filter(|o| o.blocker == Some(c.call)).count();
+        // A long call is a problem only if it is unusual, or if others wait for it.
+        let role = match time_role(state, c) {
+            Role::Busy if behind == 0 => Role::Plain,
+            Role::Busy => Role::Warn,
+            role => role,
+        };
         let since = elapsed(state.now - c.started_at.unwrap_or(state.now));
         let what = c.resource.as_deref().unwrap_or(&c.plugin.0);
-        l.push(span(
-            Role::Warn,
-            format!(" · longest: {what} ({}, {since})", c.method),
-        ));
+        let text = format!(" · longest: {what} ({}, {since})", c.method);
+        l.push(span(role, text));
         if behind > 0 {
-            l.push(span(
-                Role::Warn,
-                format!(", blocks {}", count(behind, "call")),
-            ));
+            let text = format!(", blocks {}", count(behind, "call"));
+            l.push(span(role, text));
         }
     }
 }

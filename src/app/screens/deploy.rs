@@ -5,10 +5,12 @@ use super::{
     Body, Context, ContextInfo, DetailPlace, ScreenInfo, TreeInfo, field_of_address, nodes,
     push_keys,
 };
+use crate::app::address::without_modules;
 use crate::app::column::{Column, Width, column, number};
+pub(super) use crate::app::doc::operation_sign as symbol;
 use crate::app::doc::{self, Doc, Line, Role, line, outcome_role, span};
 use crate::app::filter::{Field, text_field};
-use crate::app::format::{bar, clock, duration, elapsed, gauge};
+use crate::app::format::{aligned, clock, duration, elapsed};
 use crate::app::list::Row;
 use crate::app::running;
 use crate::app::state::State;
@@ -32,7 +34,7 @@ pub(super) const DEPLOY: ContextInfo = ContextInfo {
         addresses,
         sorts: &[0],
         // Failed operations are first in the list, and must be visible when their node is folded.
-        is_above: |state, i| operation(state, i).is_some_and(|o| rank(o.state) < 4),
+        is_above: |state, i| operation(state, i).is_some_and(|o| heading(o.state).is_some()),
         cells: nodes::deploy_cells,
         summary: 5,
     }),
@@ -40,7 +42,9 @@ pub(super) const DEPLOY: ContextInfo = ContextInfo {
     fields: FIELDS,
     field,
     detail,
+    head: Some(head),
     write_subject,
+    first_keys: |_| &["cancel", "retry", "open", "operation-logs", "operations"],
     empty: |state| Some(empty(state)),
     ..ContextInfo::DEFAULT
 };
@@ -48,6 +52,14 @@ pub(super) const DEPLOY: ContextInfo = ContextInfo {
 pub(super) const REPLAY: ContextInfo = ContextInfo {
     title: "Replay of a deploy",
     write_filters: write_replay_position,
+    first_keys: |_| {
+        &[
+            "replay-forward",
+            "replay-back",
+            "replay-end",
+            "replay-begin",
+        ]
+    },
     empty: |state| Some(empty_replay(state)),
     ..DEPLOY
 };
@@ -55,9 +67,9 @@ pub(super) const REPLAY: ContextInfo = ContextInfo {
 const COLUMNS: &[Column] = &[
     column("", Width::Content(0), 0),
     column("", Width::Content(0), 3),
-    column("RESOURCE", Width::Key(16), 0),
+    column("RESOURCE", Width::Key(15), 0),
     column("STATE", Width::Content(8), 0),
-    number("TIME", 5, 1),
+    number("TIME", 6, 1),
     column("NOTE", Width::Flex(16, 3), 2),
 ];
 
@@ -124,17 +136,34 @@ fn rows(state: &State) -> (Vec<Row>, usize) {
             *i,
         )
     });
-    // Running operations are sorted first, and stay visible.
-    let running = all
-        .iter()
-        .take_while(|(_, o)| o.state == OperationState::Running)
-        .count();
-    let mut rows: Vec<Row> = all
-        .into_iter()
-        .map(|(i, o)| Row::text(o.address.as_str(), i))
-        .collect();
+    let mut rows = Vec::with_capacity(all.len() + 4);
+    let mut pinned = 0;
+    // A small screen has no lines for headings.
+    let has_headings = state.frame.size.1 >= 20;
+    for group in all.chunk_by(|a, b| heading(a.1.state) == heading(b.1.state)) {
+        // Without a group above it, the list of all operations needs no heading.
+        let word = heading(group[0].1.state);
+        let word = word.or((!rows.is_empty()).then_some("other operations"));
+        let word = word.filter(|_| has_headings);
+        rows.extend(word.map(|word| Row::heading(format!("{word} ({})", group.len()))));
+        rows.extend(group.iter().map(|(i, o)| Row::text(o.address.as_str(), *i)));
+        // Running operations stay visible.
+        if group[0].1.state == OperationState::Running {
+            pinned = rows.len();
+        }
+    }
     add_outputs(state, d, &mut rows);
-    (rows, running)
+    (rows, pinned)
+}
+
+/// Heading of the operations that are listed above the others.
+fn heading(s: OperationState) -> Option<&'static str> {
+    match s {
+        OperationState::Running => Some("running"),
+        OperationState::HalfReplaced | OperationState::Failed => Some("failed"),
+        OperationState::Unknown => Some("unknown outcome"),
+        _ => None,
+    }
 }
 
 /// Adds the outputs that an ended deploy changes. Their indexes continue after the operations.
@@ -218,21 +247,8 @@ fn detail(state: &State, _: &Row) -> Doc {
     }
 }
 
-/// Width of the progress bar of the title, without its ends.
-const PROGRESS_CELLS: usize = 16;
-
-/// Sign and role of the state of an operation.
-pub(super) fn symbol(s: OperationState) -> (&'static str, Role) {
-    match s {
-        OperationState::Waiting => ("·", Role::Dim),
-        OperationState::Running => ("◐", Role::Busy),
-        OperationState::Done => ("✓", Role::Ok),
-        OperationState::Failed => ("✗", Role::Bad),
-        OperationState::NotAttempted => ("○", Role::Dim),
-        OperationState::Unknown => ("?", Role::Warn),
-        OperationState::HalfReplaced => ("✗", Role::Bad),
-    }
-}
+/// Width of the progress bar of the title.
+const PROGRESS_CELLS: usize = 24;
 
 /// Cells of an operation.
 fn cells(state: &State, row: &Row) -> Vec<Line> {
@@ -263,11 +279,12 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
     };
     let time = match (op.state, op.began) {
         (OperationState::Running, Some(_)) => {
-            line(role, elapsed(running::worked_ms(state, d, op, now)))
+            let worked = running::worked_ms(state, d, op, now);
+            line(role, aligned(elapsed(worked)))
         }
         _ => op
             .took_ms
-            .map_or_else(Line::new, |ms| line(Role::Dim, duration(ms))),
+            .map_or_else(Line::new, |ms| line(Role::Dim, aligned(duration(ms)))),
     };
     let failed = matches!(
         op.state,
@@ -301,13 +318,14 @@ fn blockers(d: &DeployView, op: &Operation, word: &str) -> Line {
     );
     // Dim, so that the failed operation stands out from those that need it.
     let role = Role::Dim;
-    let why = state
+    let sign = state
         .filter(|_| failed)
-        .map_or_else(String::new, |s| format!(" ({})", s.label()));
+        .map_or_else(String::new, |s| format!(" {}", symbol(s).0));
     vec![
         span(role, format!("{word} ")),
-        doc::address(role, first),
-        span(role, why + &doc::more_needs(op, all.len() - 1)),
+        // The detail has the complete address.
+        doc::address(role, without_modules(first)),
+        span(role, sign + &doc::more_needs(op, all.len() - 1)),
     ]
 }
 
@@ -325,7 +343,7 @@ fn operation_note(state: &State, d: &DeployView, op: &Operation, now: UnixMs) ->
             if let (Some(_), Some(usual)) = (op.began, op.usual_ms) {
                 let ms = u64::try_from(running::worked_ms(state, d, op, now)).unwrap_or(0);
                 let role = if ms > usual { Role::Warn } else { Role::Busy };
-                l.push(doc::progress(role, bar(ms, usual)));
+                l.extend(doc::bar(role, ms, usual));
                 l.push(span(Role::Dim, format!(" usual {}", duration(usual))));
             }
             if let Some(f) = &op.failure {
@@ -390,8 +408,16 @@ fn write_outcome(d: &DeployView, now: UnixMs, l: &mut Line) {
             let is_done = |o: &&Operation| o.state == OperationState::Done;
             let done = d.operations.iter().filter(is_done).count();
             let all = d.operations.len();
-            l.push(doc::progress(role, gauge(done, all, PROGRESS_CELLS)));
+            l.extend(doc::gauge(role, done, all, PROGRESS_CELLS));
         }
+    }
+}
+
+/// First line of the detail: an operation with its state, or the name of an output.
+fn head(state: &State, row: &Row) -> Line {
+    match state.operation() {
+        Some(op) => doc::operation_title(state, op),
+        None => line(Role::Strong, row.key.text().unwrap_or_default()),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Body;
 use crate::app::column::measure;
 use crate::app::doc::{self, Doc, Line, Role, action_role, line, span};
-use crate::app::format::{count, gauge};
+use crate::app::format::count;
 use crate::app::list::{Place, Row};
 use crate::app::state::{Context, State};
 use model::view::DeployView;
@@ -141,7 +141,7 @@ pub(super) fn stage_cells(state: &State, row: &Row, below: &[usize]) -> Vec<Line
     // The rows below an unfolded node show their own selection.
     if all > 0 && (selected < all || row.node().is_some_and(|n| n.folded)) {
         note.push(span(Role::Plain, format!("{selected} of {all} selected ")));
-        note.push(doc::progress(Role::Ok, gauge(selected, all, 5)));
+        note.extend(doc::gauge(Role::Ok, selected, all, 5));
     }
     vec![
         mark,
@@ -173,11 +173,9 @@ fn selection(state: &State, shown: &[usize], hidden: usize) -> Line {
     if state.deploy_of_stage().is_none() {
         let is_selected = |c: &&&ChangeView| !state.view.left.contains(&c.address);
         let (all, selected) = (changed.len(), changed.iter().filter(is_selected).count());
-        l.push(doc::progress(
-            Role::Ok,
-            format!(" {} ", gauge(selected, all, 20)),
-        ));
-        l.push(span(Role::Plain, format!("{selected} of {all} selected")));
+        l.push(span(Role::Plain, " "));
+        l.extend(doc::gauge(Role::Ok, selected, all, 20));
+        l.push(span(Role::Plain, format!(" {selected} of {all} selected")));
     }
     if hidden > 0 {
         l.push(span(Role::Dim, format!("  {hidden} hidden")));

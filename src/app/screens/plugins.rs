@@ -4,7 +4,7 @@ use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, push_keys, sent
 use crate::app::column::{Column, Width, column, number};
 use crate::app::doc::{self, Doc, Line, Role, line, push_text, span};
 use crate::app::filter::Field;
-use crate::app::format::{bytes, duration, elapsed};
+use crate::app::format::{bytes, duration, since, until};
 use crate::app::list::{Row, ascending};
 use crate::app::rows::sorted;
 use crate::app::schema::SchemaRow;
@@ -28,7 +28,7 @@ pub(super) const PLUGINS: ContextInfo = ContextInfo {
     sorts: &[
         ascending("name", "PLUGIN"),
         ascending("state", "STATE"),
-        ascending("memory", "RSS"),
+        ascending("memory", "MEM"),
         ascending("processor", "CPU"),
         ascending("95th percentile", "P95"),
     ],
@@ -39,6 +39,16 @@ pub(super) const PLUGINS: ContextInfo = ContextInfo {
     detail,
     write_detail_title,
     write_subject,
+    first_keys: |state| match state.plugin() {
+        Some(p) if p.state.has_process() => &[
+            "open",
+            "plugin-logs",
+            "plugin-restart",
+            "plugin-stop",
+            "pane",
+        ],
+        _ => &["plugin-start", "plugin-logs", "open", "pane"],
+    },
     empty: |state| Some(empty(state)),
     ..ContextInfo::DEFAULT
 };
@@ -65,19 +75,18 @@ fn current(state: &State) -> Context {
     }
 }
 
+// Widths are those of the longest values, so that a change of state moves no column.
 const COLUMNS: &[Column] = &[
-    column("STATE", Width::Content(0), 0),
+    column("STATE", Width::Content(13), 0),
     column("PLUGIN", Width::Key(24), 0),
     column("VERSION", Width::Flex(7, 1), 4),
-    column("DIALECT", Width::Content(0), 6),
-    number("PID", 5, 8),
-    number("TRY", 0, 2),
-    number("UP", 5, 3),
+    number("LAUNCH", 6, 2),
+    number("UP", 7, 3),
     number("↻", 0, 5),
     number("CPU", 4, 7),
-    number("RSS", 5, 7),
-    number("CALLS", 0, 3),
-    number("P95", 6, 9),
+    number("MEM", 5, 7),
+    number("CALLS", 0, 6),
+    number("P95", 5, 8),
     column("LAST OUTPUT", Width::Flex(34, 4), 1),
 ];
 
@@ -168,44 +177,37 @@ fn text(state: &State, row: &Row) -> String {
 
 /// Time since the plugin is ready, or since its launch began, or until its next launch.
 fn uptime(state: &State, p: &PluginView) -> Line {
-    let attempt = p.attempt();
     match &p.state {
-        PluginState::Ready { since } => line(Role::Plain, elapsed(state.now - since)),
+        PluginState::Ready { since: at } => line(Role::Plain, since(state.now - at)),
         PluginState::Launching { .. }
         | PluginState::Handshaking { .. }
-        | PluginState::Registering { .. } => attempt.map_or_else(Line::new, |a| {
-            line(Role::Busy, elapsed(state.now - a.began))
-        }),
-        PluginState::Backoff { until, .. } => line(
-            Role::Warn,
-            format!("in {}", elapsed((until - state.now).max(0))),
-        ),
+        | PluginState::Registering { .. } => p
+            .attempt()
+            .map_or_else(Line::new, |a| line(Role::Busy, since(state.now - a.began))),
+        PluginState::Backoff { until: at, .. } => line(Role::Warn, until(at - state.now)),
         _ => Line::new(),
     }
 }
 
 /// Number of the current launch, and the limit.
 fn launch_count(p: &PluginView) -> Line {
-    let attempt = p.attempt();
-    match &p.state {
-        PluginState::Launching { attempt, limit }
-        | PluginState::Handshaking { attempt, limit }
-        | PluginState::Registering { attempt, limit }
-        | PluginState::Backoff { attempt, limit, .. } => line(
-            if *attempt > 1 {
-                Role::Warn
-            } else {
-                Role::Plain
-            },
-            format!("{attempt}/{limit}"),
-        ),
-        // In other states the number of the last launch tells if it took more than one.
-        _ => attempt
-            .filter(|a| a.number > 1)
-            .map_or_else(Line::new, |a| {
-                line(Role::Warn, format!("{}/{}", a.number, a.limit))
-            }),
-    }
+    let (number, limit) = match (&p.state, p.attempt()) {
+        (
+            PluginState::Launching { attempt, limit }
+            | PluginState::Handshaking { attempt, limit }
+            | PluginState::Registering { attempt, limit }
+            | PluginState::Backoff { attempt, limit, .. },
+            _,
+        ) => (*attempt, *limit),
+        (_, Some(a)) => (a.number, a.limit),
+        (_, None) => return Line::new(),
+    };
+    let role = match number {
+        _ if p.state.is_failed() => Role::Bad,
+        1 => Role::Dim,
+        _ => Role::Warn,
+    };
+    line(role, format!("{number} of {limit}"))
 }
 
 /// Last output line of the plugin; preceded by the name of the transform for a transformer.
@@ -217,15 +219,6 @@ fn last_output(p: &PluginView) -> String {
     });
     let parts: Vec<String> = kind.into_iter().chain(p.last_line.clone()).collect();
     parts.join(" · ")
-}
-
-/// Output line that names the cause of the newest failed launch: a panic, otherwise the last line.
-fn cause(p: &PluginView) -> Option<&str> {
-    let newest = p.attempts.back()?;
-    newest.verdict.as_ref().filter(|v| v.kind.is_failed())?;
-    let lines = &newest.last_lines;
-    let panic = lines.iter().find(|l| l.starts_with("panic:"));
-    panic.or(lines.last()).map(String::as_str)
 }
 
 /// Cells of a plugin.
@@ -250,7 +243,7 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
     let in_call = in_call.saturating_sub(usize::try_from(left).unwrap_or(usize::MAX));
     // The detail has the complete reason; its beginning is the same for many causes.
     let words = match p.state.unavailable_reason() {
-        Some(why) => line(role, cause(p).unwrap_or(why)),
+        Some(why) => line(role, p.attempts.back().and_then(doc::cause).unwrap_or(why)),
         None => line(Role::Dim, last_output(p)),
     };
     vec![
@@ -259,32 +252,35 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
         found
             .and_then(|f| f.version.as_ref())
             .map_or_else(Line::new, |v| line(Role::Plain, v)),
-        found
-            .and_then(|f| f.dialect.as_ref())
-            .map_or_else(Line::new, |d| line(Role::Plain, d)),
-        p.usage
-            .map(|u| u.pid)
-            // A new process has no usage sample yet.
-            .or(p.pid.filter(|_| p.state.has_process()))
-            .map_or_else(Line::new, |pid| line(Role::Plain, pid.to_string())),
         launch_count(p),
         uptime(state, p),
         doc::nonzero(
             Role::Warn,
             usize::try_from(p.restarts).unwrap_or(usize::MAX),
         ),
-        p.usage.map_or_else(Line::new, |u| {
-            line(Role::Plain, format!("{:.0}%", u.cpu_percent))
-        }),
-        p.usage
-            .map_or_else(Line::new, |u| line(Role::Plain, bytes(u.rss_bytes))),
-        doc::nonzero(Role::Busy, in_call),
-        state
-            .view
-            .p95_ms(&p.id)
-            .map_or_else(Line::new, |ms| line(Role::Plain, duration(ms))),
+        measured(p, p.usage.map(|u| format!("{:.0}%", u.cpu_percent))),
+        measured(p, p.usage.map(|u| bytes(u.rss_bytes))),
+        in_calls(p, in_call),
+        measured(p, state.view.p95_ms(&p.id).map(duration)),
         words,
     ]
+}
+
+/// Cell of a measured value. A process without one has a mark, so that the column stays.
+fn measured(p: &PluginView, value: Option<String>) -> Line {
+    match value {
+        Some(value) => line(Role::Plain, value),
+        None if p.state.has_process() && !p.is_builtin() => line(Role::Dim, "…"),
+        None => Line::new(),
+    }
+}
+
+/// Cell of the number of calls in progress.
+fn in_calls(p: &PluginView, n: usize) -> Line {
+    match n {
+        0 if p.state.has_process() && !p.is_builtin() => line(Role::Dim, "0"),
+        n => doc::nonzero(Role::Busy, n),
+    }
 }
 
 fn detail(state: &State, _: &Row) -> Doc {
@@ -292,7 +288,7 @@ fn detail(state: &State, _: &Row) -> Doc {
         return Doc::new();
     };
     match state.filters.plugin_tab {
-        PluginTab::Attempts => doc::attempts(state, p),
+        PluginTab::Attempts => doc::launches(state, p),
         PluginTab::Schema => {
             doc::schema_text(p, state.loaded.schemas.get(&p.id).map(Vec::as_slice))
         }
@@ -311,22 +307,38 @@ fn write_subject(state: &State, l: &mut Line) {
         tabs(state, l);
         return;
     }
+    write_counts(state, l);
+}
+
+/// Appends the counts of the plugins, and the first one that failed.
+fn write_counts(state: &State, l: &mut Line) {
+    let counts = doc::PluginCounts::of(state);
     l.push(span(Role::Strong, "plugins"));
-    l.push(span(
-        Role::Plain,
-        format!(" · {}", state.view.plugins.len()),
-    ));
+    let ready = counts.ready_of_all();
+    for (role, n, text) in [
+        (Role::Plain, counts.all, format!("{ready} ready")),
+        (Role::Dim, counts.idle, format!("{} idle", counts.idle)),
+        (
+            Role::Busy,
+            counts.starting,
+            format!("{} starting", counts.starting),
+        ),
+        (
+            Role::Bad,
+            counts.failed,
+            format!("{} {}", counts.failed, counts.failed_word),
+        ),
+    ] {
+        if n > 0 {
+            l.push(span(Role::Plain, " · "));
+            l.push(span(role, text));
+        }
+    }
     let mut failed = state.view.plugins.values().filter(|p| p.state.is_failed());
     // Transformers are excluded: no resource needs them.
     if let Some(p) = failed.find(|p| !p.is_transformer()) {
-        l.push(span(
-            Role::Bad,
-            format!(
-                " · {} {}; its resources cannot be staged or applied",
-                p.id,
-                p.state.label()
-            ),
-        ));
+        let text = format!(" · {}: its resources cannot be staged or applied", p.id);
+        l.push(span(Role::Bad, text));
     }
 }
 

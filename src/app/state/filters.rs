@@ -25,7 +25,7 @@ impl PluginTab {
     /// Label of the tab.
     pub fn label(self) -> &'static str {
         match self {
-            Self::Attempts => "attempts",
+            Self::Attempts => "launches",
             Self::Schema => "schema",
             Self::Calls => "calls",
             Self::Logs => "logs",

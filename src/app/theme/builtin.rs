@@ -31,8 +31,9 @@ const LIGHT: Palette<Rgb> = Palette {
     dim: rgb(0x65_6d76),
     accent: rgb(0x0a_4fa8),
     good: rgb(0x11_6329),
-    attention: rgb(0x7d_4e00),
-    bad: rgb(0xb3_151e),
+    // Orange, because brown is close to the text, and a red with some blue, far from the orange.
+    attention: rgb(0x9a_4d00),
+    bad: rgb(0xb8_003c),
     bar: rgb(0xec_eef1),
     popup: rgb(0xf3_f4f6),
     cursor: rgb(0xdb_e7f5),

@@ -137,14 +137,14 @@ fn blocking_dependencies_are_named_first_and_completed_ones_last() {
     // decides.
     assert!(
         c.line("aws_instance.web ")
-            .contains("for aws_iam_role.app (failed) +2 more"),
+            .contains("for aws_iam_role.app ✗ +2 more"),
         "{}",
         c.frame()
     );
     waiting_for(&mut c, OperationState::NotAttempted);
     assert!(
         c.line("aws_instance.web ")
-            .contains("needs aws_iam_role.app (failed) +2 more"),
+            .contains("needs aws_iam_role.app ✗ +2 more"),
         "{}",
         c.frame()
     );
@@ -298,11 +298,11 @@ fn dependencies_without_a_name_are_counted() {
     for (state, expected) in [
         (
             OperationState::Waiting,
-            "for aws_iam_role.app (failed) and up to 13 more",
+            "for aws_iam_role.app ✗ and up to 13 more",
         ),
         (
             OperationState::NotAttempted,
-            "needs aws_iam_role.app (failed) +13 more",
+            "needs aws_iam_role.app ✗ +13 more",
         ),
     ] {
         let mut op = fixture::operation(3, "aws_instance.web", Action::Replace, state);

@@ -39,7 +39,7 @@ fn new_message_replaces_the_former_one_and_the_list_keeps_both() {
     let mut c = Console::staged(80, 24);
     let long = format!("{}its end", "a long reason, ".repeat(8));
     c.state.show_error(format!("the write failed: {long}"));
-    c.shows("(:messages shows all)");
+    c.shows("(:messages)");
     c.hides("its end");
     c.state.show_message("written to plan.txt");
     c.hides("the write failed");

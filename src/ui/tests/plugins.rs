@@ -49,15 +49,26 @@ fn plugins_screen_shows_launch_results() {
     let mut c = Console::staged(120, 40);
     assert!(c.line("acme/legacy ").contains("✗ gave up"));
     assert!(c.line("hashicorp/aws ").contains("● ready"));
-    c.shows("1 failed");
+    let frame = c.frame();
+    // Header and title count in the same way.
+    let lines: Vec<&str> = frame.lines().collect();
+    assert!(lines[0].contains("● 2 of 4 plugins ready ◐ 1 starting ✗ 1 gave up"));
+    assert!(lines[3].contains("plugins · 2 of 4 ready · 1 starting · 1 gave up · acme/legacy:"));
 }
 
 #[test]
 fn plugin_panes_change_with_arrow_keys_and_open_with_enter() {
     let mut c = Console::staged(120, 40);
     // acme/legacy sorts first.
-    c.shows("#5");
-    c.shows("exec 2 ms ▸ output 29 ms ▸ ✗ exited (exit code 2, after 44 ms)");
+    c.shows("launch 5 of 5  14:00:17  ✗ exited with exit code 2 after 44 ms");
+    for row in [
+        "exec      2 ms  ━━",
+        "output   29 ms    ━━━━",
+        "exited   13 ms                                   ━━━━",
+        "  1 to 4 of 5  14:00:01  ✗ exited with exit code 2 after 44 ms  ×4  same reason",
+    ] {
+        c.shows(row);
+    }
     c.press("right right");
     c.shows("no calls yet");
     let latency = Latency {

@@ -71,7 +71,7 @@ fn staging_shows_counts_and_calls_with_the_slow_ones() {
     c.shows(
         "◐ staging #13 · 10 of 40 · 4 s · reading aws_db_instance.main  4 s, 10× usual and 1 more",
     );
-    c.shows("Planning the changes  ▕█████               ▏ 10 of 40  4 s");
+    c.shows("Planning the changes  ━━━━━─────────────── 10 of 40  4 s");
     c.shows("in progress, oldest first");
     // A running call without a resource does not wait for a slot.
     c.event(EventKind::CallStarted(CallStarted {

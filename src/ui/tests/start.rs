@@ -200,7 +200,7 @@ fn failed_plugin_names_the_resources_that_need_it() {
     c.shows("module.network.aws_vpc.main");
     c.press("enter");
     assert_eq!(c.state.plugin().map(|p| &*p.id.0), Some("acme/legacy"));
-    c.shows("[attempts]");
+    c.shows("[launches]");
     c.press("esc");
     assert_eq!(c.state.screen, Screen::Start);
 }

@@ -148,7 +148,7 @@ fn incidents_are_listed_newest_first_and_lead_to_the_plugin() {
         assert_eq!(c.state.screen, Screen::State);
         c.press("! j enter");
         assert_eq!(c.state.plugin().map(|p| &*p.id.0), Some("acme/legacy"));
-        c.shows("#5");
+        c.shows("launch 5 of 5");
     }
 }
 

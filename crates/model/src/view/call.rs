@@ -24,6 +24,22 @@ pub struct CallView {
     pub blocker: Option<CallId>,
 }
 
+/// Finished call, with the facts of its start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FinishedCall {
+    pub end: CallFinished,
+    pub ended_at: UnixMs,
+    /// The call as it was before its end; `None` for a reader that joined later.
+    pub open: Option<CallView>,
+}
+
+impl FinishedCall {
+    /// Returns the usual duration of such a call, if there was any before.
+    pub fn usual(&self) -> Option<Latency> {
+        self.open.as_ref()?.usual.filter(Latency::is_known)
+    }
+}
+
 /// Latencies of a plugin's recent calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Latencies {
@@ -83,7 +99,7 @@ impl View {
                 );
             }
             EventKind::CallFinished(f) => {
-                self.calls.remove(&f.call);
+                let open = self.calls.remove(&f.call);
                 // Its single calls are reported on their own.
                 if f.covers {
                     return;
@@ -96,7 +112,12 @@ impl View {
                     latencies.all = measured.plugin;
                     latencies.methods.insert(f.method.clone(), measured.method);
                 }
-                push(&mut self.finished, f.clone());
+                let call = FinishedCall {
+                    end: f.clone(),
+                    ended_at: event.at,
+                    open,
+                };
+                push(&mut self.finished, call);
             }
             _ => {}
         }

@@ -10,7 +10,7 @@ pub(super) fn stories() -> Vec<KeyCase> {
             &[Plugins, Calls, Deploy, Replay, Failures, State, Logs],
             |c, b| {
                 let (gone, there) = match c.state.context() {
-                    Plugins => ("hashicorp/random", "#5"),
+                    Plugins => ("hashicorp/random", "launch 5 of 5"),
                     Failures => ("FAILURE", "status "),
                     Deploy | Replay => ("RESOURCE", "timeline"),
                     Calls => ("TIME", "deadline"),
@@ -164,7 +164,7 @@ pub(super) fn stories() -> Vec<KeyCase> {
             c.shows("1 incident, 1 not acknowledged");
             c.press("enter");
             assert_eq!(tab(c), "1 Plugins");
-            c.shows("#5");
+            c.shows("launch 5 of 5");
             assert!(cursor(c).unwrap().1.contains("acme/legacy"));
         }),
         story("screen-start", Context::ALL, |c, _| {

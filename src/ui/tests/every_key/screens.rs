@@ -125,11 +125,11 @@ fn plugins() -> Vec<KeyCase> {
         }),
         story("pane-next", P, |c, _| {
             c.shows("[schema]");
-            c.hides("[attempts]");
+            c.hides("[launches]");
         }),
         story("pane-previous", P, |c, _| c.shows("[about]")),
         story("pane-next", S, |c, _| c.shows("[calls]")),
-        story("pane-previous", S, |c, _| c.shows("[attempts]")),
+        story("pane-previous", S, |c, _| c.shows("[launches]")),
         after(
             "unfold",
             S,
