@@ -48,6 +48,9 @@ pub const fn number(title: &'static str, width: u16, drop: u8) -> Column {
     }
 }
 
+/// Width from which a cut note gives cells to the blanks between columns.
+const LONG_NOTE: u16 = 40;
+
 /// Weight of a column of addresses in its share of a narrow table.
 const KEY_WEIGHT: u16 = 5;
 
@@ -90,7 +93,7 @@ impl Column {
 pub type Placed = (usize, u16, u16);
 
 /// Places the columns that have content in `cells` cells, with a blank between two of them, or two
-/// blanks if all texts are whole. `contents` are the widths of their longest cells.
+/// blanks if there is space. `contents` are the widths of their longest cells.
 pub fn place(columns: &[Column], contents: &[u16], cells: u16) -> Vec<Placed> {
     let content = |i: usize| contents.get(i).copied().unwrap_or(0);
     let mut shown: Vec<usize> = (0..columns.len()).filter(|i| content(*i) > 0).collect();
@@ -121,10 +124,18 @@ pub fn place(columns: &[Column], contents: &[u16], cells: u16) -> Vec<Placed> {
         widths[next] += 1;
         spare -= 1;
     }
-    // A second blank between two columns, if all texts are whole.
+    // A second blank between two columns, if all texts are whole or a long note is cut anyway.
     let titled = shown.iter().rev().skip(1);
     let titled = titled.filter(|i| !columns[**i].title.is_empty()).count();
     let wider = u16::try_from(titled).unwrap_or(u16::MAX);
+    if let (Some(i), Some(w)) = (shown.last(), widths.last_mut())
+        && matches!(columns[*i].width, Width::Flex(..))
+        && (LONG_NOTE..columns[*i].whole(content(*i))).contains(w)
+        && spare < wider
+    {
+        *w -= wider - spare;
+        spare = wider;
+    }
     let gap = if spare >= wider { 2 } else { 1 };
     spare -= if gap == 2 { wider } else { 0 };
     // The rest belongs to the note, so that the search mark and later texts have space.
@@ -209,7 +220,8 @@ mod tests {
         // Two long texts share the space; a short one is whole.
         assert_eq!(of(&[5, 90, 0, 0, 90], 107), [5, 62, 38]);
         assert_eq!(of(&[5, 90, 0, 0, 12], 107), [5, 88, 12]);
-        assert_eq!(of(&[5, 12, 0, 0, 90], 107), [5, 12, 88]);
+        // A long note is cut anyway.
+        assert_eq!(of(&[5, 12, 0, 0, 90], 107), [5, 12, 86]);
     }
 
     #[test]

@@ -344,7 +344,7 @@ fn drift(state: &State) -> Option<Unsettled> {
         parts.join(", ")
     );
     let row = Unsettled::new("drift", ("!", "drift", Role::Warn), text, target);
-    Some(row.settled_by(&[("refresh-only", "plans to accept it")]))
+    Some(row.settled_by(&[("refresh-only", "stages a refresh")]))
 }
 
 /// Warnings of a complete stage, and errors that neither a failed load nor a failed stage covers.

@@ -84,8 +84,8 @@ pub static COMMANDS: &[Command] = commands![
     "why", "w", "why", "show the reason, and what depends on it", Scope::In(&[Stage]), has_change, show_why;
     "apply", "a", "apply…", "apply the selected changes; asks first", Scope::In(&[Stage]), can_apply, ask_apply;
     "forget", "X", "", "discard the record of an unknown creation", Scope::In(&[Stage]), requires_unknown_create, confirm_forget;
-    "stage", "s", "stage", "read the configuration, plan the changes", Scope::In(&[Start, Stage, Deploy]), can_stage, stage_again;
-    "stage-destroy", "D", "", "plan the destruction of everything", Scope::In(&[Stage]), can_stage, stage_destroy;
+    "stage", "s", "stage", "read the configuration, stage the changes", Scope::In(&[Start, Stage, Deploy]), can_stage, stage_again;
+    "stage-destroy", "D", "", "stage the destruction of everything", Scope::In(&[Stage]), can_stage, stage_destroy;
     "refresh-only", "F", "", "detect drift: compare state and objects", Scope::In(&[Start, Stage]), can_stage, stage_refresh;
     "only-creates", "+", "", "show creates only, or all changes", Scope::In(&[Stage]), has_stage, filter_creates;
     "only-updates", "~", "", "show updates only, or all changes", Scope::In(&[Stage]), has_stage, only_updates;
@@ -93,7 +93,7 @@ pub static COMMANDS: &[Command] = commands![
     "only-destroys", "-", "", "show destroys and replaces only, or all", Scope::In(&[Stage]), has_stage, only_destroys;
     "unchanged", "o", "", "show or hide unchanged resources", Scope::In(&[Stage]), has_stage, toggle_unchanged;
     // Deploy
-    "retry", "t", "retry rest", "plan what failed or was not attempted", Scope::In(&[Start, Stage, Deploy, Replay]), can_retry, retry_rest;
+    "retry", "t", "retry rest", "stage what failed or was not attempted", Scope::In(&[Start, Stage, Deploy, Replay]), can_retry, retry_rest;
     "operations", "v", "show…", "show failed, not attempted, done, or all", Scope::In(OPERATIONS), always, next_deploy_filter;
     "operation-logs", "l", "logs", "show the log of its plugin", Scope::In(OPERATIONS), has_row, operation_logs;
     // History

@@ -48,7 +48,7 @@ fn not_configured(state: &State) -> Doc {
         &mut doc,
         &[
             ("3", "for the Stage screen, and there"),
-            ("s", "to plan the changes"),
+            ("s", "to stage the changes"),
             ("a", "to apply the selected changes"),
         ],
     );

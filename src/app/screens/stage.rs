@@ -492,7 +492,7 @@ fn empty(state: &State) -> Doc {
         None => match &state.loaded.load_error {
             Some(e) => {
                 super::explain_load_error(e, &mut doc);
-                push_keys(&mut doc, &[("s", "reads it again, and plans the changes")]);
+                push_keys(&mut doc, &[("s", "reads it again, and stages the changes")]);
             }
             None => no_stage(&mut doc),
         },
@@ -509,12 +509,12 @@ fn no_stage(doc: &mut Doc) {
     push_keys(
         doc,
         &[
-            ("s", "plans the changes"),
+            ("s", "stages the changes"),
             (
                 "F",
                 "detects drift only: compares the state with the real objects",
             ),
-            ("D", "plans the destruction of everything"),
+            ("D", "stages the destruction of everything"),
         ],
     );
 }

@@ -41,8 +41,9 @@ pub(super) const START: ContextInfo = ContextInfo {
 
 const COLUMNS: &[Column] = &[
     column("", Width::Content(0), 0),
-    column("TO SETTLE", Width::Fill(24, 5), 0),
+    column("TO SETTLE", Width::Fill(48, 5), 0),
     column("KEY", Width::Content(0), 1),
+    column("EFFECT", Width::Content(0), 2),
 ];
 
 /// Applies a function to the thing of a row.
@@ -52,16 +53,15 @@ fn with_row<T>(state: &State, row: &Row, f: impl FnOnce(Unsettled) -> T) -> Opti
 
 fn cells(state: &State, row: &Row) -> Vec<Line> {
     let cells = |u: Unsettled| {
-        let mut keys = Line::new();
-        if let Some((name, effect)) = u.commands.first() {
-            let key = state.options.keys.first(name);
-            keys.push(span(Role::Key, format!("{key:<5}")));
-            keys.push(span(Role::Dim, format!("  {effect}")));
-        }
+        let (key, effect) = match u.commands.first() {
+            Some((name, effect)) => (state.options.keys.first(name), *effect),
+            None => (String::new(), ""),
+        };
         vec![
             line(u.role, format!("{} {}", u.sign, u.word)),
             line(Role::Plain, &u.text),
-            keys,
+            line(Role::Key, key),
+            line(Role::Dim, effect),
         ]
     };
     with_row(state, row, cells).unwrap_or_default()
@@ -156,7 +156,7 @@ fn next_keys(state: &State) -> Vec<(&'static str, &'static str)> {
     } else if is_open && state.selected_changes().next().is_some() {
         keys.push(("3", "shows the stage; a there applies it"));
     } else {
-        keys.push(("s", "plans the changes; it changes nothing"));
+        keys.push(("s", "stages the changes; it changes nothing"));
     }
     keys.push(("1", "shows the plugins"));
     let succeeded = newest_deploy(state).is_some_and(|d| d.outcome == DeployOutcome::Succeeded);

@@ -246,8 +246,8 @@ fn rows_lead_to_their_place_and_name_the_keys_that_settle_them() {
     c.answer(Answer::Last(Box::new(fixture::record())));
     c.take_effects();
     c.shows("start · 3 to settle");
-    assert!(c.line("? unknown").contains("U      settles it"));
-    assert!(c.line("✗ failed").contains("t      stages the rest"));
+    assert!(c.line("? unknown").contains("settles it"));
+    assert!(c.line("✗ failed").contains("stages the rest"));
     // The detail has the complete text and all keys.
     c.shows("the create of aws_eip.new was begun in deploy #3");
     c.shows("enter  opens the list of unknown outcomes");
@@ -280,7 +280,7 @@ fn settled_start_page_says_so_and_what_is_next() {
     c.answer(Answer::History(deploy(DeployOutcome::Succeeded)));
     c.shows("✓ Nothing to settle.");
     c.shows("last deploy  #31 ✓ succeeded");
-    c.shows("plans the changes");
+    c.shows("stages the changes");
     c.take_effects();
     c.press("s");
     assert_eq!(c.take_effects(), [Effect::Stage(StageRequest::default())]);
