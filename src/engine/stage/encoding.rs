@@ -28,7 +28,7 @@ use store::records::StateEdit;
 /// Version of the detail's layout; other versions are refused.
 const LAYOUT: u32 = 4;
 
-/// Deserialized form; serialized as [`write::Written`].
+/// Deserialized form; serialized as `write::Written`.
 #[derive(Deserialize)]
 struct Detail {
     request: StageRequest,

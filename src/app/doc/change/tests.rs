@@ -88,6 +88,32 @@ fn lines_of_long_texts_are_folded_around_changes() {
 }
 
 #[test]
+fn long_text_before_an_unknown_value_is_folded_by_line() {
+    let mut a = attr(Some("a\nb\n"), None);
+    (a.unknown, a.changed) = (true, true);
+    let folded = "  ~ content (2 lines) → (known after apply)";
+    assert_eq!(shown(&a, false, false), [folded]);
+    assert_eq!(shown(&a, true, false), [folded, "      a", "      b"]);
+    // One line needs no summary.
+    a.before = Some("\"a\"".into());
+    assert_eq!(
+        shown(&a, false, false),
+        ["  ~ content \"a\" → (known after apply)"]
+    );
+}
+
+#[test]
+fn missing_line_break_is_named_where_it_is_a_difference() {
+    let lines = |before, after| shown(&attr(Some(before), Some(after)), false, false).join("|");
+    let changed = lines("a\nb", "a\nb\n");
+    assert!(
+        changed.contains("- b  (no line break at the end)|     + b"),
+        "{changed}"
+    );
+    assert!(!lines("a\nb", "a\nc").contains("line break"));
+}
+
+#[test]
 fn created_and_destroyed_texts_are_shown_by_line() {
     let json = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:*"}]}"#;
     let table: [(Option<&str>, Option<&str>, &[&str]); 4] = [
@@ -192,7 +218,7 @@ fn redacted_unknown_and_sensitive_values_are_never_compared() {
     a.changed = true;
     assert_eq!(
         shown(&a, false, false),
-        ["  ~ content \"a\\nb\" → (known after apply)"]
+        ["  ~ content (2 lines) → (known after apply)"]
     );
     let mut a = attr(Some(&json("a")), Some(&json("b")));
     a.forces_replacement = true;

@@ -9,7 +9,7 @@ use engine::stage::diff::{Document, document};
 use lang::addr::unquote;
 use model::secrets::MASK;
 use model::{Action, AttributeChange};
-use similar::{ChangeTag, DiffOp, InlineChange, TextDiff};
+use similar::{ChangeTag, InlineChange, TextDiff};
 
 /// Size limit of a line diff, in bytes. Longer texts are shown as one value.
 const MAX_DIFF: usize = 200_000;
@@ -32,11 +32,12 @@ pub(super) struct Long {
 /// Returns the long text of an attribute. `None` if its values fit into one line each, or are
 /// hidden.
 pub(super) fn long(a: &AttributeChange, sign: Sign, extent: Extent) -> Option<Long> {
-    if a.sensitive || a.unknown {
+    if a.sensitive {
         return None;
     }
     let side = |text: &Option<String>| unquote(text.as_deref()?);
     match sign {
+        _ if a.unknown => before_unknown(&side(&a.before)?, extent),
         Sign::Same => one_side(&side(&a.after).or_else(|| side(&a.before))?, Role::Dim),
         Sign::Added => one_side(&side(&a.after)?, Role::Create),
         Sign::Removed => one_side(&side(&a.before)?, Role::Destroy),
@@ -50,6 +51,16 @@ pub(super) fn long(a: &AttributeChange, sign: Sign, extent: Extent) -> Option<Lo
                 .or_else(|| by_line(&before, &after, extent))
         }
     }
+}
+
+/// Names a long text whose next value is unknown. Its lines are folded: they may all stay.
+fn before_unknown(before: &str, extent: Extent) -> Option<Long> {
+    let mut long = one_side(before, Role::Destroy)?;
+    long.summary.push_str(" → (known after apply)");
+    if !extent.all {
+        long.lines.clear();
+    }
+    Some(long)
 }
 
 /// Shows a text by line, JSON with line breaks.
@@ -134,6 +145,8 @@ fn by_line(before: &str, after: &str, extent: Extent) -> Option<Long> {
         diff.grouped_ops(CONTEXT)
     };
     let (mut lines, mut changed, mut shown) = (Doc::new(), 0, 0);
+    // Named only if it is a difference.
+    let break_differs = before.ends_with('\n') != after.ends_with('\n');
     let fold = |lines: &mut Doc, from: usize, to: usize| {
         if to > from {
             let unchanged = count(to - from, "unchanged line");
@@ -147,7 +160,10 @@ fn by_line(before: &str, after: &str, extent: Extent) -> Option<Long> {
         fold(&mut lines, shown, first.old_range().start);
         shown = last.old_range().end;
         for op in &group {
-            changed += push_lines(&mut lines, &diff, op);
+            for c in diff.iter_inline_changes(op) {
+                changed += usize::from(c.tag() != ChangeTag::Equal);
+                lines.push(diff_line(&c, break_differs));
+            }
         }
     }
     fold(&mut lines, shown, diff.old_len());
@@ -157,17 +173,7 @@ fn by_line(before: &str, after: &str, extent: Extent) -> Option<Long> {
     })
 }
 
-/// Appends the lines of a part of a diff. Returns the number of changed ones.
-fn push_lines(lines: &mut Doc, diff: &TextDiff<'_, '_, str>, op: &DiffOp) -> usize {
-    let mut changed = 0;
-    for c in diff.iter_inline_changes(op) {
-        changed += usize::from(c.tag() != ChangeTag::Equal);
-        lines.push(diff_line(&c));
-    }
-    changed
-}
-
-fn diff_line(c: &InlineChange<'_, str>) -> Line {
+fn diff_line(c: &InlineChange<'_, str>, break_differs: bool) -> Line {
     let (sign, role, part) = match c.tag() {
         ChangeTag::Delete => (" - ", Role::Destroy, Role::Removed),
         ChangeTag::Insert => (" + ", Role::Create, Role::Added),
@@ -180,7 +186,7 @@ fn diff_line(c: &InlineChange<'_, str>) -> Line {
             l.push(span(if *emphasized { part } else { role }, text));
         }
     }
-    if c.missing_newline() && c.tag() != ChangeTag::Equal {
+    if break_differs && c.missing_newline() && c.tag() != ChangeTag::Equal {
         l.push(span(Role::Dim, "  (no line break at the end)"));
     }
     l

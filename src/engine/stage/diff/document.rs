@@ -3,6 +3,7 @@
 use super::rows::Rows;
 use cty::{Path, PathStep, Value};
 use model::AttributeChange;
+use std::collections::HashSet;
 
 /// Size limit of a text, in bytes.
 const MAX_TEXT: usize = 200_000;
@@ -27,7 +28,8 @@ pub fn document(before: &str, after: &str) -> Option<Document> {
     let (format, b, a) = match (json(before), json(after)) {
         (Some(b), Some(a)) => ("JSON", b, a),
         (None, None) if comments(before) == comments(after) => {
-            ("YAML", yaml(before)?, yaml(after)?)
+            let (before, after) = paired(yaml(before)?, yaml(after)?);
+            ("YAML", before, after)
         }
         _ => return None,
     };
@@ -90,11 +92,34 @@ fn is_plain_number(text: &str) -> bool {
     cty::Number::parse(text).is_ok_and(|n| n.to_text() == text)
 }
 
-/// Parses a YAML mapping with plain names, or a list of such mappings.
-fn yaml(text: &str) -> Option<Value> {
+/// Parses the documents of a YAML text: mappings with plain names, or lists of such mappings.
+fn yaml(text: &str) -> Option<Vec<Value>> {
     if text.lines().count() < 2 || !text.lines().all(has_plain_scalars) {
         return None;
     }
+    documents(text).iter().map(|part| parsed(part)).collect()
+}
+
+/// Splits a YAML text at the lines `---`.
+fn documents(text: &str) -> Vec<String> {
+    let mut all = vec![String::new()];
+    for line in text.lines() {
+        if line.trim_end() == "---" {
+            all.push(String::new());
+        } else if let Some(last) = all.last_mut() {
+            last.push_str(line);
+            last.push('\n');
+        }
+    }
+    let is_comment = |line: &str| line.trim().is_empty() || line.trim().starts_with('#');
+    // The first separator may come before the first document.
+    if all.len() > 1 && all[0].lines().all(is_comment) {
+        all.remove(0);
+    }
+    all
+}
+
+fn parsed(text: &str) -> Option<Value> {
     let value = lang::functions::read_yaml(text).ok()?;
     // Prose such as `Note: read this` parses as YAML, too.
     let is_mapping = |v: &Value| {
@@ -106,6 +131,42 @@ fn yaml(text: &str) -> Option<Value> {
             .is_some_and(|all| !all.is_empty() && all.iter().all(is_mapping))
     };
     (is_mapping(&value) || list(&value)).then_some(value)
+}
+
+/// Joins the documents of each side: as members with their names if all have one and keep their
+/// order, else as a list.
+fn paired(before: Vec<Value>, after: Vec<Value>) -> (Value, Value) {
+    if let ([b], [a]) = (&*before, &*after) {
+        return (b.clone(), a.clone());
+    }
+    let (b, a) = (names(&before), names(&after));
+    if let (Some(b), Some(a)) = (b, a) {
+        let common = |all: &[String], other: &[String]| -> Vec<String> {
+            let common = all.iter().filter(|name| other.contains(name));
+            common.cloned().collect()
+        };
+        // Members have no order, so that they cannot show a change of it.
+        if common(&b, &a) == common(&a, &b) {
+            let members = |names: Vec<String>, all| Value::object(names.into_iter().zip(all));
+            return (members(b, before), members(a, after));
+        }
+    }
+    (Value::tuple(before), Value::tuple(after))
+}
+
+/// Limit of documents with names; more are compared as a list.
+const MAX_NAMED: usize = 200;
+
+/// Names of the documents of Kubernetes: kind and name. `None` unless all have a different one.
+fn names(all: &[Value]) -> Option<Vec<String>> {
+    let text = |v: &Value, name: &str| Some(v.as_map()?.get(name)?.as_str()?.to_owned());
+    let name = |v: &Value| {
+        let metadata = v.as_map()?.get("metadata")?;
+        Some(format!("{}/{}", text(v, "kind")?, text(metadata, "name")?))
+    };
+    let names: Vec<String> = all.iter().map(name).collect::<Option<_>>()?;
+    let different = names.iter().collect::<HashSet<_>>().len() == names.len();
+    (different && names.len() <= MAX_NAMED).then_some(names)
 }
 
 /// Returns true if each scalar of a line of YAML has one text: no tags, no `yes` for `true`, no

@@ -268,6 +268,56 @@ fn yaml_is_compared_by_structure() {
 }
 
 #[test]
+fn documents_of_a_yaml_text_are_compared_one_by_one() {
+    let config = |name: &str, size: &str| {
+        format!("kind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  size: {size}\n")
+    };
+    let text = |all: &[String]| all.join("---\n");
+    let (a, b) = (config("a", "small"), config("b", "small"));
+    let table = [
+        // A changed and an added document; a separator before the first one is layout.
+        (
+            text(&[a.clone(), b.clone()]),
+            format!(
+                "---\n{}",
+                text(&[config("new", "big"), a.clone(), config("b", "big")])
+            ),
+            vec![
+                "ConfigMap/b.data.size \"small\" > \"big\"",
+                "ConfigMap/new none > { data = { size = \"big\" }, kind = \"ConfigMap\", metadata = { name = \"new\" } }",
+            ],
+        ),
+        // Documents in another order are a list.
+        (
+            text(&[a.clone(), b.clone()]),
+            text(&[b.clone(), a.clone()]),
+            vec![
+                "[0] { data = { size = \"small\" }, kind = \"ConfigMap\", metadata = { name = \"a\" } } > none",
+                "[1] none > { data = { size = \"small\" }, kind = \"ConfigMap\", metadata = { name = \"a\" } }",
+            ],
+        ),
+        // Documents without a name.
+        (
+            "a: 1\n---\nb: 1\n".to_owned(),
+            "a: 1\n---\nb: 2\n".to_owned(),
+            vec!["[1].b 1 > 2"],
+        ),
+    ];
+    for (before, after, expected) in table {
+        let (format, rows) = compared(&before, &after).expect("a document");
+        assert_eq!(
+            (format, rows.iter().map(String::as_str).collect()),
+            ("YAML", expected)
+        );
+    }
+    // One document is no YAML mapping.
+    assert_eq!(
+        document("a: 1\n---\nno mapping\n", "a: 2\n---\nno mapping\n"),
+        None
+    );
+}
+
+#[test]
 fn texts_whose_difference_the_structure_does_not_express_are_no_documents() {
     let table = [
         // No documents.
