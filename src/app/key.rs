@@ -55,6 +55,15 @@ impl Key {
         matches!(self.code, KeyCode::Char(_)) && !self.ctrl
     }
 
+    /// Returns true if the key edits a text, or moves within it.
+    pub fn is_editing(self) -> bool {
+        use KeyCode::{Backspace, Char, Delete, End, Home, Left, Right};
+        match self.code {
+            Char(c) => self.ctrl && matches!(c, 'a' | 'e' | 'u' | 'w'),
+            code => matches!(code, Backspace | Delete | End | Home | Left | Right),
+        }
+    }
+
     /// Creates a character key with Ctrl.
     pub const fn ctrl(c: char) -> Self {
         Self {

@@ -185,13 +185,16 @@ pub fn list_height(state: &State) -> usize {
 pub fn popup(state: &State, popup: &Popup, lines: usize) -> Rect {
     let (w, h) = state.frame.size;
     let width = popup.width().min(w.saturating_sub(4)).max(20.min(w));
+    // Never covers the last line, nor a message where there is space for both.
+    let message = state.frame.toast.is_some() && h >= 20;
+    let bottom = h.saturating_sub(1 + u16::from(message));
     let height = u16::try_from(lines + 2)
         .unwrap_or(u16::MAX)
-        .min(h.saturating_sub(2))
+        .min(bottom.saturating_sub(1))
         .max(3.min(h));
     rect(
         (w.saturating_sub(width)) / 2,
-        (h.saturating_sub(height)) / 3 + 1,
+        ((h.saturating_sub(height)) / 3 + 1).min(bottom.saturating_sub(height)),
         width,
         height.min(h.saturating_sub(1)),
     )

@@ -9,6 +9,7 @@ mod import;
 mod incidents;
 mod installing;
 mod ladder;
+mod name_list;
 mod page;
 mod palette;
 mod reveal;
@@ -106,8 +107,22 @@ popups! {
 impl Popup {
     /// Handles a key while the popup is open. The popup has been taken out of the state.
     pub(super) fn key(self, state: &mut State, key: Key, effects: &mut Vec<Effect>) {
-        if key != ESC && key != Key::ctrl('c') {
-            self.handle_key(state, key, effects);
+        if key == ESC || key == Key::ctrl('c') {
+            return;
+        }
+        let before = (self.clone(), effects.len(), state.incident_log.clone());
+        // Taken out, to notice a message of the key itself.
+        let toast = state.frame.toast.take();
+        self.handle_key(state, key, effects);
+        if state.frame.toast.is_some() {
+            return;
+        }
+        state.frame.toast = toast;
+        let is_same = state.frame.popup.as_ref() == Some(&before.0)
+            && (effects.len(), &state.incident_log) == (before.1, &before.2);
+        // A cursor stays where it is at the end of its list or text.
+        if is_same && key.step().is_none() && !key.is_editing() {
+            state.show_hint(format!("`{key}` has no effect here; esc closes the popup"));
         }
     }
 }

@@ -16,6 +16,11 @@ const LISTED: usize = 8;
 /// Width of the bars of the phases.
 const BAR_CELLS: u64 = 48;
 
+/// Describes the launch after a failed attempt.
+pub(super) fn next_launch(attempt: u32, limit: u32, in_ms: i64) -> String {
+    format!("launch {} of {limit} {}", attempt + 1, until(in_ms))
+}
+
 /// Renders all launches of a plugin, the newest first.
 pub fn launches(state: &State, p: &PluginView) -> Doc {
     let mut doc = Doc::new();
@@ -37,8 +42,7 @@ pub fn launches(state: &State, p: &PluginView) -> Doc {
         ..
     } = &p.state
     {
-        let when = until(at - state.now);
-        let text = format!("launch {} of {limit} {when}", attempt + 1);
+        let text = next_launch(*attempt, *limit, at - state.now);
         doc.push(line(Role::Busy, text));
     }
     if let Some(newest) = p.attempts.back() {

@@ -1,6 +1,7 @@
 //! Progress of a stage that is being computed: resources that are read or planned now, and plugins
 //! that it waits for.
 
+use super::launches::next_launch;
 use super::{Doc, Line, Role, line, push_heading, span};
 use crate::app::format::{count, elapsed};
 use crate::app::state::State;
@@ -118,14 +119,7 @@ fn waiting_plugins(state: &State) -> impl Iterator<Item = Line> {
                 attempt,
                 limit,
                 ..
-            } => (
-                Role::Warn,
-                format!(
-                    "launch {} of {limit} in {}",
-                    attempt + 1,
-                    elapsed(until - state.now)
-                ),
-            ),
+            } => (Role::Warn, next_launch(*attempt, *limit, until - state.now)),
             _ => return None,
         };
         Some(vec![

@@ -16,6 +16,13 @@ pub struct Incidents {
 }
 
 impl Incidents {
+    /// Creates the list with the cursor on the newest incident.
+    pub fn new(all: &[Incident]) -> Self {
+        Self {
+            selected: all.first().map(|i| i.id.clone()),
+        }
+    }
+
     fn position(&self, all: &[Incident]) -> usize {
         let at = all
             .iter()

@@ -1,11 +1,11 @@
 //! Popup that lists the saved selections of the workspace: loads, saves and deletes them.
 
+use super::name_list::NameList;
 use super::{Answers, Confirm, Content, List, Message, Page, Part};
 use crate::app::command;
 use crate::app::doc::{Doc, Line, Role, line, span};
-use crate::app::entry::Entry;
 use crate::app::format::{count, date};
-use crate::app::key::{ENTER, Key, moved};
+use crate::app::key::{ENTER, Key};
 use crate::app::msg::Effect;
 use crate::app::state::State;
 use model::{Action, SavedSelection, Select, Selection};
@@ -17,8 +17,7 @@ const ROWS: usize = 12;
 /// Saved selections. Typed text filters them, or names a new one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SavedSelections {
-    entry: Entry,
-    selected: usize,
+    names: NameList,
 }
 
 /// Row of the list.
@@ -33,10 +32,9 @@ impl Content for SavedSelections {
     const IS_HARMLESS: bool = true;
 
     fn key(mut self, state: &mut State, key: Key, effects: &mut Vec<Effect>) {
-        let text = self.entry.text();
-        let found = choices(state, &text);
+        let found = choices(state, &self.names);
         let len = found.len();
-        let chosen = match found.get(self.selected) {
+        let chosen = match found.get(self.names.selected) {
             Some(Choice::Saved(saved)) => Some(Ok((*saved).clone())),
             Some(Choice::New(name)) => Some(Err(name.clone())),
             None => None,
@@ -46,28 +44,22 @@ impl Content for SavedSelections {
             (ENTER, Some(Err(name))) => return save(state, name, effects),
             (k, Some(Ok(saved))) if k == Key::ctrl('s') => return ask_replace(state, saved),
             (k, Some(Ok(saved))) if k == Key::ctrl('x') => return ask_delete(state, &saved),
-            // Letters belong to the name that is typed, so only other keys move the cursor.
-            _ => match key.step().filter(|_| !key.is_letter()) {
-                Some(by) => self.selected = moved(self.selected, by, len),
-                None if self.entry.key(key) => self.selected = 0,
-                None => {}
-            },
+            _ => self.names.key(key, len),
         }
         state.open(self);
     }
 
     fn paste(&mut self, text: &str) {
-        self.entry.insert(text);
+        self.names.paste(text);
     }
 
     fn page(&self, state: &State, _: usize) -> Page {
-        let text = self.entry.text();
-        let found = choices(state, &text);
+        let found = choices(state, &self.names);
         let changes = changes(state);
         let list = List {
             shown: found.len().clamp(1, ROWS),
             rows: found.iter().map(|c| row(state, &changes, c)).collect(),
-            selected: self.selected,
+            selected: self.names.selected,
             empty: match state.loaded.selections {
                 None => "loading the saved selections…",
                 Some(_) => "no saved selection: type a name to save the current one",
@@ -82,29 +74,21 @@ impl Content for SavedSelections {
             ("esc", "cancel"),
         ]);
         Page {
-            above: vec![Part::input("name: ", &self.entry), Part::Blank],
+            above: vec![self.names.part(), Part::Blank],
             below: vec![Part::Blank, keys],
             ..Page::new("Saved selections", Role::Key, Part::List(list))
         }
     }
 }
 
-/// Returns the saved selections whose names contain the typed text, and the typed name if none has
-/// it.
-fn choices<'a>(state: &'a State, typed: &str) -> Vec<Choice<'a>> {
-    let typed = typed.trim();
+/// Returns the saved selections that match the typed name, and the name itself if none has it.
+fn choices<'a>(state: &'a State, typed: &NameList) -> Vec<Choice<'a>> {
     let Some(saved) = &state.loaded.selections else {
         return Vec::new();
     };
-    let wanted = typed.to_lowercase();
-    let matching = saved
-        .iter()
-        .filter(|s| s.name.to_lowercase().contains(&wanted));
-    let mut all: Vec<Choice<'_>> = matching.map(Choice::Saved).collect();
-    if !typed.is_empty() && saved.iter().all(|s| s.name != typed) {
-        all.push(Choice::New(typed.to_owned()));
-    }
-    all
+    let (found, new) = typed.matching(saved, |s| &s.name);
+    let saved = found.into_iter().map(Choice::Saved);
+    saved.chain(new.map(Choice::New)).collect()
 }
 
 /// Addresses that the stage changes.

@@ -1,10 +1,10 @@
 //! Popup that lists the workspaces of the directory, switches to one, or creates one.
 
+use super::name_list::NameList;
 use super::{After, Answers, Confirm, Content, List, Page, Part};
 use crate::app::command;
 use crate::app::doc::{Line, Role, line, span};
-use crate::app::entry::Entry;
-use crate::app::key::{ENTER, Key, moved};
+use crate::app::key::{ENTER, Key};
 use crate::app::msg::Effect;
 use crate::app::state::State;
 
@@ -14,15 +14,14 @@ const ROWS: usize = 14;
 /// Workspaces of the directory. Typed text filters them, or names a new one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Workspaces {
-    entry: Entry,
-    selected: usize,
+    names: NameList,
 }
 
 impl Workspaces {
     /// Moves the cursor to a row of the loaded list, unless a filter was typed.
     pub fn select(&mut self, row: usize) {
-        if self.entry.is_empty() {
-            self.selected = row;
+        if self.names.is_empty() {
+            self.names.selected = row;
         }
     }
 }
@@ -32,9 +31,9 @@ impl Content for Workspaces {
     const IS_HARMLESS: bool = true;
 
     fn key(mut self, state: &mut State, key: Key, effects: &mut Vec<Effect>) {
-        let found = choices(state, &self.entry.text());
+        let found = choices(state, &self.names);
         if key == ENTER {
-            match found.get(self.selected) {
+            match found.get(self.names.selected) {
                 // The open workspace: Enter only closes the popup.
                 Some(Choice::Here(_)) => {}
                 Some(Choice::Other(name)) => open(state, name.clone(), false, effects),
@@ -43,25 +42,20 @@ impl Content for Workspaces {
             }
             return;
         }
-        // Letters belong to the name that is typed, so only other keys move the cursor.
-        match key.step().filter(|_| !key.is_letter()) {
-            Some(by) => self.selected = moved(self.selected, by, found.len()),
-            None if self.entry.key(key) => self.selected = 0,
-            None => {}
-        }
+        self.names.key(key, found.len());
         state.open(self);
     }
 
     fn paste(&mut self, text: &str) {
-        self.entry.insert(text);
+        self.names.paste(text);
     }
 
     fn page(&self, state: &State, _: usize) -> Page {
-        let found = choices(state, &self.entry.text());
+        let found = choices(state, &self.names);
         let list = List {
             shown: found.len().clamp(1, ROWS),
             rows: found.iter().map(row).collect(),
-            selected: self.selected,
+            selected: self.names.selected,
             empty: match state.loaded.workspaces {
                 None => "loading the workspaces…",
                 Some(_) => "no matching workspace",
@@ -76,7 +70,7 @@ impl Content for Workspaces {
         ]);
         let title = format!("Workspaces of {}", state.place.directory_name);
         Page {
-            above: vec![Part::input("name: ", &self.entry), Part::Blank],
+            above: vec![self.names.part(), Part::Blank],
             below: vec![Part::Blank, keys],
             ..Page::new(title, Role::Key, Part::List(list))
         }
@@ -93,27 +87,20 @@ enum Choice {
     New(String),
 }
 
-/// Returns the workspaces whose names contain the typed text, the default one first; and the typed
-/// name, if no workspace has it.
-fn choices(state: &State, typed: &str) -> Vec<Choice> {
-    let typed = typed.trim();
+/// Returns the workspaces that match the typed name, the default one first, and the name itself if
+/// no workspace has it: last, because an existing workspace is the likely choice.
+fn choices(state: &State, typed: &NameList) -> Vec<Choice> {
     let Some(names) = &state.loaded.workspaces else {
         return Vec::new();
     };
-    let wanted = typed.to_lowercase();
-    let mut all: Vec<Choice> = names
-        .iter()
-        .filter(|name| name.to_lowercase().contains(&wanted))
+    let (found, new) = typed.matching(names, |name| name);
+    let known = found
+        .into_iter()
         .map(|name| match *name == state.place.workspace {
             true => Choice::Here(name.clone()),
             false => Choice::Other(name.clone()),
-        })
-        .collect();
-    // Last, because an existing workspace is the likely choice.
-    if !typed.is_empty() && !names.iter().any(|name| name == typed) {
-        all.push(Choice::New(typed.to_owned()));
-    }
-    all
+        });
+    known.chain(new.map(Choice::New)).collect()
 }
 
 fn row(choice: &Choice) -> Line {

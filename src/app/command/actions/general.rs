@@ -284,7 +284,7 @@ pub fn go_to(state: &mut State, effects: &mut Vec<Effect>, screen: Screen) {
 }
 
 pub fn show_incidents(state: &mut State, _: &mut Vec<Effect>) {
-    state.open(Incidents::default());
+    state.open(Incidents::new(&state.incidents()));
 }
 
 /// Leads to a plugin on the Plugins screen, with one of its panes.
