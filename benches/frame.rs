@@ -2,7 +2,7 @@
 //! key press adds `update`; `terminal` includes the output bytes. Target: less than 5 ms each.
 
 use divan::{Bencher, black_box};
-use flightdeck::app::key::{Input, Key};
+use flightdeck::app::key::{Input, Key, KeyCode};
 use flightdeck::app::msg::{Answer, Msg};
 use flightdeck::app::{State, refresh_lists, update};
 use model::*;
@@ -331,5 +331,70 @@ fn terminal(bencher: Bencher<'_, '_>, screen: &str) {
                 flightdeck::ui::draw(&state, &tracing, frame.buffer_mut());
             })
             .is_ok()
+    });
+}
+
+/// Returns a console on a change of two JSON documents of about 190 kB; `whole` shows all of it.
+fn documents(whole: bool) -> State {
+    let document = |tag: &str| {
+        let statements: Vec<String> = (0..2_400)
+            .map(|i| {
+                let tag = if i % 100 == 0 { tag } else { "v1" };
+                format!(
+                    r#"{{"Sid":"S{i}","Action":["s3:GetObject"],"Resource":"*","Tag":"{tag}"}}"#
+                )
+            })
+            .collect();
+        let json = format!(r#"{{"Statement":[{}]}}"#, statements.join(","));
+        Some(format!("{json:?}"))
+    };
+    let mut change = change(0);
+    change.attributes[0].before = document("v1");
+    change.attributes[0].after = document("v2");
+    let mut state = State::new("shop-prod", "/home/ana/shop-prod");
+    (state.now, state.frame.size) = (NOW, SIZE);
+    let stage = StageSummary {
+        stage: 12,
+        mode: StageMode::Normal,
+        at: NOW,
+        took_ms: 900,
+        counts: Counts::default(),
+        changes: vec![change],
+        outputs: Vec::new(),
+        drift: Vec::new(),
+        left: Vec::new(),
+    };
+    let event = Event {
+        seq: 1,
+        at: NOW,
+        kind: EventKind::Staged(stage.into()),
+    };
+    update(&mut state, Msg::Events(vec![Arc::new(event)]));
+    press(&mut state, '3');
+    if whole {
+        press(&mut state, 'z');
+        update(
+            &mut state,
+            Msg::Input(Input::Key(Key::plain(KeyCode::Enter))),
+        );
+        press(&mut state, 'G');
+    }
+    state
+}
+
+#[divan::bench(args = [false, true])]
+fn long_documents(bencher: Bencher<'_, '_>, whole: bool) {
+    let mut state = documents(whole);
+    let tracing = TuiWidgetState::new();
+    bencher.bench_local(|| {
+        refresh_lists(&mut state);
+        let mut buffer = Buffer::empty(Rect {
+            x: 0,
+            y: 0,
+            width: SIZE.0,
+            height: SIZE.1,
+        });
+        flightdeck::ui::draw(&state, &tracing, &mut buffer);
+        buffer
     });
 }

@@ -212,7 +212,7 @@ fn border(state: &State, a: &Areas, brush: &mut Brush<'_>) {
 }
 
 fn detail(state: &State, area: Rect, brush: &mut Brush<'_>) {
-    let lines = doc::wrap(&state.detail(), usize::from(area.width));
+    let lines = state.wrapped_detail(usize::from(area.width));
     let list = state.list();
     let height = usize::from(area.height);
     // Matches are marked only in the pane that a search moves through.

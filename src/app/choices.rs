@@ -10,6 +10,7 @@ use super::list::ListState;
 use super::log::Log;
 use super::rows::sorts;
 use super::state::{Context, Frame, State};
+use model::UnixMs;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,6 +37,10 @@ pub struct Choices {
     /// Earlier filters, newest last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<String>,
+    /// Times at which failed launches of plugins were acknowledged, by the fingerprint of failure
+    /// and workspace.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub acknowledged: BTreeMap<String, UnixMs>,
     /// Sort orders by list.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub sort: BTreeMap<String, ListSort>,
@@ -81,6 +86,7 @@ impl Choices {
             log_times: changed(state.log.times, log.times),
             flat_lists: changed(state.trees.flat, false),
             filters: state.filters.history.clone(),
+            acknowledged: state.incident_log.kept.clone(),
             sort: sort.collect(),
         }
     }
@@ -95,6 +101,7 @@ impl Choices {
         state.log.wrap = self.wrap_logs.unwrap_or(log.wrap);
         state.log.times = self.log_times.unwrap_or(log.times);
         state.trees.flat = self.flat_lists.unwrap_or_default();
+        state.incident_log.kept.clone_from(&self.acknowledged);
         state.filters.history.clear();
         for query in &self.filters {
             state.filters.remember(query);
@@ -133,6 +140,7 @@ mod tests {
         (state.log.wrap, state.log.times) = (true, false);
         state.trees.flat = true;
         state.filters.remember("action:create !web");
+        state.incident_log.kept = [("e752509dd65aa7dd".to_owned(), 7)].into();
         for context in Context::ALL {
             let list = &mut state.lists[*context as usize];
             (list.sort, list.descending) = (sorts(*context).len() - 1, true);

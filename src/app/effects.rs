@@ -192,6 +192,10 @@ async fn load_plugins(engine: &Engine) -> Option<Answer> {
         Box::pin(engine.load_plugins()).await,
         |()| Some(Answer::Loaded),
     );
+    if let (Some(Answer::Loaded), Err(error)) = (&loaded, engine.open_newest_stage().await) {
+        // Nobody asked for it: the console is complete without a stage.
+        tracing::warn!(%error, "the newest stage could not be opened");
+    }
     match loaded {
         Some(Answer::Loaded) => convert_result(Subject::Transformers, transformers, |()| {
             Some(Answer::Loaded)

@@ -8,7 +8,6 @@ use super::unsettled::unsettled;
 use super::update::selected;
 use super::{doc, popups};
 use crate::app::format::duration;
-use crate::app::text::natural_cmp;
 use model::*;
 use model::{PluginEvent, PluginState};
 
@@ -110,14 +109,8 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
         EventKind::CallFinished(f) if !f.covers => state.samples.finished_now += 1,
         // Staging reads the configuration again.
         EventKind::StageStarted(_) => forget_load_error(state),
-        EventKind::Staged(s) => {
-            state.show_message(format!("staged in {}", duration(s.took_ms)));
-            // Notes on changes of the selection belong to the former stage.
-            state.implied.clear();
-            state.selections.start(s.left.iter().cloned());
-            state.lists[Context::Stage as usize].range = None;
-            close_outdated_confirmation(state);
-        }
+        EventKind::Staged(s) => on_staged(state, s),
+        EventKind::StageOpened { summary, .. } => on_stage_opened(state, summary),
         EventKind::StageFailed { errors, text, .. } => {
             let text = text.lines().next().unwrap_or_default();
             let text = if *errors > 1 {
@@ -140,6 +133,23 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
             state.show_message(text.clone())
         }
         _ => {}
+    }
+}
+
+fn on_staged(state: &mut State, s: &StageSummary) {
+    state.show_message(format!("staged in {}", duration(s.took_ms)));
+    // Notes on changes of the selection belong to the former stage.
+    state.implied.clear();
+    state.selections.start(s.left.iter().cloned());
+    state.lists[Context::Stage as usize].range = None;
+    close_outdated_confirmation(state);
+}
+
+fn on_stage_opened(state: &mut State, s: &StageSummary) {
+    state.selections.start(s.left.iter().cloned());
+    // Something to settle comes first, and may still open its page.
+    if state.questions.awaits_start() {
+        state.screen = Screen::Stage;
     }
 }
 
@@ -296,7 +306,10 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
             // Outputs belong to the same state.
             effects.push(Effect::LoadOutputs);
         }
-        Answer::Outputs(rows) => state.loaded.outputs = Some(rows),
+        Answer::Outputs(mut rows) => {
+            rows.sort_by(|a, b| natural_cmp(&a.name, &b.name));
+            state.loaded.outputs = Some(rows);
+        }
         Answer::Revealed(place, value) => {
             if let Some(Popup::Reveal(popup)) = &mut state.frame.popup {
                 popup.show(&place, value, state.now);

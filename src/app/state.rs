@@ -1,6 +1,7 @@
 //! State of the console. Plain data: `update` changes it, `ui` draws it, tests compare it.
 
 mod applied;
+mod detail;
 mod ending;
 mod filters;
 mod frame;
@@ -14,6 +15,7 @@ mod selections;
 mod trail;
 mod trees;
 
+pub use detail::KeptDetail;
 pub use ending::Ending;
 pub use filters::*;
 pub use frame::*;

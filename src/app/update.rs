@@ -2,7 +2,6 @@
 //! clock, terminal or engine.
 
 use super::choices::Choices;
-use super::doc::wrap;
 use super::input::on_input;
 use super::key::Input;
 use super::list::Pane;
@@ -164,13 +163,14 @@ pub(super) fn update_cursor(state: &mut State) {
     }
     list.restore_cursor(&rows, height, pinned);
     state.frame.rows = rows;
+    state.keep_detail();
     // Wrapping the detail is costly, so only a scrolled one is measured.
     if state.list().scroll > 0 {
         let (cells, lines) = layout::detail_size(state);
         let all = if lines == 0 {
             0
         } else {
-            wrap(&state.detail(), cells).len()
+            state.wrapped_detail(cells).len()
         };
         let list = state.list_mut();
         list.scroll = list.scroll.min(all.saturating_sub(lines.min(all).max(1)));

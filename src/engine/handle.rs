@@ -276,6 +276,16 @@ impl Engine {
         self.shared.operations.stage_summary(stage).await
     }
 
+    /// Opens the newest stored stage for a console, unless this engine has planned one, or the
+    /// stage was deployed or changes nothing. Emits it with its difference from the workspace, if
+    /// any.
+    ///
+    /// # Errors
+    /// The stage cannot be read, or a plugin that it needs did not register.
+    pub async fn open_newest_stage(&self) -> Result<(), EngineError> {
+        Box::pin(self.shared.operations.open_newest_stage()).await
+    }
+
     /// Stage in OpenTofu's JSON plan format.
     ///
     /// # Errors

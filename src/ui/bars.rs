@@ -53,16 +53,41 @@ fn draw_tabs(state: &State, area: Rect, brush: &mut Brush<'_>) {
     }
 }
 
-const FIND_HINT: &str = "enter keeps the search, ↑↓ move between matches, esc cancels";
-
-/// Explains the terms of a filter until one is typed, and then the keys.
-fn filter_hint(state: &State, prompt: &Prompt) -> String {
-    if !prompt.entry.is_empty() {
-        return "enter keeps the filter, ↑↓ recall earlier ones, esc cancels".to_owned();
-    }
+/// Explains a prompt in `cells` cells: the terms of a filter until one is typed, then the keys.
+/// Parts that do not fit are left out from the last one on.
+fn prompt_hint(state: &State, prompt: &Prompt, cells: usize) -> String {
     let fields = state.context().of().fields.iter();
     let fields: String = fields.map(|f| format!(" {}:", f.name)).collect();
-    format!("words !not ~fuzzy /regex/{fields}   ↑↓ earlier filters")
+    let parts: &[&str] = match (prompt.kind, prompt.entry.is_empty()) {
+        (PromptKind::Filter, true) => &[
+            "words",
+            " !not",
+            " ~fuzzy",
+            " /regex/",
+            &fields,
+            "   ↑↓ earlier filters",
+        ],
+        (PromptKind::Filter, false) => &[
+            "enter keeps",
+            " the filter",
+            ", ↑↓ recall earlier ones",
+            ", esc cancels",
+        ],
+        (PromptKind::Find, _) => &[
+            "enter keeps",
+            " the search",
+            ", ↑↓ move between matches",
+            ", esc cancels",
+        ],
+    };
+    let mut hint = String::new();
+    for part in parts {
+        if width(&hint) + width(part) > cells {
+            break;
+        }
+        hint.push_str(part);
+    }
+    hint
 }
 
 /// Draws the footer: available keys, or the prompt.
@@ -70,13 +95,9 @@ pub fn footer(state: &State, a: &Areas, brush: &mut Brush<'_>) -> Option<Positio
     let area = a.footer;
     brush.fill(area, brush.theme.bar());
     if let Some(p) = &state.frame.prompt {
-        let (sign, word) = match p.kind {
-            PromptKind::Find => ("/", FIND_HINT.to_owned()),
-            PromptKind::Filter => ("filter: ", filter_hint(state, p)),
-        };
-        let (role, word) = match &p.error {
-            Some(error) => (Role::Bad, error.as_str()),
-            None => (Role::Dim, word.as_str()),
+        let sign = match p.kind {
+            PromptKind::Find => "/",
+            PromptKind::Filter => "filter: ",
         };
         let mut x = area.x + 1;
         x += brush.text(x, area.y, area.width, Role::Key, sign);
@@ -88,13 +109,12 @@ pub fn footer(state: &State, a: &Areas, brush: &mut Brush<'_>) -> Option<Positio
             Role::Strong,
             &p.entry.text(),
         );
-        brush.text(
-            x + 2,
-            area.y,
-            area.right().saturating_sub(x + 2),
-            role,
-            word,
-        );
+        let cells = area.right().saturating_sub(x + 2);
+        let (role, word) = match &p.error {
+            Some(error) => (Role::Bad, error.clone()),
+            None => (Role::Dim, prompt_hint(state, p, cells.into())),
+        };
+        brush.text(x + 2, area.y, cells, role, &word);
         // In cells, because wide characters take two.
         let before = u16::try_from(width(&p.entry.before())).unwrap_or(0);
         return Some(Position {

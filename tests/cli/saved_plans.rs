@@ -286,7 +286,7 @@ fn differences_to_the_planning_directory_are_named() {
     let run = there.run(&["apply", "p"]).expect(1);
     assert!(
         run.stderr
-            .contains("configuration has changed since the stage was planned (main.tf)"),
+            .contains("main.tf changed since the stage was planned"),
         "{run:?}"
     );
     let there = copy_to_another_directory(&w);

@@ -37,6 +37,12 @@ pub enum EventKind {
         now: String,
     },
     Staged(Arc<StageSummary>),
+    /// The newest stored stage was opened by a console that has no stage of its own.
+    StageOpened {
+        summary: Arc<StageSummary>,
+        /// Difference from the workspace, because of which the stage cannot be applied.
+        outdated: Option<String>,
+    },
     StageFailed {
         stage: Option<StageId>,
         errors: u32,

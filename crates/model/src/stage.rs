@@ -124,6 +124,15 @@ pub struct StageSummary {
 }
 
 impl StageSummary {
+    /// Returns true if a deploy of the stage would change anything.
+    pub fn has_changes(&self) -> bool {
+        // Outputs, moves and accepted drift change the state without a change of an object.
+        self.counts.changes() > 0
+            || self.outputs.iter().any(|o| o.action != Action::NoOp)
+            || self.changes.iter().any(|c| c.previous_address.is_some())
+            || (self.mode == StageMode::RefreshOnly && !self.drift.is_empty())
+    }
+
     /// Returns the drift of the current object of an address.
     pub fn drift_of(&self, address: &str) -> Option<&DriftView> {
         self.drift.iter().find(|d| d.address == address)

@@ -35,6 +35,9 @@ pub struct View {
     pub locks: BTreeMap<u64, ResourceLock>,
     pub staging: Option<Staging>,
     pub stage: Option<Arc<StageSummary>>,
+    /// Difference between the workspace and a stage that was opened from the store.
+    #[serde(default)]
+    pub stage_outdated: Option<String>,
     /// Deselected changes of the current stage.
     pub left: std::collections::BTreeSet<String>,
     pub stage_error: Option<String>,
@@ -93,6 +96,7 @@ impl View {
             EventKind::StageStarted(_)
             | EventKind::StageProgress { .. }
             | EventKind::Staged(_)
+            | EventKind::StageOpened { .. }
             | EventKind::StageFailed { .. }
             | EventKind::Selected { .. } => self.apply_stage(event),
             EventKind::DeployStarted(_)

@@ -9,7 +9,7 @@ use crate::app::list::{Row, ascending};
 use crate::app::rows::sorted;
 use crate::app::schema::SchemaRow;
 use crate::app::state::{PluginTab, State};
-use crate::app::text::natural_cmp;
+use model::natural_cmp;
 use model::view::PluginView;
 use model::{NO_TRANSFORMERS, PluginId, PluginState};
 

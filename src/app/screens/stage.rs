@@ -2,6 +2,7 @@
 
 mod applied;
 mod notes;
+mod opened;
 mod outside;
 
 use super::{
@@ -9,16 +10,16 @@ use super::{
     push_keys,
 };
 use crate::app::column::{Column, Width, column};
-use crate::app::doc::{
-    self, Doc, Extent, Line, Role, counts, diagnostics, drift_role, line, mode, span,
-};
+use crate::app::doc::{self, Doc, Line, Role, counts, diagnostics, drift_role, line, mode, span};
 use crate::app::filter::{Field, text_field};
-use crate::app::format::{count, duration};
+use crate::app::format::count;
 use crate::app::list::{Row, ascending};
 use crate::app::rows::sorted;
 use crate::app::state::State;
-use crate::app::text::natural_cmp;
-use model::{Action, Counts, DriftKind, DriftView, OutputView, Severity, StageMode, StageSummary};
+use model::{
+    Action, Counts, DriftKind, DriftView, OutputView, Severity, StageMode, StageSummary,
+    natural_cmp,
+};
 
 pub(super) const SCREEN: ScreenInfo = ScreenInfo {
     current: |_| Context::Stage,
@@ -191,10 +192,7 @@ fn field(state: &State, row: &Row, name: &str) -> String {
 }
 
 fn detail(state: &State, row: &Row) -> Doc {
-    let extent = Extent {
-        all: state.filters.all_attributes,
-        zoomed: state.list().zoom,
-    };
+    let extent = state.extent();
     match (
         state.change(),
         output_row(state, row),
@@ -300,6 +298,7 @@ fn write_subject(state: &State, l: &mut Line) {
         applied::write_subject(state, deploy, l);
         return;
     }
+    opened::write_outdated(state, l);
     if destroys_everything(state, s) {
         l.push(span(Role::Bad, " · everything is to be destroyed"));
     } else if s.mode != StageMode::Normal {
@@ -326,7 +325,7 @@ fn write_subject(state: &State, l: &mut Line) {
     }
     drifted(s, l);
     add_other_counts(s, l);
-    l.push(span(Role::Dim, format!(" · in {}", duration(s.took_ms))));
+    l.push(span(Role::Dim, format!(" · {}", opened::age(state, s))));
 }
 
 /// Adds the counts of the selected changes by action, and those of all changes if they differ.

@@ -1,5 +1,6 @@
 //! State of the frame: size, appearance, popups, prompts and messages.
 
+use super::detail::KeptDetail;
 use super::messages::{Messages, Toast};
 use super::trail::Visit;
 use crate::app::entry::Entry;
@@ -58,6 +59,8 @@ pub struct Frame {
     pub tree: Option<Arc<Tree>>,
     /// Positions in the tree whose rows no filter hides, even below folded nodes.
     pub shown: Vec<bool>,
+    /// Detail of the row under the cursor, if it may be large.
+    pub kept_detail: Option<KeptDetail>,
     /// A message came after the rows were built.
     pub outdated: bool,
     /// Number of leading rows that do not scroll.
@@ -90,6 +93,7 @@ impl Default for Frame {
             rows: Vec::new(),
             tree: None,
             shown: Vec::new(),
+            kept_detail: None,
             outdated: true,
             pinned: 0,
             counts: (0, 0),

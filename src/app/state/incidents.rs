@@ -1,17 +1,37 @@
-//! Incidents: crashes of plugins, and launches that failed for good. The acknowledgements last as
-//! long as the session.
+//! Incidents: crashes of plugins, and launches that failed for good. A failed launch stays
+//! acknowledged in the next session of the workspace, as long as its reason is the same.
 
-use super::State;
+use super::{Place, State};
+use engine::deploy::record::fingerprint;
 use model::view::{Crash, PluginView};
-use model::{LaunchAttempt, PluginId, UnixMs};
-use std::collections::BTreeSet;
+use model::{FailureClass, LaunchAttempt, PluginId, UnixMs};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Maximum number of acknowledged failures that are kept, of all workspaces.
+const MAX_KEPT: usize = 200;
 
 /// Acknowledged incidents, and the start of the session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IncidentLog {
     /// Start of the session.
     pub since: UnixMs,
+    /// Crashes of this session, by id.
     acknowledged: BTreeSet<String>,
+    /// Failed launches of all workspaces with the time of their acknowledgement, by fingerprint.
+    pub kept: BTreeMap<String, UnixMs>,
+}
+
+impl IncidentLog {
+    fn keep(&mut self, fingerprint: String, at: UnixMs) {
+        self.kept.insert(fingerprint, at);
+        while self.kept.len() > MAX_KEPT {
+            let oldest = self.kept.iter().min_by_key(|(_, at)| **at);
+            let Some(oldest) = oldest.map(|(key, _)| key.clone()) else {
+                return;
+            };
+            self.kept.remove(&oldest);
+        }
+    }
 }
 
 /// Incident of a plugin.
@@ -27,6 +47,14 @@ pub struct Incident {
 }
 
 impl Incident {
+    /// Fingerprint of a failed launch in a workspace, which does not depend on times and numbers in
+    /// its reason. A crash has none: the next one is another incident.
+    fn fingerprint(&self, place: &Place) -> Option<String> {
+        let scope = format!("{}\n{}\n{}", place.directory, place.workspace, self.plugin);
+        let class = FailureClass::Unexpected;
+        (!self.is_crash).then(|| fingerprint(class, &scope, &self.text, ""))
+    }
+
     fn of_crash(c: &Crash) -> Self {
         Self {
             id: c.incident.clone(),
@@ -88,7 +116,10 @@ impl State {
 
     /// Returns true if the operator has acknowledged an incident.
     pub fn is_acknowledged(&self, incident: &Incident) -> bool {
-        self.incident_log.acknowledged.contains(&incident.id)
+        match incident.fingerprint(&self.place) {
+            Some(fingerprint) => self.incident_log.kept.contains_key(&fingerprint),
+            None => self.incident_log.acknowledged.contains(&incident.id),
+        }
     }
 
     /// Number of incidents that the operator has not acknowledged.
@@ -99,12 +130,29 @@ impl State {
 
     /// Acknowledges incidents, or takes it back.
     pub fn acknowledge(&mut self, incidents: &[Incident], yes: bool) {
+        let log = &mut self.incident_log;
         for i in incidents {
-            if yes {
-                self.incident_log.acknowledged.insert(i.id.clone());
-            } else {
-                self.incident_log.acknowledged.remove(&i.id);
+            match (i.fingerprint(&self.place), yes) {
+                (Some(fingerprint), true) => log.keep(fingerprint, self.now),
+                (Some(fingerprint), false) => drop(log.kept.remove(&fingerprint)),
+                (None, true) => drop(log.acknowledged.insert(i.id.clone())),
+                (None, false) => drop(log.acknowledged.remove(&i.id)),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn oldest_acknowledgements_are_dropped_at_the_limit() {
+        let mut log = IncidentLog::default();
+        for at in 0..300 {
+            log.keep(format!("{:016x}", at * 7919 % 1000), at);
+        }
+        assert_eq!(log.kept.len(), MAX_KEPT);
+        assert!(log.kept.values().all(|at| *at >= 100));
     }
 }

@@ -1,6 +1,6 @@
 //! Splits an address into the parts that the tree of modules groups by, without copying it.
 
-use crate::app::text::natural_cmp;
+use model::natural_cmp;
 use std::cmp::Ordering;
 
 /// Maximum number of parts; the rest of a longer address is its last part.

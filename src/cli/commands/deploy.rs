@@ -2,7 +2,7 @@
 //! it after a confirmation.
 
 use super::selections;
-use super::stage::{has_changes, planned, request, reveal_sensitive, write_errored_plan};
+use super::stage::{planned, request, reveal_sensitive, write_errored_plan};
 use crate::cli::exit::{
     CANCELLED, CliError, CommandResult, ERROR, FAILURES, OK, fields, plain_diagnostic,
 };
@@ -258,7 +258,7 @@ async fn apply(
         let shown = reveal_sensitive(session, &mut progress, &summary, out).await?;
         show::stage(out, &shown);
     }
-    if must_ask && has_changes(&summary) {
+    if must_ask && summary.has_changes() {
         approve(session, approved, &summary, out).await?;
     }
     let parallelism = engine.settings().parallelism;

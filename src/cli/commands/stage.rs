@@ -14,7 +14,7 @@ use crate::cli::signals;
 use crate::cli::variable_prompts::{can_ask, prompt_missing};
 use lang::addr::Target;
 use model::settings::Access;
-use model::{Action, StageId, StageMode, StageRequest, StageSummary};
+use model::{StageId, StageMode, StageRequest, StageSummary};
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -72,15 +72,6 @@ fn with_files(given: &[String], files: &[PathBuf]) -> Result<Vec<String>, CliErr
         }
     }
     Ok(all)
-}
-
-/// Returns true if a deploy of the stage would change anything.
-pub(super) fn has_changes(summary: &StageSummary) -> bool {
-    // Outputs, moves and accepted drift change the state without a change of an object.
-    summary.counts.changes() > 0
-        || summary.outputs.iter().any(|o| o.action != Action::NoOp)
-        || summary.changes.iter().any(|c| c.previous_address.is_some())
-        || (summary.mode == StageMode::RefreshOnly && !summary.drift.is_empty())
 }
 
 /// Returns the commands that a deploy would run, as JSON.
@@ -153,7 +144,7 @@ pub(super) async fn run_stage(wanted: StageCommand, out: &mut Output) -> Command
             ));
         }
     }
-    Ok(if wanted.detailed_exitcode && has_changes(&summary) {
+    Ok(if wanted.detailed_exitcode && summary.has_changes() {
         CHANGES
     } else {
         OK

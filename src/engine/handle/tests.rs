@@ -3,6 +3,8 @@
 #[path = "../../../crates/state/src/backend/tests/server.rs"]
 mod server;
 
+mod opened_stages;
+
 use self::server::{Server, Trouble};
 use super::Engine;
 use model::bus::Update;

@@ -10,6 +10,7 @@ mod graphs;
 mod import_forget;
 mod installing;
 mod lock;
+mod opened_stage;
 mod orphans;
 mod plugins;
 mod pushing;

@@ -18,6 +18,9 @@ use store::records::State;
 use workspace::load::{self, Loaded};
 use workspace::provider_addr;
 
+/// Configuration with its warnings, or the files and errors of one that cannot be loaded.
+pub(super) type LoadResult = Result<(Loaded, Diagnostics), (SourceMap, Diagnostics)>;
+
 impl Operations {
     /// Request with the variables that the backend block uses.
     pub(super) fn backend_request(&self) -> StageRequest {
@@ -54,7 +57,7 @@ impl Operations {
         &self,
         request: &StageRequest,
         partial: bool,
-    ) -> Result<Result<(Loaded, Diagnostics), (SourceMap, Diagnostics)>, EngineError> {
+    ) -> Result<LoadResult, EngineError> {
         let (settings, request) = (self.settings.clone(), request.clone());
         let read = tokio::task::spawn_blocking(move || {
             load::load(

@@ -3,6 +3,7 @@
 
 use super::command::Operations;
 use super::error::WorkError;
+use super::reading::LoadResult;
 use super::staging::join_limited;
 use crate::diagnostics::convert_all;
 use crate::error::EngineError;
@@ -79,6 +80,27 @@ impl Operations {
         request: &StageRequest,
         (digest, files): (&str, &[(String, String)]),
     ) -> Result<Loaded, EngineError> {
+        let (sources, diags, loaded) = match self.load_same(stage, request, (digest, files)).await?
+        {
+            Ok((loaded, warnings)) => (loaded.sources.clone(), warnings, Some(loaded)),
+            Err((sources, diags)) => (sources, diags, None),
+        };
+        self.report_missing_modules(&diags, &sources);
+        self.emit_diagnostics(convert_all(diags.iter(), &sources, self.pool.secrets()))?;
+        loaded.ok_or_else(|| WorkError::Configuration.into())
+    }
+
+    /// Loads the configuration like [`Self::read_same`], and emits nothing. The inner error has the
+    /// diagnostics, among them those of variables.
+    ///
+    /// # Errors
+    /// Files have changed.
+    pub(super) async fn load_same(
+        &self,
+        stage: StageId,
+        request: &StageRequest,
+        (digest, files): (&str, &[(String, String)]),
+    ) -> Result<LoadResult, EngineError> {
         let read = self.load(request, false).await?;
         let now = match &read {
             Ok((loaded, _)) => loaded.snapshot.clone(),
@@ -92,13 +114,7 @@ impl Operations {
                 what: changed_file_names(files, &now),
             });
         }
-        let (sources, diags, loaded) = match read {
-            Ok((loaded, warnings)) => (loaded.sources.clone(), warnings, Some(loaded)),
-            Err((sources, diags)) => (sources, diags, None),
-        };
-        self.report_missing_modules(&diags, &sources);
-        self.emit_diagnostics(convert_all(diags.iter(), &sources, self.pool.secrets()))?;
-        loaded.ok_or_else(|| WorkError::Configuration.into())
+        Ok(read)
     }
 
     /// Variables without a value, for staging a request or for deploying a stage with the request's
@@ -194,13 +210,13 @@ fn changed_file_names(then: &[(String, String)], now: &[(String, String)]) -> St
     let changed = names.into_iter().filter(|n| a.get(n) != b.get(n));
     let changed: Vec<String> = changed
         .map(|name| match (a.get(name), b.get(name)) {
-            (None, _) => format!("{name} is new"),
-            (_, None) => format!("{name} is removed"),
+            (None, _) => format!("{name} (new)"),
+            (_, None) => format!("{name} (removed)"),
             _ => name.to_owned(),
         })
         .collect();
     format!(
-        "the configuration has changed since the stage was planned ({})",
+        "{} changed since the stage was planned",
         join_limited(&changed)
     )
 }
@@ -271,7 +287,7 @@ mod tests {
         let now = files(&[("a.tf", "1"), ("b.tf", "2"), ("d.tf", "1")]);
         let text = changed_file_names(&then, &now);
         assert!(
-            text.contains("(b.tf, c.tf is removed, d.tf is new)"),
+            text.starts_with("b.tf, c.tf (removed), d.tf (new) changed since"),
             "{text}"
         );
     }

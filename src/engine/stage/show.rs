@@ -53,6 +53,10 @@ pub fn summary(stage: &Stage) -> StageSummary {
         counts.add(change.action());
         counts.import += u32::from(change.importing().is_some());
     }
+    let mut outputs: Vec<OutputView> = stage.outputs.iter().map(output).collect();
+    outputs.sort_by(|a, b| natural_cmp(&a.name, &b.name));
+    let mut drift: Vec<DriftView> = stage.drift.iter().map(self::drift).collect();
+    drift.sort_by(|a, b| natural_cmp(&a.address, &b.address));
     StageSummary {
         stage: stage.id,
         mode: stage.request.mode,
@@ -64,8 +68,8 @@ pub fn summary(stage: &Stage) -> StageSummary {
             change_view(c, stage.request.mode, needs)
         }),
         left: stage.deselected.clone(),
-        outputs: stage.outputs.iter().map(output).collect(),
-        drift: stage.drift.iter().map(drift).collect(),
+        outputs,
+        drift,
     }
 }
 

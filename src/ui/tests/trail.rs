@@ -1,6 +1,7 @@
 //! Tests of the way back from the places that commands lead to.
 
 use super::{Console, fixture};
+use crate::app::choices::Choices;
 use crate::app::msg::Answer;
 use crate::app::state::Screen;
 use model::*;
@@ -172,6 +173,38 @@ fn acknowledged_incidents_leave_the_badge_and_stay_in_the_list() {
     c.shows("crashed: panic: nil map");
     c.press("space");
     c.shows("3 incidents, 1 not acknowledged");
+}
+
+#[test]
+fn acknowledged_failure_of_a_launch_is_known_to_the_next_console_of_the_workspace() {
+    let mut before = Console::staged(120, 40);
+    before.event(crash("hashicorp/random", "i-7", "panic: nil map"));
+    before.press("6 ! A");
+    before.shows("2 incidents, all acknowledged");
+    let kept = Choices::of(&before.state);
+    assert_eq!(kept.acknowledged.len(), 1, "crashes are not kept");
+    let next = |workspace: &str, why: &str| {
+        let mut c = Console::new(120, 40);
+        kept.apply(&mut c.state);
+        c.state.place.workspace = workspace.to_owned();
+        let mut attempt = fixture::attempt(5, false);
+        attempt.began += 86_400_000;
+        attempt.verdict.as_mut().unwrap().text = why.to_owned();
+        let plugin = fixture::id("acme/legacy");
+        c.event(EventKind::Plugin(PluginEvent::Attempt { plugin, attempt }));
+        c.press("6 !");
+        c
+    };
+    let same = "exited before registering: exit code 2";
+    let here = before.state.place.workspace.clone();
+    let mut c = next(&here, same);
+    c.shows("1 incident, all acknowledged");
+    // The next crash is another incident.
+    c.event(crash("hashicorp/random", "i-1", "panic: nil map"));
+    c.shows("2 incidents, 1 not acknowledged");
+    // So is another reason, and the same one in another workspace.
+    next(&here, "killed by SIGKILL").shows("1 incident, 1 not acknowledged");
+    next("prod", same).shows("1 incident, 1 not acknowledged");
 }
 
 #[test]

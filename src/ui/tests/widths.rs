@@ -6,7 +6,7 @@ use crate::app::column::{Placed, place};
 use crate::app::doc::{cells_of, plain};
 use crate::app::layout::{self, Hit};
 use crate::app::msg::Answer;
-use crate::app::popups::Part;
+use crate::app::popups::{HiddenRows, Part, Reveal};
 use crate::app::screens::Body;
 use crate::app::text::width;
 use engine::doctor::{Area, Finding, Level};
@@ -275,7 +275,9 @@ fn no_cell_is_cut_beside_a_blank_one_at_any_width() {
             }
             c.dump(&format!("widths-{}", screen.replace(' ', "-")));
         };
-        for screen in ["plugins", "calls", "stage", "deploy", "history", "state"] {
+        for screen in [
+            "start", "plugins", "calls", "stage", "deploy", "history", "state",
+        ] {
             run(&mut c, &format!("screen-{screen}"));
             check(&mut c, screen);
         }
@@ -426,5 +428,76 @@ fn popups_show_whole_words_at_any_width() {
         check(&mut c, "ladder", "Cancel ladder");
         run(&mut c, "quit");
         check(&mut c, "quit", "Deploy");
+    }
+}
+
+/// Sensitive values with long places.
+fn places() -> Vec<SensitivePlace> {
+    let place = |i| SensitivePlace::Change {
+        stage: 12,
+        address: address(i),
+        index: 0,
+        path: "settings[0].authentication.administrator_password".into(),
+    };
+    (0..4).map(place).collect()
+}
+
+#[test]
+fn lists_and_questions_show_whole_words_at_any_width() {
+    for width in WIDTHS {
+        let mut c = console(width, 40);
+        let check = |c: &mut Console, name: &str, part: &str| {
+            let name = format!("{name} at {width}");
+            c.shows(part);
+            check_popup(c, &name);
+            c.dump(&format!("widths-{}", name.replace(' ', "-")));
+        };
+        run(&mut c, "themes");
+        check(&mut c, "themes", "Theme");
+        c.press("esc");
+        run(&mut c, "incidents");
+        check(&mut c, "incidents", "not acknowledged");
+        c.press("esc 3");
+        run(&mut c, "selections");
+        c.answer(Answer::Selections(vec![SavedSelection {
+            name: "everything-of-the-checkout-service".into(),
+            at: fixture::NOW,
+            addresses: (0..CHANGES).map(address).collect(),
+        }]));
+        check(&mut c, "selections", "Saved selections");
+        c.press("esc");
+        let hidden = (3..20).map(address).collect();
+        let question = HiddenRows::new(12, true, vec![address(2)], hidden);
+        c.state.open(question);
+        check(&mut c, "hidden", "hidden changes");
+        c.state.open(Reveal::new(places()));
+        check(&mut c, "reveal", "sensitive value");
+        c.press("y");
+        let texts = vec![("after".to_owned(), format!("{REASON:?}"))];
+        let place = places().remove(0);
+        c.answer(Answer::Revealed(place, Revealed { texts }));
+        check(&mut c, "revealed", "hidden in 10 s");
+    }
+}
+
+#[test]
+fn hint_of_a_prompt_is_shortened_by_whole_parts() {
+    for width in WIDTHS {
+        let mut c = console(width, 24);
+        for (keys, shortest, longest) in [
+            ("3 f", "words !not ~fuzzy /regex/", "↑↓ earlier filters"),
+            ("x", "enter keeps", "esc cancels"),
+            ("esc /", "enter keeps the search", "esc cancels"),
+        ] {
+            c.press(keys);
+            let frame = c.frame();
+            let footer = frame.lines().last().unwrap();
+            assert!(!footer.ends_with('…'), "{width}: {footer}");
+            assert!(footer.contains(shortest), "{width}: {footer}");
+            assert!(
+                width < 100 || footer.ends_with(longest),
+                "{width}: {footer}"
+            );
+        }
     }
 }

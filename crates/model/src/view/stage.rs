@@ -3,6 +3,7 @@
 use super::View;
 use crate::*;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Stage in progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,8 +42,10 @@ impl View {
             }
             EventKind::Staged(summary) => {
                 self.staging = None;
-                self.left = summary.left.iter().cloned().collect();
-                self.stage = Some(summary.clone());
+                self.show_stage(summary, None);
+            }
+            EventKind::StageOpened { summary, outdated } => {
+                self.show_stage(summary, outdated.clone());
             }
             EventKind::StageFailed { text, .. } => {
                 self.staging = None;
@@ -51,5 +54,10 @@ impl View {
             EventKind::Selected { left, .. } => self.left = left.iter().cloned().collect(),
             _ => {}
         }
+    }
+    fn show_stage(&mut self, summary: &Arc<StageSummary>, outdated: Option<String>) {
+        self.left = summary.left.iter().cloned().collect();
+        self.stage = Some(summary.clone());
+        self.stage_outdated = outdated;
     }
 }

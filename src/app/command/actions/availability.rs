@@ -43,11 +43,22 @@ fn not_applied(state: &State) -> Available {
     }
 }
 
+/// Requires a stage that matches the workspace, as far as it was compared.
+fn not_outdated(state: &State) -> Available {
+    match (&state.view.stage, &state.view.stage_outdated) {
+        (Some(s), Some(what)) => {
+            Err(format!("stage #{} is out of date, s stages again: {what}", s.stage).into())
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Requires a stage whose selection can change.
 pub fn can_select(state: &State) -> Available {
     writable(state)?;
     has_stage(state)?;
-    not_applied(state)
+    not_applied(state)?;
+    not_outdated(state)
 }
 
 /// Requires a change under the cursor.
@@ -91,6 +102,7 @@ pub fn can_apply(state: &State) -> Available {
         return Err("the last staging failed: stage again first".into());
     }
     not_applied(state)?;
+    not_outdated(state)?;
     let refreshed = |s: &StageSummary| s.mode == StageMode::RefreshOnly && !s.drift.is_empty();
     // Outputs, moves and accepted drift are applied without a selected change.
     let aside =

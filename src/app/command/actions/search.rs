@@ -88,7 +88,7 @@ pub fn move_to_match(state: &mut State, forward: bool, from_next: bool) {
 }
 
 fn seek_in_detail(state: &mut State, needle: &str, forward: bool, from_next: bool) {
-    let lines = crate::app::doc::wrap(&state.detail(), layout::detail_size(state).0);
+    let lines = state.wrapped_detail(layout::detail_size(state).0);
     let (n, at) = (lines.len(), state.list().scroll);
     let hit = (usize::from(from_next)..n + usize::from(from_next))
         .map(|step| {

@@ -1,0 +1,35 @@
+//! Title of a stage that was opened from the store: its age, and its difference from the workspace.
+
+use crate::app::doc::{Line, Role, cells_of, span};
+use crate::app::format::{duration, elapsed};
+use crate::app::state::State;
+use crate::app::text::width;
+use model::StageSummary;
+
+/// Age in milliseconds from which the age replaces the duration of the planning.
+const OLD: i64 = 10 * 60 * 1_000;
+
+/// Duration of the planning, or the age of an older stage.
+pub(super) fn age(state: &State, s: &StageSummary) -> String {
+    match state.now - s.at {
+        age if age >= OLD => format!("planned {} ago", elapsed(age)),
+        _ => format!("in {}", duration(s.took_ms)),
+    }
+}
+
+/// Appends the difference between the stage and the workspace, if there is one.
+pub(super) fn write_outdated(state: &State, l: &mut Line) {
+    let Some(what) = &state.view.stage_outdated else {
+        return;
+    };
+    let what = what.lines().next().unwrap_or_default();
+    let whole = format!(" · out of date: {what}");
+    // The whole reason or none of it: every key that needs the stage names it.
+    let fits = cells_of(l) + width(&whole) + 2 <= usize::from(state.frame.size.0);
+    l.push(span(
+        Role::Bad,
+        if fits { &whole } else { " · out of date" },
+    ));
+    let key = state.options.keys.first("stage");
+    l.push(span(Role::Plain, format!(" · {key} stages again")));
+}
