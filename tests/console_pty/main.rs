@@ -38,6 +38,8 @@ mod console_workspace;
 
 mod quit;
 
+mod stories;
+
 #[path = "../cli/orphaned_process.rs"]
 mod orphaned_process;
 
