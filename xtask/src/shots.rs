@@ -179,7 +179,7 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.keys("g")?;
     album.shot(&pty, "deploy-ended")?;
     pty.keys("\r")?;
-    pty.wait("timeline", SOON)?;
+    pty.wait("esc back", SOON)?;
     album.shot(&pty, "failure")?;
     // The list has the heading again.
     pty.keys("\x1b")?;
