@@ -4,8 +4,6 @@ use super::paint::Brush;
 use crate::app::doc::{self, Doc, Line, Role, cells_of, span};
 use crate::app::format::clock_ms;
 use crate::app::layout::is_side_by_side;
-use crate::app::list::Row;
-use crate::app::log::LogEntry;
 use crate::app::state::State;
 use crate::app::text::{truncate_end, width};
 use model::LogStream;
@@ -15,13 +13,15 @@ use ratatui::widgets::Widget;
 /// Maximum width of the names of sources.
 const SOURCE_CELLS: usize = 16;
 
-/// Renders a log line: mark, time, level, source, text. `before` is the line above it on the
-/// screen.
-fn line(state: &State, row: &Row, before: Option<&LogEntry>, wide: bool) -> Line {
+/// Renders the log line of a row: mark, time, level, source, text. The first line on the screen
+/// has all of them.
+fn line(state: &State, index: usize, is_first: bool, wide: bool) -> Line {
     let log = &state.log;
-    let Some(e) = log.get(row.index) else {
+    let entry = |i: usize| log.get(state.frame.rows.get(i)?.index);
+    let Some(e) = entry(index) else {
         return Line::new();
     };
+    let before = index.checked_sub(1).and_then(entry);
     let mark = if log.marks.contains(&e.n) { "▌" } else { " " };
     let mut l = vec![span(Role::Key, mark)];
     let role = doc::level_role(e.line.level);
@@ -36,17 +36,19 @@ fn line(state: &State, row: &Row, before: Option<&LogEntry>, wide: bool) -> Line
         let name = truncate_end(&e.source(), cells).into_owned();
         let gap = " ".repeat(cells.saturating_sub(width(&name)) + 1);
         // The name stands out where the source changes.
-        let same = before.is_some_and(|b| b.line.plugin == e.line.plugin);
+        let same = before.is_some_and(|b| !is_first && b.line.plugin == e.line.plugin);
         let role = if same { Role::Dim } else { Role::Read };
         l.push(span(role, name + &gap));
     }
     if before.is_some_and(|b| e.continues(b)) {
         // Time, level and source are those of the panic.
-        let head = " ".repeat(cells_of(&l).saturating_sub(1));
-        return vec![
-            l.swap_remove(0),
-            span(Role::Dim, format!("{head}│ {}", e.line.text)),
-        ];
+        if !is_first {
+            let head = cells_of(&l).saturating_sub(1);
+            l.truncate(1);
+            l.push(span(Role::Plain, " ".repeat(head)));
+        }
+        l.push(span(Role::Dim, format!("│ {}", e.line.text)));
+        return l;
     }
     // Plugins write their logs to stderr.
     if matches!(e.line.stream, LogStream::Stdout | LogStream::Stdio) {
@@ -68,13 +70,9 @@ pub fn draw(state: &State, area: Rect, brush: &mut Brush<'_>) {
     let wide = area.width >= 80 || is_side_by_side(state);
     let height = usize::from(area.height);
     let cells = area.width.saturating_sub(1);
-    // Lines are built on demand, because the log may have thousands. The first one on the screen
-    // has its time and source in any case.
+    // Lines are built on demand, because the log may have thousands.
     let made = |i: usize, first: usize| -> Doc {
-        let rows = &state.frame.rows;
-        let before = i.checked_sub(1).filter(|_| i > first);
-        let before = before.and_then(|i| state.log.get(rows[i].index));
-        let l = line(state, &rows[i], before, wide);
+        let l = line(state, i, i == first, wide);
         if state.log.wrap {
             doc::wrap(&vec![l], usize::from(cells))
         } else {

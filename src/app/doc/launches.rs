@@ -236,10 +236,9 @@ fn push_earlier(state: &State, p: &PluginView, doc: &mut Doc) {
         let same = |pair: &[&LaunchAttempt]| is_next(pair[0], pair[1]);
         let n = 1 + earlier.windows(2).take_while(|pair| same(pair)).count();
         let group: Vec<&LaunchAttempt> = earlier.drain(..n).collect();
-        let last = group[n - 1];
         let is_repeated = above.is_some_and(|above| is_equal(above, first));
-        doc.push(earlier_line(state, first, last, n, is_repeated));
-        above = Some(last);
+        doc.push(earlier_line(state, &group, is_repeated));
+        above = group.last().copied();
     }
 }
 
@@ -254,27 +253,29 @@ fn is_next(later: &LaunchAttempt, earlier: &LaunchAttempt) -> bool {
     earlier.number + 1 == later.number && is_equal(later, earlier)
 }
 
-fn earlier_line(
-    state: &State,
-    first: &LaunchAttempt,
-    last: &LaunchAttempt,
-    n: usize,
-    is_repeated: bool,
-) -> Line {
-    let numbers = match n {
+/// Renders equal launches, the newest first, in one line.
+fn earlier_line(state: &State, group: &[&LaunchAttempt], is_repeated: bool) -> Line {
+    let (first, last) = (group[0], group[group.len() - 1]);
+    let numbers = match group.len() {
         1 => format!("  {} of {}", first.number, first.limit),
         _ => format!("  {} to {} of {}", last.number, first.number, first.limit),
     };
+    let began = clock(last.began, state.utc_offset);
     let mut l = vec![
         span(Role::Plain, numbers),
-        span(
-            Role::Dim,
-            format!("  {}  ", clock(last.began, state.utc_offset)),
-        ),
+        span(Role::Dim, format!("  {began}  ")),
     ];
     l.extend(result(state, first));
-    if n > 1 {
-        l.push(span(Role::Plain, format!("  ×{n}")));
+    let times = || group.iter().map(|a| took(a));
+    let (least, most) = (times().min(), times().max());
+    if let (Some(least), Some(most)) = (least, most)
+        && least < most
+    {
+        let text = format!(" ({} to {})", duration(least), duration(most));
+        l.push(span(Role::Dim, text));
+    }
+    if group.len() > 1 {
+        l.push(span(Role::Plain, format!("  ×{}", group.len())));
     }
     if is_repeated {
         l.push(span(Role::Dim, "  same reason"));
@@ -308,7 +309,7 @@ fn push_resources(state: &State, p: &PluginView, doc: &mut Doc) {
     }
 }
 
-/// Appends version, protocol and file; the pane `about` has everything.
+/// Appends version, dialect and place; the pane `about` has the file, too.
 fn push_source(p: &PluginView, doc: &mut Doc) {
     let Some(f) = p.found.as_ref().filter(|_| !p.is_builtin()) else {
         return;
@@ -318,7 +319,6 @@ fn push_source(p: &PluginView, doc: &mut Doc) {
         ("address", Some(&f.address)),
         ("version", f.version.as_ref()),
         ("dialect", f.dialect.as_ref()),
-        ("executable", f.executable.as_ref()),
         ("found in", Some(&f.source)),
     ] {
         if let Some(value) = value.filter(|v| !v.is_empty()) {

@@ -32,12 +32,13 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
     }
     list_dependencies(state, op, &mut doc);
     list_requested_calls(op, &mut doc);
-    timeline(state, op, &mut doc);
     list_calls(state, op, &mut doc);
     if let (Some(plugin), false) = (&op.plugin, log.is_empty()) {
         push_heading(&mut doc, format!("log of {plugin} during this operation"));
         doc.extend(log.into_iter().map(|e| log_line(state, e)));
     }
+    // Last, because the title has its most important part.
+    timeline(state, op, &mut doc);
     doc
 }
 

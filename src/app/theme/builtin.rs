@@ -68,7 +68,7 @@ const COLORBLIND_DARK: Palette<Rgb> = Palette {
 const COLORBLIND_LIGHT: Palette<Rgb> = Palette {
     accent: rgb(0x7a_2a7a),
     good: rgb(0x00_55a8),
-    attention: rgb(0x85_5c00),
+    attention: rgb(0x9a_5200),
     bad: rgb(0x90_003c),
     ..LIGHT
 };

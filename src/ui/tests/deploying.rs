@@ -174,6 +174,38 @@ fn blocking_dependencies_are_named_first_and_completed_ones_last() {
 }
 
 #[test]
+fn failed_operation_begins_with_its_reason_below_its_address_and_state() {
+    let mut c = Console::deploying(120, 40);
+    c.press("4 j");
+    let frame = c.frame();
+    let mut lines = frame
+        .lines()
+        .skip_while(|l| !l.starts_with('─') || !l.contains("aws_"));
+    let title = lines.next().unwrap();
+    assert!(
+        title.starts_with("─ ~ aws_iam_role.app  ✗ update failed after 2.1 s ──"),
+        "{title}"
+    );
+    assert_eq!(lines.next(), Some(" bad input: policy is not valid JSON"));
+    for heading in [" running (1)", " failed (1)", " other operations (3)"] {
+        assert!(frame.lines().any(|l| l == heading), "{frame}");
+    }
+    // Keys of the hidden list are not in the footer of the detail.
+    let keys = |c: &mut Console| c.frame().lines().last().unwrap().to_owned();
+    assert!(keys(&mut c).starts_with(" c cancel…  enter open  l logs  v show…"));
+    c.press("enter");
+    c.shows(" ~ aws_iam_role.app  ✗ update failed after 2.1 s");
+    let zoomed = keys(&mut c);
+    assert!(
+        zoomed.starts_with(" esc back  c cancel…  l logs"),
+        "{zoomed}"
+    );
+    for gone in ["open", "show…", "filter", "fold"] {
+        assert!(!zoomed.contains(gone), "{zoomed}");
+    }
+}
+
+#[test]
 fn operation_shows_only_calls_of_its_own_deploy() {
     let mut c = Console::staged(120, 40);
     let call = |method: &str, error: Option<&str>| {

@@ -9,6 +9,7 @@ mod filters;
 mod fixture;
 mod frames;
 mod keys;
+mod logs;
 mod messages;
 mod mouse;
 mod natural_order;
