@@ -248,7 +248,7 @@ fn detail(state: &State, _: &Row) -> Doc {
 }
 
 /// Width of the progress bar of the title.
-const PROGRESS_CELLS: usize = 24;
+const PROGRESS_CELLS: usize = 16;
 
 /// Cells of an operation.
 fn cells(state: &State, row: &Row) -> Vec<Line> {
