@@ -18,7 +18,13 @@ pub fn changed_values(c: &ChangeView) -> String {
         Action::Create => {
             let mut told: Vec<&AttributeChange> = known().collect();
             told.sort_by_key(|a| rank(a));
-            let told = told.into_iter().filter_map(set_value);
+            let told = told
+                .into_iter()
+                .filter_map(|a| Some((rank(a), set_value(a)?)))
+                .enumerate()
+                // Two attributes tell enough without parts of blocks.
+                .filter(|(at, (rank, _))| *at < 2 || *rank < NESTED)
+                .map(|(_, (_, text))| text);
             joined(told.take(VALUES).collect(), 0)
         }
         Action::Update | Action::Replace | Action::ReplaceCreateFirst => {
@@ -34,12 +40,15 @@ pub fn changed_values(c: &ChangeView) -> String {
     }
 }
 
+/// Rank of parts of blocks.
+const NESTED: u8 = 3;
+
 /// Order of new values: the name tells most, then texts, and parts of blocks least.
 fn rank(a: &AttributeChange) -> u8 {
     let is_text = a.after.as_ref().is_some_and(|text| text.starts_with('"'));
     match a.path.as_str() {
         "name" => 0,
-        path if path.contains(['.', '[']) => 3,
+        path if path.contains(['.', '[']) => NESTED,
         _ if is_text => 1,
         _ => 2,
     }
@@ -141,7 +150,7 @@ mod tests {
         ];
         assert_eq!(
             changed_values(&change(Action::Create, all)),
-            "name = \"orders\" · engine = \"postgres\" · backup.days = 7"
+            "name = \"orders\" · engine = \"postgres\""
         );
     }
 }
