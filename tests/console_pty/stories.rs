@@ -197,7 +197,7 @@ fn narrow_terminal_over_ssh_gets_sixteen_colors_and_whole_words() {
     c.keys("j").unwrap();
     c.wait("[x]", SOON).unwrap();
     c.keys("?").unwrap();
-    c.wait("search all keys", SOON).unwrap();
+    c.wait("esc close", SOON).unwrap();
     c.keys("\x1b").unwrap();
     c.keys("f").unwrap();
     c.wait("words !not ~fuzzy", SOON).unwrap();
