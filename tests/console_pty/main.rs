@@ -51,7 +51,7 @@ mod workspace_plugin_trust;
 fn demo_is_staged_narrowed_deployed_and_retried_after_a_failure() {
     let (mut c, place) = start_demo(120, 40, &[]);
     c.wait("gave up", LONG).unwrap();
-    c.wait("3/5", LONG).unwrap();
+    c.wait("3 of 5", LONG).unwrap();
     c.keys("3s").unwrap();
     c.wait("18 of 18 selected", LONG).unwrap();
     c.keys("/lab_database\r").unwrap();
