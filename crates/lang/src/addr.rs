@@ -1,10 +1,12 @@
 //! Addresses of modules, resources and their instances in Terraform's notation. Plain data,
 //! converted from and to text.
 
+mod natural;
 mod parse;
 mod reference;
 mod traversal;
 
+pub use natural::natural_cmp;
 pub use parse::{AddrError, AddrFault};
 pub use reference::{Reference, Subject};
 
