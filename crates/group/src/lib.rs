@@ -21,6 +21,7 @@ pub mod attachment;
 pub mod drift;
 pub mod hash;
 pub mod health;
+pub mod import;
 mod key;
 pub mod leader;
 pub mod order;
@@ -29,6 +30,7 @@ pub mod policy;
 pub mod prune;
 pub mod rollout;
 pub mod scope;
+pub mod spec;
 
 pub use allocation::Allocation;
 pub use hash::ConfigHash;
