@@ -10,7 +10,14 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// Formatted file types. Test files have the same syntax.
-const EXTENSIONS: [&str; 5] = [".tf", ".tofu", ".tfvars", ".tftest.hcl", ".tofutest.hcl"];
+const EXTENSIONS: [&str; 6] = [
+    ".tf",
+    ".tofu",
+    ".tfvars",
+    ".tftest.hcl",
+    ".tofutest.hcl",
+    ".flightdeck.hcl",
+];
 /// Maximum depth of nested directories.
 const MAX_DEPTH: usize = 100;
 

@@ -4,6 +4,7 @@
 use super::call::CallBlock;
 use super::draft::Draft;
 use super::files::ConfigFile;
+use super::group::{self, GROUP};
 use super::link::{self, LINK};
 use super::model::Module;
 use super::{language, settings};
@@ -40,13 +41,28 @@ pub(super) fn mode_of(block: &Block) -> Mode {
     }
 }
 
+/// Blocks of the files that OpenTofu ignores.
+fn own_schema() -> BodySchema {
+    BodySchema::new()
+        .block(GROUP, &["name"])
+        .block(LINK, &["name"])
+}
+
 /// Returns the module of these files and its calls, whose modules are not loaded yet.
-pub(super) fn assemble(files: &[ConfigFile], diags: &mut Diagnostics) -> (Module, Vec<CallBlock>) {
+pub(super) fn assemble(
+    files: &[ConfigFile],
+    is_root: bool,
+    diags: &mut Diagnostics,
+) -> (Module, Vec<CallBlock>) {
     let mut module = Module::default();
     let mut draft = Draft::default();
     let mut required: Option<Span> = None;
     for file in files {
         language::check_version_syntax(file, diags);
+        if file.is_own {
+            own_blocks(&mut module, &mut draft, file, is_root, diags);
+            continue;
+        }
         let (content, found) = file.body.content(&top_schema());
         diags.append(found);
         let mut own = settings::Settings::default();
@@ -67,6 +83,23 @@ pub(super) fn assemble(files: &[ConfigFile], diags: &mut Diagnostics) -> (Module
     }
     let calls = draft.finish(&mut module, diags);
     (module, calls)
+}
+
+fn own_blocks(
+    module: &mut Module,
+    draft: &mut Draft,
+    file: &ConfigFile,
+    is_root: bool,
+    diags: &mut Diagnostics,
+) {
+    let (content, found) = file.body.content(&own_schema());
+    diags.append(found);
+    for block in content.blocks {
+        match &*block.type_name {
+            GROUP => group::declare(module, &block, is_root, diags),
+            _ => draft.declare(link::labelled(block), diags),
+        }
+    }
 }
 
 fn take_settings(

@@ -14,7 +14,12 @@ pub(super) struct ConfigFile {
     /// True for `.tofu` and `.tofu.json`, whose `required_version` applies.
     pub(super) is_tofu: bool,
     pub(super) is_override: bool,
+    /// True for files with blocks that OpenTofu does not have.
+    pub(super) is_own: bool,
 }
+
+/// Extension of files with blocks that OpenTofu does not have. OpenTofu ignores these files.
+pub const OWN_EXTENSION: &str = ".flightdeck.hcl";
 
 /// Maximum size of a file, in bytes.
 const MAX_FILE: u64 = 64 << 20;
@@ -111,6 +116,20 @@ fn list(dir: &Path) -> std::io::Result<Vec<(String, bool, bool)>> {
     Ok(out)
 }
 
+/// Names of the files with [`OWN_EXTENSION`] of a directory, in order.
+fn own_files(dir: &Path) -> std::io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.ends_with(OWN_EXTENSION) && !is_ignored(&name) && !entry.path().is_dir() {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
 /// Returns true if the directory has a configuration file.
 pub fn is_config_dir(dir: &Path) -> bool {
     list(dir).is_ok_and(|files| !files.is_empty())
@@ -126,7 +145,10 @@ pub(super) fn read(
 ) -> Option<Vec<ConfigFile>> {
     let names = list(dir).ok()?;
     let mut files = Vec::new();
-    for (name, is_tofu, is_override) in names {
+    let own = own_files(dir).ok()?.into_iter();
+    let names = names.into_iter().map(|found| (found, false));
+    let own = own.map(|name| ((name, false, false), true));
+    for ((name, is_tofu, is_override), is_own) in names.chain(own) {
         let shown = if prefix.is_empty() {
             name.clone()
         } else {
@@ -137,6 +159,7 @@ pub(super) fn read(
                 body,
                 is_tofu,
                 is_override,
+                is_own,
             });
         }
     }

@@ -22,7 +22,7 @@ use super::module_source::ModuleSource;
 use super::statics::{Given, Statics};
 use super::test_file::TestFile;
 use super::test_modules::TestModules;
-use super::{check, files, keys, language, test_modules};
+use super::{check, files, group, keys, language, test_modules};
 use crate::addr::ModulePath;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::{SourceMap, Span};
@@ -98,6 +98,7 @@ pub fn load_with(
         diags.append(input_errors);
     }
     if !diags.has_errors() {
+        group::check(&root, &mut diags);
         check::arguments(&root, &mut diags);
         for module in modules.values() {
             check::arguments(module, &mut diags);
@@ -131,6 +132,7 @@ fn root_settings(
     }
     constants(root, given, None, diags);
     provider_instances(root, given, diags);
+    group::evaluate(root, partial, given, diags);
     match &root.encryption {
         Some(encryption) if !partial => keys::check(encryption, &Statics::new(root, given), diags),
         _ => Vec::new(),
@@ -164,7 +166,7 @@ pub(super) fn read_module(
     for file in &files {
         language::check_versions(file, &mut versions);
     }
-    let (module, calls) = assemble(&files, &mut found);
+    let (module, calls) = assemble(&files, prefix.is_empty(), &mut found);
     if versions.has_errors() {
         // A module for another language version may use unknown syntax, so its other errors are
         // dropped.

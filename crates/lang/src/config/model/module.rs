@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::group::Group;
 use super::providers::{ProviderConfig, ProviderMeta, ProviderRef, RequiredProvider};
 use super::refactor::{Import, Moved, Removed};
 use super::resources::Resource;
@@ -55,6 +56,8 @@ pub struct Module {
     pub imports: Vec<Import>,
     /// `check` blocks.
     pub checks: BTreeMap<Arc<str>, Check>,
+    /// `group` blocks (root only).
+    pub groups: BTreeMap<Arc<str>, Group>,
 }
 
 /// Name of the default workspace.
