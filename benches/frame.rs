@@ -184,6 +184,7 @@ fn events() -> Vec<EventKind> {
             outputs,
             drift,
             left: Vec::new(),
+            groups: Vec::new(),
         }
         .into(),
     ));
@@ -363,6 +364,7 @@ fn documents(whole: bool) -> State {
         outputs: Vec::new(),
         drift: Vec::new(),
         left: Vec::new(),
+        groups: Vec::new(),
     };
     let event = Event {
         seq: 1,

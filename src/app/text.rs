@@ -1,6 +1,5 @@
 //! Escaping and width of text. All drawn text has passed [`clean`].
 
-pub use lang::addr::natural_cmp;
 use model::visible;
 use std::borrow::Cow;
 use unicode_segmentation::UnicodeSegmentation;

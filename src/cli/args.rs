@@ -15,7 +15,7 @@ use clap::{Parser, Subcommand};
 
 use super::exit::CliError;
 use super::options::{
-    DeployArgs, DestroyArgs, FmtArgs, ImportArgs, InitArgs, PlanArgs, PluginSubcommand,
+    DeployArgs, DestroyArgs, FmtArgs, GroupArgs, ImportArgs, InitArgs, PlanArgs, PluginSubcommand,
     RefreshArgs, SelectionsArgs, StageArgs, TaintArgs, ValidateArgs, WorkspaceCommand,
 };
 use super::tofu::Form;
@@ -134,6 +134,8 @@ pub(super) enum Command {
     Destroy(DestroyArgs),
     /// List saved selections of changes, save one, or delete one
     Selections(SelectionsArgs),
+    /// List the groups of the configuration, or show the rollout of one
+    Group(GroupArgs),
     /// List deploys, newest first, or show one deploy
     History {
         /// Number of a deploy
@@ -265,6 +267,7 @@ impl Command {
             Self::Fmt(args) => args.json,
             Self::Stage(args) => args.programs.json,
             Self::Selections(args) => args.json,
+            Self::Group(args) => args.json,
             Self::Deploy(args) => args.programs.json,
             Self::Destroy(args) => args.programs.json,
             // The `--json` of `output`, `show` and `version` is one document instead of lines.
@@ -344,6 +347,7 @@ impl Command {
             Self::Fmt(_) => "fmt",
             Self::Stage(_) => "stage",
             Self::Selections(_) => "selections",
+            Self::Group(_) => "group",
             Self::Plan(_) => "plan",
             Self::Refresh(_) => "refresh",
             Self::Output { .. } => "output",

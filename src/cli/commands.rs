@@ -10,6 +10,7 @@ pub(super) mod files;
 mod fmt;
 mod get;
 mod graph;
+mod group;
 mod history;
 mod init;
 mod logs;
@@ -109,6 +110,7 @@ pub(super) async fn run(args: Args, out: &mut Output) -> CommandResult {
         Command::Fmt(args) => fmt::run(&args, out),
         Command::Stage(args) => stage::run(args, out).await,
         Command::Selections(args) => selections::run(args, out).await,
+        Command::Group(args) => group::run(args, out).await,
         Command::Plan(args) => plan::run(args, out).await,
         Command::Refresh(args) => deploy::refresh(args, out).await,
         Command::Output { name, json, raw } => output::run(name.as_deref(), (json, raw), out).await,

@@ -297,6 +297,23 @@ pub(super) struct SelectionsArgs {
     pub(super) json: bool,
 }
 
+#[derive(Debug, ClapArgs)]
+pub(super) struct GroupArgs {
+    #[command(subcommand)]
+    pub(super) command: Option<GroupCommand>,
+    /// Print one JSON object per line
+    #[arg(long, global = true)]
+    pub(super) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum GroupCommand {
+    /// List the groups with their newest rollouts
+    List,
+    /// Show the newest rollouts of a group, member by member
+    Show { name: String },
+}
+
 #[derive(Debug, Subcommand)]
 pub(super) enum SelectionsCommand {
     /// Save the selection of a stage under a name

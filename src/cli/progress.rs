@@ -8,7 +8,7 @@ use super::time::duration;
 use model::view::View;
 use model::{
     Action, CallId, CallStarted, Event, EventKind, LookupRequest, Operation, OperationProgress,
-    OperationState, PluginEvent, PluginId, PluginState, now_ms,
+    OperationState, PluginEvent, PluginId, PluginState, RolloutProgress, now_ms,
 };
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -37,6 +37,7 @@ pub(super) struct Progress {
     done: usize,
     total: usize,
     what: String,
+    last_rollout: String,
 }
 
 impl Progress {
@@ -51,6 +52,7 @@ impl Progress {
             done: 0,
             total: 0,
             what: String::new(),
+            last_rollout: String::new(),
         }
     }
 
@@ -224,8 +226,35 @@ impl Progress {
             EventKind::Notice { text } => {
                 self.print_line(out, &format!("note: {}", safe_lines(text)))
             }
+            EventKind::Rollout(rollout) => self.rollout(out, rollout),
             EventKind::Cancel { text, .. } => self.print_line(out, &safe_lines(text)),
             _ => {}
+        }
+    }
+
+    /// Prints a rollout, unless only the progress of its health checks changed.
+    fn rollout(&mut self, out: &mut Output, rollout: &RolloutProgress) {
+        let reason = rollout.reason.as_deref().unwrap_or_default();
+        if let Some(health) = &rollout.health {
+            self.what = format!("group {}: {health} {}", safe(&rollout.group), safe(reason));
+            return;
+        }
+        let mut line = format!(
+            "group {}: {}, batch {} of {}, {} of {} members done",
+            safe(&rollout.group),
+            rollout.state,
+            rollout.batch,
+            rollout.batches,
+            rollout.done,
+            rollout.total
+        );
+        if !reason.is_empty() {
+            line.push_str(": ");
+            line.push_str(&safe_lines(reason));
+        }
+        if self.last_rollout != line {
+            self.print_line(out, &line);
+            self.last_rollout = line;
         }
     }
 

@@ -29,6 +29,9 @@ fn stage_lines(out: &mut Output, summary: &StageSummary) {
     for output in summary.outputs.iter().filter(|o| o.action != Action::NoOp) {
         print_output(out, output, output.is_unchanged_without(&summary.left));
     }
+    for planned in &summary.groups {
+        out.line(&format!("group {}: {}", safe(&planned.group), planned.plan));
+    }
     let outputs = summary
         .outputs
         .iter()

@@ -51,6 +51,9 @@ pub enum EngineError {
     /// A manual change was not recorded.
     #[error("{what} was not written to the state; run the command again")]
     NotRecorded { what: &'static str },
+    /// The workspace names a command that is not trusted.
+    #[error(transparent)]
+    Command(#[from] CommandError),
     /// Trust decisions cannot be read or saved.
     #[error(transparent)]
     Trust(#[from] TrustError),
@@ -187,7 +190,7 @@ impl EngineError {
     /// Exit code of a command that fails with this error.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Plugin(_) => 3,
+            Self::Plugin(_) | Self::Command(_) => 3,
             Self::Locked(_) | Self::State(StateError::Locked { .. }) => 4,
             Self::Cancelled => 130,
             // The same code as for a plugin without trust.

@@ -360,6 +360,22 @@ impl Engine {
         self.shared.operations.saved_selections().await
     }
 
+    /// Groups of the configuration, with their newest rollouts.
+    ///
+    /// # Errors
+    /// The configuration or the store cannot be read.
+    pub async fn groups(&self) -> Result<Vec<GroupView>, EngineError> {
+        self.shared.operations.groups().await
+    }
+
+    /// The newest rollouts of a group, newest first.
+    ///
+    /// # Errors
+    /// No group has this name, or the store cannot be read.
+    pub async fn rollouts(&self, group: &str) -> Result<Vec<RolloutView>, EngineError> {
+        self.shared.operations.rollouts_of(group).await
+    }
+
     /// The saved selection with a name.
     ///
     /// # Errors

@@ -71,6 +71,19 @@ resource "lab_thing" "one" {
 }
 "#;
 
+/// Rolling updates of some of them, among the other operations.
+const GROUPS: &str = r#"
+group "kept" {
+  instance = lab_thing.kept
+  update {
+    batch = 4
+  }
+}
+group "turn" {
+  instance = lab_thing.turn
+}
+"#;
+
 /// Resources that the deploy destroys.
 const GONE: &str = r#"
 resource "lab_thing" "gone" {
@@ -112,7 +125,8 @@ pub(crate) struct Template {
 
 impl Template {
     pub(crate) fn new(homes: BackendKind) -> Self {
-        let workspace = Workspace::new(&[("inner/main.tf", INNER)]);
+        let files = [("inner/main.tf", INNER), ("groups.flightdeck.hcl", GROUPS)];
+        let workspace = Workspace::new(&files);
         workspace.write(
             "main.tf",
             &format!("{HEAD}{}{GONE}", BOTH.replace("VERSION", "v1")),

@@ -11,6 +11,7 @@ mod drift;
 mod ephemeral;
 mod ephemeral_values;
 mod failed_operations;
+mod groups;
 mod mixed_order;
 mod plantimestamp;
 

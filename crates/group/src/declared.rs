@@ -125,7 +125,10 @@ fn policy(update: &GroupUpdate, diags: &mut Diagnostics) -> UpdatePolicy {
         health: update.health.as_ref().map(|hook| health(hook, diags)),
         max_parallel: default.max_parallel,
     };
-    for error in policy.validate() {
+    // While values are missing, the policy is made up of defaults.
+    let complete = update.settings.is_complete()
+        && update.health.iter().all(|hook| hook.settings.is_complete());
+    for error in policy.validate().into_iter().filter(|_| complete) {
         let at = place(update, error.argument);
         diags.error(at, "Invalid update policy", error.to_string());
     }

@@ -78,6 +78,13 @@ pub struct RolloutPlan {
     pub grow: Vec<MemberKey>,
     /// Member of a batch that is this machine: it is drained, and never destroyed.
     pub this_machine: Option<MemberKey>,
+    /// True if the members to destroy come last, because others use them until then.
+    #[serde(default)]
+    pub shrink_last: bool,
+    /// True if old members stay until all new ones exist, because others use them until then. The
+    /// rollout then ends with the last new member.
+    #[serde(default)]
+    pub keep_old: bool,
 }
 
 /// Reasons why no order of changes exists.
@@ -132,6 +139,8 @@ pub fn plan(
             .iter()
             .find(|member| member.is_this_machine && member.differs())
             .map(|member| member.key.clone()),
+        shrink_last: false,
+        keep_old: false,
     })
 }
 

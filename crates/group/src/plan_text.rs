@@ -119,6 +119,7 @@ mod tests {
             batches: batches.iter().map(|n| keys(*n)).collect(),
             grow: keys(grow),
             this_machine: None,
+            ..RolloutPlan::default()
         }
     }
 

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::order::{RolloutPlan, waves};
 use crate::policy::{OnUnhealthy, UpdatePolicy};
 use crate::{ConfigHash, MemberKey, UnixMs};
-use step::Part;
+use step::{Part, Surge};
 
 /// Reason of a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -146,6 +146,9 @@ pub struct Rollout {
     batches: usize,
     /// True once the batch has begun.
     begun: bool,
+    /// True if old members are destroyed after the rollout.
+    #[serde(default)]
+    keep_old: bool,
     transitions: Vec<Transition>,
 }
 
@@ -160,11 +163,15 @@ impl Rollout {
     ) -> Rollout {
         let shrink = waves(&plan.shrink, policy.max_parallel).into_iter();
         let grow = waves(&plan.grow, policy.max_parallel).into_iter();
-        let batches: Vec<(Phase, Vec<MemberKey>)> = shrink
+        let mut batches: Vec<(Phase, Vec<MemberKey>)> = shrink
             .map(|keys| (Phase::Shrink, keys))
             .chain(plan.batches.iter().map(|keys| (Phase::Roll, keys.clone())))
             .chain(grow.map(|keys| (Phase::Grow, keys)))
             .collect();
+        if plan.shrink_last {
+            // Stable, so that the other phases keep their order.
+            batches.sort_by_key(|(phase, _)| *phase == Phase::Shrink);
+        }
         let step = |batch, phase, key: &MemberKey| {
             let this_machine = phase == Phase::Roll && plan.this_machine.as_ref() == Some(key);
             Step::new(key.clone(), phase, batch, this_machine)
@@ -181,6 +188,7 @@ impl Rollout {
             batch: 0,
             batches: batches.len(),
             begun: false,
+            keep_old: plan.keep_old,
             transitions: vec![Transition {
                 at: now,
                 state: RolloutState::Planned,
@@ -244,8 +252,16 @@ impl Rollout {
         step.parts(
             self.policy.drain.is_some(),
             self.policy.health.is_some(),
-            self.policy.surge,
+            self.surge(),
         )
+    }
+
+    fn surge(&self) -> Surge {
+        match self.policy.surge {
+            false => Surge::No,
+            true if self.keep_old => Surge::KeepOld,
+            true => Surge::Yes,
+        }
     }
 
     fn set_state(&mut self, state: RolloutState, reason: Option<String>, now: UnixMs) {

@@ -14,6 +14,27 @@ pub struct DeployStarted {
     pub operations: Vec<Operation>,
 }
 
+/// Progress of the rollout of a group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RolloutProgress {
+    pub group: String,
+    pub deploy: DeployId,
+    /// State as text, such as `waiting for health`.
+    pub state: String,
+    /// Number of the batch in progress, from 1.
+    pub batch: u32,
+    pub batches: u32,
+    /// Members that need nothing more, and all members that change.
+    pub done: u32,
+    pub total: u32,
+    /// Healthy polls out of those required, such as `●●○ 2/3`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub health: Option<String>,
+    /// Reason of the state, or why a member is not healthy.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reason: Option<String>,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DeployOutcome {

@@ -3,8 +3,8 @@
 use super::{
     Absent, CallFinished, CallQueued, CallStarted, CancelRung, DeployStarted, DeploySummary,
     Diagnostic, InstallEvent, LockHolder, ObjectStep, Operation, OrphanView, PluginEvent,
-    ResourceLock, StageId, StageStarted, StageSummary, StateChange, UnixMs, Unknown,
-    WorkspacePlugin,
+    ResourceLock, RolloutProgress, StageId, StageStarted, StageSummary, StateChange, UnixMs,
+    Unknown, WorkspacePlugin,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -56,6 +56,8 @@ pub enum EventKind {
     DeployStarted(DeployStarted),
     Operation(Operation),
     DeployFinished(DeploySummary),
+    /// Progress of the rollout of a group.
+    Rollout(RolloutProgress),
     /// Step of work on one object; only if following is enabled.
     Object(ObjectStep),
     Cancel {

@@ -121,6 +121,17 @@ pub struct StageSummary {
     pub outputs: Vec<OutputView>,
     /// Drift that the refresh found.
     pub drift: Vec<DriftView>,
+    /// Groups whose instances change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupPlan>,
+}
+
+/// Planned rollout of a group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupPlan {
+    pub group: String,
+    /// Plan as text, such as `rolling update of 3 instances in 3 batches`.
+    pub plan: String,
 }
 
 impl StageSummary {

@@ -131,6 +131,7 @@ impl View {
                 .apply(event.at, install),
             // Only for clients that follow each step; operations and calls cover the rest.
             EventKind::Object(_) => {}
+            EventKind::Rollout(rollout) => self.apply_rollout(rollout),
             EventKind::Notice { text } => push(&mut self.notices, (event.at, text.clone())),
         }
     }

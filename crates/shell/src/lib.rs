@@ -19,7 +19,9 @@
 mod command;
 pub mod guard;
 mod output;
+mod probe;
 pub mod ssh;
 
 pub use command::{CommandExit, LocalCommand};
 pub use output::Output;
+pub use probe::{Probe, Prober};

@@ -11,6 +11,25 @@ pub const MAX_EVENTS: u32 = 100_000;
 /// Maximum number of stored log lines of a workspace.
 pub const MAX_LOG_LINES: i64 = 100_000;
 
+/// Rollout of a group. Its content belongs to the engine; the store only keeps it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RolloutRecord {
+    /// `None` until it is stored.
+    pub id: Option<i64>,
+    /// Name of the group.
+    pub name: String,
+    /// Deploy that runs it.
+    pub deploy: DeployId,
+    /// State as text.
+    pub state: String,
+    pub began: UnixMs,
+    pub updated: UnixMs,
+    /// JSON without the steps.
+    pub header: String,
+    /// JSON of steps, by position.
+    pub steps: Vec<(u32, String)>,
+}
+
 /// One object of a resource instance in the state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateObject {

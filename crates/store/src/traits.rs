@@ -4,8 +4,8 @@
 
 use super::StoreError;
 use super::records::{
-    Acquired, BackendVersion, CallSample, DestroyStep, Intent, NewDeploy, Outcome, Settlement,
-    StageRecord, StartedDeploy, State, StateEdit, StateObject, UnknownOutcome,
+    Acquired, BackendVersion, CallSample, DestroyStep, Intent, NewDeploy, Outcome, RolloutRecord,
+    Settlement, StageRecord, StartedDeploy, State, StateEdit, StateObject, UnknownOutcome,
 };
 use async_trait::async_trait;
 use model::*;
@@ -103,6 +103,21 @@ pub trait SavedSelections: Send + Sync {
 
     /// Deletes a saved selection. Returns false if no selection has this name.
     async fn delete_selection(&self, name: &str) -> Result<bool, StoreError>;
+}
+
+/// Rollouts of groups.
+#[async_trait]
+pub trait Rollouts: Send + Sync {
+    /// Stores a rollout: a new one without an id, otherwise its header and the given steps. Returns
+    /// its id.
+    async fn put_rollout(&self, rollout: RolloutRecord) -> Result<i64, StoreError>;
+
+    /// The newest rollouts with all their steps, newest first; of one group if `name` is given.
+    async fn rollouts(
+        &self,
+        name: Option<String>,
+        limit: u32,
+    ) -> Result<Vec<RolloutRecord>, StoreError>;
 }
 
 /// Deploys: operations, intents, outcomes and events.
@@ -256,6 +271,7 @@ pub trait StoreApi:
     + Edits
     + Stages
     + SavedSelections
+    + Rollouts
     + Deploys
     + Failures
     + Rescues

@@ -27,7 +27,7 @@ pub struct WorkspaceCommand {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CommandError {
     #[error(
-        "the command {:?} in {} is not run: the file belongs to the workspace, and {}\n  digest: {}\nThe command would run with all your permissions. If you trust it, run flightdeck once with --trust-workspace-plugins; otherwise name a file outside of the workspace, or set the credentials in the environment.",
+        "the command {:?} in {} is not run: the file belongs to the workspace, and {}\n  digest: {}\nThe command would run with all your permissions. If you trust it, run flightdeck once with --trust-workspace-plugins; otherwise remove it from the file, or move the file out of the workspace.",
         shown(&command.command), command.file.display(), reason(*.changed), command.digest
     )]
     Untrusted {

@@ -95,6 +95,7 @@ pub fn load(
         diags.append(unsupported_backends(&loaded.root));
         diags.append(unencrypted(&loaded.encrypted));
     }
+    diags.append(group::declared::declared_groups(&loaded.root).1);
     if diags.has_errors() {
         return Err((sources, diags));
     }

@@ -82,6 +82,11 @@ impl DeployRecorder {
         self.pool.secrets()
     }
 
+    /// Emits an event of the deploy.
+    pub fn emit(&self, event: EventKind) {
+        self.bus.emit(event);
+    }
+
     /// Emits a step of a provisioner.
     pub fn emit_step(&self, address: &str, kind: &str, phase: impl FnOnce() -> ObjectPhase) {
         model::bus::emit_step(&self.bus, || ObjectStep {

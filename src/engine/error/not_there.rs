@@ -27,6 +27,8 @@ pub enum NotFound {
         "there is no saved selection {0:?}; run `flightdeck selections` to list the saved selections"
     )]
     Selection(String),
+    #[error("there is no group {0:?}; run `flightdeck group` to list the groups")]
+    Group(String),
     /// Sensitive value to reveal.
     #[error("{} is unknown, or no longer available; stage again", one_line(&.0.to_string()))]
     Value(SensitivePlace),

@@ -4,7 +4,7 @@ use super::command::{MAX_STOP_REQUESTS, Operations, STOP_REQUEST_INTERVAL, Stage
 use super::reading::nodes;
 use super::stale_check::Purpose;
 use crate::deploy::record::{DeployRecorder, Earlier};
-use crate::deploy::run::{Deploying, Stops};
+use crate::deploy::run::{Deploying, Rollouts, Stops};
 use crate::diagnostics::convert_all;
 use crate::error::EngineError;
 use crate::provider_resolution::Pooled;
@@ -25,9 +25,9 @@ use store::records::{NewDeploy, StartedDeploy, State};
 use tokio_util::sync::CancellationToken;
 
 /// Deploy that is recorded as running.
-struct BegunDeploy {
-    deploy: DeployId,
-    staged: Arc<Staged>,
+pub(super) struct BegunDeploy {
+    pub(super) deploy: DeployId,
+    pub(super) staged: Arc<Staged>,
     /// Indexes of the selected changes.
     selected: BTreeSet<usize>,
     operations: Vec<Operation>,
@@ -121,11 +121,13 @@ impl Operations {
         // Before the deploy is recorded, so that a refusal leaves no trace.
         self.refuse_double_creation(&staged.stage, &selected)
             .await?;
+        let groups = self.groups_to_update(&staged, &selected)?;
         let begun = self.begin_deploy(staged, selected).await?;
         let recorder = self.recorder(&begun, switches).await?;
         let parallelism = request.parallelism;
+        let rollouts = self.rollouts(&begun, groups);
         let end = self
-            .run_operations(&begun, &recorder, parallelism, switches)
+            .run_operations(&begun, rollouts, &recorder, parallelism, switches)
             .await;
         self.end_deploy(begun, end).await
     }
@@ -240,6 +242,7 @@ impl Operations {
     async fn run_operations(
         &self,
         begun: &BegunDeploy,
+        rollouts: Rollouts,
         recorder: &Arc<DeployRecorder>,
         parallelism: usize,
         switches: &Switches,
@@ -258,7 +261,8 @@ impl Operations {
             parallelism,
             stops,
             &state.objects,
-        );
+        )
+        .with_rollouts(rollouts);
         // Cancelled after the walk, which ends the two writers beside it.
         let done = CancellationToken::new();
         let (result, periodic, ()) = tokio::join!(

@@ -11,7 +11,7 @@ use super::renames::Renames;
 use cty::{Path, Value};
 use lang::addr::AbsInstance;
 use lang::config::Overridden;
-use model::{Action, CommandView, ConfigKey, StageId, StageRequest, UnixMs};
+use model::{Action, CommandView, ConfigKey, GroupPlan, StageId, StageRequest, UnixMs};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -381,6 +381,8 @@ pub struct Stage {
     pub deselected: Vec<String>,
     pub outputs: Vec<OutputChange>,
     pub drift: Vec<Drift>,
+    /// Groups whose instances change, if all changes are deployed.
+    pub groups: Vec<GroupPlan>,
     /// State edits from moves and refresh; written when the stage is deployed.
     pub edits: Vec<StateEdit>,
     pub statuses: Statuses,

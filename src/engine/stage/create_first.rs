@@ -6,13 +6,21 @@ use lang::addr::{ConfigResource, Mode};
 use lang::config::Module;
 use std::collections::HashSet;
 
-/// Returns the resources with `create_before_destroy`: declared so, needed by such a resource, or
-/// recorded so in the state if no longer declared.
+/// Returns the resources whose new instances are created beside the old ones.
+fn surge_resources(root: &Module) -> HashSet<ConfigResource> {
+    let (groups, _) = group::declared::declared_groups(root);
+    let surging = groups.into_iter().filter(|group| group.policy.surge);
+    surging.map(|group| group.instance).collect()
+}
+
+/// Returns the resources with `create_before_destroy`: declared so, the instance of a group with
+/// `surge`, needed by such a resource, or recorded so in the state if no longer declared.
 pub(super) fn create_first(
     nodes: &Nodes,
     root: &Module,
     prior: &PriorState,
 ) -> HashSet<ConfigResource> {
+    let surge = surge_resources(root);
     let declared = nodes
         .nodes
         .iter()
@@ -20,7 +28,8 @@ pub(super) fn create_first(
         .filter_map(|(step, node)| match node {
             Node::Resource(r) => {
                 let resource = root.descendant(&r.module.0)?.resources.get(&r.resource)?;
-                (resource.lifecycle.create_before_destroy == Some(true)).then_some(step)
+                let declared = resource.lifecycle.create_before_destroy == Some(true);
+                (declared || surge.contains(r)).then_some(step)
             }
             Node::Orphan(r) => prior
                 .of_config(r)

@@ -102,7 +102,9 @@ impl Drawing {
                     node => (out.node(node, false), None),
                 },
                 Task::Open(n) => (out.node(&nodes.nodes[*n], true), None),
-                Task::Part(_) | Task::Gate => (out.add_node(None, None, ModulePath::root()), None),
+                Task::Part(_) | Task::Gate | Task::Rollout(..) => {
+                    (out.add_node(None, None, ModulePath::root()), None)
+                }
                 Task::Apply(i) => {
                     let change = &changes[*i];
                     let drawn = out.resource(change.id(), &change.address.config());

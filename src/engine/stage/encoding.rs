@@ -18,7 +18,7 @@ use super::conditions::Statuses;
 use super::external_inputs::InputDigest;
 use super::managed::Reason;
 use super::relevant::Relevant;
-use model::{Action, CommandView, StageRequest};
+use model::{Action, CommandView, GroupPlan, StageRequest};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,6 +39,8 @@ struct Detail {
     changes: Vec<KeptChange>,
     outputs: Vec<KeptOutput>,
     drift: Vec<KeptDrift>,
+    #[serde(default)]
+    groups: Vec<GroupPlan>,
     edits: Vec<StateEdit>,
     statuses: Statuses,
     #[serde(default)]

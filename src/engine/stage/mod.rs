@@ -18,6 +18,7 @@ pub mod ephemeral;
 pub mod evaluate;
 pub mod expand;
 pub mod external_inputs;
+pub mod groups;
 pub mod ignore;
 pub mod import;
 pub mod import_object;

@@ -70,6 +70,7 @@ pub fn summary(stage: &Stage) -> StageSummary {
         left: stage.deselected.clone(),
         outputs,
         drift,
+        groups: stage.groups.clone(),
     }
 }
 

@@ -8,6 +8,7 @@ use super::create_first::create_first;
 use super::cycle::cycles;
 use super::ephemeral::Leases;
 use super::external_inputs::ExternalInputs;
+use super::groups::changed_groups;
 use super::narrow::StageScope;
 use super::nodes::{Nodes, Sources};
 use super::output_changes::outputs;
@@ -22,10 +23,11 @@ use super::walk::{Providers, Walk};
 use super::{import, moves, needs, refactor_checks, relevant, steps, validate};
 use cty::Value;
 use graph::{Graph, Starts, Step, Urgency};
+use group::ConfigHash;
 use lang::config::{Module, Overridden};
-use lang::diag::{Diagnostic, Diagnostics};
+use lang::diag::Diagnostics;
 use lang::source::{SourceMap, Span};
-use model::{StageId, StageMode, StageRequest, UnixMs, now_ms};
+use model::{GroupPlan, StageId, StageMode, StageRequest, UnixMs, now_ms};
 use provider::ProviderSchema;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Display;
@@ -340,9 +342,8 @@ fn assemble(
     let left = narrow
         .map(|n| n.initially_deselected(&changes, prior, &found.expansions))
         .transpose()?;
-    if !errored {
-        can_be_deployed(&basis, walk, &changes, &outputs)?;
-    }
+    let groups = (!errored).then(|| can_be_deployed(&basis, walk, &changes, &outputs, at));
+    let groups = groups.transpose()?.unwrap_or_default();
     let (mut statuses, mut checked) = (found.statuses, found.checked);
     if basis.request.mode == StageMode::Destroy {
         // A destroy ignores the conditions, so their statuses are incomplete.
@@ -373,6 +374,7 @@ fn assemble(
         deselected: left.unwrap_or_default(),
         outputs,
         drift: found.drift,
+        groups,
         // Moves come first, because all later edits use the new addresses.
         edits: prior.moves.iter().cloned().chain(found.edits).collect(),
         statuses,
@@ -381,19 +383,34 @@ fn assemble(
     })
 }
 
-/// Builds the deploy steps once, so that a cycle is reported while planning.
+/// Builds the deploy steps once, so that a cycle is reported while planning. Returns the groups
+/// whose instances change.
 fn can_be_deployed(
     basis: &PlanInput,
     walk: &Walk,
     changes: &[Change],
     outputs: &[OutputChange],
-) -> Result<(), Diagnostic> {
+    at: UnixMs,
+) -> Result<Vec<GroupPlan>, Diagnostics> {
     let all: BTreeSet<usize> = (0..changes.len())
         .filter(|&i| steps::has_effect(&changes[i]))
         .collect();
     let outputs: Vec<&OutputChange> = outputs.iter().collect();
     let ends = steps::ends(&walk.nodes, &basis.request, &outputs);
-    steps::build(&walk.nodes, changes, &all, &ends).map(|_| ())
+    let to = ConfigHash::from_text(&basis.digests.config);
+    let groups = changed_groups(&basis.root, changes, &all, &to, at)?;
+    steps::build(
+        &walk.nodes,
+        changes,
+        &all,
+        &ends,
+        &groups.iter().collect::<Vec<_>>(),
+    )?;
+    let planned = groups.iter().map(|group| GroupPlan {
+        group: group.declared.name.to_string(),
+        plan: group.summary(),
+    });
+    Ok(planned.collect())
 }
 
 /// Sorts changes by dependency, then by address.

@@ -2,8 +2,10 @@
 //! for the changes of their dependents. Pure. Same rules as OpenTofu.
 
 mod builder;
+mod rollouts;
 
 use super::change::{Change, OutputChange};
+use super::groups::ChangedGroup;
 use super::nodes::{Node, Nodes};
 use builder::{Builder, GATE_THRESHOLD};
 use graph::{Graph, Step};
@@ -28,6 +30,23 @@ pub enum Task {
     Destroy(usize),
     /// No operation: joins many steps, so that others can wait for all of them with one edge.
     Gate,
+    /// Part of the rollout of a group, by index.
+    Rollout(usize, RolloutTask),
+}
+
+/// Part of a rollout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RolloutTask {
+    /// Begins a batch, by index.
+    Begin(usize),
+    /// Drains a member, by the index of its step.
+    Drain(usize),
+    /// Drains the old object of a member that has a successor.
+    DrainOld(usize),
+    /// Records that a member has changed.
+    Changed(usize),
+    /// Waits until the members of a batch are healthy.
+    Health(usize),
 }
 
 /// Steps of a deploy.
@@ -46,8 +65,23 @@ impl Steps {
             Task::Apply(i) => changes[*i].address.to_string(),
             Task::Destroy(i) => format!("{} (destroy)", changes[*i].id()),
             Task::Gate => "all of them".to_owned(),
+            Task::Rollout(..) => "the order of a group".to_owned(),
         };
         let names: Vec<String> = cycle.iter().map(name).collect();
+        if cycle
+            .iter()
+            .any(|s| matches!(self.tasks[*s], Task::Rollout(..)))
+        {
+            let others = cycle
+                .iter()
+                .filter(|s| !matches!(self.tasks[**s], Task::Rollout(..)));
+            let others: Vec<String> = others.map(name).collect();
+            let detail = format!(
+                "Other changes need all instances of the group at once, so that they cannot change in batches: {}. Set surge = true, or change the other resources in a deploy of their own.",
+                others.join(", ")
+            );
+            return Diagnostic::error("Group cannot be updated in batches", detail);
+        }
         let applied = |step: &Step| match &self.tasks[*step] {
             Task::Apply(i) => Some(changes[*i].address.config()),
             _ => None,
@@ -104,20 +138,22 @@ pub fn ends(nodes: &Nodes, request: &StageRequest, outputs: &[&OutputChange]) ->
     outputs.chain(checks).collect()
 }
 
-/// Builds the steps for the selected changes, by index, and for `ends`. The error describes a cycle
+/// Builds the steps for the selected changes, by index, and for `ends`; the members of `groups`
+/// change in batches. The error describes a cycle
 /// that cannot be broken.
 pub fn build(
     nodes: &Nodes,
     changes: &[Change],
     taken: &BTreeSet<usize>,
     ends: &BTreeSet<Step>,
+    groups: &[&ChangedGroup],
 ) -> Result<Steps, Diagnostic> {
-    let steps = build_with(nodes, changes, taken, ends, GATE_THRESHOLD);
+    let steps = build_with(nodes, changes, taken, ends, groups, GATE_THRESHOLD);
     if steps.graph.cycles().is_empty() {
         return Ok(steps);
     }
     // Gates hide the single edges of a cycle, so it is built again without them.
-    let mut steps = build_with(nodes, changes, taken, ends, usize::MAX);
+    let mut steps = build_with(nodes, changes, taken, ends, groups, usize::MAX);
     match steps.break_cycles() {
         None => Ok(steps),
         Some(cycle) => Err(steps.cycle(&cycle, nodes, changes)),
@@ -129,6 +165,7 @@ fn build_with(
     changes: &[Change],
     taken: &BTreeSet<usize>,
     ends: &BTreeSet<Step>,
+    groups: &[&ChangedGroup],
     gated: usize,
 ) -> Steps {
     let mut out = Builder {
@@ -148,6 +185,7 @@ fn build_with(
     out.instances(changes, taken);
     out.destruction_order(changes, taken);
     out.order_checks_last(changes, taken);
+    out.rollouts(groups, changes);
     out.steps
 }
 

@@ -29,6 +29,11 @@ pub enum Event {
         /// Failure reason.
         reason: String,
     },
+    /// Something outside the group failed, so that the rest of the rollout cannot start.
+    Blocked {
+        /// Failure reason.
+        reason: String,
+    },
     /// All new members are healthy.
     BatchHealthy,
     /// A new member failed for good.
@@ -83,6 +88,7 @@ impl Rollout {
             Event::BatchBegan { batch } => self.batch_began(batch, now),
             Event::Done { member } => self.done(&member, now),
             Event::Failed { member, reason } => self.failed(&member, &reason, now),
+            Event::Blocked { reason } => Ok(self.blocked(&reason, now)),
             Event::BatchHealthy => self.batch_healthy(now),
             Event::Unhealthy { reason } => self.unhealthy(reason, now),
             Event::TimedOut => self.unhealthy("not healthy before the timeout".to_owned(), now),
@@ -165,6 +171,15 @@ impl Rollout {
         let reason = format!("change of {member} failed: {reason}");
         let paused = RolloutState::Paused(PauseReason::Failed);
         Ok(self.end(paused, &reason, now))
+    }
+
+    fn blocked(&mut self, reason: &str, now: UnixMs) -> Vec<Next> {
+        match self.state {
+            RolloutState::Running | RolloutState::WaitingHealth => {
+                self.end(RolloutState::Paused(PauseReason::Failed), reason, now)
+            }
+            _ => Vec::new(),
+        }
     }
 
     fn batch_healthy(&mut self, now: UnixMs) -> Result<Vec<Next>, IllegalEvent> {

@@ -61,6 +61,7 @@ fn start(policy: &UpdatePolicy, this_machine: bool) -> Rollout {
         batches: vec![keys(2..4), keys(4..5)],
         grow: keys(5..6),
         this_machine: this_machine.then_some(MemberKey::Index(4)),
+        ..RolloutPlan::default()
     };
     let from = Some(ConfigHash::from_text("from"));
     Rollout::new(&plan, policy, from, ConfigHash::from_text("to"), 0)

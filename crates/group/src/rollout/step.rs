@@ -98,6 +98,16 @@ pub struct Step {
     pub(super) next: usize,
 }
 
+/// Creation of new members beside the old ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Surge {
+    No,
+    /// The old member is destroyed once the new one is healthy.
+    Yes,
+    /// The old members are destroyed after the rollout.
+    KeepOld,
+}
+
 /// Part of a step, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
@@ -122,7 +132,7 @@ impl Step {
     }
 
     /// All parts of the step.
-    pub(super) fn parts(&self, drain: bool, health: bool, surge: bool) -> Vec<Part> {
+    pub(super) fn parts(&self, drain: bool, health: bool, surge: Surge) -> Vec<Part> {
         use MemberAction::{Create, Destroy, Drain, Replace};
         let drain = drain.then_some(Part::Act(Drain));
         let health = health.then_some(Part::Health);
@@ -131,7 +141,8 @@ impl Step {
             Phase::Shrink => [drain, act(Destroy), None, None],
             // Its replacement would end this process in the middle of the rollout.
             Phase::Roll if self.this_machine => [drain, None, None, None],
-            Phase::Roll if surge => [act(Create), health, drain, act(Destroy)],
+            Phase::Roll if surge == Surge::Yes => [act(Create), health, drain, act(Destroy)],
+            Phase::Roll if surge == Surge::KeepOld => [act(Create), health, None, None],
             Phase::Roll => [drain, act(Replace), health, None],
             Phase::Grow => [act(Create), health, None, None],
         };

@@ -17,6 +17,7 @@ fn plan(shrink: &str, batches: &[&str], grow: &str) -> RolloutPlan {
         batches: batches.iter().map(|batch| keys(batch)).collect(),
         grow: keys(grow),
         this_machine: None,
+        ..RolloutPlan::default()
     }
 }
 

@@ -258,8 +258,8 @@ fn check_exists(root: &Module, named: &GroupResource, diags: &mut Diagnostics) {
     diags.error(named.span, "Undeclared resource of a group", detail);
 }
 
-/// Evaluates the arguments of all groups. With `partial`, variables may have no values, so errors of
-/// arguments that use them are dropped, and the arguments have no value.
+/// Evaluates the arguments of all groups. With `partial`, variables may have no values, so errors
+/// of arguments that use them are dropped, and the arguments have no value.
 pub(super) fn evaluate(
     root: &mut Module,
     partial: bool,

@@ -27,6 +27,9 @@ pub struct DeployView {
     /// Errors and warnings of the deploy.
     #[serde(default)]
     pub diagnostics: VecDeque<Diagnostic>,
+    /// Rollouts of groups, as last reported.
+    #[serde(default)]
+    pub rollouts: Vec<RolloutProgress>,
     /// Indexes of operations by address.
     #[serde(skip)]
     places: HashMap<String, usize>,
@@ -54,6 +57,7 @@ impl DeployView {
             calls: VecDeque::new(),
             queued_ms: BTreeMap::new(),
             diagnostics: VecDeque::new(),
+            rollouts: Vec::new(),
             places,
         }
     }
@@ -113,6 +117,13 @@ impl DeployView {
 }
 
 impl View {
+    pub(super) fn apply_rollout(&mut self, rollout: &RolloutProgress) {
+        if let Some(deploy) = &mut self.deploy {
+            deploy.rollouts.retain(|other| other.group != rollout.group);
+            deploy.rollouts.push(rollout.clone());
+        }
+    }
+
     pub(super) fn apply_deploy(&mut self, event: &Event) {
         match &event.kind {
             EventKind::DeployStarted(started) => {

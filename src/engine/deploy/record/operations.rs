@@ -138,6 +138,13 @@ impl DeployRecorder {
             .is_some_and(|at| operations.all[*at].half_done)
     }
 
+    /// Returns true if an operation has succeeded.
+    pub fn is_done(&self, id: &str) -> bool {
+        let operations = lock(&self.operations);
+        let place = operations.by_id.get(id);
+        place.is_some_and(|at| operations.all[*at].state == OperationState::Done)
+    }
+
     /// Returns the index of an operation in the deploy.
     pub fn index_of(&self, id: &str) -> Option<usize> {
         lock(&self.operations).by_id.get(id).copied()

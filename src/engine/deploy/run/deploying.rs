@@ -3,6 +3,7 @@
 use super::conditions::ResourceConditions;
 use super::expansions::Expansions;
 use super::objects::DeployedObjects;
+use super::rollouts::Rollouts;
 use super::scheduler::Scheduler;
 use super::selection::Selection;
 use crate::deploy::record::DeployRecorder;
@@ -33,6 +34,7 @@ pub struct Deploying {
     pub(super) objects: DeployedObjects,
     pub(super) expansions: Expansions,
     pub(super) conditions: ResourceConditions,
+    pub(super) rollouts: Rollouts,
 }
 
 /// Tokens that end a deploy early, in two degrees.
@@ -70,7 +72,14 @@ impl Deploying {
             objects: DeployedObjects::new(state),
             expansions: Expansions::default(),
             conditions: ResourceConditions::default(),
+            rollouts: Rollouts::default(),
         }
+    }
+
+    /// Sets the rollouts of groups.
+    #[must_use]
+    pub fn with_rollouts(self, rollouts: Rollouts) -> Self {
+        Self { rollouts, ..self }
     }
 
     /// Runs all steps.
@@ -79,7 +88,8 @@ impl Deploying {
         let outputs = self.selection.outputs_to_store();
         let mut ends = steps::ends(&self.walk.nodes, &stage.request, &outputs);
         ends.extend(self.resources_to_check());
-        match steps::build(&self.walk.nodes, &stage.changes, selected, &ends) {
+        let groups = self.rollouts.changed();
+        match steps::build(&self.walk.nodes, &stage.changes, selected, &ends, &groups) {
             Err(cycle) => {
                 self.walk.cells.add_diagnostics(WHOLE_DEPLOY, cycle);
             }
@@ -107,6 +117,7 @@ impl Deploying {
             }
         }
         let cancelled = self.scheduler.stops().starting.is_cancelled();
+        self.end_rollouts(cancelled).await;
         // After the walk no operation can start any more.
         self.recorder.mark_unfinished_as_not_attempted();
         self.report_left_behind(cancelled);

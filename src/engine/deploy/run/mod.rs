@@ -17,9 +17,12 @@ mod operation_error;
 mod outcome;
 mod outputs;
 mod preparation;
+mod rollouts;
 mod scheduler;
 mod selection;
 mod step;
 
 pub use deploying::{DeployResult, Deploying, Stops};
 pub use operation_error::OperationError;
+pub use rollouts::Rollouts;
+pub(crate) use rollouts::{Recorded, parse_rollout};

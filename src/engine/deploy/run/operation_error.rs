@@ -288,8 +288,10 @@ impl Deploying {
         }
         // Distinguishes a half replacement from a failure of its first half.
         let gone = !self.objects.contains(&change.address);
+        let reason = failure.summary.clone();
         self.recorder
             .record_failure(&id, failure, unknown, gone)
             .await;
+        self.member_failed(&id, &reason).await;
     }
 }

@@ -68,6 +68,7 @@ impl Deploying {
                 }),
             Task::Open(node) => self.open(*node),
             Task::Gate => true,
+            Task::Rollout(group, task) => self.rollout(step, *group, *task).await,
             task @ (Task::Apply(i) | Task::Destroy(i)) => {
                 self.operation(steps, step, task, *i).await
             }

@@ -22,6 +22,10 @@
 //! | `run CMD`, `run CMD or continue` | a creation provisioner; `on_failure = continue` |
 //! | `run CMD remotely` | the same on a machine that refuses connections |
 //! | `at end CMD` | a destroy-time provisioner |
+//! | `count N` | `count` |
+//! | `group of X` | a group whose members are the instances of `X`, one in a batch |
+//! | `batch N`, `surge`, `on unhealthy R` | its update policy |
+//! | `drain CMD`, `health CMD`, `ready EXPR` | its hooks; `$KEY` is the key of the member |
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -30,6 +34,7 @@ use std::fmt::Write as _;
 #[derive(Default)]
 struct Files {
     root: String,
+    groups: String,
     modules: BTreeMap<String, Child>,
 }
 
@@ -56,7 +61,7 @@ struct Parts {
     import: Option<String>,
 }
 
-/// Returns the configuration of the notation: directories and their texts.
+/// Returns the configuration of the notation: files and their texts.
 pub(super) fn written(notation: &str) -> Vec<(String, String)> {
     let mut files = Files::default();
     let blocks = notation.split(';').map(str::trim);
@@ -76,9 +81,10 @@ pub(super) fn written(notation: &str) -> Vec<(String, String)> {
             writeln!(child.text, "variable \"{given}\" {{}}").unwrap();
         }
         files.root += "}\n";
-        all.push((name, child.text));
+        all.push((format!("{name}/main.tf"), child.text));
     }
-    all.push((".".to_owned(), files.root));
+    all.push(("main.tf".to_owned(), files.root));
+    all.push(("groups.flightdeck.hcl".to_owned(), files.groups));
     all
 }
 
@@ -89,6 +95,8 @@ impl Files {
         if let Some(of) = settings.strip_prefix("output of ") {
             let value = self.reference(None, of, "id");
             self.root += &format!("output \"{name}\" {{\n  value = {value}\n}}\n");
+        } else if let Some(group) = settings.strip_prefix("group of ") {
+            self.groups += &group_block(name, group);
         } else if let Some((from, to)) = settings
             .strip_prefix("links ")
             .and_then(|ends| ends.split_once(" to "))
@@ -205,7 +213,9 @@ impl Parts {
 
     fn add(&mut self, setting: &str) {
         let after = |head: &str| setting.strip_prefix(head).map(str::trim);
-        if let Some(size) = after("size ") {
+        if let Some(number) = after("count ") {
+            writeln!(self.arguments, "  count = {number}").unwrap();
+        } else if let Some(size) = after("size ") {
             writeln!(self.arguments, "  size = \"{size}\"").unwrap();
         } else if let Some(kind) = after("kind ") {
             writeln!(self.arguments, "  kind = \"{kind}\"").unwrap();
@@ -242,6 +252,42 @@ impl Parts {
             panic!("not a setting: {setting}");
         }
     }
+}
+
+fn group_block(name: &str, settings: &str) -> String {
+    let mut settings = settings.split(',').map(str::trim);
+    let instance = settings.next().unwrap_or_default();
+    let command = |line: &str| {
+        let line = line.replace("$KEY", "${member.key}");
+        format!("command = [\"/bin/sh\", \"-c\", \"{line}\"]")
+    };
+    let probe = |check: String| {
+        format!(
+            "    health {{\n      {check}\n      interval = \"20ms\"\n      timeout = \"200ms\"\n    }}\n"
+        )
+    };
+    let mut update = String::new();
+    for setting in settings {
+        let after = |head: &str| setting.strip_prefix(head).map(str::trim);
+        update += &if setting == "surge" {
+            "    surge = true\n".to_owned()
+        } else if let Some(number) = after("batch ") {
+            format!("    batch = {number}\n")
+        } else if let Some(reaction) = after("on unhealthy ") {
+            format!("    on_unhealthy = \"{reaction}\"\n")
+        } else if let Some(line) = after("drain ") {
+            format!("    drain {{ {} }}\n", command(line))
+        } else if let Some(line) = after("health ") {
+            probe(command(line))
+        } else if let Some(expr) = after("ready ") {
+            probe(format!("ready = {expr}"))
+        } else {
+            panic!("not a setting: {setting}");
+        };
+    }
+    format!(
+        "group \"{name}\" {{\n  instance = fake_thing.{instance}\n  update {{\n{update}  }}\n}}\n"
+    )
 }
 
 /// The port that no server of an operating system has.

@@ -14,5 +14,6 @@ mod provisioners;
 mod records;
 mod replacements;
 mod retries;
+mod rollouts;
 mod rules;
 mod world;

@@ -4,9 +4,10 @@ use super::configuration::written;
 use super::fake_provider::FakeProvider;
 use super::world::{Call, Script, World, short};
 use crate::deploy::record::{DeployRecorder, Earlier};
-use crate::deploy::run::{DeployResult, Deploying, Stops};
+use crate::deploy::run::{DeployResult, Deploying, Recorded, Rollouts, Stops, parse_rollout};
 use crate::stage::change::{Change, Digests, Stage, StageResult, StateOrigin};
 use crate::stage::external_inputs::ExternalInputs;
+use crate::stage::groups::changed_groups;
 use crate::stage::nodes::{Nodes, Sources};
 use crate::stage::prior::{PriorState, ResolvedProviders};
 use crate::stage::scope::{Phase, WalkContext, timestamp};
@@ -16,6 +17,7 @@ use crate::stage::testing::SingleProvider;
 use crate::stage::values::Values;
 use crate::stage::walk::Walk;
 use calls::{Calls, Deadlines};
+use group::ConfigHash;
 use model::bus::Bus;
 use model::settings::{Access, RetrySettings};
 use model::*;
@@ -23,11 +25,12 @@ use plugin::{PluginSettings, Plugins};
 use provider::functions::Functions;
 use provider::pool::{Pool, PoolSettings};
 use provider::{Provider, ProviderSchema};
+use shell::Prober;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
-use store::records::{NewDeploy, StartedDeploy, StateEdit, StateObject};
+use store::records::{NewDeploy, RolloutRecord, StartedDeploy, StateEdit, StateObject};
 use tokio_util::sync::CancellationToken;
 use workspace::{link_providers, load};
 
@@ -66,6 +69,8 @@ pub(super) struct Rule {
     pub(super) says: Option<&'static str>,
     /// Expected unknown outcomes of all deploys.
     pub(super) unknown: Option<&'static str>,
+    /// Expected end of the newest rollout: its state, and the states of its members.
+    pub(super) rollout: Option<&'static str>,
 }
 
 /// Row that expects nothing but its calls.
@@ -87,6 +92,7 @@ pub(super) const RULE: Rule = Rule {
     outputs: None,
     says: None,
     unknown: None,
+    rollout: None,
 };
 
 /// Checks all rows, and names each one that does not hold.
@@ -147,6 +153,7 @@ impl Rule {
         compare("outputs", self.outputs, &got.outputs);
         compare("says", self.says, &got.says);
         compare("unknown", self.unknown, &got.unknown);
+        compare("rollout", self.rollout, &got.rollout);
         // No call without a record on disk, whatever the row is about. The second half of a
         // replacement has a deposed object, but the name of its operation.
         let all = got.calls.iter();
@@ -174,6 +181,7 @@ struct Report {
     outputs: String,
     says: String,
     unknown: String,
+    rollout: String,
 }
 
 /// Workspace with one provider in memory.
@@ -219,10 +227,10 @@ impl Lab {
     }
 
     fn load(&self, configuration: &str, request: &StageRequest) -> load::Loaded {
-        for (directory, text) in written(configuration) {
-            let directory = self.dir.path().join(directory);
-            std::fs::create_dir_all(&directory).unwrap();
-            std::fs::write(directory.join("main.tf"), text).unwrap();
+        for (file, text) in written(configuration) {
+            let file = self.dir.path().join(file);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, text).unwrap();
         }
         let (mut loaded, diags) = load::load(self.dir.path(), "default", request, false)
             .map_err(|(_, diags)| diags)
@@ -336,6 +344,7 @@ impl Lab {
             },
             stops.all.clone(),
         ));
+        let rollouts = self.rollouts(loaded, &stage, &taken, deploy);
         let walk = self.walk(loaded, &stage, &PriorState::new(&state), &stops, &kill);
         let deploying = Deploying::new(
             walk,
@@ -345,7 +354,8 @@ impl Lab {
             parallelism,
             stops,
             &state.objects,
-        );
+        )
+        .with_rollouts(rollouts);
         let done = CancellationToken::new();
         let (result, ()) = tokio::join!(
             async {
@@ -357,6 +367,26 @@ impl Lab {
         );
         self.finish(deploy, &recorder).await;
         result
+    }
+
+    fn rollouts(
+        &self,
+        loaded: &load::Loaded,
+        stage: &Stage,
+        taken: &BTreeSet<usize>,
+        deploy: DeployId,
+    ) -> Rollouts {
+        let to = ConfigHash::from_text("to");
+        let groups = changed_groups(&loaded.root, &stage.changes, taken, &to, now_ms()).unwrap();
+        let recorded = groups.into_iter().map(|group| {
+            let (name, rollout) = (group.declared.name.to_string(), group.rollout.clone());
+            (
+                group,
+                Recorded::new(self.store.clone(), name, deploy, rollout),
+            )
+        });
+        let prober = Prober::new(self.dir.path().to_owned()).unwrap();
+        Rollouts::new(recorded.collect(), Some(prober))
     }
 
     /// Records the end of a deploy, so that its open intents are unknown outcomes.
@@ -440,6 +470,8 @@ impl Lab {
         let outputs = state.outputs.iter();
         let outputs = outputs.map(|o| format!("{} = {}", o.name, o.value.replace('"', "")));
         let objects: Vec<String> = state.objects.iter().map(object).collect();
+        let rollouts = self.store.rollouts(None, 1).await.unwrap_or_default();
+        let rollout = rollouts.first().map(rollout).unwrap_or_default();
         Report {
             calls: self.world.end(),
             records: self.world.records(),
@@ -448,6 +480,7 @@ impl Lab {
             outputs: outputs.collect::<Vec<_>>().join(", "),
             says: says.join("; "),
             unknown: unknown.collect::<Vec<_>>().join(", "),
+            rollout,
         }
     }
 
@@ -462,6 +495,21 @@ impl Lab {
         let edit = StateEdit::Put(Box::new(tainted));
         self.store.edit_state(vec![edit]).await.unwrap();
     }
+}
+
+/// End of a rollout: `converged: 0 done, 1 done`.
+fn rollout(record: &RolloutRecord) -> String {
+    let rollout = parse_rollout(record).expect("a rollout");
+    let step = |step: &group::rollout::Step| {
+        let state = format!("{:?}", step.state).to_lowercase();
+        format!(
+            "{} {}",
+            step.member,
+            state.replace('(', " ").replace(')', "")
+        )
+    };
+    let steps: Vec<String> = rollout.steps().iter().map(step).collect();
+    format!("{}: {}", rollout.state(), steps.join(", "))
 }
 
 /// End of an operation: `a done`, `b failed (denied)`.

@@ -10,7 +10,7 @@ use crate::stage::relevant::Relevant;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use cty::{Mark, Marks, Path, Type, Value};
-use model::{StageRequest, StageSummary, VariableFlag};
+use model::{GroupPlan, StageRequest, StageSummary, VariableFlag};
 use serde::ser::{Error as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
@@ -31,6 +31,8 @@ struct Written<'a> {
     changes: OneByOne<'a>,
     outputs: Vec<KeptOutput>,
     drift: Vec<KeptDrift>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    groups: &'a [GroupPlan],
     edits: &'a [StateEdit],
     statuses: &'a Statuses,
     checked: &'a Checked,
@@ -160,6 +162,7 @@ fn detail(stage: &Stage) -> Result<CompressedJson, StageCodecError> {
         changes: OneByOne(&stage.changes, &keeper),
         outputs,
         drift,
+        groups: &stage.groups,
         sights: stage
             .external_inputs
             .iter()

@@ -54,7 +54,7 @@ pub(super) struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn add(&mut self, task: Task) -> Step {
+    pub(super) fn add(&mut self, task: Task) -> Step {
         self.steps.tasks.push(task);
         self.steps.graph.add()
     }
@@ -381,7 +381,7 @@ impl Builder<'_> {
 }
 
 /// Returns true if the object is destroyed after its replacement or its dependents are done.
-fn is_destroyed_late(change: &Change) -> bool {
+pub(super) fn is_destroyed_late(change: &Change) -> bool {
     change.deposed.is_some()
         || change.action() == Action::ReplaceCreateFirst
         || (change.create_first() && change.action() == Action::Destroy)

@@ -215,7 +215,7 @@ impl Plan {
     pub fn steps(&self, stage: &Stage, taken: &BTreeSet<usize>) -> Result<Steps, Diagnostic> {
         let outputs: Vec<&OutputChange> = stage.outputs.iter().collect();
         let ends = steps::ends(&self.nodes, &stage.request, &outputs);
-        steps::build(&self.nodes, &stage.changes, taken, &ends)
+        steps::build(&self.nodes, &stage.changes, taken, &ends, &[])
     }
 
     /// Returns the operations of a deploy of all changes, each with those that it waits for.

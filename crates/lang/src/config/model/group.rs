@@ -59,6 +59,13 @@ pub struct GroupSettings {
     pub span: Span,
 }
 
+impl GroupSettings {
+    /// Returns true if each argument has a value; while variables have none, some have not.
+    pub fn is_complete(&self) -> bool {
+        self.values.len() == self.expressions.len()
+    }
+}
+
 /// A `drain` or `health` block.
 #[derive(Clone, Debug)]
 pub struct GroupHook {

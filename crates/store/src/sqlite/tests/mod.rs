@@ -8,6 +8,7 @@ mod file;
 mod plugins;
 mod readers;
 mod records;
+mod rollouts;
 mod saved_selections;
 
 use super::*;

@@ -39,8 +39,11 @@ async fn store_of_the_version_before_saved_selections_is_migrated() {
         store.path().to_owned()
     };
     let conn = rusqlite::Connection::open(&path).unwrap();
-    conn.execute_batch("DROP TABLE saved_selection; PRAGMA user_version = 10")
-        .unwrap();
+    conn.execute_batch(
+        "DROP TABLE rollout_step; DROP TABLE rollout; DROP TABLE saved_selection;
+         PRAGMA user_version = 10",
+    )
+    .unwrap();
     drop(conn);
     let store = open(dir.path());
     store

@@ -1,0 +1,68 @@
+//! Groups and their rollouts, as shown to operators.
+
+use super::{DeployId, UnixMs};
+use serde::{Deserialize, Serialize};
+
+/// A declared group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupView {
+    pub group: String,
+    /// Address of the resource whose instances are the members.
+    pub instance: String,
+    /// Addresses of the instances in the state.
+    pub members: Vec<String>,
+    /// Newest rollout.
+    pub rollout: Option<RolloutView>,
+}
+
+/// A rollout of a group in one deploy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RolloutView {
+    pub rollout: i64,
+    pub group: String,
+    pub deploy: DeployId,
+    /// State as text, such as `paused (unhealthy)`.
+    pub state: String,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reason: Option<String>,
+    pub began: UnixMs,
+    pub updated: UnixMs,
+    /// In the order of the batches.
+    pub members: Vec<RolloutMember>,
+}
+
+impl RolloutView {
+    /// Counts the members that need nothing more.
+    pub fn done(&self) -> usize {
+        self.members.iter().filter(|member| member.is_over).count()
+    }
+}
+
+/// Part of one member in a rollout.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RolloutMember {
+    pub key: String,
+    /// `remove`, `update` or `add`.
+    pub phase: String,
+    /// Number of its batch, from 1.
+    pub batch: u32,
+    /// State as text, such as `done` or `drain failed`.
+    pub state: String,
+    /// True if the member needs nothing more.
+    pub is_over: bool,
+    /// Remark, such as the reason why it is not healthy.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub note: Option<String>,
+    pub actions: Vec<RolloutAction>,
+}
+
+/// One action on a member.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RolloutAction {
+    /// `drain`, `replace`, `create` or `destroy`.
+    pub action: String,
+    pub began: UnixMs,
+    pub ended: Option<UnixMs>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub failure: Option<String>,
+}

@@ -1,0 +1,178 @@
+//! Stored record of a rollout: each event changes the state, and is stored before anything follows
+//! it.
+
+use crate::deploy::record::DeployRecorder;
+use group::MemberKey;
+use group::rollout::{Event, Rollout, RolloutState, StepState};
+use model::{DeployId, EventKind, RolloutProgress, UnixMs, now_ms};
+use serde_json::Value as Json;
+use store::Store;
+use store::records::RolloutRecord;
+
+/// Field of the steps in the JSON of a rollout.
+const STEPS: &str = "steps";
+
+/// Rollout with its record in the store.
+pub struct Recorded {
+    store: Store,
+    name: String,
+    deploy: DeployId,
+    began: UnixMs,
+    inner: tokio::sync::Mutex<Inner>,
+}
+
+struct Inner {
+    rollout: Rollout,
+    id: Option<i64>,
+    /// Steps as stored, to write only those that an event changes.
+    stored: Vec<String>,
+}
+
+impl Recorded {
+    /// Creates a rollout that is stored with its first event.
+    pub fn new(store: Store, name: String, deploy: DeployId, rollout: Rollout) -> Self {
+        Self {
+            store,
+            name,
+            deploy,
+            began: now_ms(),
+            inner: tokio::sync::Mutex::new(Inner {
+                rollout,
+                id: None,
+                stored: Vec::new(),
+            }),
+        }
+    }
+
+    /// Continues a stored rollout.
+    pub fn of_record(store: Store, record: &RolloutRecord) -> Option<Self> {
+        let rollout = parse_rollout(record)?;
+        Some(Self {
+            store,
+            name: record.name.clone(),
+            deploy: record.deploy,
+            began: record.began,
+            inner: tokio::sync::Mutex::new(Inner {
+                rollout,
+                id: record.id,
+                stored: record.steps.iter().map(|(_, step)| step.clone()).collect(),
+            }),
+        })
+    }
+
+    pub async fn state(&self) -> RolloutState {
+        self.inner.lock().await.rollout.state()
+    }
+
+    /// Returns the members with an action in progress.
+    pub async fn members_in_progress(&self) -> Vec<MemberKey> {
+        let inner = self.inner.lock().await;
+        let steps = inner.rollout.steps().iter();
+        let running = steps.filter(|step| matches!(step.state, StepState::Running(_)));
+        running.map(|step| step.member.clone()).collect()
+    }
+
+    pub async fn member_state(&self, member: &MemberKey) -> Option<StepState> {
+        let inner = self.inner.lock().await;
+        inner.rollout.step(member).map(|step| step.state)
+    }
+
+    /// Applies an event and stores the result.
+    ///
+    /// # Errors
+    /// The state does not allow the event, or the store cannot be written. The text says which.
+    pub async fn handle(
+        &self,
+        event: Event,
+        recorder: &DeployRecorder,
+    ) -> Result<RolloutState, String> {
+        let (state, progress) = self.apply(event).await?;
+        recorder.emit(EventKind::Rollout(progress));
+        Ok(state)
+    }
+
+    /// Applies an event and stores the result, without an event for readers.
+    pub async fn apply(&self, event: Event) -> Result<(RolloutState, RolloutProgress), String> {
+        let mut inner = self.inner.lock().await;
+        let handled = inner.rollout.handle(event, now_ms());
+        handled.map_err(|error| error.to_string())?;
+        self.save(&mut inner).await?;
+        Ok((inner.rollout.state(), self.summary(&inner.rollout)))
+    }
+
+    fn summary(&self, rollout: &Rollout) -> RolloutProgress {
+        let (done, total) = rollout.progress();
+        let (batch, batches) = rollout.batch();
+        let counted = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        RolloutProgress {
+            group: self.name.clone(),
+            deploy: self.deploy,
+            state: rollout.state().to_string(),
+            batch: counted(batch.saturating_add(1).min(batches)),
+            batches: counted(batches),
+            done: counted(done),
+            total: counted(total),
+            health: None,
+            reason: rollout.reason().map(str::to_owned),
+        }
+    }
+
+    /// Reports the progress of a wait for health.
+    pub fn progress(&self, health: String, reason: Option<String>, recorder: &DeployRecorder) {
+        let Ok(inner) = self.inner.try_lock() else {
+            return;
+        };
+        let progress = RolloutProgress {
+            health: Some(health),
+            reason,
+            ..self.summary(&inner.rollout)
+        };
+        drop(inner);
+        recorder.emit(EventKind::Rollout(progress));
+    }
+
+    async fn save(&self, inner: &mut Inner) -> Result<(), String> {
+        let text = |error: &dyn std::fmt::Display| format!("the rollout was not stored: {error}");
+        let mut header = serde_json::to_value(&inner.rollout).map_err(|e| text(&e))?;
+        let steps = match header.as_object_mut().and_then(|h| h.remove(STEPS)) {
+            Some(Json::Array(steps)) => steps,
+            _ => Vec::new(),
+        };
+        let steps: Vec<String> = steps.iter().map(Json::to_string).collect();
+        let is_new = |at: usize, step: &String| inner.stored.get(at) != Some(step);
+        let changed = steps
+            .iter()
+            .enumerate()
+            .filter(|(at, step)| is_new(*at, step));
+        let changed =
+            changed.filter_map(|(at, step)| Some((u32::try_from(at).ok()?, step.clone())));
+        let record = RolloutRecord {
+            id: inner.id,
+            name: self.name.clone(),
+            deploy: self.deploy,
+            state: inner.rollout.state().to_string(),
+            began: self.began,
+            updated: now_ms(),
+            header: header.to_string(),
+            steps: changed.collect(),
+        };
+        let id = self.store.put_rollout(record).await.map_err(|e| text(&e))?;
+        inner.id = Some(id);
+        inner.stored = steps;
+        Ok(())
+    }
+}
+
+/// Parses a stored rollout; `None` if it has another form.
+pub fn parse_rollout(record: &RolloutRecord) -> Option<Rollout> {
+    let mut whole: Json = serde_json::from_str(&record.header).ok()?;
+    let steps = record
+        .steps
+        .iter()
+        .map(|(_, step)| serde_json::from_str(step));
+    let steps: Vec<Json> = steps.collect::<Result<_, _>>().ok()?;
+    whole
+        .as_object_mut()?
+        .insert(STEPS.to_owned(), Json::Array(steps));
+    serde_json::from_value(whole).ok()
+}

@@ -1,0 +1,228 @@
+//! Rollouts of groups: their hooks and records in a deploy, and the rollouts that the store has.
+
+use super::command::{Operations, Staged};
+use super::deploying::BegunDeploy;
+use crate::deploy::run::{Recorded, Rollouts, parse_rollout};
+use crate::diagnostics::convert_all;
+use crate::error::{EngineError, NotFound};
+use crate::stage::groups::{ChangedGroup, changed_groups};
+use group::ConfigHash;
+use group::rollout::{Event, MemberAction, Phase, Rollout, Step, StepState};
+use lang::addr::AbsInstance;
+use lang::config::Group;
+use model::*;
+use shell::Prober;
+use std::collections::BTreeSet;
+use std::path::Path;
+use store::records::RolloutRecord;
+use trust::commands::{CommandError, CommandTrust};
+
+/// Most rollouts that are examined for an interruption.
+const EXAMINED: u32 = 1_000;
+/// Rollouts of one group to show.
+const SHOWN: u32 = 20;
+
+impl Operations {
+    /// Returns the groups that these changes update, and checks that their hooks may run.
+    pub(super) fn groups_to_update(
+        &self,
+        staged: &Staged,
+        selected: &BTreeSet<usize>,
+    ) -> Result<Vec<ChangedGroup>, EngineError> {
+        let stage = &staged.stage;
+        let to = ConfigHash::from_text(&stage.digests.config);
+        let groups = changed_groups(&staged.root, &stage.changes, selected, &to, now_ms());
+        let groups = groups.map_err(|diags| {
+            let sources = &staged.loaded.sources;
+            EngineError::Diagnostics(convert_all(diags.iter(), sources, self.pool.secrets()))
+        })?;
+        for group in &groups {
+            if let Some(declared) = staged.root.groups.get(&group.declared.name) {
+                self.check_hooks(staged, declared)?;
+            }
+        }
+        Ok(groups)
+    }
+
+    /// Checks that the operator trusts the hooks of a group: they run commands, or contact hosts,
+    /// that files of the workspace name.
+    fn check_hooks(&self, staged: &Staged, group: &Group) -> Result<(), CommandError> {
+        let dir = &staged.root.dir;
+        let trust = CommandTrust::new(dir, |name| std::env::var(name).ok());
+        let update = group.update.as_ref();
+        let hooks = update
+            .into_iter()
+            .flat_map(|u| u.drain.iter().chain(&u.health));
+        for (name, expr) in hooks.flat_map(|hook| &hook.expressions) {
+            // An expression over the attributes has no effect outside.
+            if &**name == "ready" {
+                continue;
+            }
+            let Some(source) = staged.loaded.sources.get(expr.span.file) else {
+                continue;
+            };
+            let range = expr.span.start as usize..expr.span.end as usize;
+            let text = source.text.get(range).unwrap_or_default();
+            trust.check(text, Path::new(&*source.name))?;
+        }
+        Ok(())
+    }
+
+    /// Creates the rollouts of a deploy.
+    pub(super) fn rollouts(&self, begun: &BegunDeploy, groups: Vec<ChangedGroup>) -> Rollouts {
+        let hooked = groups
+            .iter()
+            .any(|group| group.declared.drain.is_some() || group.declared.health.is_some());
+        let dir = begun.staged.root.dir.clone();
+        let prober = hooked.then(|| Prober::new(dir)).and_then(|prober| {
+            let text = |error| format!("health probes cannot run: {error}");
+            let report = |error| self.bus.emit(EventKind::Notice { text: text(error) });
+            prober.map_err(report).ok()
+        });
+        let recorded = groups.into_iter().map(|group| {
+            let name = group.declared.name.to_string();
+            let store = self.memory.store().clone();
+            let record = Recorded::new(store, name, begun.deploy, group.rollout.clone());
+            (group, record)
+        });
+        Rollouts::new(recorded.collect(), prober)
+    }
+
+    /// Groups of the configuration, with their newest rollouts.
+    pub async fn groups(&self) -> Result<Vec<GroupView>, EngineError> {
+        let loaded = self.read_with(&StageRequest::default(), true).await?;
+        let state = self.state().await?;
+        let mut views = Vec::new();
+        for group in loaded.root.groups.values() {
+            let instance = &group.instance.address;
+            let addresses = state.objects.iter().map(|object| &object.address);
+            let of_group = |address: &&String| {
+                let parsed = address.parse::<AbsInstance>();
+                parsed.is_ok_and(|address| address.config() == *instance)
+            };
+            let newest = self.newest_rollouts(Some(&group.name), 1).await?;
+            views.push(GroupView {
+                group: group.name.to_string(),
+                instance: instance.to_string(),
+                members: addresses.filter(of_group).cloned().collect(),
+                rollout: newest.into_iter().next(),
+            });
+        }
+        Ok(views)
+    }
+
+    /// The newest rollouts of a group, newest first.
+    pub async fn rollouts_of(&self, group: &str) -> Result<Vec<RolloutView>, EngineError> {
+        let found = self.newest_rollouts(Some(group), SHOWN).await?;
+        if found.is_empty() && !self.groups().await?.iter().any(|g| g.group == group) {
+            return Err(NotFound::Group(group.to_owned()).into());
+        }
+        Ok(found)
+    }
+
+    async fn newest_rollouts(
+        &self,
+        group: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<RolloutView>, EngineError> {
+        let store = self.memory.store();
+        let records = store.rollouts(group.map(str::to_owned), limit).await?;
+        let history = match records.is_empty() {
+            true => Vec::new(),
+            false => store.history(0).await?,
+        };
+        let is_running = |deploy: DeployId| {
+            let mut running = history
+                .iter()
+                .filter(|d| d.outcome == DeployOutcome::Running);
+            running.any(|d| d.deploy == deploy)
+        };
+        let views = records.iter().filter_map(|record| {
+            let mut rollout = parse_rollout(record)?;
+            if !is_running(record.deploy) {
+                // Its flightdeck has ended without a chance to record the pause.
+                drop(rollout.handle(Event::Interrupted, record.updated));
+            }
+            Some(rollout_view(record, &rollout))
+        });
+        Ok(views.collect())
+    }
+
+    /// Marks rollouts as interrupted whose flightdeck has ended. The workspace lock is held, so no
+    /// other process runs them.
+    pub(super) async fn settle_rollouts(&self) -> Result<(), EngineError> {
+        let store = self.memory.store();
+        for record in store.rollouts(None, EXAMINED).await? {
+            let Some(rollout) = parse_rollout(&record) else {
+                continue;
+            };
+            let paused = rollout.clone().handle(Event::Interrupted, now_ms());
+            if paused.is_ok_and(|next| next.is_empty()) {
+                continue;
+            }
+            let Some(recorded) = Recorded::of_record(store.clone(), &record) else {
+                continue;
+            };
+            if let Err(text) = recorded.apply(Event::Interrupted).await {
+                self.bus.emit(EventKind::Notice { text });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn rollout_view(record: &RolloutRecord, rollout: &Rollout) -> RolloutView {
+    RolloutView {
+        rollout: record.id.unwrap_or_default(),
+        group: record.name.clone(),
+        deploy: record.deploy,
+        state: rollout.state().to_string(),
+        reason: rollout.reason().map(str::to_owned),
+        began: record.began,
+        updated: record.updated,
+        members: rollout.steps().iter().map(member_view).collect(),
+    }
+}
+
+fn member_view(step: &Step) -> RolloutMember {
+    let action = |record: &group::rollout::ActionRecord| RolloutAction {
+        action: action_text(record.action).to_owned(),
+        began: record.started,
+        ended: record.ended,
+        failure: record.failure.clone(),
+    };
+    let phase = match step.phase {
+        Phase::Shrink => "remove",
+        Phase::Roll => "update",
+        Phase::Grow => "add",
+    };
+    let state = match step.state {
+        StepState::Pending if step.records.is_empty() => "waiting".to_owned(),
+        StepState::Pending => "changed".to_owned(),
+        StepState::Running(action) => format!("{} in progress", action_text(action)),
+        StepState::Unknown(action) => format!("{} interrupted", action_text(action)),
+        StepState::Failed(action) => format!("{} failed", action_text(action)),
+        StepState::Unhealthy => "unhealthy".to_owned(),
+        StepState::Skipped => "skipped".to_owned(),
+        StepState::Left => "drained, this machine".to_owned(),
+        StepState::Done => "done".to_owned(),
+    };
+    RolloutMember {
+        key: step.member.to_string(),
+        phase: phase.to_owned(),
+        batch: u32::try_from(step.batch + 1).unwrap_or(u32::MAX),
+        state,
+        is_over: step.state.is_over(),
+        note: step.note.clone(),
+        actions: step.records.iter().map(action).collect(),
+    }
+}
+
+fn action_text(action: MemberAction) -> &'static str {
+    match action {
+        MemberAction::Drain => "drain",
+        MemberAction::Replace => "change",
+        MemberAction::Create => "creation",
+        MemberAction::Destroy => "destroy",
+    }
+}

@@ -1,0 +1,107 @@
+//! Steps of rollouts: the batches of a group follow each other, and each waits for the health of
+//! the one before.
+
+use super::builder::{Builder, is_destroyed_late};
+use super::{RolloutTask, Task};
+use crate::stage::change::Change;
+use crate::stage::groups::ChangedGroup;
+use graph::Step;
+use group::rollout::Phase;
+
+/// Steps of one member.
+#[derive(Default)]
+struct MemberSteps {
+    /// Change of the instance, and last the destroy that precedes it.
+    early: Vec<Step>,
+    /// Destroy of the old object after its successor exists.
+    late: Option<Step>,
+}
+
+impl Builder<'_> {
+    /// Adds the steps of rollouts, and the edges that order the members of each group.
+    pub(super) fn rollouts(&mut self, groups: &[&ChangedGroup], changes: &[Change]) {
+        for (at, group) in groups.iter().enumerate() {
+            let mut before: Vec<Step> = Vec::new();
+            for batch in 0..group.batches() {
+                before = self.batch((at, group), batch, &before, changes);
+            }
+        }
+    }
+
+    /// Adds a batch after the end of the one before; returns its own end.
+    fn batch(
+        &mut self,
+        (at, group): (usize, &ChangedGroup),
+        batch: usize,
+        before: &[Step],
+        changes: &[Change],
+    ) -> Vec<Step> {
+        let task = |task| Task::Rollout(at, task);
+        let begin = self.add(task(RolloutTask::Begin(batch)));
+        self.needs(begin, before);
+        let (mut ends, mut late) = (Vec::new(), Vec::new());
+        for member in group.batch(batch) {
+            let steps = self.member_steps(group.changes[member], changes);
+            let replaced = steps.late.is_some() && !steps.early.is_empty();
+            // An object with a successor is drained once the successor is healthy, and one to
+            // create has nothing to drain.
+            let drains = !replaced && group.member(member).phase != Phase::Grow;
+            let first = match drains && group.declared.drain.is_some() {
+                true => self.add(task(RolloutTask::Drain(member))),
+                false => begin,
+            };
+            let own: Vec<Step> = match replaced {
+                true => steps.early.clone(),
+                false => steps.early.iter().copied().chain(steps.late).collect(),
+            };
+            if first != begin {
+                // A member is not drained before its change can start. A replacement starts with
+                // the destroy; what its creation needs may itself wait for that destroy.
+                let starts = own.last().map(|step| self.steps.graph.needs(*step));
+                let needs: Vec<Step> = starts.into_iter().flatten().chain([begin]).collect();
+                self.needs(first, &needs);
+            }
+            own.iter().for_each(|step| self.needs(*step, &[first]));
+            let changed = self.add(task(RolloutTask::Changed(member)));
+            self.needs(changed, &own);
+            self.needs(changed, &[first]);
+            ends.push(changed);
+            late.extend(steps.late.filter(|_| replaced).map(|step| (member, step)));
+        }
+        if group.declared.health.is_some() && group.phase(batch) != Some(Phase::Shrink) {
+            let health = self.add(task(RolloutTask::Health(batch)));
+            self.needs(health, &ends);
+            ends = vec![health];
+        }
+        for (member, destroy) in late {
+            let first = match group.declared.drain.is_some() {
+                true => {
+                    let drain = self.add(task(RolloutTask::DrainOld(member)));
+                    self.needs(drain, &ends);
+                    let needs: Vec<Step> = self.steps.graph.needs(destroy).collect();
+                    self.needs(drain, &needs);
+                    vec![drain]
+                }
+                false => ends.clone(),
+            };
+            self.needs(destroy, &first);
+        }
+        ends
+    }
+
+    fn member_steps(&self, change: usize, changes: &[Change]) -> MemberSteps {
+        let late = is_destroyed_late(&changes[change]);
+        let destroy = self.destroy.get(&change).copied();
+        let apply = self.apply.get(&change).copied();
+        MemberSteps {
+            early: apply.into_iter().chain(destroy.filter(|_| !late)).collect(),
+            late: destroy.filter(|_| late),
+        }
+    }
+
+    fn needs(&mut self, step: Step, needed: &[Step]) {
+        for needed in needed {
+            self.steps.graph.add_need(step, *needed);
+        }
+    }
+}
