@@ -127,7 +127,7 @@ fn stage_with_output_changes_only_is_shown_and_applied() {
     c.wait("the world is not sane", SOON).unwrap();
     c.keys("\r").unwrap();
     c.keys("a").unwrap();
-    c.wait("1 output: region", SOON).unwrap();
+    c.wait("1: region", SOON).unwrap();
     c.keys("y").unwrap();
     c.wait("✓ succeeded", LONG).unwrap();
     c.keys("3s").unwrap();
