@@ -242,6 +242,16 @@ impl Rollout {
         self.transitions.last()?.reason.as_deref()
     }
 
+    /// Members that were changed and have not been healthy since. A later rollout waits for them too.
+    pub fn unproven(&self) -> impl Iterator<Item = &MemberKey> {
+        let waits = |step: &&Step| match step.state {
+            StepState::Unhealthy => true,
+            StepState::Pending => self.parts(step).get(step.next) == Some(&Part::Health),
+            _ => false,
+        };
+        self.steps.iter().filter(waits).map(|step| &step.member)
+    }
+
     /// Number of steps that need nothing more, and of all steps.
     pub fn progress(&self) -> (usize, usize) {
         let done = self.steps.iter().filter(|step| step.state.is_over());

@@ -118,6 +118,9 @@ pub trait Rollouts: Send + Sync {
         name: Option<String>,
         limit: u32,
     ) -> Result<Vec<RolloutRecord>, StoreError>;
+
+    /// All rollouts in one of these states, with their steps, newest first.
+    async fn rollouts_in(&self, states: Vec<String>) -> Result<Vec<RolloutRecord>, StoreError>;
 }
 
 /// Deploys: operations, intents, outcomes and events.

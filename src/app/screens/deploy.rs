@@ -456,6 +456,7 @@ fn write_subject(state: &State, l: &mut Line) {
             l.push(span(Role::Warn, format!(" · {queued} queued")));
         }
     }
+    write_rollouts(d, l);
     if let Some(r) = d.cancel {
         let word = match r {
             CancelRung::StopStarting => "no new operations",
@@ -463,6 +464,27 @@ fn write_subject(state: &State, l: &mut Line) {
             CancelRung::KillPlugins => "plugins killed",
         };
         l.push(span(Role::Warn, format!(" · cancelled: {word}")));
+    }
+}
+
+/// Appends the rollouts that wait, go on, or have stopped.
+fn write_rollouts(d: &DeployView, l: &mut Line) {
+    for rollout in &d.rollouts {
+        let role = match rollout.state.as_str() {
+            "converged" => continue,
+            "running" | "waiting for health" => Role::Busy,
+            _ => Role::Warn,
+        };
+        let health = rollout.health.as_deref().map(|h| format!(" {h}"));
+        let text = format!(
+            " · group {}: {}{}, batch {} of {}",
+            rollout.group,
+            rollout.state,
+            health.unwrap_or_default(),
+            rollout.batch,
+            rollout.batches
+        );
+        l.push(span(role, text));
     }
 }
 

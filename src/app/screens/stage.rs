@@ -402,6 +402,10 @@ fn add_other_counts(s: &StageSummary, l: &mut Line) {
     if moved > 0 {
         l.push(span(Role::Plain, format!(" · {moved} moved")));
     }
+    for planned in &s.groups {
+        let text = format!(" · group {}: {}", planned.group, planned.plan);
+        l.push(span(Role::Plain, text));
+    }
 }
 
 /// Returns the counts of errors and warnings, with the key that lists them.

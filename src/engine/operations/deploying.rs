@@ -121,7 +121,7 @@ impl Operations {
         // Before the deploy is recorded, so that a refusal leaves no trace.
         self.refuse_double_creation(&staged.stage, &selected)
             .await?;
-        let groups = self.groups_to_update(&staged, &selected)?;
+        let groups = self.groups_to_update(&staged, &selected).await?;
         let begun = self.begin_deploy(staged, selected).await?;
         let recorder = self.recorder(&begun, switches).await?;
         let parallelism = request.parallelism;

@@ -7,7 +7,7 @@ use crate::diagnostics::convert_all;
 use crate::error::{EngineError, NotFound};
 use crate::stage::groups::{ChangedGroup, changed_groups};
 use group::ConfigHash;
-use group::rollout::{Event, MemberAction, Phase, Rollout, Step, StepState};
+use group::rollout::{Event, MemberAction, Phase, Rollout, RolloutState, Step, StepState};
 use lang::addr::AbsInstance;
 use lang::config::Group;
 use model::*;
@@ -17,14 +17,12 @@ use std::path::Path;
 use store::records::RolloutRecord;
 use trust::commands::{CommandError, CommandTrust};
 
-/// Most rollouts that are examined for an interruption.
-const EXAMINED: u32 = 1_000;
 /// Rollouts of one group to show.
 const SHOWN: u32 = 20;
 
 impl Operations {
     /// Returns the groups that these changes update, and checks that their hooks may run.
-    pub(super) fn groups_to_update(
+    pub(super) async fn groups_to_update(
         &self,
         staged: &Staged,
         selected: &BTreeSet<usize>,
@@ -32,11 +30,16 @@ impl Operations {
         let stage = &staged.stage;
         let to = ConfigHash::from_text(&stage.digests.config);
         let groups = changed_groups(&staged.root, &stage.changes, selected, &to, now_ms());
-        let groups = groups.map_err(|diags| {
+        let mut groups = groups.map_err(|diags| {
             let sources = &staged.loaded.sources;
             EngineError::Diagnostics(convert_all(diags.iter(), sources, self.pool.secrets()))
         })?;
-        for group in &groups {
+        for group in &mut groups {
+            let name = group.declared.name.to_string();
+            let earlier = self.memory.store().rollouts(Some(name), 1).await?;
+            if let Some(earlier) = earlier.first().and_then(parse_rollout) {
+                group.add_unproven(&stage.changes, &earlier);
+            }
             if let Some(declared) = staged.root.groups.get(&group.declared.name) {
                 self.check_hooks(staged, declared)?;
             }
@@ -152,7 +155,13 @@ impl Operations {
     /// other process runs them.
     pub(super) async fn settle_rollouts(&self) -> Result<(), EngineError> {
         let store = self.memory.store();
-        for record in store.rollouts(None, EXAMINED).await? {
+        let unfinished = [
+            RolloutState::Planned,
+            RolloutState::Running,
+            RolloutState::WaitingHealth,
+        ];
+        let unfinished = unfinished.iter().map(ToString::to_string);
+        for record in store.rollouts_in(unfinished.collect()).await? {
             let Some(rollout) = parse_rollout(&record) else {
                 continue;
             };

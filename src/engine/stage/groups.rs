@@ -22,6 +22,16 @@ pub struct ChangedGroup {
     pub changes: Vec<usize>,
     /// Number of members that the configuration declares.
     pub size: usize,
+    /// Members that an earlier rollout changed, and that have not been healthy since.
+    pub unproven: Vec<Target>,
+}
+
+/// A member, and the change of its instance.
+#[derive(Clone, Debug)]
+pub struct Target {
+    pub key: MemberKey,
+    /// Index of the change.
+    pub change: usize,
 }
 
 impl ChangedGroup {
@@ -41,6 +51,32 @@ impl ChangedGroup {
     /// Returns a step of the rollout.
     pub fn member(&self, step: usize) -> &MemberStep {
         &self.rollout.steps()[step]
+    }
+
+    /// Returns the member of a step.
+    pub fn target(&self, step: usize) -> Target {
+        Target {
+            key: self.member(step).member.clone(),
+            change: self.changes[step],
+        }
+    }
+
+    /// Adds the members of an earlier rollout that have not been healthy since, unless they change
+    /// again.
+    pub fn add_unproven(&mut self, changes: &[Change], earlier: &Rollout) {
+        for key in earlier.unproven() {
+            let of_key = |change: &&Change| {
+                change.address.config() == self.declared.instance
+                    && change.deposed.is_none()
+                    && change.action() == Action::NoOp
+                    && member_key(&change.address) == *key
+            };
+            let change = changes.iter().position(|change| of_key(&change));
+            self.unproven.extend(change.map(|change| Target {
+                key: key.clone(),
+                change,
+            }));
+        }
     }
 
     /// Returns the phase of a batch.
@@ -170,6 +206,7 @@ fn changed_group(
     Ok(Some(ChangedGroup {
         changes: steps.iter().filter_map(index).collect(),
         size: desired.len(),
+        unproven: Vec::new(),
         declared,
         plan,
         rollout,

@@ -96,6 +96,7 @@ fn describe(state: &State, s: &StageSummary, taken: &[&ChangeView]) -> Doc {
         let text = format!("{}: {}", names.len(), names.join(", "));
         body.push(pair("outputs", span(Role::Plain, text)));
     }
+    body.extend(groups(s));
     for u in unsettled(state) {
         let (name, text) = match u.target {
             Target::Diagnostics => (u.word, format!("{} {}", u.sign, u.text)),
@@ -114,6 +115,18 @@ fn describe(state: &State, s: &StageSummary, taken: &[&ChangeView]) -> Doc {
         );
     }
     body
+}
+
+/// Plans of the groups. They are of all changes, so a narrower selection has none.
+fn groups(s: &StageSummary) -> impl Iterator<Item = Line> {
+    s.groups.iter().map(|group| {
+        let plan = match s.left.is_empty() {
+            true => group.plan.as_str(),
+            false => "the selected instances change in batches",
+        };
+        let text = format!("{}: {plan}", group.group);
+        pair("group", span(Role::Plain, text))
+    })
 }
 
 fn pair(name: &str, value: doc::Span) -> Line {

@@ -6,7 +6,7 @@ mod hooks;
 mod record;
 
 use super::deploying::{Deploying, WHOLE_DEPLOY};
-use crate::stage::groups::ChangedGroup;
+use crate::stage::groups::{ChangedGroup, Target};
 use crate::stage::steps::RolloutTask;
 use futures_util::stream::{self, StreamExt as _};
 use graph::Step;
@@ -160,11 +160,10 @@ impl Deploying {
         let Some(policy) = &group.declared.policy.health else {
             return true;
         };
-        let members: Vec<usize> = (0..=batch).flat_map(|b| group.batch(b)).collect();
-        let new: Vec<usize> = members
-            .into_iter()
-            .filter(|member| group.member(*member).phase != Phase::Shrink)
-            .collect();
+        let members = (0..=batch).flat_map(|b| group.batch(b));
+        let new = members.filter(|member| group.member(*member).phase != Phase::Shrink);
+        let new = new.map(|member| group.target(member));
+        let new: Vec<Target> = new.chain(group.unproven.iter().cloned()).collect();
         let mut wait = HealthWait::new(policy, new.len(), group.size, now_ms());
         let stopping = &self.scheduler.stops().starting;
         loop {
@@ -195,15 +194,15 @@ impl Deploying {
     async fn poll(
         &self,
         running: &RunningRollout,
-        members: &[usize],
+        members: &[Target],
         policy: &HealthPolicy,
     ) -> Vec<(MemberKey, Result<(), String>)> {
         let limit = policy.interval.clamp(Duration::from_secs(1), MAX_PROBE);
         // Owned, because a stream of borrowing futures is not `Send`.
-        let members: Vec<usize> = members.to_vec();
+        let members: Vec<Target> = members.to_vec();
         let each = members.into_iter().map(|member| async move {
-            let key = running.group.member(member).member.clone();
-            (key, self.is_healthy(running, member, limit).await)
+            let result = self.is_healthy(running, &member, limit).await;
+            (member.key, result)
         });
         stream::iter(each)
             .buffered(PROBES_AT_A_TIME)

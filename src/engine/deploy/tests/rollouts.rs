@@ -192,6 +192,18 @@ const HOOKS: &[Rule] = &[
         ..RULE
     },
     Rule {
+        rule: "a member that an earlier rollout left unhealthy is waited for again",
+        before: "w, count 3, size 1; g, group of w",
+        interrupted: Some((
+            "w, count 3, size 2; g, group of w, health test $KEY != 0",
+            &[],
+        )),
+        after: "w, count 3, size 2; g, group of w, health test $KEY != 0",
+        calls: "update w[1]",
+        rollout: Some("paused (unhealthy): 1 pending, 2 pending"),
+        ..RULE
+    },
+    Rule {
         rule: "an expression that cannot be evaluated is not healthy",
         before: "w, count 2, size 1; g, group of w",
         after: "w, count 2, size 2; g, group of w, ready self.nothing",

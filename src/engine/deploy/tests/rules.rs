@@ -344,7 +344,7 @@ impl Lab {
             },
             stops.all.clone(),
         ));
-        let rollouts = self.rollouts(loaded, &stage, &taken, deploy);
+        let rollouts = self.rollouts(loaded, &stage, &taken, deploy).await;
         let walk = self.walk(loaded, &stage, &PriorState::new(&state), &stops, &kill);
         let deploying = Deploying::new(
             walk,
@@ -369,7 +369,7 @@ impl Lab {
         result
     }
 
-    fn rollouts(
+    async fn rollouts(
         &self,
         loaded: &load::Loaded,
         stage: &Stage,
@@ -377,7 +377,15 @@ impl Lab {
         deploy: DeployId,
     ) -> Rollouts {
         let to = ConfigHash::from_text("to");
-        let groups = changed_groups(&loaded.root, &stage.changes, taken, &to, now_ms()).unwrap();
+        let mut groups =
+            changed_groups(&loaded.root, &stage.changes, taken, &to, now_ms()).unwrap();
+        let earlier = self.store.rollouts(None, 1).await.unwrap();
+        for (group, earlier) in groups
+            .iter_mut()
+            .zip(earlier.first().and_then(parse_rollout))
+        {
+            group.add_unproven(&stage.changes, &earlier);
+        }
         let recorded = groups.into_iter().map(|group| {
             let (name, rollout) = (group.declared.name.to_string(), group.rollout.clone());
             (

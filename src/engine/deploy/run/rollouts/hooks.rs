@@ -2,6 +2,7 @@
 
 use super::RunningRollout;
 use crate::deploy::run::deploying::Deploying;
+use crate::stage::groups::Target;
 use crate::stage::scope::ModuleScope;
 use cty::Value;
 use lang::addr::ModuleInstance;
@@ -27,6 +28,7 @@ impl Deploying {
         running: &RunningRollout,
         member: usize,
     ) -> Result<(), String> {
+        let member = running.group.target(member);
         let declared = &running.group.declared;
         let (Some(hook), Some(policy)) = (&declared.drain, &declared.policy.drain) else {
             return Ok(());
@@ -34,9 +36,9 @@ impl Deploying {
         let Some(expr) = hook.expressions.get("command") else {
             return Ok(());
         };
-        let change = &self.selection.stage.changes[running.group.changes[member]];
+        let change = &self.selection.stage.changes[member.change];
         let value = change.before.value.clone();
-        let words = self.evaluate_words(running, member, hook, expr, value)?;
+        let words = self.evaluate_words(running, &member, hook, expr, value)?;
         let prober = self.rollouts.prober.as_ref();
         let prober = prober.ok_or("commands cannot run in this deploy")?;
         prober
@@ -49,7 +51,7 @@ impl Deploying {
     pub(super) async fn is_healthy(
         &self,
         running: &RunningRollout,
-        member: usize,
+        member: &Target,
         limit: Duration,
     ) -> Result<(), String> {
         let check = self.health_check(running, member)?;
@@ -66,14 +68,14 @@ impl Deploying {
             .map_err(|reason| self.recorder.secrets().redact(&reason).into_owned())
     }
 
-    fn health_check(&self, running: &RunningRollout, member: usize) -> Result<Check, String> {
+    fn health_check(&self, running: &RunningRollout, member: &Target) -> Result<Check, String> {
         let Some(hook) = &running.group.declared.health else {
             return Ok(Check::Ready(true));
         };
         let Some((name, expr)) = hook.expressions.first_key_value() else {
             return Ok(Check::Ready(true));
         };
-        let change = &self.selection.stage.changes[running.group.changes[member]];
+        let change = &self.selection.stage.changes[member.change];
         let address = &change.address;
         let schemas = self.walk.context.schemas.get(&change.provider.address);
         let schema = schemas.and_then(|s| s.resources.get(address.resource.kind.as_ref()));
@@ -107,7 +109,7 @@ impl Deploying {
     fn evaluate_words(
         &self,
         running: &RunningRollout,
-        member: usize,
+        member: &Target,
         hook: &GroupHook,
         expr: &Expr,
         value: Value,
@@ -128,13 +130,13 @@ impl Deploying {
     fn evaluate(
         &self,
         running: &RunningRollout,
-        member: usize,
+        member: &Target,
         hook: &GroupHook,
         expr: &Expr,
         value: Value,
     ) -> Result<Value, String> {
         let group = &running.group;
-        let key = Value::string(group.member(member).member.to_string());
+        let key = Value::string(member.key.to_string());
         let name = Value::string(&*group.declared.name);
         let size = Value::number(group.size as u64);
         let mut values: BTreeMap<Arc<str>, Value> = hook.names.clone();
