@@ -19,6 +19,7 @@ use crate::app::layout::{
     Areas, areas, detail_has_keys, is_side_by_side, pinned, placed_columns, too_small,
 };
 use crate::app::list::{Pane, Row};
+use crate::app::popups::Popup;
 use crate::app::rows;
 use crate::app::screens::Body;
 use crate::app::state::{Context, State};
@@ -58,6 +59,10 @@ pub fn draw(
         bars::draw(state, &a, &mut brush);
         body(state, &a, &mut brush, tracing);
         let prompt = bars::footer(state, &a, &mut brush);
+        // A list of themes shows a preview on the screen.
+        if !matches!(&state.frame.popup, None | Some(Popup::ThemeList(_))) {
+            brush.fade(whole);
+        }
         popup::draw(state, &mut brush).or(prompt)
     };
     // Last, because it rewrites all cells.

@@ -68,6 +68,16 @@ impl Command {
         table::DRASTIC.contains(&self.name)
     }
 
+    /// Returns the label in the footer. A command that switches between two states names the other.
+    pub fn label(&self, state: &State) -> &'static str {
+        match self.name {
+            "failures" if state.context() == Context::Failures => "deploys",
+            "follow" if state.log.follow => "pause",
+            "engine-log" if state.context() == Context::Tracing => "plugin logs",
+            _ => self.short,
+        }
+    }
+
     pub fn is_help(&self) -> bool {
         self.name == table::HELP
     }

@@ -373,7 +373,19 @@ fn column_at(state: &State, area: Rect, x: u16) -> Option<(usize, &'static Colum
 const OF_THE_LIST: &[&str] = &["filter", "fold-all", "open", "operations"];
 
 /// Places the keys that work now in `cells` cells of the footer; that of the help is always shown.
+/// Below a popup, which takes all keys and names its own, only its end is shown.
 pub fn footer_keys(state: &State, cells: u16) -> Vec<FooterKey> {
+    if state.frame.popup.is_some() {
+        let label = vec![span(Role::Key, "esc"), span(Role::Plain, " close")];
+        let back = COMMANDS.iter().filter(|c| c.is_back());
+        return back
+            .map(|command| FooterKey {
+                x: 1,
+                label: label.clone(),
+                command,
+            })
+            .collect();
+    }
     let context = state.context();
     let help = COMMANDS.iter().filter(|c| c.is_help());
     let first = (context.of().first_keys)(state);
@@ -404,7 +416,7 @@ pub fn footer_keys(state: &State, cells: u16) -> Vec<FooterKey> {
         };
         let label = vec![
             span(Role::Key, &key),
-            span(Role::Plain, format!(" {}  ", command.short)),
+            span(Role::Plain, format!(" {}  ", command.label(state))),
         ];
         let w = cells_u16(&label);
         // Keeps space for the help key, which is always shown.
@@ -447,11 +459,11 @@ pub fn incident_badge(state: &State, area: Rect) -> Option<(u16, String)> {
     let tabs = tabs(state).into_iter().next_back()?;
     let end = tabs.1 + u16::try_from(tabs.2.len()).unwrap_or(0);
     let room = area.width.saturating_sub(end);
-    let long = format!("⚠ {} (!) ", count(incidents, "incident"));
+    let long = format!("✗ {} (!) ", count(incidents, "incident"));
     let text = if usize::from(room) > width(&long) {
         long
     } else {
-        format!("⚠{incidents}(!)")
+        format!("✗{incidents}(!)")
     };
     let w = u16::try_from(width(&text)).unwrap_or(0);
     (incidents > 0 && room >= w).then(|| (area.right() - w, text))

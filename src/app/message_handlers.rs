@@ -124,6 +124,7 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
         // The confirmation lists the changes of the earlier selection.
         EventKind::Selected { .. } => close_outdated_confirmation(state),
         EventKind::DeployStarted(started) => {
+            state.end_message();
             state.loaded.keep_deployed_outputs(&state.view, started);
             // The cursor of an earlier deploy means nothing in this one.
             state.lists[Context::Deploy as usize] = super::list::ListState::default();

@@ -111,7 +111,7 @@ impl DemoHook {
     }
 
     /// Note with the first steps; the popup of `B` lists the faults.
-    pub const NOTE: &str = "demo of a small shop: 3 opens Stage, s plans, a applies the selected changes, B causes a fault";
+    pub const NOTE: &str = "demo of a small shop: 3 opens Stage, s stages, a applies the selected changes, B causes a fault";
 }
 
 /// Terminal interface of the loop.

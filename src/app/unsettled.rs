@@ -6,7 +6,8 @@ use super::format::{count, elapsed};
 use super::state::State;
 use model::view::PluginView;
 use model::{
-    DeployOutcome, DeploySummary, Diagnostic, DriftKind, PluginId, Severity, StageMode, Unknown,
+    DeployOutcome, DeploySummary, Diagnostic, DriftKind, PluginId, Severity, StageId, StageMode,
+    Unknown,
 };
 use std::collections::BTreeSet;
 
@@ -218,16 +219,28 @@ fn failed_stage(state: &State) -> Option<Unsettled> {
     )
 }
 
+/// Returns true if the provider of a resource has this address.
+pub fn is_of(of: &str, address: &str) -> bool {
+    // The state has configurations as well: `provider["…"].west`.
+    of == address || of.contains(&format!("\"{address}\""))
+}
+
+/// Returns the stage that has all resources of the configuration and is up to date.
+fn complete_stage(state: &State) -> Option<StageId> {
+    let s = state.view.stage.as_ref()?;
+    let is_complete = s.mode == StageMode::Normal
+        && state.view.stage_outdated.is_none()
+        && s.changes.iter().all(|c| !c.provider.is_empty());
+    is_complete.then_some(s.stage)
+}
+
 /// Returns the resources of a provider in the stage and in the state.
 pub fn resources_of<'s>(state: &'s State, provider: &str) -> BTreeSet<&'s str> {
-    // The state has configurations as well: `provider["…"].west`.
-    let quoted = format!("\"{provider}\"");
-    let is_its = |of: &str| of == provider || of.contains(&quoted);
     let stage = state.view.stage.iter().flat_map(|s| &s.changes);
     let staged = stage.map(|c| (&c.provider, &c.address));
     let rows = state.loaded.state_rows.iter().flatten();
     let all = staged.chain(rows.map(|r| (&r.provider, &r.address)));
-    all.filter(|(of, _)| is_its(of))
+    all.filter(|(of, _)| is_of(of, provider))
         .map(|(_, address)| address.as_str())
         .collect()
 }
@@ -249,8 +262,13 @@ fn plugin(state: &State, p: &PluginView) -> Unsettled {
         "" => BTreeSet::new(),
         address => resources_of(state, address),
     };
+    // Without both lists a resource may still be unknown.
+    let stage = complete_stage(state).filter(|_| state.loaded.state_rows.is_some());
     let text = match all.len() {
-        0 => format!("{}: its resources cannot be staged or applied", p.id),
+        0 => match stage.filter(|_| !address.is_empty()) {
+            Some(n) => format!("{}: neither stage #{n} nor the state uses it", p.id),
+            None => format!("{}: its resources cannot be staged or applied", p.id),
+        },
         n => format!(
             "{}: {} cannot be staged or applied: {}",
             p.id,
@@ -263,13 +281,22 @@ fn plugin(state: &State, p: &PluginView) -> Unsettled {
     let row = Unsettled::new(format!("plugin {}", p.id), (sign, word, role), text, target);
     let mut detail = Doc::new();
     let why = p.state.unavailable_reason().unwrap_or_default();
-    push_text(&mut detail, role, "", why);
+    push_text(&mut detail, role, "", &logs_here(state, why));
     if all.len() > NAMED {
         detail.push(Line::new());
         detail.extend(all.iter().map(|a| line(Role::Plain, format!("  {a}"))));
     }
     row.settled_by(&[("start-open", "then s starts it again")])
         .with(detail)
+}
+
+/// Replaces the command that shows all lines outside of the console by the key.
+fn logs_here(state: &State, why: &str) -> String {
+    let key = state.options.keys.first("screen-logs");
+    why.replace(
+        "(run `flightdeck logs` for all lines)",
+        &format!("({key} shows all lines)"),
+    )
 }
 
 fn absent(state: &State) -> Option<Unsettled> {
@@ -363,7 +390,11 @@ fn warnings(state: &State) -> Option<Unsettled> {
     let n = all.iter().filter(|d| d.severity == first.severity).count();
     // A summary alone may say little, such as "CLI configuration".
     let detail = first.detail.lines().next().unwrap_or_default();
-    let mut text = format!("{}: {}", count(n, what), first.summary);
+    // The mark names the severity, so only a number above one is needed.
+    let mut text = match n {
+        1 => first.summary.clone(),
+        _ => format!("{}: {}", count(n, what), first.summary),
+    };
     if !detail.is_empty() {
         text = format!("{text}: {detail}");
     }
@@ -390,7 +421,11 @@ fn orphans(state: &State) -> Option<Unsettled> {
 
 /// Detail of a row: the whole text, its background, and the keys.
 pub fn detail(state: &State, u: &Unsettled) -> Doc {
-    let mut doc = vec![line(Role::Strong, &u.text), Line::new()];
+    let mut doc = Doc::new();
+    // The list of diagnostics has the whole text.
+    if u.target != Target::Diagnostics {
+        doc.extend([line(Role::Strong, &u.text), Line::new()]);
+    }
     if !u.detail.is_empty() {
         doc.extend(u.detail.iter().cloned());
         doc.push(Line::new());

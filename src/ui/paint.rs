@@ -5,7 +5,7 @@ use crate::app::doc::{Line, Role, fit_line};
 use crate::app::text::{contains, width};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui::style::{Modifier, Style};
 use unicode_segmentation::UnicodeSegmentation;
 
 /// A buffer with the theme to draw in.
@@ -29,6 +29,13 @@ impl Brush<'_> {
     pub fn fill(&mut self, area: Rect, style: Style) {
         let area = area.intersection(self.buffer.area);
         self.buffer.set_style(area, style);
+    }
+
+    /// Dims the screen below a popup, so that cut texts beside it do not look like its content.
+    pub fn fade(&mut self, area: Rect) {
+        let emphasis = Modifier::BOLD | Modifier::UNDERLINED;
+        let style = self.theme.dimmed().remove_modifier(emphasis);
+        self.fill(area, style);
     }
 
     /// Clears an area for a popup.

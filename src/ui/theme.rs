@@ -80,6 +80,14 @@ impl Theme {
         }
     }
 
+    /// Style of the screen below a popup.
+    pub fn dimmed(&self) -> Style {
+        match self.has_color {
+            true => self.style(Role::Dim),
+            false => Style::new().add_modifier(Modifier::DIM),
+        }
+    }
+
     /// Style of the current tab.
     pub fn tab(&self) -> Style {
         Style::new()

@@ -93,11 +93,11 @@ pub static COMMANDS: &[Command] = commands![
     "only-destroys", "-", "", "show destroys and replaces only, or all", Scope::In(&[Stage]), has_stage, only_destroys;
     "unchanged", "o", "", "show or hide unchanged resources", Scope::In(&[Stage]), has_stage, toggle_unchanged;
     // Deploy
-    "retry", "t", "retry rest", "stage what failed or was not attempted", Scope::In(&[Start, Stage, Deploy, Replay]), can_retry, retry_rest;
-    "operations", "v", "show…", "show failed, not attempted, done, or all", Scope::In(OPERATIONS), always, next_deploy_filter;
+    "retry", "t", "stage rest", "stage rest: failed or not attempted", Scope::In(&[Start, Stage, Deploy, Replay]), can_retry, retry_rest;
+    "operations", "v", "filter by state", "show failed, not attempted, done, or all", Scope::In(OPERATIONS), always, next_deploy_filter;
     "operation-logs", "l", "logs", "show the log of its plugin", Scope::In(OPERATIONS), has_row, operation_logs;
     // History
-    "replay", "enter", "replay", "replay this deploy", Scope::In(&[History]), has_row, open_replay;
+    "replay", "enter", "view", "show how this deploy went; changes nothing", Scope::In(&[History]), has_row, open_replay;
     "replay-forward", "]", "forward", "one event forward", Scope::In(&[Replay]), always, replay_forward;
     "replay-back", "[", "back", "one event back", Scope::In(&[Replay]), always, replay_back;
     "replay-end", "}", "end", "go to the end of the deploy", Scope::In(&[Replay]), always, replay_end;
@@ -117,7 +117,7 @@ pub static COMMANDS: &[Command] = commands![
     "times", "t", "", "show or hide the time of day", Scope::In(&[Logs]), always, toggle_times;
     "mark", "m", "mark", "mark or unmark this line", Scope::In(&[Logs]), has_row, toggle_mark;
     "save", "o", "save", "save the shown or marked lines to a file", Scope::In(&[Logs]), has_row, save_log;
-    "engine-log", "e", "engine's own", "the engine's own log, or the plugin logs", Scope::In(&[Logs, Tracing]), always, toggle_tracing;
+    "engine-log", "e", "engine's log", "the engine's own log, or the plugin logs", Scope::In(&[Logs, Tracing]), always, toggle_tracing;
     "tracing-targets", "h", "targets", "show or hide the list of targets", Scope::In(&[Tracing]), always, tracing_targets;
     "tracing-focus", "f", "focus", "show the selected target only", Scope::In(&[Tracing]), always, tracing_focus;
     "tracing-more", "+ right", "more", "record more of the selected target", Scope::In(&[Tracing]), always, tracing_more;

@@ -56,7 +56,7 @@ pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
     doc.push(Line::new());
     doc.push(vec![
         span(Role::Key, "enter"),
-        span(Role::Dim, " replays the deploy"),
+        span(Role::Dim, " shows how the deploy went; changes nothing"),
     ]);
     doc
 }

@@ -7,8 +7,8 @@ use crate::app::format::{count, elapsed};
 use crate::app::key::{ENTER, Key, KeyCode, moved};
 use crate::app::msg::Effect;
 use crate::app::state::State;
-use model::view::CallView;
-use model::{CancelRung, Operation, OperationState};
+use model::view::{CallView, DeployView};
+use model::{Action, CancelRung, Operation, OperationState};
 
 /// Rungs of the cancel ladder, softest first.
 const RUNGS: [CancelRung; 3] = [
@@ -61,7 +61,7 @@ impl Content for Ladder {
         let rungs = [
             running.stop_starting(state),
             running.ask_plugins(state),
-            running.kill_plugins(),
+            running.kill_plugins(state),
         ];
         let mut rows = Vec::new();
         let mut selected = 0;
@@ -75,17 +75,43 @@ impl Content for Ladder {
         let keys = Part::keys(&[
             ("1-3 j k", "choose"),
             ("enter", "run this step"),
-            ("esc", "close"),
+            ("esc", "keep running"),
         ]);
         Page {
             below: vec![keys],
             ..Page::new(
-                "Cancel ladder, soft to hard",
+                title(state),
                 Role::Warn,
                 Part::List(List::new(rows, selected)),
             )
         }
     }
+}
+
+/// Names the work that the ladder stops.
+fn title(state: &State) -> String {
+    match (running_deploy(state), &state.view.staging) {
+        (Some(d), _) => format!("Cancel deploy #{}", d.deploy),
+        (None, Some(s)) => format!("Cancel staging #{}", s.stage),
+        (None, None) => "Cancel the running calls".to_owned(),
+    }
+}
+
+fn running_deploy(state: &State) -> Option<&DeployView> {
+    let deploy = state.view.deploy.as_ref();
+    deploy.filter(|d| d.summary.is_none())
+}
+
+/// Returns an object that a kill may leave half changed, and its state.
+fn half_changed(o: &Operation) -> Option<(&str, &'static str)> {
+    let half = match o.action {
+        Action::Create => "created",
+        Action::Update => "updated",
+        Action::Replace | Action::ReplaceCreateFirst => "replaced",
+        Action::Destroy => "destroyed",
+        _ => return None,
+    };
+    (o.state == OperationState::Running).then_some((&*o.address, half))
 }
 
 /// Running calls, in the order of their numbers.
@@ -96,13 +122,12 @@ fn running_calls(state: &State) -> impl Iterator<Item = &CallView> {
 
 fn confirm_kill(state: &State) -> Confirm {
     let calls: Vec<_> = running_calls(state).collect();
-    let mut body = vec![line(
-        Role::Bad,
-        format!(
-            "{} will have an unknown outcome:",
-            count(calls.len(), "call")
-        ),
-    )];
+    let ends = match running_deploy(state) {
+        Some(_) => "may have an unknown outcome",
+        None => "will end without an answer",
+    };
+    let head = format!("{} {ends}:", count(calls.len(), "call"));
+    let mut body = vec![line(Role::Bad, head)];
     body.extend(calls.iter().map(|c| {
         let resource = c.resource.as_deref().unwrap_or("");
         line(
@@ -133,10 +158,7 @@ struct Running {
 
 impl Running {
     fn of(state: &State) -> Self {
-        let deploy = state.view.deploy.as_ref();
-        let operations = deploy
-            .filter(|d| d.summary.is_none())
-            .map_or(&[][..], |d| &d.operations);
+        let operations = running_deploy(state).map_or(&[][..], |d| &d.operations);
         let count = |f: fn(&Operation) -> bool| operations.iter().filter(|o| f(o)).count();
         let mut plugins: Vec<&str> = running_calls(state).map(|c| &*c.plugin.0).collect();
         plugins.sort_unstable();
@@ -152,22 +174,22 @@ impl Running {
 
     /// Renders the first rung, which starts no further operations.
     fn stop_starting(&self, state: &State) -> Doc {
-        let mut doc = vec![line(Role::Strong, "1  start no new operation")];
         if state.view.staging.is_some() {
-            doc.push(line(
-                Role::Plain,
-                "   staging stops; it changes nothing, so nothing is lost",
-            ));
-            return doc;
+            let text = "   staging changes nothing, so nothing is lost";
+            return vec![
+                line(Role::Strong, "1  stop staging"),
+                line(Role::Plain, text),
+            ];
         }
-        doc.push(line(
-            Role::Plain,
-            format!(
-                "   not attempted: {}; waiting for {}",
-                count(self.waiting, "operation"),
-                count(self.running, "running operation")
-            ),
-        ));
+        let finish = match self.running {
+            0 => String::new(),
+            n => format!("finish {}, ", count(n, "running operation")),
+        };
+        let text = format!(
+            "1  {finish}start no new ones ({} not attempted)",
+            self.waiting
+        );
+        let mut doc = vec![line(Role::Strong, text)];
         if self.replacing > 0 {
             doc.push(line(
                 Role::Plain,
@@ -182,7 +204,7 @@ impl Running {
 
     /// Renders the second rung with the running calls.
     fn ask_plugins(&self, state: &State) -> Doc {
-        let mut doc = vec![line(Role::Strong, "2  ask the plugins to stop")];
+        let mut doc = vec![line(Role::Strong, "2  ask plugins to stop")];
         doc.push(line(
             Role::Plain,
             format!(
@@ -206,19 +228,32 @@ impl Running {
     }
 
     /// Renders the third rung.
-    fn kill_plugins(&self) -> Doc {
+    fn kill_plugins(&self, state: &State) -> Doc {
         let processes = match self.plugins {
             1 => "1 process".to_owned(),
             n => format!("{n} processes"),
         };
-        let mut doc = vec![line(Role::Bad, "3  kill the plugins")];
-        doc.push(line(
-            Role::Plain,
-            format!(
-                "   kills {processes}; leaves an unknown outcome for {}, until a stage reads the objects back",
-                count(self.calls, "call")
+        let operations = running_deploy(state).map_or(&[][..], |d| &d.operations);
+        let half: Vec<_> = operations.iter().filter_map(half_changed).collect();
+        let head = match half.as_slice() {
+            [] => "3  kill plugins".to_owned(),
+            [(address, half)] => format!("3  kill plugins: {address} may be half {half}"),
+            [(address, _), more @ ..] => format!(
+                "3  kill plugins: {address} and {} more may be half changed",
+                more.len()
             ),
-        ));
+        };
+        let effect = match half.len() {
+            0 => "running calls end without an answer".to_owned(),
+            n => format!(
+                "can leave an unknown outcome for {}: {} settles it",
+                count(n, "operation"),
+                state.options.keys.first("unknown")
+            ),
+        };
+        let mut doc = vec![line(Role::Bad, head)];
+        let text = format!("   kills {processes}; {effect}");
+        doc.push(line(Role::Plain, text));
         doc.extend(self.incomplete_replacements());
         doc
     }
@@ -251,11 +286,10 @@ mod tests {
             plugins: 1,
             ..Running::default()
         };
-        let text = plain_text(&running.kill_plugins());
+        let text = plain_text(&running.kill_plugins(&State::new("shop", "/shop")));
         assert!(text.contains("kills 1 process; "), "{text}");
-        assert!(text.contains("unknown outcome for 1 call"), "{text}");
         assert!(text.contains("1 replacement may stay incomplete"), "{text}");
-        let idle = plain_text(&Running::default().kill_plugins());
+        let idle = plain_text(&Running::default().kill_plugins(&State::new("shop", "/shop")));
         assert!(!idle.contains("incomplete"), "{idle}");
     }
 }

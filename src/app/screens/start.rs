@@ -8,6 +8,7 @@ use crate::app::list::Row;
 use crate::app::state::State;
 use crate::app::unsettled::{Unsettled, detail, newest_deploy, unsettled};
 use model::{Action, DeployOutcome};
+use std::collections::BTreeMap;
 
 pub(super) const SCREEN: ScreenInfo = ScreenInfo {
     current: |_| Context::Start,
@@ -29,7 +30,12 @@ pub(super) const START: ContextInfo = ContextInfo {
     text: |state, row| {
         with_row(state, row, |u| format!("{} {}", u.word, u.text)).unwrap_or_default()
     },
-    detail: |state, row| with_row(state, row, |u| detail(state, &u)).unwrap_or_default(),
+    detail: |state, row| {
+        let mut doc = with_row(state, row, |u| detail(state, &u)).unwrap_or_default();
+        push_heading(&mut doc, "Overview");
+        push_facts(&mut doc, state);
+        doc
+    },
     head: Some(|state, row| {
         let head = |u: Unsettled| line(u.role, format!("{} {}", u.sign, u.word));
         with_row(state, row, head).unwrap_or_default()
@@ -83,6 +89,14 @@ fn empty(state: &State) -> Doc {
         return vec![line(Role::Dim, "Loading the history…")];
     }
     let mut doc = vec![line(Role::Ok, "✓ Nothing to settle."), Line::new()];
+    push_facts(&mut doc, state);
+    push_heading(&mut doc, "Next");
+    push_keys(&mut doc, &next_keys(state));
+    doc
+}
+
+/// Appends running work, the last deploy, the stage, the plugins and the state.
+fn push_facts(doc: &mut Doc, state: &State) {
     let mut facts = vec![("now", running(state))];
     facts.push((
         "last deploy",
@@ -97,6 +111,7 @@ fn empty(state: &State) -> Doc {
         }),
     ));
     facts.push(("stage", staged(state)));
+    facts.push(("plugins", plugins(state)));
     facts.push(("state", objects(state)));
     for (name, value) in facts {
         if let Some(value) = value {
@@ -104,9 +119,24 @@ fn empty(state: &State) -> Doc {
             doc.push(std::iter::once(name).chain(value).collect());
         }
     }
-    push_heading(&mut doc, "Next");
-    push_keys(&mut doc, &next_keys(state));
-    doc
+}
+
+/// Counts the plugins by their states; `None` without plugins.
+fn plugins(state: &State) -> Option<Line> {
+    let mut counts: BTreeMap<&str, (usize, Role)> = BTreeMap::new();
+    for p in state.view.plugins.values() {
+        let (_, word, role) = doc::status(&p.state);
+        counts.entry(word).or_insert((0, role)).0 += 1;
+    }
+    let parts = counts
+        .into_iter()
+        .enumerate()
+        .map(|(i, (word, (n, role)))| {
+            let gap = if i > 0 { ", " } else { "" };
+            span(role, format!("{gap}{n} {word}"))
+        });
+    let l: Line = parts.collect();
+    (!l.is_empty()).then_some(l)
 }
 
 /// Counts the objects and outputs of the state.

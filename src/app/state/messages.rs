@@ -66,6 +66,11 @@ impl State {
         message
     }
 
+    /// Removes the message of an earlier action. A failure stays for its time.
+    pub(in crate::app) fn end_message(&mut self) {
+        self.frame.toast.take_if(|t| t.weight == Weight::Good);
+    }
+
     /// Removes the message whose display time is over.
     pub(in crate::app) fn expire_message(&mut self) {
         let now = self.now;

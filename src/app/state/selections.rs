@@ -61,10 +61,10 @@ impl Selections {
         self.at + 1 < self.steps.len()
     }
 
-    /// Goes back. Returns the deselected changes to request, and a description of the undone step.
+    /// Goes back. Returns the deselected changes to request, and a description of the step.
     pub fn undo(&mut self) -> Option<(Vec<String>, String)> {
         self.at = self.at.checked_sub(1)?;
-        Some(self.request(self.at, self.at + 1))
+        Some(self.request(self.at + 1))
     }
 
     /// Goes forward again.
@@ -73,18 +73,18 @@ impl Selections {
             return None;
         }
         self.at += 1;
-        Some(self.request(self.at - 1, self.at))
+        Some(self.request(self.at - 1))
     }
 
-    fn request(&mut self, before: usize, after: usize) -> (Vec<String>, String) {
-        let what = describe(&self.steps[before], &self.steps[after]);
+    fn request(&mut self, before: usize) -> (Vec<String>, String) {
+        let what = describe(&self.steps[before], &self.steps[self.at]);
         let left = self.steps[self.at].clone();
         self.awaited.push_back(left.clone());
         (left.into_iter().collect(), what)
     }
 }
 
-/// Describes the difference between two selections, given by their deselected changes.
+/// Describes the return from a selection to another one, given by their deselected changes.
 fn describe(before: &BTreeSet<String>, after: &BTreeSet<String>) -> String {
     let part = |all: Vec<&String>, word: &str| {
         let (first, more) = (all.first()?, all.len() - 1);
@@ -94,8 +94,8 @@ fn describe(before: &BTreeSet<String>, after: &BTreeSet<String>) -> String {
         })
     };
     let parts = [
-        part(before.difference(after).collect(), "selected"),
-        part(after.difference(before).collect(), "deselected"),
+        part(before.difference(after).collect(), "selected again"),
+        part(after.difference(before).collect(), "deselected again"),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     parts.join(", ")
@@ -122,13 +122,13 @@ mod tests {
         assert!(s.can_undo() && !s.can_redo());
         assert_eq!(
             s.undo(),
-            Some((set(&["a"]), "2 changes deselected (b, …)".into()))
+            Some((set(&["a"]), "2 changes selected again (b, …)".into()))
         );
         s.record(&set(&["a"]));
-        assert_eq!(s.undo(), Some((set(&[]), "a deselected".into())));
+        assert_eq!(s.undo(), Some((set(&[]), "a selected again".into())));
         s.record(&set(&[]));
         assert_eq!(s.undo(), None);
-        assert_eq!(s.redo(), Some((set(&["a"]), "a deselected".into())));
+        assert_eq!(s.redo(), Some((set(&["a"]), "a deselected again".into())));
         s.record(&set(&["a"]));
         assert!(s.can_redo());
         // Another change of the selection drops what was undone.
@@ -136,7 +136,7 @@ mod tests {
         assert!(!s.can_redo());
         assert_eq!(
             s.undo(),
-            Some((set(&["a"]), "a selected, x deselected".into()))
+            Some((set(&["a"]), "x selected again, a deselected again".into()))
         );
     }
 

@@ -75,7 +75,7 @@ fn applied_stage_shows_results_and_cannot_be_applied_again() {
         );
         assert!(row(&mut c, "aws_s3_bucket.logs").contains("created"));
         let footer = c.frame().lines().last().unwrap().to_owned();
-        for gone in ["apply…", "space select", "retry rest"] {
+        for gone in ["apply…", "space select", "stage rest"] {
             assert!(!footer.contains(gone), "{footer}");
         }
         for key in ["a", "space", "*", "I"] {

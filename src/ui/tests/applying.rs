@@ -127,9 +127,12 @@ fn apply_confirmation_names_workspace_counts_and_unusable_plugins() {
     c.press("3 a");
     c.shows("workspace    shop-prod");
     c.shows("changes      +2 to create · ~1 to update · -/+1 to replace · -1 to destroy");
-    c.shows("plugin       ✗ gave up acme/legacy: its resources cannot be staged or applied");
+    c.shows("plugin       ✗ acme/legacy gave up: 0 of 6 selected changes need it");
     c.shows("[y] Apply  [n] Cancel    enter: Cancel");
     c.hides("deselected");
+    // The popup takes all keys, so none of the screen's is shown.
+    c.shows("esc close");
+    c.hides("space select");
     c.press("esc");
     c.event(EventKind::Selected {
         stage: 12,
@@ -140,6 +143,35 @@ fn apply_confirmation_names_workspace_counts_and_unusable_plugins() {
     c.press("a");
     c.shows("~1 to update · <=1 to read · 0 to replace, 0 to destroy");
     c.shows("deselected   2 changes, not applied");
+    c.press("esc");
+    let mut summary = fixture::summary();
+    for change in &mut summary.changes[..2] {
+        change.provider = "registry.terraform.io/acme/legacy".into();
+    }
+    c.event(EventKind::Staged(summary.into()));
+    c.press("a");
+    c.shows("✗ acme/legacy gave up: 2 of 6 selected changes need it");
+}
+
+#[test]
+fn screen_below_a_popup_is_dim_without_a_message_of_an_earlier_action() {
+    let mut c = Console::staged(120, 40);
+    c.press("3");
+    c.shows("staged in");
+    let colors = |c: &mut Console| {
+        let first_rows = &c.buffer().content[..5 * 120];
+        let colors = first_rows.iter().map(|cell| cell.fg);
+        colors.collect::<std::collections::HashSet<_>>().len()
+    };
+    assert!(colors(&mut c) > 1);
+    c.press("a");
+    c.hides("staged in");
+    assert_eq!(colors(&mut c), 1);
+    // A preview of a theme needs the colours.
+    c.press("esc :");
+    c.type_text("themes");
+    c.press("enter");
+    assert!(colors(&mut c) > 1);
 }
 
 #[test]
@@ -287,7 +319,10 @@ fn finished_deploy_selects_the_first_failure_unless_the_cursor_moved() {
 fn cancel_ladder_names_affected_calls_and_confirms_killing() {
     let mut c = Console::deploying(120, 40);
     c.press("4 c");
-    c.shows("start no new operation");
+    c.shows("Cancel deploy #31");
+    c.shows("start no new ones (");
+    c.shows("3  kill plugins: aws_db_instance.main");
+    c.shows("esc keep running");
     c.shows("ApplyResourceChange aws_db_instance.main");
     c.press("enter");
     assert_eq!(c.take_effects(), [Effect::Cancel(CancelRung::StopStarting)]);
@@ -320,7 +355,7 @@ fn quitting_during_a_deploy_asks_and_waits_for_its_end() {
 fn control_c_never_kills_a_deploy() {
     let mut c = Console::deploying(120, 40);
     c.press("ctrl-c");
-    c.shows("Cancel ladder");
+    c.shows("Cancel deploy #31");
     c.press("ctrl-c ctrl-c ctrl-c");
     assert!(!c.state.ending.quit);
     assert!(c.take_effects().is_empty());

@@ -128,12 +128,12 @@ fn help_searches_the_keys_of_all_screens() {
     c.press("3 ?");
     c.shows("/ search the keys of all screens");
     c.shows("select or deselect change, module or range");
-    c.hides("replay this deploy");
+    c.hides("show how this deploy went");
     c.press("/");
-    c.type_text("replay this");
-    c.shows("/ replay this");
+    c.type_text("deploy went");
+    c.shows("/ deploy went");
     c.shows("History");
-    c.shows("replay this deploy");
+    c.shows("show how this deploy went");
     c.hides("select or deselect change");
     // Letters that move the cursor elsewhere are part of the text.
     c.type_text("jk");

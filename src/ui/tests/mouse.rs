@@ -151,7 +151,7 @@ fn click_selects_a_row_of_a_popup() {
     let mut c = Console::deploying(120, 40);
     c.press("4 c");
     c.take_effects();
-    let (x, y) = find(&mut c, "ask the plugins to stop");
+    let (x, y) = find(&mut c, "ask plugins to stop");
     mouse(&mut c, MouseAct::Down, (x, y + 1));
     c.press("enter");
     assert_eq!(

@@ -186,7 +186,7 @@ fn undo_and_redo_restore_selections_with_their_closure() {
         [Effect::Select(13, vec![Select::Except(left)])]
     };
     assert_eq!(c.take_effects(), except(&[]));
-    c.shows("undone: 2 changes deselected");
+    c.shows("undone: 2 changes selected again");
     stored(&mut c, &[], &[]);
     c.press("ctrl-r");
     let mut sorted = SEARCH;

@@ -82,7 +82,7 @@ fn each_screen_shows_list_and_detail_at_80_by_24() {
     c.shows("aws_db_instance.main");
     c.shows("creating for");
     c.press("5");
-    c.shows("enter replays the deploy");
+    c.shows("enter shows how the deploy went; changes nothing");
 }
 
 #[test]

@@ -181,6 +181,12 @@ fn failed_plugin_names_the_resources_that_need_it() {
         rows(&c),
         ["gave up acme/legacy: its resources cannot be staged or applied"]
     );
+    c.event(EventKind::Staged(fixture::summary().into()));
+    c.answer(Answer::State(Vec::new()));
+    assert_eq!(
+        rows(&c),
+        ["gave up acme/legacy: neither stage #12 nor the state uses it"]
+    );
     let mut summary = fixture::summary();
     for change in &mut summary.changes[..3] {
         change.provider = "registry.terraform.io/acme/legacy".into();
@@ -363,7 +369,7 @@ fn tabs_keep_their_names_at_eighty_columns() {
         ] {
             let badge = name.ends_with("(!)");
             assert!(
-                tabs.contains(name) || badge && tabs.contains("⚠1(!)"),
+                tabs.contains(name) || badge && tabs.contains("✗1(!)"),
                 "{tabs}"
             );
         }

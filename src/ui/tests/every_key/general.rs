@@ -49,7 +49,7 @@ pub(super) fn stories() -> Vec<KeyCase> {
         }),
         story("quit", &[Tracing], |c, _| c.shows("following")),
         story("interrupt", &[Calls, Deploy], |c, _| {
-            c.shows("Cancel ladder")
+            c.shows("Cancel deploy #")
         }),
         story("interrupt", &IDLE, |c, _| assert!(c.state.ending.quit)),
         after("down", &LISTS, to_top, moved_down),

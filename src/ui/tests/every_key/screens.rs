@@ -159,8 +159,8 @@ fn calls_and_deploy() -> Vec<KeyCase> {
             },
         ),
         story("cancel", &[Calls, Deploy], |c, _| {
-            c.shows("Cancel ladder");
-            c.shows("1  start no new operation");
+            c.shows("Cancel deploy #");
+            c.shows("start no new ones (");
             c.shows("ApplyResourceChange aws_db_instance.main");
         }),
         after(
@@ -173,7 +173,7 @@ fn calls_and_deploy() -> Vec<KeyCase> {
                     resources: 7,
                 }))
             },
-            |c, _| c.shows("staging stops; it changes nothing"),
+            |c, _| c.shows("staging changes nothing"),
         ),
         story("operations", &[Deploy, Replay], |c, b| {
             assert!(b.frame.contains("aws_s3_bucket.logs"));

@@ -53,7 +53,7 @@ pub(super) fn stage() -> Vec<KeyCase> {
         after("undo", S, deselect_first, |c, _| {
             let restored = Select::Except(vec![]);
             assert_eq!(c.take_effects(), [Effect::Select(12, vec![restored])]);
-            c.shows("undone: aws_s3_bucket.logs deselected");
+            c.shows("undone: aws_s3_bucket.logs selected again");
         }),
         after(
             "redo",
