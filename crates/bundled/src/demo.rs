@@ -113,8 +113,8 @@ static BREAKAGES: [DemoFault; 9] = [
     },
     DemoFault {
         key: '2',
-        title: "refuse",
-        effect: "the next change is permanently refused: 403",
+        title: "deny",
+        effect: "the next change is permanently denied: 403",
         trigger: |lab| {
             set(
                 lab,
@@ -122,7 +122,7 @@ static BREAKAGES: [DemoFault; 9] = [
                     times: Some(1),
                     ..Fault::new(Kind::Permanent)
                 },
-                "the next change is refused",
+                "the next change is denied",
             )
         },
     },

@@ -155,7 +155,7 @@ impl Call<'_> {
             .into());
         }
         if let Some(fault) = self.fault_of_kind(FaultKind::Permanent) {
-            sdk::log::warn("refused", &[("resource", &resource), ("name", &self.name)]);
+            sdk::log::warn("denied", &[("resource", &resource), ("name", &self.name)]);
             let detail = text(
                 fault,
                 "AccessDenied: this account may not do that (status 403)",
