@@ -100,7 +100,8 @@ fn installed_modules_match_in_another_data_directory() {
     installed(&there, "data", &module.replace('1', "2"));
     let run = apply().expect(1);
     assert!(
-        run.stderr.contains("(.terraform/modules/m/main.tf)"),
+        run.stderr
+            .contains(".terraform/modules/m/main.tf changed since"),
         "{run:?}"
     );
     installed(&there, "data", module);

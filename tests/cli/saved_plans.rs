@@ -292,7 +292,10 @@ fn differences_to_the_planning_directory_are_named() {
     let there = copy_to_another_directory(&w);
     there.write("other.tf", "variable \"required\" {}\n");
     let run = there.run(&["apply", "p"]).expect(1);
-    assert!(run.stderr.contains("other.tf is new"), "{run:?}");
+    assert!(
+        run.stderr.contains("other.tf (new) changed since"),
+        "{run:?}"
+    );
     let there = copy_to_another_directory(&w);
     there.run(&["workspace", "new", "prod"]).expect(0);
     let run = there.run(&["apply", "p"]).expect(1);
