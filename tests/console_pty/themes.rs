@@ -74,6 +74,9 @@ fn theme_follows_a_light_terminal_and_keys_typed_before_its_answer_are_kept() {
     c.wait("Command", LONG).unwrap();
     wait_for_background(&c, LIGHT);
     c.keys("\x1b").unwrap();
+    // Escape and a key that follows at once are one key with alt.
+    c.wait_until(|text| !text.contains("Command"), LONG)
+        .unwrap();
     c.wait("No stage yet", LONG).unwrap();
     quit(c);
 }
@@ -90,6 +93,8 @@ fn theme_is_dark_without_an_answer_and_a_late_answer_does_not_act_as_keys() {
     c.keys("?").unwrap();
     c.wait("esc close", LONG).unwrap();
     c.keys("\x1b").unwrap();
+    c.wait_until(|text| !text.contains("esc close"), LONG)
+        .unwrap();
     wait_for_background(&c, DARK);
     c.wait("No stage yet", LONG).unwrap();
     quit(c);
