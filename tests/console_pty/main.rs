@@ -64,7 +64,7 @@ fn demo_is_staged_narrowed_deployed_and_retried_after_a_failure() {
     c.keys("B").unwrap();
     c.wait("Cause a fault in the demo", SOON).unwrap();
     c.keys("2").unwrap();
-    c.wait("the next change is refused", SOON).unwrap();
+    c.wait("the next change is denied", SOON).unwrap();
     c.keys("a").unwrap();
     c.wait("Apply stage #1?", SOON).unwrap();
     c.wait("13 changes, not applied", SOON).unwrap();

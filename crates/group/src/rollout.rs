@@ -242,7 +242,8 @@ impl Rollout {
         self.transitions.last()?.reason.as_deref()
     }
 
-    /// Members that were changed and have not been healthy since. A later rollout waits for them too.
+    /// Members that were changed and have not been healthy since. A later rollout waits for them
+    /// too.
     pub fn unproven(&self) -> impl Iterator<Item = &MemberKey> {
         let waits = |step: &&Step| match step.state {
             StepState::Unhealthy => true,
