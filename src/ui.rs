@@ -212,6 +212,14 @@ fn border(state: &State, a: &Areas, brush: &mut Brush<'_>) {
         let cells = u16::try_from(cells)
             .unwrap_or(u16::MAX)
             .min(a.border.width.saturating_sub(2));
+        // Without the style of the border, which would dim the title.
+        let ground = brush.theme.base_style();
+        let behind = Rect {
+            x: a.border.x + 1,
+            width: cells,
+            ..a.border
+        };
+        brush.clear(behind, ground);
         brush.line(a.border.x + 1, a.border.y, cells, &title, false);
     }
 }
@@ -227,23 +235,30 @@ fn detail(state: &State, area: Rect, brush: &mut Brush<'_>) {
         String::new()
     };
     let from = list.scroll.min(lines.len().saturating_sub(1));
+    let mut used = 0;
     for (i, l) in lines.iter().skip(from).take(height).enumerate() {
         let y = area.y + u16::try_from(i).unwrap_or(0);
-        brush.line(area.x, y, area.width, l, false);
+        let cells = brush.line(area.x, y, area.width, l, false);
+        if i + 1 == height {
+            used = cells;
+        }
         if !needle.is_empty() {
             brush.mark(area.x, y, area.width, &needle);
         }
     }
-    if lines.len() > height && area.height > 0 {
-        let shown = (from + height).min(lines.len());
-        let text = if shown == lines.len() {
-            " end ".to_owned()
-        } else {
-            format!(" {} more ↓ ", lines.len() - shown)
-        };
-        let w = u16::try_from(width(&text)).unwrap_or(0);
-        if area.width > w {
-            brush.text(area.right() - w, area.bottom() - 1, w, Role::Dim, &text);
-        }
+    let shown = from + height;
+    if lines.len() <= height || area.height == 0 {
+        return;
+    }
+    // The mark never covers text: beside a long line it is shorter, or absent.
+    let hidden = lines.len().saturating_sub(shown);
+    let marks = match hidden {
+        0 => [" end ".to_owned(), String::new()],
+        _ => [format!(" {hidden} more ↓ "), " ↓ ".to_owned()],
+    };
+    let free = usize::from(area.width - used.min(area.width));
+    if let Some(text) = marks.iter().find(|text| width(text) <= free) {
+        let w = u16::try_from(width(text)).unwrap_or(0);
+        brush.text(area.right() - w, area.bottom() - 1, w, Role::Dim, text);
     }
 }

@@ -88,6 +88,12 @@ pub fn date(ms: i64, offset_s: i32) -> String {
     format!("{y:04}-{m:02}-{d:02} {:02}:{:02}", t / 3600, t / 60 % 60)
 }
 
+/// Formats a date and a time like [`date`], with seconds.
+pub fn date_s(ms: i64, offset_s: i32) -> String {
+    let day = &date(ms, offset_s)[..10];
+    format!("{day} {}", clock(ms, offset_s))
+}
+
 /// Formats a count with its noun: `1 change`, `2 changes`.
 pub fn count(n: usize, one: &str) -> String {
     if n == 1 {
@@ -125,6 +131,7 @@ mod tests {
     fn dates_and_times_are_formatted_with_the_utc_offset() {
         assert_eq!(date(1_795_269_731_000, 0), "2026-11-21 14:02");
         assert_eq!(date(1_795_269_731_000, 3600), "2026-11-21 15:02");
+        assert_eq!(date_s(1_795_269_731_000, 3600), "2026-11-21 15:02:11");
         assert_eq!(date(951_782_400_000, 0), "2000-02-29 00:00");
         assert_eq!(clock(1_795_269_731_000, -7200), "12:02:11");
     }

@@ -18,15 +18,18 @@ struct Chart<'a> {
     role: Role,
 }
 
-/// Draws the charts in equal shares of the area.
+/// Draws the charts in equal shares of the area; without the waiting calls if there were none.
 pub fn draw(state: &State, area: Rect, brush: &mut Brush<'_>) {
     let s = &state.samples;
-    let charts = [
+    let mut charts = vec![
         (&s.running, "running", Role::Busy),
-        (&s.waiting, "waiting", Role::Warn),
         (&s.finished, "calls/s", Role::Ok),
     ];
-    let share = (area.width.saturating_sub(2) + GAP) / 3;
+    if s.waiting.iter().any(|n| *n > 0) {
+        charts.insert(1, (&s.waiting, "waiting", Role::Warn));
+    }
+    let n = u16::try_from(charts.len()).unwrap_or(1);
+    let share = (area.width.saturating_sub(2) + GAP) / n;
     for (x, (samples, unit, role)) in (area.x + 1..).step_by(usize::from(share)).zip(charts) {
         let width = share.saturating_sub(GAP);
         let area = Rect { x, width, ..area };

@@ -35,10 +35,7 @@ fn line(state: &State, index: usize, is_first: bool, wide: bool) -> Line {
         let cells = log.source_cells.min(if wide { SOURCE_CELLS } else { 10 });
         let name = truncate_end(&e.source(), cells).into_owned();
         let gap = " ".repeat(cells.saturating_sub(width(&name)) + 1);
-        // The name stands out where the source changes.
-        let same = before.is_some_and(|b| !is_first && b.line.plugin == e.line.plugin);
-        let role = if same { Role::Dim } else { Role::Read };
-        l.push(span(role, name + &gap));
+        l.push(span(Role::Dim, name + &gap));
     }
     if before.is_some_and(|b| e.continues(b)) {
         // Time, level and source are those of the panic.
@@ -106,7 +103,7 @@ pub fn draw(state: &State, area: Rect, brush: &mut Brush<'_>) {
             // While following, the newest line needs no cursor.
             if i == list.index && !state.log.follow {
                 let style = brush.theme.cursor();
-                brush.fill(
+                brush.cursor(
                     Rect {
                         x: area.x,
                         y,

@@ -38,7 +38,22 @@ impl Brush<'_> {
         self.fill(area, style);
     }
 
-    /// Clears an area for a popup.
+    /// Gives a row the style of the cursor. Dim text becomes plain, so that the background leaves
+    /// it readable.
+    pub fn cursor(&mut self, area: Rect, style: Style) {
+        let area = area.intersection(self.buffer.area);
+        let dim = self.theme.style(Role::Dim).fg;
+        for position in area.positions() {
+            if let Some(cell) = self.buffer.cell_mut(position)
+                && Some(cell.fg) == dim
+            {
+                cell.fg = self.theme.base_style().fg.unwrap_or_default();
+            }
+        }
+        self.fill(area, style);
+    }
+
+    /// Clears an area, for a popup or a title.
     pub fn clear(&mut self, area: Rect, style: Style) {
         let area = area.intersection(self.buffer.area);
         for y in area.top()..area.bottom() {
@@ -91,7 +106,7 @@ impl Brush<'_> {
         }
         if selected {
             let style = self.theme.cursor();
-            self.fill(
+            self.cursor(
                 Rect {
                     x,
                     y,

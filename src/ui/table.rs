@@ -97,7 +97,7 @@ impl Table<'_> {
             } else {
                 brush.theme.unfocused_cursor()
             };
-            brush.fill(area, style);
+            brush.cursor(area, style);
         }
     }
 

@@ -75,13 +75,7 @@ fn push_open(state: &State, c: &CallView, doc: &mut Doc) {
         doc,
         "usual",
         match c.usual.filter(Latency::is_known) {
-            Some(u) => format!(
-                "p50 {}, p95 {}, max {} over {}",
-                duration(u.p50_ms),
-                duration(u.p95_ms),
-                duration(u.max_ms),
-                count(usize::try_from(u.count).unwrap_or(usize::MAX), "call")
-            ),
+            Some(u) => latency(&u),
             None => "no history yet".to_owned(),
         },
     );
@@ -188,13 +182,54 @@ pub fn finished(state: &State, f: &FinishedCall) -> Doc {
     if let Some(l) = latencies.and_then(|l| l.methods.get(&end.method))
         && l.is_known()
     {
-        let calls = count(usize::try_from(l.count).unwrap_or(usize::MAX), "call");
-        let (p50, p95) = (duration(l.p50_ms), duration(l.p95_ms));
-        let text = format!("{calls} of this method for all resources: p50 {p50}, p95 {p95}");
-        push_pair(&mut doc, "method", text);
+        let text = method_durations(state, f, l);
+        push_pair(&mut doc, "method", format!("{text}, for all resources"));
     }
     list_calls_of(state, end.resource.as_deref(), Some(end.call), &mut doc);
     doc
+}
+
+/// Fewest successful calls that have a 95th percentile.
+const FEWEST_FOR_PERCENTILES: u64 = 20;
+
+/// Describes durations: percentiles, or median and maximum of few calls.
+fn latency(l: &Latency) -> String {
+    let calls = count(usize::try_from(l.count).unwrap_or(usize::MAX), "call");
+    let (p50, max) = (duration(l.p50_ms), duration(l.max_ms));
+    if l.count - l.errors < FEWEST_FOR_PERCENTILES {
+        return format!("{calls}, median {p50}, max {max}");
+    }
+    let p95 = duration(l.p95_ms);
+    format!("{calls}, p50 {p50}, p95 {p95}, max {max}")
+}
+
+/// Describes the durations of all calls of the method of a call. Few calls have their exact range
+/// while each of them is on the Calls screen.
+fn method_durations(state: &State, of: &FinishedCall, l: &Latency) -> String {
+    let same = |f: &&FinishedCall| {
+        let (a, b) = (&f.end, &of.end);
+        a.plugin == b.plugin && a.method == b.method && a.outcome == CallOutcome::Ok
+    };
+    let took: Vec<u64> = state
+        .view
+        .finished
+        .iter()
+        .filter(same)
+        .map(|f| f.end.took_ms)
+        .collect();
+    let good = l.count - l.errors;
+    let (Some(least), Some(most)) = (took.iter().min(), took.iter().max()) else {
+        return latency(l);
+    };
+    if good >= FEWEST_FOR_PERCENTILES || usize::try_from(good) != Ok(took.len()) {
+        return latency(l);
+    }
+    let calls = count(took.len(), "call");
+    match (duration(*least), duration(*most)) {
+        (least, most) if least != most => format!("{calls}, {least} to {most}"),
+        (one, _) if took.len() == 1 => format!("{calls}, {one}"),
+        (each, _) => format!("{calls}, {each} each"),
+    }
 }
 
 /// Text and role of a call's outcome.

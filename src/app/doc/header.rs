@@ -272,6 +272,8 @@ pub struct PluginCounts {
     /// Without a process, which is normal.
     pub idle: usize,
     pub starting: usize,
+    /// Between a failed launch and the next one.
+    pub retrying: usize,
     pub failed: usize,
     /// State of the failed plugins, or `failed` if they differ.
     pub failed_word: &'static str,
@@ -286,7 +288,8 @@ impl PluginCounts {
             counts.all += 1;
             match role {
                 Role::Ok => counts.ready += 1,
-                Role::Busy | Role::Warn => counts.starting += 1,
+                Role::Busy => counts.starting += 1,
+                Role::Warn => counts.retrying += 1,
                 Role::Bad => {
                     counts.failed += 1;
                     let before = counts.failed_word;
@@ -331,6 +334,7 @@ fn health(state: &State) -> Vec<Part> {
     for (role, sign, n, word, turn, omitted) in [
         (Role::Dim, "○", counts.idle, "idle", 4, Some(9)),
         (Role::Busy, "◐", counts.starting, "starting", 5, Some(12)),
+        (Role::Warn, "◌", counts.retrying, "retrying", 6, Some(12)),
         (Role::Bad, "✗", counts.failed, counts.failed_word, 9, None),
     ] {
         if n > 0 {

@@ -128,7 +128,7 @@ fn headline(state: &State, a: &LaunchAttempt) -> Line {
             format!("  {}  ", clock(a.began, state.utc_offset)),
         ),
     ];
-    l.extend(result(state, a));
+    l.extend(result(state, a, &duration(took(a))));
     if let Some(pid) = a.pid {
         l.push(span(Role::Dim, format!("  pid {pid}")));
     }
@@ -152,20 +152,20 @@ fn took(a: &LaunchAttempt) -> u64 {
     a.took_ms.unwrap_or(last)
 }
 
-/// Renders the result of a launch, or its current step.
-fn result(state: &State, a: &LaunchAttempt) -> Line {
-    let took = duration(took(a));
+/// Renders the result of a launch after a duration, or its current step.
+fn result(state: &State, a: &LaunchAttempt, took: &str) -> Line {
     match a.verdict.as_ref().map(|v| &v.kind) {
         Some(VerdictKind::Ready) => line(Role::Ok, format!("✓ ready after {took}")),
         Some(VerdictKind::Stopped) => line(Role::Dim, "stopped"),
         Some(VerdictKind::Failed(word)) => {
-            let how = match (a.exit_code, a.signal) {
-                (Some(code), _) => format!(" with exit code {code}"),
-                (_, Some(signal)) => format!(" by signal {signal}"),
-                _ => String::new(),
-            };
             let word = word.replace('_', " ");
-            line(Role::Bad, format!("✗ {word}{how} after {took}"))
+            let how = match (a.exit_code, a.signal) {
+                (Some(code), _) if word == "exited" => format!("exit code {code}"),
+                (Some(code), _) => format!("{word} with exit code {code}"),
+                (_, Some(signal)) => format!("{word} by signal {signal}"),
+                _ => word,
+            };
+            line(Role::Bad, format!("✗ {how} after {took}"))
         }
         Some(VerdictKind::Running) | None => {
             let idle = if a.phases.is_empty() {
@@ -260,23 +260,20 @@ fn earlier_line(state: &State, group: &[&LaunchAttempt], is_repeated: bool) -> L
         1 => format!("  {} of {}", first.number, first.limit),
         _ => format!("  {} to {} of {}", last.number, first.number, first.limit),
     };
+    let from = if group.len() > 1 { "from " } else { "" };
     let began = clock(last.began, state.utc_offset);
     let mut l = vec![
         span(Role::Plain, numbers),
-        span(Role::Dim, format!("  {began}  ")),
+        span(Role::Dim, format!("  {from}{began}  ")),
     ];
-    l.extend(result(state, first));
     let times = || group.iter().map(|a| took(a));
-    let (least, most) = (times().min(), times().max());
-    if let (Some(least), Some(most)) = (least, most)
-        && least < most
-    {
-        let text = format!(" ({} to {})", duration(least), duration(most));
-        l.push(span(Role::Dim, text));
-    }
-    if group.len() > 1 {
-        l.push(span(Role::Plain, format!("  ×{}", group.len())));
-    }
+    let least = duration(times().min().unwrap_or(0));
+    let most = duration(times().max().unwrap_or(0));
+    let took = match least == most {
+        true => least,
+        false => format!("{least} to {most}"),
+    };
+    l.extend(result(state, first, &took));
     if is_repeated {
         l.push(span(Role::Dim, "  same reason"));
     } else if let Some(cause) = cause(first) {

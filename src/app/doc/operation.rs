@@ -34,7 +34,7 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
     list_requested_calls(op, &mut doc);
     list_calls(state, op, &mut doc);
     if let (Some(plugin), false) = (&op.plugin, log.is_empty()) {
-        push_heading(&mut doc, format!("log of {plugin} during this operation"));
+        push_heading(&mut doc, format!("log of {plugin} at that time"));
         doc.extend(log.into_iter().map(|e| log_line(state, e)));
     }
     // Last, because the title has its most important part.
@@ -354,10 +354,8 @@ pub(super) fn last_lines(
     if lines.is_empty() {
         return;
     }
-    push_heading(
-        doc,
-        format!("last output of {}", who.map_or("the plugin", |p| &*p.0)),
-    );
+    let who = who.map_or("the plugin", |p| &*p.0);
+    push_heading(doc, format!("log of {who} at the failure"));
     for (i, text) in lines.iter().enumerate() {
         let time = times.get(i).map_or_else(String::new, |at| {
             format!("{} ", clock_ms(*at, state.utc_offset))

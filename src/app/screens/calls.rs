@@ -25,7 +25,8 @@ pub(super) const CALLS: ContextInfo = ContextInfo {
     detail_place: DetailPlace::Below,
     has_charts: true,
     sorts: &[
-        ascending("plugin and slot", "PLUGIN"),
+        // Without a mark: only the running calls are sorted by it.
+        ascending("plugin and slot", ""),
         descending("elapsed", "TIME"),
         ascending("method", "METHOD"),
     ],
@@ -47,7 +48,7 @@ pub(super) const CALLS: ContextInfo = ContextInfo {
 };
 
 const COLUMNS: &[Column] = &[
-    number("SLOT", 5, 4),
+    number("SLOT", 0, 4),
     column("PLUGIN", Width::Flex(13, 2), 3),
     column("METHOD", Width::Content(0), 2),
     column("RESOURCE", Width::Key(20), 0),
@@ -68,7 +69,6 @@ fn rows(state: &State) -> Vec<Row> {
         .collect();
     // By slot, so that rows keep their places while calls come and go.
     running.sort_by_key(|r| (&all[r.index].plugin, all[r.index].slot));
-    // Only running calls can be sorted; queued ones keep the order of the queue.
     let running = sorted(state, running, |by, a, b| {
         let (a, b) = (all[a.index], all[b.index]);
         if by == 1 {
@@ -85,26 +85,40 @@ fn rows(state: &State) -> Vec<Row> {
         .collect();
     let mut rows = running;
     if !waiting.is_empty() {
+        // Queued calls have no other order than that of the queue.
         rows.push(Row::heading(format!("waiting ({})", waiting.len())));
         rows.extend(waiting);
     }
-    let recent = state.view.finished.len().min(MAX_FINISHED_CALLS);
-    if recent > 0 {
-        rows.push(Row::heading(format!("finished (last {recent})")));
-        // Indexes of finished calls continue after the open calls.
-        let from = state.view.finished.len() - recent;
-        rows.extend(
-            state
-                .view
-                .finished
-                .iter()
-                .enumerate()
-                .skip(from)
-                .rev()
-                .map(|(i, f)| Row::number(f.end.call, all.len() + i)),
-        );
-    }
+    rows.extend(finished_rows(state));
     rows
+}
+
+/// Heading and rows of the last finished calls: newest first, or as the operator chose.
+fn finished_rows(state: &State) -> Vec<Row> {
+    let recent = state.view.finished.len().min(MAX_FINISHED_CALLS);
+    if recent == 0 {
+        return Vec::new();
+    }
+    // Indexes of finished calls continue after the open calls.
+    let open = state.view.calls.len();
+    let all = state.view.finished.iter().enumerate();
+    let all = all.skip(state.view.finished.len() - recent).rev();
+    let rows = all.map(|(i, f)| Row::number(f.end.call, open + i));
+    let rows = sorted(state, rows.collect(), |by, a, b| {
+        let end = |row: &Row| &state.view.finished[row.index - open].end;
+        if by == 1 {
+            end(b).took_ms.cmp(&end(a).took_ms)
+        } else {
+            end(a).method.cmp(&end(b).method)
+        }
+    });
+    let order = match (state.list().sort, state.list().descending) {
+        (0, false) => ", newest first",
+        (0, true) => ", oldest first",
+        _ => "",
+    };
+    let heading = Row::heading(format!("finished (last {recent}{order})"));
+    std::iter::once(heading).chain(rows).collect()
 }
 
 /// Call in a row of the Calls screen.
@@ -263,7 +277,7 @@ fn open(state: &State, c: &CallView) -> Vec<Line> {
     let since = state.now - c.started_at.unwrap_or(c.queued_at);
     let slot = match (c.started_at, c.slot) {
         (None, _) => line(Role::Warn, "waits"),
-        (_, Some(s)) => line(Role::Plain, format!("{s}/{}", c.slots)),
+        (_, Some(s)) => line(Role::Plain, s.to_string()),
         // Calls within this process need no slot.
         (_, None) => Line::new(),
     };
@@ -281,7 +295,10 @@ fn open(state: &State, c: &CallView) -> Vec<Line> {
                 last.push(span(role, over));
                 last.push(span(Role::Plain, duration(u.p95_ms)));
             }
-            None => last.push(span(Role::Dim, "no history yet")),
+            None => {
+                last.push(span(role, "◐ running"));
+                last.push(span(Role::Dim, "  no history yet"));
+            }
         }
         if let Some(d) = c.deadline_ms {
             last.push(span(

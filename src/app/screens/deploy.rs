@@ -37,6 +37,7 @@ pub(super) const DEPLOY: ContextInfo = ContextInfo {
         is_above: |state, i| operation(state, i).is_some_and(|o| heading(o.state).is_some()),
         cells: nodes::deploy_cells,
         summary: 5,
+        detail_cells: 5,
     }),
     text,
     fields: FIELDS,
@@ -298,7 +299,11 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
     };
     vec![
         line(role, sign),
-        doc::action_sign(op.action),
+        match op.state {
+            // Nothing was done, so the colour of an action would be wrong.
+            OperationState::NotAttempted => line(Role::Dim, op.action.sign()),
+            _ => doc::action_sign(op.action),
+        },
         doc::row_label(address, row),
         line(role, word),
         time,

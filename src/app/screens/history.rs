@@ -4,7 +4,7 @@ use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, loading, senten
 use crate::app::column::{Column, Width, column, number};
 use crate::app::doc::{self, Doc, Line, Role, line, span};
 use crate::app::filter::Field;
-use crate::app::format::{count, date, duration};
+use crate::app::format::{count, date_s, duration};
 use crate::app::list::{Row, ascending, descending};
 use crate::app::msg::Effect;
 use crate::app::rows::sorted;
@@ -147,12 +147,11 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
     let all = o.done + o.bad() + o.not_attempted;
     let done = match all {
         0 => Line::new(),
-        _ if o.done == all => line(Role::Plain, all.to_string()),
         _ => line(Role::Plain, format!("{}/{all}", o.done)),
     };
     vec![
         line(Role::Strong, d.deploy.to_string()),
-        line(Role::Plain, date(d.began, state.utc_offset)),
+        line(Role::Plain, date_s(d.began, state.utc_offset)),
         line(role, format!("{symbol} {}", d.outcome.label())),
         doc::counts(&d.counts),
         done,
@@ -253,7 +252,7 @@ fn failure_cells(state: &State, row: &Row) -> Vec<Line> {
             if g.count > 1 { Role::Warn } else { Role::Plain },
             format!("{}×", g.count),
         ),
-        line(Role::Plain, date(g.last, state.utc_offset)),
+        line(Role::Plain, date_s(g.last, state.utc_offset)),
         doc::failure_status(g),
         line(status, g.class.label()),
         place,

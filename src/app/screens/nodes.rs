@@ -35,6 +35,8 @@ pub struct TreeInfo {
     pub cells: fn(&State, &Row, &[usize]) -> Vec<Line>,
     /// Returns the column of the cells that has the summary.
     pub summary: usize,
+    /// Number of cells of each row in the detail of a node. Notes would not fit.
+    pub detail_cells: usize,
 }
 
 /// Returns the cells of a node; `None` for other rows.
@@ -63,6 +65,8 @@ pub fn node_detail(state: &State, row: &Row) -> Doc {
     let (shown, hidden) = state.below(node);
     doc.push(match state.context() {
         Context::Stage => selection(state, &shown, hidden.len()),
+        // The title has the address already.
+        Context::State => objects(&shown, hidden.len()),
         _ => node_cells(state, row)
             .and_then(|all| all.into_iter().nth(info.summary))
             .unwrap_or_default(),
@@ -80,8 +84,7 @@ pub fn node_detail(state: &State, row: &Row) -> Doc {
             node: None,
         });
         let mut cells = cells(state, &row);
-        // Notes would not fit beside the address.
-        cells.truncate(info.summary);
+        cells.truncate(info.detail_cells);
         rows.push(cells);
     }
     doc.extend(aligned(rows));
@@ -287,6 +290,15 @@ fn worst(states: &[OperationState]) -> (&'static str, Role) {
     super::deploy::symbol(worst.unwrap_or(OperationState::Done))
 }
 
+/// First line of the detail of a node on the State screen.
+fn objects(shown: &[usize], hidden: usize) -> Line {
+    let mut l = line(Role::Plain, count(shown.len(), "resource"));
+    if hidden > 0 {
+        l.push(span(Role::Dim, format!("  {hidden} hidden")));
+    }
+    l
+}
+
 /// Cells of a node on the State screen.
 pub(super) fn state_cells(state: &State, row: &Row, below: &[usize]) -> Vec<Line> {
     let rows = state.loaded.state_rows.as_deref().unwrap_or_default();
@@ -300,10 +312,13 @@ pub(super) fn state_cells(state: &State, row: &Row, below: &[usize]) -> Vec<Line
     } else {
         (String::new(), Role::Plain)
     };
+    let n = count(below().count(), "resource");
+    let mut label = doc::row_label(Role::Plain, row);
+    label.push(span(Role::Dim, format!("  {n}")));
     vec![
-        doc::row_label(Role::Plain, row),
+        label,
         line(role, word),
-        line(Role::Dim, count(below().count(), "resource")),
+        Line::new(),
         Line::new(),
         Line::new(),
         Line::new(),

@@ -77,15 +77,15 @@ fn current(state: &State) -> Context {
 
 // Widths are those of the longest values, so that a change of state moves no column.
 const COLUMNS: &[Column] = &[
-    column("STATE", Width::Content(13), 0),
+    column("STATE", Width::Content(15), 0),
     column("PLUGIN", Width::Key(24), 0),
     column("VERSION", Width::Flex(7, 1), 4),
     number("LAUNCH", 6, 2),
-    number("UP", 7, 3),
+    number("UP", 6, 3),
     number("↻", 0, 5),
     number("CPU", 4, 7),
     number("MEM", 5, 7),
-    number("CALLS", 0, 6),
+    number("RUNNING", 0, 6),
     number("P95", 5, 8),
     column("LAST OUTPUT", Width::Flex(34, 4), 1),
 ];
@@ -175,17 +175,22 @@ fn text(state: &State, row: &Row) -> String {
     )
 }
 
-/// Time since the plugin is ready, or since its launch began, or until its next launch.
+/// Time since the plugin is ready.
 fn uptime(state: &State, p: &PluginView) -> Line {
     match &p.state {
         PluginState::Ready { since: at } => line(Role::Plain, since(state.now - at)),
-        PluginState::Launching { .. }
-        | PluginState::Handshaking { .. }
-        | PluginState::Registering { .. } => p
-            .attempt()
-            .map_or_else(Line::new, |a| line(Role::Busy, since(state.now - a.began))),
-        PluginState::Backoff { until: at, .. } => line(Role::Warn, until(at - state.now)),
         _ => Line::new(),
+    }
+}
+
+/// State of the plugin, or the time until its next launch.
+fn status(state: &State, p: &PluginView) -> Line {
+    let (symbol, word, role) = doc::status(&p.state);
+    match &p.state {
+        PluginState::Backoff { until: at, .. } => {
+            line(role, format!("{symbol} retry {}", until(at - state.now)))
+        }
+        _ => line(role, format!("{symbol} {word}")),
     }
 }
 
@@ -230,7 +235,7 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
     else {
         return Vec::new();
     };
-    let (symbol, word, role) = doc::status(&p.state);
+    let (_, _, role) = doc::status(&p.state);
     let found = p.found.as_ref();
     let in_call = state
         .view
@@ -247,7 +252,7 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
         None => line(Role::Dim, last_output(p)),
     };
     vec![
-        line(role, format!("{symbol} {word}")),
+        status(state, p),
         vec![doc::address(Role::Strong, &p.id.0)],
         found
             .and_then(|f| f.version.as_ref())
@@ -258,21 +263,17 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
             Role::Warn,
             usize::try_from(p.restarts).unwrap_or(usize::MAX),
         ),
-        measured(p, p.usage.map(|u| format!("{:.0}%", u.cpu_percent))),
-        measured(p, p.usage.map(|u| bytes(u.rss_bytes))),
+        measured(p.usage.map(|u| format!("{:.0}%", u.cpu_percent))),
+        measured(p.usage.map(|u| bytes(u.rss_bytes))),
         in_calls(p, in_call),
-        measured(p, state.view.p95_ms(&p.id).map(duration)),
+        measured(state.view.p95_ms(&p.id).map(duration)),
         words,
     ]
 }
 
-/// Cell of a measured value. A process without one has a mark, so that the column stays.
-fn measured(p: &PluginView, value: Option<String>) -> Line {
-    match value {
-        Some(value) => line(Role::Plain, value),
-        None if p.state.has_process() && !p.is_builtin() => line(Role::Dim, "…"),
-        None => Line::new(),
-    }
+/// Cell of a measured value, blank until it is measured.
+fn measured(value: Option<String>) -> Line {
+    value.map_or_else(Line::new, |value| line(Role::Plain, value))
 }
 
 /// Cell of the number of calls in progress.
@@ -322,6 +323,11 @@ fn write_counts(state: &State, l: &mut Line) {
             Role::Busy,
             counts.starting,
             format!("{} starting", counts.starting),
+        ),
+        (
+            Role::Warn,
+            counts.retrying,
+            format!("{} retrying", counts.retrying),
         ),
         (
             Role::Bad,

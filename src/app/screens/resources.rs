@@ -37,7 +37,8 @@ pub(super) const RESOURCES: ContextInfo = ContextInfo {
         sorts: &[0],
         is_above: |_, _| false,
         cells: nodes::state_cells,
-        summary: 2,
+        summary: 0,
+        detail_cells: 2,
     }),
     text,
     fields: FIELDS,
@@ -84,6 +85,7 @@ fn field(state: &State, row: &Row, name: &str) -> String {
         // Without the sign before the word.
         "state" => match state_word(r) {
             Some((word, _)) => word.rsplit(' ').next().unwrap_or_default().to_owned(),
+            None if r.data => "data".to_owned(),
             None => "known".to_owned(),
         },
         _ => field_of_address(&r.address, name),
@@ -213,7 +215,7 @@ fn state_word(r: &StateRow) -> Option<(&'static str, Role)> {
     match r.drift {
         Some(DriftKind::Gone) => Some(("✗ deleted", doc::drift_role(DriftKind::Gone))),
         Some(drift) => Some(("~ drift", doc::drift_role(drift))),
-        None if r.data => Some(("<= data", Role::Read)),
+        // The address of a data source says its kind.
         None => None,
     }
 }

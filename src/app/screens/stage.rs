@@ -46,6 +46,7 @@ pub(super) const STAGE: ContextInfo = ContextInfo {
         is_above: |_, _| false,
         cells: nodes::stage_cells,
         summary: 4,
+        detail_cells: 4,
     }),
     text,
     fields: FIELDS,

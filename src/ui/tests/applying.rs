@@ -235,7 +235,7 @@ fn deploy_screen_shows_running_failed_and_waiting_operations() {
     c.shows("unexpected end of input");
     c.shows("MalformedPolicyDocument");
     c.press("enter");
-    c.shows("last output of hashicorp/aws");
+    c.shows("log of hashicorp/aws at the failure");
 }
 
 #[test]

@@ -52,20 +52,20 @@ fn plugins_screen_shows_launch_results() {
     let frame = c.frame();
     // Header and title count in the same way.
     let lines: Vec<&str> = frame.lines().collect();
-    assert!(lines[0].contains("● 2 of 4 plugins ready ◐ 1 starting ✗ 1 gave up"));
-    assert!(lines[3].contains("plugins · 2 of 4 ready · 1 starting · 1 gave up · acme/legacy:"));
+    assert!(lines[0].contains("● 2 of 4 plugins ready ◌ 1 retrying ✗ 1 gave up"));
+    assert!(lines[3].contains("plugins · 2 of 4 ready · 1 retrying · 1 gave up · acme/legacy:"));
 }
 
 #[test]
 fn plugin_panes_change_with_arrow_keys_and_open_with_enter() {
     let mut c = Console::staged(120, 40);
     // acme/legacy sorts first.
-    c.shows("launch 5 of 5  14:00:17  ✗ exited with exit code 2 after 44 ms");
+    c.shows("launch 5 of 5  14:00:17  ✗ exit code 2 after 44 ms");
     for row in [
         "exec      2 ms  ━━",
         "output   29 ms    ━━━━",
         "exited   13 ms                                   ━━━━",
-        "  1 to 4 of 5  14:00:01  ✗ exited with exit code 2 after 44 ms  ×4  same reason",
+        "  1 to 4 of 5  from 14:00:01  ✗ exit code 2 after 44 ms  same reason",
     ] {
         c.shows(row);
     }
@@ -195,10 +195,60 @@ fn calls_screen_shows_the_blocking_call() {
         c.line("PlanResourceChange")
             .contains("slot of hashicorp/aws, held by")
     );
-    assert!(c.line("1/1").contains("over p95"));
+    let row = c.line("ApplyResourceChange  aws_db_instance.main");
+    assert!(
+        row.starts_with("     1  ") && row.contains("over p95"),
+        "{row}"
+    );
+    // Finished calls are newest first, so no column has a mark of its order.
+    c.shows("finished (last 2, newest first)");
+    c.shows("PLUGIN  ");
     c.press("j b");
     c.frame();
     assert_eq!(c.state.selected().and_then(|r| r.key.number()), Some(7));
+}
+
+#[test]
+fn few_calls_have_a_range_instead_of_percentiles() {
+    let mut c = Console::staged(120, 40);
+    let mut finish = |call, took_ms: u64, count, median| {
+        let method = Latency {
+            count,
+            errors: 0,
+            p50_ms: median,
+            p95_ms: median,
+            max_ms: took_ms,
+        };
+        c.event(EventKind::CallFinished(CallFinished {
+            call,
+            plugin: fixture::id("hashicorp/aws"),
+            method: "ReadResource".into(),
+            resource: None,
+            resource_type: None,
+            action: None,
+            took_ms,
+            outcome: CallOutcome::Ok,
+            error: None,
+            again: None,
+            covers: false,
+            measured: Some(Measured {
+                method,
+                plugin: method,
+            }),
+        }));
+        c.press("2");
+        c.line("method       ")
+    };
+    let mut has = |call, took_ms, count, text: &str| {
+        let line = finish(call, took_ms, count, 905);
+        assert!(line.contains(text), "{line}");
+    };
+    has(901, 905, 1, "1 call, 0.9 s, for all resources");
+    has(902, 990, 2, "2 calls, 0.9 s each");
+    has(903, 1_200, 3, "3 calls, 0.9 s to 1.2 s");
+    // Calls of earlier runs are not on the screen.
+    has(904, 1_200, 9, "9 calls, median 0.9 s, max 1.2 s");
+    has(905, 1_200, 20, "20 calls, p50 0.9 s, p95 0.9 s, max 1.2 s");
 }
 
 #[test]
@@ -210,8 +260,10 @@ fn charts_remain_visible_without_calls() {
         let charts = c
             .frame()
             .lines()
-            .any(|l| l.contains(" waiting ") && l.contains(" calls/s"));
+            .any(|l| l.contains(" running ") && l.contains(" calls/s"));
         assert_eq!(charts, height > 12);
+        // The chart of waiting calls is absent while none has waited.
+        c.hides("0 waiting");
         c.shows("   No call is running or waiting.");
     }
 }

@@ -135,7 +135,7 @@ fn idle_process_shows_its_reason_and_restart_condition() {
     let row = c.line("hashicorp/aws ");
     assert!(row.contains("○ idle"), "{row}");
     c.shows(&format!("└ idle, {why}"));
-    c.shows("● 1 of 4 plugins ready ○ 1 idle ◐ 1 starting");
+    c.shows("● 1 of 4 plugins ready ○ 1 idle ◌ 1 retrying");
 }
 
 #[test]
