@@ -263,7 +263,8 @@ fn plugin(state: &State, p: &PluginView) -> Unsettled {
         address => resources_of(state, address),
     };
     // Without both lists a resource may still be unknown.
-    let stage = complete_stage(state).filter(|_| state.loaded.state_rows.is_some());
+    let is_known = state.loaded.state_rows.is_some() && !state.is_deploying();
+    let stage = complete_stage(state).filter(|_| is_known);
     let text = match all.len() {
         0 => match stage.filter(|_| !address.is_empty()) {
             Some(n) => format!("{}: neither stage #{n} nor the state uses it", p.id),

@@ -112,7 +112,10 @@ fn push_facts(doc: &mut Doc, state: &State) {
     ));
     facts.push(("stage", staged(state)));
     facts.push(("plugins", plugins(state)));
-    facts.push(("state", objects(state)));
+    // A deploy changes the state, and the rows are those from before it.
+    if !state.is_deploying() {
+        facts.push(("state", objects(state)));
+    }
     for (name, value) in facts {
         if let Some(value) = value {
             let name = span(Role::Dim, format!("  {name:<12} "));
