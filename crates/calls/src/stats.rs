@@ -1,7 +1,7 @@
 //! Latency statistics of the last thousand calls of a kind, in buckets an eighth of a power of two
 //! wide. A percentile is the mean of its bucket (error at most 12 %), so equal durations have no
-//! error. Older calls are dropped, so counts, errors and percentiles are of the same calls. Owned by
-//! a lane.
+//! error. Older calls are dropped, so counts, errors and percentiles are of the same calls. Owned
+//! by a lane.
 
 use model::Latency;
 use std::collections::VecDeque;
