@@ -108,7 +108,7 @@ fn esc(pty: &mut Pty, gone: &str) -> Result<()> {
 fn tour(bin: &Path, album: &Album) -> Result<()> {
     let mut pty = album.demo(bin, 120, 40)?;
     pty.wait("plugins", SOON)?;
-    pty.wait("backoff", SOON)?;
+    pty.wait("retry in", SOON)?;
     album.shot(&pty, "plugins-starting")?;
     pty.wait("gave up", LONG)?;
     pty.wait("3 of 5", LONG)?;
