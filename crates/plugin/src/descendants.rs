@@ -4,6 +4,7 @@
 //! flightdeck itself was killed. A process that clears its environment is not recognized.
 
 use rustix::process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_signal};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
@@ -12,7 +13,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{ChildStdin, Command, ExitCode, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Environment variable with the mark.
 pub(super) const VARIABLE: &str = "FLIGHTDECK_LAUNCH";
@@ -23,6 +24,11 @@ const SEARCHES: u32 = 8;
 /// First pause between two searches, in which killed processes disappear. Each later pause is twice
 /// as long, a quarter of a second in total.
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
+/// Longest wait for a process whose program was being started in the last search. On a busy machine
+/// it may not run for that long.
+const STARTING_LIMIT: Duration = Duration::from_secs(5);
+/// Pause between two searches in this time.
+const STARTING_PAUSE: Duration = Duration::from_millis(20);
 /// Maximum size of an environment to read, in bytes; the kernel allows less.
 const MAX_ENVIRONMENT: u64 = 8 << 20;
 
@@ -44,8 +50,8 @@ impl Mark {
         &self.0
     }
 
-    /// Kills all processes with this mark. Blocks for some milliseconds, on a busy machine for at
-    /// most a quarter of a second.
+    /// Kills all processes with this mark. Blocks for some milliseconds, and for at most a quarter
+    /// of a second unless a program is being started for longer.
     pub(super) fn kill(&self) {
         kill_all(&self.0);
     }
@@ -62,24 +68,41 @@ fn kill_all(beginning: &str) {
     // Repeated until nothing is found, because a process may fork before it is killed.
     let mut pause = FIRST_PAUSE;
     for _ in 1..SEARCHES {
-        if !kill_found(wanted.as_bytes()) {
+        let found = kill_found(wanted.as_bytes());
+        if !found.killed && found.starting.is_empty() {
             return;
         }
         std::thread::sleep(pause);
         pause *= 2;
     }
-    kill_found(wanted.as_bytes());
+    let mut starting = kill_found(wanted.as_bytes()).starting;
+    let end = Instant::now() + STARTING_LIMIT;
+    // Only the same processes: others are started all the time on a busy machine.
+    while !starting.is_empty() && Instant::now() < end {
+        std::thread::sleep(STARTING_PAUSE);
+        let still = kill_found(wanted.as_bytes()).starting;
+        starting.retain(|pid| still.contains(pid));
+    }
 }
 
-/// Kills the matching processes once; returns true if another search is needed.
-fn kill_found(wanted: &[u8]) -> bool {
+/// Result of a search.
+#[derive(Default)]
+struct Found {
+    /// True if a process was killed.
+    killed: bool,
+    /// Processes in the middle of `exec`, which have no environment yet.
+    starting: BTreeSet<i32>,
+}
+
+/// Kills the matching processes once.
+fn kill_found(wanted: &[u8]) -> Found {
     let own_pid = i32::try_from(std::process::id()).ok();
     let pids = std::fs::read_dir("/proc")
         .into_iter()
         .flatten()
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    let mut search_again = false;
+    let mut found = Found::default();
     for pid in pids.filter(|pid| Some(*pid) != own_pid) {
         // Opened before the check, so that a reused pid cannot receive the signal.
         let Some(process) =
@@ -90,15 +113,16 @@ fn kill_found(wanted: &[u8]) -> bool {
         let Some(environment) = environment(pid) else {
             continue;
         };
-        search_again |= if environment.is_empty() {
+        if !environment.is_empty() {
+            found.killed |=
+                has_mark(&environment, wanted) && pidfd_send_signal(&process, Signal::KILL).is_ok();
+        } else if model::process::is_starting_program(pid.cast_unsigned()) {
             // A plugin can end before the program that it started has its environment: `vfork`
             // returns in the middle of `exec`.
-            model::process::is_starting_program(pid.cast_unsigned())
-        } else {
-            has_mark(&environment, wanted) && pidfd_send_signal(&process, Signal::KILL).is_ok()
-        };
+            found.starting.insert(pid);
+        }
     }
-    search_again
+    found
 }
 
 /// Reads the environment of a process of this user, or as root of any user. The environment of an
