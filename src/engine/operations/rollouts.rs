@@ -16,6 +16,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use store::records::RolloutRecord;
 use trust::commands::{CommandError, CommandTrust};
+use workspace::load::digest;
 
 /// Rollouts of one group to show.
 const SHOWN: u32 = 20;
@@ -56,17 +57,26 @@ impl Operations {
         let hooks = update
             .into_iter()
             .flat_map(|u| u.drain.iter().chain(&u.health));
-        for (name, expr) in hooks.flat_map(|hook| &hook.expressions) {
-            // An expression over the attributes has no effect outside.
-            if &**name == "ready" {
-                continue;
+        for hook in hooks {
+            for (name, expr) in &hook.expressions {
+                // An expression over the attributes has no effect outside.
+                if &**name == "ready" {
+                    continue;
+                }
+                let source = staged.loaded.sources.get(expr.span.file);
+                let (file, text) = match &source {
+                    Some(source) => (&*source.name, &*source.text),
+                    None => ("", ""),
+                };
+                let range = expr.span.start as usize..expr.span.end as usize;
+                let mut text = text.get(range).unwrap_or_default().to_owned();
+                // Variables and locals are part of the command, wherever their values come from.
+                if !hook.names.is_empty() {
+                    let values = digest(std::iter::once(format!("{:?}", hook.names)));
+                    text.push_str(&format!(" (values {values})"));
+                }
+                trust.check(&text, Path::new(file))?;
             }
-            let Some(source) = staged.loaded.sources.get(expr.span.file) else {
-                continue;
-            };
-            let range = expr.span.start as usize..expr.span.end as usize;
-            let text = source.text.get(range).unwrap_or_default();
-            trust.check(text, Path::new(&*source.name))?;
         }
         Ok(())
     }
