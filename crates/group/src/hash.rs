@@ -87,7 +87,7 @@ fn write_canonical(value: &Value, depth: usize, out: &mut String) {
             for (at, (name, field)) in fields.into_iter().enumerate() {
                 out.push_str(if at == 0 { "" } else { "," });
                 line(depth + 1, out);
-                write_text(name, out);
+                cty::json::write_string(name, out);
                 out.push_str(": ");
                 write_canonical(field, depth + 1, out);
             }
@@ -105,7 +105,7 @@ fn write_canonical(value: &Value, depth: usize, out: &mut String) {
             out.push(']');
         }
         Value::Number(number) => out.push_str(&number_text(number)),
-        Value::String(text) => write_text(text, out),
+        Value::String(text) => cty::json::write_string(text, out),
         other => out.push_str(&other.to_string()),
     }
 }
@@ -124,29 +124,6 @@ fn number_text(number: &serde_json::Number) -> String {
         };
     }
     float.to_string()
-}
-
-/// Writes a quoted text with Go's escapes, which include characters of HTML.
-fn write_text(text: &str, out: &mut String) {
-    use fmt::Write as _;
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\0'..='\u{1f}' => {
-                // Writing to a string cannot fail.
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
-            _ => out.push(c),
-        }
-    }
-    out.push('"');
 }
 
 #[cfg(test)]
