@@ -1,6 +1,7 @@
 //! Costs under load: the overhead of a call, and the time from a key press to the screen while
-//! 10,000 calls wait for ten slots, and while a plugin writes 100,000 lines per second. The
-//! console's own loop runs on a real bus; only its terminal discards its output.
+//! 10,000 calls wait for ten slots, while a plugin writes 100,000 lines per second, and while a
+//! group of 300 members is updated in batches of 10. The console's own loop runs on a real bus;
+//! only its terminal discards its output.
 //!
 //! ```text
 //! cargo bench --bench crowd
@@ -12,11 +13,13 @@
 #![allow(clippy::unwrap_used, reason = "a benchmark ends at its first surprise")]
 
 use calls::{CallContext, Calls, Checked, Deadlines, Lane, Method};
+use engine::{Engine, Settings};
 use flightdeck::app::key::{Input, Key};
 use flightdeck::app::msg::{Effect, Msg};
 use flightdeck::app::run::{Surface, event_loop};
 use flightdeck::app::{State, update};
-use model::bus::{Bus, Listener};
+use model::bus::{Bus, Listener, Subscription};
+use model::view::View;
 use model::*;
 use plugin::{PluginSettings, Plugins, SpawnSpec, Start};
 use provider::tfplugin::TfLife;
@@ -45,6 +48,7 @@ fn main() {
     runtime().block_on(one_call());
     runtime().block_on(ten_thousand_wait());
     runtime().block_on(a_flood_of_lines());
+    runtime().block_on(a_rollout_of_300());
 }
 
 /// Returns the resident memory of this process in megabytes.
@@ -107,7 +111,7 @@ async fn ten_thousand_wait() {
     while bus.with_view(|v| v.calls.len()) < WAITING {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    let seen = console(&bus, '2').await;
+    let seen = console(bus.subscribe(), '2').await;
     // Counted again, to show that the queue was still full at the end.
     let waiting = bus.with_view(|v| v.calls.len());
     seen.print(&format!("{waiting} calls wait for 10 slots"));
@@ -150,12 +154,48 @@ async fn a_flood_of_lines() {
     let plugin = plugins.add(id, found, start, Arc::new(TfLife::default()));
     let tasks = TaskTracker::new();
     tasks.spawn(async move { plugin.ready().await.is_ok() });
-    let seen = console(&bus, '7').await;
+    let seen = console(bus.subscribe(), '7').await;
     let lines = heard.0.load(Ordering::Relaxed) as f64 / began.elapsed().as_secs_f64();
     seen.print(&format!("a plugin writes {lines:.0} lines a second"));
     plugins.shutdown().await;
     tasks.close();
     tasks.wait().await;
+}
+
+/// Updates the members of a group. The pauses between its batches take as long as the measurement.
+async fn a_rollout_of_300() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
+    let release = |name: &str| {
+        let resource = "resource \"terraform_data\" \"member\" {\n  count = 300\n";
+        write("main.tf", &format!("{resource}  input = \"{name}\"\n}}\n"));
+    };
+    let update = "  update {\n    batch = 10\n    pause_between = \"100ms\"\n  }\n";
+    let group = format!("group \"members\" {{\n  instance = terraform_data.member\n{update}}}\n");
+    write("members.flightdeck.hcl", &group);
+    let engine = Engine::start(Settings::new(dir.path())).await.unwrap();
+    release("first");
+    deploy(&engine).await;
+    release("second");
+    let seen = {
+        let rollout = deploy(&engine);
+        let console = console(engine.subscribe(), '4');
+        tokio::join!(rollout, console).1
+    };
+    seen.print("300 members roll in batches of 10");
+    engine.shutdown().await;
+}
+
+async fn deploy(engine: &Engine) {
+    let stage = engine.stage(StageRequest::default()).await.unwrap();
+    let request = DeployRequest {
+        stage: stage.stage,
+        only: None,
+        parallelism: engine.settings().parallelism,
+        variables: Vec::new(),
+    };
+    let deployed = engine.deploy(request).await.unwrap();
+    assert_eq!(deployed.outcome, DeployOutcome::Succeeded);
 }
 
 /// Number of lines read: forwarded ones, and dropped ones that were counted.
@@ -202,8 +242,7 @@ fn ms(took: Duration) -> f64 {
 }
 
 /// Runs the console's loop on this screen for a number of keys.
-async fn console(bus: &Bus, screen: char) -> Seen {
-    let (view, mut feed) = bus.subscribe();
+async fn console((view, mut feed): (View, Subscription), screen: char) -> Seen {
     let mut state = State::new("bench", "/bench");
     // The event loop normally sets these from the engine and the terminal.
     (state.view, state.frame.size) = (view, SIZE);

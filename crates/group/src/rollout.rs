@@ -222,6 +222,18 @@ impl Rollout {
         &self.steps
     }
 
+    /// Copy without steps, for a record that stores each step apart.
+    pub fn without_steps(&self) -> Rollout {
+        Rollout {
+            from: self.from.clone(),
+            to: self.to.clone(),
+            policy: self.policy.clone(),
+            steps: Vec::new(),
+            transitions: self.transitions.clone(),
+            ..*self
+        }
+    }
+
     /// Step of a member.
     pub fn step(&self, member: &MemberKey) -> Option<&Step> {
         self.steps.iter().find(|step| step.member == *member)

@@ -3,7 +3,7 @@
 
 use crate::deploy::record::DeployRecorder;
 use group::MemberKey;
-use group::rollout::{Event, Rollout, RolloutState, StepState};
+use group::rollout::{Event, Rollout, RolloutState, Step, StepState};
 use model::{DeployId, EventKind, RolloutProgress, UnixMs, now_ms};
 use serde_json::Value as Json;
 use store::Store;
@@ -25,7 +25,7 @@ struct Inner {
     rollout: Rollout,
     id: Option<i64>,
     /// Steps as stored, to write only those that an event changes.
-    stored: Vec<String>,
+    stored: Vec<Step>,
 }
 
 impl Recorded {
@@ -53,9 +53,9 @@ impl Recorded {
             deploy: record.deploy,
             began: record.began,
             inner: tokio::sync::Mutex::new(Inner {
-                rollout,
                 id: record.id,
-                stored: record.steps.iter().map(|(_, step)| step.clone()).collect(),
+                stored: rollout.steps().to_vec(),
+                rollout,
             }),
         })
     }
@@ -133,19 +133,18 @@ impl Recorded {
 
     async fn save(&self, inner: &mut Inner) -> Result<(), String> {
         let text = |error: &dyn std::fmt::Display| format!("the rollout was not stored: {error}");
-        let mut header = serde_json::to_value(&inner.rollout).map_err(|e| text(&e))?;
-        let steps = match header.as_object_mut().and_then(|h| h.remove(STEPS)) {
-            Some(Json::Array(steps)) => steps,
-            _ => Vec::new(),
-        };
-        let steps: Vec<String> = steps.iter().map(Json::to_string).collect();
-        let is_new = |at: usize, step: &String| inner.stored.get(at) != Some(step);
-        let changed = steps
-            .iter()
-            .enumerate()
-            .filter(|(at, step)| is_new(*at, step));
-        let changed =
-            changed.filter_map(|(at, step)| Some((u32::try_from(at).ok()?, step.clone())));
+        let header = serde_json::to_string(&inner.rollout.without_steps());
+        let header = header.map_err(|e| text(&e))?;
+        let steps = inner.rollout.steps();
+        let is_new = |at: usize, step: &Step| inner.stored.get(at) != Some(step);
+        let changed: Vec<usize> = (0..steps.len())
+            .filter(|at| is_new(*at, &steps[*at]))
+            .collect();
+        let written = changed.iter().map(|at| {
+            let step = serde_json::to_string(&steps[*at]).map_err(|e| text(&e))?;
+            Ok((u32::try_from(*at).map_err(|e| text(&e))?, step))
+        });
+        let written = written.collect::<Result<_, String>>()?;
         let record = RolloutRecord {
             id: inner.id,
             name: self.name.clone(),
@@ -153,12 +152,18 @@ impl Recorded {
             state: inner.rollout.state().to_string(),
             began: self.began,
             updated: now_ms(),
-            header: header.to_string(),
-            steps: changed.collect(),
+            header,
+            steps: written,
         };
         let id = self.store.put_rollout(record).await.map_err(|e| text(&e))?;
         inner.id = Some(id);
-        inner.stored = steps;
+        for at in changed {
+            let step = inner.rollout.steps()[at].clone();
+            match inner.stored.get_mut(at) {
+                Some(stored) => *stored = step,
+                None => inner.stored.push(step),
+            }
+        }
         Ok(())
     }
 }

@@ -1,0 +1,84 @@
+//! Costs of a group: planning one of 1,000 members, and rolling 300 members in batches of 10, each
+//! beside the same resource without a group. Target: the whole stage of 1,000 members in less than
+//! a second.
+//!
+//! ```text
+//! cargo bench --bench groups
+//! ```
+//!
+//! The members are `terraform_data`, which needs no plugin process, so all time is flightdeck's.
+
+#![allow(clippy::unwrap_used, reason = "a benchmark ends at its first surprise")]
+
+use engine::{Engine, Settings};
+use model::{DeployOutcome, DeployRequest};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Runs per figure; the best one counts, because other processes can only add to the time.
+const ROUNDS: usize = 5;
+
+fn main() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    println!("{:<34} {:>9} {:>9}", "", "stage s", "deploy s");
+    for (members, batch) in [(1_000, 100), (300, 10)] {
+        for group in [None, Some(batch)] {
+            let runs = (0..ROUNDS).map(|_| runtime.block_on(update(members, group)));
+            let (stage, deploy) = runs
+                .reduce(|a, b| (a.0.min(b.0), a.1.min(b.1)))
+                .unwrap_or_default();
+            let name = match group {
+                None => format!("{members} instances"),
+                Some(batch) => format!("{members} members, batches of {batch}"),
+            };
+            let (stage, deploy) = (stage.as_secs_f64(), deploy.as_secs_f64());
+            println!("{name:<34} {stage:>9.3} {deploy:>9.3}");
+        }
+    }
+}
+
+/// Creates the instances, and measures the stage and the deploy that update all of them.
+async fn update(members: usize, batch: Option<usize>) -> (Duration, Duration) {
+    let dir = tempfile::tempdir().unwrap();
+    if let Some(batch) = batch {
+        write_group(dir.path(), batch);
+    }
+    write_release(dir.path(), members, "first");
+    let engine = Engine::start(Settings::new(dir.path())).await.unwrap();
+    stage_and_deploy(&engine).await;
+    write_release(dir.path(), members, "second");
+    let took = stage_and_deploy(&engine).await;
+    engine.shutdown().await;
+    took
+}
+
+fn write_release(dir: &Path, members: usize, release: &str) {
+    let text = format!(
+        "resource \"terraform_data\" \"member\" {{\n  count = {members}\n  input = \"{release}-${{count.index}}\"\n}}\n"
+    );
+    std::fs::write(dir.join("main.tf"), text).unwrap();
+}
+
+/// Writes a group whose members are healthy as soon as they have changed.
+fn write_group(dir: &Path, batch: usize) {
+    let text = format!(
+        "group \"members\" {{\n  instance = terraform_data.member\n  update {{\n    batch = {batch}\n    health {{\n      ready = self.output == self.input\n    }}\n  }}\n}}\n"
+    );
+    std::fs::write(dir.join("members.flightdeck.hcl"), text).unwrap();
+}
+
+async fn stage_and_deploy(engine: &Engine) -> (Duration, Duration) {
+    let began = Instant::now();
+    let stage = engine.stage(Default::default()).await.unwrap();
+    let staged = began.elapsed();
+    let began = Instant::now();
+    let request = DeployRequest {
+        stage: stage.stage,
+        only: None,
+        parallelism: engine.settings().parallelism,
+        variables: Vec::new(),
+    };
+    let deployed = engine.deploy(request).await.unwrap();
+    assert_eq!(deployed.outcome, DeployOutcome::Succeeded);
+    (staged, began.elapsed())
+}
