@@ -97,18 +97,11 @@ pub fn named(name: &str) -> Option<&'static Command> {
     COMMANDS.iter().find(|c| c.name == name)
 }
 
-/// Runs a command, or shows why it is unavailable. If another process holds the lock, requests it
-/// again, because the owner may have exited.
+/// Runs a command, or shows why it is unavailable.
 pub fn run(command: &Command, state: &mut State, effects: &mut Vec<Effect>) {
     match (command.when)(state) {
         Ok(()) => (command.run)(state, effects),
-        Err(why) => {
-            state.show_error(format!("{}: {why}", command.name));
-            // One request at a time, because every refused key comes here.
-            if state.locked_by().is_some() && state.questions.request_lock() {
-                effects.push(Effect::HoldLock);
-            }
-        }
+        Err(why) => state.show_error(format!("{}: {why}", command.name)),
     }
 }
 

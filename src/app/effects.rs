@@ -243,8 +243,9 @@ async fn run_effect(around: EffectContext, effect: Effect) -> Option<Answer> {
         next,
     } = around;
     match effect {
-        Effect::HoldLock => {
-            convert_result(Subject::Lock, engine.hold_workspace_lock().await, |()| None)
+        Effect::WatchWorkspace => {
+            engine.watch_workspace();
+            None
         }
         Effect::FindInstalled => {
             convert_result(Subject::Plugins, engine.find_installed().await, |all| {

@@ -65,8 +65,6 @@ pub(super) fn push_sample(queue: &mut std::collections::VecDeque<u64>, value: u6
 pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effect>) {
     // A snapshot may already contain an event that is delivered afterwards.
     let known = event.seq <= state.view.seq && event.seq != 0;
-    // Read before the event changes the view, to detect a released lock.
-    let locked = state.locked_by().is_some();
     state.view.apply(event);
     if known {
         return;
@@ -96,11 +94,8 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
             }
             _ => {}
         },
-        EventKind::Lock { ours, .. } => {
-            state.questions.lock_answered();
-            if locked && *ours {
-                state.show_message("you hold the lock now: press the key again");
-            }
+        EventKind::WorkspaceChanged { deploy, .. } => {
+            on_workspace_changed(state, *deploy, effects);
         }
         EventKind::Install(InstallEvent::Ended(end)) => on_installed(state, end, effects),
         EventKind::UntrustedPlugins { plugins } => {
@@ -208,6 +203,23 @@ fn on_deploy_finished(state: &mut State, s: &DeploySummary, effects: &mut Vec<Ef
     effects.extend([Effect::LoadHistory, Effect::LoadState, Effect::LoadFailures]);
     // The operator left while this deploy ran.
     state.ending.deploy_ended();
+}
+
+/// Loads what another process has changed.
+fn on_workspace_changed(state: &mut State, deploy: Option<DeployId>, effects: &mut Vec<Effect>) {
+    let known = state.loaded.history.iter().flatten().map(|d| d.deploy);
+    let text = match deploy.filter(|deploy| known.max().is_none_or(|known| known < *deploy)) {
+        Some(deploy) => format!("another process made deploy #{deploy}"),
+        None => "another process changed the workspace".to_owned(),
+    };
+    match &state.view.stage_outdated {
+        Some(_) => {
+            close_outdated_confirmation(state);
+            state.show_error(format!("{text}: stage again before you apply"));
+        }
+        None => state.show_message(text),
+    }
+    effects.extend([Effect::LoadHistory, Effect::LoadState, Effect::LoadFailures]);
 }
 
 /// Closes a confirmation whose stage or selection has changed since it was shown.
@@ -361,7 +373,7 @@ fn on_configuration(state: &mut State, found: Option<String>, effects: &mut Vec<
     if let Some(file) = found {
         state.place.configured = true;
         state.show_message(format!("found {file}: reading the configuration"));
-        effects.extend([Effect::HoldLock, Effect::LoadPlugins]);
+        effects.push(Effect::LoadPlugins);
     }
 }
 
@@ -384,8 +396,6 @@ fn on_failure(state: &mut State, what: &Subject, text: &str, diagnostics: &[Diag
                 diagnostics: diagnostics.to_vec(),
             });
         }
-        // The next refused command may repeat the request.
-        Subject::Lock => state.questions.lock_answered(),
         Subject::Select => {
             state.selections.failed(&state.view.left);
             state.loaded.loading_selection = None;

@@ -83,7 +83,6 @@ pub enum Answer {
 /// Subject of an effect that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
-    Lock,
     Plugins,
     Stage,
     Deploy,
@@ -116,7 +115,6 @@ pub enum Subject {
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Lock => "lock",
             Self::Plugins => "plugins",
             Self::Stage => "stage",
             Self::Deploy => "deploy",
@@ -151,7 +149,7 @@ impl fmt::Display for Subject {
 /// Request of the console. The loop runs it; its result returns as an [`Answer`] or as events.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    HoldLock,
+    WatchWorkspace,
     LoadPlugins,
     /// Looks for a configuration in a directory that had none.
     FindConfiguration,

@@ -19,10 +19,14 @@ use model::*;
 
 /// Returns the effects of the start.
 pub fn start(state: &State) -> Vec<Effect> {
-    let mut effects = vec![Effect::LoadHistory, Effect::LoadState, Effect::LoadLogs];
+    let mut effects = vec![
+        Effect::WatchWorkspace,
+        Effect::LoadHistory,
+        Effect::LoadState,
+        Effect::LoadLogs,
+    ];
     if state.place.configured {
-        // Without a configuration there is nothing to lock or to launch.
-        effects.insert(0, Effect::HoldLock);
+        // Without a configuration there is nothing to launch.
         effects.push(Effect::LoadPlugins);
     }
     effects

@@ -47,7 +47,8 @@ struct Shared {
 }
 
 impl Engine {
-    /// Opens the workspace's store. The workspace lock is taken by the first change.
+    /// Opens the workspace's store. Each command that changes something takes the workspace lock
+    /// and releases it.
     ///
     /// # Errors
     /// The store cannot be opened, or the workspace is not a directory.
@@ -163,13 +164,11 @@ impl Engine {
         self.shared.operations.look_for_orphans().await;
     }
 
-    /// Takes the workspace lock until [`shutdown`](Self::shutdown), for the console. If another
-    /// process has it, the engine continues read-only.
-    ///
-    /// # Errors
-    /// [`EngineError::Locked`] if another process has the lock.
-    pub async fn hold_workspace_lock(&self) -> Result<(), EngineError> {
-        self.shared.operations.lock().await
+    /// Watches the work of other processes until [`shutdown`](Self::shutdown), for a console:
+    /// reports the lock owner, and changes of the state and the history, as events.
+    pub fn watch_workspace(&self) {
+        let work = self.shared.operations.clone();
+        self.shared.tasks.spawn(work.watch());
     }
 
     /// Launches the plugins that the configuration and the state need, and fetches their schemas.

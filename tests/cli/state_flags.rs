@@ -64,6 +64,35 @@ fn lock_false_ignores_a_foreign_state_lock_with_a_warning() {
 }
 
 #[test]
+fn lock_timeout_waits_for_another_flightdeck() {
+    use model::lock_owner::this_process;
+    use model::settings::Access;
+    use std::io::{BufRead, BufReader};
+    use store::Store;
+    let w = Workspace::new(&[("main.tf", ONE)]);
+    w.run(&["stage"]).expect(0);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let store = Store::open(&w.path(), Access::ReadWrite).unwrap();
+    let acquire = || runtime.block_on(store.acquire_lock(this_process("nightly job")));
+    acquire().unwrap();
+    let run = w.run(&["stage", "--lock-timeout", "1s"]).expect(4);
+    assert!(run.stderr.contains("nightly job"), "{run:?}");
+    let mut waiting = w
+        .command(&["stage", "--lock-timeout", "10m"])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(waiting.stderr.take().unwrap()).lines();
+    let waits =
+        |line: &String| line.contains("nightly job") && line.contains("waiting up to 600 s");
+    assert!(lines.any(|line| waits(&line.unwrap())), "it does not wait");
+    runtime.block_on(store.release_lock()).unwrap();
+    let rest: Vec<String> = lines.map(Result::unwrap).collect();
+    assert!(waiting.wait().unwrap().success(), "{rest:?}");
+}
+
+#[test]
 fn lock_false_sends_no_lock_request() {
     let server = Server::start();
     let backend = format!(

@@ -38,6 +38,8 @@ mod console_workspace;
 
 mod quit;
 
+mod shared_workspace;
+
 mod stories;
 
 #[path = "../cli/orphaned_process.rs"]
@@ -118,7 +120,7 @@ fn stage_with_output_changes_only_is_shown_and_applied() {
                 check \"sane\" {\n  assert {\n    condition     = local.region == \"south\"\n    error_message = \"the world is not sane\"\n  }\n}\n";
     let w = Workspace::of(text);
     let mut c = w.console();
-    c.wait("lock: you", LONG).unwrap();
+    c.wait("lock: free", LONG).unwrap();
     c.keys("3s").unwrap();
     c.wait("+ output region", LONG).unwrap();
     // Check results are counted and opened.
@@ -184,7 +186,7 @@ fn panic_in_the_loop_restores_the_terminal_ends_plugins_and_is_reported() {
     let (w, settings) = workspace_of(&lab_script());
     let mut c = start_test_program("child_panics_in_the_loop", &variables(&w, &settings));
     c.wait("● ready", LONG).unwrap();
-    c.wait("lock: you", SOON).unwrap();
+    c.wait("lock: free", SOON).unwrap();
     let running = plugins(pid(&c));
     // Switch to the theme that panics.
     c.keys("\x14").unwrap();
@@ -205,7 +207,7 @@ fn panic_in_a_task_is_reported_and_the_console_continues() {
     let (w, settings) = workspace_of(&lab_script());
     let mut c = start_test_program("child_panics_in_a_task", &variables(&w, &settings));
     c.wait("● ready", LONG).unwrap();
-    c.wait("lock: you", SOON).unwrap();
+    c.wait("lock: free", SOON).unwrap();
     let running = plugins(pid(&c));
     c.keys("B").unwrap();
     c.wait("Cause a fault in the demo", SOON).unwrap();

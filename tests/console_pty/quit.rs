@@ -16,7 +16,7 @@ fn quit_restores_the_terminal_and_ends_plugins_and_locks() {
         let w = Workspace::bundled();
         let c = w.console();
         c.wait("● ready", LONG).unwrap();
-        c.wait("lock: you", SOON).unwrap();
+        c.wait("lock: free", SOON).unwrap();
         let (pid, running) = (pid(&c), plugins(pid(&c)));
         send(pid, signal);
         let (code, screen) = c.end(LONG).unwrap();
@@ -38,7 +38,7 @@ fn keys_are_handled_during_expensive_evaluations() {
     let outputs: String = (0..cores * 2 + 2).map(one).collect();
     let w = Workspace::of(&format!("locals {{\n  n = range(1000)\n}}\n{outputs}"));
     let mut c = w.console();
-    c.wait("lock: you", LONG).unwrap();
+    c.wait("lock: free", LONG).unwrap();
     c.keys("3s").unwrap();
     c.wait("staging #1", SOON).unwrap();
     let clock = c.text();
@@ -194,7 +194,7 @@ fn child_holds_a_terminal() {
     command.arg(std::env::var_os("WORKSPACE").unwrap());
     let c = Pty::start(command, 120, 40).unwrap();
     c.wait("● ready", LONG).unwrap();
-    c.wait("lock: you", SOON).unwrap();
+    c.wait("lock: free", SOON).unwrap();
     println!("\nconsole {}", pid(&c));
     std::thread::sleep(LONG);
 }

@@ -42,7 +42,7 @@ fn newest_stage_is_shown_at_the_start_applied_or_refused_with_the_reason() {
     quit(c);
     // An applied stage is nothing to show.
     let c = w.console();
-    c.wait("lock: you", LONG).unwrap();
+    c.wait("lock: free", LONG).unwrap();
     c.wait("● ready", LONG).unwrap();
     c.with_screen(|s| assert!(!s.contents().contains("stage #1"), "{}", s.contents()));
     quit(c);
@@ -99,7 +99,7 @@ fn plan_of_sixty_changes_with_documents_and_blocks_is_read_and_applied() {
     let text = documents("v2", "750m", first);
     std::fs::write(w.path().join("main.tf"), text).unwrap();
     let mut c = w.console();
-    c.wait("lock: you", LONG).unwrap();
+    c.wait("lock: free", LONG).unwrap();
     c.keys("3s").unwrap();
     c.wait("stage #2 · 60 of 60 selected", LONG).unwrap();
     // Eight equal changes of a policy are one line.
@@ -150,7 +150,7 @@ fn plan_of_3_000_changes_in_40_modules_is_folded_filtered_and_applied_in_part() 
     std::fs::write(w.path().join("svc/main.tf"), module).unwrap();
     run(&w, &["init"]);
     let mut c = w.console();
-    c.wait("lock: you", LONG).unwrap();
+    c.wait("lock: free", LONG).unwrap();
     c.keys("3s").unwrap();
     c.wait("stage #1 · 3000 of 3000 selected", LONG).unwrap();
     // Many rows start folded, and unfold level by level.

@@ -83,7 +83,7 @@ fn console_adapts_to_every_terminal_size() {
     )
     .unwrap();
     c.resize(200, 60).unwrap();
-    c.wait("lock: you", SOON).unwrap();
+    c.wait("lock: free", SOON).unwrap();
     c.wait("create", SOON).unwrap();
     c.resize(20, 5).unwrap();
     c.wait("flightdeck needs", SOON).unwrap();

@@ -114,7 +114,7 @@ fn terminal_is_not_asked_if_it_cannot_answer_or_the_environment_decides() {
     for (variables, color) in cases {
         let (w, home) = empty();
         let c = console(&w, home.path(), variables);
-        c.wait("lock: you", LONG).unwrap();
+        c.wait("lock: free", LONG).unwrap();
         wait_for_background(&c, color);
         assert!(!asks(&c), "{variables:?}");
         quit(c);
@@ -126,7 +126,7 @@ fn terminal_with_16_colors_gets_no_other_colors() {
     for term in ["xterm-16color", "linux", "screen"] {
         let (w, home) = empty();
         let c = console(&w, home.path(), &[("TERM", term), TRUE_COLOR]);
-        c.wait("lock: you", LONG).unwrap();
+        c.wait("lock: free", LONG).unwrap();
         let bytes = c.bytes();
         let text = String::from_utf8_lossy(&bytes);
         for form in ["38;5;", "48;5;", "38;2;", "48;2;"] {
@@ -141,7 +141,7 @@ fn terminal_with_16_colors_gets_no_other_colors() {
 fn choices_are_restored_at_the_next_start() {
     let (w, home) = empty();
     let mut c = console(&w, home.path(), &[TRUE_COLOR]);
-    c.wait("lock: you", LONG).unwrap();
+    c.wait("lock: free", LONG).unwrap();
     c.keys("\x14").unwrap();
     c.wait("theme: light", SOON).unwrap();
     c.keys("7w").unwrap();
@@ -174,14 +174,14 @@ fn damaged_choices_are_reported_once_and_replaced() {
     std::fs::write(folder.join("console.toml"), "split = \"wide").unwrap();
     let c = console(&w, home.path(), &[]);
     c.wait("cannot read", LONG).unwrap();
-    c.wait("lock: you", LONG).unwrap();
+    c.wait("lock: free", LONG).unwrap();
     quit(c);
     assert_eq!(
         std::fs::read_to_string(folder.join("console.toml")).unwrap(),
         ""
     );
     let c = console(&w, home.path(), &[]);
-    c.wait("lock: you", LONG).unwrap();
+    c.wait("lock: free", LONG).unwrap();
     assert!(!c.text().contains("cannot read"), "{}", c.text());
     quit(c);
 }

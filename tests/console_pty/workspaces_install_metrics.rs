@@ -26,7 +26,7 @@ fn create_and_select_dev(c: &mut Pty) {
 fn workspaces_are_created_and_selected_with_their_own_history() {
     let w = Workspace::of(DATA);
     let mut c = w.console();
-    c.wait("lock: you", LONG).unwrap();
+    c.wait("lock: free", LONG).unwrap();
     create_and_select_dev(&mut c);
     c.keys("3s").unwrap();
     c.wait("terraform_data.a", LONG).unwrap();
@@ -114,7 +114,7 @@ fn metrics_and_traces_follow_to_another_workspace() {
 
     let w = Workspace::of(DATA);
     let mut c = w.console_with(&["--metrics", &port.to_string(), "--otlp", &endpoint]);
-    c.wait("lock: you", LONG).unwrap();
+    c.wait("lock: free", LONG).unwrap();
     assert!(metrics(port).contains("flightdeck_build_info"));
     create_and_select_dev(&mut c);
     c.keys("3s").unwrap();
@@ -173,7 +173,7 @@ fn missing_modules_are_offered_installed_and_staged() {
     c.wait("✓ installed: 1 module", LONG).unwrap();
     // Only a reopened console can read the configuration, and it does.
     c.wait("● 1 plugin ready", LONG).unwrap();
-    c.wait("lock: you", LONG).unwrap();
+    c.wait("lock: free", LONG).unwrap();
     c.keys("\x1b").unwrap();
     c.wait_until(|screen| !screen.contains("✓ installed"), SOON)
         .unwrap();
@@ -209,7 +209,7 @@ fn changed_backend_is_initialized_and_its_state_migrated_after_a_confirmation() 
     assert!(!w.path().join("new.tfstate").exists());
     c.keys("b").unwrap();
     c.wait("✓ installed", LONG).unwrap();
-    c.wait("lock: you", LONG).unwrap();
+    c.wait("lock: free", LONG).unwrap();
     let state = |name: &str| std::fs::read_to_string(w.path().join(name)).unwrap();
     assert!(state("new.tfstate").contains("terraform_data"));
     assert!(state("old.tfstate").contains("terraform_data"));
@@ -238,7 +238,7 @@ fn doctor_findings_are_fixed_in_the_console() {
     command.env_remove("TF_CLI_CONFIG_FILE");
     command.env("HOME", home.path());
     let mut c = Pty::start(command, 120, 40).unwrap();
-    c.wait("lock: you", LONG).unwrap();
+    c.wait("lock: free", LONG).unwrap();
     c.keys("H").unwrap();
     c.wait("1 warning", LONG).unwrap();
     c.wait("remedy: run `chmod 600", SOON).unwrap();

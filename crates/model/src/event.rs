@@ -1,10 +1,10 @@
 //! Events: numbered facts with a time.
 
 use super::{
-    Absent, CallFinished, CallQueued, CallStarted, CancelRung, DeployStarted, DeploySummary,
-    Diagnostic, InstallEvent, LockHolder, ObjectStep, Operation, OrphanView, PluginEvent,
-    ResourceLock, RolloutProgress, StageId, StageStarted, StageSummary, StateChange, UnixMs,
-    Unknown, WorkspacePlugin,
+    Absent, CallFinished, CallQueued, CallStarted, CancelRung, DeployId, DeployStarted,
+    DeploySummary, Diagnostic, InstallEvent, LockHolder, ObjectStep, Operation, OrphanView,
+    PluginEvent, ResourceLock, RolloutProgress, StageId, StageStarted, StageSummary, StateChange,
+    UnixMs, Unknown, WorkspacePlugin,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -68,6 +68,14 @@ pub enum EventKind {
     Lock {
         holder: Option<LockHolder>,
         ours: bool,
+    },
+    /// Another process has changed the state, or has begun or ended a deploy.
+    WorkspaceChanged {
+        serial: i64,
+        /// Newest deploy.
+        deploy: Option<DeployId>,
+        /// Difference from the state that the newest stage of this process was planned on.
+        outdated: Option<String>,
     },
     /// A command changed the state: an object was imported or forgotten.
     StateChanged(StateChange),

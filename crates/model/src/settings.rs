@@ -183,7 +183,7 @@ pub struct Settings {
     pub workspace_name: String,
     /// Interval of writes to the backend during a deploy.
     pub backend_write_interval: Duration,
-    /// Maximum wait for a state lock that another program has.
+    /// Maximum wait for a state or workspace lock that another program has.
     pub lock_timeout: Duration,
     /// Take the state lock. The workspace lock is always taken.
     pub lock_state: bool,

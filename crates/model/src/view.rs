@@ -35,7 +35,8 @@ pub struct View {
     pub locks: BTreeMap<u64, ResourceLock>,
     pub staging: Option<Staging>,
     pub stage: Option<Arc<StageSummary>>,
-    /// Difference between the workspace and a stage that was opened from the store.
+    /// Difference between the workspace and the current stage, which was opened from the store or
+    /// is older than a change by another process.
     #[serde(default)]
     pub stage_outdated: Option<String>,
     /// Deselected changes of the current stage.
@@ -106,6 +107,11 @@ impl View {
             EventKind::Lock { holder, ours } => {
                 self.lock.clone_from(holder);
                 self.lock_is_ours = *ours;
+            }
+            EventKind::WorkspaceChanged { outdated, .. } => {
+                if outdated.is_some() && self.stage.is_some() {
+                    self.stage_outdated.clone_from(outdated);
+                }
             }
             EventKind::StateChanged(change) => {
                 push(

@@ -306,6 +306,18 @@ pub struct CallSample {
     pub ok: bool,
 }
 
+/// Revision of the stored workspace. It differs after another process has changed the state, or has
+/// begun or ended a deploy.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Revision {
+    pub lineage: String,
+    pub serial: i64,
+    /// The newest deploy.
+    pub deploy: Option<DeployId>,
+    /// Newest end of a deploy.
+    pub ended: Option<UnixMs>,
+}
+
 /// Result of taking the workspace lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Acquired {

@@ -4,8 +4,9 @@
 
 use super::StoreError;
 use super::records::{
-    Acquired, BackendVersion, CallSample, DestroyStep, Intent, NewDeploy, Outcome, RolloutRecord,
-    Settlement, StageRecord, StartedDeploy, State, StateEdit, StateObject, UnknownOutcome,
+    Acquired, BackendVersion, CallSample, DestroyStep, Intent, NewDeploy, Outcome, Revision,
+    RolloutRecord, Settlement, StageRecord, StartedDeploy, State, StateEdit, StateObject,
+    UnknownOutcome,
 };
 use async_trait::async_trait;
 use model::*;
@@ -26,6 +27,9 @@ pub trait States: Send + Sync {
 
     /// Lineage and serial of the state.
     async fn state_version(&self) -> Result<(String, i64), StoreError>;
+
+    /// Revision of the state and the history.
+    async fn revision(&self) -> Result<Revision, StoreError>;
 
     /// Applies edits in one transaction and returns the new serial. Without edits nothing changes.
     ///

@@ -112,8 +112,8 @@ fn problems(state: &State) -> Vec<(Part, Click)> {
         parts.push((part, click));
     };
     if let Some(h) = state.locked_by() {
-        let long = format!("   read-only, locked by {} (pid {})", h.who, h.pid);
-        add(None, long, 10, format!("  read-only: {}", h.who));
+        let long = format!("   locked by {} (pid {}, {})", h.who, h.pid, h.reason);
+        add(None, long, 10, format!("  locked: {}", h.who));
     }
     if !state.view.unknown.is_empty() {
         let badge = |short| unknown_badge(state, short);

@@ -10,8 +10,6 @@ pub struct Questions {
     offered_absent: Absent,
     /// Workspace plugins need a trust decision.
     needs_trust: bool,
-    /// The lock of another process was requested again.
-    asks_lock: bool,
     /// The start page was opened, or the operator has acted before.
     start_decided: bool,
     /// The directory is being searched for a configuration.
@@ -77,17 +75,6 @@ impl Questions {
         self.offered_absent = before.offered_absent;
         self.start_decided = before.start_decided;
     }
-
-    /// Returns true if the lock of another process should be requested now: one request at a time,
-    /// because every refused key asks for it.
-    pub fn request_lock(&mut self) -> bool {
-        !std::mem::replace(&mut self.asks_lock, true)
-    }
-
-    /// Records the end of a request of the lock.
-    pub fn lock_answered(&mut self) {
-        self.asks_lock = false;
-    }
 }
 
 #[cfg(test)]
@@ -129,14 +116,5 @@ mod tests {
         let mut next = Questions::default();
         next.keep_offer(questions);
         assert!(!next.offer_install(&absent("dns"), true));
-    }
-
-    #[test]
-    fn one_request_of_the_lock_is_made_at_a_time() {
-        let mut questions = Questions::default();
-        assert!(questions.request_lock());
-        assert!(!questions.request_lock());
-        questions.lock_answered();
-        assert!(questions.request_lock());
     }
 }

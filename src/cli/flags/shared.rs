@@ -143,7 +143,7 @@ fn declared(verb: &ReferenceCommand) -> [Arg; 9] {
             .long("lock-timeout")
             .value_name("DURATION")
             .value_parser(duration)
-            .help("If another program holds the state lock, wait for it up to this time, such as 30s or 5m"),
+            .help("If another program holds the state or workspace lock, wait for it up to this time, such as 30s or 5m"),
         file("shared_state", "state", state),
         file(
             "shared_state_out",

@@ -77,11 +77,73 @@ async fn dropped_command_releases_its_locks() {
         .expect("a second stage");
     assert!(!lock_info.exists(), "the state lock is released");
     let second = engine(dir.path()).await;
-    let held = second.hold_workspace_lock();
-    let held = tokio::time::timeout(Duration::from_secs(10), held).await;
-    held.expect("an answer").expect("the workspace lock");
+    let staged = second.stage(StageRequest::default()).await;
+    staged.expect("the workspace lock is released");
     second.shutdown().await;
     first.shutdown().await;
+}
+
+/// Change by another engine, as the watch or the next command of this one notices it.
+async fn workspace_changed(events: &mut model::bus::Subscription) -> Option<String> {
+    let found = async {
+        while let Some(Update::Events(batch)) = events.recv().await {
+            for event in batch {
+                if let EventKind::WorkspaceChanged { outdated, .. } = &event.kind {
+                    return outdated.clone();
+                }
+            }
+        }
+        panic!("the engine has ended");
+    };
+    tokio::time::timeout(SOON, found).await.expect("in time")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_of_another_engine_is_noticed_by_watch_and_by_next_command() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let main = "resource \"terraform_data\" \"a\" {}\n";
+    std::fs::write(dir.path().join("main.tf"), main).expect("written");
+    let (first, second) = (engine(dir.path()).await, engine(dir.path()).await);
+    let staged = first.stage(StageRequest::default()).await.expect("a stage");
+    let (_, mut events) = first.subscribe();
+    let deploy = async |engine: &Engine| {
+        let stage = engine.stage(StageRequest::default()).await?.stage;
+        let request = DeployRequest {
+            stage,
+            only: None,
+            parallelism: 1,
+            variables: Vec::new(),
+        };
+        engine.deploy(request).await
+    };
+    deploy(&second)
+        .await
+        .expect("a deploy beside an idle engine");
+    first.watch_workspace();
+    let outdated = workspace_changed(&mut events)
+        .await
+        .expect("an outdated stage");
+    assert!(outdated.starts_with("the state has changed"), "{outdated}");
+    let (view, _) = first.subscribe();
+    let shown = view.stage.map(|s| s.stage);
+    assert_eq!(
+        (shown, view.stage_outdated),
+        (Some(staged.stage), Some(outdated))
+    );
+    // The other one has not looked since: its next command does.
+    deploy(&first).await.expect("the first engine has its turn");
+    let (_, mut events) = second.subscribe();
+    second
+        .stage(StageRequest::default())
+        .await
+        .expect("a stage");
+    assert_eq!(
+        workspace_changed(&mut events).await,
+        None,
+        "its stage was deployed"
+    );
+    first.shutdown().await;
+    second.shutdown().await;
 }
 
 /// Checks that the lock of a dropped command is released on the server, and that another workspace

@@ -221,8 +221,6 @@ impl Operations {
         let _turn = self.exclusive.lock().await;
         cores::free(lock(&self.newest).take());
         self.pool.shutdown().await;
-        // A console holds the workspace lock until here.
-        self.locks.release_all().await;
         self.memory.flush().await;
     }
 }

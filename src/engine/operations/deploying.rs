@@ -97,12 +97,7 @@ impl Operations {
         // The backend block may use variables, so the stage's request comes first.
         let staged = self.request_of(request.stage, purpose).await?;
         let command = command.on_state(&staged, "OperationTypeApply").await?;
-        // Later uses of the lock have reported them already.
-        let reported = match command.is_first {
-            true => self.report_unknown().await,
-            false => Ok(()),
-        };
-        let result = match reported {
+        let result = match self.report_unknown().await {
             Ok(()) => self.deploy_locked(request, &command).await,
             Err(error) => Err(error),
         };

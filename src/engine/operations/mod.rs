@@ -28,6 +28,7 @@ mod taint;
 mod transformers;
 mod unfinished;
 mod unknown;
+mod watching;
 
 pub use command::Operations;
 pub use evaluating::Evaluator;

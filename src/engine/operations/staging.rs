@@ -133,7 +133,7 @@ impl Operations {
             mode: request.mode,
             resources: 0,
         }));
-        // Repeated for each stage, because a console holds the lock for long.
+        // After the start, which clears the diagnostics of the last stage.
         self.report_unknown().await?;
         Ok(id)
     }

@@ -11,10 +11,12 @@ use crate::stage::change::{Stage, StateOrigin};
 use crate::stage::encoding::{self, StageCodecError};
 use cty::Value;
 use lang::config::{Overridden, Planned};
+use model::mutex::lock;
+use model::view::View;
 use model::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use store::records::{StageRecord, State};
+use store::records::{Revision, StageRecord, State};
 use workspace::load::{self, Loaded};
 
 /// Purpose of restoring a stage.
@@ -151,6 +153,21 @@ impl Operations {
             place: self.memory.state().absolute_place_name(),
             lineage: state.lineage.clone(),
         }
+    }
+
+    /// Difference between the store's state and the one that the newest stage was planned on. None
+    /// after a deploy of the stage.
+    pub(super) fn newest_is_outdated(&self, now: &Revision) -> Option<String> {
+        let stage = lock(&self.newest).as_ref()?.stage.clone();
+        let deployed = |view: &View| view.deploy.as_ref().is_some_and(|d| d.stage == stage.id);
+        if self.bus.with_view(deployed) {
+            return None;
+        }
+        let origin = StateOrigin {
+            lineage: now.lineage.clone(),
+            ..self.origin(&State::default())
+        };
+        difference((&stage.origin, stage.state_serial), (&origin, now.serial))
     }
 
     /// Difference between the present state and the one that a stage was planned on.

@@ -29,8 +29,6 @@ const MAX_WRITE_INTERVAL: Duration = Duration::from_secs(60);
 /// it is dropped before its end, a task releases the locks; the next command waits for that.
 pub(super) struct StateCommand<'o> {
     command: Command<'o>,
-    /// The workspace lock was not held before.
-    pub(super) is_first: bool,
 }
 
 impl<'o> std::ops::Deref for StateCommand<'o> {
@@ -69,7 +67,7 @@ impl<'o> Command<'o> {
         operation: &'static str,
     ) -> Result<StateCommand<'o>, EngineError> {
         // Always the workspace lock first, then the state lock.
-        let command = self.with_workspace_lock().await?;
+        let command = self.with_workspace_lock(operation).await?;
         let opened = command.operations.open_state(request, operation);
         match run_until_stopped(&command, opened).await {
             Ok(()) => Ok(command),
@@ -81,12 +79,17 @@ impl<'o> Command<'o> {
         }
     }
 
-    async fn with_workspace_lock(self) -> Result<StateCommand<'o>, EngineError> {
-        let is_first = self.operations.take_lock().await?;
-        Ok(StateCommand {
-            command: self,
-            is_first,
-        })
+    /// Takes the workspace lock, and brings this process up to date.
+    async fn with_workspace_lock(self, operation: &str) -> Result<StateCommand<'o>, EngineError> {
+        self.operations.take_lock(operation, &self).await?;
+        let command = StateCommand { command: self };
+        match command.operations.catch_up().await {
+            Ok(()) => Ok(command),
+            Err(error) => {
+                command.release().await;
+                Err(error)
+            }
+        }
     }
 }
 
@@ -288,7 +291,7 @@ impl Operations {
         &self,
         with: ConflictChoice,
     ) -> Result<Option<std::path::PathBuf>, EngineError> {
-        let command = self.begin().await.with_workspace_lock().await?;
+        let command = self.begin().await.with_workspace_lock("state-use").await?;
         let settle = async {
             self.locate(&StageRequest::default()).await?;
             let info = lock_info("state-use");

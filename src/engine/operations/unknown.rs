@@ -14,7 +14,6 @@ use store::records::{State, UnknownOutcome};
 impl Operations {
     /// Reports each unknown outcome of earlier runs, with its remedy.
     pub(super) async fn report_unknown(&self) -> Result<(), EngineError> {
-        self.settle_rollouts().await?;
         for unknown in self.memory.store().unknown_outcomes().await? {
             self.diagnose(warning(&unknown));
         }

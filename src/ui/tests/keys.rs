@@ -211,7 +211,7 @@ fn typing_after_a_palette_choice_discards_the_choice() {
 }
 
 #[test]
-fn locked_workspace_is_read_only_and_names_the_lock_owner() {
+fn locked_workspace_names_the_lock_owner_and_changes_nothing() {
     let mut c = Console::staged(120, 40);
     let holder = LockHolder {
         who: "bob".into(),
@@ -221,38 +221,49 @@ fn locked_workspace_is_read_only_and_names_the_lock_owner() {
         boot_id: "b".into(),
         pid_namespace: String::new(),
         leased: false,
-        since: 0,
+        since: 61_000,
         reason: "deploy".into(),
     };
     c.event(EventKind::Lock {
-        holder: Some(holder.clone()),
+        holder: Some(holder),
         ours: false,
     });
-    c.shows("read-only, locked by bob (pid 99)");
+    c.shows("locked by bob (pid 99, deploy)");
     c.press("3 a");
-    c.shows("locked by bob on ci");
+    c.shows("locked by bob on ci (pid 99, deploy) since 00:01:01: wait until it has ended");
     c.press("space * I u ctrl-r s D F");
     c.press("1 R S E L");
-    // The lock owner may have exited: the lock is requested once at a time.
-    assert_eq!(c.take_effects(), [Effect::HoldLock]);
-    c.answer(Answer::Failed {
-        what: crate::app::msg::Subject::Lock,
-        text: "the workspace is held by bob".into(),
-        diagnostics: Vec::new(),
-    });
-    c.press("3 s");
-    assert_eq!(c.take_effects(), [Effect::HoldLock]);
+    assert_eq!(c.take_effects(), []);
     c.event(EventKind::Lock {
-        holder: Some(LockHolder {
-            who: "ana".into(),
-            ..holder
-        }),
-        ours: true,
+        holder: None,
+        ours: false,
     });
-    c.hides("read-only");
-    c.shows("you hold the lock now");
-    c.press("s");
+    c.hides("locked by bob (pid");
+    c.press("3 s");
     assert_eq!(c.take_effects(), [Effect::Stage(StageRequest::default())]);
+}
+
+#[test]
+fn change_by_another_process_is_shown_and_closes_an_outdated_confirmation() {
+    let mut c = Console::staged(120, 40);
+    c.press("3 a");
+    c.shows("Apply stage #");
+    c.take_effects();
+    let changed = |outdated: Option<&str>| EventKind::WorkspaceChanged {
+        serial: 9,
+        deploy: Some(50),
+        outdated: outdated.map(str::to_owned),
+    };
+    c.event(changed(None));
+    c.shows("Apply stage #");
+    c.event(changed(Some("the state has changed")));
+    c.hides("Apply stage #");
+    c.shows("another process made deploy #50: stage again before you apply");
+    let loaded = [Effect::LoadHistory, Effect::LoadState, Effect::LoadFailures];
+    assert_eq!(c.take_effects(), [loaded.clone(), loaded].concat());
+    c.press("a");
+    c.shows("is out of date, s stages again: the state has changed");
+    assert_eq!(c.take_effects(), []);
 }
 
 #[test]

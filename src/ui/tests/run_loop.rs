@@ -251,7 +251,7 @@ async fn key_press_is_drawn_immediately() {
 async fn startup_requests_the_displayed_data() {
     let (.., effects) = play(Engine::Silent, async |keys| drop(keys)).await;
     for e in [
-        Effect::HoldLock,
+        Effect::WatchWorkspace,
         Effect::LoadPlugins,
         Effect::LoadHistory,
         Effect::LoadState,

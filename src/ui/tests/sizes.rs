@@ -119,7 +119,7 @@ fn narrow_header_keeps_failures_running_deploy_and_lock_owner() {
         holder: Some(holder),
         ours: false,
     });
-    c.shows("read-only, locked by bob (pid 99)");
+    c.shows("locked by bob (pid 99, deploy)");
 }
 
 #[test]

@@ -350,7 +350,7 @@ fn greeting_notices_a_configuration() {
     c.answer(Answer::Configuration(Some("main.tf".into())));
     c.shows("found main.tf: reading the configuration");
     c.hides("Welcome to flightdeck");
-    assert_eq!(c.take_effects(), [Effect::HoldLock, Effect::LoadPlugins]);
+    assert_eq!(c.take_effects(), [Effect::LoadPlugins]);
     c.tick(1_000);
     assert_eq!(c.take_effects(), []);
 }

@@ -17,7 +17,7 @@ use model::lock_owner::lease::{Lease, LeaseCheck};
 use model::settings::Access;
 use rusqlite::Connection;
 use schema::store_exists;
-pub(super) use schema::{fill, remove};
+pub(super) use schema::{fill, refuse_newer, remove};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

@@ -2,7 +2,7 @@
 //! taken over, which is recorded.
 
 use super::fault::{Fault, Job};
-use super::file::Sqlite;
+use super::file::{Sqlite, refuse_newer};
 use crate::error::StoreError;
 use crate::records::Acquired;
 use crate::{Locks, StoreApi, unused_rescue_file};
@@ -26,6 +26,7 @@ impl Locks for Sqlite {
                 {
                     return Err(StoreError::Rescued { path, rescue }.into());
                 }
+                refuse_newer(conn, &path)?;
                 acquire(
                     conn,
                     &token,

@@ -5,7 +5,7 @@ use super::fault::{Fault, Job};
 use super::file::Sqlite;
 use crate::States;
 use crate::error::StoreError;
-use crate::records::{BackendVersion, State, StateEdit, StateObject, StateOutput};
+use crate::records::{BackendVersion, Revision, State, StateEdit, StateObject, StateOutput};
 use async_trait::async_trait;
 use model::mutex::lock;
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -28,6 +28,21 @@ impl States for Sqlite {
     async fn state_version(&self) -> Result<(String, i64), StoreError> {
         self.read(|conn| Ok((meta(conn, "lineage")?.unwrap_or_default(), serial(conn)?)))
             .await
+    }
+
+    async fn revision(&self) -> Result<Revision, StoreError> {
+        self.read(|conn| {
+            let (deploy, ended) = conn
+                .prepare_cached("SELECT max(id), max(ended) FROM deploy")?
+                .query_row([], |r| Ok((r.get(0)?, r.get(1)?)))?;
+            Ok(Revision {
+                lineage: meta(conn, "lineage")?.unwrap_or_default(),
+                serial: serial(conn)?,
+                deploy,
+                ended,
+            })
+        })
+        .await
     }
 
     async fn edit_state(&self, edits: Vec<StateEdit>) -> Result<i64, StoreError> {

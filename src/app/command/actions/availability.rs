@@ -3,18 +3,23 @@
 use super::apply::{moves, outputs};
 use super::stage::{shown_diagnostics, unfinished_operations};
 use crate::app::command::Available;
+use crate::app::format::clock;
 use crate::app::state::*;
 use model::{Action, StageMode, StageSummary};
 
-/// Requires that no other process holds the workspace.
+/// Requires that no other process has the workspace lock.
 pub fn writable(state: &State) -> Available {
     if let Some(name) = &state.ending.opening_workspace {
         return Err(format!("workspace {name} is being opened").into());
     }
     match state.locked_by() {
         Some(h) => Err(format!(
-            "read-only: locked by {} on {} (pid {}, {})",
-            h.who, h.host, h.pid, h.reason
+            "locked by {} on {} (pid {}, {}) since {}: wait until it has ended",
+            h.who,
+            h.host,
+            h.pid,
+            h.reason,
+            clock(h.since, state.utc_offset)
         )
         .into()),
         None => Ok(()),

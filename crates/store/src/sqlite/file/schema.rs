@@ -32,7 +32,7 @@ pub(super) fn check(conn: &Connection, path: &Path) -> Result<i64, StoreError> {
             source: NotAStore::OfAnother,
         });
     }
-    let ours = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+    let ours = supported();
     // A store is created with its tables, so a file without them has lost them.
     if version == 0 {
         return Err(StoreError::Damaged {
@@ -41,11 +41,7 @@ pub(super) fn check(conn: &Connection, path: &Path) -> Result<i64, StoreError> {
         });
     }
     if version > ours {
-        return Err(StoreError::Newer {
-            path: path.to_owned(),
-            theirs: version,
-            ours,
-        });
+        return Err(newer(version, path));
     }
     let layouts = usize::try_from(version)
         .ok()
@@ -53,6 +49,26 @@ pub(super) fn check(conn: &Connection, path: &Path) -> Result<i64, StoreError> {
         .unwrap_or(&MIGRATIONS);
     guard::check_schema(conn, layouts, path)?;
     Ok(version)
+}
+
+fn supported() -> i64 {
+    i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
+}
+
+fn newer(theirs: i64, path: &Path) -> StoreError {
+    StoreError::Newer {
+        path: path.to_owned(),
+        theirs,
+        ours: supported(),
+    }
+}
+
+/// Refuses a store that a newer flightdeck has migrated since this process opened it.
+pub(in crate::sqlite) fn refuse_newer(conn: &Connection, path: &Path) -> Job<()> {
+    match pragma(conn, "user_version")? {
+        version if version > supported() => Err(newer(version, path).into()),
+        _ => Ok(()),
+    }
 }
 
 pub(super) fn is_current(version: i64) -> bool {
