@@ -70,9 +70,9 @@ pub fn main() -> ExitCode {
     if let Some(code) = supervised {
         return code;
     }
-    if let Some(args::Command::Plugin(options::PluginSubcommand::Serve { name })) = &args.command {
-        // A plugin has its own use of stdout and stderr, and its own runtime.
-        return bundled::main(name);
+    if let Some(args::Command::Plugin(served)) = args.command {
+        // They have their own use of stdout and stderr, and their own runtime.
+        return serve(served);
     }
     let mut out = match output(&args, shared) {
         Ok(out) => out,
@@ -123,6 +123,23 @@ pub fn main() -> ExitCode {
         runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     }
     ExitCode::from(exit::report(ended, name, &mut out))
+}
+
+/// Serves a bundled plugin or the web server until its end.
+fn serve(served: options::PluginSubcommand) -> ExitCode {
+    match served {
+        options::PluginSubcommand::Serve { name } => bundled::main(&name),
+        options::PluginSubcommand::Web {
+            port,
+            release,
+            until_unlocked,
+        } => bundled::web::Web {
+            port,
+            release,
+            until_unlocked,
+        }
+        .main(),
+    }
 }
 
 /// Applies the flags that concern the output.

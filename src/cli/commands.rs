@@ -32,7 +32,6 @@ mod workspace;
 use super::args::{Args, Command};
 use super::exit::{CliError, CommandResult};
 use super::json_into::JsonInto;
-use super::options::PluginSubcommand;
 use super::output::Output;
 use crate::cli::escape::safe_path;
 use ::trust::commands as trusted_commands;
@@ -147,9 +146,9 @@ pub(super) async fn run(args: Args, out: &mut Output) -> CommandResult {
         }
         Command::Doctor { fix, .. } => doctor::run(fix, out).await,
         // `main` serves plugins before it builds a runtime, so this arm is not reached.
-        Command::Plugin(PluginSubcommand::Serve { name }) => Err(CliError::usage(format!(
-            "the plugin {name} must be served in its own process"
-        ))),
+        Command::Plugin(_) => Err(CliError::usage(
+            "a bundled plugin must be served in its own process",
+        )),
         Command::Version { json } => version::run(json, out),
         Command::Completions { shell } => program::completions(shell, out),
         Command::Man => program::print_man_page(out),

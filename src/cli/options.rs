@@ -286,6 +286,19 @@ pub(super) enum PluginSubcommand {
         /// `lab` or `local`, as in `flightdeck.internal/bundled/NAME`
         name: String,
     },
+    /// Serve `/ready` on a port: the web server of the demo's group
+    #[command(hide = true)]
+    Web {
+        /// Port on the loopback address
+        #[arg(long)]
+        port: u16,
+        /// Release to serve; one with `broken` in its name is never ready
+        #[arg(long)]
+        release: String,
+        /// End when the lock on this file is released
+        #[arg(long, value_name = "FILE")]
+        until_unlocked: Option<PathBuf>,
+    },
 }
 
 #[derive(Debug, ClapArgs)]

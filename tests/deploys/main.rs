@@ -14,6 +14,7 @@ mod failed_operations;
 mod groups;
 mod mixed_order;
 mod plantimestamp;
+mod processes;
 
 use bundled::lab::control::{self, Fault};
 use std::path::PathBuf;

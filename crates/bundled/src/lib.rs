@@ -2,7 +2,7 @@
 //! demo workspace that uses them. Their source address is `flightdeck.internal/bundled/NAME`.
 //!
 //! - `lab`: a fake cloud whose calls can be made to fail ([`lab`]);
-//! - `local`: files and directories of this machine ([`local`]);
+//! - `local`: files, directories and processes of this machine ([`local`]);
 //! - `slowstart`: starts only at its third launch; `broken`: never starts ([`startup`]).
 //!
 //! For a Bluelink host each is a plugin `flightdeck/NAME`: a link to the program in the host's
@@ -12,6 +12,7 @@ pub mod demo;
 pub mod lab;
 pub mod local;
 pub mod startup;
+pub mod web;
 
 use std::ffi::OsStr;
 use std::io;

@@ -1,7 +1,8 @@
-//! Provider `local`: files and directories of this machine. The file system is the only state.
+//! Provider `local`: files, directories and processes of this machine, which is the only state.
 
 mod directory;
 mod file;
+mod process;
 
 use std::sync::Arc;
 
@@ -25,6 +26,7 @@ impl Provider for Local {
         vec![
             Arc::new(file::LocalFile),
             Arc::new(directory::LocalDirectory),
+            Arc::new(process::LocalProcess),
         ]
     }
 }

@@ -214,6 +214,21 @@ impl Host {
         (decode(answer.new_state.as_ref(), &ty), answer.diagnostics)
     }
 
+    pub async fn import(&mut self, name: &str, id: &str) -> Result<Value, Vec<pb::Diagnostic>> {
+        let ty = type_of(self.block(name));
+        let request = pb::import_resource_state::Request {
+            type_name: name.into(),
+            id: id.into(),
+            ..Default::default()
+        };
+        let answer = self.client.import_resource_state(request).await.unwrap();
+        let answer = answer.into_inner();
+        match answer.imported_resources.first() {
+            Some(imported) => Ok(decode(imported.state.as_ref(), &ty)),
+            None => Err(answer.diagnostics),
+        }
+    }
+
     pub async fn read_data(
         &mut self,
         name: &str,
