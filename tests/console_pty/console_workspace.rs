@@ -124,6 +124,19 @@ pub fn plugins(console: i32) -> Vec<Process> {
     children.collect()
 }
 
+/// Processes with a path below this directory in their arguments.
+pub fn processes_of(directory: &Path) -> Vec<Process> {
+    let directory = directory.as_os_str().as_encoded_bytes();
+    let has_path = |pid: &i32| {
+        let arguments = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        arguments.windows(directory.len()).any(|w| w == directory)
+    };
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    let all = all.filter_map(|e| e.file_name().to_str()?.parse().ok());
+    let all = all.filter(has_path);
+    all.filter_map(|pid| Some((pid, stat(pid)?.2))).collect()
+}
+
 #[track_caller]
 pub fn assert_all_ended(processes: &[Process]) {
     assert!(!processes.is_empty(), "there was no plugin to begin with");

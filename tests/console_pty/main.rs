@@ -55,13 +55,13 @@ fn demo_is_staged_narrowed_deployed_and_retried_after_a_failure() {
     c.wait("gave up", LONG).unwrap();
     c.wait("3 of 5", LONG).unwrap();
     c.keys("3s").unwrap();
-    c.wait("18 of 18 selected", LONG).unwrap();
+    c.wait("25 of 25 selected", LONG).unwrap();
     c.keys("/lab_database\r").unwrap();
     c.wait("retention_days", SOON).unwrap();
     c.keys(" ").unwrap();
     c.wait("[ ]", SOON).unwrap();
     c.wait("with lab_database.orders", SOON).unwrap();
-    c.wait("· 5 of 18 selected", SOON).unwrap();
+    c.wait("· 12 of 25 selected", SOON).unwrap();
     // The next change is refused.
     c.keys("B").unwrap();
     c.wait("Cause a fault in the demo", SOON).unwrap();
@@ -101,11 +101,15 @@ fn demo_is_staged_narrowed_deployed_and_retried_after_a_failure() {
     c.keys("6").unwrap();
     c.wait("module.network", SOON).unwrap();
     let running = plugins(pid(&c));
+    let servers = processes_of(place.path());
+    assert_eq!(servers.len(), 3);
     c.keys("q").unwrap();
     let (code, screen) = c.end(LONG).unwrap();
     assert_eq!(code, 0);
     assert_terminal_restored(&screen);
     assert_all_ended(&running);
+    // They outlive a console, but not the demo.
+    assert_all_ended(&servers);
     let left: Vec<_> = std::fs::read_dir(place.path())
         .unwrap()
         .flatten()

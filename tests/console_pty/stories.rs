@@ -193,7 +193,7 @@ fn narrow_terminal_over_ssh_gets_sixteen_colors_and_whole_words() {
     );
     c.wait("gave up", LONG).unwrap();
     c.keys("3s").unwrap();
-    c.wait("18 of 18 selected", LONG).unwrap();
+    c.wait("25 of 25 selected", LONG).unwrap();
     c.keys("j").unwrap();
     c.wait("[x]", SOON).unwrap();
     c.keys("?").unwrap();

@@ -1,7 +1,10 @@
 //! Demo workspace, and the faults that an operator can trigger in it. The `.tf` files are compiled
 //! in from `assets/demo`.
 
+use std::collections::BTreeMap;
+use std::fs::File;
 use std::io;
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 
 use crate::lab::LabError;
@@ -13,10 +16,12 @@ macro_rules! demo_files {
     };
 }
 
-static FILES: [(&str, &str); 5] = demo_files![
+static FILES: [(&str, &str); 7] = demo_files![
     "main.tf",
     "variables.tf",
     "outputs.tf",
+    "web.tf",
+    "web.flightdeck.hcl",
     "modules/network/main.tf",
     "modules/app/main.tf"
 ];
@@ -37,12 +42,17 @@ pub fn lab_directory(workspace: &Path) -> PathBuf {
     workspace.join("lab")
 }
 
+/// File with the release of the web servers that a fault sets.
+const RELEASE: &str = "web.auto.tfvars.json";
+
 /// Writes the workspace into a directory, with a `demo.auto.tfvars.json` that has absolute paths of
-/// the lab's file and the output directory. So plugins can run in any directory.
+/// the lab's file and the output directory. So plugins can run in any directory. `program` has the
+/// web server. Returns the lock of the web servers: they end when it is dropped, or when this
+/// process is killed.
 ///
 /// # Errors
-/// A file or directory cannot be written.
-pub fn write_to(workspace: &Path) -> io::Result<()> {
+/// A file or directory cannot be written, or no port is free.
+pub fn write_to(workspace: &Path, program: &Path) -> io::Result<File> {
     // Plugins run in their own directories, so relative paths would not work.
     let workspace = std::path::absolute(workspace)?;
     for (path, content) in files() {
@@ -51,14 +61,31 @@ pub fn write_to(workspace: &Path) -> io::Result<()> {
         std::fs::write(path, content)?;
     }
     std::fs::create_dir_all(lab_directory(&workspace))?;
+    let lock_path = lab_directory(&workspace).join("web.lock");
+    let lock = File::create(&lock_path)?;
+    lock.try_lock()?;
     let variables = serde_json::json!({
         "lab_file": lab_file(&workspace).display().to_string(),
         "out_dir": workspace.join("out").display().to_string(),
+        "web_lock": lock_path.display().to_string(),
+        "web_ports": free_ports(["a", "b", "c"])?,
+        "web_program": program.display().to_string(),
     });
     std::fs::write(
         workspace.join("demo.auto.tfvars.json"),
         format!("{variables:#}\n"),
-    )
+    )?;
+    Ok(lock)
+}
+
+/// Returns a free port for each key.
+fn free_ports<'k>(keys: [&'k str; 3]) -> io::Result<BTreeMap<&'k str, u16>> {
+    let listen = |key| Ok((key, TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?));
+    // Collected first: a port stays taken until all are known, so that they differ.
+    let listeners: Vec<(&str, TcpListener)> =
+        keys.into_iter().map(listen).collect::<io::Result<_>>()?;
+    let port = |(key, listener): &(&'k str, TcpListener)| Ok((*key, listener.local_addr()?.port()));
+    listeners.iter().map(port).collect()
 }
 
 /// Installs the demo's Bluelink plugin into a plugin path; `program` serves it.
@@ -95,7 +122,7 @@ pub fn demo_faults() -> &'static [DemoFault] {
     &BREAKAGES
 }
 
-static BREAKAGES: [DemoFault; 9] = [
+static BREAKAGES: [DemoFault; 10] = [
     DemoFault {
         key: '1',
         title: "throttle",
@@ -201,10 +228,16 @@ static BREAKAGES: [DemoFault; 9] = [
         trigger: delete_object,
     },
     DemoFault {
+        key: '9',
+        title: "broken release",
+        effect: "the next release of the web servers is never ready; the rolling update pauses",
+        trigger: break_release,
+    },
+    DemoFault {
         key: '0',
         title: "mend",
         effect: "all faults are cleared; changed and deleted objects stay as they are",
-        trigger: |lab| Ok(format!("{} faults cleared", control::clear_all(lab)?)),
+        trigger: mend,
     },
 ];
 
@@ -231,6 +264,42 @@ fn delete_object(lab: &Path) -> Result<String, LabError> {
     Ok(format!("{} ({}) was deleted", bucket.name, bucket.id))
 }
 
+/// Returns the file with the release, in the workspace of a lab.
+fn release_file(lab: &Path) -> PathBuf {
+    let workspace = lab.ancestors().nth(2).unwrap_or(lab);
+    workspace.join(RELEASE)
+}
+
+fn failed(doing: &'static str, path: &Path) -> impl Fn(io::Error) -> LabError {
+    let path = path.to_owned();
+    move |source| LabError::Io {
+        doing,
+        path: path.clone(),
+        source,
+    }
+}
+
+fn break_release(lab: &Path) -> Result<String, LabError> {
+    let path = release_file(lab);
+    let text = serde_json::json!({ "web_release": "v2-broken" });
+    std::fs::write(&path, format!("{text:#}\n")).map_err(failed("write", &path))?;
+    Ok("the release of the web servers is v2-broken: stage and deploy it".into())
+}
+
+fn mend(lab: &Path) -> Result<String, LabError> {
+    let cleared = control::clear_all(lab)?;
+    let path = release_file(lab);
+    match std::fs::remove_file(&path) {
+        Ok(()) => Ok(format!(
+            "{cleared} faults cleared; the web servers have release v1 again"
+        )),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Ok(format!("{cleared} faults cleared"))
+        }
+        Err(error) => Err(failed("remove", &path)(error)),
+    }
+}
+
 fn first(lab: &Path, kind: &str) -> Result<Option<control::Existing>, LabError> {
     let mut found: Vec<_> = control::objects(lab)?
         .into_iter()
@@ -243,6 +312,8 @@ fn first(lab: &Path, kind: &str) -> Result<Option<control::Existing>, LabError> 
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -273,13 +344,20 @@ mod tests {
     #[test]
     fn demo_workspace_is_written_with_absolute_paths() {
         let dir = tempfile::tempdir().unwrap();
-        write_to(dir.path()).unwrap();
+        let lock = write_to(dir.path(), Path::new("/bin/flightdeck")).unwrap();
         let text = std::fs::read_to_string(dir.path().join("demo.auto.tfvars.json")).unwrap();
         let variables: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(
             variables["lab_file"].as_str().unwrap(),
             lab_file(dir.path()).display().to_string()
         );
+        let ports = variables["web_ports"].as_object().unwrap().values();
+        let ports: BTreeSet<u64> = ports.map(|port| port.as_u64().unwrap()).collect();
+        assert_eq!(ports.len(), 3);
+        let other = File::open(variables["web_lock"].as_str().unwrap()).unwrap();
+        assert!(other.try_lock_shared().is_err());
+        drop(lock);
+        other.try_lock_shared().unwrap();
         assert!(dir.path().join("modules/app/main.tf").exists());
     }
 
@@ -299,8 +377,8 @@ mod tests {
     fn demo_faults_are_injected_and_cleared() {
         let dir = tempfile::tempdir().unwrap();
         let lab = lab_file(dir.path());
-        let keys: std::collections::BTreeSet<char> =
-            demo_faults().iter().map(|breakage| breakage.key).collect();
+        std::fs::create_dir_all(lab_directory(dir.path())).unwrap();
+        let keys: BTreeSet<char> = demo_faults().iter().map(|breakage| breakage.key).collect();
         assert_eq!(keys.len(), demo_faults().len());
         for breakage in demo_faults().iter().filter(|breakage| breakage.key != '0') {
             breakage.trigger(&lab).unwrap();
@@ -310,7 +388,12 @@ mod tests {
             .iter()
             .find(|breakage| breakage.key == '0')
             .unwrap();
-        assert_eq!(mend.trigger(&lab).unwrap(), "6 faults cleared");
+        let release = std::fs::read_to_string(dir.path().join(RELEASE)).unwrap();
+        assert!(release.contains("v2-broken"), "{release}");
+        let mended = "6 faults cleared; the web servers have release v1 again";
+        assert_eq!(mend.trigger(&lab).unwrap(), mended);
+        assert_eq!(mend.trigger(&lab).unwrap(), "0 faults cleared");
+        assert!(!dir.path().join(RELEASE).exists());
         assert!(control::list(&lab).unwrap().is_empty());
     }
 }

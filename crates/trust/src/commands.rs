@@ -6,13 +6,16 @@ use crate::file::{Known, TrustFile, TrustFileError, roots};
 use model::mutex::lock;
 use sha2::{Digest as _, Sha256};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 /// Maximum length of a command in an error, in characters.
 const MAX_DISPLAYED: usize = 300;
 
 /// Commands trusted since [`trust_all`]; `None` until then.
 static NEWLY: Mutex<Option<Vec<WorkspaceCommand>>> = Mutex::new(None);
+
+/// Directory of [`trust_directory`].
+static OWN_DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
 
 /// A command of the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +55,14 @@ pub fn trust_all() {
     lock(&NEWLY).get_or_insert_default();
 }
 
+/// Trusts every command in files of a directory that this process has created, for the life of the
+/// process. Saves nothing.
+pub fn trust_directory(directory: &Path) {
+    if let Ok(directory) = directory.canonicalize() {
+        OWN_DIRECTORY.get_or_init(|| directory);
+    }
+}
+
 /// Takes the commands that were trusted since [`trust_all`] or the last call.
 pub fn take_newly_trusted() -> Vec<WorkspaceCommand> {
     lock(&NEWLY)
@@ -87,7 +98,7 @@ impl CommandTrust {
     /// # Errors
     /// The file belongs to the workspace and the command is not trusted.
     pub fn check(&self, command: &str, file: &Path) -> Result<(), CommandError> {
-        if !self.belongs_to_workspace(file) {
+        if !self.belongs_to_workspace(file) || self.is_own(file) {
             return Ok(());
         }
         let command = WorkspaceCommand {
@@ -121,6 +132,13 @@ impl CommandTrust {
         };
         // If the workspace cannot be resolved, every file counts as its own.
         self.roots.is_empty() || self.roots.iter().any(|root| file.starts_with(root))
+    }
+
+    /// Returns true for a file of the directory that this process trusts.
+    fn is_own(&self, file: &Path) -> bool {
+        let own = OWN_DIRECTORY.get();
+        own.zip(self.canonical_path(file))
+            .is_some_and(|(own, file)| file.starts_with(own))
     }
 
     fn canonical_path(&self, file: &Path) -> Option<PathBuf> {

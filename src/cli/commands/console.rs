@@ -49,9 +49,12 @@ pub(super) async fn demo(ascii: bool, out: &mut Output) -> CommandResult {
         .map_err(refused)?;
     let workspace = place.path().join("shop");
     std::fs::create_dir(&workspace).map_err(refused)?;
-    bundled::demo::write_to(&workspace).map_err(refused)?;
-    let plugins = place.path().join("plugins");
     let program = std::env::current_exe().map_err(refused)?;
+    // Released when the console ends, which ends the web servers that it has deployed.
+    let _web_servers = bundled::demo::write_to(&workspace, &program).map_err(refused)?;
+    // This program wrote the files just now, in a directory that only this user can write to.
+    trust::commands::trust_directory(&workspace);
+    let plugins = place.path().join("plugins");
     bundled::demo::install_plugin(&plugins, &program).map_err(refused)?;
     super::change_directory(&workspace)?;
     let hook = DemoHook::of_lab(workspace);
