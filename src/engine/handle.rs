@@ -367,6 +367,14 @@ impl Engine {
         self.shared.operations.groups().await
     }
 
+    /// The newest rollout of a group, if it has one. Reads no configuration.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn newest_rollout(&self, group: &str) -> Result<Option<RolloutView>, EngineError> {
+        self.shared.operations.newest_rollout(group).await
+    }
+
     /// The newest rollouts of a group, newest first.
     ///
     /// # Errors

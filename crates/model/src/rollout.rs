@@ -9,10 +9,23 @@ pub struct GroupView {
     pub group: String,
     /// Address of the resource whose instances are the members.
     pub instance: String,
-    /// Addresses of the instances in the state.
-    pub members: Vec<String>,
+    /// Instances in the state, by key.
+    pub members: Vec<GroupMember>,
+    /// Addresses of the resources that all members share.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub global: Vec<String>,
     /// Newest rollout.
     pub rollout: Option<RolloutView>,
+}
+
+/// A member of a group with its objects in the state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupMember {
+    pub key: String,
+    pub address: String,
+    /// Addresses of its dedicated resources.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub dedicated: Vec<String>,
 }
 
 /// A rollout of a group in one deploy.
@@ -27,6 +40,11 @@ pub struct RolloutView {
     pub reason: Option<String>,
     pub began: UnixMs,
     pub updated: UnixMs,
+    /// Number of the batch in progress or of the next one, from 1.
+    pub batch: u32,
+    pub batches: u32,
+    /// Changes of the state, oldest first.
+    pub transitions: Vec<RolloutTransition>,
     /// In the order of the batches.
     pub members: Vec<RolloutMember>,
 }
@@ -36,6 +54,16 @@ impl RolloutView {
     pub fn done(&self) -> usize {
         self.members.iter().filter(|member| member.is_over).count()
     }
+}
+
+/// Change of the state of a rollout.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RolloutTransition {
+    pub at: UnixMs,
+    /// State from then on, as text.
+    pub state: String,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reason: Option<String>,
 }
 
 /// Part of one member in a rollout.

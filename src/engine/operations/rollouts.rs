@@ -5,14 +5,16 @@ use super::deploying::BegunDeploy;
 use crate::deploy::run::{Recorded, Rollouts, parse_rollout};
 use crate::diagnostics::convert_all;
 use crate::error::{EngineError, NotFound};
-use crate::stage::groups::{ChangedGroup, changed_groups};
-use group::ConfigHash;
-use group::rollout::{Event, MemberAction, Phase, Rollout, RolloutState, Step, StepState};
+use crate::stage::groups::{ChangedGroup, changed_groups, member_key};
+use group::rollout::{
+    Event, MemberAction, Phase, Rollout, RolloutState, Step, StepState, Transition,
+};
+use group::{ConfigHash, MemberKey};
 use lang::addr::AbsInstance;
 use lang::config::Group;
 use model::*;
 use shell::Prober;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use store::records::RolloutRecord;
 use trust::commands::{CommandError, CommandTrust};
@@ -107,17 +109,35 @@ impl Operations {
         let state = self.state().await?;
         let mut views = Vec::new();
         for group in loaded.root.groups.values() {
-            let instance = &group.instance.address;
-            let addresses = state.objects.iter().map(|object| &object.address);
-            let of_group = |address: &&String| {
-                let parsed = address.parse::<AbsInstance>();
-                parsed.is_ok_and(|address| address.config() == *instance)
+            let addresses = || {
+                let current = state.objects.iter().filter(|o| o.deposed.is_empty());
+                current.filter_map(|object| object.address.parse::<AbsInstance>().ok())
             };
+            let instance = &group.instance.address;
+            let of_group = addresses().filter(|address| address.config() == *instance);
+            let mut members: BTreeMap<MemberKey, GroupMember> = of_group
+                .map(|address| {
+                    let key = member_key(&address);
+                    let member = GroupMember {
+                        key: key.to_string(),
+                        address: address.to_string(),
+                        dedicated: Vec::new(),
+                    };
+                    (key, member)
+                })
+                .collect();
+            let dedicated: Vec<_> = group.dedicated.iter().map(|d| &d.address).collect();
+            for address in addresses().filter(|a| dedicated.contains(&&a.config())) {
+                if let Some(member) = members.get_mut(&member_key(&address)) {
+                    member.dedicated.push(address.to_string());
+                }
+            }
             let newest = self.newest_rollouts(Some(&group.name), 1).await?;
             views.push(GroupView {
                 group: group.name.to_string(),
                 instance: instance.to_string(),
-                members: addresses.filter(of_group).cloned().collect(),
+                members: members.into_values().collect(),
+                global: group.global.iter().map(|g| g.address.to_string()).collect(),
                 rollout: newest.into_iter().next(),
             });
         }
@@ -131,6 +151,12 @@ impl Operations {
             return Err(NotFound::Group(group.to_owned()).into());
         }
         Ok(found)
+    }
+
+    /// The newest rollout of a group, if it has one.
+    pub async fn newest_rollout(&self, group: &str) -> Result<Option<RolloutView>, EngineError> {
+        let found = self.newest_rollouts(Some(group), 1).await?;
+        Ok(found.into_iter().next())
     }
 
     async fn newest_rollouts(
@@ -199,7 +225,22 @@ fn rollout_view(record: &RolloutRecord, rollout: &Rollout) -> RolloutView {
         reason: rollout.reason().map(str::to_owned),
         began: record.began,
         updated: record.updated,
+        batch: counted(rollout.batch().0.saturating_add(1).min(rollout.batch().1)),
+        batches: counted(rollout.batch().1),
+        transitions: rollout.transitions().iter().map(transition_view).collect(),
         members: rollout.steps().iter().map(member_view).collect(),
+    }
+}
+
+fn counted(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+fn transition_view(transition: &Transition) -> RolloutTransition {
+    RolloutTransition {
+        at: transition.at,
+        state: transition.state.to_string(),
+        reason: transition.reason.clone(),
     }
 }
 
@@ -229,7 +270,7 @@ fn member_view(step: &Step) -> RolloutMember {
     RolloutMember {
         key: step.member.to_string(),
         phase: phase.to_owned(),
-        batch: u32::try_from(step.batch + 1).unwrap_or(u32::MAX),
+        batch: counted(step.batch + 1),
         state,
         is_over: step.state.is_over(),
         note: step.note.clone(),
