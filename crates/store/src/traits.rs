@@ -10,6 +10,7 @@ use super::records::{
 };
 use async_trait::async_trait;
 use model::*;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -174,6 +175,13 @@ pub trait Deploys: Send + Sync {
 
     /// Drops all of them, because objects may have been recreated since.
     async fn drop_destroy_steps(&self) -> Result<(), StoreError>;
+
+    /// Times at which the present objects of these addresses were created, as far as a deploy of
+    /// this store created them.
+    async fn creation_times(
+        &self,
+        addresses: Vec<String>,
+    ) -> Result<BTreeMap<String, UnixMs>, StoreError>;
 
     /// The newest deploys, newest first; all of them for a `limit` of 0.
     async fn history(&self, limit: u32) -> Result<Vec<DeploySummary>, StoreError>;

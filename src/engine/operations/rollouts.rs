@@ -32,7 +32,15 @@ impl Operations {
     ) -> Result<Vec<ChangedGroup>, EngineError> {
         let stage = &staged.stage;
         let to = ConfigHash::from_text(&stage.digests.config);
-        let groups = changed_groups(&staged.root, &stage.changes, selected, &to, now_ms());
+        let (root, changes) = (&staged.root, &stage.changes);
+        let of_groups = changes.iter().map(|change| &change.address);
+        let of_groups = of_groups.filter(|address| {
+            let mut groups = root.groups.values();
+            groups.any(|group| group.instance.address == address.config())
+        });
+        let addresses = of_groups.map(ToString::to_string).collect();
+        let created = self.memory.store().creation_times(addresses).await?;
+        let groups = changed_groups(root, changes, selected, &created, &to, now_ms());
         let mut groups = groups.map_err(|diags| {
             let sources = &staged.loaded.sources;
             EngineError::Diagnostics(convert_all(diags.iter(), sources, self.pool.secrets()))

@@ -91,7 +91,8 @@ impl ChangedGroup {
     }
 }
 
-/// Returns the groups of a configuration whose instances the selected changes change.
+/// Returns the groups of a configuration whose instances the selected changes change. `created` has
+/// the times at which instances were created, by address, as far as they are known.
 ///
 /// # Errors
 /// A policy is invalid, or it allows no order.
@@ -99,6 +100,7 @@ pub fn changed_groups(
     root: &Module,
     changes: &[Change],
     selected: &BTreeSet<usize>,
+    created: &BTreeMap<String, UnixMs>,
     to: &ConfigHash,
     now: UnixMs,
 ) -> Result<Vec<ChangedGroup>, Diagnostics> {
@@ -109,7 +111,7 @@ pub fn changed_groups(
     let mut groups = Vec::new();
     for declared in declared {
         let name = declared.name.clone();
-        match changed_group(declared, changes, selected, to, now) {
+        match changed_group(declared, changes, selected, created, to, now) {
             Ok(group) => groups.extend(group),
             Err(error) => {
                 let summary = format!("Group \"{name}\" cannot be updated");
@@ -148,6 +150,7 @@ fn changed_group(
     mut declared: DeclaredGroup,
     changes: &[Change],
     selected: &BTreeSet<usize>,
+    created: &BTreeMap<String, UnixMs>,
     to: &ConfigHash,
     now: UnixMs,
 ) -> Result<Option<ChangedGroup>, OrderError> {
@@ -186,6 +189,7 @@ fn changed_group(
             };
             let mut member = Member::new(key.clone(), configuration);
             member.exists = instance.exists();
+            member.created = created.get(&instance.change.address.to_string()).copied();
             member
         })
         .collect();

@@ -398,7 +398,8 @@ fn can_be_deployed(
     let outputs: Vec<&OutputChange> = outputs.iter().collect();
     let ends = steps::ends(&walk.nodes, &basis.request, &outputs);
     let to = ConfigHash::from_text(&basis.digests.config);
-    let groups = changed_groups(&basis.root, changes, &all, &to, at)?;
+    // The ages of members order the batches, which the plan does not name.
+    let groups = changed_groups(&basis.root, changes, &all, &BTreeMap::new(), &to, at)?;
     steps::build(
         &walk.nodes,
         changes,

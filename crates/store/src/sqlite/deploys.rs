@@ -30,6 +30,7 @@ use model::*;
 pub(super) use rows::row;
 use rows::{load_with_operations, runner, summary};
 use rusqlite::{Connection, OptionalExtension};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Number of newest deploys whose events are kept.
@@ -191,6 +192,27 @@ impl Deploys for Sqlite {
     async fn drop_destroy_steps(&self) -> Result<(), StoreError> {
         self.write("a destroy's progress", destroy_steps::delete_all)
             .await
+    }
+
+    async fn creation_times(
+        &self,
+        addresses: Vec<String>,
+    ) -> Result<BTreeMap<String, UnixMs>, StoreError> {
+        self.read(move |conn| {
+            // The newest creation is that of the present object.
+            let mut query = conn.prepare_cached(
+                "SELECT address, MAX(data ->> 'began' + coalesce(data ->> 'took_ms', 0))
+                 FROM operation
+                 WHERE address IN (SELECT value FROM json_each(?1)) AND state = 'done'
+                   AND data ->> 'action' IN ('create', 'replace', 'replace_create_first')
+                   AND data ->> 'began' IS NOT NULL
+                 GROUP BY address",
+            )?;
+            let addresses = json("addresses", &addresses)?;
+            let rows = query.query_map([addresses], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+        .await
     }
 
     async fn history(&self, limit: u32) -> Result<Vec<DeploySummary>, StoreError> {

@@ -24,7 +24,7 @@
 //! | `at end CMD` | a destroy-time provisioner |
 //! | `count N` | `count` |
 //! | `group of X` | a group whose members are the instances of `X`, one in a batch |
-//! | `batch N`, `surge`, `on unhealthy R` | its update policy |
+//! | `batch N`, `order O`, `surge`, `on unhealthy R` | its update policy |
 //! | `drain CMD`, `health CMD`, `ready EXPR` | its hooks; `$KEY` is the key of the member |
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -273,6 +273,8 @@ fn group_block(name: &str, settings: &str) -> String {
             "    surge = true\n".to_owned()
         } else if let Some(number) = after("batch ") {
             format!("    batch = {number}\n")
+        } else if let Some(order) = after("order ") {
+            format!("    order = \"{order}\"\n")
         } else if let Some(reaction) = after("on unhealthy ") {
             format!("    on_unhealthy = \"{reaction}\"\n")
         } else if let Some(line) = after("drain ") {

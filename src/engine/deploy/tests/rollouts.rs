@@ -65,6 +65,17 @@ const ORDER: &[Rule] = &[
         ..RULE
     },
     Rule {
+        rule: "the oldest member is first with that order",
+        before: "w, count 2, kind x, size 1",
+        interrupted: Some((
+            "w, count 2, kind y, size 1; g, group of w",
+            &[("destroy w[1]", &[Refuse])],
+        )),
+        after: "w, count 2, kind y, size 2; g, group of w, order oldest",
+        calls: "destroy w[1], create w[1], update w[0]",
+        ..RULE
+    },
+    Rule {
         rule: "a dependency of the members precedes the first batch",
         before: "a, size 1; w, count 2, follows a; g, group of w",
         after: "a, size 2; w, count 2, follows a; g, group of w",

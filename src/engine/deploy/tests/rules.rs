@@ -377,8 +377,14 @@ impl Lab {
         deploy: DeployId,
     ) -> Rollouts {
         let to = ConfigHash::from_text("to");
-        let mut groups =
-            changed_groups(&loaded.root, &stage.changes, taken, &to, now_ms()).unwrap();
+        let addresses = stage.changes.iter().map(|c| c.address.to_string());
+        let created = self
+            .store
+            .creation_times(addresses.collect())
+            .await
+            .unwrap();
+        let (root, now) = (&loaded.root, now_ms());
+        let mut groups = changed_groups(root, &stage.changes, taken, &created, &to, now).unwrap();
         let earlier = self.store.rollouts(None, 1).await.unwrap();
         for (group, earlier) in groups
             .iter_mut()
