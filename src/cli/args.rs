@@ -15,8 +15,9 @@ use clap::{Parser, Subcommand};
 
 use super::exit::CliError;
 use super::options::{
-    DeployArgs, DestroyArgs, FmtArgs, GroupArgs, ImportArgs, InitArgs, PlanArgs, PluginSubcommand,
-    RefreshArgs, SelectionsArgs, StageArgs, TaintArgs, ValidateArgs, WorkspaceCommand,
+    DeployArgs, DestroyArgs, FmtArgs, GroupArgs, GroupCommand, ImportArgs, InitArgs, PlanArgs,
+    PluginSubcommand, RefreshArgs, SelectionsArgs, StageArgs, TaintArgs, ValidateArgs,
+    WorkspaceCommand,
 };
 use super::tofu::Form;
 use super::values::{Format, Level, listened, since};
@@ -309,28 +310,26 @@ impl Command {
 
     /// Returns true if the command starts an engine that may call plugins.
     pub(super) fn calls_plugins(&self) -> bool {
-        matches!(
-            self,
-            Self::Demo
-                | Self::Plugins { .. }
-                | Self::Console(_)
-                | Self::Graph(_)
-                | Self::Validate(_)
-                | Self::Stage(_)
-                | Self::Plan(_)
-                | Self::Refresh(_)
-                | Self::Import(_)
-                | Self::Deploy(_)
-                | Self::Destroy(_)
-        )
+        self.deploys()
+            || matches!(
+                self,
+                Self::Plugins { .. }
+                    | Self::Console(_)
+                    | Self::Graph(_)
+                    | Self::Validate(_)
+                    | Self::Stage(_)
+                    | Self::Plan(_)
+                    | Self::Import(_)
+            )
     }
 
     /// Returns true if the command may deploy.
     pub(super) fn deploys(&self) -> bool {
-        matches!(
-            self,
-            Self::Demo | Self::Refresh(_) | Self::Deploy(_) | Self::Destroy(_)
-        )
+        match self {
+            Self::Demo | Self::Refresh(_) | Self::Deploy(_) | Self::Destroy(_) => true,
+            Self::Group(args) => args.command.as_ref().is_some_and(GroupCommand::deploys),
+            _ => false,
+        }
     }
 
     /// Returns the command's name in results.

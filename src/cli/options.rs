@@ -325,6 +325,38 @@ pub(super) enum GroupCommand {
     List,
     /// Show the newest rollouts of a group, member by member
     Show { name: String },
+    /// Let a rollout begin nothing more
+    Pause { name: String },
+    /// Continue a paused rollout; without a running deploy, stage and deploy what still differs
+    Resume {
+        name: String,
+        #[command(flatten)]
+        values: Values,
+        /// Skip the confirmation
+        #[arg(long)]
+        auto_approve: bool,
+    },
+    /// End a rollout, and leave the other members unchanged
+    Abort { name: String },
+    /// Exclude a member from a rollout
+    Skip {
+        name: String,
+        /// Key of the member, such as 2 or web[2]
+        key: String,
+    },
+    /// Repeat the change of a member that failed, is unhealthy or was skipped
+    Retry {
+        name: String,
+        /// Key of the member, such as 2 or web[2]
+        key: String,
+    },
+}
+
+impl GroupCommand {
+    /// Returns true if the command may deploy.
+    pub(super) fn deploys(&self) -> bool {
+        matches!(self, Self::Resume { .. })
+    }
 }
 
 #[derive(Debug, Subcommand)]

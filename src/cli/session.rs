@@ -92,6 +92,9 @@ pub(super) fn settings(
         // At least one second, because 0 would write the state without a pause.
         settings.backend_write_interval = Duration::from_secs(u64::max(seconds, 1));
     }
+    if let Some(seconds) = number("FLIGHTDECK_ROLLOUT_PAUSE_S")? {
+        settings.rollout_pause = Duration::from_secs(seconds);
+    }
     reason.clone_into(&mut settings.reason);
     settings.access = access;
     launching(&mut settings)?;

@@ -383,6 +383,34 @@ impl Engine {
         self.shared.operations.rollouts_of(group).await
     }
 
+    /// Makes a request about the newest rollout of a group, and waits for the answer of the deploy
+    /// that runs it. A resume without a running deploy returns the replacements of the stage to
+    /// create; see [`Self::select_resumed`].
+    ///
+    /// # Errors
+    /// The request is refused, no deploy answers in time, or there is no such group or rollout.
+    pub async fn request_rollout(
+        &self,
+        group: &str,
+        verb: RolloutVerb,
+        member: Option<&str>,
+    ) -> Result<RolloutAnswer, EngineError> {
+        let operations = &self.shared.operations;
+        Box::pin(operations.request_rollout(group, verb, member)).await
+    }
+
+    /// Selects the changes of a stage that resume the rollout of a group.
+    ///
+    /// # Errors
+    /// There is no such stage, group or rollout.
+    pub async fn select_resumed(
+        &self,
+        stage: StageId,
+        group: &str,
+    ) -> Result<ResumeSelection, EngineError> {
+        Box::pin(self.shared.operations.select_resumed(stage, group)).await
+    }
+
     /// The saved selection with a name.
     ///
     /// # Errors

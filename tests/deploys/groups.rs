@@ -3,7 +3,7 @@
 use crate::Lab;
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 const SERVERS: &str = r#"
 variable "kind" { default = "v1" }
@@ -92,6 +92,168 @@ fn hook_without_trust_stops_the_deploy_before_any_change() {
     let shown = lab.workspace.run(&["history", "--json"]).expect(0);
     let deploys = shown.lines().len();
     assert_eq!(deploys, 1, "the refused deploy left a record");
+}
+
+/// Starts a deploy in a process of its own, and waits for a line of its JSON output that `seen`
+/// accepts.
+fn begin_deploy(lab: &Lab, args: &[&str], seen: impl Fn(&str) -> bool) -> (Child, JsonLines) {
+    let args = [&["deploy", "--auto-approve", "--json"], args].concat();
+    let mut command: Command = lab.workspace.command(&args);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let found = lines.by_ref().map_while(Result::ok);
+    assert!(found.into_iter().any(|line| seen(&line)), "no such line");
+    (child, lines)
+}
+
+type JsonLines = std::io::Lines<BufReader<std::process::ChildStdout>>;
+
+/// A health that no release reaches.
+const NEVER_HEALTHY: &str = "    health {\n      ready = self.kind == \"v9\"\n      interval = \"50ms\"\n      timeout = \"10m\"\n    }";
+
+fn waits_for_health(line: &str) -> bool {
+    line.contains("\"rollout\"") && line.contains("waiting for health")
+}
+
+#[test]
+fn requests_reach_the_deploy_of_another_process() {
+    let lab = lab(NEVER_HEALTHY);
+    let (mut child, lines) = begin_deploy(&lab, &["--var", "kind=v2"], waits_for_health);
+    // The rest of the output is read, so that the deploy does not wait for its reader.
+    let reader = std::thread::spawn(move || lines.map_while(Result::ok).last());
+    let request = |args: &[&str]| lab.workspace.run(&[&["group"], args].concat());
+    let paused = request(&["pause", "web", "--json"]).expect(0).result();
+    assert_eq!(paused["rollout"]["state"], "paused (by operator)");
+    assert_eq!(paused["deploy"], 2);
+    let refused = request(&["pause", "web"]).expect(1);
+    assert!(
+        refused.stderr.contains("deploy #2 refused to pause"),
+        "{}",
+        refused.stderr
+    );
+    let unknown = request(&["skip", "web", "9"]).expect(1);
+    assert!(
+        unknown.stderr.contains("its members are 0, 1, 2"),
+        "{}",
+        unknown.stderr
+    );
+    request(&["skip", "web", "web[1]"]).expect(0);
+    request(&["resume", "web"]).expect(0);
+    // The member waits again, and is left to the end of the rollout.
+    request(&["skip", "web", "0"]).expect(0);
+    let aborted = request(&["abort", "web"]).expect(0);
+    assert!(aborted.stdout.contains("aborted"), "{}", aborted.stdout);
+    assert_eq!(child.wait().unwrap().code(), Some(5));
+    let last: Value = serde_json::from_str(&reader.join().unwrap().unwrap()).unwrap();
+    assert_eq!(last["outcome"], "failed", "{last}");
+    let (state, members) = rollout(&lab);
+    assert_eq!(state, "aborted");
+    assert_eq!(members[..2], ["0 skipped", "1 skipped"].map(str::to_owned));
+    let ended = request(&["resume", "web"]).expect(1);
+    assert!(ended.stderr.contains("Stage again"), "{}", ended.stderr);
+}
+
+#[test]
+fn resumed_rollout_leaves_out_skipped_members_and_other_changes() {
+    let lab = lab(NEVER_HEALTHY);
+    let other = "resource \"lab_thing\" \"other\" {\n  name = \"other\"\n  kind = var.kind\n}\n";
+    let (mut child, _lines) = begin_deploy(&lab, &["--var", "kind=v2"], waits_for_health);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let skipped = lab.workspace.run(&["group", "skip", "web", "1"]).expect(0);
+    assert!(
+        skipped.stdout.contains("flightdeck group resume web"),
+        "{}",
+        skipped.stdout
+    );
+    lab.workspace.write("other.tf", other);
+    lab.workspace.write("web.flightdeck.hcl", &group(""));
+    let resume = ["group", "resume", "web", "--var", "kind=v2", "--json"];
+    lab.workspace.run(&resume).expect(1);
+    let run = lab
+        .workspace
+        .run(&[&resume[..], &["--auto-approve"]].concat())
+        .expect(0);
+    assert_eq!(run.result()["operations"]["done"], 1, "{:?}", run.result());
+    assert!(
+        run.stdout.contains("skipped members of group") && run.stdout.contains("lab_thing.web[1]"),
+        "{}",
+        run.stdout
+    );
+    assert!(
+        run.stdout.contains("1 other changes of stage"),
+        "{}",
+        run.stdout
+    );
+    let done = vec!["2 done".to_owned()];
+    assert_eq!(rollout(&lab), ("converged".to_owned(), done));
+    let names = lab.objects();
+    assert!(
+        !names.iter().any(|name| name.contains("other")),
+        "{names:?}"
+    );
+}
+
+#[test]
+fn retried_member_is_replaced_by_the_resumed_rollout() {
+    let lab = lab(&NEVER_HEALTHY.replace("10m", "100ms"));
+    let deploy = ["deploy", "--auto-approve", "--var", "kind=v2"];
+    lab.workspace.run(&deploy).expect(5);
+    let (state, members) = rollout(&lab);
+    assert_eq!(state, "paused (unhealthy)");
+    assert_eq!(members, ["0 changed", "1 waiting", "2 waiting"]);
+    lab.workspace.run(&["group", "retry", "web", "0"]).expect(0);
+    lab.workspace.write("web.flightdeck.hcl", &group(""));
+    let resume = [
+        "group",
+        "resume",
+        "web",
+        "--auto-approve",
+        "--var",
+        "kind=v2",
+    ];
+    let run = lab.workspace.run(&resume).expect(0);
+    assert!(
+        run.stdout.contains("lab_thing.web[0]"),
+        "the changed member is not replaced: {}",
+        run.stdout
+    );
+    let done = ["0 done", "1 done", "2 done"].map(str::to_owned).into();
+    assert_eq!(rollout(&lab), ("converged".to_owned(), done));
+}
+
+#[test]
+fn trust_in_a_hook_ends_with_another_value_of_its_variables() {
+    let lab = lab("");
+    let with_variable = |default: &str| {
+        let drain =
+            "    drain { command = [\"/bin/sh\", \"-c\", \"test ${var.tool} = ${local.tool}\"] }";
+        let variables = format!(
+            "variable \"tool\" {{ default = \"{default}\" }}\nlocals {{ tool = var.tool }}\n"
+        );
+        lab.workspace.write("tool.tf", &variables);
+        lab.workspace.write("web.flightdeck.hcl", &group(drain));
+    };
+    with_variable("a");
+    let deploy = |kind: &str, more: &[&str]| {
+        let kind = format!("kind={kind}");
+        let args = ["deploy", "--auto-approve", "--var", &kind];
+        lab.workspace.run(&[&args[..], more].concat())
+    };
+    deploy("v2", &[]).expect(3);
+    deploy("v2", &["--trust-workspace-plugins"]).expect(0);
+    deploy("v3", &[]).expect(0);
+    // The text of the hook is the same.
+    let run = deploy("v4", &["--var", "tool=b"]).expect(3);
+    assert!(
+        run.stderr.contains("has changed since you trusted it"),
+        "{}",
+        run.stderr
+    );
+    with_variable("b");
+    deploy("v4", &[]).expect(3);
+    with_variable("a");
+    deploy("v4", &[]).expect(0);
 }
 
 #[test]

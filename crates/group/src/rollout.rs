@@ -265,6 +265,22 @@ impl Rollout {
         self.steps.iter().filter(waits).map(|step| &step.member)
     }
 
+    /// Members that were changed, and whose change an operator wants repeated.
+    pub fn replaced_again(&self) -> impl Iterator<Item = &MemberKey> {
+        let again = |step: &&Step| {
+            let next = self.parts(step).get(step.next).copied();
+            let waits = step.retries > 0 && step.state == StepState::Pending;
+            waits && step.has_changed() && next.is_some_and(|part| part.changes())
+        };
+        self.steps.iter().filter(again).map(|step| &step.member)
+    }
+
+    /// Returns true if all members of a batch need nothing more.
+    pub fn batch_is_done(&self, batch: usize) -> bool {
+        let mut of_batch = self.steps.iter().filter(|step| step.batch == batch);
+        of_batch.all(|step| step.state.is_over())
+    }
+
     /// Number of steps that need nothing more, and of all steps.
     pub fn progress(&self) -> (usize, usize) {
         let done = self.steps.iter().filter(|step| step.state.is_over());

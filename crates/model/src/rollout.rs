@@ -94,3 +94,72 @@ pub struct RolloutAction {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub failure: Option<String>,
 }
+
+/// Request of an operator about a rollout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RolloutVerb {
+    /// Begin nothing more.
+    Pause,
+    /// Continue a paused rollout.
+    Resume,
+    /// End it, and leave the other members unchanged.
+    Abort,
+    /// Exclude a member.
+    Skip,
+    /// Repeat the change of a member.
+    Retry,
+    /// End it in favour of another configuration.
+    Supersede,
+}
+
+impl RolloutVerb {
+    /// Returns the word of commands and records.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+            Self::Abort => "abort",
+            Self::Skip => "skip",
+            Self::Retry => "retry",
+            Self::Supersede => "supersede",
+        }
+    }
+
+    /// Parses the word of a record.
+    pub fn parse(text: &str) -> Option<Self> {
+        let all = [
+            Self::Pause,
+            Self::Resume,
+            Self::Abort,
+            Self::Skip,
+            Self::Retry,
+            Self::Supersede,
+        ];
+        all.into_iter().find(|verb| verb.label() == text)
+    }
+}
+
+/// Answer to a request that was accepted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RolloutAnswer {
+    /// The rollout after the request.
+    pub rollout: RolloutView,
+    /// Running deploy that accepted it. `None` if no process runs the rollout.
+    pub deploy: Option<DeployId>,
+    /// For a resume without a running deploy: the addresses that the new stage must replace.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub stage: Option<Vec<String>>,
+}
+
+/// Changes of a stage that resume a rollout; the others are deselected.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResumeSelection {
+    pub group: String,
+    /// Selected changes.
+    pub selected: Vec<String>,
+    /// Changes of skipped members.
+    pub skipped: Vec<String>,
+    /// Number of other changes that are not selected, because they do not belong to the group.
+    pub others: usize,
+}

@@ -183,6 +183,8 @@ pub struct Settings {
     pub workspace_name: String,
     /// Interval of writes to the backend during a deploy.
     pub backend_write_interval: Duration,
+    /// Time for which a deploy waits while an operator pauses a rollout.
+    pub rollout_pause: Duration,
     /// Maximum wait for a state or workspace lock that another program has.
     pub lock_timeout: Duration,
     /// Take the state lock. The workspace lock is always taken.
@@ -229,6 +231,7 @@ impl Settings {
             workspace: workspace.into(),
             workspace_name: String::new(),
             backend_write_interval: Duration::from_secs(10),
+            rollout_pause: Duration::from_secs(3_600),
             lock_timeout: Duration::ZERO,
             lock_state: true,
             state_files: StateFiles::default(),

@@ -30,6 +30,44 @@ pub struct RolloutRecord {
     pub steps: Vec<(u32, String)>,
 }
 
+/// Request of an operator about a rollout, with its answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RolloutRequestRecord {
+    pub id: i64,
+    /// Id of the rollout.
+    pub rollout: i64,
+    pub verb: String,
+    /// Key of the member, for requests about one.
+    pub member: Option<String>,
+    pub who: String,
+    pub requested: UnixMs,
+    /// Time of the answer.
+    pub answered: Option<UnixMs>,
+    /// Reason of a refusal.
+    pub refusal: Option<String>,
+}
+
+/// Committed specification of a group. Its content belongs to the engine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupCommitRecord {
+    /// `None` until it is stored.
+    pub id: Option<i64>,
+    /// Name of the group.
+    pub name: String,
+    pub committed: UnixMs,
+    pub who: String,
+    /// Hash of the configuration of a member.
+    pub hash: String,
+    /// Text of the specification.
+    pub spec: String,
+    /// JSON: members, and files that flightdeck wrote.
+    pub content: String,
+    /// Time at which its files replaced those of the commit before.
+    pub taken: Option<UnixMs>,
+    /// Time from which flightdeck no longer manages the group.
+    pub freed: Option<UnixMs>,
+}
+
 /// One object of a resource instance in the state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateObject {

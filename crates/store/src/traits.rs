@@ -4,9 +4,9 @@
 
 use super::StoreError;
 use super::records::{
-    Acquired, BackendVersion, CallSample, DestroyStep, Intent, NewDeploy, Outcome, Revision,
-    RolloutRecord, Settlement, StageRecord, StartedDeploy, State, StateEdit, StateObject,
-    UnknownOutcome,
+    Acquired, BackendVersion, CallSample, DestroyStep, GroupCommitRecord, Intent, NewDeploy,
+    Outcome, Revision, RolloutRecord, RolloutRequestRecord, Settlement, StageRecord, StartedDeploy,
+    State, StateEdit, StateObject, UnknownOutcome,
 };
 use async_trait::async_trait;
 use model::*;
@@ -110,7 +110,7 @@ pub trait SavedSelections: Send + Sync {
     async fn delete_selection(&self, name: &str) -> Result<bool, StoreError>;
 }
 
-/// Rollouts of groups.
+/// Rollouts of groups, requests about them, and committed groups.
 #[async_trait]
 pub trait Rollouts: Send + Sync {
     /// Stores a rollout: a new one without an id, otherwise its header and the given steps. Returns
@@ -126,6 +126,42 @@ pub trait Rollouts: Send + Sync {
 
     /// All rollouts in one of these states, with their steps, newest first.
     async fn rollouts_in(&self, states: Vec<String>) -> Result<Vec<RolloutRecord>, StoreError>;
+
+    /// Stores a request about a rollout; its id and answer are ignored. Returns its id.
+    async fn put_rollout_request(&self, request: RolloutRequestRecord) -> Result<i64, StoreError>;
+
+    /// Requests about a rollout that nobody has taken, oldest first.
+    async fn open_rollout_requests(
+        &self,
+        rollout: i64,
+    ) -> Result<Vec<RolloutRequestRecord>, StoreError>;
+
+    /// Takes a request, so that it cannot be withdrawn. Returns false if it was taken or withdrawn
+    /// before.
+    async fn take_rollout_request(&self, id: i64, at: UnixMs) -> Result<bool, StoreError>;
+
+    /// Answers a request that was taken.
+    async fn answer_rollout_request(
+        &self,
+        id: i64,
+        at: UnixMs,
+        refusal: Option<String>,
+    ) -> Result<(), StoreError>;
+
+    /// A request with its answer.
+    async fn rollout_request(&self, id: i64) -> Result<Option<RolloutRequestRecord>, StoreError>;
+
+    /// Removes a request. Returns false if it was taken before.
+    async fn withdraw_rollout_request(&self, id: i64) -> Result<bool, StoreError>;
+
+    /// Stores a commit: a new one without an id, otherwise its content and times. Returns its id.
+    async fn put_group_commit(&self, commit: GroupCommitRecord) -> Result<i64, StoreError>;
+
+    /// Commits, newest first; of one group if `name` is given.
+    async fn group_commits(
+        &self,
+        name: Option<String>,
+    ) -> Result<Vec<GroupCommitRecord>, StoreError>;
 }
 
 /// Deploys: operations, intents, outcomes and events.

@@ -3,10 +3,11 @@
 
 use super::selections;
 use super::stage::{planned, request, reveal_sensitive, write_errored_plan};
+use crate::cli::escape::safe_lines;
 use crate::cli::exit::{
     CANCELLED, CliError, CommandResult, ERROR, FAILURES, OK, fields, plain_diagnostic,
 };
-use crate::cli::options::{Choice, DeployArgs, DestroyArgs, RefreshArgs};
+use crate::cli::options::{Choice, DeployArgs, DestroyArgs, RefreshArgs, Values};
 use crate::cli::output::Output;
 use crate::cli::progress::Progress;
 use crate::cli::session::{Session, settings};
@@ -14,7 +15,9 @@ use crate::cli::show;
 use crate::cli::variable_prompts::{can_ask, prompt_missing};
 use engine::stage::commands::summarize;
 use model::settings::Access;
-use model::{DeployOutcome, DeployRequest, DeploySummary, StageId, StageSummary, VariableFlag};
+use model::{
+    DeployOutcome, DeployRequest, DeploySummary, Severity, StageId, StageSummary, VariableFlag,
+};
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
@@ -45,7 +48,39 @@ struct DeployCommand {
     choice: Choice,
     /// Saved selection to load into the stage.
     selection: Option<String>,
+    /// Group whose rollout the deploy resumes.
+    resumed: Option<String>,
     auto_approve: bool,
+}
+
+/// Values and confirmation of a deploy that a command about a group plans.
+pub(super) struct GroupDeploy {
+    pub(super) name: String,
+    pub(super) values: Values,
+    pub(super) auto_approve: bool,
+}
+
+/// Stages and deploys what still differs of a group. `replace` has the instances to replace.
+pub(super) async fn resume(
+    group: GroupDeploy,
+    replace: Vec<String>,
+    out: &mut Output,
+) -> CommandResult {
+    let choice = Choice {
+        replace,
+        refresh: true,
+        values: group.values,
+        ..Choice::default()
+    };
+    let command = DeployCommand {
+        verb: Verb::Deploy,
+        stage: None,
+        choice,
+        selection: None,
+        resumed: Some(group.name),
+        auto_approve: group.auto_approve,
+    };
+    run(command, out).await
 }
 
 pub(super) async fn deploy(args: DeployArgs, out: &mut Output) -> CommandResult {
@@ -55,6 +90,7 @@ pub(super) async fn deploy(args: DeployArgs, out: &mut Output) -> CommandResult 
             stage: args.stage,
             choice: args.choice,
             selection: args.selection,
+            resumed: None,
             auto_approve: args.auto_approve,
         },
         out,
@@ -78,6 +114,7 @@ pub(super) async fn refresh(args: RefreshArgs, out: &mut Output) -> CommandResul
             stage: None,
             choice,
             selection: None,
+            resumed: None,
             auto_approve: true,
         },
         out,
@@ -101,6 +138,7 @@ pub(super) async fn destroy(args: DestroyArgs, out: &mut Output) -> CommandResul
             stage: None,
             choice,
             selection: None,
+            resumed: None,
             auto_approve: args.auto_approve,
         },
         out,
@@ -231,7 +269,44 @@ async fn stage_to_apply(
         let of = (summary.stage, name);
         summary = selections::load(session, progress, of, out).await?;
     }
+    if let Some(group) = &approved.resumed {
+        summary = select_resumed(session, progress, (summary.stage, group), out).await?;
+    }
     Ok((summary, variables))
+}
+
+/// Selects the changes of a stage that resume the rollout of a group, and reports the others.
+async fn select_resumed(
+    session: &mut Session,
+    progress: &mut Progress,
+    (stage, group): (StageId, &str),
+    out: &mut Output,
+) -> Result<Arc<StageSummary>, CliError> {
+    let engine = session.engine.clone();
+    let selecting = async {
+        let resumed = engine.select_resumed(stage, group).await?;
+        Ok((resumed, engine.stored_stage(Some(stage)).await?))
+    };
+    let (resumed, summary) = session.wait(out, progress, selecting).await?;
+    let warn = |out: &mut Output, text: &str, detail: String| {
+        let mut warning = plain_diagnostic(text);
+        (warning.severity, warning.detail) = (Severity::Warning, detail);
+        out.diagnostic(&warning);
+    };
+    if !resumed.skipped.is_empty() {
+        let text = format!("skipped members of group {group:?} are not selected");
+        let skipped: Vec<&str> = resumed.skipped.iter().map(String::as_str).collect();
+        warn(out, &text, safe_lines(&skipped.join("\n")).into_owned());
+    }
+    if resumed.others > 0 {
+        let text = format!(
+            "{} other changes of stage #{stage} are not selected",
+            resumed.others
+        );
+        let detail = "They do not belong to the group. Run `flightdeck deploy` to apply them.";
+        warn(out, &text, detail.to_owned());
+    }
+    Ok(summary)
 }
 
 /// Creates or loads the stage, asks for a confirmation if needed, and deploys it.

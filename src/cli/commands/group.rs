@@ -1,35 +1,114 @@
-//! `flightdeck group`: lists the groups of the configuration, and shows rollouts.
+//! `flightdeck group`: lists the groups of the configuration, shows rollouts, and makes requests
+//! about them.
 
+use super::deploy::{self, GroupDeploy};
 use crate::cli::escape::{safe, safe_lines};
-use crate::cli::exit::{CommandResult, OK, fields};
+use crate::cli::exit::{CliError, CommandResult, OK, fields};
 use crate::cli::options::{GroupArgs, GroupCommand};
 use crate::cli::output::{Ink, Output};
-use crate::cli::progress::Progress;
-use crate::cli::session::{Session, settings};
+use crate::cli::session::{run_request, settings};
 use crate::cli::time::{duration, format_local};
+use engine::Engine;
 use model::settings::Access;
-use model::{GroupView, RolloutMember, RolloutView};
+use model::{GroupView, RolloutAnswer, RolloutMember, RolloutVerb, RolloutView};
 use serde_json::json;
 
 pub(super) async fn run(args: GroupArgs, out: &mut Output) -> CommandResult {
-    let settings = settings("group", Access::ReadOnly, None)?;
-    let mut session = Session::start(settings, out).await?;
-    let mut progress = Progress::new(out);
-    let engine = session.engine.clone();
-    match args.command {
-        None | Some(GroupCommand::List) => {
-            let groups = session.wait(out, &mut progress, engine.groups()).await;
-            session.finish(out).await;
-            list(out, &groups?);
+    match args.command.unwrap_or(GroupCommand::List) {
+        GroupCommand::List => {
+            let settings = settings("group", Access::ReadOnly, None)?;
+            let groups = async |engine: Engine| engine.groups().await;
+            let groups = run_request(settings, out, groups).await?;
+            list(out, &groups);
         }
-        Some(GroupCommand::Show { name }) => {
-            let rollouts = engine.rollouts(&name);
-            let rollouts = session.wait(out, &mut progress, rollouts).await;
-            session.finish(out).await;
-            show(out, &name, &rollouts?);
+        GroupCommand::Show { name } => {
+            let settings = settings("group", Access::ReadOnly, None)?;
+            let rollouts = async |engine: Engine| engine.rollouts(&name).await;
+            let rollouts = run_request(settings, out, rollouts).await?;
+            show(out, &name, &rollouts);
+        }
+        GroupCommand::Pause { name } => {
+            request(out, &name, RolloutVerb::Pause, None).await?;
+        }
+        GroupCommand::Abort { name } => {
+            request(out, &name, RolloutVerb::Abort, None).await?;
+        }
+        GroupCommand::Skip { name, key } => {
+            request(out, &name, RolloutVerb::Skip, Some(&key)).await?;
+        }
+        GroupCommand::Retry { name, key } => {
+            request(out, &name, RolloutVerb::Retry, Some(&key)).await?;
+        }
+        GroupCommand::Resume {
+            name,
+            values,
+            auto_approve,
+        } => {
+            let group = GroupDeploy {
+                name,
+                values,
+                auto_approve,
+            };
+            return resume(group, out).await;
         }
     }
     Ok(OK)
+}
+
+/// Resumes a rollout: in its running deploy, or with a new stage.
+async fn resume(group: GroupDeploy, out: &mut Output) -> CommandResult {
+    let answer = ask(out, &group.name, RolloutVerb::Resume, None).await?;
+    match &answer.stage {
+        Some(replace) => deploy::resume(group, replace.clone(), out).await,
+        None => {
+            print_answer(out, RolloutVerb::Resume, None, &answer);
+            Ok(OK)
+        }
+    }
+}
+
+/// Makes a request about a rollout, and prints the answer.
+async fn request(
+    out: &mut Output,
+    name: &str,
+    verb: RolloutVerb,
+    member: Option<&str>,
+) -> Result<(), CliError> {
+    let answer = ask(out, name, verb, member).await?;
+    print_answer(out, verb, member, &answer);
+    Ok(())
+}
+
+async fn ask(
+    out: &mut Output,
+    name: &str,
+    verb: RolloutVerb,
+    member: Option<&str>,
+) -> Result<RolloutAnswer, CliError> {
+    let settings = settings("group", Access::ReadWrite, None)?;
+    let asked = async |engine: Engine| engine.request_rollout(name, verb, member).await;
+    run_request(settings, out, asked).await
+}
+
+fn print_answer(out: &mut Output, verb: RolloutVerb, member: Option<&str>, answer: &RolloutAnswer) {
+    let of = json!({
+        "request": verb,
+        "member": member,
+        "deploy": answer.deploy,
+        "rollout": answer.rollout,
+    });
+    out.result("group", fields(of));
+    if out.json {
+        return;
+    }
+    let rollout = &answer.rollout;
+    let name = safe(&rollout.group);
+    out.line(&format!("group {name}: {}", summary(rollout)));
+    if answer.deploy.is_none() && matches!(verb, RolloutVerb::Skip | RolloutVerb::Retry) {
+        out.line(&format!(
+            "no deploy runs it; run `flightdeck group resume {name}` to continue"
+        ));
+    }
 }
 
 fn list(out: &mut Output, groups: &[GroupView]) {

@@ -77,6 +77,8 @@ pub struct Operations {
     /// Keeps the running command on the executables that it started with.
     pinned: Mutex<Option<Pin>>,
     pub(super) locks: Arc<Locks>,
+    /// Notified when a request about a rollout is stored, because its deploy may run here.
+    pub(super) rollout_requests: Arc<tokio::sync::Notify>,
     /// Tasks that release the locks of dropped commands.
     pub(super) cleanups: TaskTracker,
 }
@@ -134,6 +136,7 @@ impl Operations {
             orphans: Mutex::default(),
             pinned: Mutex::default(),
             locks,
+            rollout_requests: Arc::default(),
             cleanups: TaskTracker::new(),
         }
     }

@@ -18,6 +18,7 @@ mod reading;
 mod renaming;
 mod rescue;
 mod revealing;
+mod rollout_requests;
 mod rollouts;
 mod saved_selections;
 mod staging;

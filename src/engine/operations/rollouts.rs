@@ -2,7 +2,7 @@
 
 use super::command::{Operations, Staged};
 use super::deploying::BegunDeploy;
-use crate::deploy::run::{Recorded, Rollouts, parse_rollout};
+use crate::deploy::run::{Recorded, RequestSettings, Rollouts, parse_rollout};
 use crate::diagnostics::convert_all;
 use crate::error::{EngineError, NotFound};
 use crate::stage::groups::{ChangedGroup, changed_groups, member_key};
@@ -108,7 +108,11 @@ impl Operations {
             let record = Recorded::new(store, name, begun.deploy, group.rollout.clone());
             (group, record)
         });
-        Rollouts::new(recorded.collect(), prober)
+        let requests = RequestSettings {
+            longest_pause: self.settings.rollout_pause,
+            stored: self.rollout_requests.clone(),
+        };
+        Rollouts::new(recorded.collect(), prober, requests)
     }
 
     /// Groups of the configuration, with their newest rollouts.
@@ -174,25 +178,26 @@ impl Operations {
     ) -> Result<Vec<RolloutView>, EngineError> {
         let store = self.memory.store();
         let records = store.rollouts(group.map(str::to_owned), limit).await?;
-        let history = match records.is_empty() {
-            true => Vec::new(),
-            false => store.history(0).await?,
-        };
-        let is_running = |deploy: DeployId| {
-            let mut running = history
-                .iter()
-                .filter(|d| d.outcome == DeployOutcome::Running);
-            running.any(|d| d.deploy == deploy)
+        let running = match records.is_empty() {
+            true => BTreeSet::new(),
+            false => self.running_deploys().await?,
         };
         let views = records.iter().filter_map(|record| {
             let mut rollout = parse_rollout(record)?;
-            if !is_running(record.deploy) {
+            if !running.contains(&record.deploy) {
                 // Its flightdeck has ended without a chance to record the pause.
                 drop(rollout.handle(Event::Interrupted, record.updated));
             }
             Some(rollout_view(record, &rollout))
         });
         Ok(views.collect())
+    }
+
+    /// Deploys that a process runs.
+    pub(super) async fn running_deploys(&self) -> Result<BTreeSet<DeployId>, EngineError> {
+        let history = self.memory.store().history(0).await?.into_iter();
+        let running = history.filter(|deploy| deploy.outcome == DeployOutcome::Running);
+        Ok(running.map(|deploy| deploy.deploy).collect())
     }
 
     /// Marks rollouts as interrupted whose flightdeck has ended. The workspace lock is held, so no
@@ -224,7 +229,7 @@ impl Operations {
     }
 }
 
-fn rollout_view(record: &RolloutRecord, rollout: &Rollout) -> RolloutView {
+pub(super) fn rollout_view(record: &RolloutRecord, rollout: &Rollout) -> RolloutView {
     RolloutView {
         rollout: record.id.unwrap_or_default(),
         group: record.name.clone(),

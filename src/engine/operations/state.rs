@@ -80,7 +80,10 @@ impl<'o> Command<'o> {
     }
 
     /// Takes the workspace lock, and brings this process up to date.
-    async fn with_workspace_lock(self, operation: &str) -> Result<StateCommand<'o>, EngineError> {
+    pub(super) async fn with_workspace_lock(
+        self,
+        operation: &str,
+    ) -> Result<StateCommand<'o>, EngineError> {
         self.operations.take_lock(operation, &self).await?;
         let command = StateCommand { command: self };
         match command.operations.catch_up().await {
@@ -103,7 +106,7 @@ impl StateCommand<'_> {
     }
 
     /// Releases both locks without a write, and ends the command.
-    async fn release(mut self) {
+    pub(super) async fn release(mut self) {
         let locks = &self.command.operations.locks;
         locks.release_state().await;
         locks.release().await;

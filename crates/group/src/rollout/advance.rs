@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::step::Part;
-use super::{MemberAction, Next, PauseReason, Phase, Rollout, RolloutState, Step, StepState};
+use super::{Next, PauseReason, Phase, Rollout, RolloutState, Step, StepState};
 use crate::{MemberKey, UnixMs};
 
 impl Rollout {
@@ -129,13 +129,7 @@ impl Rollout {
     /// Members that this rollout created so far and whose health counts.
     fn new_members(&self) -> Vec<MemberKey> {
         let is_new = |step: &&Step| {
-            let change = |part: &Part| {
-                matches!(
-                    part,
-                    Part::Act(MemberAction::Replace | MemberAction::Create)
-                )
-            };
-            let changed = self.parts(step).iter().position(change);
+            let changed = self.parts(step).iter().position(Part::changes);
             matches!(step.state, StepState::Pending | StepState::Done)
                 && changed.is_some_and(|change| step.next > change)
         };

@@ -29,6 +29,11 @@ pub enum Event {
         /// Failure reason.
         reason: String,
     },
+    /// The action on a member has not begun, because the rollout was stopped before.
+    NotBegun {
+        /// The member.
+        member: MemberKey,
+    },
     /// Something outside the group failed, so that the rest of the rollout cannot start.
     Blocked {
         /// Failure reason.
@@ -56,6 +61,12 @@ pub enum Event {
     },
     /// The operator repeats the change of a member.
     RetryMember {
+        /// The member.
+        member: MemberKey,
+    },
+    /// Like [`Event::RetryMember`] for a paused rollout that no process runs: the change is
+    /// repeated after the rollout is resumed.
+    RetryLater {
         /// The member.
         member: MemberKey,
     },
@@ -88,6 +99,7 @@ impl Rollout {
             Event::BatchBegan { batch } => self.batch_began(batch, now),
             Event::Done { member } => self.done(&member, now),
             Event::Failed { member, reason } => self.failed(&member, &reason, now),
+            Event::NotBegun { member } => self.not_begun(&member),
             Event::Blocked { reason } => Ok(self.blocked(&reason, now)),
             Event::BatchHealthy => self.batch_healthy(now),
             Event::Unhealthy { reason } => self.unhealthy(reason, now),
@@ -98,6 +110,7 @@ impl Rollout {
             Event::Abort => Ok(self.end(RolloutState::Aborted, "aborted by the operator", now)),
             Event::SkipMember { member } => self.skip(&member, now),
             Event::RetryMember { member } => self.retry(&member, now),
+            Event::RetryLater { member } => self.retry_later(&member),
             Event::Interrupted => Ok(self.interrupt(now)),
             Event::Examined { member, done } => self.examined(&member, done, now),
             // The commit itself is legal at any time.
@@ -171,6 +184,14 @@ impl Rollout {
         let reason = format!("change of {member} failed: {reason}");
         let paused = RolloutState::Paused(PauseReason::Failed);
         Ok(self.end(paused, &reason, now))
+    }
+
+    fn not_begun(&mut self, member: &MemberKey) -> Result<Vec<Next>, IllegalEvent> {
+        let (at, _) = self.running(member, "take back an action")?;
+        let step = &mut self.steps[at];
+        step.records.pop();
+        step.state = StepState::Pending;
+        Ok(Vec::new())
     }
 
     fn blocked(&mut self, reason: &str, now: UnixMs) -> Vec<Next> {
@@ -281,6 +302,30 @@ impl Rollout {
     }
 
     fn retry(&mut self, member: &MemberKey, now: UnixMs) -> Result<Vec<Next>, IllegalEvent> {
+        let at = self.set_pending_again(member)?;
+        use PauseReason::{Failed, Unhealthy};
+        let asked = matches!(self.state, RolloutState::Paused(Failed | Unhealthy));
+        // A member of a later batch has its turn when the batch begins.
+        if !asked || self.steps[at].batch != self.batch {
+            return Ok(self.resume_progress(at, now));
+        }
+        let mut next = self.unpause(format!("{member} is retried"), now);
+        next.extend(self.advance(now));
+        Ok(next)
+    }
+
+    fn retry_later(&mut self, member: &MemberKey) -> Result<Vec<Next>, IllegalEvent> {
+        match self.state {
+            RolloutState::Paused(_) => {
+                self.set_pending_again(member)?;
+                Ok(Vec::new())
+            }
+            _ => Err(self.wrong_state(&format!("retry {member}"))),
+        }
+    }
+
+    /// Lets the change of a member be repeated. Returns the index of its step.
+    fn set_pending_again(&mut self, member: &MemberKey) -> Result<usize, IllegalEvent> {
         let request = format!("retry {member}");
         if self.state.is_final() || self.state == RolloutState::Planned {
             return Err(self.wrong_state(&request));
@@ -297,27 +342,13 @@ impl Rollout {
             StepState::Failed(_) | StepState::Skipped => {}
             // Changed and unhealthy: its successor replaces it without another drain.
             StepState::Pending if parts.get(step.next) == Some(&Part::Health) => {
-                let change = |part: &Part| {
-                    matches!(
-                        part,
-                        Part::Act(MemberAction::Replace | MemberAction::Create)
-                    )
-                };
-                step.next = parts.iter().position(change).unwrap_or(0);
+                step.next = parts.iter().position(Part::changes).unwrap_or(0);
             }
             _ => return Err(self.illegal(&request, "nothing of it failed")),
         }
         step.state = StepState::Pending;
         step.retries += 1;
-        use PauseReason::{Failed, Unhealthy};
-        let asked = matches!(self.state, RolloutState::Paused(Failed | Unhealthy));
-        // A member of a later batch has its turn when the batch begins.
-        if !asked || self.steps[at].batch != self.batch {
-            return Ok(self.resume_progress(at, now));
-        }
-        let mut next = self.unpause(format!("{member} is retried"), now);
-        next.extend(self.advance(now));
-        Ok(next)
+        Ok(at)
     }
 
     fn interrupt(&mut self, now: UnixMs) -> Vec<Next> {

@@ -116,7 +116,25 @@ pub(super) enum Part {
     Health,
 }
 
+impl Part {
+    /// Returns true for the change itself.
+    pub(super) fn changes(&self) -> bool {
+        use MemberAction::{Create, Replace};
+        matches!(self, Part::Act(Replace | Create))
+    }
+}
+
 impl Step {
+    /// Returns true if the member was changed, and its last change succeeded.
+    pub fn has_changed(&self) -> bool {
+        let changed = |record: &&ActionRecord| {
+            use MemberAction::{Create, Replace};
+            matches!(record.action, Replace | Create) && record.ended.is_some()
+        };
+        let last = self.records.iter().rfind(changed);
+        last.is_some_and(|record| record.failure.is_none())
+    }
+
     pub(super) fn new(member: MemberKey, phase: Phase, batch: usize, this_machine: bool) -> Step {
         Step {
             member,

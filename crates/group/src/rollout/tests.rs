@@ -61,6 +61,8 @@ fn event(text: &str) -> Event {
         "abort" => Event::Abort,
         "skip" => Event::SkipMember { member },
         "retry" => Event::RetryMember { member },
+        "later" => Event::RetryLater { member },
+        "held" => Event::NotBegun { member },
         "interrupted" => Event::Interrupted,
         "took-place" => Event::Examined { member, done: true },
         "not-done" => Event::Examined {
@@ -410,4 +412,39 @@ fn choice_about_a_later_member_changes_nothing_now() {
          skip c ->; retry c ->",
     );
     assert_eq!(rollout.state(), RolloutState::Paused(PauseReason::Failed));
+}
+
+#[test]
+fn action_that_has_not_begun_can_be_skipped_while_paused() {
+    let mut rollout = rollout(&plan("", &["a b", "c"], ""), &UpdatePolicy::default());
+    run(
+        &mut rollout,
+        "start -> begin 0; began 0 -> replace a, replace b; pause -> stop; \
+         skip b -> ! an action on it is in progress; held b ->; done a ->; skip b ->; \
+         resume -> begin 1",
+    );
+    assert_eq!(states(&rollout), "a:done b:skipped c:pending");
+    assert!(rollout.step(&key("b")).unwrap().records.is_empty());
+}
+
+#[test]
+fn later_retry_of_a_paused_rollout_starts_nothing() {
+    let mut failed = rollout(&plan("", &["a", "b"], ""), &full());
+    run(
+        &mut failed,
+        "start -> begin 0; later a -> ! the rollout is running; began 0 -> drain a; \
+         done a -> replace a; fail a -> stop; later b -> ! nothing of it failed; later a ->",
+    );
+    assert_eq!(failed.state(), RolloutState::Paused(PauseReason::Failed));
+    assert_eq!(states(&failed), "a:pending b:pending");
+    // The failed change was none, so that the next stage has it in any case.
+    assert_eq!(failed.replaced_again().count(), 0);
+    let mut unhealthy = rollout(&plan("", &["a", "b"], ""), &full());
+    run(
+        &mut unhealthy,
+        "start -> begin 0; began 0 -> drain a; done a -> replace a; done a -> await a; \
+         timeout -> stop; later a ->",
+    );
+    let again: Vec<&MemberKey> = unhealthy.replaced_again().collect();
+    assert_eq!(again, [&key("a")]);
 }

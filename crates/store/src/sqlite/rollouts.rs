@@ -1,13 +1,14 @@
-//! Rollouts of groups with their steps.
+//! Rollouts of groups with their steps, requests about rollouts, and committed groups.
 
 use super::fault::Job;
 use super::file::Sqlite;
 use super::stages::json;
 use crate::Rollouts;
 use crate::error::StoreError;
-use crate::records::RolloutRecord;
+use crate::records::{GroupCommitRecord, RolloutRecord, RolloutRequestRecord};
 use async_trait::async_trait;
-use rusqlite::{Connection, Params};
+use model::UnixMs;
+use rusqlite::{Connection, OptionalExtension as _, Params, Row};
 
 #[async_trait]
 impl Rollouts for Sqlite {
@@ -77,6 +78,150 @@ impl Rollouts for Sqlite {
         })
         .await
     }
+
+    async fn put_rollout_request(&self, request: RolloutRequestRecord) -> Result<i64, StoreError> {
+        self.write_later("a request about a rollout", move |conn| {
+            let mut insert = conn.prepare_cached(
+                "INSERT INTO rollout_request (rollout, verb, member, who, requested)
+                 VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?;
+            Ok(insert.insert((
+                request.rollout,
+                &request.verb,
+                &request.member,
+                &request.who,
+                request.requested,
+            ))?)
+        })
+        .await
+    }
+
+    async fn open_rollout_requests(
+        &self,
+        rollout: i64,
+    ) -> Result<Vec<RolloutRequestRecord>, StoreError> {
+        self.read(move |conn| {
+            let mut query = conn.prepare_cached(
+                "SELECT * FROM rollout_request WHERE rollout = ?1 AND taken IS NULL ORDER BY id",
+            )?;
+            let rows = query.query_map([rollout], request)?;
+            Ok(rows.collect::<Result<Vec<_>, _>>()?)
+        })
+        .await
+    }
+
+    async fn take_rollout_request(&self, id: i64, at: UnixMs) -> Result<bool, StoreError> {
+        self.write_later("a request about a rollout", move |conn| {
+            let taken = conn.execute(
+                "UPDATE rollout_request SET taken = ?2 WHERE id = ?1 AND taken IS NULL",
+                (id, at),
+            )?;
+            Ok(taken > 0)
+        })
+        .await
+    }
+
+    async fn answer_rollout_request(
+        &self,
+        id: i64,
+        at: UnixMs,
+        refusal: Option<String>,
+    ) -> Result<(), StoreError> {
+        self.write_later("an answer to a request about a rollout", move |conn| {
+            conn.execute(
+                "UPDATE rollout_request SET answered = ?2, refusal = ?3 WHERE id = ?1",
+                (id, at, &refusal),
+            )?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn rollout_request(&self, id: i64) -> Result<Option<RolloutRequestRecord>, StoreError> {
+        self.read(move |conn| {
+            let mut query = conn.prepare_cached("SELECT * FROM rollout_request WHERE id = ?1")?;
+            Ok(query.query_row([id], request).optional()?)
+        })
+        .await
+    }
+
+    async fn withdraw_rollout_request(&self, id: i64) -> Result<bool, StoreError> {
+        self.write_later("a request about a rollout", move |conn| {
+            let withdrawn = conn.execute(
+                "DELETE FROM rollout_request WHERE id = ?1 AND taken IS NULL",
+                [id],
+            )?;
+            Ok(withdrawn > 0)
+        })
+        .await
+    }
+
+    async fn put_group_commit(&self, commit: GroupCommitRecord) -> Result<i64, StoreError> {
+        self.write("a commit of a group", move |conn| {
+            if let Some(id) = commit.id {
+                conn.prepare_cached(
+                    "UPDATE group_commit SET content = ?2, taken = ?3, freed = ?4 WHERE id = ?1",
+                )?
+                .execute((id, &commit.content, commit.taken, commit.freed))?;
+                return Ok(id);
+            }
+            let mut insert = conn.prepare_cached(
+                "INSERT INTO group_commit
+                     (name, committed, who, hash, spec, content, taken, freed)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            )?;
+            Ok(insert.insert((
+                &commit.name,
+                commit.committed,
+                &commit.who,
+                &commit.hash,
+                &commit.spec,
+                &commit.content,
+                commit.taken,
+                commit.freed,
+            ))?)
+        })
+        .await
+    }
+
+    async fn group_commits(
+        &self,
+        name: Option<String>,
+    ) -> Result<Vec<GroupCommitRecord>, StoreError> {
+        self.read(move |conn| {
+            let mut query = conn.prepare_cached(
+                "SELECT * FROM group_commit WHERE ?1 IS NULL OR name = ?1 ORDER BY id DESC",
+            )?;
+            let rows = query.query_map([&name], |r| {
+                Ok(GroupCommitRecord {
+                    id: Some(r.get("id")?),
+                    name: r.get("name")?,
+                    committed: r.get("committed")?,
+                    who: r.get("who")?,
+                    hash: r.get("hash")?,
+                    spec: r.get("spec")?,
+                    content: r.get("content")?,
+                    taken: r.get("taken")?,
+                    freed: r.get("freed")?,
+                })
+            })?;
+            Ok(rows.collect::<Result<Vec<_>, _>>()?)
+        })
+        .await
+    }
+}
+
+fn request(r: &Row<'_>) -> rusqlite::Result<RolloutRequestRecord> {
+    Ok(RolloutRequestRecord {
+        id: r.get("id")?,
+        rollout: r.get("rollout")?,
+        verb: r.get("verb")?,
+        member: r.get("member")?,
+        who: r.get("who")?,
+        requested: r.get("requested")?,
+        answered: r.get("answered")?,
+        refusal: r.get("refusal")?,
+    })
 }
 
 /// Reads rollouts with their steps.

@@ -145,6 +145,13 @@ impl DeployRecorder {
         place.is_some_and(|at| operations.all[*at].state == OperationState::Done)
     }
 
+    /// Returns true if a step of the operation has begun.
+    pub fn has_begun(&self, id: &str) -> bool {
+        let operations = lock(&self.operations);
+        let place = operations.by_id.get(id);
+        place.is_some_and(|at| operations.all[*at].began.is_some())
+    }
+
     /// Returns the index of an operation in the deploy.
     pub fn index_of(&self, id: &str) -> Option<usize> {
         lock(&self.operations).by_id.get(id).copied()

@@ -108,16 +108,21 @@ impl Deploying {
                     run,
                     told,
                 );
-                let ended = self
-                    .walk
-                    .leases
-                    .run_with_renewal(&self.walk, &all.graph, walking)
-                    .await;
+                let done = CancellationToken::new();
+                let walking = async {
+                    let leases = &self.walk.leases;
+                    let walk = leases.run_with_renewal(&self.walk, &all.graph, walking);
+                    let ended = walk.await;
+                    done.cancel();
+                    ended
+                };
+                let (ended, ()) = tokio::join!(walking, self.serve_requests(&done));
                 self.outputs(&outputs, &all, &ended).await;
             }
         }
         let cancelled = self.scheduler.stops().starting.is_cancelled();
         self.end_rollouts(cancelled).await;
+        self.refuse_requests().await;
         // After the walk no operation can start any more.
         self.recorder.mark_unfinished_as_not_attempted();
         self.report_left_behind(cancelled);

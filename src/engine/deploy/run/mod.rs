@@ -24,5 +24,5 @@ mod step;
 
 pub use deploying::{DeployResult, Deploying, Stops};
 pub use operation_error::OperationError;
-pub use rollouts::Rollouts;
-pub(crate) use rollouts::{Recorded, parse_rollout};
+pub(crate) use rollouts::{Recorded, find_member, parse_rollout};
+pub use rollouts::{RequestSettings, Rollouts};

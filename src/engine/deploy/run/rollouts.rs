@@ -2,53 +2,89 @@
 //! health. The order is that of the steps; the state is that of `group::rollout`, which is stored
 //! after each event.
 
+mod health;
 mod hooks;
 mod record;
+mod requests;
 
 use super::deploying::{Deploying, WHOLE_DEPLOY};
-use crate::stage::groups::{ChangedGroup, Target};
+use crate::stage::groups::ChangedGroup;
 use crate::stage::steps::RolloutTask;
-use futures_util::stream::{self, StreamExt as _};
 use graph::Step;
-use group::health::{Answer, HealthWait};
-use group::policy::{HealthPolicy, OnUnhealthy};
-use group::rollout::{Event, MemberAction, Phase, RolloutState, StepState};
-use group::{Health, MemberKey};
+use group::MemberKey;
+use group::rollout::{Event, MemberAction, Phase, Rollout, RolloutState, StepState};
 use lang::config::GroupHook;
 use lang::diag::Diagnostic;
-use model::now_ms;
 pub(crate) use record::{Recorded, parse_rollout};
+pub(super) use requests::Gate;
+pub(crate) use requests::find_member;
 use shell::Prober;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
-
-/// Members that are probed at the same time.
-const PROBES_AT_A_TIME: usize = 50;
-/// Longest single probe; a policy with a shorter interval is limited by the interval.
-const MAX_PROBE: Duration = Duration::from_secs(10);
+use tokio::sync::Notify;
 
 /// Rollouts of one deploy.
 #[derive(Default)]
 pub struct Rollouts {
     pub(super) groups: Vec<RunningRollout>,
+    /// Rollout and step of each change of a member.
+    members: BTreeMap<usize, (usize, usize)>,
     /// `None` if no group has hooks.
     prober: Option<Prober>,
+    requests: RequestSettings,
+}
+
+/// Settings of requests of operators about rollouts.
+#[derive(Default)]
+pub struct RequestSettings {
+    /// Time for which the deploy waits while an operator pauses a rollout.
+    pub longest_pause: Duration,
+    /// Notified when this process has stored a request.
+    pub stored: Arc<Notify>,
 }
 
 /// Rollout of one group.
 pub(super) struct RunningRollout {
     pub(super) group: ChangedGroup,
     recorded: Recorded,
+    /// Skipped members whose changes this deploy has passed over.
+    passed: Mutex<BTreeSet<MemberKey>>,
+    /// Set once the deploy ends without the rest of a paused rollout.
+    given_up: AtomicBool,
 }
 
 impl Rollouts {
     /// Creates the rollouts of a deploy. `prober` runs the hooks.
-    pub(crate) fn new(groups: Vec<(ChangedGroup, Recorded)>, prober: Option<Prober>) -> Self {
-        let groups = groups.into_iter();
-        let groups = groups.map(|(group, recorded)| RunningRollout { group, recorded });
+    pub(crate) fn new(
+        groups: Vec<(ChangedGroup, Recorded)>,
+        prober: Option<Prober>,
+        requests: RequestSettings,
+    ) -> Self {
+        let running = |(group, recorded)| RunningRollout {
+            group,
+            recorded,
+            passed: Mutex::default(),
+            given_up: AtomicBool::default(),
+        };
+        let groups: Vec<RunningRollout> = groups.into_iter().map(running).collect();
+        let members = groups.iter().enumerate().flat_map(|(at, running)| {
+            let changes = running.group.changes.iter().enumerate();
+            changes.map(move |(member, change)| (*change, (at, member)))
+        });
         Self {
-            groups: groups.collect(),
+            members: members.collect(),
+            groups,
             prober,
+            requests,
         }
+    }
+
+    /// Returns the rollout and the step of the member that a change belongs to.
+    fn member_of(&self, change: usize) -> Option<(&RunningRollout, usize)> {
+        let (group, member) = self.members.get(&change)?;
+        Some((self.groups.get(*group)?, *member))
     }
 
     /// Returns the groups in the order of their indexes.
@@ -67,27 +103,37 @@ impl Deploying {
             RolloutTask::Begin(batch) => self.begin_batch(step, running, batch).await,
             RolloutTask::Drain(member) => self.drain(running, member).await,
             RolloutTask::DrainOld(member) => self.drain_old(running, member).await,
-            RolloutTask::Changed(member) => {
-                let member = running.group.member(member).member.clone();
-                self.handle(running, Event::Done { member }).await
-            }
+            RolloutTask::Changed(member) => self.changed(running, member).await,
             RolloutTask::Health(batch) => self.wait_for_health(running, batch).await,
         }
     }
 
-    /// Applies an event. Returns true while the rollout goes on.
+    /// Applies an event, and waits while an operator pauses the rollout. Returns true if it goes on.
     async fn handle(&self, running: &RunningRollout, event: Event) -> bool {
+        self.record(running, event).await && self.may_go_on(running).await
+    }
+
+    /// Applies an event. Returns false if it cannot be stored.
+    async fn record(&self, running: &RunningRollout, event: Event) -> bool {
         match running.recorded.handle(event, &self.recorder).await {
-            Ok(state) => goes_on(state),
-            Err(error) => {
-                let summary = format!(
-                    "Rollout of group \"{}\" stopped",
-                    running.group.declared.name
-                );
-                let found = Diagnostic::error(summary, error);
-                self.walk.cells.add_diagnostics(WHOLE_DEPLOY, found);
-                false
-            }
+            Ok(_) => true,
+            Err(error) => self.stop(running, error),
+        }
+    }
+
+    /// Reports that a rollout cannot go on.
+    fn stop(&self, running: &RunningRollout, error: String) -> bool {
+        let name = &running.group.declared.name;
+        let found = Diagnostic::error(format!("Rollout of group \"{name}\" stopped"), error);
+        self.walk.cells.add_diagnostics(WHOLE_DEPLOY, found);
+        false
+    }
+
+    async fn changed(&self, running: &RunningRollout, member: usize) -> bool {
+        let member = running.group.member(member).member.clone();
+        match running.recorded.member_state(&member).await {
+            Some(StepState::Skipped) => self.may_go_on(running).await,
+            _ => self.handle(running, Event::Done { member }).await,
         }
     }
 
@@ -104,14 +150,35 @@ impl Deploying {
                 () = stopping.cancelled() => {}
             }
         }
-        if !self.scheduler.may_start(step) {
-            return false;
+        self.answer_requests().await;
+        loop {
+            if !self.may_go_on(running).await || !self.scheduler.may_start(step) {
+                return false;
+            }
+            // An operator may skip all members of a batch.
+            if running.recorded.read(|r| r.batch_is_done(batch)).await {
+                return true;
+            }
+            // A pause may come at any time, also after the check above.
+            let begin = |rollout: &Rollout| {
+                let runs = rollout.state() == RolloutState::Running;
+                runs.then_some(Event::BatchBegan { batch })
+            };
+            match running.recorded.handle_if(begin, &self.recorder).await {
+                Ok(true) => return self.may_go_on(running).await,
+                Ok(false) => {}
+                Err(error) => return self.stop(running, error),
+            }
         }
-        self.handle(running, Event::BatchBegan { batch }).await
     }
 
     /// Drains a member before its change.
     async fn drain(&self, running: &RunningRollout, member: usize) -> bool {
+        match self.gate(running, member).await {
+            Gate::Open => {}
+            Gate::Skip => return true,
+            Gate::Closed => return false,
+        }
         let key = running.group.member(member).member.clone();
         match self.run_drain(running, member).await {
             Ok(()) => self.handle(running, Event::Done { member: key }).await,
@@ -128,6 +195,9 @@ impl Deploying {
 
     /// Drains the old object of a member whose successor is healthy. A failure keeps the object.
     async fn drain_old(&self, running: &RunningRollout, member: usize) -> bool {
+        if !self.may_go_on(running).await {
+            return false;
+        }
         let Err(reason) = self.run_drain(running, member).await else {
             return true;
         };
@@ -154,133 +224,63 @@ impl Deploying {
         self.walk.cells.add_diagnostics(WHOLE_DEPLOY, found);
     }
 
-    /// Polls the new members until they are healthy, or not in time.
-    async fn wait_for_health(&self, running: &RunningRollout, batch: usize) -> bool {
-        let group = &running.group;
-        let Some(policy) = &group.declared.policy.health else {
-            return true;
-        };
-        let members = (0..=batch).flat_map(|b| group.batch(b));
-        let new = members.filter(|member| group.member(*member).phase != Phase::Shrink);
-        let new = new.map(|member| group.target(member));
-        let new: Vec<Target> = new.chain(group.unproven.iter().cloned()).collect();
-        let mut wait = HealthWait::new(policy, new.len(), group.size, now_ms());
-        let stopping = &self.scheduler.stops().starting;
-        loop {
-            let polled = self.poll(running, &new, policy).await;
-            let health: Vec<Health> = polled.iter().map(|(_, result)| health(result)).collect();
-            let unhealthy = polled
-                .iter()
-                .find_map(|(key, r)| Some((key, r.as_ref().err()?)));
-            let reason = unhealthy.map(|(key, reason)| format!("{key}: {reason}"));
-            match wait.poll(&health, now_ms()) {
-                Answer::Ready => return self.handle(running, Event::BatchHealthy).await,
-                Answer::TimedOut => return self.unhealthy(running, reason, policy).await,
-                Answer::Wait => running
-                    .recorded
-                    .progress(wait.progress(), reason, &self.recorder),
-            }
-            tokio::select! {
-                () = tokio::time::sleep(policy.interval) => {}
-                () = stopping.cancelled() => {
-                    self.handle(running, Event::Pause).await;
-                    return false;
-                }
-            }
-        }
-    }
-
-    /// Probes members at the same time.
-    async fn poll(
-        &self,
-        running: &RunningRollout,
-        members: &[Target],
-        policy: &HealthPolicy,
-    ) -> Vec<(MemberKey, Result<(), String>)> {
-        let limit = policy.interval.clamp(Duration::from_secs(1), MAX_PROBE);
-        // Owned, because a stream of borrowing futures is not `Send`.
-        let members: Vec<Target> = members.to_vec();
-        let each = members.into_iter().map(|member| async move {
-            let result = self.is_healthy(running, &member, limit).await;
-            (member.key, result)
-        });
-        stream::iter(each)
-            .buffered(PROBES_AT_A_TIME)
-            .collect()
-            .await
-    }
-
-    async fn unhealthy(
-        &self,
-        running: &RunningRollout,
-        reason: Option<String>,
-        policy: &HealthPolicy,
-    ) -> bool {
-        let reason = reason.unwrap_or_else(|| "no answer".to_owned());
-        let reason = reason.trim_end_matches('.').to_owned();
-        let time = policy.timeout;
-        let reaction = match running.group.declared.policy.on_unhealthy {
-            OnUnhealthy::Pause => "; the rollout is paused, and the other members are unchanged",
-            OnUnhealthy::Abort => "; the rollout is aborted, and the other members are unchanged",
-            OnUnhealthy::Continue => "; the rollout continues",
-        };
-        let goes_on = running.group.declared.policy.on_unhealthy == OnUnhealthy::Continue;
-        let text = format!("a new member was not healthy within {time:?} ({reason}){reaction}");
-        let hook = running.group.declared.health.as_ref();
-        self.report(running, hook, &text, goes_on);
-        self.handle(running, Event::Unhealthy { reason }).await
-    }
-
     /// Records that the change of an instance failed.
     pub(super) async fn member_failed(&self, id: &str, reason: &str) {
         let change = self.selection.index(id);
-        for running in &self.rollouts.groups {
-            let at = running
-                .group
-                .changes
-                .iter()
-                .position(|c| Some(*c) == change);
-            let Some(at) = at else { continue };
-            let member = running.group.member(at).member.clone();
-            let in_progress = |state| matches!(state, Some(StepState::Running(action)) if action != MemberAction::Drain);
-            // The destroy of an old object is no part of the rollout.
-            if in_progress(running.recorded.member_state(&member).await) {
-                let reason = reason.to_owned();
-                self.handle(running, Event::Failed { member, reason }).await;
-            }
+        let member = change.and_then(|change| self.rollouts.member_of(change));
+        let Some((running, at)) = member else {
+            return;
+        };
+        let member = running.group.member(at).member.clone();
+        let in_progress = |state| matches!(state, Some(StepState::Running(action)) if action != MemberAction::Drain);
+        // The destroy of an old object is no part of the rollout.
+        if in_progress(running.recorded.member_state(&member).await) {
+            let reason = reason.to_owned();
+            self.record(running, Event::Failed { member, reason }).await;
         }
     }
 
     /// Pauses the rollouts that the end of the deploy leaves unfinished.
     pub(super) async fn end_rollouts(&self, cancelled: bool) {
         for running in &self.rollouts.groups {
-            match running.recorded.state().await {
-                RolloutState::Running | RolloutState::WaitingHealth => {}
-                _ => continue,
-            }
             let event = match cancelled {
                 true => Event::Pause,
                 false => Event::Blocked {
                     reason: "a change that the group needs failed".to_owned(),
                 },
             };
-            self.handle(running, event).await;
+            let is_unfinished = match running.recorded.state().await {
+                RolloutState::Running | RolloutState::WaitingHealth => true,
+                // The state says why.
+                RolloutState::Paused(_) | RolloutState::Aborted => false,
+                _ => continue,
+            };
+            if is_unfinished {
+                self.record(running, event).await;
+            }
             // Their operations have ended after the stop, or have not started.
             for member in running.recorded.members_in_progress().await {
-                let steps = running.group.rollout.steps().iter();
-                let place = steps
-                    .zip(&running.group.changes)
-                    .find(|(s, _)| s.member == member);
-                let id = place.map(|(_, change)| self.selection.stage.changes[*change].id());
-                let event = match id.is_some_and(|id| self.recorder.is_done(&id)) {
-                    true => Event::Done { member },
-                    false => Event::Failed {
-                        member,
-                        reason: "not started".to_owned(),
-                    },
-                };
-                self.handle(running, event).await;
+                let event = self.end_of(running, member, is_unfinished);
+                self.record(running, event).await;
             }
+        }
+    }
+
+    /// Event for an action that the rollout records as begun at the end of the deploy.
+    fn end_of(&self, running: &RunningRollout, member: MemberKey, is_unfinished: bool) -> Event {
+        let steps = running.group.rollout.steps().iter();
+        let mut steps = steps.zip(&running.group.changes);
+        let place = steps.find(|(step, _)| step.member == member);
+        let id = place.map(|(_, change)| self.selection.stage.changes[*change].id());
+        match id {
+            Some(id) if self.recorder.is_done(&id) => Event::Done { member },
+            Some(id) if !is_unfinished && !self.recorder.has_begun(&id) => {
+                Event::NotBegun { member }
+            }
+            _ => Event::Failed {
+                member,
+                reason: "not started".to_owned(),
+            },
         }
     }
 }
@@ -288,11 +288,4 @@ impl Deploying {
 fn goes_on(state: RolloutState) -> bool {
     use RolloutState::{Converged, Running, WaitingHealth};
     matches!(state, Running | WaitingHealth | Converged)
-}
-
-fn health(result: &Result<(), String>) -> Health {
-    match result {
-        Ok(()) => Health::Healthy,
-        Err(_) => Health::Unhealthy,
-    }
 }

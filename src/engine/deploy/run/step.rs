@@ -2,6 +2,7 @@
 
 use super::deploying::Deploying;
 use super::operation::RunningOperation;
+use super::rollouts::Gate;
 use crate::deploy::waits::{MAX_STORED, Waits};
 use crate::stage::cell::Cell;
 use crate::stage::change::Change;
@@ -56,6 +57,9 @@ impl Deploying {
     }
 
     pub(super) async fn step(&self, steps: &Steps, step: Step) -> bool {
+        if self.needs_skipped(steps, step) {
+            return false;
+        }
         let ok = match &steps.tasks[step] {
             Task::Node(node) => {
                 let cell = self.node(*node, Some(step)).await;
@@ -84,8 +88,24 @@ impl Deploying {
         let change = &self.selection.stage.changes[index];
         // Others have nothing to prepare, so they wait for the full turn at once.
         let ahead = may_go_ahead(task, change);
-        let Some(turn) = self.scheduler.start(step, ahead).await else {
-            return false;
+        // A replacement that has begun is completed.
+        let begins = !steps.second_halves.values().any(|second| *second == step);
+        let turn = loop {
+            match begins {
+                true => match self.gate_of(index).await {
+                    Gate::Open => {}
+                    Gate::Skip => return true,
+                    Gate::Closed => return false,
+                },
+                false if self.is_passed(index) => return true,
+                false => {}
+            }
+            match self.scheduler.start(step, ahead).await {
+                None => return false,
+                // The rollout was paused while the step waited for its turn.
+                Some(_) if begins && self.is_held(index) => {}
+                Some(turn) => break turn,
+            }
         };
         let doing = activity(task, change);
         let mut operation = RunningOperation::start(self, index, step, doing, turn);

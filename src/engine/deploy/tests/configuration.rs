@@ -26,6 +26,7 @@
 //! | `group of X` | a group whose members are the instances of `X`, one in a batch |
 //! | `batch N`, `order O`, `surge`, `on unhealthy R` | its update policy |
 //! | `drain CMD`, `health CMD`, `ready EXPR` | its hooks; `$KEY` is the key of the member |
+//! | `patient` | a wait for health that does not end in the time of a test |
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -261,9 +262,13 @@ fn group_block(name: &str, settings: &str) -> String {
         let line = line.replace("$KEY", "${member.key}");
         format!("command = [\"/bin/sh\", \"-c\", \"{line}\"]")
     };
+    let timeout = match settings.clone().any(|setting| setting == "patient") {
+        true => "1m",
+        false => "200ms",
+    };
     let probe = |check: String| {
         format!(
-            "    health {{\n      {check}\n      interval = \"20ms\"\n      timeout = \"200ms\"\n    }}\n"
+            "    health {{\n      {check}\n      interval = \"20ms\"\n      timeout = \"{timeout}\"\n    }}\n"
         )
     };
     let mut update = String::new();
@@ -283,6 +288,8 @@ fn group_block(name: &str, settings: &str) -> String {
             probe(command(line))
         } else if let Some(expr) = after("ready ") {
             probe(format!("ready = {expr}"))
+        } else if setting == "patient" {
+            String::new()
         } else {
             panic!("not a setting: {setting}");
         };

@@ -14,6 +14,7 @@ mod provisioners;
 mod records;
 mod replacements;
 mod retries;
+mod rollout_requests;
 mod rollouts;
 mod rules;
 mod world;

@@ -2,9 +2,11 @@
 
 use super::configuration::written;
 use super::fake_provider::FakeProvider;
-use super::world::{Call, Script, World, short};
+use super::world::{Call, Operator, Script, World, short};
 use crate::deploy::record::{DeployRecorder, Earlier};
-use crate::deploy::run::{DeployResult, Deploying, Recorded, Rollouts, Stops, parse_rollout};
+use crate::deploy::run::{
+    DeployResult, Deploying, Recorded, RequestSettings, Rollouts, Stops, parse_rollout,
+};
 use crate::stage::change::{Change, Digests, Stage, StageResult, StateOrigin};
 use crate::stage::external_inputs::ExternalInputs;
 use crate::stage::groups::changed_groups;
@@ -71,6 +73,10 @@ pub(super) struct Rule {
     pub(super) unknown: Option<&'static str>,
     /// Expected end of the newest rollout: its state, and the states of its members.
     pub(super) rollout: Option<&'static str>,
+    /// Time for which the deploy waits while an operator pauses a rollout.
+    pub(super) longest_pause: Duration,
+    /// Expected answers to the requests of the operator.
+    pub(super) answers: Option<&'static str>,
 }
 
 /// Row that expects nothing but its calls.
@@ -93,6 +99,8 @@ pub(super) const RULE: Rule = Rule {
     says: None,
     unknown: None,
     rollout: None,
+    longest_pause: Duration::from_secs(3_600),
+    answers: None,
 };
 
 /// Checks all rows, and names each one that does not hold.
@@ -114,7 +122,7 @@ pub(super) async fn check(rules: &[Rule]) {
 impl Rule {
     /// Deploys, and returns the differences to the expectations.
     async fn faults(&self) -> Vec<String> {
-        let lab = Lab::new();
+        let lab = Lab::new(self.longest_pause);
         if !self.before.is_empty() {
             let ready = lab.run(self.before, StageMode::Normal, &[], 1, &[]).await;
             assert_eq!(ready.says, "", "{}: {}", self.rule, ready.ended);
@@ -154,6 +162,7 @@ impl Rule {
         compare("says", self.says, &got.says);
         compare("unknown", self.unknown, &got.unknown);
         compare("rollout", self.rollout, &got.rollout);
+        compare("answers", self.answers, &got.answers);
         // No call without a record on disk, whatever the row is about. The second half of a
         // replacement has a deposed object, but the name of its operation.
         let all = got.calls.iter();
@@ -182,6 +191,7 @@ struct Report {
     says: String,
     unknown: String,
     rollout: String,
+    answers: String,
 }
 
 /// Workspace with one provider in memory.
@@ -193,10 +203,12 @@ struct Lab {
     world: Arc<World>,
     provider: Arc<FakeProvider>,
     providers: Arc<SingleProvider>,
+    operator: Operator,
+    longest_pause: Duration,
 }
 
 impl Lab {
-    fn new() -> Self {
+    fn new(longest_pause: Duration) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path(), Access::ReadWrite).unwrap();
         let bus = Bus::default();
@@ -205,7 +217,8 @@ impl Lab {
             attempts: 3,
             backoff: vec![Duration::from_millis(1)],
         });
-        let world = World::new(store.path().to_owned());
+        let operator = Operator::new(store.clone());
+        let world = World::new(store.path().to_owned(), operator.clone());
         let provider = Arc::new(FakeProvider::new(world.clone(), &calls));
         let plugins = Plugins::start(PluginSettings::default(), Arc::new(bus.clone()));
         let settings = PoolSettings::new(dir.path());
@@ -218,6 +231,8 @@ impl Lab {
             bus,
             pool,
             world,
+            operator,
+            longest_pause,
         }
     }
 
@@ -400,7 +415,11 @@ impl Lab {
             )
         });
         let prober = Prober::new(self.dir.path().to_owned()).unwrap();
-        Rollouts::new(recorded.collect(), Some(prober))
+        let requests = RequestSettings {
+            longest_pause: self.longest_pause,
+            stored: self.operator.stored.clone(),
+        };
+        Rollouts::new(recorded.collect(), Some(prober), requests)
     }
 
     /// Records the end of a deploy, so that its open intents are unknown outcomes.
@@ -495,6 +514,7 @@ impl Lab {
             says: says.join("; "),
             unknown: unknown.collect::<Vec<_>>().join(", "),
             rollout,
+            answers: self.world.answers(),
         }
     }
 
@@ -512,7 +532,7 @@ impl Lab {
 }
 
 /// End of a rollout: `converged: 0 done, 1 done`.
-fn rollout(record: &RolloutRecord) -> String {
+pub(super) fn rollout(record: &RolloutRecord) -> String {
     let rollout = parse_rollout(record).expect("a rollout");
     let step = |step: &group::rollout::Step| {
         let state = format!("{:?}", step.state).to_lowercase();

@@ -1,4 +1,5 @@
-//! Script of a fake provider, and the list of its calls with the store's records at that moment.
+//! Script of a fake provider, the list of its calls with the store's records at that moment, and
+//! requests of an operator about a rollout.
 
 use crate::deploy::run::Stops;
 use calls::GrpcCode;
@@ -7,8 +8,12 @@ use model::*;
 use rusqlite::{Connection, OpenFlags};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use tokio::sync::watch;
+use std::time::Duration;
+use store::Store;
+use store::records::RolloutRequestRecord;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 /// Effect of a call, in place of or before its ordinary answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,6 +22,12 @@ pub(super) enum Effect {
     Cancel(CancelRung),
     /// The answer comes only after this call has started.
     Await(&'static str),
+    /// An operator makes a request about the rollout, such as `pause` or `skip 1`, and has an
+    /// answer before the call has one.
+    Ask(&'static str),
+    /// Requests one after the other while the deploy goes on, each at a state of the rollout:
+    /// `resume when 0 done`, `skip 1 when waiting for health`.
+    AskLater(&'static [&'static str]),
     /// The store's file is removed while the call runs.
     LoseStore,
     /// The answer is an error, without an object.
@@ -73,10 +84,11 @@ pub(super) struct World {
     created: Mutex<std::collections::HashMap<String, u32>>,
     store: PathBuf,
     stops: Mutex<Option<(Stops, CancellationToken)>>,
+    operator: Operator,
 }
 
 impl World {
-    pub(super) fn new(store: PathBuf) -> Arc<Self> {
+    pub(super) fn new(store: PathBuf, operator: Operator) -> Arc<Self> {
         Arc::new(Self {
             calls: Mutex::default(),
             script: Mutex::new(&[]),
@@ -84,6 +96,7 @@ impl World {
             created: Mutex::default(),
             store,
             stops: Mutex::default(),
+            operator,
         })
     }
 
@@ -93,6 +106,12 @@ impl World {
         self.started.send_replace(Vec::new());
         *lock(&self.script) = script;
         *lock(&self.stops) = Some((stops.clone(), kill.clone()));
+        lock(&self.operator.answers).clear();
+    }
+
+    /// Returns the answers to the requests of the operator.
+    pub(super) fn answers(&self) -> String {
+        lock(&self.operator.answers).join(", ")
     }
 
     /// Returns the calls, and ends the script.
@@ -153,6 +172,15 @@ impl World {
                     let seen = started.wait_for(|all| all.iter().any(|one| one == other));
                     seen.await.unwrap();
                 }
+                Effect::Ask(request) => self.operator.ask(request).await,
+                Effect::AskLater(requests) => {
+                    let (operator, requests) = (self.operator.clone(), *requests);
+                    self.operator.tasks.spawn(async move {
+                        for request in requests {
+                            operator.ask(request).await;
+                        }
+                    });
+                }
                 Effect::LoseStore => {
                     std::fs::remove_dir_all(self.store.parent().unwrap()).unwrap();
                 }
@@ -181,6 +209,68 @@ impl World {
         format!("{name}{number}")
     }
 }
+
+/// Operator who makes requests about the rollout of the deploy.
+#[derive(Clone)]
+pub(super) struct Operator {
+    pub(super) store: Store,
+    /// Notified with each request.
+    pub(super) stored: Arc<Notify>,
+    /// Requests with their answers: `pause ok`, `skip 9 refused`.
+    answers: Arc<Mutex<Vec<String>>>,
+    tasks: TaskTracker,
+}
+
+impl Operator {
+    pub(super) fn new(store: Store) -> Self {
+        Self {
+            store,
+            stored: Arc::default(),
+            answers: Arc::default(),
+            tasks: TaskTracker::new(),
+        }
+    }
+
+    /// Makes a request in the state that it names, and waits for the answer.
+    async fn ask(&self, request: &str) {
+        let (request, state) = request.split_once(" when ").unwrap_or((request, ""));
+        let (verb, member) = request.split_once(' ').unwrap_or((request, ""));
+        let rollout = loop {
+            let newest = self.store.rollouts(None, 1).await.unwrap();
+            match newest.first() {
+                Some(found) if super::rules::rollout(found).contains(state) => break found.id,
+                _ => tokio::time::sleep(LOOK_INTERVAL).await,
+            }
+        };
+        let asked = RolloutRequestRecord {
+            id: 0,
+            rollout: rollout.unwrap(),
+            verb: verb.to_owned(),
+            member: (!member.is_empty()).then(|| member.to_owned()),
+            who: "user".to_owned(),
+            requested: now_ms(),
+            answered: None,
+            refusal: None,
+        };
+        let id = self.store.put_rollout_request(asked).await.unwrap();
+        self.stored.notify_one();
+        let refusal = loop {
+            let asked = self.store.rollout_request(id).await.unwrap().unwrap();
+            match asked.answered {
+                Some(_) => break asked.refusal,
+                None => tokio::time::sleep(LOOK_INTERVAL).await,
+            }
+        };
+        let answer = match refusal {
+            None => "ok".to_owned(),
+            Some(why) => format!("refused ({why})"),
+        };
+        lock(&self.answers).push(format!("{request} {answer}"));
+    }
+}
+
+/// Interval of looks at the store, which has no events for other processes.
+const LOOK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Name of a resource without its type: `a`, `b (deposed)`.
 pub(super) fn short(address: &str) -> String {

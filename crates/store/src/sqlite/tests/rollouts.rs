@@ -1,7 +1,7 @@
 //! Rollouts, and the migration of a store without their tables.
 
 use super::*;
-use crate::records::RolloutRecord;
+use crate::records::{GroupCommitRecord, RolloutRecord, RolloutRequestRecord};
 
 fn rollout(id: Option<i64>, name: &str, state: &str, steps: &[(u32, &str)]) -> RolloutRecord {
     RolloutRecord {
@@ -53,7 +53,7 @@ async fn store_of_the_version_before_rollouts_is_migrated() {
         store.path().to_owned()
     };
     let conn = rusqlite::Connection::open(&path).unwrap();
-    conn.execute_batch("DROP TABLE rollout_step; DROP TABLE rollout; PRAGMA user_version = 11")
+    conn.execute_batch("DROP TABLE rollout_request; DROP TABLE group_commit; DROP TABLE rollout_step; DROP TABLE rollout; PRAGMA user_version = 11")
         .unwrap();
     drop(conn);
     let store = open(dir.path());
@@ -61,4 +61,81 @@ async fn store_of_the_version_before_rollouts_is_migrated() {
     store.put_rollout(new).await.unwrap();
     assert_eq!(store.rollouts(None, 10).await.unwrap().len(), 1);
     assert!(store.object("a.b").await.unwrap().is_some());
+}
+
+fn pause(rollout: i64) -> RolloutRequestRecord {
+    RolloutRequestRecord {
+        id: 0,
+        rollout,
+        verb: "pause".into(),
+        member: None,
+        who: "ann".into(),
+        requested: 1_000,
+        answered: None,
+        refusal: None,
+    }
+}
+
+#[tokio::test]
+async fn request_is_either_taken_or_withdrawn() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let new = rollout(None, "web", "running", &[]);
+    let id = store.put_rollout(new).await.unwrap();
+    let first = store.put_rollout_request(pause(id)).await.unwrap();
+    let second = store.put_rollout_request(pause(id)).await.unwrap();
+    let open = store.open_rollout_requests(id).await.unwrap();
+    let ids: Vec<i64> = open.iter().map(|request| request.id).collect();
+    assert_eq!(ids, [first, second]);
+    assert!(store.take_rollout_request(first, 2_000).await.unwrap());
+    assert!(!store.take_rollout_request(first, 2_000).await.unwrap());
+    assert!(!store.withdraw_rollout_request(first).await.unwrap());
+    assert!(store.withdraw_rollout_request(second).await.unwrap());
+    assert!(!store.take_rollout_request(second, 2_000).await.unwrap());
+    assert_eq!(store.rollout_request(second).await.unwrap(), None);
+    assert_eq!(store.open_rollout_requests(id).await.unwrap(), []);
+    let refusal = Some("it is paused".to_owned());
+    let answered = store.answer_rollout_request(first, 3_000, refusal.clone());
+    answered.await.unwrap();
+    let expected = RolloutRequestRecord {
+        id: first,
+        answered: Some(3_000),
+        refusal,
+        ..pause(id)
+    };
+    assert_eq!(store.rollout_request(first).await.unwrap(), Some(expected));
+}
+
+#[tokio::test]
+async fn commits_of_a_group_are_kept_newest_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let commit = |hash: &str| GroupCommitRecord {
+        id: None,
+        name: "web".into(),
+        committed: 1_000,
+        who: "ann".into(),
+        hash: hash.into(),
+        spec: "{}".into(),
+        content: "{}".into(),
+        taken: None,
+        freed: None,
+    };
+    let old = store.put_group_commit(commit("a")).await.unwrap();
+    let new = store.put_group_commit(commit("b")).await.unwrap();
+    let taken = GroupCommitRecord {
+        id: Some(new),
+        content: "[]".into(),
+        taken: Some(2_000),
+        ..commit("b")
+    };
+    store.put_group_commit(taken.clone()).await.unwrap();
+    let before = GroupCommitRecord {
+        id: Some(old),
+        ..commit("a")
+    };
+    let all = store.group_commits(Some("web".into())).await.unwrap();
+    assert_eq!(all, [taken, before]);
+    assert_eq!(store.group_commits(Some("db".into())).await.unwrap(), []);
+    assert_eq!(store.group_commits(None).await.unwrap().len(), 2);
 }

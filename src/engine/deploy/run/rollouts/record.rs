@@ -8,6 +8,7 @@ use model::{DeployId, EventKind, RolloutProgress, UnixMs, now_ms};
 use serde_json::Value as Json;
 use store::Store;
 use store::records::RolloutRecord;
+use tokio::sync::watch;
 
 /// Field of the steps in the JSON of a rollout.
 const STEPS: &str = "steps";
@@ -19,6 +20,8 @@ pub struct Recorded {
     deploy: DeployId,
     began: UnixMs,
     inner: tokio::sync::Mutex<Inner>,
+    /// State after the newest event.
+    state: watch::Sender<RolloutState>,
 }
 
 struct Inner {
@@ -36,6 +39,7 @@ impl Recorded {
             name,
             deploy,
             began: now_ms(),
+            state: watch::channel(rollout.state()).0,
             inner: tokio::sync::Mutex::new(Inner {
                 rollout,
                 id: None,
@@ -52,6 +56,7 @@ impl Recorded {
             name: record.name.clone(),
             deploy: record.deploy,
             began: record.began,
+            state: watch::channel(rollout.state()).0,
             inner: tokio::sync::Mutex::new(Inner {
                 id: record.id,
                 stored: rollout.steps().to_vec(),
@@ -60,21 +65,42 @@ impl Recorded {
         })
     }
 
+    /// Returns the states after events to come.
+    pub fn states(&self) -> watch::Receiver<RolloutState> {
+        self.state.subscribe()
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Returns the id once the rollout is stored.
+    pub async fn stored_id(&self) -> Option<i64> {
+        self.inner.lock().await.id
+    }
+
+    /// Reads the rollout.
+    pub async fn read<T>(&self, read: impl FnOnce(&Rollout) -> T) -> T {
+        read(&self.inner.lock().await.rollout)
+    }
+
     pub async fn state(&self) -> RolloutState {
-        self.inner.lock().await.rollout.state()
+        self.read(Rollout::state).await
     }
 
     /// Returns the members with an action in progress.
     pub async fn members_in_progress(&self) -> Vec<MemberKey> {
-        let inner = self.inner.lock().await;
-        let steps = inner.rollout.steps().iter();
-        let running = steps.filter(|step| matches!(step.state, StepState::Running(_)));
-        running.map(|step| step.member.clone()).collect()
+        let is_running = |step: &&Step| matches!(step.state, StepState::Running(_));
+        let members = |rollout: &Rollout| {
+            let running = rollout.steps().iter().filter(is_running);
+            running.map(|step| step.member.clone()).collect()
+        };
+        self.read(members).await
     }
 
     pub async fn member_state(&self, member: &MemberKey) -> Option<StepState> {
-        let inner = self.inner.lock().await;
-        inner.rollout.step(member).map(|step| step.state)
+        self.read(|rollout| rollout.step(member).map(|step| step.state))
+            .await
     }
 
     /// Applies an event and stores the result.
@@ -91,13 +117,44 @@ impl Recorded {
         Ok(state)
     }
 
+    /// Applies the event that `choose` returns for the present rollout, and stores the result.
+    /// Returns false without an event.
+    ///
+    /// # Errors
+    /// As [`Self::handle`].
+    pub async fn handle_if(
+        &self,
+        choose: impl FnOnce(&Rollout) -> Option<Event>,
+        recorder: &DeployRecorder,
+    ) -> Result<bool, String> {
+        let applied = self.apply_if(choose).await?;
+        let chosen = applied.is_some();
+        if let Some((_, progress)) = applied {
+            recorder.emit(EventKind::Rollout(progress));
+        }
+        Ok(chosen)
+    }
+
     /// Applies an event and stores the result, without an event for readers.
     pub async fn apply(&self, event: Event) -> Result<(RolloutState, RolloutProgress), String> {
+        let applied = self.apply_if(|_| Some(event)).await?;
+        applied.ok_or_else(|| "the event was not applied".to_owned())
+    }
+
+    async fn apply_if(
+        &self,
+        choose: impl FnOnce(&Rollout) -> Option<Event>,
+    ) -> Result<Option<(RolloutState, RolloutProgress)>, String> {
         let mut inner = self.inner.lock().await;
+        let Some(event) = choose(&inner.rollout) else {
+            return Ok(None);
+        };
         let handled = inner.rollout.handle(event, now_ms());
         handled.map_err(|error| error.to_string())?;
         self.save(&mut inner).await?;
-        Ok((inner.rollout.state(), self.summary(&inner.rollout)))
+        let state = inner.rollout.state();
+        self.state.send_replace(state);
+        Ok(Some((state, self.summary(&inner.rollout))))
     }
 
     fn summary(&self, rollout: &Rollout) -> RolloutProgress {
