@@ -118,6 +118,7 @@ fn operation(i: usize) -> Operation {
             Vec::new()
         },
         waits_for_more: 0,
+        waits_for_all_of: Vec::new(),
         usual_ms: Some(30_000),
         failure: None,
         warnings: Vec::new(),
@@ -137,6 +138,8 @@ fn row(i: usize) -> StateRow {
         tainted: false,
         dependencies: vec![address(i + 1)],
         dependents: vec![address(i + 2)],
+        dependency_count: 1,
+        dependent_count: 1,
         attributes: (0..12)
             .map(|n| (format!("attribute_{n}"), "\"value\"".to_owned()))
             .collect::<Vec<_>>()

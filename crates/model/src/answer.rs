@@ -60,6 +60,10 @@ pub struct StateRow {
     pub dependencies: Vec<String>,
     /// Addresses of dependent resources.
     pub dependents: Vec<String>,
+    /// Number of objects of `dependencies`.
+    pub dependency_count: usize,
+    /// Number of objects that depend on it.
+    pub dependent_count: usize,
     /// Attributes flattened to leaves, as text.
     pub attributes: Lazy<Vec<(String, String)>>,
 }

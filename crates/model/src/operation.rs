@@ -68,6 +68,9 @@ pub struct Operation {
     /// Number of further needs when `waits_for` was set, since it names only a few.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub waits_for_more: u32,
+    /// Resources in `waits_for` of which the operation needs all instances.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits_for_all_of: Vec<String>,
     /// Usual duration of its method, from history.
     pub usual_ms: Option<u64>,
     pub failure: Option<Box<Failure>>,

@@ -12,6 +12,15 @@ use std::sync::Arc;
 
 const MASK: &str = "(sensitive)";
 
+/// Objects of a resource, and those that depend on it.
+#[derive(Default)]
+struct Resource {
+    objects: usize,
+    dependents: BTreeSet<String>,
+    /// Number of dependent objects.
+    needed_by: usize,
+}
+
 /// Outputs of a state.
 pub fn outputs(state: &State) -> Vec<OutputValue> {
     let outputs = state.outputs.iter().cloned();
@@ -34,20 +43,21 @@ pub fn rows(state: &Arc<State>, secrets: &Secrets) -> Vec<StateRow> {
         .map(|o| o.address.parse().ok())
         .collect();
     // By resource, because dependencies have no instance keys.
-    let mut dependents: HashMap<&str, BTreeSet<String>> = HashMap::new();
+    let mut resources: HashMap<String, Resource> = HashMap::new();
     for (object, address) in state.objects.iter().zip(&parsed) {
         let Some(address) = address else { continue };
+        let config = address.config().to_string();
         for needed in &object.dependencies {
-            dependents
-                .entry(needed)
-                .or_default()
-                .insert(address.config().to_string());
+            let needed = resources.entry(needed.clone()).or_default();
+            needed.dependents.insert(config.clone());
+            needed.needed_by += 1;
         }
+        resources.entry(config).or_default().objects += 1;
     }
     let objects = parsed.into_iter().enumerate().collect();
     cores::each(objects, |(n, address)| {
         let attributes = object_attributes(state.clone(), n, secrets.clone());
-        row(&state.objects[n], address.as_ref(), attributes, &dependents)
+        row(&state.objects[n], address.as_ref(), attributes, &resources)
     })
 }
 
@@ -102,9 +112,11 @@ fn row(
     object: &StateObject,
     address: Option<&AbsInstance>,
     attributes: Lazy<Vec<(String, String)>>,
-    dependents: &HashMap<&str, BTreeSet<String>>,
+    resources: &HashMap<String, Resource>,
 ) -> StateRow {
     let config = address.map(|a| a.config().to_string()).unwrap_or_default();
+    let own = resources.get(&config);
+    let needed = object.dependencies.iter().filter_map(|d| resources.get(d));
     StateRow {
         address: object.address.clone(),
         deposed: (!object.deposed.is_empty()).then(|| object.deposed.clone()),
@@ -121,10 +133,9 @@ fn row(
         tainted: object.tainted,
         drift: None,
         dependencies: object.dependencies.clone(),
-        dependents: dependents
-            .get(config.as_str())
-            .map(|all| all.iter().cloned().collect())
-            .unwrap_or_default(),
+        dependents: own.map_or_else(Vec::new, |r| r.dependents.iter().cloned().collect()),
+        dependency_count: needed.map(|r| r.objects).sum(),
+        dependent_count: own.map_or(0, |r| r.needed_by),
     }
 }
 

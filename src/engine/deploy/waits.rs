@@ -23,9 +23,16 @@ pub struct Line {
     pub displayed: Vec<usize>,
     /// Not displayed and not done; in the order of their start.
     not_displayed: Vec<usize>,
+    /// Resources of which all instances are needed.
+    pub all_of: Vec<String>,
 }
 
 impl Line {
+    /// Needs that are not done.
+    pub fn needs(&self) -> impl Iterator<Item = usize> {
+        self.displayed.iter().chain(&self.not_displayed).copied()
+    }
+
     /// Number of needs that are neither done nor displayed.
     pub fn more(&self) -> u32 {
         u32::try_from(self.not_displayed.len()).unwrap_or(u32::MAX)
@@ -69,6 +76,7 @@ impl Waits {
                 waiting,
                 displayed: Vec::new(),
                 not_displayed: rest,
+                all_of: Vec::new(),
             };
             line.display_more();
             waits.lines.push(line);

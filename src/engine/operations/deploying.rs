@@ -443,6 +443,7 @@ pub(super) fn waiting(n: usize, change: &Change, pool: &Pool) -> Operation {
         took_ms: None,
         waits_for: Vec::new(),
         waits_for_more: 0,
+        waits_for_all_of: Vec::new(),
         usual_ms,
         failure: None,
         warnings: Vec::new(),

@@ -70,6 +70,7 @@ fn operation(index: u32, state: OperationState) -> EventKind {
         took_ms: Some(2_000),
         waits_for: Vec::new(),
         waits_for_more: 0,
+        waits_for_all_of: Vec::new(),
         usual_ms: None,
         failure: None,
         warnings: Vec::new(),

@@ -3,9 +3,10 @@
 
 use super::DeployRecorder;
 use crate::deploy::waits::{Line, Waits};
+use lang::addr::{AbsInstance, InstanceKey};
 use model::mutex::lock;
 use model::*;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 use store::StoreError;
@@ -34,10 +35,38 @@ fn name(all: &mut [Operation], line: &Line) -> Vec<Operation> {
         if operation.state == OperationState::Waiting {
             operation.waits_for.clone_from(&names);
             operation.waits_for_more = line.more();
+            operation.waits_for_all_of.clone_from(&line.all_of);
             told.push(operation.clone());
         }
     }
     told
+}
+
+/// Returns the resource of an instance; `None` for a deposed object.
+fn resource_of(address: &str) -> Option<String> {
+    let address: AbsInstance = address.parse().ok()?;
+    (address.key != InstanceKey::None).then(|| address.abs().to_string())
+}
+
+/// Sets for each line the resources of which it needs all instances that change, because a
+/// dependency on a whole resource differs from one on the instance that fails.
+fn find_whole_resources(all: &[Operation], waits: &mut Waits) {
+    let resources: Vec<Option<String>> = all.iter().map(|o| resource_of(&o.address)).collect();
+    let count = |places: &mut dyn Iterator<Item = usize>| {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for resource in places.filter_map(|at| resources[at].as_deref()) {
+            *counts.entry(resource).or_default() += 1;
+        }
+        counts
+    };
+    let instances = count(&mut (0..all.len()));
+    for line in waits.lines_mut() {
+        let needed = count(&mut line.needs());
+        let whole = needed
+            .into_iter()
+            .filter(|(resource, n)| *n > 1 && instances.get(resource) == Some(n));
+        line.all_of = whole.map(|(resource, _)| resource.to_owned()).collect();
+    }
 }
 
 impl DeployRecorder {
@@ -163,6 +192,7 @@ impl DeployRecorder {
             let mut operations = lock(&self.operations);
             operations.waits = waits;
             let Operations { all, waits, .. } = &mut *operations;
+            find_whole_resources(all, waits);
             let lines = waits.lines().iter();
             lines.flat_map(|line| name(all, line)).collect()
         };
@@ -196,6 +226,7 @@ impl DeployRecorder {
             o.step = OperationProgress::At(doing);
             o.waits_for.clear();
             o.waits_for_more = 0;
+            o.waits_for_all_of.clear();
             o.attempt = o.attempt.max(1);
             // The second half of a replacement keeps the start time of the first.
             o.began.get_or_insert_with(now_ms);
@@ -298,5 +329,46 @@ impl DeployRecorder {
     /// Counts operations by end state.
     pub fn counts(&self) -> OperationCounts {
         OperationCounts::of(&lock(&self.operations).all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resources_of_which_all_instances_are_needed_are_found() {
+        let addresses = ["a.x[0]", "a.x[1]", "a.x[2]", "a.y[\"k\"]", "a.z", "b.x"];
+        let all: Vec<Operation> = addresses.iter().map(|a| operation(a)).collect();
+        // `a.z` needs all of `a.x`, `b.x` two of them and an only instance.
+        let mut waits = Waits::of([(vec![4], vec![0, 1, 2]), (vec![5], vec![0, 1, 3])]);
+        find_whole_resources(&all, &mut waits);
+        let found: Vec<_> = waits.lines().iter().map(|l| l.all_of.clone()).collect();
+        assert_eq!(found, [vec!["a.x".to_owned()], vec![]]);
+    }
+
+    fn operation(address: &str) -> Operation {
+        Operation {
+            deploy: 1,
+            index: 0,
+            address: address.into(),
+            plugin: None,
+            action: Action::Create,
+            state: OperationState::Waiting,
+            step: OperationProgress::Waiting,
+            half_done: false,
+            attempt: 0,
+            retry: None,
+            stabilising: None,
+            began: None,
+            took_ms: None,
+            waits_for: Vec::new(),
+            waits_for_more: 0,
+            waits_for_all_of: Vec::new(),
+            usual_ms: None,
+            failure: None,
+            warnings: Vec::new(),
+            beside: Vec::new(),
+        }
     }
 }

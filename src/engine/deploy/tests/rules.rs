@@ -590,6 +590,7 @@ fn waiting(n: usize, change: &Change) -> Operation {
         took_ms: None,
         waits_for: Vec::new(),
         waits_for_more: 0,
+        waits_for_all_of: Vec::new(),
         usual_ms: None,
         failure: None,
         warnings: Vec::new(),

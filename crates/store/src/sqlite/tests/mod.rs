@@ -60,6 +60,7 @@ fn operation(index: u32, address: &str, state: OperationState) -> Operation {
         took_ms: None,
         waits_for: vec![],
         waits_for_more: 0,
+        waits_for_all_of: Vec::new(),
         usual_ms: None,
         failure: None,
         warnings: vec![],

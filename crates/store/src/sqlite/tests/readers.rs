@@ -125,6 +125,10 @@ fn state_rows_redact_sensitive_values_at_any_depth() {
                 ..object("lab_x.z[0]", "{\"id\":1}")
             },
             StateObject {
+                dependencies: vec!["module.m.lab_x.y".into()],
+                ..object("lab_x.z[1]", "{\"id\":2}")
+            },
+            StateObject {
                 sensitive: "what is this".into(),
                 ..object("lab_x.w", "{\"id\":1}")
             },
@@ -162,8 +166,17 @@ fn state_rows_redact_sensitive_values_at_any_depth() {
         ),
         ("module.m", "y", &vec!["lab_x.z".to_owned()])
     );
+    let counts: Vec<_> = rows
+        .iter()
+        .map(|r| (r.dependency_count, r.dependent_count))
+        .collect();
     assert_eq!(
-        *rows[2].attributes,
+        counts,
+        [(0, 2), (1, 0), (1, 0), (0, 0)],
+        "objects, not resources"
+    );
+    assert_eq!(
+        *rows[3].attributes,
         [("*".to_owned(), "(sensitive)".to_owned())],
         "in doubt it is a secret"
     );
