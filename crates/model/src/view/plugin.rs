@@ -62,6 +62,21 @@ impl PluginView {
     }
 }
 
+impl PluginView {
+    /// Counts a restart, and forgets the last output of an earlier launch, which may have failed.
+    fn became_ready(&mut self) {
+        let is_ready = |a: &&LaunchAttempt| {
+            let verdict = a.verdict.as_ref();
+            verdict.is_some_and(|v| v.kind == VerdictKind::Ready)
+        };
+        // The first launch is not a restart.
+        if self.attempts.iter().filter(is_ready).count() > 1 {
+            self.restarts += 1;
+        }
+        self.last_line = None;
+    }
+}
+
 /// Crash of a plugin in use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Crash {
@@ -98,17 +113,8 @@ impl View {
                 let view = self.plugin(plugin);
                 // A replacement is not a restart, because it interrupts no calls.
                 let was_ready = matches!(view.state, PluginState::Ready { .. });
-                if matches!(state, PluginState::Ready { .. })
-                    && !was_ready
-                    // The first launch is not a restart.
-                    && view
-                        .attempts
-                        .iter()
-                        .filter(|a| a.verdict.as_ref().is_some_and(|v| v.kind == VerdictKind::Ready))
-                        .count()
-                        > 1
-                {
-                    view.restarts += 1;
+                if matches!(state, PluginState::Ready { .. }) && !was_ready {
+                    view.became_ready();
                 }
                 if !matches!(state, PluginState::Ready { .. } | PluginState::Draining) {
                     view.usage = None;
