@@ -94,7 +94,7 @@ fn body(state: &State, a: &Areas, brush: &mut Brush<'_>, tracing: &tui_logger::T
         return;
     }
     if state.list().zoom && context.of().has_detail() {
-        detail(state, a.detail, brush);
+        detail(state, a.detail, a.foot_rule, brush);
         return;
     }
     if a.charts.height > 0 {
@@ -132,7 +132,7 @@ fn body(state: &State, a: &Areas, brush: &mut Brush<'_>, tracing: &tui_logger::T
     }
     if a.detail.height > 0 {
         border(state, a, brush);
-        detail(state, a.detail, brush);
+        detail(state, a.detail, a.foot_rule, brush);
     }
 }
 
@@ -224,7 +224,8 @@ fn border(state: &State, a: &Areas, brush: &mut Brush<'_>) {
     }
 }
 
-fn detail(state: &State, area: Rect, brush: &mut Brush<'_>) {
+/// Draws the detail. `rule` is the line below it, if there is one.
+fn detail(state: &State, area: Rect, rule: Rect, brush: &mut Brush<'_>) {
     let lines = state.wrapped_detail(usize::from(area.width));
     let list = state.list();
     let height = usize::from(area.height);
@@ -250,8 +251,19 @@ fn detail(state: &State, area: Rect, brush: &mut Brush<'_>) {
     if lines.len() <= height || area.height == 0 {
         return;
     }
-    // The mark never covers text: beside a long line it is shorter, or absent.
     let hidden = lines.len().saturating_sub(shown);
+    // The rule below the text has space. Without one, the mark never covers text: beside a long
+    // line it is shorter, or absent.
+    let (mark_y, used) = match rule.height {
+        0 => (area.bottom() - 1, used),
+        _ => {
+            // A message has precedence over the mark.
+            let message = state.frame.toast.as_ref().map_or(0, |t| width(&t.text) + 6);
+            let before = usize::from(area.x.saturating_sub(rule.x));
+            let covered = message.saturating_sub(before).min(usize::from(area.width));
+            (rule.y, u16::try_from(covered).unwrap_or(0))
+        }
+    };
     let marks = match hidden {
         0 => [" end ".to_owned(), String::new()],
         _ => [format!(" {hidden} more ↓ "), " ↓ ".to_owned()],
@@ -259,6 +271,6 @@ fn detail(state: &State, area: Rect, brush: &mut Brush<'_>) {
     let free = usize::from(area.width - used.min(area.width));
     if let Some(text) = marks.iter().find(|text| width(text) <= free) {
         let w = u16::try_from(width(text)).unwrap_or(0);
-        brush.text(area.right() - w, area.bottom() - 1, w, Role::Dim, text);
+        brush.text(area.right() - w, mark_y, w, Role::Dim, text);
     }
 }

@@ -48,8 +48,8 @@ pub const fn number(title: &'static str, width: u16, drop: u8) -> Column {
     }
 }
 
-/// Width from which a cut note gives cells to the blanks between columns.
-const LONG_NOTE: u16 = 40;
+/// Width from which a note gives cells to the blanks between columns.
+const LONG_NOTE: u16 = 30;
 
 /// Weight of a column of addresses in its share of a narrow table.
 const KEY_WEIGHT: u16 = 5;
@@ -124,13 +124,13 @@ pub fn place(columns: &[Column], contents: &[u16], cells: u16) -> Vec<Placed> {
         widths[next] += 1;
         spare -= 1;
     }
-    // A second blank between two columns, if all texts are whole or a long note is cut anyway.
+    // A second blank between two columns, which a long note gives if there is no other space.
     let titled = shown.iter().rev().skip(1);
     let titled = titled.filter(|i| !columns[**i].title.is_empty()).count();
     let wider = u16::try_from(titled).unwrap_or(u16::MAX);
     if let (Some(i), Some(w)) = (shown.last(), widths.last_mut())
         && matches!(columns[*i].width, Width::Flex(..))
-        && (LONG_NOTE..columns[*i].whole(content(*i))).contains(w)
+        && *w >= LONG_NOTE + wider
         && spare < wider
     {
         *w -= wider - spare;
@@ -218,9 +218,9 @@ mod tests {
             [5, 20, 8, 120 - 5 - 20 - 8 - 6]
         );
         // Two long texts share the space; a short one is whole.
-        assert_eq!(of(&[5, 90, 0, 0, 90], 107), [5, 62, 38]);
+        assert_eq!(of(&[5, 90, 0, 0, 90], 107), [5, 62, 36]);
         assert_eq!(of(&[5, 90, 0, 0, 12], 107), [5, 88, 12]);
-        // A long note is cut anyway.
+        // A long note gives cells to the gaps.
         assert_eq!(of(&[5, 12, 0, 0, 90], 107), [5, 12, 86]);
     }
 

@@ -15,9 +15,9 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 
 pub use actions::{
-    ask_install, can_install, can_select, can_stage, can_switch, copy_text, forget, go_to_plugin,
-    goto, move_cursor, move_to_match, replay_to, select_addresses, show, sort_by_column,
-    stage_again, untaint, writable,
+    ask_install, can_install, can_retry, can_select, can_stage, can_switch, copy_text, forget,
+    go_to_plugin, goto, move_cursor, move_to_match, replay_to, select_addresses, show,
+    sort_by_column, stage_again, untaint, writable,
 };
 pub use groups::{GROUPS, HelpRow, KEYS};
 pub use table::{COMMANDS, FORMER_NAMES};
@@ -71,6 +71,11 @@ impl Command {
     /// Returns the label in the footer. A command that switches between two states names the other.
     pub fn label(&self, state: &State) -> &'static str {
         match self.name {
+            "cancel" if state.context() != Context::Deploy => match state.view.staging {
+                _ if state.is_deploying() => "cancel deploy…",
+                Some(_) => "cancel staging…",
+                None => "cancel calls…",
+            },
             "failures" if state.context() == Context::Failures => "deploys",
             "follow" if state.log.follow => "pause",
             "engine-log" if state.context() == Context::Tracing => "plugin logs",

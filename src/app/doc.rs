@@ -30,13 +30,15 @@ pub use gauge::{bar, gauge};
 pub use header::{PluginCounts, header, status};
 pub use history::{
     deploy_head, deploy_summary, failure_group, failure_head, failure_status, failures_of,
+    push_deploys,
 };
 pub use launches::{cause, launches};
 pub use log_text::log_text;
 pub use operation::{more_needs, operation, operation_sign, operation_title, pause};
 pub use plugin::{calls, found, level_role, logs, orphan, processes};
 pub use resource::{
-    log_line, output_value, short_provider, state_output, state_row, stream_label, telling_values,
+    log_line, named_values, output_value, short_provider, state_output, state_row, stream_label,
+    telling_values,
 };
 pub use schema::{schema_line, schema_text};
 pub use staging::{staging, write_staging};
@@ -64,6 +66,8 @@ pub enum Role {
     Busy,
     Warn,
     Bad,
+    /// Bad, and a choice that the operator must notice.
+    Alarm,
     Create,
     Update,
     Destroy,
@@ -127,11 +131,11 @@ pub fn row_label(role: Role, row: &Row) -> Line {
     vec![span(role, indent), address(role, name)]
 }
 
-/// Creates a progress bar, which is whole or absent.
-pub fn progress(role: Role, bar: impl AsRef<str>) -> Span {
+/// Creates a piece that is whole or absent, such as a progress bar.
+pub fn omittable(role: Role, text: impl AsRef<str>) -> Span {
     Span {
         fit: Fit::Omit,
-        ..span(role, bar)
+        ..span(role, text)
     }
 }
 
@@ -177,7 +181,13 @@ pub fn fit_line(mut line: Line, cells: usize) -> Line {
     if cells_of(&line) <= cells {
         return line;
     }
-    line.retain(|s| s.fit != Fit::Omit);
+    // The last ones first; a bar has several pieces.
+    while cells_of(&line) > cells
+        && let Some(last) = line.iter().rposition(|s| s.fit == Fit::Omit)
+    {
+        let kept = line[..last].iter().rposition(|s| s.fit != Fit::Omit);
+        line.drain(kept.map_or(0, |at| at + 1)..=last);
+    }
     // Blanks at the end are no text that could be missed.
     while let Some(last) = line.last_mut() {
         last.text.truncate(last.text.trim_end().len());
@@ -423,7 +433,7 @@ mod tests {
     #[test]
     fn line_loses_its_bar_then_the_middle_of_addresses_then_its_end() {
         let note = vec![
-            progress(Role::Busy, "▕██░░▏"),
+            omittable(Role::Busy, "▕██░░▏"),
             span(Role::Dim, " for "),
             address(Role::Dim, "module.app.lab_database.orders"),
             span(Role::Dim, " +3 more  "),

@@ -8,7 +8,7 @@ use super::format::{clock, count};
 use super::list::Pane;
 use super::popups::{Page, Part};
 use super::screens::{Body, DetailPlace};
-use super::state::{Context, Popup, Screen, State};
+use super::state::{Context, Incident, Popup, Screen, State};
 use super::text::width;
 use ratatui::layout::Rect;
 
@@ -184,7 +184,11 @@ pub fn list_height(state: &State) -> usize {
 /// Computes the area of a popup with a number of lines.
 pub fn popup(state: &State, popup: &Popup, lines: usize) -> Rect {
     let (w, h) = state.frame.size;
-    let width = popup.width().min(w.saturating_sub(4)).max(20.min(w));
+    // Narrow strips of the screen beside the popup would show cut words.
+    let width = match popup.width() {
+        width if width.saturating_add(4) > w => w,
+        width => width,
+    };
     // Never covers the last line, nor a message where there is space for both.
     let message = state.frame.toast.is_some() && h >= 20;
     let bottom = h.saturating_sub(1 + u16::from(message));
@@ -230,7 +234,7 @@ pub fn hit(state: &State, x: u16, y: u16) -> Hit {
     if inside(a.tabs, x, y) {
         return match (tab_at(state, x), incident_badge(state, a.tabs)) {
             (Some(screen), _) => Hit::Tab(screen),
-            (None, Some((left, _))) if x >= left => Hit::Command("incidents"),
+            (None, Some((left, ..))) if x >= left => Hit::Command("incidents"),
             _ => Hit::Nothing,
         };
     }
@@ -306,8 +310,9 @@ pub fn tabs(state: &State) -> Vec<(super::state::Screen, u16, String)> {
     let (labels, gap) = if needed(&named(" ")) <= width {
         (named(" "), 1)
     } else if needed(&named("")) <= width {
-        // The blank before each label separates them.
-        (named(""), 0)
+        // Without a blank at both sides, one blank separates them.
+        let trimmed = |l: String| l.trim_start().to_owned();
+        (named("").into_iter().map(trimmed).collect(), 1)
     } else {
         let short = |(i, s): (usize, &Screen)| match *s == state.screen {
             true => format!(" {i} {} ", s.label()),
@@ -375,8 +380,14 @@ const OF_THE_LIST: &[&str] = &["filter", "fold-all", "open", "operations"];
 /// Places the keys that work now in `cells` cells of the footer; that of the help is always shown.
 /// Below a popup, which takes all keys and names its own, only its end is shown.
 pub fn footer_keys(state: &State, cells: u16) -> Vec<FooterKey> {
-    if state.frame.popup.is_some() {
-        let label = vec![span(Role::Key, "esc"), span(Role::Plain, " close")];
+    if let Some((page, _)) = popup_page(state) {
+        let label = vec![
+            span(Role::Key, "esc"),
+            span(
+                Role::Plain,
+                format!(" {}", page.effect_of("esc").unwrap_or("close")),
+            ),
+        ];
         let back = COMMANDS.iter().filter(|c| c.is_back());
         return back
             .map(|command| FooterKey {
@@ -453,20 +464,39 @@ fn header_command(state: &State, area: Rect, x: u16) -> Option<&'static str> {
     part.and_then(|(_, command)| command)
 }
 
-/// Places the badge of the incidents at the right of the tabs, which have precedence over it.
-pub fn incident_badge(state: &State, area: Rect) -> Option<(u16, String)> {
-    let incidents = state.new_incidents();
+/// Places the badge of the incidents at the right of the tabs, which have precedence over it. It is
+/// dim if nothing uses the plugins.
+pub fn incident_badge(state: &State, area: Rect) -> Option<(u16, Role, String)> {
+    let all = state.new_incidents();
     let tabs = tabs(state).into_iter().next_back()?;
     let end = tabs.1 + u16::try_from(tabs.2.len()).unwrap_or(0);
     let room = area.width.saturating_sub(end);
-    let long = format!("✗ {} (!) ", count(incidents, "incident"));
+    let crashes = all.iter().filter(|i| i.is_crash).count();
+    let n = all.len();
+    // A launch that failed may have been repeated since.
+    let is_down = |i: &Incident| {
+        let plugin = state.view.plugins.get(&i.plugin);
+        plugin.is_some_and(|p| p.state.is_failed())
+    };
+    let what = match (crashes, n) {
+        (0, 1) if all.iter().all(is_down) => "1 plugin gave up".to_owned(),
+        (0, _) if all.iter().all(is_down) => format!("{n} plugins gave up"),
+        (1, 1) => "1 plugin crash".to_owned(),
+        _ if crashes == n => format!("{n} plugin crashes"),
+        _ => count(n, "plugin failure"),
+    };
+    let long = format!("✗ {what} (!) ");
     let text = if usize::from(room) > width(&long) {
         long
     } else {
-        format!("✗{incidents}(!)")
+        format!("✗{n}(!)")
     };
     let w = u16::try_from(width(&text)).unwrap_or(0);
-    (incidents > 0 && room >= w).then(|| (area.right() - w, text))
+    let role = match all.iter().any(|i| state.is_urgent(i)) {
+        true => Role::Bad,
+        false => Role::Dim,
+    };
+    (n > 0 && room >= w).then(|| (area.right() - w, role, text))
 }
 
 /// Page of the open popup, and its area.

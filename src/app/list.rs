@@ -38,6 +38,8 @@ pub struct Row {
     pub heading: bool,
     /// Place in the tree of modules; `None` for rows outside of it.
     pub place: Option<Place>,
+    /// The row never is in the tree, such as a running operation.
+    pub outside: bool,
 }
 
 /// Place of a row in the tree of modules.
@@ -69,6 +71,7 @@ impl Row {
             index,
             heading: false,
             place: None,
+            outside: false,
         }
     }
 
@@ -79,6 +82,7 @@ impl Row {
             index,
             heading: false,
             place: None,
+            outside: false,
         }
     }
 
@@ -89,6 +93,15 @@ impl Row {
             index: usize::MAX,
             heading: true,
             place: None,
+            outside: false,
+        }
+    }
+
+    /// Keeps the row out of the tree of modules.
+    pub fn outside_of_tree(self) -> Self {
+        Self {
+            outside: true,
+            ..self
         }
     }
 

@@ -184,10 +184,14 @@ fn on_deploy_finished(state: &mut State, s: &DeploySummary, effects: &mut Vec<Ef
         s.outcome.label(),
         s.operations.text()
     );
-    if s.outcome == DeployOutcome::Succeeded {
-        state.show_message(text)
-    } else {
-        state.show_error(text)
+    let weight = match s.outcome {
+        DeployOutcome::Succeeded => Weight::Good,
+        _ => Weight::Bad,
+    };
+    match state.context() {
+        // The title of the screen says the same, and stays.
+        Context::Deploy => state.list_message(weight, text),
+        _ => state.show_and_list(weight, text),
     }
     // Moves to the failed operations, which are sorted first, unless the operator has moved or
     // opened something.

@@ -44,34 +44,34 @@ pub fn unfolded_rows(state: &State) -> Vec<Row> {
 
 fn arranged(state: &State, is_folded: &dyn Fn(&Node) -> bool) -> Listed {
     let flat = matching_rows(state);
-    let (Some(info), Some(tree)) = (&state.context().of().tree, shown_tree(state)) else {
+    let Some(tree) = shown_tree(state) else {
         return flat;
     };
     let mut shown = vec![false; tree.leaf_count()];
     let mut inside = vec![None; tree.leaf_count()];
     let (mut listed, mut after) = (Vec::with_capacity(flat.rows.len()), Vec::<Row>::new());
-    let mut tree_heading = None;
+    let (mut tree_heading, mut has_begun) = (None, false);
     for row in flat.rows {
-        match tree.position(row.index).filter(|_| !row.heading) {
-            Some(at) => {
-                shown[at] = true;
+        let at = tree.position(row.index).filter(|_| !row.heading);
+        if let Some(at) = at {
+            shown[at] = true;
+        }
+        match at {
+            Some(at) if !row.outside => {
                 let mut heading = None;
                 while after.last().is_some_and(|r| r.heading) {
                     heading = after.pop();
                 }
-                if (info.is_above)(state, row.index) {
-                    listed.extend(heading);
-                    listed.push(row);
-                } else {
+                if !has_begun {
+                    has_begun = true;
+                    listed.append(&mut after);
                     // The tree replaces the headings of its rows, except for the one that
                     // separates it from the rows above.
-                    if !listed.is_empty() && tree_heading.is_none() {
-                        tree_heading = heading;
-                    }
-                    inside[at] = Some(row);
+                    tree_heading = heading.filter(|_| !listed.is_empty());
                 }
+                inside[at] = Some(row);
             }
-            None => after.push(row),
+            _ => after.push(row),
         }
     }
     let how = Arrangement {

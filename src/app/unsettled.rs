@@ -4,6 +4,7 @@
 use super::doc::{self, Doc, Line, Role, diagnostics, line, outcome_role, push_text, span};
 use super::format::{count, elapsed};
 use super::state::State;
+use super::text::width;
 use model::view::PluginView;
 use model::{
     DeployOutcome, DeploySummary, Diagnostic, DriftKind, PluginId, Severity, StageId, StageMode,
@@ -200,6 +201,11 @@ fn last_deploy(state: &State) -> Option<Unsettled> {
             "flightdeck ended before the deploy did.",
         );
     }
+    for g in doc::failures_of(state, d) {
+        let mut l = doc::failure_head(g);
+        l.push(span(Role::Dim, format!("  {}", g.addresses.join(", "))));
+        detail.push(l);
+    }
     let row = row.with(detail);
     Some(match unfinished {
         0 => row.settled_by(&[("stage", "stages again")]),
@@ -235,14 +241,28 @@ fn complete_stage(state: &State) -> Option<StageId> {
 }
 
 /// Returns the resources of a provider in the stage and in the state.
-pub fn resources_of<'s>(state: &'s State, provider: &str) -> BTreeSet<&'s str> {
+fn all_of<'s>(state: &'s State, provider: &str) -> impl Iterator<Item = &'s str> {
     let stage = state.view.stage.iter().flat_map(|s| &s.changes);
     let staged = stage.map(|c| (&c.provider, &c.address));
     let rows = state.loaded.state_rows.iter().flatten();
     let all = staged.chain(rows.map(|r| (&r.provider, &r.address)));
-    all.filter(|(of, _)| is_of(of, provider))
+    all.filter(move |(of, _)| is_of(of, provider))
         .map(|(_, address)| address.as_str())
-        .collect()
+}
+
+/// Returns the different resources of a provider in the stage and in the state.
+pub fn resources_of<'s>(state: &'s State, provider: &str) -> BTreeSet<&'s str> {
+    all_of(state, provider).collect()
+}
+
+/// Returns the stage that shows, together with the state, that nothing uses a plugin. `None` if
+/// something uses it, or may use it.
+pub fn unused_in(state: &State, p: &PluginView) -> Option<StageId> {
+    let address = p.found.as_ref().map(|f| f.address.as_str());
+    let address = address.filter(|a| !a.is_empty())?;
+    // Without both lists a resource may still be unknown.
+    let stage = complete_stage(state).filter(|_| state.loaded.state_rows.is_some())?;
+    all_of(state, address).next().is_none().then_some(stage)
 }
 
 /// Joins the first addresses, with the number of the others.
@@ -262,11 +282,9 @@ fn plugin(state: &State, p: &PluginView) -> Unsettled {
         "" => BTreeSet::new(),
         address => resources_of(state, address),
     };
-    // Without both lists a resource may still be unknown.
-    let is_known = state.loaded.state_rows.is_some() && !state.is_deploying();
-    let stage = complete_stage(state).filter(|_| is_known);
+    let unused = unused_in(state, p);
     let text = match all.len() {
-        0 => match stage.filter(|_| !address.is_empty()) {
+        0 => match unused {
             Some(n) => format!("{}: neither stage #{n} nor the state uses it", p.id),
             None => format!("{}: its resources cannot be staged or applied", p.id),
         },
@@ -278,16 +296,17 @@ fn plugin(state: &State, p: &PluginView) -> Unsettled {
         ),
     };
     let (sign, word, role) = doc::status(&p.state);
+    let role = if unused.is_some() { Role::Dim } else { role };
     let target = Target::Plugin(p.id.clone());
     let row = Unsettled::new(format!("plugin {}", p.id), (sign, word, role), text, target);
     let mut detail = Doc::new();
     let why = p.state.unavailable_reason().unwrap_or_default();
-    push_text(&mut detail, role, "", &logs_here(state, why));
+    push_text(&mut detail, Role::Plain, "", &logs_here(state, why));
     if all.len() > NAMED {
         detail.push(Line::new());
         detail.extend(all.iter().map(|a| line(Role::Plain, format!("  {a}"))));
     }
-    row.settled_by(&[("start-open", "then s starts it again")])
+    row.settled_by(&[("start-open", "shows its failed launches")])
         .with(detail)
 }
 
@@ -420,11 +439,15 @@ fn orphans(state: &State) -> Option<Unsettled> {
     Some(row.settled_by(&[("orphans", "shows and ends them")]))
 }
 
+/// Cells of a row beside its text.
+const ROW_CELLS: usize = 48;
+
 /// Detail of a row: the whole text, its background, and the keys.
 pub fn detail(state: &State, u: &Unsettled) -> Doc {
     let mut doc = Doc::new();
-    // The list of diagnostics has the whole text.
-    if u.target != Target::Diagnostics {
+    // The row has the text already, unless it is cut. The list of diagnostics has the whole text.
+    let is_cut = width(&u.text) + ROW_CELLS > usize::from(state.frame.size.0);
+    if is_cut && u.target != Target::Diagnostics {
         doc.extend([line(Role::Strong, &u.text), Line::new()]);
     }
     if !u.detail.is_empty() {
@@ -450,7 +473,7 @@ fn target_text(target: &Target) -> &'static str {
     match target {
         Target::Deploy => "goes to the operations of the deploy",
         Target::Unknown(_) => "opens the list of unknown outcomes",
-        Target::Plugin(_) => "goes to the launches of the plugin; s there starts it again",
+        Target::Plugin(_) => "shows its failed launches; s there starts it again",
         Target::Stage | Target::StageRow(_) => "goes to the Stage screen",
         Target::State => "goes to the State screen",
         Target::Diagnostics => "lists all errors and warnings",

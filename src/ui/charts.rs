@@ -4,6 +4,7 @@
 use super::paint::Brush;
 use crate::app::doc::Role;
 use crate::app::state::State;
+use crate::app::text::width;
 use ratatui::layout::Rect;
 use std::collections::VecDeque;
 
@@ -61,8 +62,10 @@ impl Chart<'_> {
         }
         let cells = usize::from(area.width);
         let shown = self.samples.iter().rev().take(cells);
-        let peak = format!("peak {} in {} s", shown.clone().max().unwrap_or(&0), cells);
-        let w = u16::try_from(peak.len()).unwrap_or(u16::MAX);
+        let (most, seconds) = (shown.clone().max().unwrap_or(&0), shown.count());
+        let per = if self.unit.ends_with("/s") { "/s" } else { "" };
+        let peak = format!("peak {most}{per} · last {seconds} s");
+        let w = u16::try_from(width(&peak)).unwrap_or(u16::MAX);
         if used + w < area.width {
             brush.text(area.right() - w, area.y, w, Role::Dim, &peak);
         }

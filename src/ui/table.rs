@@ -69,7 +69,7 @@ impl Table<'_> {
                 brush,
             );
         }
-        self.scroll_mark(area, first, brush);
+        self.scroll_mark(area, brush);
     }
 
     /// Draws a row, its matches and the cursor.
@@ -160,23 +160,29 @@ impl Table<'_> {
         }
     }
 
-    /// Draws the scroll position at the right edge if not all rows are visible.
-    fn scroll_mark(&self, area: Rect, first: usize, brush: &mut Brush<'_>) {
-        let (height, all) = (usize::from(area.height), self.rows.len());
+    /// Draws the scroll position at the right edge of the scrolled rows if not all are visible. Its
+    /// length is the visible share.
+    fn scroll_mark(&self, area: Rect, brush: &mut Brush<'_>) {
+        let pinned = self.pinned.min(self.rows.len());
+        let height = usize::from(area.height).saturating_sub(pinned);
+        let all = self.rows.len() - pinned;
         if all <= height || height < 3 {
             return;
         }
-        // The mark moves over `height` lines, so its last position is `height - 1`.
-        let room = height - 1;
-        let at = (first * room / (all - height).max(1)).min(room);
-        brush.text(
-            area.right().saturating_sub(1),
-            area.y + u16::try_from(at).unwrap_or(0),
-            1,
-            Role::Dim,
-            "┃",
-        );
+        let (from, length) = thumb(self.offset, height, all);
+        for line in from..from + length {
+            let y = area.y + u16::try_from(pinned + line).unwrap_or(0);
+            brush.text(area.right().saturating_sub(1), y, 1, Role::Dim, "┃");
+        }
     }
+}
+
+/// Returns the first line and the length of the scroll mark, for `height` of `all` rows from
+/// `offset` on.
+fn thumb(offset: usize, height: usize, all: usize) -> (usize, usize) {
+    let length = (height * height / all).clamp(1, height);
+    let last = all.saturating_sub(height).max(1);
+    (offset.min(last) * (height - length) / last, length)
 }
 
 /// Title of a column with the mark of the sort order, which a narrow column shows in any case.
@@ -220,6 +226,21 @@ mod tests {
         assert_eq!(heading("CALLS", 5, Some(false)), "CALL▲");
         assert_eq!(heading("ACTION", 8, None), "ACTION");
         assert_eq!(heading("ACTION", 4, None), "ACT…");
+    }
+
+    #[test]
+    fn scroll_mark_begins_at_the_top_and_ends_at_the_bottom() {
+        for (height, all) in [(10, 20), (3, 4), (17, 3_000)] {
+            let (from, length) = thumb(0, height, all);
+            assert_eq!(from, 0, "{height} of {all}");
+            assert!(
+                length >= 1 && length < height,
+                "{height} of {all}: {length}"
+            );
+            let (from, length) = thumb(all - height, height, all);
+            assert_eq!(from + length, height, "{height} of {all}");
+        }
+        assert_eq!(thumb(5, 10, 20), (2, 5));
     }
 
     #[test]

@@ -108,6 +108,7 @@ impl Theme {
             Ok | Create => Style::new().fg(c.good),
             Warn | Update => Style::new().fg(c.attention),
             Bad | Destroy => Style::new().fg(c.bad),
+            Alarm => Style::new().fg(c.bad).add_modifier(Modifier::BOLD),
             Removed => self
                 .style(Destroy)
                 .add_modifier(Modifier::BOLD | Modifier::UNDERLINED),

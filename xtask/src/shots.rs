@@ -113,7 +113,7 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.wait("gave up", LONG)?;
     pty.wait("3 of 5", LONG)?;
     pty.keys("g")?;
-    pty.wait("exec", SOON)?;
+    pty.wait("process started", SOON)?;
     album.shot(&pty, "plugins")?;
     // A Bluelink plugin, which registers at its third launch.
     pty.keys("G")?;
@@ -229,7 +229,7 @@ fn narrow(bin: &Path, album: &Album) -> Result<()> {
     let mut pty = album.demo(bin, 80, 24)?;
     pty.wait("gave up", LONG)?;
     pty.keys("g")?;
-    pty.wait("exec", SOON)?;
+    pty.wait("process started", SOON)?;
     album.shot(&pty, "plugins")?;
     pty.keys("3s")?;
     pty.wait("selected ·", LONG)?;

@@ -65,7 +65,7 @@ pub static COMMANDS: &[Command] = commands![
     "unfold", "enter space", "unfold", "expand or collapse this type or block", Scope::In(&[Schema]), has_row, toggle_fold;
     // Calls
     "blocker", "b", "blocker", "go to the call that blocks this one", Scope::In(&[Calls]), has_blocker, goto_blocker;
-    "cancel", "c", "cancel…", "open the cancel ladder", Scope::In(&[Calls, Stage, Deploy]), requires_running, open_cancel_rungs;
+    "cancel", "c", "cancel…", "cancel the running work; asks how far", Scope::In(&[Calls, Stage, Deploy]), requires_running, open_cancel_rungs;
     // Stage
     "select", "space", "select", "select or deselect change, module or range", Scope::In(&[Stage]), on_changes, toggle_change;
     "range", "v", "", "start or end a range of rows", Scope::In(&[Stage]), can_range, toggle_range;
@@ -74,26 +74,26 @@ pub static COMMANDS: &[Command] = commands![
     "undo", "u", "undo", "undo the last change of the selection", Scope::In(&[Stage]), can_undo, undo;
     "redo", "ctrl-r", "", "redo a change of the selection", Scope::In(&[Stage]), can_redo, redo;
     "selections", "m", "", "saved selections: load, save, delete", Scope::In(&[Stage]), has_stage, show_selections;
-    "deselect", "", "", "deselect this change and all that depend on it", Scope::In(&[Stage]), on_change, deselect_change;
+    "deselect", "", "", "deselect this change and all that need it", Scope::In(&[Stage]), on_change, deselect_change;
     "select-all", "*", "", "select all on the screen, or deselect all", Scope::In(&[Stage]), can_select, select_all;
     "deselect-all", "", "", "deselect every change on the screen", Scope::In(&[Stage]), can_select, deselect_all;
     "invert", "I", "", "invert the selection on the screen", Scope::In(&[Stage]), can_select, invert;
     "stage-diagnostics", "d", "warnings", "show errors and warnings", Scope::In(&[Start, Stage, Deploy]), has_diagnostics, show_diagnostics;
     "diff", "enter", "diff", "show the whole diff of this change", Scope::In(&[Stage]), has_row, open_detail;
     "all-attributes", "z", "", "show all values, or changed ones only", Scope::In(&[Stage]), has_stage, toggle_attributes;
-    "why", "w", "why", "show the reason, and what depends on it", Scope::In(&[Stage]), has_change, show_why;
+    "why", "w", "why", "show the reason, and what needs it", Scope::In(&[Stage]), has_change, show_why;
     "apply", "a", "apply…", "apply the selected changes; asks first", Scope::In(&[Stage]), can_apply, ask_apply;
     "forget", "X", "", "discard the record of an unknown creation", Scope::In(&[Stage]), requires_unknown_create, confirm_forget;
     "stage", "s", "stage", "read the configuration, stage the changes", Scope::In(&[Start, Stage, Deploy]), can_stage, stage_again;
     "stage-destroy", "D", "", "stage the destruction of everything", Scope::In(&[Stage]), can_stage, stage_destroy;
-    "refresh-only", "F", "", "detect drift: compare state and objects", Scope::In(&[Start, Stage]), can_stage, stage_refresh;
+    "refresh-only", "F", "", "stage a refresh: compare state and objects", Scope::In(&[Start, Stage]), can_stage, stage_refresh;
     "only-creates", "+", "", "show creates only, or all changes", Scope::In(&[Stage]), has_stage, filter_creates;
     "only-updates", "~", "", "show updates only, or all changes", Scope::In(&[Stage]), has_stage, only_updates;
     "only-replaces", "R", "", "show replaces only, or all changes", Scope::In(&[Stage]), has_stage, only_replaces;
     "only-destroys", "-", "", "show destroys and replaces only, or all", Scope::In(&[Stage]), has_stage, only_destroys;
     "unchanged", "o", "", "show or hide unchanged resources", Scope::In(&[Stage]), has_stage, toggle_unchanged;
     // Deploy
-    "retry", "t", "stage rest", "stage rest: failed or not attempted", Scope::In(&[Start, Stage, Deploy, Replay]), can_retry, retry_rest;
+    "retry", "t", "stage the rest", "stage what failed or was not attempted", Scope::In(&[Start, Stage, Deploy, Replay]), can_retry, retry_rest;
     "operations", "v", "filter by state", "show failed, not attempted, done, or all", Scope::In(OPERATIONS), always, next_deploy_filter;
     "operation-logs", "l", "logs", "show the log of its plugin", Scope::In(OPERATIONS), has_row, operation_logs;
     // History
@@ -134,7 +134,7 @@ pub static COMMANDS: &[Command] = commands![
     "open", "enter", "open", "show the detail on the whole screen", Scope::WithDetail, has_row, open_detail;
     BACK, "esc", "back", "back: close the detail, clear the filter", Scope::Everywhere, always, close_or_go_back;
     "quit", "q", "", "go back; on the top level, quit", Scope::Everywhere, always, quit;
-    "interrupt", "ctrl-c", "", "quit; while work runs, the cancel ladder", Scope::Everywhere, always, interrupt;
+    "interrupt", "ctrl-c", "", "quit; while work runs, ask to cancel it", Scope::Everywhere, always, interrupt;
     "down", "j down", "", "move down", Scope::Everywhere, always, down;
     "up", "k up", "", "move up", Scope::Everywhere, always, up;
     "page-down", "ctrl-d pgdn", "", "half a page down", Scope::Everywhere, always, page_down;

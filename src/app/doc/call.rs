@@ -183,7 +183,9 @@ pub fn finished(state: &State, f: &FinishedCall) -> Doc {
         && l.is_known()
     {
         let text = method_durations(state, f, l);
-        push_pair(&mut doc, "method", format!("{text}, for all resources"));
+        // Of all resources, unlike the usual duration.
+        let what = format!("all {} of {}: {text}", end.method, end.plugin);
+        push_pair(&mut doc, "statistics", what);
     }
     list_calls_of(state, end.resource.as_deref(), Some(end.call), &mut doc);
     doc

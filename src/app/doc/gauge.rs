@@ -1,6 +1,6 @@
 //! Progress bars: a heavy line for the part, a light one for the rest.
 
-use super::{Line, Role, progress};
+use super::{Line, Role, omittable};
 
 /// Cells of the bar of a running time.
 const TIME_CELLS: usize = 8;
@@ -16,8 +16,8 @@ pub fn gauge(role: Role, part: usize, whole: usize, cells: usize) -> Line {
     let half = if filled % 2 == 1 { "╸" } else { "" };
     let rest = "─".repeat(cells - filled.div_ceil(2));
     vec![
-        progress(role, format!("{}{half}", "━".repeat(filled / 2))),
-        progress(Role::Dim, rest),
+        omittable(role, format!("{}{half}", "━".repeat(filled / 2))),
+        omittable(Role::Dim, rest),
     ]
 }
 

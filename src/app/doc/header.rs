@@ -1,11 +1,14 @@
 //! Header line: workspace, lock owner, health of plugins and running work. Shortens itself to the
 //! width of the screen.
 
-use super::{Line, Role, cells_of, line, unknown_badge};
+use super::{Line, Role, cells_of, line, outcome_role, unknown_badge};
 use crate::app::format::{count, elapsed};
-use crate::app::state::State;
+use crate::app::layout;
+use crate::app::state::{Context, State};
+use crate::app::unsettled::unused_in;
+use model::Action;
 use model::PluginState;
-use model::{Action, DeployOutcome};
+use ratatui::layout::Rect;
 
 /// Symbol, text and role of a plugin's state.
 pub fn status(s: &PluginState) -> (&'static str, &'static str, Role) {
@@ -214,6 +217,10 @@ fn calls(state: &State) -> Vec<Part> {
 fn work(state: &State) -> Option<(Part, Click)> {
     // The engine runs one deploy or staging at a time, so they share a place.
     if let Some(d) = state.view.deploy.as_ref().filter(|d| d.summary.is_none()) {
+        // The title of its own screen says the same.
+        if state.context() == Context::Deploy {
+            return None;
+        }
         let since = elapsed(state.now - d.began);
         let part = shrinkable_part(
             format!("  ◐ deploy #{} {since}", d.deploy),
@@ -231,6 +238,9 @@ fn work(state: &State) -> Option<(Part, Click)> {
         return Some((part, Some("screen-stage")));
     }
     let s = state.view.stage.as_ref()?;
+    if state.context() == Context::Stage {
+        return None;
+    }
     let all = s
         .changes
         .iter()
@@ -241,25 +251,25 @@ fn work(state: &State) -> Option<(Part, Click)> {
         let part = line(Role::Plain, format!("  stage #{}", s.stage));
         return Some((omittable_part(7, part), Some("screen-stage")));
     }
+    if let Some(summary) = state.applied().and_then(|d| d.summary.as_ref()) {
+        if state.context() == Context::Deploy {
+            return None;
+        }
+        let (sign, role) = outcome_role(summary.outcome);
+        let text = format!(
+            "  {sign} deploy #{} {}",
+            summary.deploy,
+            summary.outcome.label()
+        );
+        let part = omittable_part(7, line(role, text));
+        return Some((part, Some("screen-deploy")));
+    }
     let taken = state.selected_changes().count();
-    let (short, long) = match state.applied() {
-        Some(d) => match d.summary.as_ref().map(|s| s.outcome) {
-            Some(DeployOutcome::Succeeded) | None => ("applied".to_owned(), "applied".to_owned()),
-            Some(other) => {
-                let text = format!("deploy {}", other.label());
-                (text.clone(), text)
-            }
-        },
-        None => (
-            format!("{taken}/{all}"),
-            format!("{taken} of {all} selected"),
-        ),
-    };
-    let short = line(Role::Plain, format!("  stage #{} {short}", s.stage));
-    let long = line(Role::Plain, format!("  stage #{}: {long}", s.stage));
+    let short = format!("  stage #{} {taken}/{all}", s.stage);
+    let long = format!("  stage #{}: {taken} of {all} selected", s.stage);
     let part = Part {
-        line: long,
-        forms: vec![(4, short), (7, Line::new())],
+        line: line(Role::Plain, long),
+        forms: vec![(4, line(Role::Plain, short)), (7, Line::new())],
     };
     Some((part, Some("screen-stage")))
 }
@@ -277,13 +287,16 @@ pub struct PluginCounts {
     pub failed: usize,
     /// State of the failed plugins, or `failed` if they differ.
     pub failed_word: &'static str,
+    /// Failed plugins that nothing uses.
+    pub unused: usize,
 }
 
 impl PluginCounts {
     /// Counts the plugins of the view.
     pub fn of(state: &State) -> Self {
         let mut counts = Self::default();
-        for p in state.view.plugins.values() {
+        // A built-in provider has no process, and appears only with the first stage.
+        for p in state.view.plugins.values().filter(|p| !p.is_builtin()) {
             let (_, word, role) = status(&p.state);
             counts.all += 1;
             match role {
@@ -295,6 +308,7 @@ impl PluginCounts {
                     let before = counts.failed_word;
                     let is_same = before.is_empty() || before == word;
                     counts.failed_word = if is_same { word } else { "failed" };
+                    counts.unused += usize::from(unused_in(state, p).is_some());
                 }
                 _ if matches!(p.state, PluginState::Idle { .. }) => counts.idle += 1,
                 _ => {}
@@ -315,11 +329,23 @@ impl PluginCounts {
 /// Summarises the states of the plugins.
 fn health(state: &State) -> Vec<Part> {
     let counts = PluginCounts::of(state);
-    let role = if counts.ready > 0 {
-        Role::Ok
-    } else {
-        Role::Dim
+    let failed = match counts.failed > counts.unused {
+        true => Role::Bad,
+        false => Role::Dim,
     };
+    let role = match failed {
+        _ if counts.ready == 0 => Role::Dim,
+        Role::Bad => Role::Warn,
+        _ => Role::Ok,
+    };
+    // The badge beside the tabs counts failed plugins until they are acknowledged.
+    let tabs = Rect {
+        width: state.frame.size.0,
+        height: 1,
+        ..Rect::default()
+    };
+    let has_badge = layout::incident_badge(state, tabs).is_some();
+    let counted = if has_badge { 0 } else { counts.failed };
     let of_all = counts.ready_of_all();
     let noun = if counts.all == 1 { "plugin" } else { "plugins" };
     let short = of_all.replace(" of ", "/");
@@ -335,7 +361,7 @@ fn health(state: &State) -> Vec<Part> {
         (Role::Dim, "○", counts.idle, "idle", 4, Some(9)),
         (Role::Busy, "◐", counts.starting, "starting", 5, Some(12)),
         (Role::Warn, "◌", counts.retrying, "retrying", 6, Some(12)),
-        (Role::Bad, "✗", counts.failed, counts.failed_word, 9, None),
+        (failed, "✗", counted, counts.failed_word, 9, None),
     ] {
         if n > 0 {
             let short = (turn, line(role, format!(" {sign}{n}")));

@@ -4,9 +4,11 @@ use super::operation::last_lines;
 use super::{
     Doc, Line, Role, counts, mode, outcome_role, push_heading, push_pair, push_text, span,
 };
-use crate::app::format::{count, date, duration};
+use crate::app::format::{aligned, count, date, duration, elapsed};
+use crate::app::screens::push_keys;
 use crate::app::state::State;
-use model::{DeploySummary, FailureGroup, OperationCounts};
+use crate::app::text::width;
+use model::{DeployId, DeploySummary, FailureGroup, OperationCounts, StageMode};
 
 /// First line of a deploy.
 pub fn deploy_head(d: &DeploySummary) -> Line {
@@ -25,11 +27,11 @@ pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
     let took = took.map_or_else(String::new, |ms| format!(", took {}", duration(ms)));
     push_pair(&mut doc, "started", format!("{started}{took}"));
     push_pair(&mut doc, "by", format!("{} on {}", d.who, d.host));
-    push_pair(
-        &mut doc,
-        "stage",
-        format!("#{} ({})", d.stage, mode(d.mode)),
-    );
+    let stage = match d.mode {
+        StageMode::Normal => format!("#{}", d.stage),
+        other => format!("#{}, {}", d.stage, mode(other)),
+    };
+    push_pair(&mut doc, "stage", stage);
     push_pair(
         &mut doc,
         "config",
@@ -53,12 +55,78 @@ pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
             push_text(&mut doc, Role::Dim, "    ", &g.addresses.join(", "));
         }
     }
-    doc.push(Line::new());
-    doc.push(vec![
-        span(Role::Key, "enter"),
-        span(Role::Dim, " shows how the deploy went; changes nothing"),
-    ]);
+    push_deploys(state, &mut doc, "durations", Some(d.deploy), |_| true);
+    push_heading(&mut doc, "next");
+    push_keys(
+        &mut doc,
+        &[
+            ("enter", "shows the operations of this deploy, step by step"),
+            ("v", "shows the failures of all deploys"),
+            ("o", "saves the deploy as JSON"),
+        ],
+    );
     doc
+}
+
+/// Maximum number of deploys in a list.
+const LISTED: usize = 8;
+/// Cells of the bar of a duration.
+const BAR_CELLS: usize = 32;
+
+/// Lists deploys of the history with their durations below a heading, newest first, up to a marked
+/// one if there is one. A single deploy has nothing to compare with.
+pub fn push_deploys(
+    state: &State,
+    doc: &mut Doc,
+    heading: &str,
+    marked: Option<DeployId>,
+    which: impl Fn(&DeploySummary) -> bool,
+) {
+    let all = state.loaded.history.iter().flatten();
+    let all: Vec<&DeploySummary> = all.filter(|d| which(d)).collect();
+    let at = all.iter().position(|d| Some(d.deploy) == marked);
+    let from = (at.unwrap_or(0) + 1).saturating_sub(LISTED);
+    let shown = &all[from..(from + LISTED).min(all.len())];
+    if shown.len() < 2 {
+        return;
+    }
+    push_heading(doc, heading);
+    let took = |d: &DeploySummary| d.ended.map(|e| u64::try_from(e - d.began).unwrap_or(0));
+    let longest = shown
+        .iter()
+        .filter_map(|d| took(d))
+        .max()
+        .unwrap_or(0)
+        .max(1);
+    let number = shown.iter().map(|d| d.deploy.to_string().len()).max();
+    doc.extend(shown.iter().map(|d| {
+        let (sign, role) = outcome_role(d.outcome);
+        let name = match Some(d.deploy) == marked {
+            true => Role::Strong,
+            false => Role::Plain,
+        };
+        let gap = number.unwrap_or(0);
+        let ms = took(d);
+        let cells = ms.map_or(0, |ms| ms * BAR_CELLS as u64 / longest);
+        let bar = "━".repeat(usize::try_from(cells).unwrap_or(0).max(1));
+        let ago = elapsed(state.now - d.ended.unwrap_or(d.began));
+        vec![
+            span(name, format!("  #{:<gap$}  ", d.deploy)),
+            span(role, format!("{sign} {:<11}  ", d.outcome.label())),
+            span(
+                Role::Plain,
+                format!("{:>7}  ", aligned(ms.map_or_else(String::new, duration))),
+            ),
+            span(
+                role,
+                format!(
+                    "{bar}{}  ",
+                    " ".repeat(BAR_CELLS.saturating_sub(width(&bar)))
+                ),
+            ),
+            span(Role::Dim, format!("{ago} ago")),
+        ]
+    }));
 }
 
 /// Returns the loaded failures of a deploy.
@@ -91,8 +159,13 @@ fn ended(o: &OperationCounts) -> Option<Line> {
 
 /// First line of a group of failures: its class and its reason.
 pub fn failure_head(g: &FailureGroup) -> Line {
+    let role = if g.solved_in.is_some() {
+        Role::Dim
+    } else {
+        Role::Bad
+    };
     vec![
-        span(Role::Bad, format!("{}: ", g.class.label())),
+        span(role, format!("{}: ", g.class.label())),
         span(Role::Strong, &g.summary),
     ]
 }
@@ -100,7 +173,7 @@ pub fn failure_head(g: &FailureGroup) -> Line {
 /// Status of a group of failures. Empty if no failure has a resource whose later outcome tells.
 pub fn failure_status(g: &FailureGroup) -> Line {
     match g.solved_in {
-        Some(deploy) => vec![span(Role::Ok, format!("✓ solved in deploy #{deploy}"))],
+        Some(deploy) => vec![span(Role::Ok, format!("✓ solved in #{deploy}"))],
         None if g.addresses.is_empty() => Line::new(),
         None => vec![span(Role::Warn, "open")],
     }
@@ -136,6 +209,7 @@ pub fn failure_group(state: &State, g: &FailureGroup) -> Doc {
             date(g.last, state.utc_offset)
         ),
     );
+    let is_one = |d: &DeploySummary| g.deploys.contains(&d.deploy);
     let deploys: Vec<String> = g.deploys.iter().map(|d| format!("#{d}")).collect();
     push_pair(&mut doc, "deploys", deploys.join(" "));
     if !g.addresses.is_empty() {
@@ -149,6 +223,25 @@ pub fn failure_group(state: &State, g: &FailureGroup) -> Doc {
         &mut doc,
         g.plugin.as_ref(),
         (&g.last_lines, &g.last_lines_at),
+        // With several resources the lines may be about any of them.
+        match g.addresses.as_slice() {
+            [one] => Some(one),
+            _ => None,
+        },
     );
+    push_deploys(state, &mut doc, "deploys with this failure", None, is_one);
+    push_heading(&mut doc, "next");
+    let keys: &[_] = match g.solved_in {
+        Some(_) => &[("v", "shows the deploys")],
+        None => &[
+            (
+                "4",
+                "shows the last deploy; t there stages what is left of it",
+            ),
+            ("7", "shows the logs"),
+            ("v", "shows the deploys"),
+        ],
+    };
+    push_keys(&mut doc, keys);
     doc
 }

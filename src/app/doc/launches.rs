@@ -7,7 +7,7 @@ use crate::app::format::{aligned, clock, count, duration, elapsed, until};
 use crate::app::state::State;
 use crate::app::unsettled::resources_of;
 use model::view::PluginView;
-use model::{LaunchAttempt, NO_TRANSFORMERS, PluginState, VerdictKind};
+use model::{LaunchAttempt, NO_TRANSFORMERS, PhaseName, PluginState, VerdictKind};
 
 /// Maximum number of output lines below the reason of a failure.
 const MAX_OUTPUT_LINES: usize = 16;
@@ -181,13 +181,26 @@ fn result(state: &State, a: &LaunchAttempt, took: &str) -> Line {
     }
 }
 
+/// Event that ends a phase.
+fn phase_text(name: &PhaseName) -> String {
+    if *name == PhaseName::EXEC {
+        "process started".to_owned()
+    } else if *name == PhaseName::FIRST_OUTPUT {
+        "first output".to_owned()
+    } else if *name == PhaseName::SCHEMA {
+        "schema read".to_owned()
+    } else {
+        name.label()
+    }
+}
+
 /// Renders the phases of a launch as bars below each other: name, duration, and its place in the
 /// whole.
 fn phases(state: &State, a: &LaunchAttempt) -> Doc {
     let mut all: Vec<(String, u64, Role)> = a
         .phases
         .iter()
-        .map(|phase| (phase.name.label(), phase.at_ms, Role::Busy))
+        .map(|phase| (phase_text(&phase.name), phase.at_ms, Role::Busy))
         .collect();
     let last = all.last().map_or(0, |phase| phase.1);
     match a.verdict.as_ref().map(|v| &v.kind) {

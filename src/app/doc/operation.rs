@@ -4,12 +4,14 @@ use super::{
     Doc, Line, Role, action_sign, address, call, line, log_text, plugin, push_heading, push_text,
     span, unknown,
 };
-use crate::app::format::{aligned, clock, clock_ms, duration, elapsed};
+use crate::app::format::{aligned, clock, clock_ms, count, duration, elapsed};
 use crate::app::log::LogEntry;
 use crate::app::running;
 use crate::app::state::{Context, State};
+use lang::addr::unquote;
 use model::{Failure, Operation, OperationState, RequestedCall, SideEffectOutcome};
 use model::{PluginId, UnixMs};
+use std::collections::BTreeSet;
 
 /// Renders an operation of a deploy at a time: the reason of a failure first, then everything that
 /// explains it.
@@ -33,9 +35,24 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
     list_dependencies(state, op, &mut doc);
     list_requested_calls(op, &mut doc);
     list_calls(state, op, &mut doc);
+    let all = log.len();
+    let others = OtherNames::of(state, &op.address);
+    let log: Vec<&LogEntry> = log
+        .into_iter()
+        .filter(|e| !others.are_in(&e.line.text))
+        .collect();
     if let (Some(plugin), false) = (&op.plugin, log.is_empty()) {
         push_heading(&mut doc, format!("log of {plugin} at that time"));
+        let hidden = all - log.len();
         doc.extend(log.into_iter().map(|e| log_line(state, e)));
+        if hidden > 0 {
+            let key = state.options.keys.first("operation-logs");
+            let text = format!(
+                "  {} of other resources: {key} shows all",
+                count(hidden, "line")
+            );
+            doc.push(line(Role::Dim, text));
+        }
     }
     // Last, because the title has its most important part.
     timeline(state, op, &mut doc);
@@ -158,15 +175,8 @@ fn timeline(state: &State, op: &Operation, doc: &mut Doc) {
         if let Some(t) = op.took_ms {
             // Computed, because an operation has a start and a duration only.
             let end = b + i64::try_from(t).unwrap_or(0);
-            doc.push(line(
-                Role::Plain,
-                format!(
-                    "  {}  {} after {}",
-                    clock(end, state.utc_offset),
-                    op.state.label(),
-                    duration(t)
-                ),
-            ));
+            let text = format!("  {}  ended", clock(end, state.utc_offset));
+            doc.push(line(Role::Plain, text));
         }
     } else {
         doc.push(line(Role::Dim, "  not started"));
@@ -265,6 +275,8 @@ fn list_calls(state: &State, op: &Operation, doc: &mut Doc) {
                 Role::Dim,
                 f.error
                     .as_deref()
+                    // The failure above has it already.
+                    .filter(|e| op.failure.as_ref().is_none_or(|f| f.summary != **e))
                     .map(|e| format!("  {e}"))
                     .unwrap_or_default(),
             ),
@@ -284,6 +296,45 @@ fn list_calls(state: &State, op: &Operation, doc: &mut Doc) {
                 }
             ),
         ));
+    }
+}
+
+/// Names that log lines of other resources have.
+pub(super) struct OtherNames {
+    own: BTreeSet<String>,
+    others: BTreeSet<String>,
+}
+
+impl OtherNames {
+    /// Collects the values of the attribute `name` in the stage and in the state.
+    pub(super) fn of(state: &State, address: &str) -> Self {
+        let stage = state.view.stage.iter().flat_map(|s| &s.changes);
+        let planned = stage.flat_map(|c| {
+            let names = c.attributes.iter().filter(|a| a.path == "name");
+            let values = names.flat_map(|a| [&a.before, &a.after]).flatten();
+            values.map(|value| (c.address.as_str(), value))
+        });
+        let rows = state.loaded.state_rows.iter().flatten();
+        let stored = rows.flat_map(|r| {
+            let names = r.attributes.iter().filter(|(path, _)| path == "name");
+            names.map(|(_, value)| (r.address.as_str(), value))
+        });
+        let (mut own, mut others) = (BTreeSet::new(), BTreeSet::new());
+        for (of, value) in planned.chain(stored) {
+            let names = if of == address { &mut own } else { &mut others };
+            names.extend(unquote(value));
+        }
+        Self { own, others }
+    }
+
+    /// Returns true for a log line with the name of another resource.
+    pub(super) fn are_in(&self, text: &str) -> bool {
+        let words = text.split_whitespace();
+        let mut names = words.filter_map(|w| w.strip_prefix("name="));
+        names.any(|name| {
+            let name = name.trim_matches('"');
+            self.others.contains(name) && !self.own.contains(name)
+        })
     }
 }
 
@@ -333,33 +384,42 @@ fn failure(state: &State, doc: &mut Doc, f: &Failure, log: &[&LogEntry]) {
     }
     if let Some(i) = &f.incident {
         doc.push(vec![
-            span(Role::Bad, format!("  incident {i}")),
+            span(Role::Bad, format!("  crash {i}")),
             span(Role::Dim, "  (! shows it)"),
         ]);
     }
     let is_logged = |text: &String| log.iter().any(|e| e.line.text == *text);
     if !f.last_lines.iter().all(is_logged) {
         let lines = (&*f.last_lines, &*f.last_lines_at);
-        last_lines(state, doc, f.plugin.as_ref(), lines);
+        last_lines(state, doc, f.plugin.as_ref(), lines, None);
     }
 }
 
-/// Lists the last output lines of a plugin, with times if they are known.
+/// Lists the last output lines of a plugin, with times if they are known; of one resource, if
+/// there is one.
 pub(super) fn last_lines(
     state: &State,
     doc: &mut Doc,
     who: Option<&PluginId>,
     (lines, times): (&[String], &[UnixMs]),
+    resource: Option<&str>,
 ) {
-    if lines.is_empty() {
+    let others = resource.map(|address| OtherNames::of(state, address));
+    let is_other = |text: &str| others.as_ref().is_some_and(|o| o.are_in(text));
+    let all = lines.iter().enumerate();
+    let mut shown = all.filter(|(_, text)| !is_other(text)).peekable();
+    if shown.peek().is_none() {
         return;
     }
     let who = who.map_or("the plugin", |p| &*p.0);
     push_heading(doc, format!("log of {who} at the failure"));
-    for (i, text) in lines.iter().enumerate() {
-        let time = times.get(i).map_or_else(String::new, |at| {
-            format!("{} ", clock_ms(*at, state.utc_offset))
-        });
-        push_text(doc, Role::Dim, "  │ ", &format!("{time}{text}"));
+    for (i, text) in shown {
+        let mut l = line(Role::Dim, "  ");
+        if let Some(at) = times.get(i) {
+            let time = clock_ms(*at, state.utc_offset);
+            l.push(span(Role::Dim, format!("{time} ")));
+        }
+        l.extend(log_text(Role::Plain, text));
+        doc.push(l);
     }
 }

@@ -3,10 +3,10 @@
 use super::{
     Doc, Line, Role, clean, level_role, line, push_heading, push_pair, push_text, span, width,
 };
-use crate::app::format::clock_ms;
+use crate::app::format::{clock_ms, count};
 use crate::app::log::LogEntry;
 use crate::app::state::State;
-use lang::addr::unquote;
+use lang::addr::{AbsInstance, unquote};
 use model::secrets::MASK;
 use model::{DriftKind, LogStream, OutputRow, StateRow};
 
@@ -17,26 +17,7 @@ pub fn state_row(state: &State, r: &StateRow) -> Doc {
     if let Some(l) = doc.first_mut() {
         l.push(span(Role::Dim, format!("  {}", address_of(&r.provider))));
     }
-    if r.tainted {
-        doc.push(line(Role::Bad, "tainted: it will be replaced"));
-    }
-    if let Some(key) = &r.deposed {
-        doc.push(line(
-            Role::Warn,
-            format!("deposed ({key}): an old object that a replacement left behind"),
-        ));
-    }
-    match r.drift {
-        Some(DriftKind::Gone) => doc.push(line(
-            Role::Bad,
-            "deleted: the last stage did not find the object",
-        )),
-        Some(_) => doc.push(line(
-            Role::Warn,
-            "drift: the real object differs from the state",
-        )),
-        None => {}
-    }
+    push_conditions(r, &mut doc);
     push_heading(&mut doc, "attributes");
     let name = r
         .attributes
@@ -54,8 +35,20 @@ pub fn state_row(state: &State, r: &StateRow) -> Doc {
             span(Role::Plain, v),
         ]);
     }
-    push_names(&mut doc, "depends on", &r.dependencies);
-    push_names(&mut doc, "needed by", &r.dependents);
+    push_resources(
+        state,
+        &mut doc,
+        "needs",
+        &r.dependencies,
+        r.dependency_count,
+    );
+    push_resources(
+        state,
+        &mut doc,
+        "needed by",
+        &r.dependents,
+        r.dependent_count,
+    );
     // Only the deploy on the Deploy screen; the History screen has older ones.
     let ops: Vec<_> = state
         .view
@@ -100,15 +93,61 @@ pub fn output_value(o: &OutputRow) -> Line {
     }
 }
 
-/// Lists addresses below a heading. Without any, the heading says so.
-fn push_names(doc: &mut Doc, heading: &str, all: &[String]) {
-    push_heading(doc, heading);
-    if all.is_empty()
-        && let Some(l) = doc.last_mut()
-    {
-        l.push(span(Role::Dim, "  nothing"));
+/// Appends what is wrong with an object.
+fn push_conditions(r: &StateRow, doc: &mut Doc) {
+    if r.tainted {
+        doc.push(line(Role::Bad, "tainted: it will be replaced"));
     }
-    doc.extend(all.iter().map(|a| line(Role::Plain, format!("  {a}"))));
+    if let Some(key) = &r.deposed {
+        doc.push(line(
+            Role::Warn,
+            format!("deposed ({key}): an old object that a replacement left behind"),
+        ));
+    }
+    match r.drift {
+        Some(DriftKind::Gone) => doc.push(line(
+            Role::Bad,
+            "deleted: the last stage did not find the object",
+        )),
+        Some(_) => doc.push(line(
+            Role::Warn,
+            "drift: the real object differs from the state",
+        )),
+        None => {}
+    }
+}
+
+/// Lists resources with the number of their objects. The heading has the number of all these
+/// objects, which is that of the column.
+fn push_resources(state: &State, doc: &mut Doc, heading: &str, all: &[String], objects: usize) {
+    push_heading(doc, heading);
+    if let Some(l) = doc.last_mut() {
+        l.push(span(
+            Role::Dim,
+            match all.len() {
+                0 => "  nothing".to_owned(),
+                _ => format!("  {}, directly or through others", count(objects, "object")),
+            },
+        ));
+    }
+    let rows = state.loaded.state_rows.as_deref().unwrap_or_default();
+    doc.extend(all.iter().map(|resource| {
+        let of_it = rows.iter().filter(|r| is_of_resource(r, resource)).count();
+        let mut l = line(Role::Plain, format!("  {resource}"));
+        if of_it > 1 {
+            l.push(span(Role::Dim, format!("  ×{of_it}")));
+        }
+        l
+    }));
+}
+
+/// Returns true for an object of a resource, whose address has no instance keys.
+fn is_of_resource(r: &StateRow, resource: &str) -> bool {
+    // Parsed only if the name is the same, because a state can have many objects.
+    resource.ends_with(&r.name)
+        && r.address
+            .parse::<AbsInstance>()
+            .is_ok_and(|a| a.config().to_string() == resource)
 }
 
 /// Returns the address of a provider from its configuration `provider["ADDRESS"].ALIAS`.
@@ -134,7 +173,7 @@ const LONGEST: usize = 40;
 
 /// Returns the id, the name and further attributes of an object in one line, without redacted and
 /// long values.
-pub fn telling_values(r: &StateRow) -> String {
+pub fn telling_values(r: &StateRow) -> Line {
     let told = r.attributes.iter().filter(|(_, v)| {
         let is_empty = ["null", "\"\"", "[]", "{}"].contains(&v.as_str());
         !is_empty && width(v) <= LONGEST && !v.contains(MASK)
@@ -152,7 +191,30 @@ pub fn telling_values(r: &StateRow) -> String {
         .take(VALUES)
         .map(|(name, value)| format!("{name} = {value}"))
         .collect();
-    told.join(" · ")
+    named_values(&told.join(" · "))
+}
+
+/// Renders `name = value · name = value` with dim names.
+pub fn named_values(text: &str) -> Line {
+    let mut l = Line::new();
+    for part in text.split_inclusive(" · ") {
+        match part
+            .split_once(" = ")
+            .filter(|(name, _)| !name.contains(['"', ' ']))
+        {
+            Some((name, value)) => {
+                let (value, dot) = value
+                    .strip_suffix(" · ")
+                    .map_or((value, ""), |v| (v, " · "));
+                l.push(span(Role::Dim, format!("{name} = ")));
+                l.push(span(Role::Plain, value));
+                l.push(span(Role::Dim, dot));
+            }
+            None => l.push(span(Role::Plain, part)),
+        }
+    }
+    l.retain(|s| !s.text.is_empty());
+    l
 }
 
 /// Renders a complete log line.

@@ -1,8 +1,10 @@
 //! Titles of screens and of their details: subject, counts and filters.
 
-use super::{Line, Role, cells_of, fit_line, span};
+use super::{Line, Role, Span, cells_of, fit_line, span};
+use crate::app::layout::detail_has_keys;
+use crate::app::rows::{text, unfolded_rows};
 use crate::app::state::State;
-use crate::app::text::{truncate_end, width};
+use crate::app::text::{contains, truncate_end, width};
 
 /// Cells of the subject that the query of the filter leaves free in a narrow title.
 const SUBJECT: usize = 16;
@@ -16,9 +18,23 @@ pub fn title(state: &State, cells: usize) -> Line {
     // Measured first, because filters must stay visible in a narrow title.
     let tail = narrowed(state, cells.saturating_sub(SUBJECT));
     let room = cells.saturating_sub(cells_of(&tail));
-    let mut l = fit_parts(subject(state), room);
+    let mut l = with_dim_separators(fit_parts(subject(state), room));
     l.extend(tail);
     l
+}
+
+/// Takes the dots between parts out of the colours of the parts.
+fn with_dim_separators(l: Line) -> Line {
+    let parts = l
+        .into_iter()
+        .flat_map(|s| match s.text.strip_prefix(" · ") {
+            Some(rest) => {
+                let rest = span(s.role, rest);
+                vec![span(Role::Dim, " · "), rest]
+            }
+            None => vec![s],
+        });
+    parts.collect()
 }
 
 /// Renders the filters of the list and its search, if possible in `cells` cells.
@@ -30,6 +46,7 @@ fn narrowed(state: &State, cells: usize) -> Line {
     if !list.find.is_empty() {
         find.push(span(Role::Plain, "   "));
         find.push(span(Role::Match, format!(" find: {} ", list.find)));
+        find.extend(found(state));
     }
     if !list.filter.is_empty() {
         let (shown, all) = state.frame.counts;
@@ -45,6 +62,31 @@ fn narrowed(state: &State, cells: usize) -> Line {
     }
     l.extend(find);
     l
+}
+
+/// Maximum number of rows whose matches are counted for each frame.
+const COUNTED: usize = 5_000;
+
+/// Position among the rows that the search matches, and their number.
+fn found(state: &State) -> Option<Span> {
+    let (list, context) = (state.list(), state.context());
+    // A detail with the focus is searched instead of the list.
+    if state.frame.rows.len() > COUNTED || detail_has_keys(state) {
+        return None;
+    }
+    let needle = list.find.to_lowercase();
+    let unfolded = state.frame.tree.as_ref().map(|_| unfolded_rows(state));
+    let rows = unfolded.as_ref().unwrap_or(&state.frame.rows).iter();
+    let hits: Vec<_> = rows
+        .filter(|r| !r.heading && contains(&text(state, context, r), &needle))
+        .collect();
+    let at = hits.iter().position(|r| Some(&r.key) == list.key.as_ref());
+    let text = match (at, hits.len()) {
+        (_, 0) => " no match".to_owned(),
+        (Some(at), n) => format!(" {} of {n}", at + 1),
+        (None, n) => format!(" {n} found"),
+    };
+    Some(span(Role::Plain, text))
 }
 
 /// Leaves out parts of a title from the last one on, so that no word is cut. Parts start with

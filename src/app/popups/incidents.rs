@@ -71,25 +71,25 @@ impl Content for Incidents {
         let all = state.incidents();
         if all.is_empty() {
             let since = date(state.incident_log.since, state.utc_offset);
-            let text = format!("no incidents since {since}, the start of this console");
+            let text = format!("no plugin failed since {since}, the start of this console");
             return Page {
                 below: vec![Part::Blank, Part::keys(&[("esc", "close")])],
                 ..Page::new(
-                    "Incidents",
+                    "Plugin failures",
                     Role::Ok,
                     Part::Text(vec![line(Role::Ok, text)]),
                 )
             };
         }
-        let new = state.new_incidents();
+        let new = state.new_incidents().len();
         let head = match new {
             0 => line(
                 Role::Dim,
-                format!("{}, all acknowledged", count(all.len(), "incident")),
+                format!("{}, all acknowledged", count(all.len(), "failure")),
             ),
             _ => line(
                 Role::Plain,
-                format!("{}, {new} not acknowledged", count(all.len(), "incident")),
+                format!("{}, {new} not acknowledged", count(all.len(), "failure")),
             ),
         };
         let at = self.position(&all);
@@ -122,7 +122,7 @@ impl Content for Incidents {
                 Part::Blank,
             ],
             below: vec![Part::Blank, Part::keys(&keys)],
-            ..Page::new("Incidents", role, Part::Text(detail))
+            ..Page::new("Plugin failures", role, Part::Text(detail))
         }
     }
 }

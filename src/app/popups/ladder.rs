@@ -88,6 +88,14 @@ impl Content for Ladder {
     }
 }
 
+/// Effect of each rung on operations that wait.
+fn starts_none(state: &State) -> &'static str {
+    match running_deploy(state) {
+        Some(_) => "starts no new operations; ",
+        None => "",
+    }
+}
+
 /// Names the work that the ladder stops.
 fn title(state: &State) -> String {
     match (running_deploy(state), &state.view.staging) {
@@ -208,7 +216,8 @@ impl Running {
         doc.push(line(
             Role::Plain,
             format!(
-                "   asked to stop: {}; running calls can finish, and their outcomes are recorded:",
+                "   {}asks {}; running calls can finish, and their outcomes are recorded:",
+                starts_none(state),
                 count(self.plugins, "plugin")
             ),
         ));
@@ -251,8 +260,8 @@ impl Running {
                 state.options.keys.first("unknown")
             ),
         };
-        let mut doc = vec![line(Role::Bad, head)];
-        let text = format!("   kills {processes}; {effect}");
+        let mut doc = vec![line(Role::Alarm, head)];
+        let text = format!("   {}kills {processes}; {effect}", starts_none(state));
         doc.push(line(Role::Plain, text));
         doc.extend(self.incomplete_replacements());
         doc

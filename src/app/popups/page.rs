@@ -160,6 +160,20 @@ impl Page {
         let parts = self.above.iter().chain([&self.body]).chain(&self.below);
         parts.map(Part::lines).sum()
     }
+
+    /// Returns the effect of a key that the page names.
+    pub fn effect_of(&self, key: &str) -> Option<&str> {
+        let docs = self.below.iter().filter_map(|part| match part {
+            Part::Text(doc) => Some(doc),
+            _ => None,
+        });
+        docs.flatten().find_map(|l| {
+            let at = l
+                .iter()
+                .position(|s| s.role == Role::Key && s.text == key)?;
+            l.get(at + 1).map(|s| s.text.trim())
+        })
+    }
 }
 
 /// Minimum space for typed text beside its label.

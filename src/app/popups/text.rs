@@ -22,6 +22,8 @@ pub struct Help {
 
 /// Cells from which the help has two columns.
 const TWO_COLUMNS: usize = 108;
+/// Lines of the screen that have no keys in the help.
+const FRAME_LINES: usize = 5;
 /// Cells between two columns.
 const GUTTER: usize = 2;
 
@@ -31,12 +33,25 @@ impl Help {
         if !search.trim().is_empty() {
             return wrap(&searched(all_keys(state), &search), cells);
         }
-        let here = grouped(state, state.context().of().title, true);
+        let mut here = grouped(state, state.context().of().title, true);
         let mut everywhere = grouped(state, "Everywhere", false);
-        push_signs(&mut everywhere);
         if cells >= TWO_COLUMNS {
+            // The column with more space.
+            let shorter = match here.len() < everywhere.len() {
+                true => &mut here,
+                false => &mut everywhere,
+            };
+            push_signs(shorter);
+            let room = usize::from(state.frame.size.1).saturating_sub(FRAME_LINES);
+            for column in [&mut here, &mut everywhere] {
+                // Groups have headings, so blank lines between them are not needed.
+                if column.len() > room {
+                    column.retain(|l| !l.is_empty());
+                }
+            }
             return side_by_side(&here, &everywhere, cells);
         }
+        push_signs(&mut everywhere);
         let blank = (!here.is_empty()).then(Line::new);
         wrap(
             &here.into_iter().chain(blank).chain(everywhere).collect(),
@@ -85,7 +100,10 @@ impl Content for Help {
                 ("esc", "close"),
             ],
         };
-        page.below = vec![Part::Blank, Part::keys(keys)];
+        // The keys of a long help need each line.
+        let is_full = page.lines() + FRAME_LINES >= usize::from(state.frame.size.1);
+        let blank = (!is_full).then_some(Part::Blank);
+        page.below = blank.into_iter().chain([Part::keys(keys)]).collect();
         page
     }
 }
@@ -245,24 +263,17 @@ fn push_commands(doc: &mut Doc, state: &State, of: Context, which: fn(&Command) 
 
 fn push_signs(doc: &mut Doc) {
     doc.push(Line::new());
-    doc.push(line(Role::Strong, "Signs"));
-    for signs in [
-        &[
-            (Role::Create, "+", "create"),
-            (Role::Update, "~", "update"),
-            (Role::Destroy, "-", "destroy"),
-            (Role::Destroy, "-/+", "replace"),
-        ][..],
-        &[
-            (Role::Read, "<=", "read"),
-            (Role::Forget, "×", "forget: keep the object"),
-        ],
+    let mut l = Line::new();
+    for (role, sign, word) in [
+        (Role::Create, "+", "create"),
+        (Role::Update, "~", "update"),
+        (Role::Destroy, "-", "destroy"),
+        (Role::Destroy, "-/+", "replace"),
+        (Role::Read, "<=", "read"),
+        (Role::Forget, "×", "forget"),
     ] {
-        let mut l = Line::new();
-        for (role, sign, word) in signs {
-            l.push(span(*role, format!("  {sign} ")));
-            l.push(span(Role::Plain, *word));
-        }
-        doc.push(l);
+        l.push(span(role, format!(" {sign} ")));
+        l.push(span(Role::Plain, word));
     }
+    doc.push(l);
 }

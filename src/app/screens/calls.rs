@@ -49,7 +49,7 @@ pub(super) const CALLS: ContextInfo = ContextInfo {
 
 const COLUMNS: &[Column] = &[
     number("SLOT", 0, 4),
-    column("PLUGIN", Width::Flex(13, 2), 3),
+    column("PLUGIN", Width::Content(0), 3),
     column("METHOD", Width::Content(0), 2),
     column("RESOURCE", Width::Key(20), 0),
     number("TIME", 6, 0),
@@ -224,7 +224,7 @@ fn is_slow(took_ms: u64, usual: &Latency) -> bool {
     took_ms > usual.p95_ms && took_ms > usual.p50_ms + UNNOTICED_MS
 }
 
-/// Plugin and method are dim, because they are the same in many rows.
+/// The plugin is dim, because it is the same in many rows.
 fn finished(state: &State, f: &FinishedCall) -> Vec<Line> {
     let end = &f.end;
     let (sign, word, role) = doc::outcome_sign(end.outcome);
@@ -243,10 +243,11 @@ fn finished(state: &State, f: &FinishedCall) -> Vec<Line> {
     if let Some(e) = &end.error {
         last.push(span(Role::Plain, format!("  {e}")));
     }
+    let slot = f.open.as_ref().and_then(|c| c.slot);
     vec![
-        Line::new(),
+        slot.map_or_else(Line::new, |s| line(Role::Dim, s.to_string())),
         line(Role::Dim, &end.plugin.0),
-        line(Role::Dim, &*end.method),
+        line(Role::Plain, &*end.method),
         resource(Role::Plain, end.resource.as_deref()),
         line(Role::Dim, aligned(duration(end.took_ms))),
         last,
@@ -290,15 +291,13 @@ fn open(state: &State, c: &CallView) -> Vec<Line> {
         match c.usual.filter(Latency::is_known) {
             Some(u) => {
                 last.extend(doc::bar(role, ms, u.p95_ms));
-                last.push(doc::progress(role, " "));
+                last.push(doc::omittable(role, " "));
                 let over = if ms > u.p95_ms { "over p95 " } else { "p95 " };
                 last.push(span(role, over));
                 last.push(span(Role::Plain, duration(u.p95_ms)));
             }
-            None => {
-                last.push(span(role, "◐ running"));
-                last.push(span(Role::Dim, "  no history yet"));
-            }
+            // The detail says that there is no history yet.
+            None => last.push(span(role, "◐ running")),
         }
         if let Some(d) = c.deadline_ms {
             last.push(span(

@@ -5,7 +5,6 @@ use super::{
     Body, Context, ContextInfo, DetailPlace, ScreenInfo, TreeInfo, field_of_address, nodes,
     push_keys,
 };
-use crate::app::address::without_modules;
 use crate::app::column::{Column, Width, column, number};
 pub(super) use crate::app::doc::operation_sign as symbol;
 use crate::app::doc::{self, Doc, Line, Role, line, outcome_role, span};
@@ -33,8 +32,6 @@ pub(super) const DEPLOY: ContextInfo = ContextInfo {
     tree: Some(TreeInfo {
         addresses,
         sorts: &[0],
-        // Failed operations are first in the list, and must be visible when their node is folded.
-        is_above: |state, i| operation(state, i).is_some_and(|o| heading(o.state).is_some()),
         cells: nodes::deploy_cells,
         summary: 5,
         detail_cells: 5,
@@ -108,10 +105,6 @@ fn rank(s: OperationState) -> u8 {
     }
 }
 
-fn operation(state: &State, index: usize) -> Option<&Operation> {
-    state.shown_deploy()?.0.operations.get(index)
-}
-
 fn addresses(state: &State) -> Vec<(usize, &str)> {
     let operations = state.shown_deploy().map(|(d, _)| d.operations.iter());
     let operations = operations.into_iter().flatten().enumerate();
@@ -142,14 +135,28 @@ fn rows(state: &State) -> (Vec<Row>, usize) {
     // A small screen has no lines for headings.
     let has_headings = state.frame.size.1 >= 20;
     for group in all.chunk_by(|a, b| heading(a.1.state) == heading(b.1.state)) {
-        // Without a group above it, the list of all operations needs no heading.
-        let word = heading(group[0].1.state);
-        let word = word.or((!rows.is_empty()).then_some("other operations"));
-        let word = word.filter(|_| has_headings);
-        rows.extend(word.map(|word| Row::heading(format!("{word} ({})", group.len()))));
-        rows.extend(group.iter().map(|(i, o)| Row::text(o.address.as_str(), *i)));
+        let state = group[0].1.state;
+        // A single group needs no heading, and its tree has all operations.
+        let is_all = group.len() == all.len();
+        let is_in_tree = match state {
+            OperationState::Waiting | OperationState::NotAttempted => true,
+            OperationState::Done => is_all,
+            // Visible while their node is folded.
+            _ => false,
+        };
+        let is_titled = has_headings && (!is_all || !is_in_tree);
+        let title = is_titled.then(|| format!("{} ({})", heading(state), group.len()));
+        rows.extend(title.map(Row::heading));
+        rows.extend(group.iter().map(|(i, o)| {
+            let row = Row::text(o.address.as_str(), *i);
+            if is_in_tree {
+                row
+            } else {
+                row.outside_of_tree()
+            }
+        }));
         // Running operations stay visible.
-        if group[0].1.state == OperationState::Running {
+        if state == OperationState::Running {
             pinned = rows.len();
         }
     }
@@ -157,13 +164,15 @@ fn rows(state: &State) -> (Vec<Row>, usize) {
     (rows, pinned)
 }
 
-/// Heading of the operations that are listed above the others.
-fn heading(s: OperationState) -> Option<&'static str> {
+/// Heading of the operations in a state.
+fn heading(s: OperationState) -> &'static str {
     match s {
-        OperationState::Running => Some("running"),
-        OperationState::HalfReplaced | OperationState::Failed => Some("failed"),
-        OperationState::Unknown => Some("unknown outcome"),
-        _ => None,
+        OperationState::Running => "running",
+        OperationState::HalfReplaced | OperationState::Failed => "failed",
+        OperationState::Unknown => "unknown outcome",
+        OperationState::Waiting => "waiting",
+        OperationState::NotAttempted => "not attempted",
+        OperationState::Done => "done, newest first",
     }
 }
 
@@ -311,27 +320,70 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
     ]
 }
 
-/// Names the first blocker of an operation, failed ones first.
+/// Maximum number of instances in the note of an operation that needs all of them.
+const KEYS: usize = 2;
+
+/// Names the first blocker of an operation, failed ones first. If the operation needs all instances
+/// of a resource, names the resource with the instances that block it.
 fn blockers(d: &DeployView, op: &Operation, word: &str) -> Line {
     let all = d.blockers(op);
     let Some((first, state)) = all.first() else {
         return Line::new();
     };
-    let failed = matches!(
-        state,
-        Some(OperationState::Failed | OperationState::HalfReplaced | OperationState::Unknown)
-    );
-    // Dim, so that the failed operation stands out from those that need it.
-    let role = Role::Dim;
-    let sign = state
-        .filter(|_| failed)
-        .map_or_else(String::new, |s| format!(" {}", symbol(s).0));
-    vec![
-        span(role, format!("{word} ")),
-        // The detail has the complete address.
-        doc::address(role, without_modules(first)),
-        span(role, sign + &doc::more_needs(op, all.len() - 1)),
-    ]
+    let key_of = |resource: &str, address: &str| -> Option<String> {
+        let key = address.strip_prefix(resource)?;
+        key.starts_with('[').then(|| key.to_owned())
+    };
+    let mut needs = op.waits_for_all_of.iter();
+    let whole = needs.find(|r| key_of(r, first).is_some());
+    let (address, keys, named) = match whole {
+        Some(resource) => {
+            let of_it: Vec<_> = all
+                .iter()
+                .filter(|(a, _)| key_of(resource, a).is_some())
+                .collect();
+            let same = of_it.iter().filter(|(_, s)| s == state);
+            let mut keys: Vec<String> = same.filter_map(|(a, _)| key_of(resource, a)).collect();
+            if keys.len() > KEYS {
+                let more = keys.len() - KEYS;
+                keys.truncate(KEYS);
+                keys.push(format!("{more} more"));
+            }
+            (resource.as_str(), keys.join(", "), of_it.len())
+        }
+        None => (*first, String::new(), 1),
+    };
+    let what = state.and_then(|s| blocking_word(s, !keys.is_empty()));
+    let mut l = vec![
+        span(Role::Dim, format!("{word} ")),
+        doc::address(Role::Plain, address),
+    ];
+    if let (Some(word), Some(state)) = (what, state) {
+        let role = symbol(*state).1;
+        l.push(span(role, " ("));
+        if !keys.is_empty() {
+            l.push(doc::omittable(role, format!("{keys} ")));
+        }
+        l.push(span(role, format!("{word})")));
+    }
+    l.push(doc::omittable(
+        Role::Dim,
+        doc::more_needs(op, all.len() - named),
+    ));
+    l
+}
+
+/// Word for the state of a blocker. Only instances of a resource have one while they run or wait.
+fn blocking_word(s: OperationState, is_instance: bool) -> Option<&'static str> {
+    match s {
+        OperationState::Failed => Some("failed"),
+        OperationState::HalfReplaced => Some("half replaced"),
+        OperationState::Unknown => Some("unknown outcome"),
+        OperationState::NotAttempted => Some("not attempted"),
+        _ if !is_instance => None,
+        OperationState::Running => Some("running"),
+        _ => Some("waiting"),
+    }
 }
 
 fn operation_note(state: &State, d: &DeployView, op: &Operation, now: UnixMs) -> Line {

@@ -29,8 +29,6 @@ pub struct TreeInfo {
     pub addresses: fn(&State) -> Vec<(usize, &str)>,
     /// Sort orders that the tree replaces, because it is sorted by address.
     pub sorts: &'static [usize],
-    /// Returns true for rows that stay above the tree, such as running operations.
-    pub is_above: fn(&State, usize) -> bool,
     /// Returns the cells of a node, for the rows below it that no filter hides.
     pub cells: fn(&State, &Row, &[usize]) -> Vec<Line>,
     /// Returns the column of the cells that has the summary.

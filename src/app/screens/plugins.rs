@@ -9,6 +9,7 @@ use crate::app::list::{Row, ascending};
 use crate::app::rows::sorted;
 use crate::app::schema::SchemaRow;
 use crate::app::state::{PluginTab, State};
+use crate::app::unsettled::unused_in;
 use model::natural_cmp;
 use model::view::PluginView;
 use model::{NO_TRANSFORMERS, PluginId, PluginState};
@@ -330,22 +331,29 @@ fn write_counts(state: &State, l: &mut Line) {
             format!("{} retrying", counts.retrying),
         ),
         (
-            Role::Bad,
+            if counts.failed > counts.unused {
+                Role::Bad
+            } else {
+                Role::Dim
+            },
             counts.failed,
             format!("{} {}", counts.failed, counts.failed_word),
         ),
     ] {
         if n > 0 {
-            l.push(span(Role::Plain, " · "));
-            l.push(span(role, text));
+            l.push(span(role, format!(" · {text}")));
         }
     }
     let mut failed = state.view.plugins.values().filter(|p| p.state.is_failed());
     // Transformers are excluded: no resource needs them.
-    if let Some(p) = failed.find(|p| !p.is_transformer()) {
-        let text = format!(" · {}: its resources cannot be staged or applied", p.id);
-        l.push(span(Role::Bad, text));
-    }
+    let Some(p) = failed.find(|p| !p.is_transformer()) else {
+        return;
+    };
+    let (role, effect) = match unused_in(state, p) {
+        Some(_) => (Role::Dim, "nothing uses it"),
+        None => (Role::Bad, "its resources cannot be staged or applied"),
+    };
+    l.push(span(role, format!(" · {}: {effect}", p.id)));
 }
 
 fn tabs(state: &State, l: &mut Line) {

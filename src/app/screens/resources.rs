@@ -35,7 +35,6 @@ pub(super) const RESOURCES: ContextInfo = ContextInfo {
     tree: Some(TreeInfo {
         addresses,
         sorts: &[0],
-        is_above: |_, _| false,
         cells: nodes::state_cells,
         summary: 0,
         detail_cells: 2,
@@ -129,7 +128,7 @@ fn objects(state: &State) -> Vec<Row> {
             if by == 1 {
                 a.provider.cmp(&b.provider)
             } else {
-                b.dependents.len().cmp(&a.dependents.len())
+                b.dependent_count.cmp(&a.dependent_count)
             }
         });
     }
@@ -241,9 +240,9 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
         },
         state_word(r).map_or_else(Line::new, |(word, role)| line(role, word)),
         line(Role::Dim, doc::short_provider(&r.provider)),
-        doc::nonzero(Role::Dim, r.dependencies.len()),
-        doc::nonzero(Role::Dim, r.dependents.len()),
-        line(Role::Dim, doc::telling_values(r)),
+        doc::nonzero(Role::Plain, r.dependency_count),
+        doc::nonzero(Role::Plain, r.dependent_count),
+        doc::telling_values(r),
     ]
 }
 

@@ -43,7 +43,6 @@ pub(super) const STAGE: ContextInfo = ContextInfo {
     tree: Some(TreeInfo {
         addresses,
         sorts: &[0, 2],
-        is_above: |_, _| false,
         cells: nodes::stage_cells,
         summary: 4,
         detail_cells: 4,
@@ -326,7 +325,7 @@ fn write_subject(state: &State, l: &mut Line) {
     }
     drifted(s, l);
     add_other_counts(s, l);
-    l.push(span(Role::Dim, format!(" · {}", opened::age(state, s))));
+    l.extend(opened::age(state, s).map(|age| span(Role::Dim, format!(" · {age}"))));
 }
 
 /// Adds the counts of the selected changes by action, and those of all changes if they differ.
@@ -516,7 +515,7 @@ fn no_stage(doc: &mut Doc) {
             ("s", "stages the changes"),
             (
                 "F",
-                "detects drift only: compares the state with the real objects",
+                "stages a refresh: compares the state with the real objects",
             ),
             ("D", "stages the destruction of everything"),
         ],

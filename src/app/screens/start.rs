@@ -2,11 +2,12 @@
 
 use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, push_keys};
 use crate::app::column::{Column, Width, column};
+use crate::app::command::can_retry;
 use crate::app::doc::{self, Doc, Line, Role, line, outcome_role, push_heading, span};
 use crate::app::format::{count, elapsed};
 use crate::app::list::Row;
 use crate::app::state::State;
-use crate::app::unsettled::{Unsettled, detail, newest_deploy, unsettled};
+use crate::app::unsettled::{Unsettled, detail, newest_deploy, unsettled, unused_in};
 use model::{Action, DeployOutcome};
 use std::collections::BTreeMap;
 
@@ -34,6 +35,9 @@ pub(super) const START: ContextInfo = ContextInfo {
         let mut doc = with_row(state, row, |u| detail(state, &u)).unwrap_or_default();
         push_heading(&mut doc, "Overview");
         push_facts(&mut doc, state);
+        push_heading(&mut doc, "Next");
+        push_keys(&mut doc, &next_keys(state));
+        doc::push_deploys(state, &mut doc, "Last deploys", None, |_| true);
         doc
     },
     head: Some(|state, row| {
@@ -75,9 +79,14 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
 
 fn write_subject(state: &State, l: &mut Line) {
     l.push(span(Role::Strong, "start"));
-    match unsettled(state).len() {
+    let all = unsettled(state);
+    match all.iter().filter(|u| u.role != Role::Dim).count() {
         _ if !state.place.configured => {}
-        0 => l.push(span(Role::Dim, " · nothing to settle")),
+        0 if all.is_empty() => l.push(span(Role::Dim, " · nothing to settle")),
+        0 => l.push(span(
+            Role::Dim,
+            format!(" · {} to settle, not urgent", all.len()),
+        )),
         n => l.push(span(Role::Warn, format!(" · {n} to settle"))),
     }
 }
@@ -92,6 +101,7 @@ fn empty(state: &State) -> Doc {
     push_facts(&mut doc, state);
     push_heading(&mut doc, "Next");
     push_keys(&mut doc, &next_keys(state));
+    doc::push_deploys(state, &mut doc, "Last deploys", None, |_| true);
     doc
 }
 
@@ -127,8 +137,12 @@ fn push_facts(doc: &mut Doc, state: &State) {
 /// Counts the plugins by their states; `None` without plugins.
 fn plugins(state: &State) -> Option<Line> {
     let mut counts: BTreeMap<&str, (usize, Role)> = BTreeMap::new();
-    for p in state.view.plugins.values() {
-        let (_, word, role) = doc::status(&p.state);
+    for p in state.view.plugins.values().filter(|p| !p.is_builtin()) {
+        let (_, word, role) = match unused_in(state, p) {
+            // The word stands for each failed state, because nothing needs the plugin.
+            Some(_) if p.state.is_failed() => ("", "failed but unused", Role::Dim),
+            _ => doc::status(&p.state),
+        };
         counts.entry(word).or_insert((0, role)).0 += 1;
     }
     let parts = counts
@@ -191,6 +205,8 @@ fn next_keys(state: &State) -> Vec<(&'static str, &'static str)> {
         keys.push(("4", "shows the running deploy"));
     } else if is_open && state.selected_changes().next().is_some() {
         keys.push(("3", "shows the stage; a there applies it"));
+    } else if can_retry(state).is_ok() {
+        keys.push(("t", "stages what failed or was not attempted"));
     } else {
         keys.push(("s", "stages the changes; it changes nothing"));
     }

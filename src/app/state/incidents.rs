@@ -2,6 +2,7 @@
 //! acknowledged in the next session of the workspace, as long as its reason is the same.
 
 use super::{Place, State};
+use crate::app::unsettled::unused_in;
 use engine::deploy::record::fingerprint;
 use model::view::{Crash, PluginView};
 use model::{FailureClass, LaunchAttempt, PluginId, UnixMs};
@@ -122,10 +123,17 @@ impl State {
         }
     }
 
-    /// Number of incidents that the operator has not acknowledged.
-    pub fn new_incidents(&self) -> usize {
-        let all = self.incidents();
-        all.iter().filter(|i| !self.is_acknowledged(i)).count()
+    /// Incidents that the operator has not acknowledged.
+    pub fn new_incidents(&self) -> Vec<Incident> {
+        let mut all = self.incidents();
+        all.retain(|i| !self.is_acknowledged(i));
+        all
+    }
+
+    /// Returns true if something uses, or may use, the plugin of an incident.
+    pub fn is_urgent(&self, incident: &Incident) -> bool {
+        let plugin = self.view.plugins.get(&incident.plugin);
+        incident.is_crash || plugin.is_none_or(|p| unused_in(self, p).is_none())
     }
 
     /// Acknowledges incidents, or takes it back.

@@ -49,11 +49,14 @@ impl State {
         self.list_message(Weight::Bad, text.into());
     }
 
-    fn show_and_list(&mut self, weight: Weight, text: String) {
-        self.frame.toast = Some(self.list_message(weight, text));
+    /// Shows a message of a severity.
+    pub fn show_and_list(&mut self, weight: Weight, text: String) {
+        self.list_message(weight, text);
+        self.frame.toast = self.frame.messages.back().cloned();
     }
 
-    fn list_message(&mut self, weight: Weight, text: String) -> Toast {
+    /// Adds a message to the list only.
+    pub fn list_message(&mut self, weight: Weight, text: String) {
         let message = Toast {
             at: self.now,
             weight,
@@ -62,8 +65,7 @@ impl State {
         if self.frame.messages.len() == LISTED {
             self.frame.messages.pop_front();
         }
-        self.frame.messages.push_back(message.clone());
-        message
+        self.frame.messages.push_back(message);
     }
 
     /// Removes the message of an earlier action. A failure stays for its time.

@@ -137,14 +137,14 @@ fn blocking_dependencies_are_named_first_and_completed_ones_last() {
     // decides.
     assert!(
         c.line("aws_instance.web ")
-            .contains("for aws_iam_role.app ✗ +2 more"),
+            .contains("for aws_iam_role.app (failed) +2 more"),
         "{}",
         c.frame()
     );
     waiting_for(&mut c, OperationState::NotAttempted);
     assert!(
         c.line("aws_instance.web ")
-            .contains("needs aws_iam_role.app ✗ +2 more"),
+            .contains("needs aws_iam_role.app (failed) +2 more"),
         "{}",
         c.frame()
     );
@@ -187,7 +187,12 @@ fn failed_operation_begins_with_its_reason_below_its_address_and_state() {
         "{title}"
     );
     assert_eq!(lines.next(), Some(" bad input: policy is not valid JSON"));
-    for heading in [" running (1)", " failed (1)", " other operations (3)"] {
+    for heading in [
+        " running (1)",
+        " failed (1)",
+        " waiting (2)",
+        " done, newest first (1)",
+    ] {
         assert!(frame.lines().any(|l| l == heading), "{frame}");
     }
     // Keys of the hidden list are not in the footer of the detail.
@@ -330,11 +335,11 @@ fn dependencies_without_a_name_are_counted() {
     for (state, expected) in [
         (
             OperationState::Waiting,
-            "for aws_iam_role.app ✗ and up to 13 more",
+            "for aws_iam_role.app (failed) and up to 13 more",
         ),
         (
             OperationState::NotAttempted,
-            "needs aws_iam_role.app ✗ +13 more",
+            "needs aws_iam_role.app (failed) +13 more",
         ),
     ] {
         let mut op = fixture::operation(3, "aws_instance.web", Action::Replace, state);
@@ -343,4 +348,71 @@ fn dependencies_without_a_name_are_counted() {
         let line = c.line("aws_instance.web ");
         assert!(line.contains(expected), "{line}");
     }
+}
+
+#[test]
+fn operation_that_needs_all_instances_names_the_resource_and_the_failed_one() {
+    // Wide enough for the whole note.
+    let mut c = Console::staged(139, 40);
+    c.event(fixture::modules::deploy());
+    c.press("4");
+    let failed = "module.svc[\"orders.eu\"].lab_server.this[0]";
+    let resource = "module.svc[\"orders.eu\"].lab_server.this";
+    let mut op = fixture::operation(
+        7,
+        "local_file.policy",
+        Action::Update,
+        OperationState::NotAttempted,
+    );
+    op.waits_for = vec![failed.into()];
+    for (all_of, note) in [
+        (
+            vec![resource.to_owned()],
+            format!("needs {resource} ([0] failed)"),
+        ),
+        (vec![], format!("needs {failed} (failed)")),
+    ] {
+        op.waits_for_all_of = all_of;
+        c.event(EventKind::Operation(op.clone()));
+        let row = c.line("local_file.policy ");
+        assert!(row.contains(&note), "{row}");
+    }
+}
+
+#[test]
+fn log_of_an_operation_leaves_out_lines_with_the_name_of_another_resource() {
+    let mut c = Console::staged(120, 40);
+    let mut stage = fixture::summary();
+    for (at, name) in [(0, "logs"), (2, "main")] {
+        stage.changes[at].attributes.push(AttributeChange {
+            path: "name".into(),
+            before_path: None,
+            before: None,
+            after: Some(format!("{name:?}")),
+            unknown: false,
+            sensitive: false,
+            forces_replacement: false,
+            changed: true,
+        });
+    }
+    c.event(EventKind::Staged(stage.into()));
+    fixture::deploying().into_iter().for_each(|e| c.event(e));
+    for text in [
+        "created name=logs",
+        "still at work name=main",
+        "no name at all",
+    ] {
+        let mut line = fixture::log("hashicorp/aws", LogLevel::Info, text);
+        if let EventKind::Plugin(PluginEvent::Log { line }) = &mut line {
+            line.at = NOW + 1_500;
+        }
+        c.event(line);
+    }
+    c.tick(62_000);
+    c.press("4 g enter");
+    c.shows("aws_db_instance.main  ◐");
+    c.shows("still at work name=main");
+    c.shows("no name at all");
+    c.hides("created name=logs");
+    c.shows("1 line of other resources: l shows all");
 }

@@ -187,3 +187,14 @@ fn heading_of_the_sorted_column_shows_the_direction() {
     c.press("6 , ,");
     c.shows("▼");
 }
+
+#[test]
+fn search_counts_its_matches() {
+    let mut c = Console::staged(120, 40);
+    c.press("3 / a w s _ i enter");
+    c.shows("find: aws_i  1 of 2");
+    c.press("n");
+    c.shows("find: aws_i  2 of 2");
+    c.press("esc / z z z");
+    c.shows("find: zzz  no match");
+}

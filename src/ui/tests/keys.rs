@@ -42,7 +42,7 @@ fn failures_are_grouped_with_their_resolution() {
     c.press("5 v");
     c.answer(Answer::Failures(fixture::failures()));
     assert!(c.line("4×").contains("policy is not valid JSON"));
-    assert!(c.line("4×").contains("✓ solved in deploy #28"));
+    assert!(c.line("4×").contains("✓ solved in #28"));
     c.shows("updated in deploy #28");
     c.shows("#31 #27 #24 #22");
     c.shows("all solved");

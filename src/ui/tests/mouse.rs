@@ -101,7 +101,7 @@ fn parts_of_the_header_badge_and_footer_keys_act() {
     click(&mut c, "? help");
     assert!(matches!(c.state.frame.popup, Some(Popup::Help(_))));
     c.press("esc");
-    click(&mut c, "1 incident");
+    click(&mut c, "1 plugin gave up");
     assert!(matches!(c.state.frame.popup, Some(Popup::Incidents(_))));
 }
 

@@ -57,7 +57,7 @@ fn effects_outside_the_popup_and_messages_replace_the_hint() {
     let mut c = Console::staged(120, 40);
     // Acknowledging changes no part of the popup itself.
     c.press("! a");
-    c.shows("1 incident, all acknowledged");
+    c.shows("1 failure, all acknowledged");
     c.hides("has no effect");
     c.press("esc ctrl-w");
     c.answer(Answer::Workspaces(vec!["default".into()]));
@@ -68,4 +68,14 @@ fn effects_outside_the_popup_and_messages_replace_the_hint() {
     c.answer(Answer::Findings(vec![]));
     c.press("r");
     c.hides("has no effect");
+}
+
+#[test]
+fn footer_below_a_popup_names_the_effect_of_its_own_escape() {
+    let mut c = Console::deploying(120, 40);
+    for (keys, effect) in [("4 c", " esc keep running"), ("esc ?", " esc close")] {
+        c.press(keys);
+        let frame = c.frame();
+        assert_eq!(frame.lines().last().unwrap().trim_end(), effect);
+    }
 }

@@ -1,6 +1,7 @@
 //! Tests of the Start screen: what is to be settled, the keys that lead there, and what is next.
 
 use super::{Console, fixture};
+use crate::app::doc::Role;
 use crate::app::msg::{Answer, Effect, Subject};
 use crate::app::state::{Popup, Screen};
 use crate::app::unsettled::unsettled;
@@ -365,7 +366,7 @@ fn tabs_keep_their_names_at_eighty_columns() {
             "1 Plugins",
             "4 Deploy",
             "7 Logs",
-            "1 incident (!)",
+            "1 plugin gave up (!)",
         ] {
             let badge = name.ends_with("(!)");
             assert!(
@@ -374,4 +375,19 @@ fn tabs_keep_their_names_at_eighty_columns() {
             );
         }
     }
+}
+
+#[test]
+fn badge_of_a_plugin_that_nothing_uses_is_dim() {
+    let mut c = Console::staged(120, 40);
+    let area = crate::app::layout::areas(&c.state).tabs;
+    let role = |c: &Console| crate::app::layout::incident_badge(&c.state, area).map(|b| b.1);
+    // Without the state, something may use it.
+    assert_eq!(role(&c), Some(Role::Bad));
+    c.answer(Answer::State(vec![]));
+    assert_eq!(role(&c), Some(Role::Dim));
+    c.press("0");
+    c.shows("start · 1 to settle, not urgent");
+    c.press("1");
+    c.shows("acme/legacy: nothing uses it");
 }

@@ -128,11 +128,11 @@ fn incidents_are_listed_newest_first_and_lead_to_the_plugin() {
         let frame = c.frame();
         let badge = frame.lines().nth(1).unwrap();
         assert!(
-            badge.contains("✗ 2 incidents (!)") || badge.contains("✗2(!)"),
+            badge.contains("✗ 2 plugin failures (!)") || badge.contains("✗2(!)"),
             "{badge}"
         );
         c.press("!");
-        c.shows("2 incidents, 2 not acknowledged");
+        c.shows("2 failures, 2 not acknowledged");
         let frame = c.frame();
         let at = |text: &str| {
             frame
@@ -158,21 +158,21 @@ fn acknowledged_incidents_leave_the_badge_and_stay_in_the_list() {
     let mut c = Console::staged(120, 40);
     c.event(crash("hashicorp/random", "i-7", "panic: nil map"));
     c.press("6 ! a");
-    c.shows("2 incidents, 1 not acknowledged");
-    c.shows("✗ 1 incident (!)");
+    c.shows("2 failures, 1 not acknowledged");
+    c.shows("✗ 1 plugin gave up (!)");
     // The cursor stays on its incident while a new one comes.
     c.tick(1_000);
     c.event(crash("hashicorp/aws", "i-8", "SIGSEGV"));
     c.press("a");
-    c.shows("3 incidents, 3 not acknowledged");
+    c.shows("3 failures, 3 not acknowledged");
     c.press("A");
-    c.shows("3 incidents, all acknowledged");
+    c.shows("3 failures, all acknowledged");
     c.press("esc");
-    c.hides("incident");
+    c.hides("(!)");
     c.press("!");
     c.shows("crashed: panic: nil map");
     c.press("space");
-    c.shows("3 incidents, 1 not acknowledged");
+    c.shows("3 failures, 1 not acknowledged");
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn acknowledged_failure_of_a_launch_is_known_to_the_next_console_of_the_workspac
     let mut before = Console::staged(120, 40);
     before.event(crash("hashicorp/random", "i-7", "panic: nil map"));
     before.press("6 ! A");
-    before.shows("2 incidents, all acknowledged");
+    before.shows("2 failures, all acknowledged");
     let kept = Choices::of(&before.state);
     assert_eq!(kept.acknowledged.len(), 1, "crashes are not kept");
     let next = |workspace: &str, why: &str| {
@@ -198,13 +198,13 @@ fn acknowledged_failure_of_a_launch_is_known_to_the_next_console_of_the_workspac
     let same = "exited before registering: exit code 2";
     let here = before.state.place.workspace.clone();
     let mut c = next(&here, same);
-    c.shows("1 incident, all acknowledged");
+    c.shows("1 failure, all acknowledged");
     // The next crash is another incident.
     c.event(crash("hashicorp/random", "i-1", "panic: nil map"));
-    c.shows("2 incidents, 1 not acknowledged");
+    c.shows("2 failures, 1 not acknowledged");
     // So is another reason, and the same one in another workspace.
-    next(&here, "killed by SIGKILL").shows("1 incident, 1 not acknowledged");
-    next("prod", same).shows("1 incident, 1 not acknowledged");
+    next(&here, "killed by SIGKILL").shows("1 failure, 1 not acknowledged");
+    next("prod", same).shows("1 failure, 1 not acknowledged");
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn failed_launch_stays_an_incident_after_the_plugin_was_started() {
         },
     }));
     c.press("!");
-    c.shows("1 incident, 1 not acknowledged");
+    c.shows("1 failure, 1 not acknowledged");
     c.shows("launch 5 of 5 failed:");
 }
 
@@ -230,7 +230,7 @@ fn empty_list_of_incidents_says_since_when() {
     let mut c = Console::new(120, 40);
     c.state.incident_log.since = fixture::NOW;
     c.press("!");
-    c.shows("no incidents since 2026-11-21 14:02, the start of this console");
+    c.shows("no plugin failed since 2026-11-21 14:02, the start of this console");
     c.press("a A enter");
     assert_eq!(c.state.screen, Screen::Plugins);
 }

@@ -251,10 +251,13 @@ fn running_and_failed_operations_stay_above_the_tree() {
                 "module.svc[\"search\"].lab_server.this[10]",
                 "failed (1)",
                 "module.svc[\"orders.eu\"].lab_server.this[0]",
-                "other operations (6)",
+                "waiting (4)",
                 "local_file.policy",
                 "▸ module.net.module.dns",
                 "▸ module.svc (2)",
+                "done, newest first (2)",
+                "module.svc[\"orders.eu\"].lab_server.this[1]",
+                "module.net.module.dns.lab_zone.a",
             ]
         );
         // The running operation with its heading.
@@ -264,7 +267,8 @@ fn running_and_failed_operations_stay_above_the_tree() {
         if width > 100 {
             c.hides("this[2]");
         }
-        c.press("G");
+        // The completed operations are below the tree.
+        c.press("G k k");
         let detail = crate::app::doc::plain_text(&c.state.detail());
         assert!(
             detail.contains("1 running · 1 failed · 2 waiting"),
@@ -275,7 +279,7 @@ fn running_and_failed_operations_stay_above_the_tree() {
         (ended.state, ended.began, ended.took_ms) =
             (OperationState::Done, Some(c.state.now), Some(7));
         c.event(EventKind::Operation(ended));
-        assert_eq!(labels(&mut c).len(), 6);
+        assert_eq!(labels(&mut c).len(), 10);
         assert!(c.line("▸ module.svc (2)").contains("2/5 done"));
     }
 }

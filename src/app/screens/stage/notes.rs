@@ -1,6 +1,6 @@
 //! Notes of changes: the reason for their selection, dangers, and their most telling values.
 
-use crate::app::doc::{self, Line, Role, changed_values, replaced_value, span};
+use crate::app::doc::{self, Line, Role, changed_values, named_values, replaced_value, span};
 use crate::app::format::count;
 use crate::app::state::State;
 use model::{Action, ChangeView, DESTROY_MODE};
@@ -62,8 +62,10 @@ pub(super) fn change_note(state: &State, c: &ChangeView, left: bool) -> Line {
         Action::Destroy if c.why != DESTROY_MODE => c.why.clone(),
         _ => changed_values(c),
     };
-    if !text.is_empty() {
+    if left {
         l.push(span(Role::Dim, text));
+    } else {
+        l.extend(named_values(&text));
     }
     l
 }

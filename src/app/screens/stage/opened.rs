@@ -1,20 +1,18 @@
 //! Title of a stage that was opened from the store: its age, and its difference from the workspace.
 
 use crate::app::doc::{Line, Role, cells_of, span};
-use crate::app::format::{duration, elapsed};
+use crate::app::format::elapsed;
 use crate::app::state::State;
 use crate::app::text::width;
 use model::StageSummary;
 
-/// Age in milliseconds from which the age replaces the duration of the planning.
+/// Age in milliseconds from which the title has it.
 const OLD: i64 = 10 * 60 * 1_000;
 
-/// Duration of the planning, or the age of an older stage.
-pub(super) fn age(state: &State, s: &StageSummary) -> String {
-    match state.now - s.at {
-        age if age >= OLD => format!("planned {} ago", elapsed(age)),
-        _ => format!("in {}", duration(s.took_ms)),
-    }
+/// Age of an older stage. A message has told the duration of the planning.
+pub(super) fn age(state: &State, s: &StageSummary) -> Option<String> {
+    let age = state.now - s.at;
+    (age >= OLD).then(|| format!("planned {} ago", elapsed(age)))
 }
 
 /// Appends the difference between the stage and the workspace, if there is one.

@@ -27,10 +27,10 @@ pub(super) fn output_cells(state: &State, row: &Row) -> Vec<Line> {
         line(Role::Plain, row.key.text().unwrap_or_default()),
         line(doc::action_role(o.action), o.action.label()),
         if o.is_unchanged_without(&state.view.left) {
-            line(Role::Warn, "unchanged: depends on a deselected change")
+            line(Role::Warn, "unchanged: needs a deselected change")
         } else {
             // A row has one line; the detail shows the complete value.
-            line(Role::Dim, text.lines().next().unwrap_or_default())
+            line(Role::Plain, text.lines().next().unwrap_or_default())
         },
     ]
 }

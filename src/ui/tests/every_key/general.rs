@@ -160,8 +160,8 @@ pub(super) fn stories() -> Vec<KeyCase> {
             assert_eq!(key.name, "help");
         }),
         story("incidents", Context::ALL, |c, _| {
-            c.shows("╭─ Incidents ─");
-            c.shows("1 incident, 1 not acknowledged");
+            c.shows("╭─ Plugin failures ─");
+            c.shows("1 failure, 1 not acknowledged");
             c.press("enter");
             assert_eq!(tab(c), "1 Plugins");
             c.shows("launch 5 of 5");

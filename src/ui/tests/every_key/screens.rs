@@ -176,10 +176,10 @@ fn calls_and_deploy() -> Vec<KeyCase> {
             |c, _| c.shows("staging changes nothing"),
         ),
         story("operations", &[Deploy, Replay], |c, b| {
-            assert!(b.frame.contains("aws_s3_bucket.logs"));
+            assert!(b.frame.contains("aws_db_instance.main"));
             c.shows("filter: state:");
             assert_eq!(c.state.list().filter, "state:failed,unknown");
-            c.hides("aws_s3_bucket.logs");
+            c.hides("aws_db_instance.main");
             c.shows("aws_iam_role.app");
             c.press("v");
             c.shows("filter: state:");

@@ -24,7 +24,8 @@ fn modules(c: &mut Console) {
     }
     c.frame();
     let last = c.state.frame.rows.iter().rposition(|r| r.node().is_some());
-    let down = c.state.frame.rows.len() - 1 - last.unwrap();
+    let after = c.state.frame.rows.iter().skip(last.unwrap() + 1);
+    let down = after.filter(|r| !r.heading).count();
     c.press("G");
     (0..down).for_each(|_| c.press("k"));
     c.state.frame.toast = None;
