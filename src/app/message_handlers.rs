@@ -94,6 +94,9 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
             }
             _ => {}
         },
+        EventKind::Reconcile(run) if run.outcome != ReconcileOutcome::InSync => {
+            state.show_message(format!("group {}: {}", run.group, run.summary()));
+        }
         EventKind::WorkspaceChanged { deploy, .. } => {
             on_workspace_changed(state, *deploy, effects);
         }

@@ -16,7 +16,7 @@ use clap::{Parser, Subcommand};
 use super::exit::CliError;
 use super::options::{
     DeployArgs, DestroyArgs, FmtArgs, GroupArgs, GroupCommand, ImportArgs, InitArgs, PlanArgs,
-    PluginSubcommand, RefreshArgs, SelectionsArgs, StageArgs, TaintArgs, ValidateArgs,
+    PluginSubcommand, ReconcileArgs, RefreshArgs, SelectionsArgs, StageArgs, TaintArgs, ValidateArgs,
     WorkspaceCommand,
 };
 use super::tofu::Form;
@@ -137,6 +137,8 @@ pub(super) enum Command {
     Selections(SelectionsArgs),
     /// List the groups of the configuration, or show the rollout of one
     Group(GroupArgs),
+    /// Watch the members of groups for drift, and repair what the groups allow
+    Reconcile(ReconcileArgs),
     /// List deploys, newest first, or show one deploy
     History {
         /// Number of a deploy
@@ -269,6 +271,7 @@ impl Command {
             Self::Stage(args) => args.programs.json,
             Self::Selections(args) => args.json,
             Self::Group(args) => args.json,
+            Self::Reconcile(args) => args.json,
             Self::Deploy(args) => args.programs.json,
             Self::Destroy(args) => args.programs.json,
             // The `--json` of `output`, `show` and `version` is one document instead of lines.
@@ -326,7 +329,11 @@ impl Command {
     /// Returns true if the command may deploy.
     pub(super) fn deploys(&self) -> bool {
         match self {
-            Self::Demo | Self::Refresh(_) | Self::Deploy(_) | Self::Destroy(_) => true,
+            Self::Demo
+            | Self::Refresh(_)
+            | Self::Reconcile(_)
+            | Self::Deploy(_)
+            | Self::Destroy(_) => true,
             Self::Group(args) => args.command.as_ref().is_some_and(GroupCommand::deploys),
             _ => false,
         }
@@ -347,6 +354,7 @@ impl Command {
             Self::Stage(_) => "stage",
             Self::Selections(_) => "selections",
             Self::Group(_) => "group",
+            Self::Reconcile(_) => "reconcile",
             Self::Plan(_) => "plan",
             Self::Refresh(_) => "refresh",
             Self::Output { .. } => "output",

@@ -19,6 +19,7 @@ mod plan;
 mod plugins;
 mod program;
 mod providers;
+mod reconcile;
 mod selections;
 mod show;
 mod stage;
@@ -110,6 +111,7 @@ pub(super) async fn run(args: Args, out: &mut Output) -> CommandResult {
         Command::Stage(args) => stage::run(args, out).await,
         Command::Selections(args) => selections::run(args, out).await,
         Command::Group(args) => group::run(args, out).await,
+        Command::Reconcile(args) => reconcile::run(args, out).await,
         Command::Plan(args) => plan::run(args, out).await,
         Command::Refresh(args) => deploy::refresh(args, out).await,
         Command::Output { name, json, raw } => output::run(name.as_deref(), (json, raw), out).await,

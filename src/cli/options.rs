@@ -319,6 +319,25 @@ pub(super) struct GroupArgs {
     pub(super) json: bool,
 }
 
+#[derive(Debug, ClapArgs)]
+pub(super) struct ReconcileArgs {
+    /// Names of the groups (default: all)
+    #[arg(value_name = "GROUP")]
+    pub(super) groups: Vec<String>,
+    /// Time between two runs of a group, such as 30s or 5m (default: as the group declares)
+    #[arg(long, value_name = "DURATION", value_parser = super::values::duration)]
+    pub(super) every: Option<std::time::Duration>,
+    /// Run each group once, and end
+    #[arg(long)]
+    pub(super) once: bool,
+    /// Maximum number of concurrent operations (default: 10)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(super) parallelism: Option<u16>,
+    /// Print one JSON object per line
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
 #[derive(Debug, Subcommand)]
 pub(super) enum GroupCommand {
     /// List the groups with their newest rollouts

@@ -4,15 +4,18 @@
 use super::escape::{safe, safe_lines};
 use super::live_line::LiveLine;
 use super::output::{Ink, Output, paint};
-use super::time::duration;
+use super::time::{duration, format_local};
 use model::view::View;
 use model::{
     Action, CallId, CallStarted, Event, EventKind, LookupRequest, Operation, OperationProgress,
-    OperationState, PluginEvent, PluginId, PluginState, RolloutProgress, now_ms,
+    OperationState, PluginEvent, PluginId, PluginState, ReconcileRun, RolloutProgress, now_ms,
 };
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// Maximum number of printed members with drift.
+const MAX_DRIFT: usize = 20;
 
 /// Running operation.
 struct Running {
@@ -227,6 +230,15 @@ impl Progress {
                 self.print_line(out, &format!("note: {}", safe_lines(text)))
             }
             EventKind::Rollout(rollout) => self.rollout(out, rollout),
+            EventKind::Reconcile(run) => self.reconcile(out, run),
+            EventKind::ReconcileLeader { owner, ours } => {
+                let text = match owner {
+                    Some(_) if *ours => "this process leads the reconcile loop".to_owned(),
+                    Some(owner) => format!("the reconcile loop is led by {}", safe(owner)),
+                    None => "the reconcile loop has no leader".to_owned(),
+                };
+                self.print_line(out, &text);
+            }
             EventKind::Cancel { text, .. } => self.print_line(out, &safe_lines(text)),
             _ => {}
         }
@@ -255,6 +267,44 @@ impl Progress {
         if self.last_rollout != line {
             self.print_line(out, &line);
             self.last_rollout = line;
+        }
+    }
+
+    /// Prints a run of the reconcile loop.
+    fn reconcile(&mut self, out: &mut Output, run: &ReconcileRun) {
+        let head = format!(
+            "group {}: {}; next run {}",
+            safe(&run.group),
+            run.summary(),
+            format_local(run.next)
+        );
+        self.print_line(out, &head);
+        for drift in run.drift.iter().take(MAX_DRIFT) {
+            let mut line = format!(
+                "  {}  {}",
+                safe(&drift.member),
+                drift.kind.replace('_', " ")
+            );
+            if !drift.attributes.is_empty() {
+                line.push_str(&format!(": {}", safe(&drift.attributes.join(", "))));
+            }
+            line.push_str(match drift.response.as_str() {
+                "repair" => "  → repair",
+                "ask_approval" => "  → needs an approval",
+                _ => "",
+            });
+            self.print_line(out, &line);
+        }
+        if run.drift.len() > MAX_DRIFT {
+            let more = run.drift.len() - MAX_DRIFT;
+            self.print_line(out, &format!("  and {more} more; --json lists all"));
+        }
+        if let Some(reason) = &run.reason {
+            self.print_line(out, &format!("  {}", safe_lines(reason)));
+        }
+        if let Some(stage) = run.stage {
+            let text = format!("  to approve: flightdeck deploy {stage}");
+            self.print_line(out, &text);
         }
     }
 

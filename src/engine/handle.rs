@@ -165,10 +165,25 @@ impl Engine {
     }
 
     /// Watches the work of other processes until [`shutdown`](Self::shutdown), for a console:
-    /// reports the lock owner, and changes of the state and the history, as events.
+    /// reports the lock owner, and changes of the state and the history, as events. Also runs the
+    /// reconcile loop.
     pub fn watch_workspace(&self) {
         let work = self.shared.operations.clone();
         self.shared.tasks.spawn(work.watch());
+        if self.shared.settings.access.can_write() {
+            let work = self.shared.operations.clone();
+            let looping = work.reconcile_until_shutdown();
+            self.shared.tasks.spawn(looping);
+        }
+    }
+
+    /// Runs the reconcile loop of groups until it is cancelled, or once. Runs are events.
+    ///
+    /// # Errors
+    /// No group has one of the names, another process leads a loop that runs once, or the loop was
+    /// cancelled.
+    pub async fn reconcile(&self, options: ReconcileOptions) -> Result<(), EngineError> {
+        Box::pin(self.shared.operations.reconcile(options)).await
     }
 
     /// Launches the plugins that the configuration and the state need, and fetches their schemas.

@@ -15,6 +15,7 @@ mod groups;
 mod mixed_order;
 mod plantimestamp;
 mod processes;
+mod reconcile;
 
 use bundled::lab::control::{self, Fault};
 use std::path::PathBuf;

@@ -8,6 +8,7 @@ use lang::config::{Group, GroupHook, GroupSettings, GroupUpdate, Module};
 use lang::diag::Diagnostics;
 use lang::source::Span;
 
+use crate::drift::Mode;
 use crate::policy::{
     Amount, DrainPolicy, HealthPolicy, OnUnhealthy, Order, PolicyError, Threshold, UpdatePolicy,
     parse_duration, threshold,
@@ -16,23 +17,11 @@ use crate::policy::{
 /// Time limit of a drain without `timeout`.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Part of the drift that the loop corrects.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ReconcileMode {
-    /// Reports drift and changes nothing.
-    #[default]
-    Observe,
-    /// Creates what is missing, and updates within the configuration.
-    Enforce,
-    /// Does nothing.
-    Paused,
-}
-
 /// Policy of the reconcile loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReconcilePolicy {
     /// Part of the drift that is corrected.
-    pub mode: ReconcileMode,
+    pub mode: Mode,
     /// Time between two polls.
     pub every: Duration,
     /// Largest random deviation from `every`, in percent.
@@ -44,7 +33,7 @@ pub struct ReconcilePolicy {
 impl Default for ReconcilePolicy {
     fn default() -> Self {
         ReconcilePolicy {
-            mode: ReconcileMode::default(),
+            mode: Mode::default(),
             every: Duration::from_secs(300),
             jitter: 20,
             allow_replace: false,
@@ -147,10 +136,10 @@ const REACTIONS: [(&str, OnUnhealthy); 3] = [
     ("continue", OnUnhealthy::Continue),
 ];
 
-const MODES: [(&str, ReconcileMode); 3] = [
-    ("observe", ReconcileMode::Observe),
-    ("enforce", ReconcileMode::Enforce),
-    ("paused", ReconcileMode::Paused),
+const MODES: [(&str, Mode); 3] = [
+    ("observe", Mode::Observe),
+    ("enforce", Mode::Enforce),
+    ("paused", Mode::Paused),
 ];
 
 /// Source position of an argument such as `batch` or `health.timeout`.

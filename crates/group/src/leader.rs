@@ -80,6 +80,11 @@ impl Candidate {
         }
     }
 
+    /// Returns the text that identifies this process.
+    pub fn owner(&self) -> &str {
+        &self.owner
+    }
+
     /// Leadership at the last poll.
     pub fn leadership(&self) -> &Leadership {
         &self.leadership

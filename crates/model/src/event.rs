@@ -3,8 +3,8 @@
 use super::{
     Absent, CallFinished, CallQueued, CallStarted, CancelRung, DeployId, DeployStarted,
     DeploySummary, Diagnostic, InstallEvent, LockHolder, ObjectStep, Operation, OrphanView,
-    PluginEvent, ResourceLock, RolloutProgress, StageId, StageStarted, StageSummary, StateChange,
-    UnixMs, Unknown, WorkspacePlugin,
+    PluginEvent, ReconcileRun, ResourceLock, RolloutProgress, StageId, StageStarted, StageSummary,
+    StateChange, UnixMs, Unknown, WorkspacePlugin,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -58,6 +58,13 @@ pub enum EventKind {
     DeployFinished(DeploySummary),
     /// Progress of the rollout of a group.
     Rollout(RolloutProgress),
+    /// Run of the reconcile loop for one group.
+    Reconcile(ReconcileRun),
+    /// Leader of the reconcile loop; `None` if there is none, or if it is unknown.
+    ReconcileLeader {
+        owner: Option<String>,
+        ours: bool,
+    },
     /// Step of work on one object; only if following is enabled.
     Object(ObjectStep),
     Cancel {

@@ -1,6 +1,6 @@
 //! Groups and their rollouts, as shown to operators.
 
-use super::{DeployId, UnixMs};
+use super::{DeployId, ReconcileView, UnixMs};
 use serde::{Deserialize, Serialize};
 
 /// A declared group.
@@ -16,6 +16,8 @@ pub struct GroupView {
     pub global: Vec<String>,
     /// Newest rollout.
     pub rollout: Option<RolloutView>,
+    #[serde(default)]
+    pub reconcile: ReconcileView,
 }
 
 /// A member of a group with its objects in the state.

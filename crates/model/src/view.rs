@@ -60,6 +60,14 @@ pub struct View {
     pub install: Option<Installing>,
     pub lock: Option<LockHolder>,
     pub lock_is_ours: bool,
+    /// Newest run of the reconcile loop of each group, as far as this engine made it.
+    #[serde(default)]
+    pub reconcile: BTreeMap<String, ReconcileRun>,
+    /// Process that leads the reconcile loop, if known.
+    #[serde(default)]
+    pub leader: Option<String>,
+    #[serde(default)]
+    pub leader_is_ours: bool,
     pub notices: VecDeque<(UnixMs, String)>,
     pub incidents: VecDeque<Crash>,
 }
@@ -107,6 +115,13 @@ impl View {
             EventKind::Lock { holder, ours } => {
                 self.lock.clone_from(holder);
                 self.lock_is_ours = *ours;
+            }
+            EventKind::Reconcile(run) => {
+                self.reconcile.insert(run.group.clone(), run.clone());
+            }
+            EventKind::ReconcileLeader { owner, ours } => {
+                self.leader.clone_from(owner);
+                self.leader_is_ours = *ours;
             }
             EventKind::WorkspaceChanged { outdated, .. } => {
                 if outdated.is_some() && self.stage.is_some() {

@@ -111,6 +111,12 @@ pub enum StoreError {
         "this flightdeck process no longer has the workspace lock: another flightdeck process has acquired it, or the lock was released; run the command again when no other flightdeck uses the workspace"
     )]
     LockLost,
+    /// `owner` is empty if no process leads.
+    #[error(
+        "this flightdeck process no longer leads the reconcile loop{}; it starts nothing more",
+        if owner.is_empty() { String::new() } else { format!(", which is led by {owner}") }
+    )]
+    NotLeader { owner: String },
     #[error("the store is open read-only, so {what} cannot be written")]
     ReadOnly { what: &'static str },
     #[error(

@@ -329,6 +329,8 @@ pub struct NewDeploy {
     pub config_digest: String,
     /// `deploy` of each is set to the new number.
     pub operations: Vec<Operation>,
+    /// Fencing token, if the reconcile loop makes the deploy.
+    pub fencing_token: Option<i64>,
 }
 
 /// One finished call.
@@ -354,6 +356,16 @@ pub struct Revision {
     pub deploy: Option<DeployId>,
     /// Newest end of a deploy.
     pub ended: Option<UnixMs>,
+}
+
+/// Lock lease of the leader of the reconcile loop.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LeaderLease {
+    /// Process that leads, as text; empty after a release.
+    pub owner: String,
+    /// Fencing token.
+    pub token: i64,
+    pub expires: UnixMs,
 }
 
 /// Result of taking the workspace lock.

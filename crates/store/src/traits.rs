@@ -4,7 +4,7 @@
 
 use super::StoreError;
 use super::records::{
-    Acquired, BackendVersion, CallSample, DestroyStep, GroupCommitRecord, Intent, NewDeploy,
+    Acquired, BackendVersion, CallSample, DestroyStep, GroupCommitRecord, Intent, LeaderLease, NewDeploy,
     Outcome, Revision, RolloutRecord, RolloutRequestRecord, Settlement, StageRecord, StartedDeploy,
     State, StateEdit, StateObject, UnknownOutcome,
 };
@@ -164,10 +164,34 @@ pub trait Rollouts: Send + Sync {
     ) -> Result<Vec<GroupCommitRecord>, StoreError>;
 }
 
+/// The reconcile loop: the lock lease of its leader, and its runs.
+#[async_trait]
+pub trait Reconciles: Send + Sync {
+    /// The lock lease of the leader, expired or not; `None` if there was never one.
+    async fn leader(&self) -> Result<Option<LeaderLease>, StoreError>;
+
+    /// Replaces the lock lease, only if it is still the observed one. Returns true if it was.
+    async fn swap_leader(
+        &self,
+        observed: Option<LeaderLease>,
+        next: LeaderLease,
+    ) -> Result<bool, StoreError>;
+
+    /// Stores a run. The newest runs of each group are kept.
+    async fn put_reconcile_run(&self, run: ReconcileRun) -> Result<(), StoreError>;
+
+    /// The newest runs of a group, newest first.
+    async fn reconcile_runs(&self, name: &str, limit: u32)
+    -> Result<Vec<ReconcileRun>, StoreError>;
+}
+
 /// Deploys: operations, intents, outcomes and events.
 #[async_trait]
 pub trait Deploys: Send + Sync {
     /// Records a running deploy of this process. It becomes durable with its first intent.
+    ///
+    /// # Errors
+    /// [`StoreError::NotLeader`] if it has the fencing token of a former leader.
     async fn begin_deploy(&self, new: NewDeploy) -> Result<StartedDeploy, StoreError>;
 
     /// Records an intent. It is durable when this returns; make the call only after that.
@@ -323,6 +347,7 @@ pub trait StoreApi:
     + Stages
     + SavedSelections
     + Rollouts
+    + Reconciles
     + Deploys
     + Failures
     + Rescues

@@ -476,6 +476,7 @@ pub(in crate::cli) const VERBS: &[ReferenceCommand] = &[
 
 /// Commands of flightdeck's own that take shared flags.
 pub(in crate::cli) const OWN_COMMANDS: &[ReferenceCommand] = &[
+    verb("reconcile", &["reconcile"], &[], &[VARIABLES, LOCK]),
     verb("state export", &["state export"], &[], &[VARIABLES, STATE]),
     verb(
         "state use",

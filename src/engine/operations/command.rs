@@ -67,7 +67,7 @@ pub struct Operations {
     pub(super) newest: Mutex<Option<Arc<Staged>>>,
     /// Partial plan of the newest failed staging in JSON, if a client follows the steps.
     pub(super) partial_plan: Mutex<Option<serde_json::Value>>,
-    pub(super) switches: Mutex<Option<Switches>>,
+    pub(super) switches: Arc<Mutex<Option<Switches>>>,
     /// Plugins stop as soon as the current or next command does not need them.
     is_last: AtomicBool,
     /// Set at shutdown; cancels commands that have not started.
@@ -81,6 +81,8 @@ pub struct Operations {
     pub(super) rollout_requests: Arc<tokio::sync::Notify>,
     /// Tasks that release the locks of dropped commands.
     pub(super) cleanups: TaskTracker,
+    /// Text of this process in the lock lease of the reconcile loop's leader, while it leads.
+    pub(super) leads_as: Mutex<Option<String>>,
 }
 
 /// A running command: its turn, its cancellation tokens and its pinned executables. Ends when
@@ -130,7 +132,7 @@ impl Operations {
             exclusive: Arc::default(),
             newest: Mutex::default(),
             partial_plan: Mutex::default(),
-            switches: Mutex::default(),
+            switches: Arc::default(),
             is_last: AtomicBool::default(),
             shutdown: CancellationToken::new(),
             orphans: Mutex::default(),
@@ -138,6 +140,25 @@ impl Operations {
             locks,
             rollout_requests: Arc::default(),
             cleanups: TaskTracker::new(),
+            leads_as: Mutex::default(),
+        }
+    }
+
+    /// Returns operations with the same locks, plugins and turns, but with a stage and events of
+    /// their own, for plans that nobody asked for.
+    pub(super) fn quiet(&self) -> Self {
+        Self {
+            exclusive: self.exclusive.clone(),
+            switches: self.switches.clone(),
+            shutdown: self.shutdown.clone(),
+            locks: self.locks.clone(),
+            cleanups: self.cleanups.clone(),
+            ..Self::new(
+                self.settings.clone(),
+                Bus::default(),
+                self.memory.clone(),
+                self.pool.clone(),
+            )
         }
     }
 
@@ -223,6 +244,7 @@ impl Operations {
         // of the locks of a dropped one.
         let _turn = self.exclusive.lock().await;
         cores::free(lock(&self.newest).take());
+        self.resign().await;
         self.pool.shutdown().await;
         self.memory.flush().await;
     }

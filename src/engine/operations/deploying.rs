@@ -113,13 +113,25 @@ impl Operations {
         let purpose = Purpose::Deploy(&request.variables);
         let staged = self.load_stage(request.stage, purpose).await?;
         let selected = self.selected_changes(&staged.stage, request.only).await?;
+        self.deploy_staged(staged, selected, request.parallelism, None, switches)
+            .await
+    }
+
+    /// Deploys changes of a stage, for the reconcile loop with its fencing token.
+    pub(super) async fn deploy_staged(
+        &self,
+        staged: Arc<Staged>,
+        selected: BTreeSet<usize>,
+        parallelism: usize,
+        fencing_token: Option<i64>,
+        switches: &Switches,
+    ) -> Result<DeploySummary, EngineError> {
         // Before the deploy is recorded, so that a refusal leaves no trace.
         self.refuse_double_creation(&staged.stage, &selected)
             .await?;
         let groups = self.groups_to_update(&staged, &selected).await?;
-        let begun = self.begin_deploy(staged, selected).await?;
+        let begun = self.begin_deploy(staged, selected, fencing_token).await?;
         let recorder = self.recorder(&begun, switches).await?;
-        let parallelism = request.parallelism;
         let rollouts = self.rollouts(&begun, groups);
         let end = self
             .run_operations(&begun, rollouts, &recorder, parallelism, switches)
@@ -157,6 +169,7 @@ impl Operations {
         &self,
         staged: Arc<Staged>,
         selected: BTreeSet<usize>,
+        fencing_token: Option<i64>,
     ) -> Result<BegunDeploy, EngineError> {
         let (store, stage) = (self.memory.store(), &staged.stage);
         let mut counts = Counts::default();
@@ -178,6 +191,7 @@ impl Operations {
             counts,
             config_digest: stage.digests.config.clone(),
             operations: operations.clone(),
+            fencing_token,
         };
         let StartedDeploy { deploy, mut state } = store.begin_deploy(new).await?;
         let operations: Vec<Operation> = operations

@@ -14,6 +14,12 @@ pub(super) enum WorkError {
     NothingStaged,
     #[error("the workspace is open read-only, so this command cannot change it")]
     ReadOnly,
+    #[error("the reconcile loop of this workspace is led by {0}, so nothing was run here")]
+    Led(String),
+    #[error(
+        "the leader of the reconcile loop is unknown, so nothing was run: check that the store in .flightdeck can be read and written"
+    )]
+    NoLeader,
     /// The plugin is a transformer.
     #[error("{plugin} is a transformer and has no schema: {}", NO_TRANSFORMERS)]
     NoSchema { plugin: PluginId },

@@ -15,6 +15,8 @@ mod orphans;
 mod plugins;
 mod pushing;
 mod reading;
+mod reconcile_loop;
+mod reconciling;
 mod renaming;
 mod rescue;
 mod revealing;

@@ -119,6 +119,7 @@ impl Operations {
     pub async fn groups(&self) -> Result<Vec<GroupView>, EngineError> {
         let loaded = self.read_with(&StageRequest::default(), true).await?;
         let state = self.state().await?;
+        let (declared, _) = group::declared::declared_groups(&loaded.root);
         let mut views = Vec::new();
         for group in loaded.root.groups.values() {
             let addresses = || {
@@ -145,12 +146,15 @@ impl Operations {
                 }
             }
             let newest = self.newest_rollouts(Some(&group.name), 1).await?;
+            let policy = declared.iter().find(|declared| declared.name == group.name);
+            let policy = policy.map(|declared| &declared.reconcile);
             views.push(GroupView {
                 group: group.name.to_string(),
                 instance: instance.to_string(),
                 members: members.into_values().collect(),
                 global: group.global.iter().map(|g| g.address.to_string()).collect(),
                 rollout: newest.into_iter().next(),
+                reconcile: self.reconcile_view(&group.name, policy).await?,
             });
         }
         Ok(views)

@@ -69,6 +69,18 @@ impl Operations {
         }
         let request = self.resolved(request).await?;
         let id = self.begin_stage(&request).await?;
+        let name = request.name.clone();
+        let staged = self.plan(id, request, switches).await?;
+        self.store_stage(staged, name).await
+    }
+
+    /// Plans a stage with this number, and stores nothing.
+    pub(super) async fn plan(
+        &self,
+        id: StageId,
+        request: StageRequest,
+        switches: &Switches,
+    ) -> Result<Staged, EngineError> {
         let state = self.state().await?;
         let loaded = Arc::new(self.read(&request).await?);
         // Before any provider is called, so that its output is redacted.
@@ -79,7 +91,6 @@ impl Operations {
             &loaded.sources,
             self.pool.secrets(),
         ))?;
-        let name = request.name.clone();
         let found = (root.clone(), schemas.clone(), sought.plugins.text());
         // Only clients that follow the steps use a partial plan.
         let before = self.settings.object_steps.then(|| state.clone());
@@ -114,15 +125,14 @@ impl Operations {
             self.pool.secrets(),
         ))?;
         let stage = Arc::new(stage.ok_or(WorkError::NothingStaged)?);
-        let staged = Staged {
+        Ok(Staged {
             stage,
             loaded,
             root,
             schemas,
             resolved_providers: sought.resolved,
             in_state: sought.in_state,
-        };
-        self.store_stage(staged, name).await
+        })
     }
 
     /// Reserves the number of a stage and reports it.
@@ -157,7 +167,7 @@ impl Operations {
     }
 
     /// Stores a stage and announces it.
-    async fn store_stage(
+    pub(super) async fn store_stage(
         &self,
         staged: Staged,
         name: Option<String>,

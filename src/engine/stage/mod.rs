@@ -13,6 +13,7 @@ mod create_first;
 mod cycle;
 pub mod diff;
 pub mod dot_graph;
+pub mod drift;
 pub mod encoding;
 pub mod ephemeral;
 pub mod evaluate;

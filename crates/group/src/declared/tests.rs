@@ -76,7 +76,7 @@ fn settings_become_a_policy() {
     };
     assert_eq!(groups[0].policy, policy);
     let reconcile = ReconcilePolicy {
-        mode: ReconcileMode::Enforce,
+        mode: Mode::Enforce,
         every: seconds(60),
         jitter: 10,
         allow_replace: false,

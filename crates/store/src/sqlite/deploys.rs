@@ -8,6 +8,7 @@ mod rows;
 
 use super::fault::Job;
 use super::file::Sqlite;
+use super::reconciles::refuse_former_leader;
 use super::running_deploy::RunningDeploy;
 use super::stages::{enum_text, json, parse, read_step};
 use crate::error::StoreError;
@@ -44,6 +45,9 @@ impl Deploys for Sqlite {
         let shadow = self.running_deploy();
         // State and shadow are read in one job, so no edit falls between them.
         self.write_later("a deploy", move |conn| {
+            if let Some(token) = new.fencing_token {
+                refuse_former_leader(conn, token)?;
+            }
             let id = insert_deploy(conn, None, &mut new, leased)?;
             let state = Arc::new(super::state::load_state(conn)?);
             let home = super::state::backend_version(conn)?;

@@ -320,6 +320,7 @@ impl Lab {
             .map(|(n, i)| waiting(n, &stage.changes[*i]))
             .collect();
         let new = NewDeploy {
+            fencing_token: None,
             stage: stage.id,
             mode: stage.request.mode,
             began: now_ms(),

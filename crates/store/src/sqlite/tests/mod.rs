@@ -7,6 +7,7 @@ mod edits;
 mod file;
 mod plugins;
 mod readers;
+mod reconciles;
 mod records;
 mod rollouts;
 mod saved_selections;
@@ -70,6 +71,7 @@ fn operation(index: u32, address: &str, state: OperationState) -> Operation {
 
 fn new_deploy(operations: Vec<Operation>) -> NewDeploy {
     NewDeploy {
+        fencing_token: None,
         stage: 1,
         mode: StageMode::Normal,
         began: 1_000,

@@ -256,6 +256,7 @@ async fn old_stages_are_removed_unless_named_or_deployed() {
     store.put_stage(stage(3, "d3")).await.unwrap();
     let deploy = store
         .begin_deploy(NewDeploy {
+            fencing_token: None,
             stage: 3,
             config_digest: "d3".into(),
             ..new_deploy(vec![])

@@ -1,0 +1,382 @@
+//! One run of the reconcile loop for a group: finds the drift, and repairs what the group's policy
+//! allows.
+
+use super::command::{Operations, Staged, Switches};
+use super::reconcile_loop::Lead;
+use crate::error::{EngineError, NotFound};
+use crate::stage::drift::{DriftedMember, group_drift};
+use crate::stage::select::{references, select_only};
+use crate::stage::show;
+use group::declared::{DeclaredGroup, declared_groups};
+use group::drift::{Drift, Mode, Response, response};
+use group::leader::is_current;
+use group::rollout::RolloutState;
+use model::mutex::lock;
+use model::*;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use store::StoreError;
+use trust::commands::{CommandError, CommandTrust};
+
+/// Drift of a group with the responses of the loop.
+struct Findings {
+    staged: Staged,
+    summary: StageSummary,
+    declared: DeclaredGroup,
+    /// Mode in effect.
+    mode: Mode,
+    /// Reason why less is done than the group's mode says.
+    reason: Option<String>,
+    drift: Vec<(DriftedMember, Response)>,
+}
+
+impl Operations {
+    /// Reconciles a group once. Failures are part of the run. Also returns true if the operator has
+    /// cancelled it.
+    pub(super) async fn reconcile_group(&self, name: &str, lead: &Lead) -> (ReconcileRun, bool) {
+        let mut run = ReconcileRun {
+            group: name.to_owned(),
+            began: now_ms(),
+            mode: mode_text(Mode::Observe).to_owned(),
+            outcome: ReconcileOutcome::Failed,
+            drift: Vec::new(),
+            stage: None,
+            deploy: None,
+            reason: None,
+            next: 0,
+        };
+        let result = self.reconcile_unlocked(name, lead, &mut run).await;
+        let is_cancelled =
+            matches!(result, Err(EngineError::Cancelled)) && !lead.lost.is_cancelled();
+        if let Err(error) = result {
+            run.outcome = ReconcileOutcome::Failed;
+            run.reason = Some(error_text(&error));
+        }
+        (run, is_cancelled)
+    }
+
+    async fn reconcile_unlocked(
+        &self,
+        name: &str,
+        lead: &Lead,
+        run: &mut ReconcileRun,
+    ) -> Result<(), EngineError> {
+        let quiet = self.quiet();
+        let loaded = quiet.read(&self.backend_request()).await?;
+        let group = loaded.root.groups.get(name);
+        let group = group.ok_or_else(|| NotFound::Group(name.to_owned()))?;
+        let resources = std::iter::once(&group.instance).chain(&group.dedicated);
+        let request = StageRequest {
+            target: resources.map(|r| r.address.to_string()).collect(),
+            ..self.backend_request()
+        };
+        let command = self.begin_on_state(&request, "reconcile").await?;
+        let stop = command.stop.clone();
+        let result = {
+            let work = self.reconcile_locked(&quiet, name, request, lead, &command, run);
+            let mut work = std::pin::pin!(work);
+            tokio::select! { biased;
+                done = &mut work => done,
+                () = lead.lost.cancelled() => {
+                    // Running operations finish, and nothing more is started.
+                    stop.cancel();
+                    work.await
+                }
+            }
+        };
+        command.finish().await;
+        result
+    }
+
+    async fn reconcile_locked(
+        &self,
+        quiet: &Self,
+        name: &str,
+        request: StageRequest,
+        lead: &Lead,
+        switches: &Switches,
+        run: &mut ReconcileRun,
+    ) -> Result<(), EngineError> {
+        self.refuse_former_leader(lead).await?;
+        let staged = quiet.plan(0, request, switches).await?;
+        let found = self.findings(name, staged).await?;
+        run.mode = mode_text(found.mode).to_owned();
+        run.reason.clone_from(&found.reason);
+        run.drift = found.drift.iter().map(view).collect();
+        run.outcome = match run.drift.is_empty() {
+            true => ReconcileOutcome::InSync,
+            false => ReconcileOutcome::Drifted,
+        };
+        let (repairs, approvals) = found.changes();
+        if !repairs.is_empty() {
+            return self
+                .repair(quiet, found, repairs, lead, switches, run)
+                .await;
+        }
+        if !approvals.is_empty() {
+            run.stage = Some(self.ask_approval(quiet, found, &approvals).await?);
+            run.outcome = ReconcileOutcome::AwaitsApproval;
+        }
+        Ok(())
+    }
+
+    /// Checks under the workspace lock that no later leader has begun.
+    async fn refuse_former_leader(&self, lead: &Lead) -> Result<(), EngineError> {
+        let lease = self.memory.store().leader().await?.unwrap_or_default();
+        let highest = u64::try_from(lease.token).unwrap_or(u64::MAX);
+        match !lead.lost.is_cancelled() && is_current(lead.token, highest) {
+            true => Ok(()),
+            false => Err(StoreError::NotLeader { owner: lease.owner }.into()),
+        }
+    }
+
+    /// Finds the drift in a stage, and the responses to it.
+    async fn findings(&self, name: &str, staged: Staged) -> Result<Findings, EngineError> {
+        let (groups, diags) = declared_groups(&staged.root);
+        let declared = groups.into_iter().find(|group| &*group.name == name);
+        let Some(declared) = declared else {
+            let sources = &staged.loaded.sources;
+            let secrets = self.pool.secrets();
+            let diags = crate::diagnostics::convert_all(diags.iter(), sources, secrets);
+            return Err(EngineError::Diagnostics(diags));
+        };
+        let reason = match declared.reconcile.mode {
+            Mode::Enforce => self.obstacle(&declared, &staged).await?,
+            Mode::Observe | Mode::Paused => None,
+        };
+        let mode = match reason {
+            Some(_) => Mode::Observe,
+            None => declared.reconcile.mode,
+        };
+        let summary = show::redacted_summary(&staged.stage, self.pool.secrets());
+        let drift = group_drift(&declared, &staged.stage, &summary);
+        let allow_replace = declared.reconcile.allow_replace;
+        let drift = drift.into_iter().map(|found| {
+            let change = found
+                .change
+                .map(|index| staged.stage.changes[index].action());
+            let replaces = change.is_some_and(|action| {
+                matches!(action, Action::Replace | Action::ReplaceCreateFirst)
+            });
+            let repair = found.drift.repair(replaces).filter(|_| change.is_some());
+            let response = response(mode, repair, allow_replace);
+            (found, response)
+        });
+        let mut found = Findings {
+            drift: drift.collect(),
+            staged,
+            summary,
+            declared,
+            mode,
+            reason,
+        };
+        found.ask_about_others();
+        Ok(found)
+    }
+
+    /// Reason why the loop repairs nothing, although the group says `enforce`.
+    async fn obstacle(
+        &self,
+        declared: &DeclaredGroup,
+        staged: &Staged,
+    ) -> Result<Option<String>, EngineError> {
+        let name = declared.name.to_string();
+        if let Some(rollout) = self.newest_rollout(&name).await?
+            && (rollout.state.starts_with("paused")
+                || rollout.state == RolloutState::Aborted.to_string())
+        {
+            return Ok(Some(format!(
+                "rollout #{} is {}, so nothing is repaired before you decide: correct the cause and deploy",
+                rollout.rollout, rollout.state
+            )));
+        }
+        let dir = &staged.root.dir;
+        let trust = CommandTrust::new(dir, |name| std::env::var(name).ok());
+        let Some(group) = staged.root.groups.get(&declared.name) else {
+            return Ok(None);
+        };
+        let source = staged.loaded.sources.get(group.span.file);
+        let file = source.as_ref().map_or("", |source| &*source.name);
+        let allow_replace = declared.reconcile.allow_replace;
+        let text = format!("reconcile group {name}: enforce, allow_replace = {allow_replace}");
+        let trusted = trust.check(&text, Path::new(file));
+        Ok(trusted.err().map(|error| match error {
+            CommandError::Untrusted { .. } => format!(
+                "the mode \"enforce\" in {file} needs your trust, because the file belongs to the workspace: run `flightdeck reconcile --trust-workspace-plugins` once"
+            ),
+            other => other.to_string(),
+        }))
+    }
+
+    /// Deploys the changes of these members.
+    async fn repair(
+        &self,
+        quiet: &Self,
+        found: Findings,
+        repairs: BTreeSet<String>,
+        lead: &Lead,
+        switches: &Switches,
+        run: &mut ReconcileRun,
+    ) -> Result<(), EngineError> {
+        let staged = self.stored(quiet, found, &repairs).await?;
+        let changes = staged.stage.changes.iter().enumerate();
+        let selected: BTreeSet<usize> = changes
+            .filter(|(_, change)| repairs.contains(&change.id()))
+            .map(|(index, _)| index)
+            .collect();
+        self.report_unknown().await?;
+        let parallelism = self.settings.parallelism;
+        let token = i64::try_from(lead.token).ok();
+        let deployed = self
+            .deploy_staged(staged, selected, parallelism, token, switches)
+            .await?;
+        run.deploy = Some(deployed.deploy);
+        run.outcome = match deployed.outcome {
+            DeployOutcome::Succeeded => ReconcileOutcome::Repaired,
+            DeployOutcome::Cancelled if !lead.lost.is_cancelled() => {
+                return Err(EngineError::Cancelled);
+            }
+            outcome => {
+                run.reason = Some(format!("deploy #{}: {}", deployed.deploy, outcome.label()));
+                ReconcileOutcome::Failed
+            }
+        };
+        Ok(())
+    }
+
+    /// Stores a stage of the changes that need an approval, unless the last one is the same.
+    async fn ask_approval(
+        &self,
+        quiet: &Self,
+        found: Findings,
+        approvals: &BTreeSet<String>,
+    ) -> Result<StageId, EngineError> {
+        let store = self.memory.store();
+        let last = store.reconcile_runs(&found.declared.name, 1).await?;
+        if let Some(id) = last.first().and_then(|run| run.stage)
+            && let Some(record) = store.stage(id).await?
+        {
+            let stage = &found.staged.stage;
+            let selected = |c: &&ChangeView| approvals.contains(&c.address);
+            let shown = record.summary.read::<StageSummary>().ok();
+            let same = shown.is_some_and(|shown| {
+                let before = shown.changes.iter().filter(selected);
+                before.eq(found.summary.changes.iter().filter(selected))
+            });
+            if same
+                && record.state_serial == stage.state_serial
+                && record.config_digest == stage.digests.config
+                && store
+                    .history(1)
+                    .await?
+                    .first()
+                    .is_none_or(|d| d.stage != id)
+            {
+                return Ok(id);
+            }
+        }
+        let staged = self.stored(quiet, found, approvals).await?;
+        Ok(staged.stage.id)
+    }
+
+    /// Stores the stage of a run, with only these changes selected.
+    async fn stored(
+        &self,
+        quiet: &Self,
+        found: Findings,
+        selected: &BTreeSet<String>,
+    ) -> Result<Arc<Staged>, EngineError> {
+        let mut staged = found.staged;
+        let mut stage = Arc::unwrap_or_clone(staged.stage);
+        stage.id = self.memory.store().next_stage_id().await?;
+        let ids = stage.changes.iter().filter(|c| c.action() != Action::NoOp);
+        let left = ids.map(|change| change.id());
+        stage.deselected = left.filter(|id| !selected.contains(id)).collect();
+        staged.stage = Arc::new(stage);
+        quiet.store_stage(staged, None).await?;
+        let stored = lock(&quiet.newest).clone();
+        stored.ok_or_else(|| NotFound::AnyStage.into())
+    }
+}
+
+impl Findings {
+    /// Asks for an approval of repairs that would change other resources, too.
+    fn ask_about_others(&mut self) {
+        let (repairs, _) = self.changes();
+        let changes = references(&self.staged.stage);
+        let is_closed = |ids: &BTreeSet<String>| {
+            let only: Vec<String> = ids.iter().cloned().collect();
+            let selection = select_only(&changes, &only);
+            selection.is_ok_and(|s| s.taken.iter().all(|id| repairs.contains(id)))
+        };
+        // Usually no repair needs another resource, and one question settles it.
+        if repairs.is_empty() || is_closed(&repairs) {
+            return;
+        }
+        let stage = &self.staged.stage;
+        for (found, response) in &mut self.drift {
+            let id = found.change.map(|index| stage.changes[index].id());
+            if *response == Response::Repair
+                && !id.is_some_and(|id| is_closed(&BTreeSet::from([id])))
+            {
+                *response = Response::AskApproval;
+            }
+        }
+    }
+
+    /// Ids of the changes to make, and of those that need an approval.
+    fn changes(&self) -> (BTreeSet<String>, BTreeSet<String>) {
+        let ids = |wanted: Response| {
+            let drift = self.drift.iter().filter(move |(_, is)| *is == wanted);
+            let changes = drift.filter_map(|(found, _)| found.change);
+            changes.map(|index| self.staged.stage.changes[index].id())
+        };
+        (
+            ids(Response::Repair).collect(),
+            ids(Response::AskApproval).collect(),
+        )
+    }
+}
+
+/// Text of an error, with the detail of its first diagnostic.
+fn error_text(error: &EngineError) -> String {
+    let is_error = |d: &&Diagnostic| d.severity == Severity::Error;
+    match error.diagnostics().iter().find(is_error) {
+        Some(first) if !first.detail.is_empty() => format!("{}: {}", first.summary, first.detail),
+        _ => error.to_string(),
+    }
+}
+
+/// Name of a mode in the configuration.
+pub(super) fn mode_text(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Observe => "observe",
+        Mode::Enforce => "enforce",
+        Mode::Paused => "paused",
+    }
+}
+
+fn view((found, response): &(DriftedMember, Response)) -> MemberDrift {
+    let (kind, member, attributes) = match &found.drift {
+        Drift::Missing { member } => ("missing", member.to_string(), &[][..]),
+        Drift::OutdatedHash { member } => ("outdated_hash", member.to_string(), &[][..]),
+        Drift::UnknownMember { member } => ("unknown_member", member.to_string(), &[][..]),
+        Drift::AttributeDrift { member, attributes } => {
+            ("attribute_drift", member.to_string(), &attributes[..])
+        }
+        Drift::OrphanedAttachment { set } => ("orphaned_attachment", set.clone(), &[][..]),
+    };
+    MemberDrift {
+        kind: kind.to_owned(),
+        member,
+        attributes: attributes.to_vec(),
+        response: match response {
+            Response::Ignore => "ignore",
+            Response::Report => "report",
+            Response::Repair => "repair",
+            Response::AskApproval => "ask_approval",
+        }
+        .to_owned(),
+    }
+}
