@@ -10,7 +10,7 @@ use crate::cli::session::{run_request, settings};
 use crate::cli::time::{duration, format_local};
 use engine::Engine;
 use model::settings::Access;
-use model::{GroupView, RolloutAnswer, RolloutMember, RolloutVerb, RolloutView};
+use model::{GroupView, ReconcileView, RolloutAnswer, RolloutMember, RolloutVerb, RolloutView};
 use serde_json::json;
 
 pub(super) async fn run(args: GroupArgs, out: &mut Output) -> CommandResult {
@@ -129,7 +129,29 @@ fn list(out: &mut Output, groups: &[GroupView]) {
             Some(rollout) => out.line(&format!("  {}", summary(rollout))),
             None => out.line("  no rollout yet"),
         }
+        out.line(&format!("  {}", reconcile(&group.reconcile)));
     }
+}
+
+/// Reconcile loop of a group: its newest and its next run.
+fn reconcile(view: &ReconcileView) -> String {
+    let mut text = format!("reconcile: {}", view.mode);
+    if let Some(run) = &view.run {
+        let began = format_local(run.began);
+        text.push_str(&format!("; {} at {began}", run.summary()));
+        if let Some(stage) = run.stage {
+            text.push_str(&format!(", to approve: flightdeck deploy {stage}"));
+        }
+    }
+    match (&view.leader, &view.run) {
+        (None, _) => text.push_str("; the loop does not run"),
+        (Some(leader), Some(run)) => {
+            let next = format_local(run.next);
+            text.push_str(&format!("; next run {next} by {}", safe(leader)));
+        }
+        (Some(leader), None) => text.push_str(&format!("; led by {}", safe(leader))),
+    }
+    text
 }
 
 fn show(out: &mut Output, name: &str, rollouts: &[RolloutView]) {

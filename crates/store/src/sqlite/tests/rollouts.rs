@@ -53,8 +53,12 @@ async fn store_of_the_version_before_rollouts_is_migrated() {
         store.path().to_owned()
     };
     let conn = rusqlite::Connection::open(&path).unwrap();
-    conn.execute_batch("DROP TABLE rollout_request; DROP TABLE group_commit; DROP TABLE rollout_step; DROP TABLE rollout; PRAGMA user_version = 11")
-        .unwrap();
+    conn.execute_batch(
+        "DROP TABLE leader; DROP TABLE reconcile_run; DROP TABLE rollout_request;
+         DROP TABLE group_commit; DROP TABLE rollout_step; DROP TABLE rollout;
+         PRAGMA user_version = 11",
+    )
+    .unwrap();
     drop(conn);
     let store = open(dir.path());
     let new = rollout(None, "web", "running", &[(0, "a")]);
