@@ -46,7 +46,7 @@ impl Operations {
             reason: None,
             next: 0,
         };
-        let result = self.reconcile_unlocked(name, lead, &mut run).await;
+        let result = Box::pin(self.reconcile_unlocked(name, lead, &mut run)).await;
         let is_cancelled =
             matches!(result, Err(EngineError::Cancelled)) && !lead.lost.is_cancelled();
         if let Err(error) = result {
