@@ -16,8 +16,8 @@ use clap::{Parser, Subcommand};
 use super::exit::CliError;
 use super::options::{
     DeployArgs, DestroyArgs, FmtArgs, GroupArgs, GroupCommand, ImportArgs, InitArgs, PlanArgs,
-    PluginSubcommand, ReconcileArgs, RefreshArgs, SelectionsArgs, StageArgs, TaintArgs, ValidateArgs,
-    WorkspaceCommand,
+    PluginSubcommand, ReconcileArgs, RefreshArgs, SelectionsArgs, StageArgs, TaintArgs,
+    ValidateArgs, WorkspaceCommand,
 };
 use super::tofu::Form;
 use super::values::{Format, Level, listened, since};

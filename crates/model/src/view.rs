@@ -1,6 +1,7 @@
 //! Fold of events into the current view. The same code serves the live console, readers that join
 //! late, and replays. Plain data, owned by the code that folds.
 
+mod background;
 mod call;
 mod deploy;
 mod plugin;
@@ -116,18 +117,9 @@ impl View {
                 self.lock.clone_from(holder);
                 self.lock_is_ours = *ours;
             }
-            EventKind::Reconcile(run) => {
-                self.reconcile.insert(run.group.clone(), run.clone());
-            }
-            EventKind::ReconcileLeader { owner, ours } => {
-                self.leader.clone_from(owner);
-                self.leader_is_ours = *ours;
-            }
-            EventKind::WorkspaceChanged { outdated, .. } => {
-                if outdated.is_some() && self.stage.is_some() {
-                    self.stage_outdated.clone_from(outdated);
-                }
-            }
+            EventKind::Reconcile(_)
+            | EventKind::ReconcileLeader { .. }
+            | EventKind::WorkspaceChanged { .. } => self.apply_background(&event.kind),
             EventKind::StateChanged(change) => {
                 push(
                     &mut self.notices,

@@ -4,9 +4,9 @@
 
 use super::StoreError;
 use super::records::{
-    Acquired, BackendVersion, CallSample, DestroyStep, GroupCommitRecord, Intent, LeaderLease, NewDeploy,
-    Outcome, Revision, RolloutRecord, RolloutRequestRecord, Settlement, StageRecord, StartedDeploy,
-    State, StateEdit, StateObject, UnknownOutcome,
+    Acquired, BackendVersion, CallSample, DestroyStep, GroupCommitRecord, Intent, LeaderLease,
+    NewDeploy, Outcome, Revision, RolloutRecord, RolloutRequestRecord, Settlement, StageRecord,
+    StartedDeploy, State, StateEdit, StateObject, UnknownOutcome,
 };
 use async_trait::async_trait;
 use model::*;
