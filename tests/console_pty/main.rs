@@ -94,7 +94,7 @@ fn demo_is_staged_narrowed_deployed_and_retried_after_a_failure() {
     c.wait("✗ failed", SOON).unwrap();
     c.keys("v").unwrap();
     c.wait("1×", SOON).unwrap();
-    c.wait("✓ solved in deploy #2", SOON).unwrap();
+    c.wait("✓ solved in #2", SOON).unwrap();
     c.keys("vG\r").unwrap();
     c.wait("replay", SOON).unwrap();
     c.wait("deploy #1 · ✗ failed", SOON).unwrap();

@@ -203,8 +203,8 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.wait("event ", SOON)?;
     pty.keys("{")?;
     pty.wait("event 0", SOON)?;
-    pty.keys(&"]".repeat(38))?;
-    pty.wait_until(|s| s.contains("event ") && s.contains("created"), SOON)?;
+    pty.keys(&"]".repeat(45))?;
+    pty.wait_until(|s| s.contains("event ") && s.contains("creating"), SOON)?;
     album.shot(&pty, "replay")?;
     esc(&mut pty, "event ")?;
     pty.keys("6")?;

@@ -289,6 +289,8 @@ pub struct PluginCounts {
     pub failed_word: &'static str,
     /// Failed plugins that nothing uses.
     pub unused: usize,
+    /// Plugins between two launches that nothing uses.
+    pub unused_retrying: usize,
 }
 
 impl PluginCounts {
@@ -302,7 +304,10 @@ impl PluginCounts {
             match role {
                 Role::Ok => counts.ready += 1,
                 Role::Busy => counts.starting += 1,
-                Role::Warn => counts.retrying += 1,
+                Role::Warn => {
+                    counts.retrying += 1;
+                    counts.unused_retrying += usize::from(unused_in(state, p).is_some());
+                }
                 Role::Bad => {
                     counts.failed += 1;
                     let before = counts.failed_word;
@@ -333,6 +338,10 @@ fn health(state: &State) -> Vec<Part> {
         true => Role::Bad,
         false => Role::Dim,
     };
+    let retrying = match counts.retrying > counts.unused_retrying {
+        true => Role::Warn,
+        false => Role::Dim,
+    };
     let role = match failed {
         _ if counts.ready == 0 => Role::Dim,
         Role::Bad => Role::Warn,
@@ -360,7 +369,7 @@ fn health(state: &State) -> Vec<Part> {
     for (role, sign, n, word, turn, omitted) in [
         (Role::Dim, "○", counts.idle, "idle", 4, Some(9)),
         (Role::Busy, "◐", counts.starting, "starting", 5, Some(12)),
-        (Role::Warn, "◌", counts.retrying, "retrying", 6, Some(12)),
+        (retrying, "◌", counts.retrying, "retrying", 6, Some(12)),
         (failed, "✗", counted, counts.failed_word, 9, None),
     ] {
         if n > 0 {

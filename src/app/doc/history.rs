@@ -1,6 +1,6 @@
 //! Details of a deploy in the history, and of groups of failures.
 
-use super::operation::last_lines;
+use super::operation::{last_lines, operation_sign};
 use super::{
     Doc, Line, Role, counts, mode, outcome_role, push_heading, push_pair, push_text, span,
 };
@@ -8,7 +8,7 @@ use crate::app::format::{aligned, count, date, duration, elapsed};
 use crate::app::screens::push_keys;
 use crate::app::state::State;
 use crate::app::text::width;
-use model::{DeployId, DeploySummary, FailureGroup, OperationCounts, StageMode};
+use model::{DeployId, DeploySummary, FailureGroup, Operation, OperationCounts, StageMode};
 
 /// First line of a deploy.
 pub fn deploy_head(d: &DeploySummary) -> Line {
@@ -55,6 +55,7 @@ pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
             push_text(&mut doc, Role::Dim, "    ", &g.addresses.join(", "));
         }
     }
+    push_slowest(state, d, &mut doc);
     push_deploys(state, &mut doc, "durations", Some(d.deploy), |_| true);
     push_heading(&mut doc, "next");
     push_keys(
@@ -66,6 +67,46 @@ pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
         ],
     );
     doc
+}
+
+/// Maximum number of slow operations of a deploy.
+const SLOWEST: usize = 5;
+
+/// Lists the slowest operations of a deploy, if its operations are loaded.
+fn push_slowest(state: &State, d: &DeploySummary, doc: &mut Doc) {
+    let mut views = [&state.view.deploy, &state.loaded.last]
+        .into_iter()
+        .flatten();
+    let Some(view) = views.find(|v| v.deploy == d.deploy) else {
+        return;
+    };
+    let all = view.operations.iter().filter(|o| o.took_ms.is_some());
+    let mut all: Vec<&Operation> = all.collect();
+    all.sort_by_key(|o| std::cmp::Reverse(o.took_ms));
+    all.truncate(SLOWEST);
+    let longest = all.first().and_then(|o| o.took_ms).unwrap_or(0);
+    if all.len() < 2 {
+        return;
+    }
+    push_heading(doc, "slowest operations");
+    let name = all.iter().map(|o| width(&o.address)).max().unwrap_or(0);
+    doc.extend(all.into_iter().map(|o| {
+        let (sign, role) = operation_sign(o.state);
+        let ms = o.took_ms.unwrap_or(0);
+        let gap = " ".repeat(name.saturating_sub(width(&o.address)));
+        vec![
+            span(role, format!("  {sign} ")),
+            span(Role::Plain, format!("{}{gap}  ", o.address)),
+            span(Role::Plain, format!("{:>7}  ", aligned(duration(ms)))),
+            span(role, duration_bar(ms, longest)),
+        ]
+    }));
+}
+
+/// Draws a duration relative to the longest one.
+fn duration_bar(ms: u64, longest: u64) -> String {
+    let cells = usize::try_from(ms * BAR_CELLS as u64 / longest.max(1)).unwrap_or(0);
+    "━".repeat(cells.max(1))
 }
 
 /// Maximum number of deploys in a list.
@@ -107,8 +148,7 @@ pub fn push_deploys(
         };
         let gap = number.unwrap_or(0);
         let ms = took(d);
-        let cells = ms.map_or(0, |ms| ms * BAR_CELLS as u64 / longest);
-        let bar = "━".repeat(usize::try_from(cells).unwrap_or(0).max(1));
+        let bar = duration_bar(ms.unwrap_or(0), longest);
         let ago = elapsed(state.now - d.ended.unwrap_or(d.began));
         vec![
             span(name, format!("  #{:<gap$}  ", d.deploy)),

@@ -8,6 +8,7 @@ use crate::app::format::{aligned, clock, clock_ms, count, duration, elapsed};
 use crate::app::log::LogEntry;
 use crate::app::running;
 use crate::app::state::{Context, State};
+use crate::app::text::width;
 use lang::addr::unquote;
 use model::{Failure, Operation, OperationState, RequestedCall, SideEffectOutcome};
 use model::{PluginId, UnixMs};
@@ -33,6 +34,7 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
         doc.push(vec![span(Role::Warn, "warning: "), span(Role::Plain, w)]);
     }
     list_dependencies(state, op, &mut doc);
+    list_dependents(state, op, &mut doc);
     list_requested_calls(op, &mut doc);
     list_calls(state, op, &mut doc);
     let all = log.len();
@@ -230,6 +232,41 @@ fn list_dependencies(state: &State, op: &Operation, doc: &mut Doc) {
         .iter()
         .filter(|w| !left.iter().any(|(address, _)| address == w));
     doc.extend(done.map(|w| line(Role::Dim, format!("  {w}  done"))));
+}
+
+/// Maximum number of dependents in the detail of a failed operation.
+const DEPENDENTS: usize = 12;
+
+/// Lists the operations that a failed one blocks.
+fn list_dependents(state: &State, op: &Operation, doc: &mut Doc) {
+    let failed = matches!(
+        op.state,
+        OperationState::Failed | OperationState::HalfReplaced | OperationState::Unknown
+    );
+    let Some((d, _)) = state.shown_deploy().filter(|_| failed) else {
+        return;
+    };
+    let all = d
+        .operations
+        .iter()
+        .filter(|o| o.waits_for.contains(&op.address));
+    let all: Vec<&Operation> = all.collect();
+    if all.is_empty() {
+        return;
+    }
+    push_heading(doc, format!("blocks {}", count(all.len(), "operation")));
+    let width = all.iter().take(DEPENDENTS).map(|o| width(&o.address)).max();
+    for o in all.iter().take(DEPENDENTS) {
+        let gap = " ".repeat(width.unwrap_or(0).saturating_sub(self::width(&o.address)));
+        let (sign, role) = operation_sign(o.state);
+        doc.push(vec![
+            span(Role::Plain, format!("  {}{gap}  ", o.address)),
+            span(role, format!("{sign} {}", o.state.label())),
+        ]);
+    }
+    if let more @ 1.. = all.len().saturating_sub(DEPENDENTS) {
+        doc.push(line(Role::Dim, format!("  and {more} more")));
+    }
 }
 
 /// Counts the needs of an operation after the first one: `named` ones, and those that it does not

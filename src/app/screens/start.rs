@@ -7,9 +7,8 @@ use crate::app::doc::{self, Doc, Line, Role, line, outcome_role, push_heading, s
 use crate::app::format::{count, elapsed};
 use crate::app::list::Row;
 use crate::app::state::State;
-use crate::app::unsettled::{Unsettled, detail, newest_deploy, unsettled, unused_in};
+use crate::app::unsettled::{Unsettled, detail, newest_deploy, unsettled};
 use model::{Action, DeployOutcome};
-use std::collections::BTreeMap;
 
 pub(super) const SCREEN: ScreenInfo = ScreenInfo {
     current: |_| Context::Start,
@@ -134,25 +133,25 @@ fn push_facts(doc: &mut Doc, state: &State) {
     }
 }
 
-/// Counts the plugins by their states; `None` without plugins.
+/// Counts the plugins as the header does; `None` without plugins.
 fn plugins(state: &State) -> Option<Line> {
-    let mut counts: BTreeMap<&str, (usize, Role)> = BTreeMap::new();
-    for p in state.view.plugins.values().filter(|p| !p.is_builtin()) {
-        let (_, word, role) = match unused_in(state, p) {
-            // The word stands for each failed state, because nothing needs the plugin.
-            Some(_) if p.state.is_failed() => ("", "failed but unused", Role::Dim),
-            _ => doc::status(&p.state),
-        };
-        counts.entry(word).or_insert((0, role)).0 += 1;
+    let counts = doc::PluginCounts::of(state);
+    let failed = counts.failed - counts.unused;
+    let mut l = Line::new();
+    for (n, word, role) in [
+        (counts.ready, "ready", Role::Ok),
+        (counts.idle, "idle", Role::Dim),
+        (counts.starting, "starting", Role::Busy),
+        (counts.retrying, "retrying", Role::Warn),
+        (failed, counts.failed_word, Role::Bad),
+        (counts.unused, "failed (unused)", Role::Dim),
+    ] {
+        if n > 0 {
+            let gap = if l.is_empty() { "" } else { ", " };
+            l.push(span(Role::Dim, gap));
+            l.push(span(role, format!("{n} {word}")));
+        }
     }
-    let parts = counts
-        .into_iter()
-        .enumerate()
-        .map(|(i, (word, (n, role)))| {
-            let gap = if i > 0 { ", " } else { "" };
-            span(role, format!("{gap}{n} {word}"))
-        });
-    let l: Line = parts.collect();
     (!l.is_empty()).then_some(l)
 }
 

@@ -416,3 +416,20 @@ fn log_of_an_operation_leaves_out_lines_with_the_name_of_another_resource() {
     c.hides("created name=logs");
     c.shows("1 line of other resources: l shows all");
 }
+
+#[test]
+fn failed_operation_lists_what_it_blocks_and_history_the_slowest_operations() {
+    let mut c = Console::deploying(120, 40);
+    waiting_for(&mut c, OperationState::NotAttempted);
+    c.press("4 j enter");
+    c.shows("✗ update failed after 2.1 s");
+    c.shows("blocks 1 operation");
+    c.shows("aws_instance.web  ○ not attempted");
+    c.event(EventKind::DeployFinished(fixture::finished(
+        DeployOutcome::Failed,
+    )));
+    c.answer(crate::app::msg::Answer::History(fixture::history()));
+    c.press("5 g");
+    c.shows("slowest operations");
+    c.shows("✗ aws_iam_role.app     2.1 s   ━━━━");
+}

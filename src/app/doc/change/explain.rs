@@ -2,10 +2,12 @@
 
 use super::attribute::value;
 use crate::app::doc::{Doc, Line, Role, action_sign, line, push_heading, push_text, span};
+use crate::app::format::count;
 use model::ChangeView;
+use std::collections::{BTreeSet, HashMap};
 
 /// Explains a change: its reason, attributes that force replacement, dependencies and dependents.
-pub fn explain(c: &ChangeView, all: &[ChangeView]) -> Doc {
+pub fn explain<'a>(c: &'a ChangeView, all: &'a [ChangeView]) -> Doc {
     let mut doc = Doc::new();
     let mut head = action_sign(c.action);
     head.push(span(Role::Strong, format!(" {}", c.address)));
@@ -40,25 +42,57 @@ pub fn explain(c: &ChangeView, all: &[ChangeView]) -> Doc {
             ]);
         }
     }
-    push_heading(&mut doc, "needs");
-    list_or_none(&mut doc, c.needs.iter().map(String::as_str));
-    push_heading(&mut doc, "needed by");
-    // A change stores only its own dependencies, so all changes are searched for its dependents.
-    list_or_none(
-        &mut doc,
-        all.iter()
-            .filter(|o| o.needs.contains(&c.address))
-            .map(|o| o.address.as_str()),
-    );
+    let changes: HashMap<&str, &ChangeView> = all.iter().map(|o| (&*o.address, o)).collect();
+    let needs = |address: &str| {
+        let change = changes.get(address);
+        let needs = change.iter().flat_map(|o| &o.needs);
+        needs.map(String::as_str).collect()
+    };
+    push_changes(&mut doc, "needs", &c.address, needs);
+    // A change stores only its own needs.
+    let mut dependents: HashMap<&str, Vec<&str>> = HashMap::new();
+    for o in all {
+        for need in &o.needs {
+            dependents.entry(need).or_default().push(&o.address);
+        }
+    }
+    let needed_by = |address: &str| dependents.get(address).cloned().unwrap_or_default();
+    push_changes(&mut doc, "needed by", &c.address, needed_by);
     doc
 }
 
-fn list_or_none<'a>(doc: &mut Doc, items: impl Iterator<Item = &'a str>) {
-    let before = doc.len();
-    for i in items {
-        doc.push(line(Role::Plain, format!("  {i}")));
+/// Lists the changes that a relation leads to, directly or through others. The State screen counts
+/// objects in the same way.
+fn push_changes<'a>(
+    doc: &mut Doc,
+    heading: &str,
+    address: &'a str,
+    related: impl Fn(&'a str) -> Vec<&'a str>,
+) {
+    push_heading(doc, heading);
+    let direct: Vec<&str> = related(address);
+    let mut found: BTreeSet<&str> = BTreeSet::from([address]);
+    let mut rest = direct.clone();
+    // Each address is followed once, so the loop ends.
+    while let Some(next) = rest.pop() {
+        if found.insert(next) {
+            rest.extend(related(next));
+        }
     }
-    if doc.len() == before {
+    found.remove(address);
+    if found.is_empty() {
         doc.push(line(Role::Dim, "  none in this stage"));
+        return;
     }
+    if let Some(l) = doc.last_mut() {
+        let text = format!(
+            "  {}, directly or through others",
+            count(found.len(), "change")
+        );
+        l.push(span(Role::Dim, text));
+    }
+    let (direct, others): (Vec<&str>, Vec<&str>) =
+        found.into_iter().partition(|a| direct.contains(a));
+    doc.extend(direct.iter().map(|a| line(Role::Plain, format!("  {a}"))));
+    doc.extend(others.iter().map(|a| line(Role::Dim, format!("  {a}"))));
 }
