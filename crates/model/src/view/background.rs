@@ -13,10 +13,10 @@ impl View {
                 self.leader.clone_from(owner);
                 self.leader_is_ours = *ours;
             }
-            EventKind::WorkspaceChanged { outdated, .. } => {
-                if outdated.is_some() && self.stage.is_some() {
-                    self.stage_outdated.clone_from(outdated);
-                }
+            EventKind::WorkspaceChanged { outdated, .. }
+                if outdated.is_some() && self.stage.is_some() =>
+            {
+                self.stage_outdated.clone_from(outdated);
             }
             _ => {}
         }

@@ -108,7 +108,8 @@ impl Deploying {
         }
     }
 
-    /// Applies an event, and waits while an operator pauses the rollout. Returns true if it goes on.
+    /// Applies an event, and waits while an operator pauses the rollout. Returns true if it
+    /// continues.
     async fn handle(&self, running: &RunningRollout, event: Event) -> bool {
         self.record(running, event).await && self.may_go_on(running).await
     }
