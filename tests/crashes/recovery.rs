@@ -9,6 +9,7 @@ use crate::{invariants, tofu_comparison};
 use model::OperationStep;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use store::records::RolloutRecord;
 
 /// Counts of situations that the kills met.
 #[derive(Debug, Default, serde::Serialize)]
@@ -30,6 +31,9 @@ pub(crate) struct SituationCounts {
     locks_of_homes_taken_over: u32,
     half_replaced: u32,
     rescued: u32,
+    /// Attacks while at least one rollout changed members.
+    in_a_rollout: u32,
+    rollouts_interrupted: u32,
 }
 
 impl SituationCounts {
@@ -37,6 +41,8 @@ impl SituationCounts {
         self.attacks += more.attacks;
         self.half_replaced += more.half_replaced;
         self.rescued += more.rescued;
+        self.in_a_rollout += more.in_a_rollout;
+        self.rollouts_interrupted += more.rollouts_interrupted;
         self.before_the_deploy += more.before_the_deploy;
         self.in_the_deploy += more.in_the_deploy;
         self.after_the_deploy += more.after_the_deploy;
@@ -105,6 +111,7 @@ fn complete_deploy(
     if world.lab() != lab {
         return Err("the start changed the lab".to_owned());
     }
+    assert_rollouts_paused(&known, &after, &mut tally)?;
     if killed.was_deploying() && attack == Attack::Kill {
         if !after.taken_over.contains(&killed.pid) {
             return Err(format!(
@@ -141,6 +148,42 @@ fn complete_deploy(
     attacked_deploy::wait_until_no_process_works(world)?;
     tofu_comparison::assert_tofu_plans_no_changes(world)?;
     Ok(tally)
+}
+
+/// The next command pauses each rollout that an attack has interrupted. Members with a finished
+/// change are as the record says, and only the members in progress may be unknown.
+fn assert_rollouts_paused(
+    known: &Records,
+    after: &Records,
+    tally: &mut SituationCounts,
+) -> Result<(), String> {
+    let unfinished = |rollout: &&RolloutRecord| {
+        ["planned", "running", "waiting for health"].contains(&rollout.state.as_str())
+    };
+    let interrupted: Vec<&RolloutRecord> = known.rollouts.iter().filter(unfinished).collect();
+    tally.rollouts_interrupted = u32::try_from(interrupted.len()).unwrap();
+    tally.in_a_rollout = u32::from(!interrupted.is_empty());
+    for before in interrupted {
+        let now = after.rollouts.iter().find(|now| now.id == before.id);
+        let state = now.map(|now| now.state.as_str());
+        if state != Some("paused (interrupted)") {
+            return Err(format!("rollout of {} is {state:?}", before.name));
+        }
+        let done = |rollout: &RolloutRecord| -> BTreeSet<u32> {
+            let steps = rollout.steps.iter();
+            let done = steps.filter(|(_, step)| {
+                serde_json::from_str::<Value>(step).unwrap()["state"] == "done"
+            });
+            done.map(|(position, _)| *position).collect()
+        };
+        if now.map(done) != Some(done(before)) {
+            return Err(format!("rollout of {} has lost members", before.name));
+        }
+    }
+    match after.rollouts.iter().find(unfinished) {
+        Some(rollout) => Err(format!("rollout of {} is not paused", rollout.name)),
+        None => Ok(()),
+    }
 }
 
 fn diagnostics_and_result(run: &Run) -> (Vec<Value>, Value) {

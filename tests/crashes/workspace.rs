@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use store::Store;
-use store::records::{State, UnknownOutcome};
+use store::records::{RolloutRecord, State, UnknownOutcome};
 
 const HEAD: &str = r#"
 terraform {
@@ -183,6 +183,8 @@ pub(crate) struct Records {
     pub(crate) deploy: Option<DeployRecord>,
     /// Processes whose lock was taken over.
     pub(crate) taken_over: Vec<u32>,
+    /// Rollouts of the attacked deploy, oldest first.
+    pub(crate) rollouts: Vec<RolloutRecord>,
 }
 
 impl AttackedWorkspace {
@@ -224,6 +226,14 @@ impl AttackedWorkspace {
                     .unwrap()
                     .into_iter()
                     .map(|(_, before, _)| before.pid)
+                    .collect(),
+                rollouts: store
+                    .rollouts(None, 100)
+                    .await
+                    .unwrap()
+                    .into_iter()
+                    .rev()
+                    .filter(|rollout| rollout.deploy == 2)
                     .collect(),
             }
         })
