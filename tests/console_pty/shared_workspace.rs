@@ -94,3 +94,29 @@ fn killed_deploy_of_another_process_is_settled_by_the_console() {
     assert_eq!(c.end(LONG).unwrap().0, 0);
     w.assert_unlocked();
 }
+
+#[test]
+fn open_console_runs_the_reconcile_loop_and_leads() {
+    let w = Workspace::of("resource \"terraform_data\" \"web\" {\n  count = 2\n}\n");
+    let group = "group \"web\" {\n  instance = terraform_data.web\n  reconcile {\n    every = \"1s\"\n  }\n}\n";
+    std::fs::write(w.path().join("web.flightdeck.hcl"), group).unwrap();
+    let mut c = w.console();
+    c.wait("group web: drift found: 2 missing", LONG).unwrap();
+    let once = || flightdeck(&w, &["reconcile", "--once"]).output().unwrap();
+    let run = once();
+    let text = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert_eq!(run.status.code(), Some(1), "{text}");
+    assert!(
+        text.contains(&format!("led by pid {} on", pid(&c))),
+        "{text}"
+    );
+    c.keys("3s").unwrap();
+    // The plans of the loop have no place on the screen.
+    c.wait("stage #1 · 2 of 2 selected", LONG).unwrap();
+    c.keys("q").unwrap();
+    assert_eq!(c.end(LONG).unwrap().0, 0);
+    // The console has given the leadership up.
+    let run = once();
+    assert!(run.status.success(), "{run:?}");
+    w.assert_unlocked();
+}

@@ -3,11 +3,12 @@
 
 use super::command::Operations;
 use super::error::WorkError;
-use super::reconciling::mode_text;
+use super::reconciling::{RunEnd, mode_text};
 use crate::error::{EngineError, NotFound};
 use group::declared::{ReconcilePolicy, declared_groups};
 use group::drift::Mode;
 use group::leader::{Candidate, LeaderAction, Leadership, LockLease, Observation};
+use lang::config::OWN_EXTENSION;
 use model::lock_owner::this_process;
 use model::mutex::lock;
 use model::*;
@@ -23,6 +24,8 @@ const LEASE: Duration = Duration::from_secs(15);
 const POLL: Duration = Duration::from_secs(3);
 /// Interval between two reads of the configuration without a run.
 const RELOAD_MS: UnixMs = 30_000;
+/// Longest pause after a run that found the workspace locked.
+const LOCKED_MS: UnixMs = 30_000;
 /// Longest wait of a console for the first run of a group.
 const FIRST_RUN_MS: UnixMs = 60_000;
 
@@ -165,6 +168,11 @@ impl ReconcileLoop<'_> {
             return Ok(());
         }
         self.loaded = now;
+        // Most workspaces have no groups, and need no further look.
+        if !self.has_group_files().await {
+            self.groups.clear();
+            return Ok(());
+        }
         let request = self.operations.backend_request();
         let root = match self.operations.load(&request, true).await? {
             Ok((loaded, _)) => loaded.root.clone(),
@@ -187,6 +195,17 @@ impl ReconcileLoop<'_> {
         self.groups = groups;
         self.problem = None;
         Ok(())
+    }
+
+    /// Returns true if the workspace may declare groups.
+    async fn has_group_files(&self) -> bool {
+        let dir = self.operations.settings.workspace.clone();
+        let search = move || {
+            let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+            let mut names = entries.map(|entry| entry.file_name());
+            names.any(|name| name.to_string_lossy().ends_with(OWN_EXTENSION))
+        };
+        tokio::task::spawn_blocking(search).await.unwrap_or(true)
     }
 
     /// Time of the next run of a group, from this loop or from an earlier one.
@@ -243,7 +262,7 @@ impl ReconcileLoop<'_> {
             let Some(lead) = self.lead.take() else {
                 return Ok(());
             };
-            let (mut run, is_cancelled) = self.run_as_leader(&name, &lead).await;
+            let (mut run, end) = self.run_as_leader(&name, &lead).await;
             if !lead.lost.is_cancelled() {
                 self.lead = Some(lead);
             }
@@ -251,6 +270,17 @@ impl ReconcileLoop<'_> {
                 continue;
             };
             let every = self.options.every.unwrap_or(group.policy.every);
+            if matches!(end, RunEnd::Locked) {
+                let pause = milliseconds(every).min(LOCKED_MS);
+                group.next = now_ms().saturating_add(pause);
+                let reason = run.reason.unwrap_or_default();
+                let text = format!(
+                    "group {name}: {reason}; trying again in {} s",
+                    pause / 1_000
+                );
+                self.operations.bus.emit(EventKind::Notice { text });
+                continue;
+            }
             // What still needs an approval is found by a run of its own.
             let again = run.outcome == ReconcileOutcome::Repaired
                 && run
@@ -270,7 +300,7 @@ impl ReconcileLoop<'_> {
             stored.await?;
             self.operations.bus.emit(EventKind::Reconcile(run));
             // In a console the operator cancels the run, and not the loop.
-            if is_cancelled && self.options.at_once {
+            if matches!(end, RunEnd::Cancelled) && self.options.at_once {
                 return Err(EngineError::Cancelled);
             }
         }
@@ -279,7 +309,7 @@ impl ReconcileLoop<'_> {
 
     /// Runs one group, and keeps the lock lease meanwhile. If it is lost, the run starts nothing
     /// more.
-    async fn run_as_leader(&mut self, name: &str, lead: &Lead) -> (ReconcileRun, bool) {
+    async fn run_as_leader(&mut self, name: &str, lead: &Lead) -> (ReconcileRun, RunEnd) {
         let operations = self.operations;
         let mut run = std::pin::pin!(operations.reconcile_group(name, lead));
         loop {

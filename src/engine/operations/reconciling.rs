@@ -19,6 +19,15 @@ use std::sync::Arc;
 use store::StoreError;
 use trust::commands::{CommandError, CommandTrust};
 
+/// End of a run.
+pub(super) enum RunEnd {
+    Finished,
+    /// The operator has cancelled the run.
+    Cancelled,
+    /// Another process has the workspace lock, so nothing was looked at.
+    Locked,
+}
+
 /// Drift of a group with the responses of the loop.
 struct Findings {
     staged: Staged,
@@ -32,9 +41,8 @@ struct Findings {
 }
 
 impl Operations {
-    /// Reconciles a group once. Failures are part of the run. Also returns true if the operator has
-    /// cancelled it.
-    pub(super) async fn reconcile_group(&self, name: &str, lead: &Lead) -> (ReconcileRun, bool) {
+    /// Reconciles a group once. Failures are part of the run.
+    pub(super) async fn reconcile_group(&self, name: &str, lead: &Lead) -> (ReconcileRun, RunEnd) {
         let mut run = ReconcileRun {
             group: name.to_owned(),
             began: now_ms(),
@@ -47,13 +55,16 @@ impl Operations {
             next: 0,
         };
         let result = Box::pin(self.reconcile_unlocked(name, lead, &mut run)).await;
-        let is_cancelled =
-            matches!(result, Err(EngineError::Cancelled)) && !lead.lost.is_cancelled();
+        let end = match &result {
+            Err(EngineError::Cancelled) if !lead.lost.is_cancelled() => RunEnd::Cancelled,
+            Err(EngineError::Locked(_)) => RunEnd::Locked,
+            _ => RunEnd::Finished,
+        };
         if let Err(error) = result {
             run.outcome = ReconcileOutcome::Failed;
             run.reason = Some(error_text(&error));
         }
-        (run, is_cancelled)
+        (run, end)
     }
 
     async fn reconcile_unlocked(

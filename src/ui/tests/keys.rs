@@ -267,6 +267,35 @@ fn change_by_another_process_is_shown_and_closes_an_outdated_confirmation() {
 }
 
 #[test]
+fn drift_of_a_group_is_a_message_and_a_group_in_sync_is_none() {
+    let mut c = Console::staged(120, 40);
+    let run = |outcome, drift: &[&str]| {
+        let drift = drift.iter().map(|kind| MemberDrift {
+            kind: (*kind).to_owned(),
+            member: "0".to_owned(),
+            attributes: Vec::new(),
+            response: "report".to_owned(),
+        });
+        EventKind::Reconcile(ReconcileRun {
+            group: "web".to_owned(),
+            began: 0,
+            mode: "observe".to_owned(),
+            outcome,
+            drift: drift.collect(),
+            stage: None,
+            deploy: None,
+            reason: None,
+            next: 1,
+        })
+    };
+    c.event(run(ReconcileOutcome::InSync, &[]));
+    c.hides("group web");
+    let drift = ["missing", "missing", "outdated_hash"];
+    c.event(run(ReconcileOutcome::Drifted, &drift));
+    c.shows("group web: drift found: 2 missing, 1 outdated hash");
+}
+
+#[test]
 fn empty_workspace_shows_a_welcome_text() {
     let mut c = Console::new(120, 40);
     c.state.place.configured = false;
