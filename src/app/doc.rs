@@ -13,6 +13,7 @@ mod log_text;
 mod operation;
 mod plugin;
 mod resource;
+mod rollout;
 mod schema;
 mod staging;
 mod title;
@@ -40,6 +41,7 @@ pub use resource::{
     log_line, named_values, output_value, short_provider, state_output, state_row, stream_label,
     telling_values,
 };
+pub use rollout::{rollout, rollout_role};
 pub use schema::{schema_line, schema_text};
 pub use staging::{staging, write_staging};
 pub use title::{detail_title, title};

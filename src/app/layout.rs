@@ -304,15 +304,16 @@ pub fn tabs(state: &State) -> Vec<(super::state::Screen, u16, String)> {
             .map(|(i, s)| format!(" {i} {}{blank}", s.label()))
             .collect()
     };
-    // A blank column after each label, and one at each end of the line.
-    let needed = |labels: &[String]| labels.iter().map(|l| l.len() + 1).sum::<usize>() + 2;
+    let needed = |labels: &[String]| labels.iter().map(String::len).sum::<usize>();
     let width = usize::from(state.frame.size.0);
-    let (labels, gap) = if needed(&named(" ")) <= width {
-        (named(" "), 1)
-    } else if needed(&named("")) <= width {
+    let (wide, tight) = (named(" "), named(""));
+    // A blank column after each label, and one at each end of the line.
+    let (labels, gap) = if needed(&wide) + wide.len() + 2 <= width {
+        (wide, 1)
+    } else if needed(&tight) <= width {
         // Without a blank at both sides, one blank separates them.
         let trimmed = |l: String| l.trim_start().to_owned();
-        (named("").into_iter().map(trimmed).collect(), 1)
+        (tight.into_iter().map(trimmed).collect(), 1)
     } else {
         let short = |(i, s): (usize, &Screen)| match *s == state.screen {
             true => format!(" {i} {} ", s.label()),
@@ -486,17 +487,15 @@ pub fn incident_badge(state: &State, area: Rect) -> Option<(u16, Role, String)> 
         _ => count(n, "plugin failure"),
     };
     let long = format!("✗ {what} (!) ");
-    let text = if usize::from(room) > width(&long) {
-        long
-    } else {
-        format!("✗{n}(!)")
-    };
+    // A blank separates it from the tabs.
+    let mut forms = [long, format!("✗{n}(!)"), "✗!".to_owned()].into_iter();
+    let text = forms.find(|text| usize::from(room) > width(text))?;
     let w = u16::try_from(width(&text)).unwrap_or(0);
     let role = match all.iter().any(|i| state.is_urgent(i)) {
         true => Role::Bad,
         false => Role::Dim,
     };
-    (n > 0 && room >= w).then(|| (area.right() - w, role, text))
+    (n > 0).then(|| (area.right() - w, role, text))
 }
 
 /// Page of the open popup, and its area.

@@ -65,6 +65,7 @@ pub(super) fn push_sample(queue: &mut std::collections::VecDeque<u64>, value: u6
 pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effect>) {
     // A snapshot may already contain an event that is delivered afterwards.
     let known = event.seq <= state.view.seq && event.seq != 0;
+    let rollout_before = rollout_of(state, event);
     state.view.apply(event);
     if known {
         return;
@@ -127,6 +128,7 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
             // The cursor of an earlier deploy means nothing in this one.
             state.lists[Context::Deploy as usize] = super::list::ListState::default();
         }
+        EventKind::Rollout(now) => on_rollout(state, rollout_before, now, effects),
         EventKind::DeployFinished(s) => on_deploy_finished(state, s, effects),
         EventKind::Cancel { text, .. } | EventKind::Notice { text } => {
             state.show_message(text.clone())
@@ -208,6 +210,9 @@ fn on_deploy_finished(state: &mut State, s: &DeploySummary, effects: &mut Vec<Ef
     }
     // The deploy changed the contents of these screens.
     effects.extend([Effect::LoadHistory, Effect::LoadState, Effect::LoadFailures]);
+    if state.loaded.groups.is_some() {
+        effects.push(Effect::LoadGroups);
+    }
     // The operator left while this deploy ran.
     state.ending.deploy_ended();
 }
@@ -227,6 +232,61 @@ fn on_workspace_changed(state: &mut State, deploy: Option<DeployId>, effects: &m
         None => state.show_message(text),
     }
     effects.extend([Effect::LoadHistory, Effect::LoadState, Effect::LoadFailures]);
+}
+
+/// Rollout of the group of an event, as reported before it.
+fn rollout_of(state: &State, event: &Event) -> Option<RolloutProgress> {
+    let EventKind::Rollout(now) = &event.kind else {
+        return None;
+    };
+    let reported = &state.view.deploy.as_ref()?.rollouts;
+    reported.iter().find(|r| r.group == now.group).cloned()
+}
+
+/// Loads the steps of a rollout after an event that changes them. A group is loaded once at a time.
+fn on_rollout(
+    state: &mut State,
+    before: Option<RolloutProgress>,
+    now: &RolloutProgress,
+    effects: &mut Vec<Effect>,
+) {
+    // Most events report health polls, which change no step.
+    let steps = |r: RolloutProgress| (r.deploy, r.state, r.batch, r.done);
+    let is_poll = now.health.is_some() && before.map(steps) == Some(steps(now.clone()));
+    if state.loaded.groups.is_none() || is_poll {
+        return;
+    }
+    match state.loaded.loading_rollouts.get_mut(&now.group) {
+        Some(changed) => *changed = true,
+        None => {
+            let group = now.group.clone();
+            state.loaded.loading_rollouts.insert(group.clone(), false);
+            effects.push(Effect::LoadRollout(group));
+        }
+    }
+}
+
+fn on_loaded_rollout(
+    state: &mut State,
+    group: &str,
+    rollout: Option<Box<RolloutView>>,
+    effects: &mut Vec<Effect>,
+) {
+    if let Some(changed) = state.loaded.loading_rollouts.remove(group)
+        && changed
+    {
+        let again = group.to_owned();
+        state.loaded.loading_rollouts.insert(again.clone(), false);
+        effects.push(Effect::LoadRollout(again));
+    }
+    set_rollout(state, group.to_owned(), rollout.map(|rollout| *rollout));
+}
+
+fn set_rollout(state: &mut State, group: String, rollout: Option<RolloutView>) {
+    let mut groups = state.loaded.groups.iter_mut().flatten();
+    if let Some(shown) = groups.find(|shown| shown.group == group) {
+        shown.rollout = rollout;
+    }
 }
 
 /// Closes a confirmation whose stage or selection has changed since it was shown.
@@ -311,6 +371,25 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
             state.lists[Context::Replay as usize] = super::list::ListState::default();
         }
         Answer::Failures(all) => state.loaded.failures = Some(all),
+        Answer::Groups(all) => {
+            state.loaded.groups = Some(all);
+            state.loaded.groups_error = None;
+            state.loaded.loading_rollouts.clear();
+        }
+        Answer::RolloutRequested {
+            rollout,
+            text,
+            staged,
+        } => {
+            set_rollout(state, rollout.group.clone(), Some(*rollout));
+            state.show_message(text);
+            // The operator reviews it there.
+            if staged && state.screen == Screen::Groups {
+                state.leave_place();
+                state.screen = Screen::Stage;
+            }
+        }
+        Answer::Rollout(group, rollout) => on_loaded_rollout(state, &group, rollout, effects),
         Answer::Logs(rows) => state
             .log
             .prepend(rows.into_iter().map(|r| r.line).collect()),
@@ -402,6 +481,10 @@ fn on_failure(state: &mut State, what: &Subject, text: &str, diagnostics: &[Diag
                 text: text.to_owned(),
                 diagnostics: diagnostics.to_vec(),
             });
+        }
+        Subject::Groups => {
+            state.loaded.groups_error = Some(text.to_owned());
+            state.loaded.loading_rollouts.clear();
         }
         Subject::Select => {
             state.selections.failed(&state.view.left);

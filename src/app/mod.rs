@@ -11,6 +11,7 @@ pub mod effects;
 pub mod entry;
 pub mod filter;
 pub mod format;
+pub mod groups;
 mod input;
 pub mod key;
 pub mod keymap;

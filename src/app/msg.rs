@@ -45,6 +45,17 @@ pub enum Answer {
     /// The newest deploy of the history, for the Deploy screen.
     Last(Box<DeployRecord>),
     Failures(Vec<FailureGroup>),
+    /// Groups of the configuration.
+    Groups(Vec<GroupView>),
+    /// Result of a request about a rollout.
+    RolloutRequested {
+        rollout: Box<RolloutView>,
+        text: String,
+        /// A new stage continues it.
+        staged: bool,
+    },
+    /// Newest rollout of a group.
+    Rollout(String, Option<Box<RolloutView>>),
     Logs(Vec<LogRow>),
     State(Vec<StateRow>),
     /// Outputs of the state.
@@ -94,6 +105,7 @@ pub enum Subject {
     History,
     Replay,
     Failures,
+    Groups,
     Logs,
     State,
     Reveal,
@@ -126,6 +138,7 @@ impl fmt::Display for Subject {
             Self::History => "history",
             Self::Replay => "replay",
             Self::Failures => "failures",
+            Self::Groups => "groups",
             Self::Logs => "logs",
             Self::State => "state",
             Self::Reveal => "reveal",
@@ -178,6 +191,11 @@ pub enum Effect {
     LoadRecord(DeployId),
     LoadLast(DeployId),
     LoadFailures,
+    LoadGroups,
+    /// Makes a request about the rollout of a group, for one member if it names one.
+    RequestRollout(String, RolloutVerb, Option<String>),
+    /// Loads the newest rollout of a group.
+    LoadRollout(String),
     LoadLogs,
     LoadState,
     LoadOutputs,

@@ -4,6 +4,7 @@
 
 mod calls;
 mod deploy;
+mod groups;
 mod history;
 mod logs;
 mod nodes;
@@ -76,6 +77,7 @@ screens! {
     }
     State = resources::SCREEN { State = resources::RESOURCES }
     Logs = logs::SCREEN { Logs = logs::LOGS, Tracing = logs::TRACING }
+    Groups = groups::SCREEN { Groups = groups::GROUPS }
 }
 
 /// Place of the detail of a row.

@@ -2,6 +2,7 @@
 //! clock, terminal or engine.
 
 use super::choices::Choices;
+use super::doc::{Role, line};
 use super::input::on_input;
 use super::key::Input;
 use super::list::Pane;
@@ -135,7 +136,12 @@ fn measure_columns(state: &mut State) {
         measured.extend(visible.take(layout::list_height(state)));
     }
     for row in measured.into_iter().filter(|r| !r.heading) {
-        column::measure(&mut contents, &cells(state, row));
+        let cells = cells(state, row);
+        match &cells[..] {
+            // A cell that extends over all columns does not decide about the first one.
+            [_] if columns.len() > 1 => column::measure(&mut contents, &[line(Role::Plain, "─")]),
+            cells => column::measure(&mut contents, cells),
+        }
     }
     // The heading of the sorted column has a mark.
     if let Some((title, _)) = rows::sorted_column(state) {

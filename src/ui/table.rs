@@ -81,7 +81,14 @@ impl Table<'_> {
             brush.text(area.x + 1, area.y, cells, Role::Heading, text);
             return;
         }
-        self.cells(cells, placed, area.x, area.y, brush);
+        match cells {
+            // It extends over all columns, and over the rest of the line.
+            [one] if self.columns.len() > 1 => {
+                let width = area.width.saturating_sub(2);
+                brush.line(area.x + 1, area.y, width, one, false);
+            }
+            cells => self.cells(cells, placed, area.x, area.y, brush),
+        }
         if !self.find.is_empty() {
             brush.mark(area.x, area.y, area.width, self.find);
         }

@@ -219,10 +219,32 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.keys("0")?;
     pty.wait("to settle", SOON)?;
     album.shot(&pty, "start")?;
+    rolling_update(&mut pty, album)?;
     pty.keys("q")?;
     let (code, _) = pty.end(LONG)?;
     ensure!(code == 0, "the console exited with {code}");
     Ok(())
+}
+
+/// Rolls a release that is never ready, and waits until the rolling update pauses.
+fn rolling_update(pty: &mut Pty, album: &Album) -> Result<()> {
+    pty.keys("B")?;
+    pty.wait("Cause a fault in the demo", SOON)?;
+    pty.keys("9")?;
+    pty.wait_until(
+        |s| s.contains("is v2-broken") && !s.contains("Cause a fault"),
+        SOON,
+    )?;
+    pty.keys("3s")?;
+    pty.wait("rolling update of 3", LONG)?;
+    pty.keys("a")?;
+    pty.wait("Apply stage #", SOON)?;
+    pty.keys("y")?;
+    pty.wait("waiting for health", LONG)?;
+    pty.keys("8")?;
+    pty.wait("paused (unhealthy)", LONG)?;
+    pty.wait("503", SOON)?;
+    album.shot(pty, "groups")
 }
 
 fn narrow(bin: &Path, album: &Album) -> Result<()> {

@@ -17,6 +17,11 @@ pub static LINES: &[(&str, &str)] = &[
     ("forget", "flightdeck state forget ADDRESS"),
     ("incidents", "flightdeck plugins"),
     ("init", "flightdeck init"),
+    ("group-abort", "flightdeck group abort NAME"),
+    ("group-pause", "flightdeck group pause NAME"),
+    ("group-resume", "flightdeck group resume NAME"),
+    ("group-retry", "flightdeck group retry NAME KEY"),
+    ("group-skip", "flightdeck group skip NAME KEY"),
     ("level", "flightdeck logs --level=warn"),
     ("operation-logs", "flightdeck logs PLUGIN"),
     ("orphans", "flightdeck doctor --fix"),
@@ -29,6 +34,7 @@ pub static LINES: &[(&str, &str)] = &[
     ("reveal", "flightdeck state show ADDRESS --show-sensitive"),
     ("save", "flightdeck logs"),
     ("screen-deploy", "flightdeck history DEPLOY"),
+    ("screen-groups", "flightdeck group"),
     ("screen-history", "flightdeck history"),
     ("screen-logs", "flightdeck logs"),
     ("screen-plugins", "flightdeck plugins"),
@@ -92,7 +98,7 @@ pub static REASONS: &[(&str, &[&str])] = &[
     ),
     (
         "a command line reads everything anew",
-        &["history-reload", "state-reload"],
+        &["groups-reload", "history-reload", "state-reload"],
     ),
     (
         "Ctrl-C and signals cancel a command line",

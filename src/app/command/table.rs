@@ -15,6 +15,8 @@ pub(super) const DRASTIC: &[&str] = &[
     "break",
     "cancel",
     "forget",
+    "group-abort",
+    "group-retry",
     "interrupt",
     "orphans",
     "plugin-enable",
@@ -82,9 +84,9 @@ pub static COMMANDS: &[Command] = commands![
     "diff", "enter", "diff", "show the whole diff of this change", Scope::In(&[Stage]), has_row, open_detail;
     "all-attributes", "z", "", "show all values, or changed ones only", Scope::In(&[Stage]), has_stage, toggle_attributes;
     "why", "w", "why", "show the reason, and what needs it", Scope::In(&[Stage]), has_change, show_why;
-    "apply", "a", "apply…", "apply the selected changes; asks first", Scope::In(&[Stage]), can_apply, ask_apply;
+    "apply", "a", "apply…", "apply the selected changes; asks first", Scope::In(&[Stage, Groups]), can_apply, ask_apply;
     "forget", "X", "", "discard the record of an unknown creation", Scope::In(&[Stage]), requires_unknown_create, confirm_forget;
-    "stage", "s", "stage", "read the configuration, stage the changes", Scope::In(&[Start, Stage, Deploy]), can_stage, stage_again;
+    "stage", "s", "stage", "read the configuration, stage the changes", Scope::In(&[Start, Stage, Deploy, Groups]), can_stage, stage_again;
     "stage-destroy", "D", "", "stage the destruction of everything", Scope::In(&[Stage]), can_stage, stage_destroy;
     "refresh-only", "F", "", "stage a refresh: compare state and objects", Scope::In(&[Start, Stage]), can_stage, stage_refresh;
     "only-creates", "+", "", "show creates only, or all changes", Scope::In(&[Stage]), has_stage, filter_creates;
@@ -109,6 +111,13 @@ pub static COMMANDS: &[Command] = commands![
     "state-refresh", "F", "refresh…", "stage a refresh of this resource only", Scope::In(&[State]), on_resource, refresh_resource;
     "state-replace", "P", "replace…", "stage the replacement of this resource", Scope::In(&[State]), on_resource, replace_resource;
     "state-reload", "r", "", "reload the state", Scope::In(&[State]), always, reload_state;
+    // Groups
+    "group-pause", "p", "pause", "pause the rollout of this group", Scope::In(&[Groups]), can_pause, pause_rollout;
+    "group-resume", "R", "resume", "resume it; stages again without a deploy", Scope::In(&[Groups]), can_resume, resume_rollout;
+    "group-abort", "A", "abort…", "end the rollout early; asks first", Scope::In(&[Groups]), has_open_rollout, ask_abort_rollout;
+    "group-skip", "S", "", "skip this member in the rollout; asks first", Scope::In(&[Groups]), on_open_member, ask_skip_member;
+    "group-retry", "t", "", "repeat the change of a member; asks first", Scope::In(&[Groups]), on_open_member, ask_retry_member;
+    "groups-reload", "r", "", "reload the groups", Scope::In(&[Groups]), always, reload_groups;
     // Logs
     "follow", "space", "follow", "follow the newest line, or stop following", Scope::In(&[Logs]), always, toggle_follow;
     "level", "v", "level", "change the lowest level that is shown", Scope::In(&[Logs]), always, next_level;
@@ -163,6 +172,7 @@ pub static COMMANDS: &[Command] = commands![
     "screen-history", "5", "", "History: all deploys and failures", Scope::Everywhere, always, |s, e| show(s, e, Screen::History);
     "screen-state", "6", "", "State: all resources in the state", Scope::Everywhere, always, |s, e| show(s, e, Screen::State);
     "screen-logs", "7", "", "Logs: log lines of the plugins", Scope::Everywhere, always, |s, e| show(s, e, Screen::Logs);
+    "screen-groups", "8", "", "Groups: members, health and rolling updates", Scope::Everywhere, always, |s, e| show(s, e, Screen::Groups);
     "workspaces", "ctrl-w", "", "list, switch or create workspaces", Scope::Everywhere, can_switch, show_workspaces;
     "init", "i", "init…", "install modules and providers; asks first", Scope::Everywhere, can_install, ask_install;
     "doctor", "H", "", "check this machine and workspace", Scope::Everywhere, always, show_doctor;

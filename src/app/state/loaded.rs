@@ -5,7 +5,7 @@ use engine::doctor::Finding;
 use model::view::{DeployView, View};
 use model::{
     Action, DeployId, DeployRecord, DeployStarted, DeploySummary, Diagnostic, FailureGroup,
-    OutputRow, PluginId, SavedSelection, StateRow, UnixMs,
+    GroupView, OutputRow, PluginId, SavedSelection, StateRow, UnixMs,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -62,6 +62,12 @@ pub struct Loaded {
     pub outputs: Option<Vec<OutputRow>>,
     /// The newest deploy of this console, and the names of the outputs that it changes.
     pub deployed_outputs: Option<(DeployId, Vec<String>)>,
+    /// Groups of the configuration with their newest rollouts.
+    pub groups: Option<Vec<GroupView>>,
+    /// Failure of the last load of the groups.
+    pub groups_error: Option<String>,
+    /// Groups whose rollout is being loaded; true if it has changed since the request.
+    pub loading_rollouts: BTreeMap<String, bool>,
     /// Workspaces of the directory, the default one first.
     pub workspaces: Option<Vec<String>>,
     /// Saved selections of the workspace, by name.

@@ -17,6 +17,7 @@ fn each_screen_looks_as_committed() {
         c.answer(Answer::History(fixture::history()));
         c.answer(Answer::State(fixture::state_rows()));
         c.answer(Answer::Failures(fixture::failures()));
+        c.answer(Answer::Groups(fixture::groups()));
         for (name, keys) in [
             ("0-start", "0"),
             ("1-plugins", "1"),
@@ -30,6 +31,8 @@ fn each_screen_looks_as_committed() {
             ("5-failures", "v"),
             ("6-state", "v 6"),
             ("7-logs", "7"),
+            ("8-groups", "8"),
+            ("8-member", "j j"),
             ("help", "3 ?"),
             ("palette", "esc :"),
         ] {

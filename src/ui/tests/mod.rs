@@ -8,6 +8,7 @@ mod every_key;
 mod filters;
 mod fixture;
 mod frames;
+mod groups;
 mod keys;
 mod logs;
 mod messages;

@@ -7,7 +7,9 @@ pub(super) fn stories() -> Vec<KeyCase> {
     vec![
         story(
             "open",
-            &[Plugins, Calls, Deploy, Replay, Failures, State, Logs],
+            &[
+                Plugins, Calls, Deploy, Replay, Failures, State, Logs, Groups,
+            ],
             |c, b| {
                 let (gone, there) = match c.state.context() {
                     Plugins => ("hashicorp/random", "launch 5 of 5"),
@@ -15,6 +17,7 @@ pub(super) fn stories() -> Vec<KeyCase> {
                     Deploy | Replay => ("RESOURCE", "timeline"),
                     Calls => ("TIME", "deadline"),
                     State => ("NEEDED", "attributes"),
+                    Groups => ("LAST ERROR", "states"),
                     _ => ("· following", "stream"),
                 };
                 if gone != "· following" {
@@ -36,7 +39,7 @@ pub(super) fn stories() -> Vec<KeyCase> {
         story("back", &[Tracing], |c, _| c.shows("following")),
         story(
             "quit",
-            &[Start, Plugins, Stage, History, State, Logs],
+            &[Start, Plugins, Stage, History, State, Logs, Groups],
             |c, _| assert!(c.state.ending.quit),
         ),
         story("quit", &[Calls, Deploy], |c, _| {
@@ -61,6 +64,7 @@ pub(super) fn stories() -> Vec<KeyCase> {
             "last",
             &[
                 Start, Plugins, Schema, Calls, Stage, Deploy, History, Replay, Failures, State,
+                Groups,
             ],
             to_top,
             moved_down,
@@ -190,6 +194,9 @@ pub(super) fn stories() -> Vec<KeyCase> {
         }),
         story("screen-logs", Context::ALL, |c, _| {
             assert_eq!(tab(c), "7 Logs")
+        }),
+        story("screen-groups", Context::ALL, |c, _| {
+            assert_eq!(tab(c), "8 Groups")
         }),
         after(
             "break",

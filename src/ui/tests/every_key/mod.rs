@@ -66,6 +66,7 @@ fn at(place: Context, (width, height): (u16, u16)) -> Console {
     c.answer(Answer::History(fixture::history()));
     c.answer(Answer::State(fixture::state_rows()));
     c.answer(Answer::Failures(failures()));
+    c.answer(Answer::Groups(fixture::groups()));
     c.tick(1);
     match place {
         Schema => {
@@ -220,6 +221,7 @@ fn find_common(c: &mut Console) {
         Failures => "policy",
         Start => "e",
         Logs => "i",
+        Groups => "w",
         _ => "aws",
     };
     find(c, text);

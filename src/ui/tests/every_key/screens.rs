@@ -18,6 +18,7 @@ pub(super) fn stories() -> Vec<KeyCase> {
         history(),
         state(),
         logs(),
+        groups(),
     ]
     .into_iter()
     .flatten()
@@ -344,6 +345,66 @@ pub(super) fn state() -> Vec<KeyCase> {
             assert_eq!(c.take_effects(), [Effect::LoadState]);
             c.answer(Answer::State(vec![]));
             c.shows("The state is empty");
+        }),
+    ]
+}
+
+fn groups() -> Vec<KeyCase> {
+    const G: &[Context] = &[Groups];
+    vec![
+        story("stage", G, |c, _| {
+            assert_eq!(c.take_effects(), [Effect::Stage(StageRequest::default())]);
+            assert_eq!(tab(c), "3 Stage");
+        }),
+        story("apply", G, |c, _| c.shows("Apply stage #12?")),
+        story("group-pause", G, |c, _| {
+            let pause = Effect::RequestRollout("web".into(), RolloutVerb::Pause, None);
+            assert_eq!(c.take_effects(), [pause]);
+        }),
+        after(
+            "group-resume",
+            G,
+            |c| c.press("G"),
+            |c, _| {
+                let resume = Effect::RequestRollout("workers".into(), RolloutVerb::Resume, None);
+                assert_eq!(c.take_effects(), [resume]);
+            },
+        ),
+        story("group-abort", G, |c, _| {
+            c.shows("Abort the rollout of group web?");
+            assert_eq!(c.take_effects(), []);
+            c.press("y");
+            let abort = Effect::RequestRollout("web".into(), RolloutVerb::Abort, None);
+            assert_eq!(c.take_effects(), [abort]);
+        }),
+        after(
+            "group-skip",
+            G,
+            |c| c.press("j j j"),
+            |c, _| {
+                c.shows("Skip member c of group web?");
+                c.press("y");
+                let skip =
+                    Effect::RequestRollout("web".into(), RolloutVerb::Skip, Some("c".into()));
+                assert_eq!(c.take_effects(), [skip]);
+            },
+        ),
+        after(
+            "group-retry",
+            G,
+            |c| c.press("G k"),
+            |c, _| {
+                c.shows("Retry member blue of group workers?");
+                c.press("y");
+                let blue = Some("blue".into());
+                let retry = Effect::RequestRollout("workers".into(), RolloutVerb::Retry, blue);
+                assert_eq!(c.take_effects(), [retry]);
+            },
+        ),
+        story("groups-reload", G, |c, _| {
+            assert_eq!(c.take_effects(), [Effect::LoadGroups]);
+            c.answer(Answer::Groups(vec![]));
+            c.shows("No groups. Declare one in a file");
         }),
     ]
 }

@@ -1,0 +1,115 @@
+//! Commands of the Groups screen: requests about the rollout of the group under the cursor.
+
+use crate::app::command::Available;
+use crate::app::doc::{Role, line};
+use crate::app::groups::{Progress, group_of, member_of};
+use crate::app::msg::Effect;
+use crate::app::state::*;
+use model::RolloutVerb;
+
+pub fn reload_groups(_: &mut State, effects: &mut Vec<Effect>) {
+    effects.push(Effect::LoadGroups);
+}
+
+/// Name of the group under the cursor, and state of its newest rollout.
+fn rollout(state: &State) -> Option<(String, String)> {
+    let group = group_of(state, state.selected()?)?;
+    let rollout = Progress::of(state, group).rollout?;
+    Some((group.group.clone(), rollout.state))
+}
+
+/// Requires a rollout that can still change.
+pub fn has_open_rollout(state: &State) -> Available {
+    super::writable(state)?;
+    match rollout(state) {
+        None => Err("this group has no rollout yet".into()),
+        Some((_, now)) if matches!(&*now, "converged" | "aborted" | "rolled back") => {
+            Err(format!("the rollout is over: {now}").into())
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+/// Requires a rollout that goes on.
+pub fn can_pause(state: &State) -> Available {
+    has_open_rollout(state)?;
+    match is_paused(state) {
+        true => Err("the rollout is paused already".into()),
+        false => Ok(()),
+    }
+}
+
+/// Requires a paused rollout.
+pub fn can_resume(state: &State) -> Available {
+    has_open_rollout(state)?;
+    match is_paused(state) {
+        true => Ok(()),
+        false => Err("the rollout is not paused".into()),
+    }
+}
+
+fn is_paused(state: &State) -> bool {
+    rollout(state).is_some_and(|(_, now)| now.starts_with("paused"))
+}
+
+/// Requires a member under the cursor that needs something more in the rollout.
+pub fn on_open_member(state: &State) -> Available {
+    has_open_rollout(state)?;
+    match state.selected().and_then(|row| member_of(state, row)) {
+        None => Err("no member under the cursor".into()),
+        Some(member) if member.batch.is_none() => Err("this member is not rolled".into()),
+        Some(_) => Ok(()),
+    }
+}
+
+fn request(state: &State, verb: RolloutVerb, member: Option<String>) -> Option<Effect> {
+    let (group, _) = rollout(state)?;
+    Some(Effect::RequestRollout(group, verb, member))
+}
+
+pub fn pause_rollout(state: &mut State, effects: &mut Vec<Effect>) {
+    effects.extend(request(state, RolloutVerb::Pause, None));
+}
+
+/// Resumes in the running deploy. Without one, a new stage is shown, and nothing is applied yet.
+pub fn resume_rollout(state: &mut State, effects: &mut Vec<Effect>) {
+    effects.extend(request(state, RolloutVerb::Resume, None));
+}
+
+pub fn ask_abort_rollout(state: &mut State, _: &mut Vec<Effect>) {
+    let effect = request(state, RolloutVerb::Abort, None);
+    let why = "Operations that run are completed. The other members stay as they are.";
+    ask(state, "Abort", "the rollout", why, effect);
+}
+
+pub fn ask_skip_member(state: &mut State, _: &mut Vec<Effect>) {
+    let why = "The rollout leaves this member as it is.";
+    ask_of_member(state, RolloutVerb::Skip, "Skip", why);
+}
+
+pub fn ask_retry_member(state: &mut State, _: &mut Vec<Effect>) {
+    let why = "The change of this member is repeated, which may replace its object.";
+    ask_of_member(state, RolloutVerb::Retry, "Retry", why);
+}
+
+fn ask_of_member(state: &mut State, verb: RolloutVerb, word: &'static str, why: &str) {
+    let member = state.selected().and_then(|row| member_of(state, row));
+    let Some(key) = member.map(|member| member.key.to_owned()) else {
+        return;
+    };
+    let effect = request(state, verb, Some(key.clone()));
+    ask(state, word, &format!("member {key}"), why, effect);
+}
+
+fn ask(state: &mut State, word: &'static str, what: &str, why: &str, effect: Option<Effect>) {
+    let Some((group, _)) = rollout(state) else {
+        return;
+    };
+    state.open(Confirm {
+        title: format!("{word} {what} of group {group}?"),
+        body: vec![line(Role::Plain, why)],
+        effects: effect.into_iter().collect(),
+        answers: Answers::action(word),
+        ..Confirm::default()
+    });
+}

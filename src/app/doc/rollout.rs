@@ -1,0 +1,269 @@
+//! A rollout as a timeline: one bar for each member, and the states of the rollout.
+
+use super::{Doc, Line, Role, line, omittable, push_heading, push_text, span};
+use crate::app::format::{clock, duration, elapsed};
+use crate::app::groups::Progress;
+use crate::app::state::State;
+use crate::app::text::{truncate_end, width};
+use model::{RolloutMember, RolloutView, UnixMs};
+
+/// Cells of a bar.
+const CELLS: usize = 28;
+/// Maximum number of members with a bar.
+const MEMBERS: usize = 200;
+/// Maximum width of a key.
+const KEY: usize = 16;
+
+/// Sign and role of the state of a rollout.
+pub fn rollout_role(state: &str) -> (&'static str, Role) {
+    match state {
+        "planned" => ("·", Role::Dim),
+        "running" | "waiting for health" => ("◐", Role::Busy),
+        "converged" => ("✓", Role::Ok),
+        "rolled back" => ("○", Role::Dim),
+        "aborted" => ("✗", Role::Bad),
+        "paused (by operator)" | "paused (interrupted)" => ("■", Role::Warn),
+        _ => ("■", Role::Bad),
+    }
+}
+
+/// Renders a rollout: its reason, bars of its members, and its states.
+pub fn rollout(state: &State, rollout: &RolloutView, now: Progress) -> Doc {
+    let mut doc = Doc::new();
+    let live = now.rollout.filter(|live| live.deploy == rollout.deploy);
+    let reason = live.as_ref().map_or(&rollout.reason, |live| &live.reason);
+    if let Some(reason) = reason {
+        let shown = live.as_ref().map_or(&rollout.state, |live| &live.state);
+        push_text(&mut doc, rollout_role(shown).1, "", reason);
+        doc.push(Line::new());
+    }
+    let is_running = matches!(rollout.state.as_str(), "running" | "waiting for health");
+    let end = if is_running {
+        state.now
+    } else {
+        rollout.updated
+    };
+    let scale = Scale {
+        began: rollout.began,
+        end: end.max(rollout.began + 1),
+    };
+    let shown = rollout.members.iter().take(MEMBERS);
+    let keys = shown.clone().map(|member| width(&member.key));
+    let keys = keys.max().unwrap_or_default().min(KEY);
+    for member in shown {
+        doc.push(member_line(rollout, member, &scale, keys));
+    }
+    if rollout.members.len() > MEMBERS {
+        let more = format!("+ {} more", rollout.members.len() - MEMBERS);
+        doc.push(line(Role::Dim, more));
+    }
+    push_heading(&mut doc, "states");
+    for (at, transition) in rollout.transitions.iter().enumerate() {
+        // Each rollout begins with it, and leaves it at once.
+        if transition.state == "planned" && rollout.transitions.len() > 1 {
+            continue;
+        }
+        let next = rollout.transitions.get(at + 1).map(|next| next.at);
+        let (sign, role) = rollout_role(&transition.state);
+        let mut l = vec![
+            span(
+                Role::Dim,
+                format!("{}  ", clock(transition.at, state.utc_offset)),
+            ),
+            span(role, format!("{sign} {}", transition.state)),
+        ];
+        if let Some(next) = next {
+            let text = format!("  {}", elapsed(next - transition.at));
+            l.push(span(Role::Dim, text));
+        }
+        doc.push(l);
+    }
+    doc
+}
+
+/// Times at the ends of a bar.
+struct Scale {
+    began: UnixMs,
+    end: UnixMs,
+}
+
+impl Scale {
+    /// Cell of a time.
+    fn cell(&self, at: UnixMs) -> usize {
+        let part = usize::try_from(at - self.began).unwrap_or_default();
+        let whole = usize::try_from(self.end - self.began).unwrap_or(1);
+        (part * CELLS / whole.max(1)).min(CELLS - 1)
+    }
+}
+
+/// Part of a bar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cell {
+    Blank,
+    Drain,
+    Change,
+    Failed,
+    /// Wait for health.
+    Waits,
+}
+
+impl Cell {
+    fn drawn(self) -> (char, Role) {
+        match self {
+            Self::Blank => (' ', Role::Dim),
+            Self::Drain => ('░', Role::Warn),
+            Self::Change => ('━', Role::Update),
+            Self::Failed => ('✗', Role::Bad),
+            Self::Waits => ('─', Role::Busy),
+        }
+    }
+}
+
+/// Key, batch, bar, state and durations of a member.
+fn member_line(rollout: &RolloutView, member: &RolloutMember, scale: &Scale, keys: usize) -> Line {
+    let key = truncate_end(&member.key, keys).into_owned();
+    let gap = " ".repeat(keys.saturating_sub(width(&key)));
+    let batch = rollout.batches.to_string().len();
+    let mut l = vec![
+        span(Role::Strong, format!("{key}{gap} ")),
+        span(Role::Dim, format!(" batch {:>batch$}  ", member.batch)),
+    ];
+    let cells = bar(rollout, member, scale);
+    for part in cells.chunk_by(|a, b| a == b) {
+        let (sign, role) = part[0].drawn();
+        l.push(omittable(role, sign.to_string().repeat(part.len())));
+    }
+    let role = match member.state.as_str() {
+        "done" => Role::Ok,
+        "waiting" | "skipped" => Role::Dim,
+        _ if member.is_over || member.state.ends_with("failed") => Role::Bad,
+        _ => Role::Busy,
+    };
+    l.push(span(role, format!("  {}", member.state)));
+    for action in &member.actions {
+        if let Some(ended) = action.ended {
+            let took = duration(u64::try_from(ended - action.began).unwrap_or_default());
+            l.push(span(Role::Dim, format!("  {} {took}", action.action)));
+        }
+    }
+    l
+}
+
+/// Cells of a member's bar: its actions, and the wait for health after the last of them.
+fn bar(rollout: &RolloutView, member: &RolloutMember, scale: &Scale) -> [Cell; CELLS] {
+    let mut cells = [Cell::Blank; CELLS];
+    let mut fill = |from: UnixMs, to: UnixMs, with: Cell| {
+        let (from, to) = (scale.cell(from), scale.cell(to));
+        cells[from..=to.max(from)].fill(with);
+    };
+    let changed = member
+        .actions
+        .iter()
+        .filter_map(|action| action.ended)
+        .max();
+    let states = rollout.transitions.iter().enumerate();
+    let waits = states.filter(|(_, t)| t.state == "waiting for health");
+    for (at, wait) in waits.filter(|(_, t)| changed.is_some_and(|changed| t.at >= changed)) {
+        let next = rollout.transitions.get(at + 1);
+        fill(wait.at, next.map_or(scale.end, |t| t.at), Cell::Waits);
+        // The states are those of all members. A wait that ends without a pause was the last one of
+        // this member.
+        if next.is_none_or(|next| !next.state.starts_with("paused")) {
+            break;
+        }
+    }
+    for action in &member.actions {
+        let end = action.ended.unwrap_or(scale.end);
+        let with = match action.action.as_str() {
+            "drain" => Cell::Drain,
+            _ => Cell::Change,
+        };
+        fill(action.began, end, with);
+        if action.failure.is_some() {
+            fill(end, end, Cell::Failed);
+        }
+    }
+    cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{RolloutAction, RolloutTransition};
+
+    fn transition(at: UnixMs, state: &str) -> RolloutTransition {
+        RolloutTransition {
+            at,
+            state: state.to_owned(),
+            reason: None,
+        }
+    }
+
+    fn action(action: &str, began: UnixMs, ended: Option<UnixMs>) -> RolloutAction {
+        RolloutAction {
+            action: action.to_owned(),
+            began,
+            ended,
+            failure: None,
+        }
+    }
+
+    fn member(key: &str, batch: u32, actions: Vec<RolloutAction>) -> RolloutMember {
+        RolloutMember {
+            key: key.to_owned(),
+            phase: "update".into(),
+            batch,
+            state: "changed".into(),
+            is_over: false,
+            note: None,
+            actions,
+        }
+    }
+
+    #[test]
+    fn bar_shows_drain_change_and_wait_of_a_member_at_their_times() {
+        let rollout = RolloutView {
+            rollout: 1,
+            group: "web".into(),
+            deploy: 1,
+            state: "waiting for health".into(),
+            reason: None,
+            began: 0,
+            updated: 3_200,
+            batch: 2,
+            batches: 2,
+            transitions: vec![
+                transition(0, "planned"),
+                transition(0, "running"),
+                transition(1_600, "waiting for health"),
+                transition(1_700, "paused (by operator)"),
+                transition(1_900, "waiting for health"),
+                transition(2_000, "running"),
+                transition(2_800, "waiting for health"),
+            ],
+            members: vec![
+                member(
+                    "a",
+                    1,
+                    vec![
+                        action("drain", 0, Some(700)),
+                        action("change", 800, Some(1_500)),
+                    ],
+                ),
+                member("b", 2, vec![action("change", 2_100, Some(2_700))]),
+                member("c", 2, vec![action("change", 2_100, None)]),
+            ],
+        };
+        let scale = Scale {
+            began: 0,
+            end: 3_200,
+        };
+        let text = |at: usize| -> String {
+            let cells = bar(&rollout, &rollout.members[at], &scale);
+            cells.iter().map(|cell| cell.drawn().0).collect()
+        };
+        assert_eq!(text(0), "░░░░░░░━━━━━━━─ ──          ");
+        assert_eq!(text(1), "                  ━━━━━━────");
+        assert_eq!(text(2), "                  ━━━━━━━━━━");
+    }
+}

@@ -1,0 +1,148 @@
+//! Groups screen: members, the plan of the stage, and a rollout that it follows.
+
+use super::{Console, fixture};
+use crate::app::msg::{Answer, Effect, Subject};
+use model::*;
+
+fn console() -> Console {
+    let mut c = Console::deploying(120, 40);
+    c.press("8");
+    assert_eq!(c.take_effects(), [Effect::LoadGroups]);
+    c.shows("Loading…");
+    c.answer(Answer::Groups(fixture::groups()));
+    c
+}
+
+#[test]
+fn members_are_shown_with_their_part_in_the_rollout() {
+    let mut c = console();
+    c.shows("groups · 2 · 5 members");
+    let header = c.line("web  3 members");
+    assert!(
+        header.contains(" · ◐ waiting for health  ━━━━──────── batch 2/3"),
+        "{header}"
+    );
+    assert!(header.ends_with("aws_instance.web"), "{header}");
+    let member = c.line("  a  ");
+    assert!(
+        member.contains("✓ done") && member.contains("aws_ebs_volume.data[\"a\"]"),
+        "{member}"
+    );
+    assert!(c.line("  b  ").contains("◐ changed"));
+    assert!(c.line("  c  ").contains("· waiting"));
+    assert!(c.line("workers  2").contains("■ paused (failed)"));
+    let failed = c.line("  blue  ");
+    assert!(
+        failed.contains("✗ change failed") && failed.contains("QuotaExceeded"),
+        "{failed}"
+    );
+    // The detail of the group has the rollout as a timeline.
+    assert!(c.line("a  batch 1").contains("drain 4.0 s  change 4.8 s"));
+    assert!(c.line("14:02:20").contains("◐ waiting for health  12 s"));
+}
+
+#[test]
+fn screen_follows_a_rollout_and_loads_its_steps_once_at_a_time() {
+    let mut c = console();
+    c.event(fixture::progress("waiting for health", 2, None));
+    assert_eq!(c.take_effects(), [Effect::LoadRollout("web".into())]);
+    c.event(fixture::progress("waiting for health", 2, Some("●●○ 2/3")));
+    assert!(c.line("web  3").contains("waiting for health ●●○ 2/3"));
+    assert!(c.line("  b  ").contains("●●○ 2/3"));
+    assert!(!c.line("  a  ").contains("2/3"));
+    // A poll changes no step.
+    assert_eq!(c.take_effects(), []);
+    c.event(fixture::progress("running", 3, None));
+    c.event(fixture::progress("waiting for health", 3, None));
+    assert_eq!(c.take_effects(), []);
+    let mut rollout = fixture::groups()[0].rollout.clone().unwrap();
+    c.answer(Answer::Rollout(
+        "web".into(),
+        Some(Box::new(rollout.clone())),
+    ));
+    // It has changed since the request.
+    assert_eq!(c.take_effects(), [Effect::LoadRollout("web".into())]);
+    (rollout.batch, rollout.members[1].state) = (3, "done".into());
+    rollout.members[2].state = "changed".into();
+    c.answer(Answer::Rollout("web".into(), Some(Box::new(rollout))));
+    assert_eq!(c.take_effects(), []);
+    assert!(c.line("  b  ").contains("✓ done"));
+    assert!(c.line("  c  ").contains("◐ changed"));
+    c.event(fixture::progress("paused (unhealthy)", 3, None));
+    assert!(c.line("web  3").contains("■ paused (unhealthy)"));
+}
+
+#[test]
+fn failed_load_is_reported_and_can_be_repeated() {
+    let mut c = Console::staged(120, 40);
+    c.press("8");
+    c.answer(Answer::Failed {
+        what: Subject::Groups,
+        text: "the configuration cannot be used".into(),
+        diagnostics: Vec::new(),
+    });
+    c.shows("the configuration cannot be used; press r to read again");
+    c.take_effects();
+    c.press("r");
+    assert_eq!(c.take_effects(), [Effect::LoadGroups]);
+    c.answer(Answer::Groups(Vec::new()));
+    c.shows("No groups. Declare one in a file");
+}
+
+#[test]
+fn stage_tells_which_members_are_outdated_and_which_are_new() {
+    let mut c = Console::staged(120, 40);
+    let mut stage = StageSummary::clone(c.state.view.stage.as_ref().unwrap());
+    let template = stage.changes[0].clone();
+    let change = |key: &str, action| ChangeView {
+        address: format!("aws_instance.web[{key:?}]"),
+        previous_address: None,
+        action,
+        ..template.clone()
+    };
+    stage.at = fixture::NOW + 100_000;
+    stage.changes = vec![
+        change("a", Action::NoOp),
+        change("b", Action::Replace),
+        change("c", Action::Update),
+        change("d", Action::Create),
+    ];
+    c.event(EventKind::Staged(stage.into()));
+    c.press("8");
+    c.answer(Answer::Groups(fixture::groups()));
+    c.line("web  3 of 4 members · 2 outdated");
+    assert!(c.line("  a  ").contains("✓ current"));
+    assert!(c.line("  b  ").contains("-/+ to replace"));
+    assert!(c.line("  c  ").contains("~ to update"));
+    assert!(c.line("  d  ").contains("+ to create"));
+}
+
+#[test]
+fn resumed_rollout_without_a_deploy_leads_to_its_stage() {
+    let mut c = Console::staged(120, 40);
+    c.press("8");
+    c.answer(Answer::Groups(fixture::groups()));
+    c.press("p");
+    c.take_effects();
+    c.press("G R");
+    let resume = Effect::RequestRollout("workers".into(), RolloutVerb::Resume, None);
+    assert_eq!(c.take_effects(), [resume]);
+    let rollout = fixture::groups()[1].rollout.clone().unwrap();
+    c.answer(Answer::RolloutRequested {
+        rollout: Box::new(rollout),
+        text: "stage #13 resumes the rollout of group workers: 2 changes; a applies them".into(),
+        staged: true,
+    });
+    c.shows("stage #13 resumes the rollout of group workers");
+    c.shows("[x]");
+    c.press("8 g");
+    let mut done = fixture::groups()[0].rollout.clone().unwrap();
+    done.state = "converged".into();
+    c.answer(Answer::Rollout("web".into(), Some(Box::new(done))));
+    c.press("g p");
+    c.shows("group-pause: the rollout is over: converged");
+    c.press("G p");
+    c.shows("group-pause: the rollout is paused already");
+    c.press("g S");
+    c.shows("group-skip: the rollout is over: converged");
+}
