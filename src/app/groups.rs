@@ -6,8 +6,10 @@ use super::list::Row;
 use super::state::State;
 use lang::addr::natural_cmp;
 use model::{
-    Action, ChangeView, DeployId, GroupMember, GroupView, RolloutMember, RolloutView, UnixMs,
+    Action, ChangeView, DeployId, GroupMember, GroupView, MemberDrift, ReconcileRun, RolloutMember,
+    RolloutView, UnixMs,
 };
+use std::collections::HashSet;
 
 /// Group of a row, also for the rows of its members.
 pub fn group_of<'s>(state: &'s State, row: &Row) -> Option<&'s GroupView> {
@@ -17,8 +19,8 @@ pub fn group_of<'s>(state: &'s State, row: &Row) -> Option<&'s GroupView> {
 /// Effect of the newest stage on a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
-    /// Number of members that the configuration declares.
-    pub desired: usize,
+    /// Number of members that the configuration declares; `None` if the stage is limited to some.
+    pub desired: Option<usize>,
     /// Members that the stage changes.
     pub outdated: usize,
 }
@@ -117,8 +119,9 @@ fn changes<'s>(
 }
 
 fn plan(state: &State, group: &GroupView) -> Option<Plan> {
-    let (mut desired, mut outdated) = (0, 0);
+    let (mut desired, mut outdated, mut staged) = (0, 0, HashSet::new());
     for change in changes(state, group)? {
+        staged.insert(&*change.address);
         match change.action {
             Action::Destroy | Action::Forget => {}
             Action::NoOp | Action::Read | Action::Create => desired += 1,
@@ -128,7 +131,11 @@ fn plan(state: &State, group: &GroupView) -> Option<Plan> {
             }
         }
     }
-    Some(Plan { desired, outdated })
+    let is_whole = group.members.iter().all(|m| staged.contains(&*m.address));
+    Some(Plan {
+        desired: is_whole.then_some(desired),
+        outdated,
+    })
 }
 
 /// Address without the keys of its instances: `module.a["x"].b.c[0]` is `module.a.b.c`.
@@ -160,6 +167,13 @@ fn outside_and_keys(address: &str) -> (String, Vec<String>) {
         }
     }
     (outside, keys)
+}
+
+/// Newest run of the reconcile loop, by this process or as loaded.
+pub fn run_of<'s>(state: &'s State, group: &'s GroupView) -> Option<&'s ReconcileRun> {
+    let own = state.view.reconcile.get(&group.group);
+    let loaded = group.reconcile.run.as_ref();
+    own.into_iter().chain(loaded).max_by_key(|run| run.began)
 }
 
 /// Keys of all members: those in the state, in the newest rollout, and those that the stage
@@ -224,11 +238,19 @@ pub fn member_of<'s>(state: &'s State, row: &'s Row) -> Option<Member<'s>> {
     let address = object.map(|object| object.address.clone());
     let address = address.or_else(|| change.map(|change| change.address.clone()));
     let part_of = part.map(|(_, part)| part);
+    let drift = run_of(state, group).and_then(|run| {
+        let drift = run.drift.iter().find(|drift| drift.member == key)?;
+        Some((run, drift))
+    });
+    let drift = drift.filter(|(run, _)| is_newest(state, group, run));
     Some(Member {
         key,
         address: address.unwrap_or_default(),
         dedicated: object.map_or(&[], |object: &GroupMember| &object.dedicated),
-        state: member_state(state, object.is_some(), part, change),
+        state: match drift {
+            Some((_, drift)) => drifted(drift),
+            None => member_state(state, object.is_some(), part, change),
+        },
         health: part_of.and_then(|part| health(state, group, part)),
         batch: part_of.map(|part| part.batch),
         changed: part_of.and_then(|p| p.actions.iter().filter_map(|a| a.ended).max()),
@@ -267,6 +289,19 @@ fn member_state(
         (None, None) if exists => MemberState::new("·", "exists", Role::Dim),
         (None, None) => MemberState::new("·", "missing", Role::Dim),
     }
+}
+
+/// Returns true if neither a stage nor a rollout is newer than a run of the reconcile loop.
+fn is_newest(state: &State, group: &GroupView, run: &ReconcileRun) -> bool {
+    let staged_at = state.view.stage.as_ref().map(|stage| stage.at);
+    let rolled_at = group.rollout.as_ref().map(|rollout| rollout.updated);
+    let newest = staged_at.into_iter().chain(rolled_at).max();
+    !state.is_deploying() && newest.is_none_or(|at| at < run.began)
+}
+
+fn drifted(drift: &MemberDrift) -> MemberState {
+    let sign = if drift.kind == "missing" { "✗" } else { "~" };
+    MemberState::new(sign, drift.kind.replace('_', " "), Role::Warn)
 }
 
 fn planned(change: &ChangeView) -> MemberState {

@@ -4,12 +4,12 @@ use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, loading, senten
 use crate::app::column::{Column, Width, column, number};
 use crate::app::doc::{self, Doc, Line, Role, address, line, push_heading, span};
 use crate::app::filter::{Field, text_field};
-use crate::app::format::{count, elapsed};
-use crate::app::groups::{Member, Progress, Rollout, group_of, member_of, members};
+use crate::app::format::{count, elapsed, since, until};
+use crate::app::groups::{Member, Progress, Rollout, group_of, member_of, members, run_of};
 use crate::app::list::Row;
 use crate::app::msg::Effect;
 use crate::app::state::State;
-use model::GroupView;
+use model::{GroupView, ReconcileOutcome};
 
 pub(super) const SCREEN: ScreenInfo = ScreenInfo {
     current: |_| Context::Groups,
@@ -108,9 +108,10 @@ fn header(state: &State, group: &GroupView) -> Line {
     let progress = Progress::of(state, group);
     let mut l = vec![span(Role::Heading, &group.group)];
     let plan = progress.plan.as_ref();
-    let members = match plan.filter(|plan| plan.desired != group.members.len()) {
-        Some(plan) => format!("  {} of {} members", group.members.len(), plan.desired),
-        None => format!("  {}", count(group.members.len(), "member")),
+    let current = group.members.len();
+    let members = match plan.and_then(|plan| plan.desired) {
+        Some(desired) if desired != current => format!("  {current} of {desired} members"),
+        _ => format!("  {}", count(current, "member")),
     };
     l.push(span(Role::Plain, members));
     if let Some(plan) = plan.filter(|plan| plan.outdated > 0) {
@@ -120,8 +121,26 @@ fn header(state: &State, group: &GroupView) -> Line {
         Some(rollout) => push_rollout(rollout, &mut l),
         None => l.push(span(Role::Dim, " · no rollout yet")),
     }
+    if let Some(run) = run_of(state, group) {
+        if run.outcome != ReconcileOutcome::InSync {
+            l.push(span(Role::Warn, format!(" · {}", run.summary())));
+        }
+        if leader(state, group).is_some() {
+            let next = until(run.next - state.now);
+            l.push(span(Role::Dim, format!(" · next poll {next}")));
+        }
+    }
     l.extend([span(Role::Plain, "  "), address(Role::Dim, &group.instance)]);
     l
+}
+
+/// Process that leads the reconcile loop.
+fn leader<'s>(state: &'s State, group: &'s GroupView) -> Option<&'s str> {
+    match (state.view.leader_is_ours, &state.view.leader) {
+        (true, _) => Some("this console"),
+        (false, Some(leader)) => Some(leader),
+        (false, None) => group.reconcile.leader.as_deref(),
+    }
 }
 
 fn push_rollout(rollout: &Rollout, l: &mut Line) {
@@ -238,9 +257,28 @@ fn push_facts(state: &State, group: &GroupView, doc: &mut Doc) {
     {
         doc::push_pair(doc, "stage", &plan.plan);
     }
+    push_reconcile(state, group, doc);
     for global in &group.global {
         doc::push_pair(doc, "global", global);
     }
+}
+
+/// Appends the mode of the reconcile loop, its newest run and its leader.
+fn push_reconcile(state: &State, group: &GroupView, doc: &mut Doc) {
+    let mut text = group.reconcile.mode.clone();
+    if let Some(run) = run_of(state, group) {
+        let ago = since(state.now - run.began);
+        text = format!("{text}, {} ({ago})", run.summary());
+        if let Some(stage) = run.stage {
+            text = format!("{text}; stage #{stage} needs an approval");
+        }
+        if let Some(reason) = &run.reason {
+            text = format!("{text}: {reason}");
+        }
+    }
+    doc::push_pair(doc, "reconcile", text);
+    let leader = leader(state, group).unwrap_or("none, the loop does not run");
+    doc::push_pair(doc, "leader", leader);
 }
 
 fn write_subject(state: &State, l: &mut Line) {

@@ -22,7 +22,7 @@ fn members_are_shown_with_their_part_in_the_rollout() {
         header.contains(" · ◐ waiting for health  ━━━━──────── batch 2/3"),
         "{header}"
     );
-    assert!(header.ends_with("aws_instance.web"), "{header}");
+    assert!(header.ends_with("aws_instance.node"), "{header}");
     let member = c.line("  a  ");
     assert!(
         member.contains("✓ done") && member.contains("aws_ebs_volume.data[\"a\"]"),
@@ -95,7 +95,7 @@ fn stage_tells_which_members_are_outdated_and_which_are_new() {
     let mut stage = StageSummary::clone(c.state.view.stage.as_ref().unwrap());
     let template = stage.changes[0].clone();
     let change = |key: &str, action| ChangeView {
-        address: format!("aws_instance.web[{key:?}]"),
+        address: format!("aws_instance.node[{key:?}]"),
         previous_address: None,
         action,
         ..template.clone()
@@ -145,4 +145,42 @@ fn resumed_rollout_without_a_deploy_leads_to_its_stage() {
     c.shows("group-pause: the rollout is paused already");
     c.press("g S");
     c.shows("group-skip: the rollout is over: converged");
+}
+
+#[test]
+fn run_of_the_reconcile_loop_is_shown_with_its_drift_and_the_next_poll() {
+    let mut c = Console::staged(120, 40);
+    c.press("8");
+    c.answer(Answer::Groups(fixture::groups()));
+    c.shows("none, the loop does not run");
+    c.event(EventKind::ReconcileLeader {
+        owner: Some("ana@deck".into()),
+        ours: true,
+    });
+    c.tick(100_000);
+    c.event(EventKind::Reconcile(ReconcileRun {
+        group: "web".into(),
+        began: c.state.now,
+        mode: "observe".into(),
+        outcome: ReconcileOutcome::Drifted,
+        drift: vec![MemberDrift {
+            kind: "missing".into(),
+            member: "b".into(),
+            attributes: Vec::new(),
+            response: "report".into(),
+        }],
+        stage: None,
+        deploy: None,
+        reason: None,
+        next: c.state.now + 300_000,
+    }));
+    let header = c.line("web  3 members");
+    assert!(
+        header.contains("drift found: 1 missing · next poll in 5m00s"),
+        "{header}"
+    );
+    assert!(c.line("  b  ").contains("✗ missing"));
+    assert!(c.line("  a  ").contains("✓ done"));
+    c.shows("observe, drift found: 1 missing (now)");
+    c.shows("this console");
 }
