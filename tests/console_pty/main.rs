@@ -101,7 +101,9 @@ fn demo_is_staged_narrowed_deployed_and_retried_after_a_failure() {
     c.keys("6").unwrap();
     c.wait("module.network", SOON).unwrap();
     let running = plugins(pid(&c));
-    let servers = processes_of(place.path());
+    let mut servers = processes_of(place.path());
+    // The program of one plugin is in the directory of the demo.
+    servers.retain(|p| !running.contains(p));
     assert_eq!(servers.len(), 3);
     c.keys("q").unwrap();
     let (code, screen) = c.end(LONG).unwrap();

@@ -155,6 +155,7 @@ pub static GROUPS: &[Group] = &[
             (&["page-up"], ""),
             (&["first", "last"], "first, last row"),
             (&["pane"], ""),
+            (&["narrower", "wider"], "size of list and detail"),
             (&["back"], ""),
         ],
     },
@@ -194,7 +195,6 @@ pub static GROUPS: &[Group] = &[
         title: "Console",
         rows: &[
             (&["copy"], ""),
-            (&["narrower", "wider"], "size of list and detail"),
             (&["theme"], ""),
             (&["mouse"], ""),
             (&["redraw"], ""),
