@@ -369,12 +369,71 @@ pub(super) enum GroupCommand {
         /// Key of the member, such as 2 or web[2]
         key: String,
     },
+    /// Declare the members of a specification in InfraKit's form, for the next stage
+    Commit {
+        /// File with the specification
+        file: PathBuf,
+        /// Print the plan, and write nothing
+        #[arg(long)]
+        pretend: bool,
+    },
+    /// Import existing resources as a member of a group; all or none of them
+    Import {
+        /// File with the specification of the group
+        file: PathBuf,
+        /// Resource of the specification and its id at the provider, such as aws_instance=i-1 or
+        /// aws_ebs_volume.data=vol-1
+        #[arg(required = true, value_name = "TYPE[.NAME]=ID")]
+        resources: Vec<String>,
+        /// Key of the member (default: the first that the group lacks)
+        #[arg(long, value_name = "KEY")]
+        member: Option<String>,
+        /// Leave this argument of the specification out of the declarations (repeatable)
+        #[arg(long, value_name = "ARGUMENT")]
+        exclude: Vec<String>,
+        #[command(flatten)]
+        variables: Variables,
+    },
+    /// Commit the earlier specification of a group again
+    Rollback {
+        name: String,
+        /// Print the plan, and write nothing
+        #[arg(long)]
+        pretend: bool,
+    },
+    /// Change the number of members, or show the expression that decides it
+    Scale {
+        name: String,
+        size: u32,
+        /// Print the plan of a committed group, and write nothing
+        #[arg(long, conflicts_with = "write")]
+        pretend: bool,
+        /// Assign the variable that decides the size of a group of the configuration
+        #[arg(long)]
+        write: bool,
+    },
+    /// Stop to manage a group, and leave its resources as they are
+    Free {
+        name: String,
+        /// Skip the confirmation
+        #[arg(long, alias = "yes")]
+        auto_approve: bool,
+    },
+    /// Destroy a group: drain and destroy its members, then its dedicated and global resources
+    Destroy {
+        name: String,
+        #[command(flatten)]
+        values: Values,
+        /// Skip the confirmation
+        #[arg(long)]
+        auto_approve: bool,
+    },
 }
 
 impl GroupCommand {
     /// Returns true if the command may deploy.
     pub(super) fn deploys(&self) -> bool {
-        matches!(self, Self::Resume { .. })
+        matches!(self, Self::Resume { .. } | Self::Destroy { .. })
     }
 }
 

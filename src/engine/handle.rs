@@ -1,6 +1,7 @@
 //! Handle to the engine, held by the front ends. Its methods are the commands of the product.
 
 mod event_log;
+mod groups;
 mod metrics;
 mod state;
 mod stored_lock;
@@ -372,58 +373,6 @@ impl Engine {
     /// Saved selections of the workspace, by name.
     pub async fn saved_selections(&self) -> Result<Vec<SavedSelection>, EngineError> {
         self.shared.operations.saved_selections().await
-    }
-
-    /// Groups of the configuration, with their newest rollouts.
-    ///
-    /// # Errors
-    /// The configuration or the store cannot be read.
-    pub async fn groups(&self) -> Result<Vec<GroupView>, EngineError> {
-        self.shared.operations.groups().await
-    }
-
-    /// The newest rollout of a group, if it has one. Reads no configuration.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub async fn newest_rollout(&self, group: &str) -> Result<Option<RolloutView>, EngineError> {
-        self.shared.operations.newest_rollout(group).await
-    }
-
-    /// The newest rollouts of a group, newest first.
-    ///
-    /// # Errors
-    /// No group has this name, or the store cannot be read.
-    pub async fn rollouts(&self, group: &str) -> Result<Vec<RolloutView>, EngineError> {
-        self.shared.operations.rollouts_of(group).await
-    }
-
-    /// Makes a request about the newest rollout of a group, and waits for the answer of the deploy
-    /// that runs it. A resume without a running deploy returns the replacements of the stage to
-    /// create; see [`Self::select_resumed`].
-    ///
-    /// # Errors
-    /// The request is refused, no deploy answers in time, or there is no such group or rollout.
-    pub async fn request_rollout(
-        &self,
-        group: &str,
-        verb: RolloutVerb,
-        member: Option<&str>,
-    ) -> Result<RolloutAnswer, EngineError> {
-        let operations = &self.shared.operations;
-        Box::pin(operations.request_rollout(group, verb, member)).await
-    }
-
-    /// Selects the changes of a stage that resume the rollout of a group.
-    ///
-    /// # Errors
-    /// There is no such stage, group or rollout.
-    pub async fn select_resumed(
-        &self,
-        stage: StageId,
-        group: &str,
-    ) -> Result<ResumeSelection, EngineError> {
-        Box::pin(self.shared.operations.select_resumed(stage, group)).await
     }
 
     /// The saved selection with a name.

@@ -52,6 +52,25 @@ const OF_STATE_FLAGS: [&str; 8] = [
     "kept",
 ];
 
+/// Paths that the commands of [`run_group_commands`] write.
+const OF_GROUPS: [&str; 6] = [
+    "app_global.tf.json",
+    "app_global.tf.json.new",
+    "instance-1.tf.json",
+    "instance-1.tf.json.new",
+    "terraform.tfvars",
+    "web.flightdeck.hcl",
+];
+/// Specification of a group with one member.
+const SPECIFICATION: &str = r#"{"ID": "app", "Properties": {
+    "Allocation": {"Size": 1},
+    "Instance": {"Properties": {"resource": {
+        "terraform_data": {"host": {"input": "a"}, "shared": {"@scope": "app", "input": "b"}}
+    }}}
+}}"#;
+const GROUP: &str = "group \"web\" {\n  instance = terraform_data.a\n}\n";
+const SIZED: &str = "variable \"size\" {\n  default = 2\n}\nresource \"terraform_data\" \"a\" {\n  count = var.size\n}\n";
+
 /// Paths that the commands of [`init`] write.
 fn paths_written_by_init() -> Vec<String> {
     let mut all: Vec<String> = [
@@ -129,6 +148,25 @@ fn work_with_state_flags(w: &Workspace) -> Vec<Run> {
         ],
         &["deploy", "--auto-approve", "--state-out=out.tfstate"],
         &["deploy", "--auto-approve", "--state-out=out.tfstate"],
+    ]
+    .map(|args| run(w, args))
+    .into()
+}
+
+fn prepare_group_commands() -> Workspace {
+    Workspace::new(&[
+        ("main.tf", SIZED),
+        ("web.flightdeck.hcl", GROUP),
+        ("app.json", SPECIFICATION),
+    ])
+}
+
+fn run_group_commands(w: &Workspace) -> Vec<Run> {
+    [
+        &["group", "commit", "app.json"][..],
+        &["group", "scale", "app", "2"],
+        &["group", "scale", "web", "3", "--write"],
+        &["group", "free", "web", "--auto-approve"],
     ]
     .map(|args| run(w, args))
     .into()
@@ -254,11 +292,12 @@ fn attack(path: &str, prepared: fn() -> Workspace, commands: fn(&Workspace) -> V
         let name = path.split('/').next().unwrap();
         for refused in runs.iter().filter(|run| run.code != Some(0)) {
             let said = refused.stderr.replace('\n', " ");
-            // An earlier refused command did not create this object.
-            let absent = "is not in the state";
+            // An earlier refused command did not create this object or group.
+            let absent = ["is not in the state", "there is no group"];
             assert!(
-                [name, "workspace", "init", "No configuration files", absent]
+                [name, "workspace", "init", "No configuration files"]
                     .iter()
+                    .chain(&absent)
                     .any(|word| said.contains(word)),
                 "{path} as {what}: {refused:#?}"
             );
@@ -297,6 +336,11 @@ fn commands_with_state_flags_write_nothing_outside_through_foreign_entries() {
 }
 
 #[test]
+fn group_commands_write_nothing_outside_through_foreign_entries() {
+    attack_all(&OF_GROUPS, prepare_group_commands, run_group_commands);
+}
+
+#[test]
 fn init_commands_write_nothing_outside_through_foreign_entries() {
     let paths = paths_written_by_init();
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
@@ -329,6 +373,11 @@ fn every_written_path_is_attacked() {
             prepare_deploy_commands,
             work_with_state_flags,
             &[&OF_WORK[..], &OF_STATE_FLAGS].concat(),
+        ),
+        (
+            prepare_group_commands,
+            run_group_commands,
+            &[&OF_WORK[..], &OF_GROUPS, &["instance-2.tf.json"]].concat(),
         ),
         (prepare_init_commands, run_init_commands, &of_init),
     ] {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
-const SERVERS: &str = r#"
+pub(crate) const SERVERS: &str = r#"
 variable "kind" { default = "v1" }
 resource "lab_thing" "web" {
   count = 3
@@ -15,7 +15,7 @@ resource "lab_thing" "web" {
 "#;
 
 /// Group of the servers with these arguments of its update.
-fn group(update: &str) -> String {
+pub(crate) fn group(update: &str) -> String {
     format!("group \"web\" {{\n  instance = lab_thing.web\n  update {{\n{update}\n  }}\n}}\n")
 }
 
@@ -96,7 +96,11 @@ fn hook_without_trust_stops_the_deploy_before_any_change() {
 
 /// Starts a deploy in a process of its own, and waits for a line of its JSON output that `seen`
 /// accepts.
-fn begin_deploy(lab: &Lab, args: &[&str], seen: impl Fn(&str) -> bool) -> (Child, JsonLines) {
+pub(crate) fn begin_deploy(
+    lab: &Lab,
+    args: &[&str],
+    seen: impl Fn(&str) -> bool,
+) -> (Child, JsonLines) {
     let args = [&["deploy", "--auto-approve", "--json"], args].concat();
     let mut command: Command = lab.workspace.command(&args);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
@@ -106,12 +110,12 @@ fn begin_deploy(lab: &Lab, args: &[&str], seen: impl Fn(&str) -> bool) -> (Child
     (child, lines)
 }
 
-type JsonLines = std::io::Lines<BufReader<std::process::ChildStdout>>;
+pub(crate) type JsonLines = std::io::Lines<BufReader<std::process::ChildStdout>>;
 
 /// A health that no release reaches.
-const NEVER_HEALTHY: &str = "    health {\n      ready = self.kind == \"v9\"\n      interval = \"50ms\"\n      timeout = \"10m\"\n    }";
+pub(crate) const NEVER_HEALTHY: &str = "    health {\n      ready = self.kind == \"v9\"\n      interval = \"50ms\"\n      timeout = \"10m\"\n    }";
 
-fn waits_for_health(line: &str) -> bool {
+pub(crate) fn waits_for_health(line: &str) -> bool {
     line.contains("\"rollout\"") && line.contains("waiting for health")
 }
 

@@ -6,6 +6,7 @@
 #[allow(dead_code)]
 mod support;
 
+mod committed_groups;
 mod destroy_order;
 mod drift;
 mod ephemeral;

@@ -1,5 +1,6 @@
 //! Groups as `*.flightdeck.hcl` files declare them: the values of their settings, checked.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use lang::config::{Group, GroupHook, GroupSettings, GroupUpdate, Module};
 use lang::diag::Diagnostics;
 use lang::source::Span;
 
+use crate::MemberKey;
 use crate::drift::Mode;
 use crate::policy::{
     Amount, DrainPolicy, HealthPolicy, OnUnhealthy, Order, PolicyError, Threshold, UpdatePolicy,
@@ -60,6 +62,9 @@ pub struct DeclaredGroup {
     pub health: Option<GroupHook>,
     /// Policy of the reconcile loop.
     pub reconcile: ReconcilePolicy,
+    /// Keys of the members by the addresses of their instances, for a committed group: each
+    /// instance is a resource of its own. `None` for a group of the configuration.
+    pub committed: Option<BTreeMap<String, MemberKey>>,
 }
 
 /// Reads all groups of a root module. A group with an error is missing from the result.
@@ -94,6 +99,7 @@ fn declared(group: &Group, diags: &mut Diagnostics) -> DeclaredGroup {
             Some(settings) => reconcile(settings, diags),
             None => ReconcilePolicy::default(),
         },
+        committed: None,
     }
 }
 

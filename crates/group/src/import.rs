@@ -1,7 +1,7 @@
 //! Import of existing resources into a group: each becomes a resource of one member. All or
 //! nothing; a second import of the same resources does nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
@@ -190,6 +190,27 @@ pub fn undo(imports: &[Import], failed: usize) -> Vec<&Import> {
     done.rev().collect()
 }
 
+/// Adds the declarations of imports to the texts of files, by name. `body` returns the arguments.
+pub fn documents(
+    imports: &[Import],
+    existing: &BTreeMap<String, String>,
+    body: impl Fn(&Import) -> Map<String, Value>,
+) -> BTreeMap<String, String> {
+    let mut documents: BTreeMap<String, Value> = BTreeMap::new();
+    for import in imports {
+        let file = import.set.file();
+        let document = documents.entry(file).or_insert_with_key(|file| {
+            let text = existing.get(file).map_or("{}", String::as_str);
+            serde_json::from_str(text).unwrap_or_default()
+        });
+        document["resource"][&import.kind][&import.name] = Value::Object(body(import));
+    }
+    let texts = documents.into_iter();
+    texts
+        .map(|(file, json)| (file, format!("{json:#}\n")))
+        .collect()
+}
+
 impl Import {
     /// Arguments of the declaration: those of the specification with the imported values, so that
     /// the next plan changes nothing. Imported tags stay.
@@ -210,8 +231,6 @@ impl Import {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use lang::source::SourceMap;
     use serde_json::json;
 

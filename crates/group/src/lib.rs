@@ -18,6 +18,7 @@
 
 pub mod allocation;
 pub mod attachment;
+pub mod commit;
 pub mod declared;
 pub mod drift;
 pub mod hash;

@@ -1,6 +1,6 @@
 //! Groups and their rollouts, as shown to operators.
 
-use super::{DeployId, ReconcileView, UnixMs};
+use super::{DeployId, ReconcileView, UnixMs, VariableFlag};
 use serde::{Deserialize, Serialize};
 
 /// A declared group.
@@ -152,6 +152,93 @@ pub struct RolloutAnswer {
     /// For a resume without a running deploy: the addresses that the new stage must replace.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub stage: Option<Vec<String>>,
+}
+
+/// A commit of a group's specification, or its plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupCommitView {
+    pub group: String,
+    /// Hash of the configuration of a member.
+    pub hash: String,
+    /// Number of members.
+    pub size: usize,
+    /// InfraKit's sentence about the plan.
+    pub text: String,
+    /// Plan with batches, such as `rolling update of 3 instances in 3 batches`.
+    pub plan: String,
+    /// False if the group is as the specification says.
+    pub changes: bool,
+    /// Files that the commit writes.
+    pub written: Vec<String>,
+    /// Files that it removes.
+    pub removed: Vec<String>,
+    /// True if the declarations are in the configuration; otherwise the next stage takes them in.
+    pub taken: bool,
+}
+
+/// Import of existing resources as a member of a group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupImport {
+    /// Name of the file with the specification, for diagnostics.
+    pub file: String,
+    /// Text of the specification.
+    pub spec: String,
+    /// Key of the member; by default the first that the group lacks.
+    pub member: Option<String>,
+    pub resources: Vec<ImportedResource>,
+    /// Variable flags in the given order.
+    pub variables: Vec<VariableFlag>,
+}
+
+/// A resource to import into a group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportedResource {
+    /// Resource type.
+    pub kind: String,
+    /// Name in the specification; needed if several resources have the type.
+    pub name: Option<String>,
+    /// Id at the provider.
+    pub id: String,
+    /// Arguments of the specification that the declaration leaves out.
+    pub exclude: Vec<String>,
+}
+
+/// Result of an import into a group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupImportView {
+    pub group: String,
+    /// Key of the member.
+    pub member: String,
+    /// Addresses of the imported objects; empty if all were imported before.
+    pub imported: Vec<String>,
+    /// Files with their declarations.
+    pub files: Vec<String>,
+}
+
+/// Expression that decides the size of a group of the configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupSize {
+    pub group: String,
+    /// Address of the resource.
+    pub instance: String,
+    /// `count` or `for_each`.
+    pub argument: String,
+    pub expression: String,
+    /// File and line of the expression.
+    pub place: String,
+    /// The only variable of the expression, if the root module has it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub variable: Option<String>,
+    /// File that assigns the variable.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub assigned: Option<String>,
+}
+
+/// Block of a group in a file of the configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupBlock {
+    pub file: String,
+    pub text: String,
 }
 
 /// Changes of a stage that resume a rollout; the others are deselected.

@@ -146,6 +146,30 @@ pub(super) async fn destroy(args: DestroyArgs, out: &mut Output) -> CommandResul
     .await
 }
 
+/// Destroys the resources of a group.
+pub(super) async fn destroy_targets(
+    group: GroupDeploy,
+    target: Vec<String>,
+    out: &mut Output,
+) -> CommandResult {
+    let choice = Choice {
+        target,
+        refresh: true,
+        values: group.values,
+        destroy: true,
+        ..Choice::default()
+    };
+    let command = DeployCommand {
+        verb: Verb::Destroy,
+        stage: None,
+        choice,
+        selection: None,
+        resumed: None,
+        auto_approve: group.auto_approve,
+    };
+    run(command, out).await
+}
+
 /// Remedy if no confirmation is possible.
 const APPROVE: &str =
     "add --auto-approve, or run `flightdeck stage` and deploy that stage by its number";

@@ -1,6 +1,8 @@
 //! `flightdeck group`: lists the groups of the configuration, shows rollouts, and makes requests
 //! about them.
 
+mod declarations;
+
 use super::deploy::{self, GroupDeploy};
 use crate::cli::escape::{safe, safe_lines};
 use crate::cli::exit::{CliError, CommandResult, OK, fields};
@@ -51,6 +53,57 @@ pub(super) async fn run(args: GroupArgs, out: &mut Output) -> CommandResult {
             };
             return resume(group, out).await;
         }
+        other => return change(other, out).await,
+    }
+    Ok(OK)
+}
+
+/// Changes the declarations of groups.
+async fn change(command: GroupCommand, out: &mut Output) -> CommandResult {
+    match command {
+        GroupCommand::Commit { file, pretend } => declarations::commit(&file, pretend, out).await?,
+        GroupCommand::Import {
+            file,
+            resources,
+            member,
+            exclude,
+            variables,
+        } => {
+            let resources = declarations::imported(&resources, &exclude)?;
+            let of = (resources, member, variables.flags);
+            declarations::import(&file, of, out).await?;
+        }
+        GroupCommand::Rollback { name, pretend } => {
+            declarations::roll_back(&name, pretend, out).await?;
+        }
+        GroupCommand::Scale {
+            name,
+            size,
+            pretend,
+            write,
+        } => declarations::scale(&name, size, (pretend, write), out).await?,
+        GroupCommand::Free { name, auto_approve } => {
+            return declarations::free(&name, auto_approve, out).await;
+        }
+        GroupCommand::Destroy {
+            name,
+            values,
+            auto_approve,
+        } => {
+            let group = GroupDeploy {
+                name,
+                values,
+                auto_approve,
+            };
+            return declarations::destroy(group, out).await;
+        }
+        GroupCommand::List
+        | GroupCommand::Show { .. }
+        | GroupCommand::Pause { .. }
+        | GroupCommand::Resume { .. }
+        | GroupCommand::Abort { .. }
+        | GroupCommand::Skip { .. }
+        | GroupCommand::Retry { .. } => {}
     }
     Ok(OK)
 }

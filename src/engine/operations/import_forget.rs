@@ -99,7 +99,7 @@ impl Operations {
         said.map(|()| change)
     }
 
-    async fn import_locked(
+    pub(super) async fn import_locked(
         &self,
         request: ImportObject,
         switches: &Switches,
@@ -287,7 +287,7 @@ impl Operations {
         said.map(|()| changes)
     }
 
-    async fn forget_locked(
+    pub(super) async fn forget_locked(
         &self,
         addresses: &[String],
         dry_run: bool,

@@ -7,7 +7,7 @@ use super::stale_check::Purpose;
 use crate::deploy::run::{Recorded, find_member, parse_rollout};
 use crate::error::{EngineError, NotFound};
 use crate::stage::change::Change;
-use crate::stage::groups::member_key;
+use crate::stage::groups::{key_in, member_key};
 use crate::stage::steps::has_effect;
 use group::declared::{DeclaredGroup, declared_groups};
 use group::rollout::{Event, Rollout, RolloutState, StepState};
@@ -218,9 +218,9 @@ impl Operations {
         group: &str,
     ) -> Result<ResumeSelection, EngineError> {
         let staged = self.load_stage(stage, Purpose::Display).await?;
-        let declared = declared(&staged, group)?;
+        let declared = self.group_of_stage(&staged, group).await?;
         let (_, rollout) = self.newest_record(group).await?;
-        let is_skipped = |change: &&Change| is_skipped(&rollout, change);
+        let is_skipped = |change: &&Change| is_skipped(&declared, &rollout, change);
         let all = || staged.stage.changes.iter().filter(|c| has_effect(c));
         let of_group = || all().filter(|change| is_of_group(&declared, change));
         let skipped: Vec<String> = of_group().filter(is_skipped).map(Change::id).collect();
@@ -235,25 +235,36 @@ impl Operations {
             skipped,
         })
     }
-}
 
-/// Returns a group of the stage's configuration.
-fn declared(staged: &Staged, name: &str) -> Result<DeclaredGroup, EngineError> {
-    let (declared, _) = declared_groups(&staged.root);
-    let found = declared.into_iter().find(|group| &*group.name == name);
-    Ok(found.ok_or_else(|| NotFound::Group(name.to_owned()))?)
+    /// Returns a group of the stage's configuration, or a committed one with the resources of its
+    /// files.
+    async fn group_of_stage(
+        &self,
+        staged: &Staged,
+        name: &str,
+    ) -> Result<DeclaredGroup, EngineError> {
+        let (mut declared, _) = declared_groups(&staged.root);
+        for newest in self.newest_commits().await? {
+            let mut group = newest.declared();
+            group.dedicated = newest.resources();
+            declared.push(group);
+        }
+        let found = declared.into_iter().find(|group| &*group.name == name);
+        Ok(found.ok_or_else(|| NotFound::Group(name.to_owned()))?)
+    }
 }
 
 /// Returns true if a change belongs to a resource of the group.
 fn is_of_group(group: &DeclaredGroup, change: &Change) -> bool {
     let resource = change.address.config();
     let mut others = group.dedicated.iter().chain(&group.global);
-    resource == group.instance || others.any(|of_group| *of_group == resource)
+    key_in(group, change).is_some() || others.any(|of_group| *of_group == resource)
 }
 
 /// Returns true if an operator skipped the member in an unfinished rollout.
-fn is_skipped(rollout: &Rollout, change: &Change) -> bool {
-    let step = rollout.step(&member_key(&change.address));
+fn is_skipped(group: &DeclaredGroup, rollout: &Rollout, change: &Change) -> bool {
+    let key = key_in(group, change).unwrap_or_else(|| member_key(&change.address));
+    let step = rollout.step(&key);
     let is_open = !matches!(
         rollout.state(),
         RolloutState::Converged | RolloutState::RolledBack

@@ -32,6 +32,7 @@ impl Operations {
     ) -> Result<Vec<ChangedGroup>, EngineError> {
         let stage = &staged.stage;
         let to = ConfigHash::from_text(&stage.digests.config);
+        let committed = self.committed_groups().await?;
         let (root, changes) = (&staged.root, &stage.changes);
         let of_groups = changes.iter().map(|change| &change.address);
         let of_groups = of_groups.filter(|address| {
@@ -40,7 +41,14 @@ impl Operations {
         });
         let addresses = of_groups.map(ToString::to_string).collect();
         let created = self.memory.store().creation_times(addresses).await?;
-        let groups = changed_groups(root, changes, selected, &created, &to, now_ms());
+        let groups = changed_groups(
+            (root, &committed),
+            changes,
+            selected,
+            &created,
+            &to,
+            now_ms(),
+        );
         let mut groups = groups.map_err(|diags| {
             let sources = &staged.loaded.sources;
             EngineError::Diagnostics(convert_all(diags.iter(), sources, self.pool.secrets()))
@@ -155,6 +163,31 @@ impl Operations {
                 global: group.global.iter().map(|g| g.address.to_string()).collect(),
                 rollout: newest.into_iter().next(),
                 reconcile: self.reconcile_view(&group.name, policy).await?,
+            });
+        }
+        for group in self.committed_groups().await? {
+            let keys = group.committed.unwrap_or_default();
+            let current = state.objects.iter().filter(|o| o.deposed.is_empty());
+            let members = current.filter_map(|object| {
+                let key = keys.get(&object.address)?.clone();
+                let member = GroupMember {
+                    key: key.to_string(),
+                    address: object.address.clone(),
+                    dedicated: Vec::new(),
+                };
+                Some((key, member))
+            });
+            let members: BTreeMap<MemberKey, GroupMember> = members.collect();
+            let newest = self.newest_rollouts(Some(&group.name), 1).await?;
+            views.push(GroupView {
+                group: group.name.to_string(),
+                instance: format!("{} (committed)", group.instance.resource.kind),
+                members: members.into_values().collect(),
+                global: Vec::new(),
+                rollout: newest.into_iter().next(),
+                reconcile: self
+                    .reconcile_view(&group.name, Some(&group.reconcile))
+                    .await?,
             });
         }
         Ok(views)

@@ -81,6 +81,7 @@ impl Operations {
         request: StageRequest,
         switches: &Switches,
     ) -> Result<Staged, EngineError> {
+        self.take_in_commits().await?;
         let state = self.state().await?;
         let loaded = Arc::new(self.read(&request).await?);
         // Before any provider is called, so that its output is redacted.
@@ -99,6 +100,7 @@ impl Operations {
             state_origin: self.origin(&state),
             state,
             resolved_providers: sought.resolved.clone(),
+            committed_groups: self.committed_groups().await?,
             progress: progress(id, self.bus.clone()),
             // Clients that follow each step also get the partial plan of a failed staging.
             shows_errored: self.settings.object_steps,
@@ -255,6 +257,7 @@ impl Operations {
                 config: loaded.config_digest.clone(),
                 plugins,
             },
+            committed_groups: Vec::new(),
             state_origin: StateOrigin::default(),
             providers: Arc::new(Pooled {
                 pool: self.pool.clone(),

@@ -20,6 +20,9 @@ pub struct ChangedGroup {
     pub rollout: Rollout,
     /// Index of the change of the instance, for each step of the rollout.
     pub changes: Vec<usize>,
+    /// Indexes of the destroys of former instances that the instance succeeds, for each step. Only
+    /// committed groups have any.
+    pub former: Vec<Vec<usize>>,
     /// Number of members that the configuration declares.
     pub size: usize,
     /// Members that an earlier rollout changed, and that have not been healthy since.
@@ -66,10 +69,8 @@ impl ChangedGroup {
     pub fn add_unproven(&mut self, changes: &[Change], earlier: &Rollout) {
         for key in earlier.unproven() {
             let of_key = |change: &&Change| {
-                change.address.config() == self.declared.instance
-                    && change.deposed.is_none()
-                    && change.action() == Action::NoOp
-                    && member_key(&change.address) == *key
+                change.action() == Action::NoOp
+                    && key_in(&self.declared, change).as_ref() == Some(key)
             };
             let change = changes.iter().position(|change| of_key(&change));
             self.unproven.extend(change.map(|change| Target {
@@ -91,23 +92,25 @@ impl ChangedGroup {
     }
 }
 
-/// Returns the groups of a configuration whose instances the selected changes change. `created` has
-/// the times at which instances were created, by address, as far as they are known.
+/// Returns the groups whose instances the selected changes change: those of the configuration, and
+/// committed ones. `created` has the times at which instances were created, by address, as far as
+/// they are known.
 ///
 /// # Errors
 /// A policy is invalid, or it allows no order.
 pub fn changed_groups(
-    root: &Module,
+    (root, committed): (&Module, &[DeclaredGroup]),
     changes: &[Change],
     selected: &BTreeSet<usize>,
     created: &BTreeMap<String, UnixMs>,
     to: &ConfigHash,
     now: UnixMs,
 ) -> Result<Vec<ChangedGroup>, Diagnostics> {
-    if root.groups.is_empty() {
+    if root.groups.is_empty() && committed.is_empty() {
         return Ok(Vec::new());
     }
-    let (declared, mut diags) = group::declared::declared_groups(root);
+    let (mut declared, mut diags) = group::declared::declared_groups(root);
+    declared.extend(committed.iter().cloned());
     let mut groups = Vec::new();
     for declared in declared {
         let name = declared.name.clone();
@@ -134,16 +137,61 @@ struct Instance<'a> {
     index: usize,
     change: &'a Change,
     selected: bool,
+    /// Selected destroys of instances that this one succeeds.
+    former: Vec<usize>,
 }
 
 impl Instance<'_> {
     fn exists(&self) -> bool {
-        !self.change.before.value.is_null()
+        !self.change.before.value.is_null() || !self.former.is_empty()
     }
 
     fn removes(&self) -> bool {
         matches!(self.change.action(), Action::Destroy | Action::Forget)
     }
+}
+
+/// Returns the key of the member whose instance a change changes, if it is in the group.
+pub fn key_in(group: &DeclaredGroup, change: &Change) -> Option<MemberKey> {
+    if change.deposed.is_some() {
+        return None;
+    }
+    match &group.committed {
+        Some(keys) => keys.get(&change.address.to_string()).cloned(),
+        None if change.address.config() == group.instance => Some(member_key(&change.address)),
+        None => None,
+    }
+}
+
+/// Changes of the members of a group. A former instance belongs to its successor.
+fn instances<'a>(
+    group: &DeclaredGroup,
+    changes: &'a [Change],
+    selected: &BTreeSet<usize>,
+) -> BTreeMap<MemberKey, Instance<'a>> {
+    let mut all: BTreeMap<MemberKey, Instance<'a>> = BTreeMap::new();
+    for (index, change) in changes.iter().enumerate() {
+        let Some(key) = key_in(group, change) else {
+            continue;
+        };
+        let mut instance = Instance {
+            index,
+            change,
+            selected: selected.contains(&index) && has_effect(change),
+            former: Vec::new(),
+        };
+        if let Some(mut other) = all.remove(&key) {
+            if instance.removes() {
+                std::mem::swap(&mut instance, &mut other);
+            }
+            instance.former.extend(other.former);
+            instance
+                .former
+                .extend(other.selected.then_some(other.index));
+        }
+        all.insert(key, instance);
+    }
+    all
 }
 
 fn changed_group(
@@ -154,20 +202,7 @@ fn changed_group(
     to: &ConfigHash,
     now: UnixMs,
 ) -> Result<Option<ChangedGroup>, OrderError> {
-    let of_group = changes.iter().enumerate().filter(|(_, change)| {
-        change.deposed.is_none() && change.address.config() == declared.instance
-    });
-    let instances: BTreeMap<MemberKey, Instance<'_>> = of_group
-        .map(|(index, change)| {
-            let selected = selected.contains(&index) && has_effect(change);
-            let instance = Instance {
-                index,
-                change,
-                selected,
-            };
-            (member_key(&change.address), instance)
-        })
-        .collect();
+    let instances = instances(&declared, changes, selected);
     if !instances.values().any(|instance| instance.selected) {
         return Ok(None);
     }
@@ -205,10 +240,12 @@ fn changed_group(
     plan.shrink_last = removed.clone().any(|i| i.change.create_first());
     plan.keep_old = declared.policy.surge;
     let rollout = Rollout::new(&plan, &declared.policy, None, to.clone(), now);
-    let index = |step: &MemberStep| instances.get(&step.member).map(|i| i.index);
-    let steps = rollout.steps();
+    let steps = rollout.steps().iter();
+    let of_steps = steps.filter_map(|step| instances.get(&step.member));
+    let (changes, former) = of_steps.map(|i| (i.index, i.former.clone())).unzip();
     Ok(Some(ChangedGroup {
-        changes: steps.iter().filter_map(index).collect(),
+        changes,
+        former,
         size: desired.len(),
         unproven: Vec::new(),
         declared,

@@ -24,6 +24,7 @@ use super::{import, moves, needs, refactor_checks, relevant, steps, validate};
 use cty::Value;
 use graph::{Graph, Starts, Step, Urgency};
 use group::ConfigHash;
+use group::declared::DeclaredGroup;
 use lang::config::{Module, Overridden};
 use lang::diag::Diagnostics;
 use lang::source::{SourceMap, Span};
@@ -57,6 +58,8 @@ pub struct PlanInput {
     pub given_texts: BTreeMap<Arc<str>, Value>,
     pub overridden: Overridden,
     pub digests: Digests,
+    /// Committed groups, which the configuration does not declare.
+    pub committed_groups: Vec<DeclaredGroup>,
     /// Location of `state`.
     pub state_origin: StateOrigin,
     pub providers: Arc<dyn Providers>,
@@ -399,7 +402,8 @@ fn can_be_deployed(
     let ends = steps::ends(&walk.nodes, &basis.request, &outputs);
     let to = ConfigHash::from_text(&basis.digests.config);
     // The ages of members order the batches, which the plan does not name.
-    let groups = changed_groups(&basis.root, changes, &all, &BTreeMap::new(), &to, at)?;
+    let declared = (&*basis.root, &*basis.committed_groups);
+    let groups = changed_groups(declared, changes, &all, &BTreeMap::new(), &to, at)?;
     steps::build(
         &walk.nodes,
         changes,

@@ -70,8 +70,13 @@ impl Rollouts {
         };
         let groups: Vec<RunningRollout> = groups.into_iter().map(running).collect();
         let members = groups.iter().enumerate().flat_map(|(at, running)| {
-            let changes = running.group.changes.iter().enumerate();
-            changes.map(move |(member, change)| (*change, (at, member)))
+            let changes = running.group.changes.iter().zip(&running.group.former);
+            changes
+                .enumerate()
+                .flat_map(move |(member, (change, former))| {
+                    let all = former.iter().chain([change]);
+                    all.map(move |change| (*change, (at, member)))
+                })
         });
         Self {
             members: members.collect(),

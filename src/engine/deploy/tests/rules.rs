@@ -2,7 +2,7 @@
 
 use super::configuration::written;
 use super::fake_provider::FakeProvider;
-use super::world::{Call, Operator, Script, World, short};
+use super::world::{Call, Operator, Script, World, rollout, short};
 use crate::deploy::record::{DeployRecorder, Earlier};
 use crate::deploy::run::{
     DeployResult, Deploying, Recorded, RequestSettings, Rollouts, Stops, parse_rollout,
@@ -32,7 +32,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
-use store::records::{NewDeploy, RolloutRecord, StartedDeploy, StateEdit, StateObject};
+use store::records::{NewDeploy, StartedDeploy, StateEdit, StateObject};
 use tokio_util::sync::CancellationToken;
 use workspace::{link_providers, load};
 
@@ -269,6 +269,7 @@ impl Lab {
             given_texts: Default::default(),
             overridden: Default::default(),
             digests: Digests::default(),
+            committed_groups: Vec::new(),
             state_origin: StateOrigin::default(),
             providers: self.providers.clone(),
             cancel: CancellationToken::new(),
@@ -399,7 +400,7 @@ impl Lab {
             .creation_times(addresses.collect())
             .await
             .unwrap();
-        let (root, now) = (&loaded.root, now_ms());
+        let (root, now) = ((&*loaded.root, &[][..]), now_ms());
         let mut groups = changed_groups(root, &stage.changes, taken, &created, &to, now).unwrap();
         let earlier = self.store.rollouts(None, 1).await.unwrap();
         for (group, earlier) in groups
@@ -530,21 +531,6 @@ impl Lab {
         let edit = StateEdit::Put(Box::new(tainted));
         self.store.edit_state(vec![edit]).await.unwrap();
     }
-}
-
-/// End of a rollout: `converged: 0 done, 1 done`.
-pub(super) fn rollout(record: &RolloutRecord) -> String {
-    let rollout = parse_rollout(record).expect("a rollout");
-    let step = |step: &group::rollout::Step| {
-        let state = format!("{:?}", step.state).to_lowercase();
-        format!(
-            "{} {}",
-            step.member,
-            state.replace('(', " ").replace(')', "")
-        )
-    };
-    let steps: Vec<String> = rollout.steps().iter().map(step).collect();
-    format!("{}: {}", rollout.state(), steps.join(", "))
 }
 
 /// End of an operation: `a done`, `b failed (denied)`.

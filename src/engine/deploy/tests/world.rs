@@ -1,7 +1,7 @@
 //! Script of a fake provider, the list of its calls with the store's records at that moment, and
 //! requests of an operator about a rollout.
 
-use crate::deploy::run::Stops;
+use crate::deploy::run::{Stops, parse_rollout};
 use calls::GrpcCode;
 use model::mutex::lock;
 use model::*;
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use store::Store;
-use store::records::RolloutRequestRecord;
+use store::records::{RolloutRecord, RolloutRequestRecord};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -238,7 +238,7 @@ impl Operator {
         let rollout = loop {
             let newest = self.store.rollouts(None, 1).await.unwrap();
             match newest.first() {
-                Some(found) if super::rules::rollout(found).contains(state) => break found.id,
+                Some(found) if rollout(found).contains(state) => break found.id,
                 _ => tokio::time::sleep(LOOK_INTERVAL).await,
             }
         };
@@ -281,4 +281,19 @@ pub(super) fn short(address: &str) -> String {
         Some((name, _)) => format!("{name} (deposed)"),
         None => name,
     }
+}
+
+/// End of a rollout: `converged: 0 done, 1 done`.
+pub(super) fn rollout(record: &RolloutRecord) -> String {
+    let rollout = parse_rollout(record).expect("a rollout");
+    let step = |step: &group::rollout::Step| {
+        let state = format!("{:?}", step.state).to_lowercase();
+        format!(
+            "{} {}",
+            step.member,
+            state.replace('(', " ").replace(')', "")
+        )
+    };
+    let steps: Vec<String> = rollout.steps().iter().map(step).collect();
+    format!("{}: {}", rollout.state(), steps.join(", "))
 }

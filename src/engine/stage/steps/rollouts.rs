@@ -41,7 +41,8 @@ impl Builder<'_> {
         self.needs(begin, before);
         let (mut ends, mut late) = (Vec::new(), Vec::new());
         for member in group.batch(batch) {
-            let steps = self.member_steps(group.changes[member], changes);
+            let mut steps = self.member_steps(group.changes[member], changes);
+            self.former_steps(&group.former[member], &mut steps);
             let replaced = steps.late.is_some() && !steps.early.is_empty();
             // An object with a successor is drained once the successor is healthy, and one to
             // create has nothing to drain.
@@ -96,6 +97,19 @@ impl Builder<'_> {
         MemberSteps {
             early: apply.into_iter().chain(destroy.filter(|_| !late)).collect(),
             late: destroy.filter(|_| late),
+        }
+    }
+
+    /// Adds the destroys of former instances, whose attached sets the instance takes over.
+    fn former_steps(&mut self, former: &[usize], steps: &mut MemberSteps) {
+        let destroys = former.iter().filter_map(|change| self.destroy.get(change));
+        let destroys: Vec<Step> = destroys.copied().collect();
+        for destroy in destroys {
+            for step in steps.early.clone() {
+                self.needs(step, &[destroy]);
+                self.steps.second_halves.insert(destroy, step);
+            }
+            steps.early.push(destroy);
         }
     }
 

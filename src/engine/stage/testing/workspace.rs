@@ -70,6 +70,7 @@ pub fn read(
         given_texts: loaded.written,
         overridden: loaded.overridden,
         digests: Digests::default(),
+        committed_groups: Vec::new(),
         state_origin: StateOrigin::default(),
         providers: Arc::new(SingleProvider::new(lab.clone(), Bus::default())),
         cancel: CancellationToken::new(),
