@@ -1,5 +1,7 @@
 //! Drift of a group by kind, and the response of the reconcile loop to it.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::MemberKey;
@@ -56,16 +58,16 @@ pub struct ObservedMember {
 /// outdated member is reported as such alone, because a rolling update repairs its attributes too.
 pub fn find(desired: &[MemberKey], observed: &[ObservedMember], orphans: &[FileSet]) -> Vec<Drift> {
     let existing = || observed.iter().filter(|member| member.exists);
-    let missing = desired
-        .iter()
-        .filter(|key| existing().all(|member| member.key != **key));
+    let keys: BTreeSet<&MemberKey> = existing().map(|member| &member.key).collect();
+    let declared: BTreeSet<&MemberKey> = desired.iter().collect();
+    let missing = desired.iter().filter(|key| !keys.contains(key));
     let mut found: Vec<Drift> = missing
         .cloned()
         .map(|member| Drift::Missing { member })
         .collect();
     for observed in existing() {
         let member = observed.key.clone();
-        if !desired.contains(&member) {
+        if !declared.contains(&member) {
             found.push(Drift::UnknownMember { member });
         } else if observed.configuration == Configuration::Differs {
             found.push(Drift::OutdatedHash { member });
