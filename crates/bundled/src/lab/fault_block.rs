@@ -21,7 +21,10 @@ pub(super) const SWITCHES: [&str; 5] = ["create_ms", "read_ms", "update_ms", "de
 pub(super) fn latencies() -> impl Iterator<Item = Attr> {
     LATENCIES.into_iter().map(|(name, on)| {
         Attr::number(name)
-            .describe(&format!("Duration of a {}, in milliseconds.", on.as_str()))
+            .describe(&format!(
+                "Duration of each {}, in milliseconds.",
+                on.as_str()
+            ))
             .check(
                 |value| match value.as_number().and_then(cty::Number::to_u64) {
                     Some(ms) if ms <= 3_600_000 => Ok(()),
