@@ -8,6 +8,7 @@ pub mod headless;
 mod table;
 
 use super::msg::Effect;
+use super::screens::is_unfolded;
 use super::state::{Context, State};
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
@@ -78,6 +79,7 @@ impl Command {
             },
             "failures" if state.context() == Context::Failures => "deploys",
             "follow" if state.log.follow => "pause",
+            "unfold" if is_unfolded(state) => "fold",
             "engine-log" if state.context() == Context::Tracing => "plugin logs",
             _ => self.short,
         }

@@ -8,6 +8,7 @@ mod diagnostic;
 mod gauge;
 mod header;
 mod history;
+mod identity;
 mod launches;
 mod log_text;
 mod operation;
@@ -33,6 +34,7 @@ pub use history::{
     deploy_head, deploy_summary, failure_group, failure_head, failure_status, failures_of,
     push_deploys,
 };
+pub use identity::{Varying, varying};
 pub use launches::{cause, launches};
 pub use log_text::log_text;
 pub use operation::{more_needs, operation, operation_sign, operation_title, pause};
@@ -42,7 +44,7 @@ pub use resource::{
     telling_values,
 };
 pub use rollout::{rollout, rollout_role};
-pub use schema::{schema_line, schema_text};
+pub use schema::{schema_cells, schema_text};
 pub use staging::{staging, write_staging};
 pub use title::{detail_title, title};
 pub use unknown::{

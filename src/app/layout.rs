@@ -411,7 +411,9 @@ pub fn footer_keys(state: &State, cells: u16) -> Vec<FooterKey> {
         .iter()
         .filter(|c| !c.is_special() && !c.is_help() && !c.is_back());
     let zoomed = state.list().zoom && context.of().has_detail();
-    let back = COMMANDS.iter().filter(|c| zoomed && c.is_back());
+    // Opened from the list of another context, which only this key leads back to.
+    let is_opened = zoomed || matches!(context, Context::Schema | Context::Replay);
+    let back = COMMANDS.iter().filter(|c| is_opened && c.is_back());
     let is_hidden = |c: &Command| zoomed && OF_THE_LIST.contains(&c.name);
     let usable = |c: &&Command| !c.short.is_empty() && (c.when)(state).is_ok() && !is_hidden(c);
     let mut x = 1;

@@ -231,10 +231,13 @@ impl ListState {
         } else {
             at
         };
+        // So are the headings after the last row.
+        let is_last = rows[self.index + 1..].iter().all(|r| r.heading);
+        let end = if is_last { rest } else { at + 1 };
         self.offset = self
             .offset
             .min(top)
-            .max((at + 1).saturating_sub(height))
+            .max(end.saturating_sub(height).min(at))
             .min(rest.saturating_sub(height));
     }
 

@@ -122,6 +122,25 @@ impl Log {
             && !(e.line.panic && e.line.text.trim().is_empty())
     }
 
+    /// Returns the indexes of the shown lines of a panic after its first one.
+    pub fn rest_of_panic(&self, first: usize) -> Vec<usize> {
+        let mut rest = Vec::new();
+        let Some(mut before) = self.get(first).filter(|e| e.line.panic) else {
+            return rest;
+        };
+        for (i, e) in self.entries.range(first + 1..).enumerate() {
+            if !self.is_shown(e) {
+                continue;
+            }
+            if !e.continues(before) {
+                break;
+            }
+            rest.push(first + 1 + i);
+            before = e;
+        }
+        rest
+    }
+
     /// Returns the sources of all lines, sorted.
     pub fn sources(&self) -> BTreeSet<&str> {
         self.entries.iter().map(|e| &*e.line.plugin.0).collect()

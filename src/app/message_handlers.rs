@@ -62,6 +62,16 @@ pub(super) fn push_sample(queue: &mut std::collections::VecDeque<u64>, value: u6
     queue.push_back(value);
 }
 
+/// Raises the numbers of the next sample to those of the present calls.
+pub(super) fn count_calls(state: &mut State) {
+    let calls = state.view.calls.values();
+    let running = calls.filter(|c| c.started_at.is_some()).count();
+    let waiting = state.view.calls.len() - running;
+    let (most_waiting, most_running) = &mut state.samples.most_now;
+    *most_waiting = (*most_waiting).max(waiting as u64);
+    *most_running = (*most_running).max(running as u64);
+}
+
 pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effect>) {
     // A snapshot may already contain an event that is delivered afterwards.
     let known = event.seq <= state.view.seq && event.seq != 0;
@@ -105,6 +115,7 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
         EventKind::UntrustedPlugins { plugins } => {
             state.questions.found_plugins(!plugins.is_empty());
         }
+        EventKind::CallQueued(_) | EventKind::CallStarted(_) => count_calls(state),
         EventKind::CallFinished(f) if !f.covers => state.samples.finished_now += 1,
         // Staging reads the configuration again.
         EventKind::StageStarted(_) => forget_load_error(state),

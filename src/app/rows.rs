@@ -225,6 +225,6 @@ pub fn detail(state: &State) -> Doc {
 pub fn text(state: &State, context: Context, row: &Row) -> String {
     match row.node() {
         Some(_) => row.key.text().unwrap_or_default().to_owned(),
-        None => (context.of().text)(state, row),
+        None => context.of().found.unwrap_or(context.of().text)(state, row),
     }
 }

@@ -239,6 +239,13 @@ fn attributes(
     depth: usize,
     all: &std::collections::BTreeMap<Arc<str>, Attribute>,
 ) {
+    // Those that must be set come first, those that the provider alone sets last.
+    let mut all: Vec<_> = all.iter().collect();
+    all.sort_by_key(|(_, a)| match (a.required, a.optional) {
+        (true, _) => 0,
+        (_, true) => 1,
+        _ => 2,
+    });
     for (name, a) in all {
         let path = format!("{path}/{name}");
         let flags = [

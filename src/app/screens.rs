@@ -19,7 +19,9 @@ use super::filter::{Field, module_value, type_of};
 use super::list::{Row, RowKey, Sort, ascending};
 use super::msg::Effect;
 use super::state::{LoadError, State};
+pub use logs::folded_lines;
 pub use nodes::{TreeInfo, node_detail};
+pub use plugins::is_unfolded;
 
 /// Properties of a [`Screen`].
 pub struct ScreenInfo {
@@ -123,8 +125,10 @@ pub struct ContextInfo {
     pub rows: fn(&State) -> (Vec<Row>, usize),
     /// Tree of modules over the rows; `None` for rows without addresses.
     pub tree: Option<TreeInfo>,
-    /// Returns the text of a row that a search looks at.
+    /// Returns the text of a row that filter and search look at.
     pub text: fn(&State, &Row) -> String,
+    /// Returns the text of a row for the search, if it differs from that for the filter.
+    pub found: Option<fn(&State, &Row) -> String>,
     /// Fields of a row that the filter can name.
     pub fields: &'static [Field],
     /// Returns the value of one of the fields of a row.
@@ -157,6 +161,7 @@ impl ContextInfo {
         rows: |_| (Vec::new(), 0),
         tree: None,
         text: |_, _| String::new(),
+        found: None,
         fields: &[],
         field: |_, _, _| String::new(),
         detail: |_, _| Doc::new(),

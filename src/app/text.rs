@@ -47,6 +47,20 @@ pub fn truncate_end(text: &str, cells: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Cuts the begin of a text to a width, and marks the cut with `…`. A path begins with a name.
+pub fn truncate_start(text: &str, cells: usize) -> Cow<'_, str> {
+    if width(text) <= cells {
+        return Cow::Borrowed(text);
+    }
+    let fits = |at: &usize| width(&text[*at..]) < cells;
+    let starts = || text.grapheme_indices(true).map(|(at, _)| at);
+    let slash = starts()
+        .filter(|at| text[*at..].starts_with('/'))
+        .find(fits);
+    let at = slash.or_else(|| starts().find(fits));
+    Cow::Owned(format!("…{}", at.map_or("", |at| &text[at..])))
+}
+
 /// Returns true if `text` contains `part`, ignoring case. `part` must be lower case.
 pub fn contains(text: &str, part: &str) -> bool {
     if part.is_empty() {
@@ -81,6 +95,15 @@ mod tests {
         assert_eq!(truncate_end("hello", 4), "hel…");
         assert_eq!(truncate_end("漢字漢字", 5), "漢字…");
         assert_eq!(truncate_end("hello", 0), "");
+    }
+
+    #[test]
+    fn cut_path_begins_with_a_name() {
+        assert_eq!(truncate_start("/a/bc/def", 9), "/a/bc/def");
+        assert_eq!(truncate_start("/a/bc/def", 8), "…/bc/def");
+        assert_eq!(truncate_start("/a/bc/def", 7), "…/def");
+        assert_eq!(truncate_start("/a/bc/def", 4), "…def");
+        assert_eq!(truncate_start("漢字漢字", 5), "…漢字");
     }
 
     #[test]

@@ -2,13 +2,13 @@
 //! clock, terminal or engine.
 
 use super::choices::Choices;
-use super::doc::{Role, line};
+use super::doc::{Role, line, varying};
 use super::input::on_input;
 use super::key::Input;
 use super::list::Pane;
 use super::message_handlers::{
-    ask_for_schema, ask_for_trust, offer_install, on_answer, on_event, open_start_once,
-    open_unknown_once, push_sample,
+    ask_for_schema, ask_for_trust, count_calls, offer_install, on_answer, on_event,
+    open_start_once, open_unknown_once, push_sample,
 };
 use super::msg::{Effect, Msg};
 use super::screens::Body;
@@ -103,6 +103,13 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
 /// key is handled if a message came since the last frame.
 pub fn refresh_lists(state: &mut State) {
     rows::refresh_tree(state);
+    let stage = state.view.stage.as_ref();
+    let number = stage.map(|s| s.stage);
+    // Once for each stage, because it looks at all attributes.
+    if state.frame.varying.0 != number {
+        let varying = stage.map(|s| varying(&s.changes)).unwrap_or_default();
+        state.frame.varying = (number, varying);
+    }
     let listed = rows::rows(state);
     (state.frame.rows, state.frame.pinned) = (listed.rows, listed.pinned);
     (state.frame.tree, state.frame.shown) = (listed.tree, listed.shown);
@@ -211,15 +218,12 @@ fn save_choices(state: &mut State, effects: &mut Vec<Effect>) {
 
 fn tick(state: &mut State, now: UnixMs, effects: &mut Vec<Effect>) {
     state.now = now;
-    let running = state
-        .view
-        .calls
-        .values()
-        .filter(|c| c.started_at.is_some())
-        .count() as u64;
-    let waiting = state.view.calls.len() as u64 - running;
+    count_calls(state);
+    let (waiting, running) = std::mem::take(&mut state.samples.most_now);
     push_sample(&mut state.samples.running, running);
     push_sample(&mut state.samples.waiting, waiting);
+    // The next second begins with the present calls.
+    count_calls(state);
     let finished = std::mem::take(&mut state.samples.finished_now);
     push_sample(&mut state.samples.finished, finished);
     state.expire_message();

@@ -1,4 +1,5 @@
 //! Charts of calls side by side: running, waiting and finished ones, one sample per second. The
+//! base line begins with the first sample, because the time before it is unknown. The
 //! label of a chart, with its current value, is above it, or beside it on a small screen.
 
 use super::paint::Brush;
@@ -9,6 +10,9 @@ use ratatui::layout::Rect;
 use std::collections::VecDeque;
 
 const LEVELS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
+
+/// Mark before the first sample.
+const BEGIN: &str = "console started ▕";
 
 /// Blank cells between two charts.
 const GAP: u16 = 3;
@@ -84,9 +88,15 @@ impl Chart<'_> {
         let shown = || self.samples.iter().rev().take(cells);
         let most = shown().max().copied().unwrap_or(0).max(1);
         let levels = u64::from(area.height) * 8;
-        let base = LEVELS[0].repeat(cells);
         let bottom = area.bottom().saturating_sub(1);
-        brush.text(area.x, bottom, area.width, Role::Dim, &base);
+        let known = u16::try_from(shown().count()).unwrap_or(area.width);
+        let before = area.width.saturating_sub(known);
+        let base = LEVELS[0].repeat(usize::from(known));
+        brush.text(area.x + before, bottom, known, Role::Dim, &base);
+        let begin = u16::try_from(width(BEGIN)).unwrap_or(u16::MAX);
+        if let Some(x) = before.checked_sub(begin) {
+            brush.text(area.x + x, bottom, begin, Role::Dim, BEGIN);
+        }
         for (x, sample) in (area.x..area.right()).rev().zip(shown()) {
             // The lowest level is that of the base line.
             let mut level = match sample {

@@ -1,9 +1,11 @@
 //! Logs screen, which builds visible lines only, and the engine's own log, which tui-logger owns.
 
 use super::paint::Brush;
+use super::table::scroll_mark;
 use crate::app::doc::{self, Doc, Line, Role, cells_of, span};
-use crate::app::format::clock_ms;
+use crate::app::format::{clock_ms, count};
 use crate::app::layout::is_side_by_side;
+use crate::app::screens::folded_lines;
 use crate::app::state::State;
 use crate::app::text::{truncate_end, width};
 use model::LogStream;
@@ -12,6 +14,18 @@ use ratatui::widgets::Widget;
 
 /// Maximum width of the names of sources.
 const SOURCE_CELLS: usize = 16;
+
+/// Renders the mark of a deploy: a rule with its text.
+fn mark_of_deploy(text: &str, cells: u16) -> Line {
+    let (time, text) = text.split_once("── ").unwrap_or(("", text));
+    let mut l = vec![
+        span(Role::Dim, format!(" {time}── ")),
+        span(Role::Plain, format!("{text} ")),
+    ];
+    let rest = usize::from(cells).saturating_sub(cells_of(&l) + 1);
+    l.push(span(Role::Dim, "─".repeat(rest)));
+    l
+}
 
 /// Renders the log line of a row: mark, time, level, source, text. The first line on the screen
 /// has all of them.
@@ -54,6 +68,11 @@ fn line(state: &State, index: usize, is_first: bool, wide: bool) -> Line {
     }
     if e.line.panic {
         l.push(span(Role::Bad, &e.line.text));
+        let folded = folded_lines(state, index).len();
+        if folded > 0 {
+            let text = format!("  same stack as before ({})", count(folded, "line"));
+            l.push(span(Role::Dim, text));
+        }
     } else {
         l.extend(doc::log_text(role, &e.line.text));
     }
@@ -69,7 +88,10 @@ pub fn draw(state: &State, area: Rect, brush: &mut Brush<'_>) {
     let cells = area.width.saturating_sub(1);
     // Lines are built on demand, because the log may have thousands.
     let made = |i: usize, first: usize| -> Doc {
-        let l = line(state, i, i == first, wide);
+        let l = match &state.frame.rows[i] {
+            row if row.heading => mark_of_deploy(row.key.text().unwrap_or_default(), cells),
+            _ => line(state, i, i == first, wide),
+        };
         if state.log.wrap {
             doc::wrap(&vec![l], usize::from(cells))
         } else {
@@ -90,6 +112,7 @@ pub fn draw(state: &State, area: Rect, brush: &mut Brush<'_>) {
         }
         from = first;
     }
+    scroll_mark(area, from, state.frame.rows.len(), brush);
     let mut y = area.y;
     for i in from..state.frame.rows.len() {
         for l in made(i, from) {
@@ -100,8 +123,7 @@ pub fn draw(state: &State, area: Rect, brush: &mut Brush<'_>) {
             if !needle.is_empty() {
                 brush.mark(area.x, y, cells, &needle);
             }
-            // While following, the newest line needs no cursor.
-            if i == list.index && !state.log.follow {
+            if i == list.index {
                 let style = brush.theme.cursor();
                 brush.cursor(
                     Rect {

@@ -69,7 +69,16 @@ impl Table<'_> {
                 brush,
             );
         }
-        self.scroll_mark(area, brush);
+        let pinned = u16::try_from(pinned)
+            .unwrap_or(area.height)
+            .min(area.height);
+        let scrolled = Rect {
+            y: area.y + pinned,
+            height: area.height - pinned,
+            ..area
+        };
+        let rows = self.rows.len() - self.pinned.min(self.rows.len());
+        scroll_mark(scrolled, self.offset, rows, brush);
     }
 
     /// Draws a row, its matches and the cursor.
@@ -166,21 +175,19 @@ impl Table<'_> {
             brush.line(left + 1 + x + pad, y, w - pad, cell, false);
         }
     }
+}
 
-    /// Draws the scroll position at the right edge of the scrolled rows if not all are visible. Its
-    /// length is the visible share.
-    fn scroll_mark(&self, area: Rect, brush: &mut Brush<'_>) {
-        let pinned = self.pinned.min(self.rows.len());
-        let height = usize::from(area.height).saturating_sub(pinned);
-        let all = self.rows.len() - pinned;
-        if all <= height || height < 3 {
-            return;
-        }
-        let (from, length) = thumb(self.offset, height, all);
-        for line in from..from + length {
-            let y = area.y + u16::try_from(pinned + line).unwrap_or(0);
-            brush.text(area.right().saturating_sub(1), y, 1, Role::Dim, "┃");
-        }
+/// Draws the scroll position at the right edge of scrolled rows if not all are visible. Its length
+/// is the visible share.
+pub(super) fn scroll_mark(area: Rect, offset: usize, all: usize, brush: &mut Brush<'_>) {
+    let height = usize::from(area.height);
+    if all <= height || height < 3 {
+        return;
+    }
+    let (from, length) = thumb(offset, height, all);
+    for line in from..from + length {
+        let y = area.y + u16::try_from(line).unwrap_or(0);
+        brush.text(area.right().saturating_sub(1), y, 1, Role::Dim, "┃");
     }
 }
 

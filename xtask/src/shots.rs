@@ -128,7 +128,7 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.wait("engine", SOON)?;
     album.shot(&pty, "schema")?;
     esc(&mut pty, "find: lab_database")?;
-    esc(&mut pty, "- resources (")?;
+    esc(&mut pty, "▾ resources (")?;
     esc(&mut pty, "find: lab")?;
     pty.keys("\x1b[D")?;
     // Stage.

@@ -64,7 +64,7 @@ pub static COMMANDS: &[Command] = commands![
     "plugins-installed", "A", "", "list installed providers; launches none", Scope::In(&[Plugins]), always, plugins_installed;
     "pane-next", "right", "", "next pane of the plugin", Scope::In(&[Plugins, Schema]), always, tab_next;
     "pane-previous", "left", "", "previous pane of the plugin", Scope::In(&[Plugins, Schema]), always, tab_previous;
-    "unfold", "enter space", "unfold", "expand or collapse this type or block", Scope::In(&[Schema]), has_row, toggle_fold;
+    "unfold", "enter space", "unfold", "expand or collapse this type or block", Scope::In(&[Schema]), has_children, toggle_fold;
     // Calls
     "blocker", "b", "blocker", "go to the call that blocks this one", Scope::In(&[Calls]), has_blocker, goto_blocker;
     "cancel", "c", "cancel…", "cancel the running work; asks how far", Scope::In(&[Calls, Stage, Deploy]), requires_running, open_cancel_rungs;
@@ -152,8 +152,8 @@ pub static COMMANDS: &[Command] = commands![
     "last", "G end", "", "go to the last row", Scope::Everywhere, always, last;
     "pane", "tab backtab", "pane", "move the focus to the list or the detail", Scope::WithPanes, has_pane, next_pane;
     "find", "/", "find", "find a text; other rows stay", Scope::Everywhere, has_list, find;
-    "find-next", "n", "", "go to the next match", Scope::Everywhere, has_find, find_next;
-    "find-previous", "N", "", "go to the previous match", Scope::Everywhere, has_find, find_previous;
+    "find-next", "n", "next", "go to the next match", Scope::Everywhere, has_find, find_next;
+    "find-previous", "N", "previous", "go to the previous match", Scope::Everywhere, has_find, find_previous;
     "filter", "f &", "filter", "show matching rows only", Scope::Everywhere, has_list, filter;
     "sort", ",", "", "sort by the next column", Scope::Everywhere, can_sort, next_sort;
     "sort-reverse", ".", "", "reverse the sort order", Scope::Everywhere, can_sort, reverse_sort;

@@ -76,7 +76,7 @@ fn push_open(state: &State, c: &CallView, doc: &mut Doc) {
         "usual",
         match c.usual.filter(Latency::is_known) {
             Some(u) => latency(&u),
-            None => "no history yet".to_owned(),
+            None => "no earlier call of this method for this type of resource".to_owned(),
         },
     );
     let deadline = match (c.deadline_ms, c.started_at) {

@@ -95,6 +95,12 @@ fn reasons(c: &ChangeView, left: Option<&Unknown>) -> Doc {
 /// Renders the attributes: changed ones first, then the unchanged ones or their number.
 fn push_attributes(doc: &mut Doc, c: &ChangeView, extent: Extent) {
     let (changed, same): (Vec<_>, Vec<_>) = c.attributes.iter().partition(|a| a.changed);
+    // An absent block or list of a new object tells nothing.
+    let is_empty = |a: &&AttributeChange| {
+        let is_known = !a.sensitive && !a.unknown && a.before.is_none();
+        !extent.all && is_known && a.after.as_deref().is_some_and(|v| v == "[]" || v == "{}")
+    };
+    let (empty, changed): (Vec<_>, Vec<_>) = changed.into_iter().partition(is_empty);
     let changed = grouped(&changed, false);
     let same: Vec<_> = same.into_iter().map(Grouped::one).collect();
     // Only visible names count for the width of the column.
@@ -102,6 +108,10 @@ fn push_attributes(doc: &mut Doc, c: &ChangeView, extent: Extent) {
     let name = name_width(changed.iter().chain(shown));
     for row in changed.iter().chain(shown) {
         attribute::push(doc, row, c.action, name, extent);
+    }
+    if !empty.is_empty() {
+        let empty = count(empty.len(), "empty value");
+        doc.push(line(Role::Dim, format!("    {empty}")));
     }
     if !hidden.is_empty() {
         let hidden = count(hidden.len(), "attribute");

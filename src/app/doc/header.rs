@@ -196,7 +196,7 @@ fn calls(state: &State) -> Vec<Part> {
     if slots > 0 {
         parts.push(omittable_part(
             6,
-            line(Role::Plain, format!("  calls {held}/{slots}")),
+            line(Role::Plain, format!("  slots {held}/{slots}")),
         ));
     } else if running > 0 {
         parts.push(omittable_part(

@@ -1,5 +1,6 @@
 //! Details of a resource in the state, and of a log line.
 
+use super::identity::{Rank, note, short_value};
 use super::{
     Doc, Line, Role, clean, level_role, line, push_heading, push_pair, push_text, span, width,
 };
@@ -171,27 +172,15 @@ const VALUES: usize = 2;
 /// Longest of these values in cells.
 const LONGEST: usize = 40;
 
-/// Returns the id, the name and further attributes of an object in one line, without redacted and
+/// Returns the name, the id and further attributes of an object in one line, without redacted and
 /// long values.
 pub fn telling_values(r: &StateRow) -> Line {
-    let told = r.attributes.iter().filter(|(_, v)| {
-        let is_empty = ["null", "\"\"", "[]", "{}"].contains(&v.as_str());
-        !is_empty && width(v) <= LONGEST && !v.contains(MASK)
+    let shown = r.attributes.iter().filter(|(_, v)| !v.contains(MASK));
+    let values = shown.filter_map(|(name, v)| {
+        let rank = Rank::of(name, v, false);
+        Some((rank, name.as_str(), short_value(v, LONGEST)?))
     });
-    let mut told: Vec<_> = told.collect();
-    let rank = |name: &str| match name {
-        "id" => 0,
-        "name" => 1,
-        _ if name.contains(['.', '[']) => 3,
-        _ => 2,
-    };
-    told.sort_by_key(|(name, _)| rank(name));
-    let told: Vec<String> = told
-        .into_iter()
-        .take(VALUES)
-        .map(|(name, value)| format!("{name} = {value}"))
-        .collect();
-    named_values(&told.join(" · "))
+    named_values(&note(values, VALUES))
 }
 
 /// Renders `name = value · name = value` with dim names.

@@ -53,6 +53,7 @@ const COLUMNS: &[Column] = &[
     column("METHOD", Width::Content(0), 2),
     column("RESOURCE", Width::Key(20), 0),
     number("TIME", 6, 0),
+    number("USUAL", 0, 4),
     column("STATUS", Width::Flex(16, 4), 1),
 ];
 
@@ -229,13 +230,11 @@ fn finished(state: &State, f: &FinishedCall) -> Vec<Line> {
     let end = &f.end;
     let (sign, word, role) = doc::outcome_sign(end.outcome);
     let mut last = line(role, format!("{sign} {word}"));
-    match f.usual() {
-        Some(u) if role == Role::Ok && is_slow(end.took_ms, &u) => {
-            let text = format!("  slow: usual {}", duration(u.p50_ms));
-            last.push(span(Role::Warn, text));
-        }
-        Some(u) => last.push(span(Role::Dim, format!("  usual {}", duration(u.p50_ms)))),
-        None => {}
+    let mut time = Role::Dim;
+    let is_slow = f.usual().is_some_and(|u| is_slow(end.took_ms, &u));
+    if is_slow && role == Role::Ok {
+        time = Role::Warn;
+        last.push(span(time, "  slow"));
     }
     if let Some(again) = &end.again {
         last.push(span(Role::Warn, format!("  {}", again.text(state.now))));
@@ -249,9 +248,16 @@ fn finished(state: &State, f: &FinishedCall) -> Vec<Line> {
         line(Role::Dim, &end.plugin.0),
         line(Role::Plain, &*end.method),
         resource(Role::Plain, end.resource.as_deref()),
-        line(Role::Dim, aligned(duration(end.took_ms))),
+        line(time, aligned(duration(end.took_ms))),
+        usual(f.usual()),
         last,
     ]
+}
+
+/// Cell of the median duration of such calls; empty before there was any.
+fn usual(latency: Option<Latency>) -> Line {
+    let median = latency.map(|l| aligned(duration(l.p50_ms)));
+    median.map_or_else(Line::new, |text| line(Role::Dim, text))
 }
 
 /// Cell of the resource of a call; empty for a call for none.
@@ -299,7 +305,8 @@ fn open(state: &State, c: &CallView) -> Vec<Line> {
             // The detail says that there is no history yet.
             None => last.push(span(role, "◐ running")),
         }
-        if let Some(d) = c.deadline_ms {
+        // A distant deadline is left to the detail.
+        if let Some(d) = c.deadline_ms.filter(|d| ms > d / 2) {
             last.push(span(
                 if ms > d { Role::Bad } else { Role::Dim },
                 format!(" · deadline {}", duration(d)),
@@ -312,6 +319,7 @@ fn open(state: &State, c: &CallView) -> Vec<Line> {
         line(Role::Plain, &*c.method),
         resource(Role::Strong, c.resource.as_deref()),
         line(role, aligned(elapsed(since))),
+        usual(c.usual.filter(Latency::is_known)),
         last,
     ]
 }

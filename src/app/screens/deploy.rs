@@ -2,6 +2,9 @@
 //! failures.
 
 mod blockers;
+mod replay;
+
+pub(super) use replay::REPLAY;
 
 use super::{
     Body, Context, ContextInfo, DetailPlace, ScreenInfo, TreeInfo, field_of_address, nodes,
@@ -11,7 +14,7 @@ use crate::app::column::{Column, Width, column, number};
 pub(super) use crate::app::doc::operation_sign as symbol;
 use crate::app::doc::{self, Doc, Line, Role, line, outcome_role, span};
 use crate::app::filter::{Field, text_field};
-use crate::app::format::{aligned, clock, duration, elapsed};
+use crate::app::format::{aligned, duration, elapsed};
 use crate::app::list::Row;
 use crate::app::running;
 use crate::app::state::State;
@@ -47,21 +50,6 @@ pub(super) const DEPLOY: ContextInfo = ContextInfo {
     first_keys: |_| &["cancel", "retry", "open", "operation-logs", "operations"],
     empty: |state| Some(empty(state)),
     ..ContextInfo::DEFAULT
-};
-
-pub(super) const REPLAY: ContextInfo = ContextInfo {
-    title: "Replay of a deploy",
-    write_filters: write_replay_position,
-    first_keys: |_| {
-        &[
-            "replay-forward",
-            "replay-back",
-            "replay-end",
-            "replay-begin",
-        ]
-    },
-    empty: |state| Some(empty_replay(state)),
-    ..DEPLOY
 };
 
 const COLUMNS: &[Column] = &[
@@ -136,19 +124,22 @@ fn rows(state: &State) -> (Vec<Row>, usize) {
     let mut pinned = 0;
     // A small screen has no lines for headings.
     let has_headings = state.frame.size.1 >= 20;
-    for group in all.chunk_by(|a, b| heading(a.1.state) == heading(b.1.state)) {
+    // The tree has all that have not begun as one group.
+    let is_same = |a: OperationState, b: OperationState| {
+        heading(a) == heading(b) || is_pending(a) && is_pending(b)
+    };
+    for group in all.chunk_by(|(_, a), (_, b)| is_same(a.state, b.state)) {
         let state = group[0].1.state;
         // A single group needs no heading, and its tree has all operations.
         let is_all = group.len() == all.len();
         let is_in_tree = match state {
-            OperationState::Waiting | OperationState::NotAttempted => true,
+            state if is_pending(state) => true,
             OperationState::Done => is_all,
             // Visible while their node is folded.
             _ => false,
         };
         let is_titled = has_headings && (!is_all || !is_in_tree);
-        let title = is_titled.then(|| format!("{} ({})", heading(state), group.len()));
-        rows.extend(title.map(Row::heading));
+        rows.extend(is_titled.then(|| Row::heading(title(group))));
         rows.extend(group.iter().map(|(i, o)| {
             let row = Row::text(o.address.as_str(), *i);
             if is_in_tree {
@@ -164,6 +155,20 @@ fn rows(state: &State) -> (Vec<Row>, usize) {
     }
     add_outputs(state, d, &mut rows);
     (rows, pinned)
+}
+
+/// Returns true for an operation that has not begun.
+fn is_pending(s: OperationState) -> bool {
+    matches!(s, OperationState::Waiting | OperationState::NotAttempted)
+}
+
+/// Heading of a group of operations, with the number of those of each part.
+fn title(group: &[(usize, &Operation)]) -> String {
+    let parts = group.chunk_by(|(_, a), (_, b)| heading(a.state) == heading(b.state));
+    let parts: Vec<String> = parts
+        .map(|part| format!("{} ({})", heading(part[0].1.state), part.len()))
+        .collect();
+    parts.join(" · ")
 }
 
 /// Heading of the operations in a state.
@@ -420,6 +425,14 @@ fn write_subject(state: &State, l: &mut Line) {
         return;
     };
     l.push(span(Role::Strong, format!("deploy #{}", d.deploy)));
+    write_outcome(d, now, l);
+    write_counts(state, d, l);
+    write_rollouts(d, l);
+    write_cancel(d, l);
+}
+
+/// Appends the numbers of operations by state.
+fn write_counts(state: &State, d: &DeployView, l: &mut Line) {
     let queued = running::count_queued(state, d);
     let of = |s: OperationState| match s {
         OperationState::Running => d
@@ -430,7 +443,6 @@ fn write_subject(state: &State, l: &mut Line) {
             .saturating_sub(queued),
         s => d.operations.iter().filter(|o| o.state == s).count(),
     };
-    write_outcome(d, now, l);
     let parts = [
         (OperationState::Done, Role::Ok, "done"),
         (OperationState::Running, Role::Busy, "running"),
@@ -449,7 +461,9 @@ fn write_subject(state: &State, l: &mut Line) {
             l.push(span(Role::Warn, format!(" · {queued} queued")));
         }
     }
-    write_rollouts(d, l);
+}
+
+fn write_cancel(d: &DeployView, l: &mut Line) {
     if let Some(r) = d.cancel {
         let word = match r {
             CancelRung::StopStarting => "no new operations",
@@ -481,30 +495,9 @@ fn write_rollouts(d: &DeployView, l: &mut Line) {
     }
 }
 
-fn write_replay_position(state: &State, l: &mut Line) {
-    if let Some(r) = &state.loaded.replay {
-        let text = format!(
-            "   replay {} · event {} of {} [ ]",
-            clock(r.at, state.utc_offset),
-            r.cursor,
-            r.record.events.len()
-        );
-        l.push(span(Role::Key, text));
-    }
-}
-
 fn empty(state: &State) -> Doc {
     let mut doc = Doc::new();
     explain_empty(state, &mut doc);
-    doc
-}
-
-fn empty_replay(state: &State) -> Doc {
-    if state.loaded.replay.as_ref().is_none_or(|r| r.cursor > 0) {
-        return empty(state);
-    }
-    let mut doc = vec![line(Role::Heading, "Before the start of the deploy")];
-    push_keys(&mut doc, &[("]", "one event forward"), ("}", "to the end")]);
     doc
 }
 

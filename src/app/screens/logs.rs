@@ -1,10 +1,13 @@
 //! Logs screen: log lines of the plugins, and the engine's own log.
 
 use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, push_keys, sentence};
-use crate::app::doc::{self, Doc, Line, Role, line, span};
-use crate::app::format::count;
+use crate::app::doc::{self, Doc, Line, Role, line, push_text, span};
+use crate::app::format::{clock_ms, count};
 use crate::app::list::Row;
+use crate::app::rows::is_filtered;
 use crate::app::state::State;
+use model::{DeploySummary, PluginId, UnixMs};
+use std::collections::BTreeMap;
 
 pub(super) const SCREEN: ScreenInfo = ScreenInfo {
     current,
@@ -39,13 +42,91 @@ fn current(state: &State) -> Context {
     }
 }
 
+/// Rows of the lines, with marks at the begin and the end of each deploy. The stack of a repeated
+/// panic has no rows of its own. A filter looks at every line.
 fn rows(state: &State) -> Vec<Row> {
-    let shown = state
-        .log
+    let log = &state.log;
+    let mut shown = log
         .lines()
         .enumerate()
-        .filter(|(_, e)| state.log.is_shown(e));
-    shown.map(|(i, e)| Row::number(e.n, i)).collect()
+        .filter(|(_, e)| log.is_shown(e))
+        .peekable();
+    if is_filtered(state) {
+        return shown.map(|(i, e)| Row::number(e.n, i)).collect();
+    }
+    let first = shown.peek().map_or(UnixMs::MAX, |(_, e)| e.line.at);
+    let mut marks = deploy_marks(state).into_iter().peekable();
+    while marks.next_if(|(at, _)| *at < first).is_some() {}
+    let mut stacks: BTreeMap<&PluginId, Vec<&str>> = BTreeMap::new();
+    let (mut rows, mut hidden) = (Vec::new(), 0);
+    for (i, e) in shown {
+        if i < hidden {
+            continue;
+        }
+        // The lines of a panic stay together.
+        let is_begin = !e.line.panic || plugin::opens_panic(&e.line.text);
+        while let Some((_, text)) = marks.next_if(|(at, _)| is_begin && *at <= e.line.at) {
+            rows.push(Row::heading(text));
+        }
+        rows.push(Row::number(e.n, i));
+        if !e.line.panic || !is_begin {
+            continue;
+        }
+        let rest = log.rest_of_panic(i);
+        let lines = std::iter::once(&i).chain(&rest).filter_map(|i| log.get(*i));
+        let stack: Vec<&str> = lines.map(|e| e.line.text.as_str()).collect();
+        let before = stacks.insert(&e.line.plugin, stack);
+        if before.as_ref() == stacks.get(&e.line.plugin) {
+            hidden = rest.last().map_or(0, |last| last + 1);
+        }
+    }
+    rows.extend(marks.map(|(_, text)| Row::heading(text)));
+    rows
+}
+
+/// Times and texts of the begins and the ends of deploys, oldest first.
+fn deploy_marks(state: &State) -> Vec<(UnixMs, String)> {
+    let mut marks = Vec::new();
+    let mut add = |at: UnixMs, text: String| {
+        let time = clock_ms(at, state.utc_offset) + " ";
+        let time = Some(time).filter(|_| state.log.times).unwrap_or_default();
+        marks.push((at, format!("{time}── {text}")));
+    };
+    let live = state.view.deploy.as_ref();
+    for s in state.loaded.history.iter().flatten() {
+        if live.is_none_or(|d| d.deploy != s.deploy) {
+            add(s.began, format!("deploy #{} started", s.deploy));
+            add_end(s, &mut add);
+        }
+    }
+    if let Some(d) = live {
+        add(d.began, format!("deploy #{} started", d.deploy));
+        if let Some(s) = &d.summary {
+            add_end(s, &mut add);
+        }
+    }
+    marks.sort_by_key(|(at, _)| *at);
+    marks
+}
+
+fn add_end(s: &DeploySummary, add: &mut impl FnMut(UnixMs, String)) {
+    if let Some(at) = s.ended {
+        add(at, format!("deploy #{} {}", s.deploy, s.outcome.label()));
+    }
+}
+
+/// Returns the indexes of the lines that a row stands for in addition to its own: the stack of a
+/// panic that an earlier panic of the plugin has, too.
+pub fn folded_lines(state: &State, at: usize) -> Vec<usize> {
+    let index = |at: usize| state.frame.rows.get(at).map(|row| row.index);
+    let Some(first) = index(at).filter(|_| !is_filtered(state)) else {
+        return Vec::new();
+    };
+    let rest = state.log.rest_of_panic(first);
+    match rest.first() {
+        Some(next) if index(at + 1) == Some(*next) => Vec::new(),
+        _ => rest,
+    }
 }
 
 fn text(state: &State, row: &Row) -> String {
@@ -55,20 +136,27 @@ fn text(state: &State, row: &Row) -> String {
     format!("{} {} {}", e.line.plugin, e.line.level.label(), e.line.text)
 }
 
+/// Complete line; of a panic with its stack.
 fn detail(state: &State, row: &Row) -> Doc {
-    state
-        .log
-        .get(row.index)
-        .map(|e| doc::log_line(state, e))
-        .unwrap_or_default()
+    let Some(e) = state.log.get(row.index) else {
+        return Doc::new();
+    };
+    let mut doc = doc::log_line(state, e);
+    for e in state.log.rest_of_panic(row.index) {
+        if let Some(e) = state.log.get(e) {
+            push_text(&mut doc, Role::Plain, "  ", &e.line.text);
+        }
+    }
+    doc
 }
 
 fn write_subject(state: &State, l: &mut Line) {
     l.push(span(Role::Strong, "logs"));
-    l.push(span(
-        Role::Plain,
-        format!(" · {}", count(state.frame.rows.len(), "line")),
-    ));
+    let lines = match is_filtered(state) {
+        true => state.frame.counts.0,
+        false => state.log.lines().filter(|e| state.log.is_shown(e)).count(),
+    };
+    l.push(span(Role::Plain, format!(" · {}", count(lines, "line"))));
     l.push(if state.log.follow {
         span(Role::Ok, " · following")
     } else {

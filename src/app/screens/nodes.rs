@@ -141,8 +141,12 @@ pub(super) fn stage_cells(state: &State, row: &Row, below: &[usize]) -> Vec<Line
     let mut note = Line::new();
     // The rows below an unfolded node show their own selection.
     if all > 0 && (selected < all || row.node().is_some_and(|n| n.folded)) {
-        note.push(span(Role::Plain, format!("{selected} of {all} selected ")));
-        note.extend(doc::gauge(Role::Ok, selected, all, 5));
+        note.push(span(Role::Plain, format!("{selected} of {all} selected")));
+        // An empty bar looks like a rule.
+        if selected > 0 {
+            note.push(doc::omittable(Role::Plain, " "));
+            note.extend(doc::gauge(Role::Ok, selected, all, 5));
+        }
     }
     vec![
         mark,

@@ -1,18 +1,22 @@
 //! Plugins screen: plugins with their processes, launches and usage; and the schema browser.
 
-use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, push_keys, sentence};
+mod schema;
+
+pub(super) use schema::SCHEMA;
+pub use schema::is_unfolded;
+
+use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, push_keys};
 use crate::app::column::{Column, Width, column, number};
 use crate::app::doc::{self, Doc, Line, Role, line, push_text, span};
 use crate::app::filter::Field;
 use crate::app::format::{bytes, duration, since, until};
 use crate::app::list::{Row, ascending};
 use crate::app::rows::sorted;
-use crate::app::schema::SchemaRow;
 use crate::app::state::{PluginTab, State};
 use crate::app::unsettled::unused_in;
 use model::natural_cmp;
 use model::view::PluginView;
-use model::{NO_TRANSFORMERS, PluginId, PluginState};
+use model::{PluginId, PluginState};
 
 pub(super) const SCREEN: ScreenInfo = ScreenInfo {
     current,
@@ -51,19 +55,6 @@ pub(super) const PLUGINS: ContextInfo = ContextInfo {
         _ => &["plugin-start", "plugin-logs", "open", "pane"],
     },
     empty: |state| Some(empty(state)),
-    ..ContextInfo::DEFAULT
-};
-
-pub(super) const SCHEMA: ContextInfo = ContextInfo {
-    title: "Schema browser",
-    body: Body::Table {
-        columns: SCHEMA_COLUMNS,
-        cells: schema_cells,
-    },
-    rows: |state| (schema_rows(state), 0),
-    text: schema_text,
-    write_subject,
-    empty: empty_schema,
     ..ContextInfo::DEFAULT
 };
 
@@ -430,71 +421,4 @@ fn absent(state: &State, doc: &mut Doc) {
             ("L", "reads the configuration again"),
         ],
     );
-}
-
-const SCHEMA_COLUMNS: &[Column] = &[column("", Width::Flex(20, 1), 0)];
-
-fn schema_rows(state: &State) -> Vec<Row> {
-    let Some(all) = state.plugin().and_then(|p| state.loaded.schemas.get(&p.id)) else {
-        return Vec::new();
-    };
-    let filter = state.list().filter.to_lowercase();
-    let mut rows = Vec::new();
-    // A row is visible if all rows above it are open. A filter opens all.
-    let mut closed: Option<usize> = None;
-    for (i, r) in all.iter().enumerate() {
-        if closed.is_some_and(|depth| r.depth > depth) {
-            continue;
-        }
-        closed = None;
-        rows.push(Row::text(r.path.as_str(), i));
-        if r.folder && filter.is_empty() && !is_open(state, r) {
-            closed = Some(r.depth);
-        }
-    }
-    rows
-}
-
-/// Returns true if the children of a schema row are visible. Groups are open by default, types and
-/// blocks closed.
-fn is_open(state: &State, r: &SchemaRow) -> bool {
-    state.filters.toggled.contains(&r.path) != (r.depth == 0)
-}
-
-fn schema_text(state: &State, row: &Row) -> String {
-    let all = state.plugin().and_then(|p| state.loaded.schemas.get(&p.id));
-    all.and_then(|s| s.get(row.index))
-        .map(|r| {
-            let flags: Vec<&str> = r.flags.iter().map(|flag| flag.name()).collect();
-            format!("{} {} {}", r.path, r.kind, flags.join(" "))
-        })
-        .unwrap_or_default()
-}
-
-/// Cells of a row in the schema browser.
-fn schema_cells(state: &State, row: &Row) -> Vec<Line> {
-    let Some(r) = state
-        .plugin()
-        .and_then(|p| state.loaded.schemas.get(&p.id))
-        .and_then(|s| s.get(row.index))
-    else {
-        return Vec::new();
-    };
-    let mut l = doc::schema_line(r);
-    if r.folder {
-        let open = is_open(state, r) || !state.list().filter.is_empty();
-        l.insert(1, span(Role::Dim, if open { "- " } else { "+ " }));
-    } else {
-        l.insert(1, span(Role::Plain, "  "));
-    }
-    vec![l]
-}
-
-fn empty_schema(state: &State) -> Option<Doc> {
-    // A transformer has a process, but never a schema.
-    if !state.plugin().is_some_and(PluginView::is_transformer) {
-        return sentence(Role::Dim, "The schema is known once the plugin is ready.");
-    }
-    let why = format!("This plugin has no schema: {NO_TRANSFORMERS}.");
-    sentence(Role::Dim, &why)
 }

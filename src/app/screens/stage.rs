@@ -260,16 +260,15 @@ fn cells(state: &State, row: &Row) -> Vec<Line> {
     };
     vec![
         mark,
-        doc::action_sign(c.action),
+        match left {
+            true => line(Role::Dim, c.action.sign()),
+            false => doc::action_sign(c.action),
+        },
         doc::row_label(role, row),
-        line(
-            if left {
-                Role::Dim
-            } else {
-                doc::action_role(c.action)
-            },
-            c.action.label(),
-        ),
+        match left {
+            true => line(Role::Dim, c.action.label()),
+            false => line(doc::action_role(c.action), c.action.label()),
+        },
         notes::change_note(state, c, left),
     ]
 }
@@ -324,7 +323,7 @@ fn write_subject(state: &State, l: &mut Line) {
         selected_counts(state, s, l);
     }
     drifted(s, l);
-    add_other_counts(s, l);
+    add_other_counts(state, s, l);
     l.extend(opened::age(state, s).map(|age| span(Role::Dim, format!(" · {age}"))));
 }
 
@@ -381,18 +380,16 @@ fn drifted(s: &StageSummary, l: &mut Line) {
     }
 }
 
-/// Adds the counts of changed outputs and moved objects.
-fn add_other_counts(s: &StageSummary, l: &mut Line) {
-    let outputs = s
-        .outputs
-        .iter()
-        .filter(|o| o.action != Action::NoOp)
-        .count();
-    if outputs > 0 {
-        l.push(span(
-            Role::Plain,
-            format!(" · {}", count(outputs, "output")),
-        ));
+/// Adds the counts of outputs that change with the selection, and of moved objects.
+fn add_other_counts(state: &State, s: &StageSummary, l: &mut Line) {
+    let outputs = || s.outputs.iter().filter(|o| o.action != Action::NoOp);
+    let is_kept = |o: &&OutputView| o.is_unchanged_without(&state.view.left);
+    let (all, kept) = (outputs().count(), outputs().filter(is_kept).count());
+    if kept > 0 {
+        let text = format!(" · {} of {}", all - kept, count(all, "output"));
+        l.push(span(Role::Plain, text));
+    } else if all > 0 {
+        l.push(span(Role::Plain, format!(" · {}", count(all, "output"))));
     }
     let moved = s
         .changes

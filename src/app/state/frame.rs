@@ -3,11 +3,13 @@
 use super::detail::KeptDetail;
 use super::messages::{Messages, Toast};
 use super::trail::Visit;
+use crate::app::doc::Varying;
 use crate::app::entry::Entry;
 use crate::app::list::{Row, RowKey};
 use crate::app::popups::Popup;
 use crate::app::theme::{ColorDepth, Themes};
 use crate::app::tree::Tree;
+use model::StageId;
 use std::sync::Arc;
 
 /// Purpose of a prompt.
@@ -63,6 +65,8 @@ pub struct Frame {
     pub kept_detail: Option<KeptDetail>,
     /// A message came after the rows were built.
     pub outdated: bool,
+    /// Stage, and its attributes whose values differ between changes of the same type.
+    pub varying: (Option<StageId>, Varying),
     /// Number of leading rows that do not scroll.
     pub pinned: usize,
     /// Numbers of rows with and without the filter.
@@ -95,6 +99,7 @@ impl Default for Frame {
             shown: Vec::new(),
             kept_detail: None,
             outdated: true,
+            varying: Default::default(),
             pinned: 0,
             counts: (0, 0),
             popup: None,

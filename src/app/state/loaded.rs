@@ -29,7 +29,8 @@ pub struct Replay {
     pub at: UnixMs,
 }
 
-/// Samples for the charts of the Calls screen, one per second, newest last.
+/// Samples for the charts of the Calls screen, one per second, newest last. Those of waiting and
+/// running calls are the maximum of their second, because many calls take less than that.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Samples {
     pub waiting: VecDeque<u64>,
@@ -37,6 +38,8 @@ pub struct Samples {
     pub finished: VecDeque<u64>,
     /// Calls that finished since the last sample.
     pub finished_now: u64,
+    /// Most calls that waited, and that ran at a time, since the last sample.
+    pub most_now: (u64, u64),
 }
 
 /// Failure to read the configuration or to launch its plugins.

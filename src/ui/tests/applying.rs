@@ -42,7 +42,7 @@ fn deselected_change_deselects_its_dependents_and_rows_show_it() {
     });
     assert!(
         c.line("aws_db_instance.main ")
-            .contains("needs aws_s3_bucket.logs")
+            .contains("deselected with aws_s3_bucket.logs")
     );
     assert!(c.line("aws_instance.web ").contains("[ ]"));
     c.shows("aws_db_instance.main and 1 more deselected along with aws_s3_bucket.logs");

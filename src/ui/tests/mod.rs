@@ -2,6 +2,7 @@
 
 mod applied_stage;
 mod applying;
+mod calls;
 mod deploying;
 mod drift;
 mod every_key;
@@ -19,8 +20,10 @@ mod plugins;
 mod popup_keys;
 mod processes;
 mod reading;
+mod replay;
 mod revealing;
 mod run_loop;
+mod schema;
 mod selecting;
 mod sizes;
 mod staged;

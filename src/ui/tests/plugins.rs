@@ -128,10 +128,10 @@ fn schema_is_loaded_when_viewed_and_can_be_expanded() {
     ];
     c.answer(Answer::Schema(fixture::id("hashicorp/aws"), rows));
     c.press("enter");
-    c.shows("+ aws_vpc");
+    c.shows("▸ aws_vpc");
     c.hides("cidr");
     c.press("j enter");
-    c.shows("- aws_vpc");
+    c.shows("▾ aws_vpc");
     c.shows("cidr");
     c.press("&");
     c.type_text("eip");
@@ -243,12 +243,17 @@ fn few_calls_have_a_range_instead_of_percentiles() {
         let line = finish(call, took_ms, count, 905);
         assert!(line.contains(text), "{line}");
     };
-    has(901, 905, 1, ": 1 call, 0.9 s");
-    has(902, 990, 2, "2 calls, 0.9 s each");
-    has(903, 1_200, 3, "3 calls, 0.9 s to 1.2 s");
+    has(901, 905, 1, ": 1 call, 905 ms");
+    has(902, 990, 2, "2 calls, 905 ms to 990 ms");
+    has(903, 1_200, 3, "3 calls, 905 ms to 1.2 s");
     // Calls of earlier runs are not on the screen.
-    has(904, 1_200, 9, "9 calls, median 0.9 s, max 1.2 s");
-    has(905, 1_200, 20, "20 calls, p50 0.9 s, p95 0.9 s, max 1.2 s");
+    has(904, 1_200, 9, "9 calls, median 905 ms, max 1.2 s");
+    has(
+        905,
+        1_200,
+        20,
+        "20 calls, p50 905 ms, p95 905 ms, max 1.2 s",
+    );
 }
 
 #[test]

@@ -85,6 +85,26 @@ fn message_counts_changes_deselected_along_with_a_module() {
 }
 
 #[test]
+fn note_names_the_change_that_the_operator_deselected() {
+    let mut c = at("module.svc[\"search\"]");
+    let others = ["local_file.policy", "module.net.module.dns.lab_zone.a"];
+    // The zone needs the policy, which needs the server.
+    stored(
+        &mut c,
+        &[SEARCH[0], others[0], others[1]],
+        &[(others[0], SEARCH[0]), (others[1], others[0])],
+    );
+    c.press("T");
+    for row in others {
+        let line = c.line(row);
+        assert!(
+            line.contains(&format!("deselected with {}", SEARCH[0])),
+            "{line}"
+        );
+    }
+}
+
+#[test]
 fn hidden_changes_of_a_module_are_selected_only_after_a_question() {
     for (keys, expected) in [
         ("enter", vec![]),

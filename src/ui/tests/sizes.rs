@@ -103,7 +103,7 @@ fn narrow_header_keeps_failures_running_deploy_and_lock_owner() {
         );
     }
     let mut c = full(120, 24);
-    c.shows("◌ 1 retrying  calls 1/1 +1 waiting  ◐ deploy #31 1m02s");
+    c.shows("◌ 1 retrying  slots 1/1 +1 waiting  ◐ deploy #31 1m02s");
     let mut c = Console::staged(80, 24);
     c.shows("stage #12: 6 of 6 selected");
     let (who, host, boot_id, reason) = ("bob".into(), "ci".into(), "b".into(), "deploy".into());
@@ -130,16 +130,14 @@ fn list_filters_are_shown_with_a_long_title() {
     let mut c = full(80, 24);
     c.press("5 enter");
     c.answer(Answer::Record(Box::new(fixture::record())));
-    c.shows("event 5 of 5 [ ]");
+    c.shows("replay of deploy #31 · event 5 of 5  ━━━✗━━━━ · ");
     c.press("v");
     c.shows("deploy #31 …");
-    c.shows("event 5 of 5 [ ]");
     c.shows("filter: state:f");
     c.shows("   1 of 5");
     c.press("/");
     c.type_text("aws");
     c.press("enter");
-    c.shows("event 5 of 5 [ ]");
     c.shows("filter: state:f");
     c.shows("find: aws");
 }

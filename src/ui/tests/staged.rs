@@ -87,6 +87,23 @@ fn quiet(outputs: Vec<OutputView>, moved: bool) -> Console {
 }
 
 #[test]
+fn title_counts_outputs_that_change_with_the_selection() {
+    let mut c = Console::staged(120, 40);
+    let mut summary = fixture::summary();
+    summary.outputs = outputs();
+    summary.outputs[0].needs = vec!["aws_s3_bucket.logs".into()];
+    c.event(EventKind::Staged(summary.into()));
+    c.press("3");
+    c.shows("· 2 outputs");
+    c.event(EventKind::Selected {
+        stage: 12,
+        taken: vec![],
+        left: vec!["aws_s3_bucket.logs".into()],
+    });
+    c.shows("· 1 of 2 outputs");
+}
+
+#[test]
 fn output_changes_are_rows_and_can_be_deployed_alone() {
     let mut c = quiet(outputs(), false);
     c.hides("No changes.");

@@ -3,8 +3,9 @@
 use crate::app::command::Available;
 use crate::app::doc::{Line, Role, line};
 use crate::app::format::{clock_ms, count};
-use crate::app::list::{Pane, RowKey};
+use crate::app::list::{Pane, Row, RowKey};
 use crate::app::msg::{Effect, TracingMove};
+use crate::app::screens::folded_lines;
 use crate::app::state::*;
 use model::{LogLevel, PluginCommand, PluginId, PluginState};
 
@@ -158,6 +159,17 @@ pub fn tab_next(state: &mut State, _: &mut Vec<Effect>) {
 
 pub fn tab_previous(state: &mut State, _: &mut Vec<Effect>) {
     switch_tab(state, PluginTab::ALL.len() - 1);
+}
+
+/// Requires a row of a schema with rows below it.
+pub fn has_children(state: &State) -> Available {
+    super::has_row(state)?;
+    let schema = state.plugin().and_then(|p| state.loaded.schemas.get(&p.id));
+    let row = state.selected().map(|row| row.index);
+    match row.and_then(|at| schema?.get(at)) {
+        Some(r) if r.folder => Ok(()),
+        _ => Err("this row has nothing below it".into()),
+    }
 }
 
 pub fn toggle_fold(state: &mut State, _: &mut Vec<Effect>) {
@@ -339,13 +351,16 @@ pub fn toggle_mark(state: &mut State, _: &mut Vec<Effect>) {
 pub fn save_log(state: &mut State, effects: &mut Vec<Effect>) {
     let marks = &state.log.marks;
     let mut text = String::new();
-    for e in state
-        .frame
-        .rows
-        .iter()
-        .filter_map(|r| state.log.get(r.index))
-    {
-        if marks.is_empty() || marks.contains(&e.n) {
+    let is_saved =
+        |row: &Row| marks.is_empty() || row.key.number().is_some_and(|n| marks.contains(&n));
+    for (at, row) in state.frame.rows.iter().enumerate() {
+        // The file has the stacks that the screen does not repeat.
+        let folded = folded_lines(state, at);
+        let lines = [row.index]
+            .into_iter()
+            .chain(folded)
+            .filter(|_| is_saved(row));
+        for e in lines.filter_map(|i| state.log.get(i)) {
             let time = clock_ms(e.line.at, state.utc_offset);
             text.push_str(&format!(
                 "{time} {} {} {}\n",

@@ -1,5 +1,6 @@
 //! The most telling values of a change in one line, for its row in a list.
 
+use crate::app::doc::identity::{Rank, Varying, note, short_value};
 use lang::addr::unquote;
 use model::{Action, AttributeChange, ChangeView};
 use unicode_width::UnicodeWidthStr;
@@ -10,22 +11,21 @@ const VALUES: usize = 3;
 const LONGEST: usize = 32;
 
 /// Returns the first values that a change sets or replaces, without sensitive, unknown and long
-/// ones. Of an update without any such value, it returns the names of the attributes.
-pub fn changed_values(c: &ChangeView) -> String {
+/// ones; of a create those first that tell it apart. Of an update without any such value, it
+/// returns the names of the attributes.
+pub fn changed_values(c: &ChangeView, varying: &Varying) -> String {
     let changed = || c.attributes.iter().filter(|a| a.changed);
     let known = || changed().filter(|a| !a.sensitive && !a.unknown);
     match c.action {
         Action::Create => {
-            let mut told: Vec<&AttributeChange> = known().collect();
-            told.sort_by_key(|a| rank(a));
-            let told = told
-                .into_iter()
-                .filter_map(|a| Some((rank(a), set_value(a)?)))
-                .enumerate()
-                // Two attributes tell enough without parts of blocks.
-                .filter(|(at, (rank, _))| *at < 2 || *rank < NESTED)
-                .map(|(_, (_, text))| text);
-            joined(told.take(VALUES).collect(), 0)
+            let varying = varying.get(&c.resource_type);
+            let values = known().filter_map(|a| {
+                let value = a.after.as_deref()?;
+                let varies = varying.is_some_and(|names| names.contains(&a.path));
+                let rank = Rank::of(&a.path, value, varies);
+                Some((rank, a.path.as_str(), short_value(value, LONGEST)?))
+            });
+            note(values, VALUES)
         }
         Action::Update | Action::Replace | Action::ReplaceCreateFirst => {
             let told: Vec<String> = known().map(replaced_value).take(VALUES).collect();
@@ -40,32 +40,11 @@ pub fn changed_values(c: &ChangeView) -> String {
     }
 }
 
-/// Rank of parts of blocks.
-const NESTED: u8 = 3;
-
-/// Order of new values: the name tells most, then texts, and parts of blocks least.
-fn rank(a: &AttributeChange) -> u8 {
-    let is_text = a.after.as_ref().is_some_and(|text| text.starts_with('"'));
-    match a.path.as_str() {
-        "name" => 0,
-        path if path.contains(['.', '[']) => NESTED,
-        _ if is_text => 1,
-        _ => 2,
-    }
-}
-
 fn joined(told: Vec<String>, more: usize) -> String {
     match more {
         0 => told.join(" · "),
         n => format!("{} · +{n} more", told.join(" · ")),
     }
-}
-
-/// Returns a new value; `None` if it says nothing or is long.
-fn set_value(a: &AttributeChange) -> Option<String> {
-    let text = a.after.as_deref()?;
-    let is_empty = ["null", "\"\"", "[]", "{}"].contains(&text);
-    (!is_empty && text.width() <= LONGEST).then(|| format!("{} = {text}", a.path))
 }
 
 /// Returns a value before and after, or only its name if one of both is long.
@@ -126,13 +105,13 @@ mod tests {
             attribute("image", Some("\"v1.4.2\""), Some("\"v1.5.0\"")),
             attribute("policy", Some("\"a\\nb\""), Some("\"c\\nd\"")),
         ];
-        let text = changed_values(&change(Action::Update, all));
+        let text = changed_values(&change(Action::Update, all), &Varying::new());
         assert_eq!(
             text,
             "cpu 500m → 750m · image v1.4.2 → v1.5.0 · policy · +1 more"
         );
         assert_eq!(
-            changed_values(&change(Action::Update, vec![secret])),
+            changed_values(&change(Action::Update, vec![secret]), &Varying::new()),
             "password"
         );
     }
@@ -149,8 +128,26 @@ mod tests {
             attribute("name", None, Some("\"orders\"")),
         ];
         assert_eq!(
-            changed_values(&change(Action::Create, all)),
+            changed_values(&change(Action::Create, all), &Varying::new()),
             "name = \"orders\" · engine = \"postgres\""
+        );
+    }
+
+    #[test]
+    fn values_of_a_create_that_differ_from_others_of_its_type_precede_equal_ones() {
+        let of = |region: &str, tier: &str| {
+            let all = vec![
+                attribute("engine", None, Some("\"postgres\"")),
+                attribute("region", None, Some(region)),
+                attribute("tier", None, Some(tier)),
+            ];
+            change(Action::Create, all)
+        };
+        let all = [of("\"eu\"", "3"), of("\"eu\"", "4")];
+        let varying = crate::app::doc::identity::varying(&all);
+        assert_eq!(
+            changed_values(&all[1], &varying),
+            "tier = 4 · engine = \"postgres\" · region = \"eu\""
         );
     }
 }

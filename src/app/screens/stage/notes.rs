@@ -2,8 +2,22 @@
 
 use crate::app::doc::{self, Line, Role, changed_values, named_values, replaced_value, span};
 use crate::app::format::count;
-use crate::app::state::State;
+use crate::app::state::{ImpliedSelection, State};
 use model::{Action, ChangeView, DESTROY_MODE};
+
+/// Returns the change that the operator selected or deselected. The cause of an implied selection
+/// is a direct dependency or dependent, and may be implied itself.
+fn first_cause<'s>(state: &'s State, implied: &'s ImpliedSelection) -> &'s str {
+    let mut first = &implied.cause;
+    // Causes never form a circle; the bound holds for a broken record, too.
+    for _ in 0..state.implied.len() {
+        match state.implied.get(first) {
+            Some(next) if next.selected == implied.selected => first = &next.cause,
+            _ => break,
+        }
+    }
+    first
+}
 
 /// Returns the note of a change. Notes are ordered by importance, because rows are cut.
 pub(super) fn change_note(state: &State, c: &ChangeView, left: bool) -> Line {
@@ -16,9 +30,13 @@ pub(super) fn change_note(state: &State, c: &ChangeView, left: bool) -> Line {
         return doc::unknown_note(state, u);
     }
     if let Some(a) = state.implied.get(&c.address) {
-        let word = if a.selected { "needed by " } else { "needs " };
+        let word = if a.selected {
+            "selected with "
+        } else {
+            "deselected with "
+        };
         l.push(span(Role::Dim, word));
-        l.push(doc::address(Role::Dim, &a.cause));
+        l.push(doc::address(Role::Dim, first_cause(state, a)));
         return l;
     }
     if !left && let Some(n) = c.needs.iter().find(|n| state.view.left.contains(*n)) {
@@ -60,7 +78,7 @@ pub(super) fn change_note(state: &State, c: &ChangeView, left: bool) -> Line {
     let text = match c.action {
         _ if !forcing.is_empty() => format!("forced by {}", forcing.join(", ")),
         Action::Destroy if c.why != DESTROY_MODE => c.why.clone(),
-        _ => changed_values(c),
+        _ => changed_values(c, &state.frame.varying.1),
     };
     if left {
         l.push(span(Role::Dim, text));

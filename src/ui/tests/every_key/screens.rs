@@ -137,7 +137,7 @@ fn plugins() -> Vec<KeyCase> {
             |c| c.press("j"),
             |c, b| {
                 assert!(!b.frame.contains("cidr"));
-                c.shows("- aws_vpc");
+                c.shows("▾ aws_vpc");
                 c.shows("cidr");
             },
         ),

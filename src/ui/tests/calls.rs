@@ -1,0 +1,84 @@
+//! Tests of the Calls screen: charts and usual durations.
+
+use super::{Console, fixture};
+use model::*;
+
+fn start(c: &mut Console, call: CallId, usual: Option<Latency>) {
+    c.event(EventKind::CallStarted(CallStarted {
+        call,
+        plugin: fixture::id("hashicorp/aws"),
+        slot: 1,
+        slots: 4,
+        method: "ReadResource".into(),
+        resource: None,
+        deadline_ms: None,
+        usual,
+        queued_ms: 0,
+    }));
+}
+
+fn finish(c: &mut Console, call: CallId, took_ms: u64) {
+    c.event(EventKind::CallFinished(CallFinished {
+        call,
+        plugin: fixture::id("hashicorp/aws"),
+        method: "ReadResource".into(),
+        resource: None,
+        resource_type: None,
+        action: None,
+        took_ms,
+        outcome: CallOutcome::Ok,
+        error: None,
+        again: None,
+        covers: false,
+        measured: None,
+    }));
+}
+
+#[test]
+fn chart_of_running_calls_has_the_most_calls_of_each_second() {
+    let mut c = Console::staged(120, 40);
+    c.press("2");
+    for call in [901, 902, 903] {
+        start(&mut c, call, None);
+    }
+    finish(&mut c, 901, 5);
+    finish(&mut c, 902, 5);
+    c.tick(1_000);
+    finish(&mut c, 903, 1_000);
+    c.tick(1_000);
+    c.tick(1_000);
+    let newest = c.state.samples.running.iter().rev().take(3).rev();
+    assert_eq!(newest.copied().collect::<Vec<_>>(), [3, 1, 0]);
+    c.shows("peak 3 · last");
+}
+
+#[test]
+fn chart_marks_the_start_of_the_console() {
+    let mut c = Console::staged(120, 40);
+    c.press("2");
+    c.shows("console started ▕▁");
+    (0..60).for_each(|_| c.tick(1_000));
+    c.hides("console started");
+}
+
+#[test]
+fn slow_call_is_marked_beside_its_usual_duration() {
+    let usual = Latency {
+        count: 9,
+        errors: 0,
+        p50_ms: 3,
+        p95_ms: 5,
+        max_ms: 5,
+    };
+    let mut c = Console::staged(120, 40);
+    c.press("2");
+    for (call, took_ms) in [(901, 4), (902, 900)] {
+        start(&mut c, call, Some(usual));
+        finish(&mut c, call, took_ms);
+    }
+    c.shows("TIME  USUAL  STATUS");
+    let row = c.line("900 ms");
+    assert!(row.contains("900 ms   3 ms  ✓ ok  slow"), "{row}");
+    let row = c.line("  4 ms");
+    assert!(row.ends_with("3 ms  ✓ ok"), "{row}");
+}
