@@ -60,7 +60,7 @@ pub enum EventKind {
     Rollout(RolloutProgress),
     /// Run of the reconcile loop for one group.
     Reconcile(ReconcileRun),
-    /// Leader of the reconcile loop; `None` if there is none, or if it is unknown.
+    /// Leader of the reconcile loop; `None` if no process leads, or if it is unknown.
     ReconcileLeader {
         owner: Option<String>,
         ours: bool,

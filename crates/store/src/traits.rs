@@ -130,7 +130,7 @@ pub trait Rollouts: Send + Sync {
     /// Stores a request about a rollout; its id and answer are ignored. Returns its id.
     async fn put_rollout_request(&self, request: RolloutRequestRecord) -> Result<i64, StoreError>;
 
-    /// Requests about a rollout that nobody has taken, oldest first.
+    /// Requests about a rollout that no process has taken, oldest first.
     async fn open_rollout_requests(
         &self,
         rollout: i64,

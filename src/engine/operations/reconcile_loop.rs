@@ -232,7 +232,7 @@ impl ReconcileLoop<'_> {
         })
     }
 
-    /// Reports an invalid configuration once; the loop goes on with the groups that it knows.
+    /// Reports an invalid configuration once; the loop continues with the groups that it knows.
     fn configuration_failed(&mut self, error: EngineError) -> Result<(), EngineError> {
         if self.options.once {
             return Err(error);

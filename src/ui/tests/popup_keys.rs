@@ -1,4 +1,4 @@
-//! Tests of keys without an effect in popups: each says so, and no other key does.
+//! Tests of keys without an effect in popups: each shows a message, and no other key does.
 
 use super::{Console, fixture};
 use crate::app::msg::Answer;

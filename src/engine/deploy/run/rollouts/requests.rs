@@ -22,7 +22,7 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gate {
     Open,
-    /// An operator has skipped the member; the rollout goes on without its change.
+    /// An operator has skipped the member; the rollout continues without its change.
     Skip,
     /// The rollout has stopped.
     Closed,
