@@ -58,10 +58,20 @@ pub struct CommittedMember {
 pub struct Directory {
     /// Texts by name without `.new`; a new declaration stands for the one that it replaces.
     pub files: BTreeMap<String, String>,
+    /// Names in `files` whose text is in a file that ends in `.new`.
+    pub new: BTreeSet<String>,
     /// Texts that other groups committed, by name of the file.
     pub others: BTreeMap<String, String>,
     /// Addresses in the state.
     pub state: BTreeSet<String>,
+}
+
+impl Directory {
+    /// Error about a file that flightdeck did not write.
+    pub fn foreign(&self, file: &str) -> CommitError {
+        let suffix = if self.new.contains(file) { ".new" } else { "" };
+        CommitError::Foreign(format!("{file}{suffix}"))
+    }
 }
 
 /// Planned commit.
@@ -431,7 +441,7 @@ impl<'c> Change<'c> {
         };
         let ended = self.committed.ended.iter();
         if let Some(file) = ended.into_iter().find(|file| !is_own(file)) {
-            return Err(CommitError::Foreign(file.clone()));
+            return Err(self.directory.foreign(file));
         }
         let mut write = BTreeMap::new();
         for (file, text) in &self.rendered {
@@ -442,7 +452,7 @@ impl<'c> Change<'c> {
             let found = self.directory.files.get(file);
             if found != Some(text) {
                 if !is_own(file) {
-                    return Err(CommitError::Foreign(file.clone()));
+                    return Err(self.directory.foreign(file));
                 }
                 write.insert(file.clone(), text.clone());
             }

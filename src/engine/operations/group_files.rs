@@ -3,7 +3,7 @@
 use super::command::Operations;
 use crate::error::EngineError;
 use fsroot::RootedPath;
-use group::commit::{CommitError, Committed, Directory};
+use group::commit::{Committed, Directory};
 use group::scope::FileSet;
 use std::collections::BTreeMap;
 use std::io;
@@ -36,7 +36,7 @@ impl Operations {
         for file in texts.keys() {
             let found = directory.files.get(file);
             if found.is_some() && committed.files.get(file) != found {
-                return Err(EngineError::refused(CommitError::Foreign(file.clone())));
+                return Err(EngineError::refused(directory.foreign(file)));
             }
         }
         for (file, text) in texts {
@@ -84,6 +84,7 @@ impl Operations {
                 false => directory.files.insert(set.file(), text),
             };
         }
+        directory.new = new.keys().cloned().collect();
         directory.files.extend(new);
         for newest in self.newest_commits().await? {
             if newest.record.taken.is_none() {
