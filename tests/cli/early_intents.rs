@@ -22,6 +22,13 @@ fn intents(lab: &Lab) -> (i64, i64) {
 
 #[test]
 fn early_intent_without_a_call_is_not_attempted_and_removed() {
+    // On a busy machine calls are too slow for early intents.
+    let seen = (0..3).any(|_| early_intents_are_removed());
+    assert!(seen, "no intent was committed early");
+}
+
+/// Cancels a deploy and checks its intents; false if no intent was committed early.
+fn early_intents_are_removed() -> bool {
     let lab = Lab::new(&format!(
         "resource \"lab_thing\" \"many\" {{\n  count = {MANY}\n  name = \"t${{count.index}}\"\n}}\n"
     ));
@@ -36,18 +43,20 @@ fn early_intent_without_a_call_is_not_attempted_and_removed() {
         ms: Some(3_000),
         ..Fault::new(Kind::Latency)
     });
-    let patience = Instant::now() + Duration::from_secs(60);
+    let patience = Instant::now() + Duration::from_secs(15);
     let mut before = (0, 0);
-    loop {
+    let seen = loop {
         let now @ (all, ended) = intents(&lab);
         if now == before && all - ended > 2 {
             assert!(all - ended <= 2 + 4 * 2, "four ahead of each at most");
-            break;
+            break true;
         }
-        assert!(Instant::now() < patience, "{all} on record, {ended} ended");
+        if Instant::now() > patience {
+            break false;
+        }
         before = now;
         std::thread::sleep(Duration::from_millis(200));
-    }
+    };
     running.signal(rustix::process::Signal::INT);
     let (code, result) = running.end();
     assert_eq!((code, &result["outcome"]), (Some(130), &json!("cancelled")));
@@ -60,4 +69,5 @@ fn early_intent_without_a_call_is_not_attempted_and_removed() {
     assert_eq!(intents(&lab), (begun, begun), "on record, and ended");
     let there = lab.run(&["state", "list"]).expect(0).stdout;
     assert_eq!(there.lines().count() as i64, done);
+    seen
 }
