@@ -81,12 +81,23 @@ impl ReconcileRun {
         }
         let kinds: Vec<String> = kinds
             .iter()
-            .map(|(kind, n)| format!("{n} {}", kind.replace('_', " ")))
+            .map(|(kind, n)| format!("{n} {}", kind_text(kind)))
             .collect();
         match kinds.is_empty() {
             true => self.outcome.label().to_owned(),
             false => format!("{}: {}", self.outcome.label(), kinds.join(", ")),
         }
+    }
+}
+
+/// Word for a kind of drift, after a number of members.
+fn kind_text(kind: &str) -> &str {
+    match kind {
+        "outdated_hash" => "outdated",
+        "unknown_member" => "unknown",
+        "attribute_drift" => "changed outside",
+        "orphaned_attachment" => "orphaned",
+        other => other,
     }
 }
 

@@ -292,7 +292,7 @@ fn drift_of_a_group_is_a_message_and_a_group_in_sync_is_none() {
     c.hides("group web");
     let drift = ["missing", "missing", "outdated_hash"];
     c.event(run(ReconcileOutcome::Drifted, &drift));
-    c.shows("group web: drift found: 2 missing, 1 outdated hash");
+    c.shows("group web: drift found: 2 missing, 1 outdated");
 }
 
 #[test]
