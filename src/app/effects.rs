@@ -1,6 +1,8 @@
 //! Runs the console's effects on the engine, and sends their results back as messages. Owns the
 //! tasks.
 
+mod groups;
+
 use super::choices::ChoicesFile;
 use super::msg::{Answer, Effect, Msg, Subject};
 use super::run::DemoHook;
@@ -10,7 +12,7 @@ use engine::Engine;
 use engine::EngineError;
 use engine::doctor;
 use model::process::ProcessIdentity;
-use model::{LogQuery, OrphanView, RolloutVerb, Select, Selection, StageId, StageRequest};
+use model::{LogQuery, OrphanView, Select, Selection, StageId};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
@@ -235,52 +237,6 @@ async fn check_stage(engine: &Engine, stage: StageId) -> Option<Answer> {
     }
 }
 
-/// Makes a request about a rollout. To resume one that no deploy runs, stages its changes.
-async fn request_rollout(
-    engine: &Engine,
-    group: &str,
-    verb: RolloutVerb,
-    member: Option<String>,
-) -> Answer {
-    let failed = |what, e: EngineError| Answer::Failed {
-        what,
-        text: e.to_string(),
-        diagnostics: e.diagnostics().to_vec(),
-    };
-    let answer = match engine.request_rollout(group, verb, member.as_deref()).await {
-        Ok(answer) => answer,
-        Err(e) => return failed(Subject::Groups, e),
-    };
-    let rollout = Box::new(answer.rollout);
-    let Some(replace) = answer.stage else {
-        let text = format!("group {group}: the rollout is {}", rollout.state);
-        return Answer::RolloutRequested {
-            rollout,
-            text,
-            staged: false,
-        };
-    };
-    let request = StageRequest {
-        replace,
-        ..StageRequest::default()
-    };
-    let staged = match Box::pin(engine.stage(request)).await {
-        Ok(staged) => staged.stage,
-        Err(e) => return failed(Subject::Stage, e),
-    };
-    match engine.select_resumed(staged, group).await {
-        Ok(selection) => Answer::RolloutRequested {
-            rollout,
-            text: format!(
-                "stage #{staged} resumes the rollout of group {group}: {}; a applies them",
-                count(selection.selected.len(), "change")
-            ),
-            staged: true,
-        },
-        Err(e) => failed(Subject::Groups, e),
-    }
-}
-
 async fn run_effect(around: EffectContext, effect: Effect) -> Option<Answer> {
     let EffectContext {
         engine,
@@ -404,8 +360,11 @@ async fn run_effect(around: EffectContext, effect: Effect) -> Option<Answer> {
             Some(Answer::Groups(all))
         }),
         Effect::RequestRollout(group, verb, member) => {
-            Some(request_rollout(&engine, &group, verb, member).await)
+            Some(groups::request_rollout(&engine, &group, verb, member).await)
         }
+        Effect::ScaleGroup(group, size) => Some(groups::scale(&engine, &group, size).await),
+        Effect::FreeGroup(group) => Some(groups::free(&engine, &group).await),
+        Effect::RollBackGroup(group) => Some(groups::roll_back(&engine, &group).await),
         Effect::LoadRollout(group) => {
             let newest = engine.newest_rollout(&group).await;
             convert_result(Subject::Groups, newest, |rollout| {

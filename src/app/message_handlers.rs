@@ -400,6 +400,10 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
                 state.screen = Screen::Stage;
             }
         }
+        Answer::GroupChanged(text) => {
+            state.show_message(text);
+            effects.push(Effect::LoadGroups);
+        }
         Answer::Rollout(group, rollout) => on_loaded_rollout(state, &group, rollout, effects),
         Answer::Logs(rows) => state
             .log

@@ -54,6 +54,8 @@ pub enum Answer {
         /// A new stage continues it.
         staged: bool,
     },
+    /// A group was changed, with a text for the footer.
+    GroupChanged(String),
     /// Newest rollout of a group.
     Rollout(String, Option<Box<RolloutView>>),
     Logs(Vec<LogRow>),
@@ -194,6 +196,12 @@ pub enum Effect {
     LoadGroups,
     /// Makes a request about the rollout of a group, for one member if it names one.
     RequestRollout(String, RolloutVerb, Option<String>),
+    /// Sets the number of members of a group.
+    ScaleGroup(String, u32),
+    /// Stops to manage a group.
+    FreeGroup(String),
+    /// Commits the earlier specification of a group.
+    RollBackGroup(String),
     /// Loads the newest rollout of a group.
     LoadRollout(String),
     LoadLogs,

@@ -14,6 +14,7 @@ mod page;
 mod palette;
 mod reveal;
 mod saved_selections;
+mod scale;
 mod text;
 mod themes;
 mod unknown;
@@ -31,6 +32,7 @@ pub use page::{Choices, Input, List, More, Page, Part};
 pub use palette::Palette;
 pub use reveal::Reveal;
 pub use saved_selections::{SavedSelections, report_loaded};
+pub use scale::Scale;
 pub use text::{Help, Message};
 pub use themes::ThemeList;
 pub use unknown::UnknownOutcomes;
@@ -101,7 +103,7 @@ macro_rules! popups {
 
 popups! {
     Help, Palette, Confirm, Ladder, Demo, Message, UnknownOutcomes, Workspaces, Installing, Doctor,
-    Import, Incidents, HiddenRows, SavedSelections, Reveal, ThemeList
+    Import, Incidents, HiddenRows, SavedSelections, Scale, Reveal, ThemeList
 }
 
 impl Popup {

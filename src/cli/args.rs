@@ -450,7 +450,10 @@ mod tests {
     fn command_lines_of_console_commands_are_valid() {
         for (name, line) in crate::app::command::headless::LINES {
             // Some values are numbers.
-            let line = line.replace("DEPLOY", "1").replace("STAGE", "1");
+            let numbers = ["DEPLOY", "STAGE", "SIZE"];
+            let line = numbers
+                .iter()
+                .fold((*line).to_owned(), |l, n| l.replace(n, "1"));
             let parsed = crate::cli::flags::command().try_get_matches_from(line.split(' '));
             assert!(parsed.is_ok(), "{name}: {line}: {parsed:?}");
         }

@@ -46,6 +46,11 @@ pub static GROUPS: &[Group] = &[
                 &["group-skip", "group-retry"],
                 "skip, retry this member; asks first",
             ),
+            (&["group-scale"], ""),
+            (
+                &["group-free", "group-rollback"],
+                "free it; back to its earlier commit",
+            ),
             (&["plugin-start"], ""),
             (&["plugin-restart"], ""),
             (&["plugin-stop"], ""),

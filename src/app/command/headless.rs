@@ -1,8 +1,8 @@
 //! Command line of each command of the console, or the reason for its absence; and the table of
 //! keys in the documentation, which shows both.
 
-/// Commands with their command lines. `ADDRESS`, `DEPLOY`, `STAGE`, `PLUGIN` and `NAME` stand for
-/// values.
+/// Commands with their command lines. `ADDRESS`, `DEPLOY`, `STAGE`, `PLUGIN`, `SIZE` and `NAME`
+/// stand for values.
 #[rustfmt::skip]
 pub static LINES: &[(&str, &str)] = &[
     ("all-attributes", "flightdeck stage --json"),
@@ -18,9 +18,12 @@ pub static LINES: &[(&str, &str)] = &[
     ("incidents", "flightdeck plugins"),
     ("init", "flightdeck init"),
     ("group-abort", "flightdeck group abort NAME"),
+    ("group-free", "flightdeck group free NAME"),
     ("group-pause", "flightdeck group pause NAME"),
     ("group-resume", "flightdeck group resume NAME"),
     ("group-retry", "flightdeck group retry NAME KEY"),
+    ("group-rollback", "flightdeck group rollback NAME"),
+    ("group-scale", "flightdeck group scale NAME SIZE"),
     ("group-skip", "flightdeck group skip NAME KEY"),
     ("level", "flightdeck logs --level=warn"),
     ("operation-logs", "flightdeck logs PLUGIN"),

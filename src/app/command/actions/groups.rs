@@ -2,8 +2,10 @@
 
 use crate::app::command::Available;
 use crate::app::doc::{Role, line};
+use crate::app::entry::Entry;
 use crate::app::groups::{Progress, group_of, member_of};
 use crate::app::msg::Effect;
+use crate::app::popups::Scale;
 use crate::app::state::*;
 use model::RolloutVerb;
 
@@ -62,6 +64,53 @@ pub fn on_open_member(state: &State) -> Available {
     }
 }
 
+/// Requires a group under the cursor that no deploy changes.
+pub fn can_change_group(state: &State) -> Available {
+    super::can_stage(state)?;
+    match group_name(state) {
+        None => Err("no group under the cursor".into()),
+        Some(_) => Ok(()),
+    }
+}
+
+fn group_name(state: &State) -> Option<String> {
+    Some(group_of(state, state.selected()?)?.group.clone())
+}
+
+pub fn ask_scale(state: &mut State, _: &mut Vec<Effect>) {
+    if let Some(group) = group_name(state) {
+        let entry = Entry::default();
+        state.open(Scale { group, entry });
+    }
+}
+
+pub fn ask_free(state: &mut State, _: &mut Vec<Effect>) {
+    let Some(group) = group_name(state) else {
+        return;
+    };
+    let why = "The block of a group of the configuration is removed from its file; a committed \
+               group is forgotten. Resources and their declarations stay.";
+    let effect = Effect::FreeGroup(group.clone());
+    confirm(
+        state,
+        format!("Free group {group}?"),
+        "Free",
+        why,
+        Some(effect),
+    );
+}
+
+pub fn ask_roll_back(state: &mut State, _: &mut Vec<Effect>) {
+    let Some(group) = group_name(state) else {
+        return;
+    };
+    let why = "Commits the newest earlier specification that differs. Members change once you \
+               stage and apply.";
+    let title = format!("Roll back the specification of group {group}?");
+    let effect = Effect::RollBackGroup(group);
+    confirm(state, title, "Roll back", why, Some(effect));
+}
+
 fn request(state: &State, verb: RolloutVerb, member: Option<String>) -> Option<Effect> {
     let (group, _) = rollout(state)?;
     Some(Effect::RequestRollout(group, verb, member))
@@ -105,8 +154,19 @@ fn ask(state: &mut State, word: &'static str, what: &str, why: &str, effect: Opt
     let Some((group, _)) = rollout(state) else {
         return;
     };
+    let title = format!("{word} {what} of group {group}?");
+    confirm(state, title, word, why, effect);
+}
+
+fn confirm(
+    state: &mut State,
+    title: String,
+    word: &'static str,
+    why: &str,
+    effect: Option<Effect>,
+) {
     state.open(Confirm {
-        title: format!("{word} {what} of group {group}?"),
+        title,
         body: vec![line(Role::Plain, why)],
         effects: effect.into_iter().collect(),
         answers: Answers::action(word),

@@ -401,6 +401,26 @@ fn groups() -> Vec<KeyCase> {
                 assert_eq!(c.take_effects(), [retry]);
             },
         ),
+        story("group-scale", G, |c, _| {
+            c.shows("Scale group web");
+            c.press("x enter");
+            c.shows("the size of a group is a whole number");
+            c.press("backspace 5 enter");
+            assert_eq!(c.take_effects(), [Effect::ScaleGroup("web".into(), 5)]);
+        }),
+        story("group-free", G, |c, _| {
+            c.shows("Free group web?");
+            assert_eq!(c.take_effects(), []);
+            c.press("y");
+            assert_eq!(c.take_effects(), [Effect::FreeGroup("web".into())]);
+        }),
+        story("group-rollback", G, |c, _| {
+            c.shows("Roll back the specification of group web?");
+            c.press("y");
+            assert_eq!(c.take_effects(), [Effect::RollBackGroup("web".into())]);
+            c.answer(Answer::GroupChanged("group web: no change".into()));
+            assert_eq!(c.take_effects(), [Effect::LoadGroups]);
+        }),
         story("groups-reload", G, |c, _| {
             assert_eq!(c.take_effects(), [Effect::LoadGroups]);
             c.answer(Answer::Groups(vec![]));
