@@ -187,7 +187,15 @@ impl Rollout {
     }
 
     fn not_begun(&mut self, member: &MemberKey) -> Result<Vec<Next>, IllegalEvent> {
-        let (at, _) = self.running(member, "take back an action")?;
+        let request = "take back an action";
+        let (at, _) = self.running(member, request)?;
+        // A rollout that goes on still needs the action.
+        if matches!(
+            self.state,
+            RolloutState::Running | RolloutState::WaitingHealth
+        ) {
+            return Err(self.wrong_state(request));
+        }
         let step = &mut self.steps[at];
         step.records.pop();
         step.state = StepState::Pending;

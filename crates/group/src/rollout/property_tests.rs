@@ -77,6 +77,16 @@ struct Counts {
 }
 
 impl Counts {
+    /// Takes back an action that was requested and has not begun.
+    fn take_back(&mut self, open: &mut Vec<Next>, of: &MemberKey) {
+        let found = open
+            .iter()
+            .position(|next| matches!(next, Next::Act { member, .. } if member == of));
+        if let Some(Next::Act { member, action }) = found.map(|at| open.remove(at)) {
+            *self.acted.entry((member, action)).or_default() -= 1;
+        }
+    }
+
     fn add(&mut self, next: &[Next], rollout: &Rollout) {
         for action in next {
             let Next::Act { member, action } = action else {
@@ -192,6 +202,9 @@ proptest! {
                 Ok(next) => {
                     if let Event::Examined { member, done: false } = &event {
                         *counts.repeats.entry(member.clone()).or_default() += 1;
+                    }
+                    if let Event::NotBegun { member } = &event {
+                        counts.take_back(&mut open, member);
                     }
                     counts.add(&next, &rollout);
                     let acts = next.iter().any(|n| matches!(n, Next::Act { .. }));

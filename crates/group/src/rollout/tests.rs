@@ -419,8 +419,8 @@ fn action_that_has_not_begun_can_be_skipped_while_paused() {
     let mut rollout = rollout(&plan("", &["a b", "c"], ""), &UpdatePolicy::default());
     run(
         &mut rollout,
-        "start -> begin 0; began 0 -> replace a, replace b; pause -> stop; \
-         skip b -> ! an action on it is in progress; held b ->; done a ->; skip b ->; \
+        "start -> begin 0; began 0 -> replace a, replace b; \
+         held b -> ! the rollout is running; pause -> stop; skip b -> ! an action on it is in progress; held b ->; done a ->; skip b ->; \
          resume -> begin 1",
     );
     assert_eq!(states(&rollout), "a:done b:skipped c:pending");

@@ -516,7 +516,7 @@ impl Lab {
             says: says.join("; "),
             unknown: unknown.collect::<Vec<_>>().join(", "),
             rollout,
-            answers: self.world.answers(),
+            answers: self.world.answers().await,
         }
     }
 

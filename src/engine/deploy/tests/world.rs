@@ -109,8 +109,14 @@ impl World {
         lock(&self.operator.answers).clear();
     }
 
-    /// Returns the answers to the requests of the operator.
-    pub(super) fn answers(&self) -> String {
+    /// Returns the answers to the requests of the operator, who reads the last one after the end of
+    /// the deploy.
+    pub(super) async fn answers(&self) -> String {
+        let tasks = &self.operator.tasks;
+        tasks.close();
+        // A request without an answer is missing in the result.
+        drop(tokio::time::timeout(Duration::from_secs(10), tasks.wait()).await);
+        tasks.reopen();
         lock(&self.operator.answers).join(", ")
     }
 
