@@ -30,6 +30,7 @@ const ORDER: &[Rule] = &[
         before: "w, count 3, size 1; g, group of w, batch 2",
         after: "w, count 3, size 2; g, group of w, batch 2",
         parallelism: 3,
+        any_order: true,
         script: &[("update w[0]", &[Refuse])],
         calls: "update w[0], update w[1]",
         ..RULE
@@ -108,6 +109,7 @@ const SIZE: &[Rule] = &[
         rule: "new members are created at once",
         after: "w, count 3; g, group of w",
         parallelism: 3,
+        any_order: true,
         calls: "create w[0], create w[1], create w[2]",
         rollout: Some("converged: 0 done, 1 done, 2 done"),
         ..RULE

@@ -57,6 +57,8 @@ pub(super) struct Rule {
     pub(super) script: Script,
     /// Expected calls of the provider, in the order of their start.
     pub(super) calls: &'static str,
+    /// True if they run at the same time, so that they may start in any order.
+    pub(super) any_order: bool,
     /// Expected records on disk when a call starts.
     pub(super) at: &'static [(&'static str, &'static str)],
     /// Expected records after the deploy: `create a ok, create b open`.
@@ -91,6 +93,7 @@ pub(super) const RULE: Rule = Rule {
     parallelism: 1,
     script: &[],
     calls: "",
+    any_order: false,
     at: &[],
     records: None,
     ended: None,
@@ -142,8 +145,11 @@ impl Rule {
         let got = lab
             .run(self.after, mode, left, self.parallelism, script)
             .await;
-        let calls: Vec<&str> = got.calls.iter().map(|call| call.name.as_str()).collect();
+        let mut calls: Vec<&str> = got.calls.iter().map(|call| call.name.as_str()).collect();
         let mut faults = Vec::new();
+        if self.any_order {
+            calls.sort_unstable();
+        }
         let mut compare = |what: &str, expected: Option<&str>, got: &str| {
             if let Some(expected) = expected.filter(|expected| *expected != got) {
                 faults.push(format!("{what}: {got}\n    expected: {expected}"));
