@@ -217,20 +217,9 @@ impl Operations {
         committed
             .ended
             .extend(ended.filter(|file| !plan.write.contains_key(file)));
-        let record = GroupCommitRecord {
-            id: None,
-            name: spec.id.clone(),
-            committed: now_ms(),
-            who: this_process("commit").who,
-            hash: spec.hash.as_str().to_owned(),
-            spec: text,
-            content: content(&committed),
-            taken: None,
-            freed: None,
-        };
         // Stored first: without its files a commit writes them again, but files without a commit
         // would be foreign.
-        self.memory.store().put_group_commit(record).await?;
+        self.store_commit(spec, text, &committed, None).await?;
         for (file, text) in &plan.write {
             self.write_declaration(&format!("{file}{NEW}"), text)?;
         }
@@ -284,12 +273,13 @@ impl Operations {
         Ok((committed, directory))
     }
 
-    /// Stores a commit whose declarations are in the configuration.
+    /// Stores a commit. `taken` is the time since which its declarations are in the configuration.
     pub(super) async fn store_commit(
         &self,
         spec: &GroupSpec,
         text: String,
         committed: &Committed,
+        taken: Option<UnixMs>,
     ) -> Result<(), EngineError> {
         let record = GroupCommitRecord {
             id: None,
@@ -299,7 +289,7 @@ impl Operations {
             hash: spec.hash.as_str().to_owned(),
             spec: text,
             content: content(committed),
-            taken: Some(now_ms()),
+            taken,
             freed: None,
         };
         self.memory.store().put_group_commit(record).await?;

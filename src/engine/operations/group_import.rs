@@ -108,7 +108,9 @@ impl Operations {
         committed.next = committed.next.max(member.number + 1);
         committed.members.retain(|other| other.key != member.key);
         committed.members.push(member.clone());
-        self.store_commit(spec, request.spec, &committed).await?;
+        let taken = Some(now_ms());
+        self.store_commit(spec, request.spec, &committed, taken)
+            .await?;
         let new = imports.iter().filter(|import| !import.managed);
         view.imported = new.map(address).collect();
         view.files = texts.into_keys().collect();
