@@ -2,7 +2,7 @@
 
 use super::command::{Operations, Switches};
 use crate::error::EngineError;
-use group::commit;
+use group::commit::{self, Committed, CommittedMember, Directory};
 use group::import::{self, Import, ImportRequest, Managed};
 use group::scope::FileSet;
 use group::spec::{GroupSpec, NewMember};
@@ -53,27 +53,8 @@ impl Operations {
     ) -> Result<GroupImportView, EngineError> {
         self.take_in_commits().await?;
         let (mut committed, directory) = self.present_group(spec).await?;
-        let wanted: Vec<ImportRequest> = request.resources.iter().map(wanted).collect();
         let managed = self.managed().await?;
-        let instance = &spec.instance().kind;
-        let of_instance = wanted.iter().find(|wanted| wanted.kind == *instance);
-        let number = of_instance.and_then(|wanted| number_of(wanted, &managed));
-        let choice = (request.member.as_deref(), number);
-        let member = commit::member_to_import(spec, &committed, &directory, choice);
-        let member = member.map_err(EngineError::refused)?;
-        let new = NewMember {
-            key: &member.key,
-            number: member.number,
-            attached: &member.attached,
-        };
-        let imports = import::plan(spec, &new, &wanted, &managed).map_err(EngineError::refused)?;
-        let is_instance = |import: &Import| import.set == FileSet::Instance(member.number);
-        if !imports
-            .iter()
-            .any(|import| import.kind == *instance && is_instance(import))
-        {
-            return Err(GroupImportError::NoInstance(instance.clone()).into());
-        }
+        let (member, imports) = plan_imports(spec, &request, (&committed, &directory), &managed)?;
         let mut view = GroupImportView {
             group: spec.id.clone(),
             member: member.key.to_string(),
@@ -176,6 +157,35 @@ impl Operations {
         });
         Ok(managed.collect())
     }
+}
+
+/// The member that the resources of a request become, and the import of each of them.
+fn plan_imports(
+    spec: &GroupSpec,
+    request: &GroupImport,
+    (committed, directory): (&Committed, &Directory),
+    managed: &[Managed],
+) -> Result<(CommittedMember, Vec<Import>), EngineError> {
+    let wanted: Vec<ImportRequest> = request.resources.iter().map(wanted).collect();
+    let instance = &spec.instance().kind;
+    let of_instance = wanted.iter().find(|wanted| wanted.kind == *instance);
+    let number = of_instance.and_then(|wanted| number_of(wanted, managed));
+    let choice = (request.member.as_deref(), number);
+    let member = commit::member_to_import(spec, committed, directory, choice);
+    let member = member.map_err(EngineError::refused)?;
+    let new = NewMember {
+        key: &member.key,
+        number: member.number,
+        attached: &member.attached,
+    };
+    let imports = import::plan(spec, &new, &wanted, managed).map_err(EngineError::refused)?;
+    let is_instance = |import: &Import| {
+        import.kind == *instance && import.set == FileSet::Instance(member.number)
+    };
+    if !imports.iter().any(is_instance) {
+        return Err(GroupImportError::NoInstance(instance.clone()).into());
+    }
+    Ok((member, imports))
 }
 
 /// Number of a managed instance.
