@@ -199,6 +199,7 @@ fn events() -> Vec<EventKind> {
         mode,
         who,
         host,
+        parallelism: 10,
         operations,
     }));
     for call in 0..ROWS as u64 {

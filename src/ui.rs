@@ -16,7 +16,7 @@ mod theme;
 use crate::app::column::Column;
 use crate::app::doc::{self, Doc, Line, Role};
 use crate::app::layout::{
-    Areas, areas, detail_has_keys, is_side_by_side, pinned, placed_columns, too_small,
+    Areas, areas, detail_has_keys, is_side_by_side, pinned, placed_columns, title_bar, too_small,
 };
 use crate::app::list::{Pane, Row};
 use crate::app::popups::Popup;
@@ -97,6 +97,10 @@ fn body(state: &State, a: &Areas, brush: &mut Brush<'_>, tracing: &tui_logger::T
         detail(state, a.detail, a.foot_rule, brush);
         return;
     }
+    if a.bar.height > 0 {
+        let bar = title_bar(state, a.bar.width);
+        brush.line(a.bar.x + 1, a.bar.y, a.bar.width - 2, &bar, false);
+    }
     if a.charts.height > 0 {
         charts::draw(state, a.charts, brush);
     }
@@ -158,6 +162,7 @@ fn table(
         range: state.range(),
         placed: placed_columns(state, columns, a.list),
         find: &find,
+        last_heading: (state.context().of().last_heading)(state),
     }
     .draw(a.columns, a.list, brush, |row| cells(state, row));
 }

@@ -2,6 +2,7 @@
 //! [`Role`] to a colour. All text in a [`Doc`] is escaped for the terminal when it is added.
 
 mod call;
+mod chain;
 mod change;
 mod deploy;
 mod diagnostic;
@@ -22,6 +23,7 @@ mod unknown;
 mod welcome;
 
 pub use call::{call, finished, finished_line, finished_state, open_state, outcome, outcome_sign};
+pub use chain::{duration_of_deploy, reason_of_operation};
 pub use change::{
     Extent, Grouped, change, change_head, changed_values, drift, drift_head, drift_role, explain,
     grouped, long_attribute, output, output_head, replaced_value,

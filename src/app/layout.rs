@@ -25,6 +25,8 @@ pub struct Areas {
     pub note: Rect,
     /// Title line of the screen.
     pub title: Rect,
+    /// Bar below the title, if the screen has one.
+    pub bar: Rect,
     /// Charts above the list, if the screen has them.
     pub charts: Rect,
     pub columns: Rect,
@@ -118,6 +120,9 @@ pub fn areas(state: &State) -> Areas {
     if of.has_charts {
         a.charts = charts(&mut rest, h);
     }
+    if roomy && !title_bar(state, w).is_empty() {
+        a.bar = top(&mut rest, 1);
+    }
     // On a smaller screen, neither pane would be usable.
     let room_for_detail = of.has_panes() && w >= 60 && h >= 20;
     if room_for_detail && is_side_by_side(state) {
@@ -151,6 +156,14 @@ pub fn areas(state: &State) -> Areas {
     }
     a.list = rest;
     a
+}
+
+/// Returns the bar below the title for a screen of `width` cells; empty for none.
+pub fn title_bar(state: &State, width: u16) -> Line {
+    let bar = state.context().of().bar;
+    bar.map_or_else(Line::new, |bar| {
+        bar(state, usize::from(width.saturating_sub(2)))
+    })
 }
 
 /// Cuts the charts off the top, on a screen with `h` lines.

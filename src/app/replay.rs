@@ -1,8 +1,8 @@
 //! Replay of a deploy: folds its events up to a cursor, with the code that folds live events.
 
 use super::state::Replay;
-use model::view::{DeployView, View};
-use model::{DeployRecord, DeployStarted, EventKind};
+use model::view::DeployView;
+use model::{DeployRecord, EventKind};
 
 /// Returns true for events that the replay stops at: those visible on the Deploy screen.
 fn is_visible(kind: &EventKind) -> bool {
@@ -19,40 +19,12 @@ impl Replay {
     /// Creates a replay after the first `cursor` events, or after all of them if there are fewer.
     pub fn at(record: DeployRecord, cursor: usize) -> Self {
         let cursor = cursor.min(record.events.len());
-        let mut folded = View::default();
-        for (i, e) in record.events[..cursor].iter().enumerate() {
-            // Each engine starts its event numbers anew, but a record may span several engines.
-            let mut e = e.clone();
-            e.seq = i as u64 + 1;
-            folded.apply(&e);
-        }
         let at = record.events[..cursor]
             .last()
             .map_or(record.summary.began, |e| e.at);
         let whole = cursor == record.events.len();
         let s = &record.summary;
-        // Without a start event so far, the deploy is built from its summary.
-        let mut view = folded.deploy.unwrap_or_else(|| {
-            let started = DeployStarted {
-                deploy: s.deploy,
-                stage: s.stage,
-                mode: s.mode,
-                who: s.who.clone(),
-                host: s.host.clone(),
-                operations: if whole {
-                    record.operations.clone()
-                } else {
-                    Vec::new()
-                },
-            };
-            DeployView::new(started, s.began)
-        });
-        if whole {
-            // The stored record includes facts without events, such as the outcome of an
-            // interrupted deploy, which a later run determined.
-            view.operations.clone_from(&record.operations);
-            view.summary = Some(s.clone());
-        }
+        let view = DeployView::of_record(&record, cursor);
         let at = if whole { s.ended.unwrap_or(at) } else { at };
         Self {
             cursor,

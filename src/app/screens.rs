@@ -141,6 +141,10 @@ pub struct ContextInfo {
     pub write_detail_title: fn(&State, &mut Line),
     /// Appends the subject to the title of the screen.
     pub write_subject: fn(&State, &mut Line),
+    /// Renders a bar below the title in a number of cells; empty for no bar.
+    pub bar: Option<fn(&State, usize) -> Line>,
+    /// Returns the heading of the last column instead of its title.
+    pub last_heading: fn(&State) -> Option<Line>,
     /// Appends the filters of this context to the title of the screen.
     pub write_filters: fn(&State, &mut Line),
     /// Returns the commands whose keys come first in the footer.
@@ -168,6 +172,8 @@ impl ContextInfo {
         head: None,
         write_detail_title: write_head,
         write_subject: |_, _| (),
+        bar: None,
+        last_heading: |_| None,
         write_filters: |_, _| (),
         first_keys: |_| &[],
         empty: |_| None,

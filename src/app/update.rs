@@ -11,6 +11,7 @@ use super::message_handlers::{
     open_start_once, open_unknown_once, push_sample,
 };
 use super::msg::{Effect, Msg};
+use super::progress::Progress;
 use super::screens::Body;
 use super::state::*;
 use super::{column, layout, rows, text};
@@ -110,6 +111,10 @@ pub fn refresh_lists(state: &mut State) {
         let varying = stage.map(|s| varying(&s.changes)).unwrap_or_default();
         state.frame.varying = (number, varying);
     }
+    state.frame.progress = match state.context() {
+        Context::Deploy | Context::Replay => Progress::of(state),
+        _ => Progress::default(),
+    };
     let listed = rows::rows(state);
     (state.frame.rows, state.frame.pinned) = (listed.rows, listed.pinned);
     (state.frame.tree, state.frame.shown) = (listed.tree, listed.shown);

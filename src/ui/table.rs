@@ -24,6 +24,8 @@ pub struct Table<'a> {
     pub range: Option<(usize, usize)>,
     /// Lower-case text to mark.
     pub find: &'a str,
+    /// Heading of the last column instead of its title.
+    pub last_heading: Option<Line>,
 }
 
 impl Table<'_> {
@@ -151,6 +153,14 @@ impl Table<'_> {
     fn headings(&self, head: Rect, placed: &[Placed], brush: &mut Brush<'_>) {
         for (i, x, w) in placed {
             let c = &self.columns[*i];
+            // Bars that do not fit are left out, and so are the times above them.
+            if let Some(heading) = &self.last_heading
+                && i + 1 == self.columns.len()
+                && cells_of(heading) <= usize::from(*w)
+            {
+                brush.line(head.x + 1 + x, head.y, *w, heading, false);
+                continue;
+            }
             let sorted = self.sorted.filter(|(title, _)| *title == c.title);
             let title = heading(c.title, usize::from(*w), sorted.map(|(_, down)| down));
             let pad = if c.right {

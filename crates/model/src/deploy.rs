@@ -11,6 +11,9 @@ pub struct DeployStarted {
     pub mode: StageMode,
     pub who: String,
     pub host: String,
+    /// Maximum number of operations that run at the same time; 0 in records of earlier versions.
+    #[serde(default)]
+    pub parallelism: u32,
     pub operations: Vec<Operation>,
 }
 

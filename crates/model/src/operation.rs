@@ -71,7 +71,8 @@ pub struct Operation {
     /// Resources in `waits_for` of which the operation needs all instances.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits_for_all_of: Vec<String>,
-    /// Usual duration of its method, from history.
+    /// Usual duration of its action on its resource type, in milliseconds: the median of the
+    /// history.
     pub usual_ms: Option<u64>,
     pub failure: Option<Box<Failure>>,
     pub warnings: Vec<String>,
@@ -102,6 +103,12 @@ impl Operation {
             .split(" (deposed")
             .next()
             .unwrap_or(&self.address)
+    }
+
+    /// Returns the time at which the operation ended; `None` if it has not run to its end.
+    pub fn ended(&self) -> Option<UnixMs> {
+        let took = i64::try_from(self.took_ms?).ok()?;
+        Some(self.began? + took)
     }
 
     /// Returns true for a replacement in progress.

@@ -3,12 +3,14 @@
 
 mod background;
 mod call;
+mod chain;
 mod deploy;
 mod plugin;
 mod stage;
 
 use crate::*;
 pub use call::{CallView, FinishedCall, Latencies};
+pub use chain::EndOfOperation;
 pub use deploy::DeployView;
 pub use plugin::{Crash, PluginView};
 use serde::{Deserialize, Serialize};

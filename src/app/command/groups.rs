@@ -93,6 +93,7 @@ pub static GROUPS: &[Group] = &[
             (&["unfold"], ""),
             (&["blocker"], ""),
             (&["operation-logs"], ""),
+            (&["duration"], ""),
             (&["replay"], ""),
             (
                 &["replay-back", "replay-forward"],

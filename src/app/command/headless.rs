@@ -10,6 +10,7 @@ pub static LINES: &[(&str, &str)] = &[
     ("deselect", "flightdeck stage --exclude=ADDRESS"),
     ("diff", "flightdeck plan"),
     ("doctor", "flightdeck doctor"),
+    ("duration", "flightdeck history DEPLOY"),
     ("engine-log", "flightdeck stage --log-level=debug"),
     ("export", "flightdeck history DEPLOY --json"),
     ("failures", "flightdeck failures"),

@@ -83,7 +83,7 @@ pub static COMMANDS: &[Command] = commands![
     "stage-diagnostics", "d", "warnings", "show errors and warnings", Scope::In(&[Start, Stage, Deploy]), has_diagnostics, show_diagnostics;
     "diff", "enter", "diff", "show the whole diff of this change", Scope::In(&[Stage]), has_row, open_detail;
     "all-attributes", "z", "", "show all values, or changed ones only", Scope::In(&[Stage]), has_stage, toggle_attributes;
-    "why", "w", "why", "show the reason, and what needs it", Scope::In(&[Stage]), has_change, show_why;
+    "why", "w", "why", "show the reason, and what it waits for", Scope::In(&[Stage, Deploy, Replay]), has_reason, show_why;
     "apply", "a", "apply…", "apply the selected changes; asks first", Scope::In(&[Stage, Groups]), can_apply, ask_apply;
     "forget", "X", "", "discard the record of an unknown creation", Scope::In(&[Stage]), requires_unknown_create, confirm_forget;
     "stage", "s", "stage", "read the configuration, stage the changes", Scope::In(&[Start, Stage, Deploy, Groups]), can_stage, stage_again;
@@ -96,6 +96,7 @@ pub static COMMANDS: &[Command] = commands![
     "unchanged", "o", "", "show or hide unchanged resources", Scope::In(&[Stage]), has_stage, toggle_unchanged;
     // Deploy
     "retry", "t", "stage the rest", "stage what failed or was not attempted", Scope::In(&[Start, Stage, Deploy, Replay]), can_retry, retry_rest;
+    "duration", "P", "what took long", "show the critical path and slow operations", Scope::In(OPERATIONS), has_ended, show_duration;
     "operations", "v", "filter by state", "show failed, not attempted, done, or all", Scope::In(OPERATIONS), always, next_deploy_filter;
     "operation-logs", "l", "logs", "show the log of its plugin", Scope::In(OPERATIONS), has_row, operation_logs;
     // History

@@ -6,7 +6,8 @@ use super::{
 };
 use crate::app::format::{aligned, clock, clock_ms, count, duration, elapsed};
 use crate::app::log::LogEntry;
-use crate::app::running;
+use crate::app::progress;
+use crate::app::screens::push_keys;
 use crate::app::state::{Context, State};
 use crate::app::text::width;
 use lang::addr::unquote;
@@ -21,6 +22,7 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
     let log = log_lines(state, op, now);
     if let Some(f) = &op.failure {
         failure(state, &mut doc, f, &log);
+        list_next_steps(state, op, &mut doc);
     }
     state_of(state, op, now, &mut doc);
     // During a retry, the state above shows the attempt already.
@@ -68,7 +70,7 @@ pub fn operation_title(state: &State, op: &Operation) -> Line {
         OperationState::Running => {
             // Without the time in the queue, which has its own line.
             let shown = state.shown_deploy();
-            let since = shown.map_or(0, |(d, now)| running::worked_ms(state, d, op, now));
+            let since = shown.map_or(0, |(d, now)| progress::worked_ms(state, d, op, now));
             format!("{} for {}", op.step, elapsed(since))
         }
         OperationState::Done => format!("{} in {took}", op.action.past_tense()),
@@ -118,8 +120,8 @@ fn state_of(state: &State, op: &Operation, now: UnixMs, doc: &mut Doc) {
             if let Some((role, text)) = pause(op, now) {
                 doc.push(line(role, text));
             }
-            if let Some(c) = running::queued(state, op) {
-                doc.push(running::in_line(state, c));
+            if let Some(c) = progress::queued(state, op) {
+                doc.push(progress::in_line(state, c));
                 let why = c.waits_for.as_deref().unwrap_or_default();
                 push_text(doc, Role::Dim, "  ", why);
             }
@@ -136,7 +138,11 @@ fn state_of(state: &State, op: &Operation, now: UnixMs, doc: &mut Doc) {
                 doc.extend(unknown::unknown(u));
             }
         }
-        OperationState::HalfReplaced => doc.push(line(Role::Dim, "t stages the missing half")),
+        // With a failure, the next steps name the key.
+        OperationState::HalfReplaced if op.failure.is_none() => {
+            doc.push(line(Role::Dim, "t stages the missing half"));
+        }
+        OperationState::HalfReplaced => {}
         OperationState::NotAttempted => doc.push(line(Role::Dim, "t stages the rest")),
         OperationState::Done | OperationState::Failed | OperationState::Waiting => {}
     }
@@ -232,6 +238,40 @@ fn list_dependencies(state: &State, op: &Operation, doc: &mut Doc) {
         .iter()
         .filter(|w| !left.iter().any(|(address, _)| address == w));
     doc.extend(done.map(|w| line(Role::Dim, format!("  {w}  done"))));
+}
+
+/// Lists what to do about a failed operation.
+fn list_next_steps(state: &State, op: &Operation, doc: &mut Doc) {
+    let Some((d, _)) = state.shown_deploy().filter(|_| op.is_incomplete()) else {
+        return;
+    };
+    let key = |command| state.options.keys.first(command);
+    let rest = d.operations.iter().filter(|o| o.is_incomplete()).count();
+    let retry = match d.summary {
+        Some(_) => format!("stages what is left: {}", count(rest, "operation")),
+        None => "stages what is left, once the deploy has ended".to_owned(),
+    };
+    push_heading(doc, "next");
+    push_keys(
+        doc,
+        &[
+            (&key("retry"), &retry),
+            (&key("operation-logs"), "shows the log of its plugin"),
+            (&key("failures"), "on History shows all failures"),
+        ],
+    );
+}
+
+/// Tells how often this failure has been seen, if it is not the first time.
+fn seen_before(state: &State, f: &Failure) -> Option<Line> {
+    let groups = state.loaded.failures.as_deref()?;
+    let group = groups.iter().find(|g| g.fingerprint == f.fingerprint)?;
+    let ago = elapsed(state.now - group.first);
+    let mut text = format!("  seen {}×, first {ago} ago", group.count);
+    if let Some(deploy) = group.solved_in {
+        text += &format!("; solved in deploy #{deploy}");
+    }
+    (group.count > 1).then(|| line(Role::Dim, text))
 }
 
 /// Maximum number of dependents in the detail of a failed operation.
@@ -419,6 +459,7 @@ fn failure(state: &State, doc: &mut Doc, f: &Failure, log: &[&LogEntry]) {
             ),
         ));
     }
+    doc.extend(seen_before(state, f));
     if let Some(i) = &f.incident {
         doc.push(vec![
             span(Role::Bad, format!("  crash {i}")),

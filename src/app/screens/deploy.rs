@@ -2,7 +2,10 @@
 //! failures.
 
 mod blockers;
+mod cells;
 mod replay;
+mod timeline;
+mod title;
 
 pub(super) use replay::REPLAY;
 
@@ -12,14 +15,13 @@ use super::{
 };
 use crate::app::column::{Column, Width, column, number};
 pub(super) use crate::app::doc::operation_sign as symbol;
-use crate::app::doc::{self, Doc, Line, Role, line, outcome_role, span};
+use crate::app::doc::{self, Doc, Line, Role, line};
 use crate::app::filter::{Field, text_field};
-use crate::app::format::{aligned, duration, elapsed};
 use crate::app::list::Row;
-use crate::app::running;
+use crate::app::progress;
 use crate::app::state::State;
 use model::view::DeployView;
-use model::{CancelRung, DeployOutcome, Operation, OperationProgress, OperationState, UnixMs};
+use model::{Operation, OperationState};
 
 pub(super) const SCREEN: ScreenInfo = ScreenInfo {
     current: |_| Context::Deploy,
@@ -30,7 +32,7 @@ pub(super) const DEPLOY: ContextInfo = ContextInfo {
     title: "Deploy",
     body: Body::Table {
         columns: COLUMNS,
-        cells,
+        cells: cells::cells,
     },
     detail_place: DetailPlace::Beside,
     rows,
@@ -46,7 +48,9 @@ pub(super) const DEPLOY: ContextInfo = ContextInfo {
     field,
     detail,
     head: Some(head),
-    write_subject,
+    write_subject: title::write_subject,
+    bar: Some(title::bar),
+    last_heading: timeline::heading,
     first_keys: |_| &["cancel", "retry", "open", "operation-logs", "operations"],
     empty: |state| Some(empty(state)),
     ..ContextInfo::DEFAULT
@@ -58,7 +62,8 @@ const COLUMNS: &[Column] = &[
     column("RESOURCE", Width::Key(15), 0),
     column("STATE", Width::Content(8), 0),
     number("TIME", 6, 1),
-    column("NOTE", Width::Flex(16, 3), 2),
+    // Bar on the time axis and reason.
+    column("NOTE", Width::Flex(16, 5), 2),
 ];
 
 const FIELDS: &[Field] = &[
@@ -102,7 +107,7 @@ fn addresses(state: &State) -> Vec<(usize, &str)> {
 }
 
 fn rows(state: &State) -> (Vec<Row>, usize) {
-    let Some((d, _)) = state.shown_deploy() else {
+    let Some((d, now)) = state.shown_deploy() else {
         return (Vec::new(), 0);
     };
     let mut all: Vec<_> = d.operations.iter().enumerate().collect();
@@ -139,7 +144,11 @@ fn rows(state: &State) -> (Vec<Row>, usize) {
             _ => false,
         };
         let is_titled = has_headings && (!is_all || !is_in_tree);
-        rows.extend(is_titled.then(|| Row::heading(title(group))));
+        let more = match state {
+            OperationState::Done if d.peak > 1 => timeline::concurrency(d, now),
+            _ => String::new(),
+        };
+        rows.extend(is_titled.then(|| Row::heading(title(group) + &more)));
         rows.extend(group.iter().map(|(i, o)| {
             let row = Row::text(o.address.as_str(), *i);
             if is_in_tree {
@@ -197,25 +206,6 @@ fn add_outputs(state: &State, d: &DeployView, rows: &mut Vec<Row>) {
     rows.extend(names.map(|(i, n)| Row::text(format!("output {n}"), d.operations.len() + i)));
 }
 
-/// Cells of an output: the value that the state has after the deploy.
-fn output_cells(state: &State, row: &Row) -> Vec<Line> {
-    let key = row.key.text().unwrap_or_default();
-    let name = key.strip_prefix("output ").unwrap_or_default();
-    let note = match (state.loaded.output(name), &state.loaded.outputs) {
-        (Some(o), _) => doc::output_value(o),
-        (None, Some(_)) => line(Role::Dim, "not in the state"),
-        (None, None) => line(Role::Dim, "loading…"),
-    };
-    vec![
-        Line::new(),
-        Line::new(),
-        line(Role::Plain, key),
-        Line::new(),
-        Line::new(),
-        note,
-    ]
-}
-
 fn text(state: &State, row: &Row) -> String {
     let Some(o) = state
         .shown_deploy()
@@ -244,7 +234,7 @@ fn field(state: &State, row: &Row, name: &str) -> String {
             .as_ref()
             .map_or_else(String::new, ToString::to_string),
         "state" => match o.state {
-            OperationState::Running if running::queued(state, o).is_some() => "queued",
+            OperationState::Running if progress::queued(state, o).is_some() => "queued",
             OperationState::Running => "running",
             OperationState::Waiting => "waiting",
             OperationState::Failed | OperationState::HalfReplaced => "failed",
@@ -264,234 +254,11 @@ fn detail(state: &State, _: &Row) -> Doc {
     }
 }
 
-/// Width of the progress bar of the title.
-const PROGRESS_CELLS: usize = 16;
-
-/// Cells of an operation.
-fn cells(state: &State, row: &Row) -> Vec<Line> {
-    if let Some(cells) = nodes::node_cells(state, row) {
-        return cells;
-    }
-    let Some((d, now)) = state.shown_deploy() else {
-        return Vec::new();
-    };
-    let Some(op) = d.operations.get(row.index) else {
-        return output_cells(state, row);
-    };
-    let queued = running::queued(state, op);
-    // A queued operation does no work yet, even if it has started.
-    let (sign, role) = if queued.is_some() {
-        ("·", Role::Warn)
-    } else {
-        symbol(op.state)
-    };
-    let word = match op.state {
-        _ if queued.is_some() => "queued".to_owned(),
-        OperationState::Done => op.action.past_tense().to_owned(),
-        OperationState::Failed => format!("{} failed", op.action.operation_word()),
-        OperationState::Running if op.step != OperationProgress::Unsaid => op.step.to_string(),
-        // The note describes the unknown outcome.
-        OperationState::Unknown => "unknown".to_owned(),
-        s => s.label().to_owned(),
-    };
-    let time = match (op.state, op.began) {
-        (OperationState::Running, Some(_)) => {
-            let worked = running::worked_ms(state, d, op, now);
-            line(role, aligned(elapsed(worked)))
-        }
-        _ => op
-            .took_ms
-            .map_or_else(Line::new, |ms| line(Role::Dim, aligned(duration(ms)))),
-    };
-    let failed = matches!(
-        op.state,
-        OperationState::Failed | OperationState::HalfReplaced | OperationState::Unknown
-    );
-    // Running and failed operations stand out from those that are done or not started.
-    let address = if failed || op.state == OperationState::Running {
-        Role::Plain
-    } else {
-        Role::Dim
-    };
-    vec![
-        line(role, sign),
-        match op.state {
-            // Nothing was done, so the colour of an action would be wrong.
-            OperationState::NotAttempted => line(Role::Dim, op.action.sign()),
-            _ => doc::action_sign(op.action),
-        },
-        doc::row_label(address, row),
-        line(role, word),
-        time,
-        operation_note(state, d, op, now),
-    ]
-}
-
-fn operation_note(state: &State, d: &DeployView, op: &Operation, now: UnixMs) -> Line {
-    let mut l = Line::new();
-    if let Some(call) = running::queued(state, op) {
-        return running::in_line(state, call);
-    }
-    match op.state {
-        OperationState::Running => {
-            if let Some((role, text)) = doc::pause(op, now) {
-                return vec![span(role, text)];
-            }
-            // Without earlier operations of this kind there is nothing to compare with.
-            if let (Some(_), Some(usual)) = (op.began, op.usual_ms) {
-                let ms = u64::try_from(running::worked_ms(state, d, op, now)).unwrap_or(0);
-                let role = if ms > usual { Role::Warn } else { Role::Busy };
-                l.extend(doc::bar(role, ms, usual));
-                l.push(span(Role::Dim, format!(" usual {}", duration(usual))));
-            }
-            if let Some(f) = &op.failure {
-                l.push(span(
-                    Role::Warn,
-                    format!("  {}: {}", f.class.label(), f.summary),
-                ));
-            }
-        }
-        OperationState::Failed | OperationState::HalfReplaced => {
-            if op.state == OperationState::HalfReplaced {
-                l.push(span(Role::Bad, format!("{}  ", op.step)));
-            }
-            if let Some(f) = &op.failure {
-                l.push(span(Role::Bad, format!("{}: ", f.class.label())));
-                l.push(span(Role::Plain, &f.summary));
-            }
-        }
-        OperationState::Waiting => l.extend(blockers::note(d, op, "for")),
-        OperationState::NotAttempted => l.extend(blockers::note(d, op, "needs")),
-        OperationState::Unknown => l.push(doc::unknown_of_operation(state, op)),
-        _ => {
-            if op.attempt > 1 {
-                l.push(span(
-                    Role::Dim,
-                    format!("a call needed {} attempts", op.attempt),
-                ));
-            }
-            if let Some(w) = op.warnings.first() {
-                l.push(span(Role::Warn, format!("warning: {w}")));
-            }
-        }
-    }
-    l
-}
-
-/// Appends the outcome of a deploy with its duration, or the progress of a running one.
-fn write_outcome(d: &DeployView, now: UnixMs, l: &mut Line) {
-    match &d.summary {
-        Some(s) => {
-            let (symbol, role) = outcome_role(s.outcome);
-            let took = s
-                .ended
-                .map_or(0, |e| u64::try_from(e - s.began).unwrap_or(0));
-            // The end of a killed run is unknown; only its last event has a time.
-            let how = if s.outcome == DeployOutcome::Interrupted {
-                "last event after"
-            } else {
-                "in"
-            };
-            l.push(span(
-                role,
-                format!(" · {symbol} {} {how} {}", s.outcome.label(), duration(took)),
-            ));
-        }
-        None => {
-            let (symbol, role) = outcome_role(DeployOutcome::Running);
-            l.push(span(
-                role,
-                format!(" · {symbol} running {}  ", elapsed(now - d.began)),
-            ));
-            let is_done = |o: &&Operation| o.state == OperationState::Done;
-            let done = d.operations.iter().filter(is_done).count();
-            let all = d.operations.len();
-            l.extend(doc::gauge(role, done, all, PROGRESS_CELLS));
-        }
-    }
-}
-
 /// First line of the detail: an operation with its state, or the name of an output.
 fn head(state: &State, row: &Row) -> Line {
     match state.operation() {
         Some(op) => doc::operation_title(state, op),
         None => line(Role::Strong, row.key.text().unwrap_or_default()),
-    }
-}
-
-fn write_subject(state: &State, l: &mut Line) {
-    let Some((d, now)) = state.shown_deploy() else {
-        l.push(span(Role::Strong, "deploy"));
-        return;
-    };
-    l.push(span(Role::Strong, format!("deploy #{}", d.deploy)));
-    write_outcome(d, now, l);
-    write_counts(state, d, l);
-    write_rollouts(d, l);
-    write_cancel(d, l);
-}
-
-/// Appends the numbers of operations by state.
-fn write_counts(state: &State, d: &DeployView, l: &mut Line) {
-    let queued = running::count_queued(state, d);
-    let of = |s: OperationState| match s {
-        OperationState::Running => d
-            .operations
-            .iter()
-            .filter(|o| o.state == s)
-            .count()
-            .saturating_sub(queued),
-        s => d.operations.iter().filter(|o| o.state == s).count(),
-    };
-    let parts = [
-        (OperationState::Done, Role::Ok, "done"),
-        (OperationState::Running, Role::Busy, "running"),
-        (OperationState::HalfReplaced, Role::Bad, "half replaced"),
-        (OperationState::Failed, Role::Bad, "failed"),
-        (OperationState::Unknown, Role::Warn, "unknown"),
-        (OperationState::Waiting, Role::Plain, "waiting"),
-        (OperationState::NotAttempted, Role::Warn, "not attempted"),
-    ];
-    for (s, role, word) in parts {
-        let n = of(s);
-        if n > 0 {
-            l.push(span(role, format!(" · {n} {word}")));
-        }
-        if s == OperationState::Running && queued > 0 {
-            l.push(span(Role::Warn, format!(" · {queued} queued")));
-        }
-    }
-}
-
-fn write_cancel(d: &DeployView, l: &mut Line) {
-    if let Some(r) = d.cancel {
-        let word = match r {
-            CancelRung::StopStarting => "no new operations",
-            CancelRung::AskPlugins => "plugins asked to stop",
-            CancelRung::KillPlugins => "plugins killed",
-        };
-        l.push(span(Role::Warn, format!(" · cancelled: {word}")));
-    }
-}
-
-/// Appends the rollouts that wait, go on, or have stopped.
-fn write_rollouts(d: &DeployView, l: &mut Line) {
-    for rollout in &d.rollouts {
-        let role = match rollout.state.as_str() {
-            "converged" => continue,
-            "running" | "waiting for health" => Role::Busy,
-            _ => Role::Warn,
-        };
-        let health = rollout.health.as_deref().map(|h| format!(" {h}"));
-        let text = format!(
-            " · group {}: {}{}, batch {} of {}",
-            rollout.group,
-            rollout.state,
-            health.unwrap_or_default(),
-            rollout.batch,
-            rollout.batches
-        );
-        l.push(span(role, text));
     }
 }
 

@@ -7,6 +7,7 @@ use crate::app::doc::Varying;
 use crate::app::entry::Entry;
 use crate::app::list::{Row, RowKey};
 use crate::app::popups::Popup;
+use crate::app::progress::Progress;
 use crate::app::theme::{ColorDepth, Themes};
 use crate::app::tree::Tree;
 use model::StageId;
@@ -63,6 +64,8 @@ pub struct Frame {
     pub shown: Vec<bool>,
     /// Detail of the row under the cursor, if it may be large.
     pub kept_detail: Option<KeptDetail>,
+    /// Progress of the shown deploy.
+    pub progress: Progress,
     /// A message came after the rows were built.
     pub outdated: bool,
     /// Stage, and its attributes whose values differ between changes of the same type.
@@ -98,6 +101,7 @@ impl Default for Frame {
             tree: None,
             shown: Vec::new(),
             kept_detail: None,
+            progress: Progress::default(),
             outdated: true,
             varying: Default::default(),
             pinned: 0,

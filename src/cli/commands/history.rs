@@ -8,6 +8,7 @@ use crate::cli::session::{Session, settings};
 use crate::cli::show;
 use crate::cli::time::{duration, format_local};
 use model::settings::Access;
+use model::view::DeployView;
 use model::{
     DeployId, DeployRecord, DeploySummary, Diagnostic, Operation, OperationState, StateChange,
     UnixMs,
@@ -121,6 +122,15 @@ fn print_deploy(out: &mut Output, record: DeployRecord) {
     out.line(&show::deploy_line(&record.summary));
     for operation in &record.operations {
         operation_lines(out, operation);
+    }
+    let deploy = DeployView::of_record(&record, usize::MAX);
+    let path = deploy.critical_path(&deploy.ends());
+    if !path.is_empty() {
+        out.line("critical path, each operation needs the one above it:");
+    }
+    for operation in path.iter().map(|at| &deploy.operations[*at]) {
+        let took = operation.took_ms.map_or_else(String::new, duration);
+        out.line(&format!("  {took:>12}  {}", safe(&operation.address)));
     }
 }
 

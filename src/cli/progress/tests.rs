@@ -55,6 +55,7 @@ fn progress_counts_queued_calls_separately_from_running_ones() {
         mode: StageMode::Normal,
         who,
         host,
+        parallelism: 10,
         operations,
     }));
     for (n, address) in (0..).zip(names) {

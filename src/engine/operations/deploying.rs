@@ -130,7 +130,9 @@ impl Operations {
         self.refuse_double_creation(&staged.stage, &selected)
             .await?;
         let groups = self.groups_to_update(&staged, &selected).await?;
-        let begun = self.begin_deploy(staged, selected, fencing_token).await?;
+        let begun = self
+            .begin_deploy(staged, selected, parallelism, fencing_token)
+            .await?;
         let recorder = self.recorder(&begun, switches).await?;
         let rollouts = self.rollouts(&begun, groups);
         let end = self
@@ -169,6 +171,7 @@ impl Operations {
         &self,
         staged: Arc<Staged>,
         selected: BTreeSet<usize>,
+        parallelism: usize,
         fencing_token: Option<i64>,
     ) -> Result<BegunDeploy, EngineError> {
         let (store, stage) = (self.memory.store(), &staged.stage);
@@ -204,6 +207,7 @@ impl Operations {
             mode: stage.request.mode,
             who: owner.who.clone(),
             host: owner.host.clone(),
+            parallelism: u32::try_from(parallelism).unwrap_or(u32::MAX),
             operations: operations.clone(),
         }));
         if !stage.edits.is_empty() {
@@ -465,13 +469,13 @@ pub(super) fn waiting(n: usize, change: &Change, pool: &Pool) -> Operation {
     }
 }
 
-/// Usual duration of this action on this resource type, in milliseconds.
+/// Usual duration of this action on this resource type: the median, in milliseconds.
 fn usual_duration(plugin: &PluginId, change: &Change, pool: &Pool) -> Option<u64> {
     let resource_type = &*change.address.resource.kind;
     let of = |action| {
         Some(
             pool.usual_latency(plugin, &Kind::apply(resource_type, action))?
-                .p95_ms,
+                .p50_ms,
         )
     };
     match change.action() {
@@ -485,7 +489,7 @@ fn usual_duration(plugin: &PluginId, change: &Change, pool: &Pool) -> Option<u64
                 resource_type: resource_type.into(),
                 action: None,
             };
-            Some(pool.usual_latency(plugin, &kind)?.p95_ms)
+            Some(pool.usual_latency(plugin, &kind)?.p50_ms)
         }
         Action::NoOp | Action::Forget => None,
     }

@@ -137,7 +137,7 @@ fn blocking_dependencies_are_named_first_and_completed_ones_last() {
     // decides.
     assert!(
         c.line("aws_instance.web ")
-            .contains("for aws_iam_role.app (failed) +2 more"),
+            .contains("blocked by aws_iam_role.app (failed) +2 more"),
         "{}",
         c.frame()
     );
@@ -155,7 +155,7 @@ fn blocking_dependencies_are_named_first_and_completed_ones_last() {
     waiting_for(&mut c, OperationState::Waiting);
     assert!(
         c.line("aws_instance.web ")
-            .contains("for aws_db_instance.main +1 more"),
+            .contains("blocked by aws_db_instance.main (1m01s) +1 more"),
         "{}",
         c.frame()
     );
@@ -335,7 +335,7 @@ fn dependencies_without_a_name_are_counted() {
     for (state, expected) in [
         (
             OperationState::Waiting,
-            "for aws_iam_role.app (failed) and up to 13 more",
+            "blocked by aws_iam_role.app (failed) and up to 13 more",
         ),
         (
             OperationState::NotAttempted,

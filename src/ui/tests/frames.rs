@@ -72,6 +72,7 @@ fn running_rows_stay_visible_when_the_list_scrolls() {
         mode: StageMode::Normal,
         who: "ana".into(),
         host: "deck".into(),
+        parallelism: 10,
         operations,
     }));
     let mut op = fixture::operation(

@@ -135,6 +135,7 @@ fn output_changes_are_rows_and_can_be_deployed_alone() {
         mode: StageMode::Normal,
         who: "ana".into(),
         host: "deck".into(),
+        parallelism: 10,
         operations: vec![],
     }));
     c.shows("No resource operations: this deploy changes only outputs");

@@ -17,7 +17,15 @@ pub struct DeployView {
     pub who: String,
     pub host: String,
     pub began: UnixMs,
+    /// Maximum number of operations that run at the same time; 0 if it is not known.
+    #[serde(default)]
+    pub parallelism: u32,
     pub operations: Vec<Operation>,
+    /// Largest number of operations that ran at the same time so far.
+    #[serde(default)]
+    pub peak: usize,
+    #[serde(skip)]
+    running: usize,
     pub summary: Option<DeploySummary>,
     pub cancel: Option<CancelRung>,
     /// Finished calls of the deploy, in order.
@@ -33,6 +41,10 @@ pub struct DeployView {
     /// Indexes of operations by address.
     #[serde(skip)]
     places: HashMap<String, usize>,
+    /// Needs of each operation that its events have named so far, as indexes. An operation forgets
+    /// them when it starts, and its need that ended last is always among them.
+    #[serde(skip)]
+    needs: Vec<Vec<usize>>,
 }
 
 impl DeployView {
@@ -44,13 +56,20 @@ impl DeployView {
             .enumerate()
             .map(|(i, o)| (o.address.clone(), i))
             .collect();
-        Self {
+        let running = started.operations.iter();
+        let running = running.filter(|o| o.state == OperationState::Running);
+        let running = running.count();
+        let mut view = Self {
             deploy: started.deploy,
             stage: started.stage,
             mode: started.mode,
             who: started.who,
             host: started.host,
             began,
+            parallelism: started.parallelism,
+            needs: vec![Vec::new(); started.operations.len()],
+            running,
+            peak: running,
             operations: started.operations,
             summary: None,
             cancel: None,
@@ -59,7 +78,78 @@ impl DeployView {
             diagnostics: VecDeque::new(),
             rollouts: Vec::new(),
             places,
+        };
+        for at in 0..view.operations.len() {
+            view.learn_needs(at);
         }
+        view
+    }
+
+    /// Creates the view of a recorded deploy after the first `events` of its events.
+    pub fn of_record(record: &DeployRecord, events: usize) -> Self {
+        let mut folded = View::default();
+        let is_whole = events >= record.events.len();
+        for (event, seq) in record.events.iter().take(events).zip(1..) {
+            // Each engine starts its event numbers anew, but a record may span several engines.
+            let event = Event {
+                seq,
+                ..event.clone()
+            };
+            folded.apply(&event);
+        }
+        let s = &record.summary;
+        // Without a start event so far, the deploy is built from its summary.
+        let mut view = folded.deploy.unwrap_or_else(|| {
+            let started = DeployStarted {
+                deploy: s.deploy,
+                stage: s.stage,
+                mode: s.mode,
+                who: s.who.clone(),
+                host: s.host.clone(),
+                parallelism: 0,
+                operations: if is_whole {
+                    record.operations.clone()
+                } else {
+                    Vec::new()
+                },
+            };
+            Self::new(started, s.began)
+        });
+        if is_whole {
+            // The stored record includes facts without events, such as the outcome of an
+            // interrupted deploy, which a later run determined.
+            view.operations.clone_from(&record.operations);
+            view.summary = Some(s.clone());
+        }
+        view
+    }
+
+    /// Takes over an operation. An event contains the whole operation, so it replaces the previous
+    /// one.
+    fn set_operation(&mut self, operation: &Operation) {
+        let at = operation.index as usize;
+        if let Some(slot) = self.operations.get_mut(at) {
+            self.running -= usize::from(slot.state == OperationState::Running);
+            self.running += usize::from(operation.state == OperationState::Running);
+            self.peak = self.peak.max(self.running);
+            slot.clone_from(operation);
+            self.learn_needs(at);
+        }
+    }
+
+    /// Adds the needs that an operation names to the known ones.
+    fn learn_needs(&mut self, at: usize) {
+        let named = self.operations[at].waits_for.iter();
+        for need in named.filter_map(|address| self.places.get(address)) {
+            if !self.needs[at].contains(need) {
+                self.needs[at].push(*need);
+            }
+        }
+    }
+
+    /// Returns the indexes of the known needs of an operation, done or not.
+    pub fn needs(&self, at: usize) -> &[usize] {
+        self.needs.get(at).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the operation of an address.
@@ -130,13 +220,8 @@ impl View {
                 self.deploy = Some(DeployView::new(started.clone(), event.at));
             }
             EventKind::Operation(op) => {
-                if let Some(slot) = self
-                    .deploy
-                    .as_mut()
-                    // An event contains the whole operation, so it replaces the previous one.
-                    .and_then(|d| d.operations.get_mut(op.index as usize))
-                {
-                    *slot = op.clone();
+                if let Some(deploy) = &mut self.deploy {
+                    deploy.set_operation(op);
                 }
             }
             EventKind::DeployFinished(summary) => {

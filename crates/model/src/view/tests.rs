@@ -32,6 +32,7 @@ fn diagnostics_of_a_deploy_are_not_counted_as_those_of_its_stage() {
         mode: StageMode::Normal,
         who: String::new(),
         host: String::new(),
+        parallelism: 10,
         operations: Vec::new(),
     }));
     for _ in 0..2 {

@@ -1,5 +1,7 @@
 //! Commands of the Stage and Deploy screens, and those of the State screen that stage one resource.
 
+use super::has_change;
+use crate::app::command::Available;
 use crate::app::doc;
 use crate::app::doc::{Line, Role, line};
 use crate::app::filter::{term_of, with_term};
@@ -13,7 +15,21 @@ use model::{Diagnostic, StageMode, StageRequest};
 /// Operations that the command `operations` shows one after the other, as values of `state:`.
 const OPERATION_STATES: &[&str] = &["failed,unknown", "waiting,not-attempted", "done"];
 
+/// Requires a change or an operation under the cursor.
+pub fn has_reason(state: &State) -> Available {
+    match (state.context(), state.operation()) {
+        (Context::Stage, _) => has_change(state),
+        (_, Some(_)) => Ok(()),
+        (_, None) => Err("no operation under the cursor".into()),
+    }
+}
+
 pub fn show_why(state: &mut State, _: &mut Vec<Effect>) {
+    if let Some(op) = state.operation() {
+        let doc = doc::reason_of_operation(state, op);
+        state.open(Message::new("Reason", doc));
+        return;
+    }
     let (Some(c), Some(s)) = (state.change(), &state.view.stage) else {
         return;
     };
@@ -30,6 +46,21 @@ pub fn show_why(state: &mut State, _: &mut Vec<Effect>) {
         ));
     }
     state.open(Message::new("Reason", doc));
+}
+
+/// Requires a deploy with operations that has ended, because only then its critical path is known.
+pub fn has_ended(state: &State) -> Available {
+    match state.shown_deploy() {
+        None => Err("there is no deploy".into()),
+        Some((d, _)) if d.summary.is_none() => Err("the deploy has not ended".into()),
+        Some((d, _)) if d.operations.is_empty() => Err("the deploy has no operations".into()),
+        Some(_) => Ok(()),
+    }
+}
+
+pub fn show_duration(state: &mut State, _: &mut Vec<Effect>) {
+    let doc = doc::duration_of_deploy(state);
+    state.open(Message::new("What took long", doc));
 }
 
 /// Returns the diagnostics of the shown deploy on the Deploy screen, otherwise those of the last

@@ -1,16 +1,39 @@
 //! Notes that name the operations that block another one.
 
 use super::symbol;
-use crate::app::doc::{self, Line, Role, span};
+use crate::app::doc::{self, Line, Role, line, span};
+use crate::app::format::elapsed;
+use crate::app::progress;
+use crate::app::state::State;
 use model::view::DeployView;
-use model::{Operation, OperationState};
+use model::{Operation, OperationState, UnixMs};
 
 /// Maximum number of instances in the note of an operation that needs all of them.
 const KEYS: usize = 2;
 
+/// Gives the reason why an operation waits: its blocker, or the limit of running operations.
+pub(super) fn waiting_note(state: &State, d: &DeployView, op: &Operation, now: UnixMs) -> Line {
+    let first = d.blockers(op).into_iter().next();
+    if let Some((address, blocker)) = first {
+        let running = d.operation(address);
+        let running = running.filter(|_| blocker == Some(OperationState::Running));
+        let worked = running.map(|o| elapsed(progress::worked_ms(state, d, o, now)));
+        return note(d, op, "blocked by", worked);
+    }
+    let progress = &state.frame.progress;
+    let running = progress.count(OperationState::Running) + progress.queued();
+    let limit = usize::try_from(d.parallelism).unwrap_or(0);
+    let text = match limit {
+        1.. if running >= limit => format!("queued: {running} of {limit} operations running"),
+        _ => "not blocked, not started yet".to_owned(),
+    };
+    line(Role::Dim, text)
+}
+
 /// Names the first blocker of an operation, failed ones first. If the operation needs all instances
-/// of a resource, names the resource with the instances that block it.
-pub(super) fn note(d: &DeployView, op: &Operation, word: &str) -> Line {
+/// of a resource, names the resource with the instances that block it. `since` is the running time
+/// of the first blocker.
+pub(super) fn note(d: &DeployView, op: &Operation, word: &str, since: Option<String>) -> Line {
     let all = d.blockers(op);
     let Some((first, state)) = all.first() else {
         return Line::new();
@@ -39,9 +62,14 @@ pub(super) fn note(d: &DeployView, op: &Operation, word: &str) -> Line {
         None => (*first, String::new(), 1),
     };
     let what = state.and_then(|s| blocking_word(s, !keys.is_empty()));
+    // A name that many rows have in common is no news in any of them.
+    let name = match since {
+        Some(_) => Role::Dim,
+        None => Role::Plain,
+    };
     let mut l = vec![
         span(Role::Dim, format!("{word} ")),
-        doc::address(Role::Plain, address),
+        doc::address(name, address),
     ];
     if let (Some(word), Some(state)) = (what, state) {
         let role = symbol(*state).1;
@@ -50,6 +78,9 @@ pub(super) fn note(d: &DeployView, op: &Operation, word: &str) -> Line {
             l.push(doc::omittable(role, format!("{keys} ")));
         }
         l.push(span(role, format!("{word})")));
+    }
+    if let Some(since) = since {
+        l.push(doc::omittable(Role::Dim, format!(" ({since})")));
     }
     l.push(doc::omittable(
         Role::Dim,

@@ -1,6 +1,7 @@
 //! Replay of an earlier deploy: its operations after a number of its events.
 
-use super::{DEPLOY, write_cancel, write_counts};
+use super::DEPLOY;
+use super::title::{write_cancel, write_counts};
 use crate::app::doc::{self, Doc, Line, Role, line, outcome_role, span};
 use crate::app::format::{clock, duration};
 use crate::app::screens::{ContextInfo, push_keys};
@@ -59,7 +60,7 @@ fn write_subject(state: &State, l: &mut Line) {
             l.push(span(role, format!(" in {}", duration(took))));
         }
     }
-    write_counts(state, &r.view, l);
+    write_counts(state, l);
     write_cancel(&r.view, l);
 }
 

@@ -353,6 +353,7 @@ impl Lab {
             mode: stage.request.mode,
             who: "user".to_owned(),
             host: "host".to_owned(),
+            parallelism: u32::try_from(parallelism).unwrap_or(0),
             operations: operations.clone(),
         }));
         let recorder = Arc::new(DeployRecorder::new(

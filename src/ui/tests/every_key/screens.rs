@@ -193,6 +193,26 @@ fn calls_and_deploy() -> Vec<KeyCase> {
             c.press("v");
             c.hides("filter: ");
         }),
+        after(
+            "why",
+            &[Deploy, Replay],
+            |c| {
+                c.press("/");
+                c.type_text("aws_instance");
+                c.press("enter");
+            },
+            |c, _| {
+                c.shows("╭─ Reason ─");
+                c.shows("aws_instance.web  ");
+            },
+        ),
+        story("duration", &[Deploy], |c, _| {
+            c.shows("duration: the deploy has not ended");
+        }),
+        story("duration", &[Replay], |c, _| {
+            c.shows("╭─ What took long ─");
+            c.shows("for 5 operations, up to ");
+        }),
         story("operation-logs", &[Deploy, Replay], |c, _| {
             assert_eq!(tab(c), "7 Logs");
             c.shows("configured for eu-central-1");

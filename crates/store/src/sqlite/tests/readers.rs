@@ -230,6 +230,7 @@ async fn engine_events_are_recorded_after_a_flush() {
         mode: StageMode::Normal,
         who: "kim".into(),
         host: "here".into(),
+        parallelism: 10,
         operations: vec![],
     };
     bus.emit(EventKind::DeployStarted(started));

@@ -1,0 +1,215 @@
+//! Time axis of a deploy: one bar for each operation, and the times above them.
+
+use crate::app::doc::{self, Line, Role};
+use crate::app::layout;
+use crate::app::state::State;
+use crate::app::text::width;
+use model::view::DeployView;
+use model::{Operation, OperationState, UnixMs};
+
+/// Lengths of the axis in seconds. A running deploy goes on to the next one, so that the bars move
+/// seldom; longer ones are multiples of the last.
+const LENGTHS: [i64; 18] = [
+    1, 2, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 300, 450, 600, 900, 1_800, 3_600,
+];
+
+/// Fewest cells between the starts of two times of the heading.
+const TICK_CELLS: i64 = 9;
+
+/// Part of the time on the axis: a cell begins at `cell * ms / cells`.
+#[derive(Debug, Clone, Copy)]
+struct Axis {
+    begin: UnixMs,
+    ms: i64,
+    cells: usize,
+}
+
+impl Axis {
+    /// Axis of the shown deploy; `None` if the list is too narrow for it.
+    fn of(state: &State) -> Option<(Self, UnixMs)> {
+        let (deploy, now) = state.shown_deploy()?;
+        let cells = match layout::areas(state).list.width {
+            ..110 => return None,
+            110..150 => 28,
+            _ => 48,
+        };
+        let ms = match &deploy.summary {
+            // The end of a killed run is unknown; its operations have ended before it.
+            Some(s) => s.ended.unwrap_or_else(|| last_end(deploy)) - deploy.began,
+            None => {
+                let left = state.frame.progress.left.map_or(0, |left| left.ms);
+                let expected = now - deploy.began + i64::try_from(left).unwrap_or(0);
+                rounded(expected)
+            }
+        };
+        let axis = Self {
+            begin: deploy.began,
+            ms: ms.max(1),
+            cells,
+        };
+        Some((axis, now))
+    }
+
+    /// Cell of a time.
+    fn cell(&self, at: UnixMs) -> usize {
+        let cell = (at - self.begin).max(0) * self.cells as i64 / self.ms;
+        usize::try_from(cell).map_or(self.cells, |cell| cell.min(self.cells))
+    }
+}
+
+fn last_end(deploy: &DeployView) -> UnixMs {
+    let ends = deploy.operations.iter().filter_map(Operation::ended);
+    ends.max().unwrap_or(deploy.began)
+}
+
+/// Rounds a duration up to a length of the axis.
+fn rounded(ms: i64) -> i64 {
+    let whole = LENGTHS
+        .iter()
+        .map(|s| s * 1_000)
+        .find(|length| *length > ms);
+    let longest = 3_600_000;
+    whole.unwrap_or_else(|| (ms / longest + 1) * longest)
+}
+
+/// Times along the axis above the bars, with the present one of a running deploy.
+pub(super) fn heading(state: &State) -> Option<Line> {
+    let (axis, now) = Axis::of(state)?;
+    let is_running = state.shown_deploy()?.0.summary.is_none();
+    // The smallest length as a step whose times have space.
+    let shares = |step: &i64| axis.ms / step * TICK_CELLS <= axis.cells as i64;
+    let step = LENGTHS.iter().map(|s| s * 1_000).find(shares);
+    let step = step.unwrap_or(axis.ms);
+    let mut text = String::new();
+    let mark = is_running.then(|| axis.cell(now));
+    let mut ticks: Vec<(usize, String)> = (0..=axis.ms / step)
+        .map(|n| (axis.cell(axis.begin + n * step), tick(n * step)))
+        .collect();
+    if let Some(mark) = mark {
+        let label = "now".to_owned();
+        let end = mark + label.len();
+        ticks.retain(|(at, text)| *at > end || at + text.len() < mark);
+        ticks.push((mark, label));
+        ticks.sort();
+    }
+    for (at, label) in ticks {
+        if at + label.len() <= axis.cells + 4 {
+            text += &" ".repeat(at.saturating_sub(width(&text)));
+            text += &label;
+        }
+    }
+    Some(doc::line(Role::Dim, text))
+}
+
+/// Time on the axis, as short as possible: `0 s`, `90 s`, `5m`, `2h`.
+fn tick(ms: i64) -> String {
+    match ms / 1_000 {
+        s if s > 0 && s % 3_600 == 0 => format!("{}h", s / 3_600),
+        s if s > 0 && s % 60 == 0 => format!("{}m", s / 60),
+        s => format!("{s} s"),
+    }
+}
+
+/// Bar of an operation: heavy while it ran or runs, light until its usual end. The time beyond the
+/// usual one has the colour of a warning. Empty for an operation that has not begun, or without
+/// space.
+pub(super) fn bar(state: &State, deploy: &DeployView, op: &Operation, now: UnixMs) -> Line {
+    let (Some(began), Some((axis, _))) = (op.began, Axis::of(state)) else {
+        return Line::new();
+    };
+    let end = op.ended().unwrap_or(now);
+    let usual = op.usual_ms.and_then(|ms| i64::try_from(ms).ok());
+    let is_running = op.state == OperationState::Running;
+    let role = match op.state {
+        OperationState::Running => Role::Busy,
+        OperationState::Failed | OperationState::HalfReplaced => Role::Bad,
+        OperationState::Unknown => Role::Warn,
+        _ => Role::Ok,
+    };
+    // Without the time in the queue, which no usual duration includes.
+    let queued = deploy.queued_ms.get(&op.address).copied().unwrap_or(0);
+    let usual_end = usual.map(|ms| began + ms + i64::try_from(queued).unwrap_or(0));
+    let from = axis.cell(began).min(axis.cells - 1);
+    let to = axis.cell(end).max(from + 1);
+    let usual_to = usual_end.map_or(to, |at| axis.cell(at).max(from + 1));
+    let within = to.min(if is_running { usual_to } else { to });
+    let pieces = [
+        (Role::Plain, " ", from),
+        (role, "━", within - from),
+        (Role::Warn, "━", to - within),
+        (
+            Role::Dim,
+            "─",
+            if is_running {
+                usual_to.saturating_sub(to)
+            } else {
+                0
+            },
+        ),
+    ];
+    let used: usize = pieces.iter().map(|(.., n)| n).sum();
+    let pieces = pieces.into_iter().filter(|(.., n)| *n > 0);
+    let mut l: Line = pieces
+        .map(|(role, text, n)| doc::omittable(role, text.repeat(n)))
+        .collect();
+    l.push(doc::omittable(
+        Role::Plain,
+        " ".repeat(axis.cells + 1 - used),
+    ));
+    l
+}
+
+/// Bars of the concurrency, from none to the largest number.
+const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// Number of bars of the concurrency.
+const SAMPLES: usize = 16;
+
+/// Text that shows how many operations ran at the same time from the begin until now.
+pub(super) fn concurrency(deploy: &DeployView, now: UnixMs) -> String {
+    let end = deploy.summary.as_ref().map_or(now, |_| last_end(deploy));
+    let whole = (end - deploy.began).max(1);
+    let mut worked = [0; SAMPLES];
+    let bounds = |at: usize| deploy.began + whole * at as i64 / SAMPLES as i64;
+    for op in &deploy.operations {
+        let Some(from) = op.began else { continue };
+        let to = op.ended().unwrap_or(end);
+        let first = (from - deploy.began).max(0) * SAMPLES as i64 / whole;
+        let first = usize::try_from(first).unwrap_or(SAMPLES);
+        for (at, sum) in worked.iter_mut().enumerate().skip(first) {
+            *sum += (to.min(bounds(at + 1)) - from.max(bounds(at))).max(0);
+        }
+    }
+    let most = worked.iter().max().copied().unwrap_or(0).max(1);
+    let bars = worked.map(|ms| {
+        // Rounded up, so that little work is more than none.
+        let level = (ms.max(0) * 7 + most - 1) / most;
+        LEVELS[usize::try_from(level).unwrap_or(0).min(7)]
+    });
+    let bars: String = bars.iter().collect();
+    format!("   {bars} up to {} at once", deploy.peak)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axis_goes_on_to_the_next_round_length() {
+        for (ms, length) in [
+            (0, 1),
+            (999, 1),
+            (1_000, 2),
+            (14_999, 15),
+            (3_600_000, 7_200),
+        ] {
+            assert_eq!(rounded(ms), length * 1_000, "{ms} ms");
+        }
+    }
+
+    #[test]
+    fn times_of_the_axis_are_short() {
+        let all = [0, 5_000, 90_000, 300_000, 7_200_000].map(tick);
+        assert_eq!(all, ["0 s", "5 s", "90 s", "5m", "2h"]);
+    }
+}
