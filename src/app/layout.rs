@@ -481,7 +481,7 @@ fn header_command(state: &State, area: Rect, x: u16) -> Option<&'static str> {
 }
 
 /// Places the badge of the incidents at the right of the tabs, which have precedence over it. It is
-/// dim if nothing uses the plugins.
+/// dim if nothing uses the plugins, or if the rows of the screen show the same failures.
 pub fn incident_badge(state: &State, area: Rect) -> Option<(u16, Role, String)> {
     let all = state.new_incidents();
     let tabs = tabs(state).into_iter().next_back()?;
@@ -506,7 +506,8 @@ pub fn incident_badge(state: &State, area: Rect) -> Option<(u16, Role, String)> 
     let mut forms = [long, format!("✗{n}(!)"), "✗!".to_owned()].into_iter();
     let text = forms.find(|text| usize::from(room) > width(text))?;
     let w = u16::try_from(width(&text)).unwrap_or(0);
-    let role = match all.iter().any(|i| state.is_urgent(i)) {
+    let is_shown = state.context() == Context::Plugins && all.iter().all(is_down);
+    let role = match !is_shown && all.iter().any(|i| state.is_urgent(i)) {
         true => Role::Bad,
         false => Role::Dim,
     };

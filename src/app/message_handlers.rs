@@ -85,7 +85,8 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
     match &event.kind {
         EventKind::Plugin(PluginEvent::Log { line }) => state.log.push(line.clone()),
         EventKind::Plugin(PluginEvent::Crash { plugin, text, .. }) => {
-            state.show_error(format!("{plugin} crashed: {text}  (! shows it)"))
+            let hint = incidents_hint(state);
+            state.show_error(format!("{plugin} crashed: {text}{hint}"))
         }
         EventKind::Plugin(PluginEvent::Replaced { plugin, .. }) => {
             // The new program may have another schema.
@@ -97,7 +98,12 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
                 let view = state.view.plugins.get(plugin);
                 let newest = view.and_then(|p| p.attempts.back());
                 let why = newest.and_then(doc::cause).unwrap_or(why);
-                state.show_error(format!("{plugin} {}: {why}  (!)", now.label()))
+                let text = format!("{plugin} {}: {why}", now.label());
+                match (state.context(), state.list().zoom) {
+                    // The rows of these screens say the same, and stay.
+                    (Context::Plugins | Context::Start, false) => state.list_error(text),
+                    _ => state.show_error(format!("{text}{}", incidents_hint(state))),
+                }
             }
             PluginState::Launching { .. } => {
                 // The next launch may return another schema.
@@ -146,6 +152,11 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
         }
         _ => {}
     }
+}
+
+/// Names the key that lists the incidents.
+fn incidents_hint(state: &State) -> String {
+    format!("  ({} shows it)", state.options.keys.first("incidents"))
 }
 
 fn on_staged(state: &mut State, s: &StageSummary) {

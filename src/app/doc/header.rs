@@ -342,11 +342,6 @@ fn health(state: &State) -> Vec<Part> {
         true => Role::Warn,
         false => Role::Dim,
     };
-    let role = match failed {
-        _ if counts.ready == 0 => Role::Dim,
-        Role::Bad => Role::Warn,
-        _ => Role::Ok,
-    };
     // The badge beside the tabs counts failed plugins until they are acknowledged.
     let tabs = Rect {
         width: state.frame.size.0,
@@ -355,6 +350,13 @@ fn health(state: &State) -> Vec<Part> {
     };
     let has_badge = layout::incident_badge(state, tabs).is_some();
     let counted = if has_badge { 0 } else { counts.failed };
+    let role = match failed {
+        _ if counts.ready == 0 => Role::Dim,
+        // One failure is one alarm, and the badge has it.
+        Role::Bad if has_badge => Role::Plain,
+        Role::Bad => Role::Warn,
+        _ => Role::Ok,
+    };
     let of_all = counts.ready_of_all();
     let noun = if counts.all == 1 { "plugin" } else { "plugins" };
     let short = of_all.replace(" of ", "/");

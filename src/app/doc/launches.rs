@@ -165,7 +165,8 @@ fn result(state: &State, a: &LaunchAttempt, took: &str) -> Line {
                 (_, Some(signal)) => format!("{word} by signal {signal}"),
                 _ => word,
             };
-            line(Role::Bad, format!("✗ {how} after {took}"))
+            // The row and the reason have the colour of a failure.
+            line(Role::Plain, format!("✗ {how} after {took}"))
         }
         Some(VerdictKind::Running) | None => {
             let idle = if a.phases.is_empty() {
@@ -205,7 +206,7 @@ fn phases(state: &State, a: &LaunchAttempt) -> Doc {
     let last = all.last().map_or(0, |phase| phase.1);
     match a.verdict.as_ref().map(|v| &v.kind) {
         Some(VerdictKind::Failed(word)) => {
-            all.push((word.replace('_', " "), took(a).max(last), Role::Bad));
+            all.push((word.replace('_', " "), took(a).max(last), Role::Plain));
         }
         // A started process is in use without a verdict of its own.
         None if a.doing.is_some() => {

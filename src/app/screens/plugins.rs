@@ -9,14 +9,15 @@ use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, push_keys};
 use crate::app::column::{Column, Width, column, number};
 use crate::app::doc::{self, Doc, Line, Role, line, push_text, span};
 use crate::app::filter::Field;
-use crate::app::format::{bytes, duration, since, until};
+use crate::app::format::{bytes, count, duration, elapsed, until};
 use crate::app::list::{Row, ascending};
 use crate::app::rows::sorted;
 use crate::app::state::{PluginTab, State};
-use crate::app::unsettled::unused_in;
+use crate::app::unsettled::{resources_of, unused_in};
 use model::natural_cmp;
 use model::view::PluginView;
 use model::{PluginId, PluginState};
+use std::collections::BTreeSet;
 
 pub(super) const SCREEN: ScreenInfo = ScreenInfo {
     current,
@@ -170,7 +171,7 @@ fn text(state: &State, row: &Row) -> String {
 /// Time since the plugin is ready.
 fn uptime(state: &State, p: &PluginView) -> Line {
     match &p.state {
-        PluginState::Ready { since: at } => line(Role::Plain, since(state.now - at)),
+        PluginState::Ready { since: at } => line(Role::Plain, elapsed(state.now - at)),
         _ => Line::new(),
     }
 }
@@ -303,7 +304,8 @@ fn write_subject(state: &State, l: &mut Line) {
     write_counts(state, l);
 }
 
-/// Appends the counts of the plugins, and the first one that failed.
+/// Appends the counts of the plugins, and the effect of those that failed. The rows have the
+/// colour of a failure.
 fn write_counts(state: &State, l: &mut Line) {
     let counts = doc::PluginCounts::of(state);
     l.push(span(Role::Strong, "plugins"));
@@ -322,11 +324,7 @@ fn write_counts(state: &State, l: &mut Line) {
             format!("{} retrying", counts.retrying),
         ),
         (
-            if counts.failed > counts.unused {
-                Role::Bad
-            } else {
-                Role::Dim
-            },
+            Role::Plain,
             counts.failed,
             format!("{} {}", counts.failed, counts.failed_word),
         ),
@@ -335,16 +333,33 @@ fn write_counts(state: &State, l: &mut Line) {
             l.push(span(role, format!(" · {text}")));
         }
     }
-    let mut failed = state.view.plugins.values().filter(|p| p.state.is_failed());
+    if let Some(effect) = failure_effect(state) {
+        l.push(span(Role::Plain, format!(": {effect}")));
+    }
+}
+
+/// What the failed plugins mean for the resources; `None` if no provider failed.
+fn failure_effect(state: &State) -> Option<String> {
     // Transformers are excluded: no resource needs them.
-    let Some(p) = failed.find(|p| !p.is_transformer()) else {
-        return;
+    let failed = state.view.plugins.values();
+    let failed = failed.filter(|p| p.state.is_failed() && !p.is_transformer());
+    let used: Vec<&PluginView> = failed
+        .clone()
+        .filter(|p| unused_in(state, p).is_none())
+        .collect();
+    let found = used.iter().filter_map(|p| p.found.as_ref());
+    let addresses = found.map(|f| &f.address).filter(|a| !a.is_empty());
+    let resources: BTreeSet<&str> = addresses.flat_map(|a| resources_of(state, a)).collect();
+    let (subject, object) = match failed.count() {
+        0 => return None,
+        1 => ("its", "it"),
+        _ => ("their", "them"),
     };
-    let (role, effect) = match unused_in(state, p) {
-        Some(_) => (Role::Dim, "nothing uses it"),
-        None => (Role::Bad, "its resources cannot be staged or applied"),
-    };
-    l.push(span(role, format!(" · {}: {effect}", p.id)));
+    Some(match (used.len(), resources.len()) {
+        (0, _) => format!("nothing uses {object}"),
+        (_, 0) => format!("{subject} resources cannot be staged or applied"),
+        (_, n) => format!("{} cannot be staged or applied", count(n, "resource")),
+    })
 }
 
 fn tabs(state: &State, l: &mut Line) {

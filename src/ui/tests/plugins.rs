@@ -1,7 +1,9 @@
 //! Tests of the Plugins and Calls screens.
 
 use super::{Console, fixture};
+use crate::app::doc::Role;
 use crate::app::msg::{Answer, Effect};
+use crate::ui::Theme;
 use model::*;
 
 #[test]
@@ -53,7 +55,40 @@ fn plugins_screen_shows_launch_results() {
     // Header and title count in the same way.
     let lines: Vec<&str> = frame.lines().collect();
     assert!(lines[0].contains("● 2 of 4 plugins ready ◌ 1 retrying"));
-    assert!(lines[3].contains("plugins · 2 of 4 ready · 1 retrying · 1 gave up · acme/legacy:"));
+    assert!(lines[3].contains("plugins · 2 of 4 ready · 1 retrying · 1 gave up: its resources"));
+}
+
+/// One failure has the colour of a failure in its row and in its reason only.
+#[test]
+fn failed_plugin_is_red_in_its_row_and_its_reason_only() {
+    let mut c = Console::staged(120, 40);
+    // The cursor leaves the row, whose colours would be those of the cursor.
+    c.press("G");
+    let reds = |c: &mut Console| {
+        let theme = c.state.shown_theme().clone();
+        let red = Theme::of(&theme, c.state.frame.appearance)
+            .style(Role::Bad)
+            .fg;
+        let buffer = c.buffer();
+        let of = |y| (0..120).any(|x| buffer.cell((x, y)).map(|cell| cell.fg) == red);
+        let lines = super::lines(&buffer);
+        let reds = (0..40).filter(|y| of(*y));
+        reds.map(|y| lines[usize::from(y)].clone())
+            .collect::<Vec<_>>()
+    };
+    let all = reds(&mut c);
+    assert!(
+        matches!(&all[..], [row] if row.contains("✗ gave up")),
+        "{all:?}"
+    );
+    c.press("g tab");
+    let all = reds(&mut c);
+    assert!(
+        matches!(&all[..], [_, reason] if reason.contains("panic")),
+        "{all:?}"
+    );
+    c.press("2");
+    assert!(reds(&mut c)[0].contains("1 plugin gave up"));
 }
 
 #[test]

@@ -377,6 +377,9 @@ fn badge_of_a_plugin_that_nothing_uses_is_dim() {
     let mut c = Console::staged(120, 40);
     let area = crate::app::layout::areas(&c.state).tabs;
     let role = |c: &Console| crate::app::layout::incident_badge(&c.state, area).map(|b| b.1);
+    // The rows of the Plugins screen show the same failure.
+    assert_eq!(role(&c), Some(Role::Dim));
+    c.press("2");
     // Without the state, something may use it.
     assert_eq!(role(&c), Some(Role::Bad));
     c.answer(Answer::State(vec![]));
@@ -384,5 +387,5 @@ fn badge_of_a_plugin_that_nothing_uses_is_dim() {
     c.press("0");
     c.shows("start · 1 to settle, not urgent");
     c.press("1");
-    c.shows("acme/legacy: nothing uses it");
+    c.shows("1 gave up: nothing uses it");
 }
