@@ -3,7 +3,9 @@
 
 use super::plugin::processes;
 use super::{Doc, Line, Role, finished_line, line, push_heading, push_text, span};
+use crate::app::command::named;
 use crate::app::format::{aligned, clock, count, duration, elapsed, until};
+use crate::app::screens::push_keys;
 use crate::app::state::State;
 use crate::app::unsettled::resources_of;
 use model::view::PluginView;
@@ -45,6 +47,7 @@ pub fn launches(state: &State, p: &PluginView) -> Doc {
         let text = next_launch(*attempt, *limit, at - state.now);
         doc.push(line(Role::Busy, text));
     }
+    push_next(state, p, &mut doc);
     if let Some(newest) = p.attempts.back() {
         if !doc.is_empty() {
             doc.push(Line::new());
@@ -116,6 +119,26 @@ fn push_reason(p: &PluginView, doc: &mut Doc) {
     }
     if cause.is_some() {
         push_text(doc, Role::Plain, "", &reason);
+    }
+}
+
+/// Keys for a failed plugin, with their effects.
+const NEXT: &[(&str, &str)] = &[
+    ("plugin-start", "starts it again"),
+    ("plugin-logs", "shows its log"),
+    ("incidents", "lists all failures, and acknowledges them"),
+];
+
+/// Lists the keys that help with a failed plugin.
+fn push_next(state: &State, p: &PluginView, doc: &mut Doc) {
+    if !p.state.is_failed() {
+        return;
+    }
+    push_heading(doc, "next");
+    let keys = &state.options.keys;
+    let usable = |name: &str| named(name).is_some_and(|c| (c.when)(state).is_ok());
+    for (name, effect) in NEXT.iter().filter(|(name, _)| usable(name)) {
+        push_keys(doc, &[(&keys.first(name), effect)]);
     }
 }
 
