@@ -77,6 +77,12 @@ impl Command {
                 Some(_) => "cancel staging…",
                 None => "cancel calls…",
             },
+            "open" | "diff" => match state.selected().and_then(|row| row.node()) {
+                Some(_) if state.list().zoom => self.short,
+                Some(node) if node.folded => "unfold",
+                Some(_) => "fold",
+                None => self.short,
+            },
             "failures" if state.context() == Context::Failures => "deploys",
             "follow" if state.log.follow => "pause",
             "unfold" if is_unfolded(state) => "fold",

@@ -55,9 +55,9 @@ pub static COMMANDS: &[Command] = commands![
     // Start
     "start-open", "enter", "go there", "go to this matter, or open its list", Scope::In(&[Start]), has_row, open_unsettled;
     // Plugins
-    "plugin-start", "s", "start", "start this plugin, also after it gave up", Scope::In(&[Plugins]), on_program, plugin_start;
-    "plugin-restart", "R", "restart", "restart it; asks if calls are in progress", Scope::In(&[Plugins]), on_program, plugin_restart;
-    "plugin-stop", "S", "stop", "stop it; asks if calls are in progress", Scope::In(&[Plugins]), on_process, plugin_stop;
+    "plugin-start", "s", "start", "start this plugin, also after it gave up", Scope::In(&[Plugins]), can_start, plugin_start;
+    "plugin-restart", "R", "restart", "restart it; asks if calls are in progress", Scope::In(&[Plugins]), can_restart, plugin_restart;
+    "plugin-stop", "S", "stop", "stop it; asks if calls are in progress", Scope::In(&[Plugins]), can_stop, plugin_stop;
     "plugin-enable", "E", "", "enable or disable this plugin", Scope::In(&[Plugins]), on_program, plugin_toggle;
     "plugin-logs", "l", "logs", "show the log of this plugin", Scope::In(&[Plugins]), has_row, plugin_logs;
     "plugins-load", "L", "", "read the configuration, launch its plugins", Scope::In(&[Start, Plugins]), writable, plugins_load;

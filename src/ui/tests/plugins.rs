@@ -205,6 +205,39 @@ fn plugin_without_a_process_cannot_be_stopped() {
     }
 }
 
+/// Keys at the end of the frame, up to the general ones.
+fn footer(c: &mut Console) -> String {
+    let frame = c.frame();
+    let line = frame.lines().last().unwrap_or_default();
+    line.split(" tab pane")
+        .next()
+        .unwrap_or_default()
+        .to_owned()
+}
+
+#[test]
+fn footer_and_detail_have_the_keys_that_act_on_the_plugin() {
+    let mut c = Console::staged(120, 40);
+    assert_eq!(footer(&mut c), " s start  l logs  enter open ");
+    c.shows("  s       starts it again");
+    c.shows("  l       shows its log");
+    c.press("R");
+    c.shows("this plugin has no process: s starts it");
+    c.press("G");
+    assert_eq!(footer(&mut c), " enter open  l logs  R restart  S stop ");
+    c.hides("starts it again");
+    c.press("s");
+    c.shows("this plugin has a process: R restarts it");
+    // A rejected plugin has nothing to launch.
+    let why = "no handshake".to_owned();
+    c.event(EventKind::Plugin(PluginEvent::State {
+        plugin: fixture::id("hashicorp/random"),
+        state: PluginState::Rejected { why },
+    }));
+    c.hides("starts it again");
+    c.shows("  l       shows its log");
+}
+
 #[test]
 fn stopping_a_plugin_in_use_lists_its_calls_and_defaults_to_no() {
     let mut c = Console::deploying(120, 40);

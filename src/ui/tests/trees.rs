@@ -95,7 +95,9 @@ fn folding_hides_the_rows_of_a_module_and_keeps_its_counts() {
     assert_eq!(labels(&mut c)[9..], ["  ▸ [\"search\"]"]);
     c.press("right");
     assert_eq!(c.state.node().unwrap().key, "module.svc[\"orders.eu\"]");
+    c.shows(" enter fold ");
     c.press("enter");
+    c.shows(" enter unfold ");
     assert_eq!(
         labels(&mut c)[5..7],
         ["  ▸ [\"orders.eu\"]", "  ▸ [\"search\"]"]

@@ -30,20 +30,50 @@ pub fn on_program(state: &State) -> Available {
     }
 }
 
-/// Requires a plugin under the cursor with a process, or one about to start.
-pub fn on_process(state: &State) -> Available {
+/// Returns true if the plugin under the cursor has a process, or is being launched.
+fn is_running(state: &State) -> bool {
+    state.plugin().is_some_and(|p| {
+        matches!(
+            p.state,
+            PluginState::Launching { .. }
+                | PluginState::Handshaking { .. }
+                | PluginState::Registering { .. }
+                | PluginState::Ready { .. }
+                | PluginState::Draining
+        )
+    })
+}
+
+/// Requires a plugin under the cursor without a process.
+pub fn can_start(state: &State) -> Available {
     on_program(state)?;
-    let Some(p) = state.plugin() else {
+    match state.plugin().map(|p| &p.state) {
+        Some(PluginState::Rejected { .. }) => Err("this plugin cannot be launched".into()),
+        _ if is_running(state) => {
+            let key = state.options.keys.first("plugin-restart");
+            Err(format!("this plugin has a process: {key} restarts it").into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Requires a plugin under the cursor with a process.
+pub fn can_restart(state: &State) -> Available {
+    on_program(state)?;
+    if is_running(state) {
         return Ok(());
-    };
-    match p.state {
-        PluginState::Launching { .. }
-        | PluginState::Handshaking { .. }
-        | PluginState::Registering { .. }
-        | PluginState::Ready { .. }
-        | PluginState::Draining
+    }
+    let key = state.options.keys.first("plugin-start");
+    Err(format!("this plugin has no process: {key} starts it").into())
+}
+
+/// Requires a plugin under the cursor with a process, or one about to start.
+pub fn can_stop(state: &State) -> Available {
+    on_program(state)?;
+    match state.plugin().map(|p| &p.state) {
         // A stop prevents the next launch, which is already scheduled.
-        | PluginState::Backoff { .. } => Ok(()),
+        Some(PluginState::Backoff { .. }) => Ok(()),
+        _ if is_running(state) => Ok(()),
         _ => Err("this plugin has no process".into()),
     }
 }

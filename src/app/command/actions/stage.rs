@@ -66,12 +66,12 @@ pub fn show_duration(state: &mut State, _: &mut Vec<Effect>) {
 /// Returns the diagnostics of the shown deploy on the Deploy screen, otherwise those of the last
 /// staging.
 pub(super) fn shown_diagnostics(state: &State) -> impl Iterator<Item = &Diagnostic> {
-    let deploy = state.view.deploy.as_ref();
-    let all = match deploy.filter(|_| state.context() == Context::Deploy) {
-        Some(d) => &d.diagnostics,
-        None => &state.view.diagnostics,
+    let all = match state.context() {
+        // An earlier deploy is loaded without diagnostics.
+        Context::Deploy => state.view.deploy.as_ref().map(|d| &d.diagnostics),
+        _ => Some(&state.view.diagnostics),
     };
-    all.iter()
+    all.into_iter().flatten()
 }
 
 pub fn show_diagnostics(state: &mut State, _: &mut Vec<Effect>) {

@@ -77,12 +77,17 @@ fn plugins() -> Vec<KeyCase> {
                 [command("acme/legacy", PluginCommand::Start)]
             )
         }),
-        story("plugin-restart", P, |c, _| {
-            assert_eq!(
-                c.take_effects(),
-                [command("acme/legacy", PluginCommand::Restart)]
-            )
-        }),
+        after(
+            "plugin-restart",
+            P,
+            |c| c.press("G"),
+            |c, _| {
+                assert_eq!(
+                    c.take_effects(),
+                    [command("hashicorp/random", PluginCommand::Restart)]
+                )
+            },
+        ),
         after(
             "plugin-stop",
             P,
