@@ -31,7 +31,7 @@ pub use change::{
 pub use deploy::{counts, mode, nonzero, outcome_role};
 pub use diagnostic::{diagnostic, diagnostics};
 pub use gauge::{bar, gauge};
-pub use header::{PluginCounts, header, status};
+pub use header::{PluginCounts, badge, header, status};
 pub use history::{
     deploy_head, deploy_summary, failure_group, failure_head, failure_status, failures_of,
     push_deploys,
@@ -50,8 +50,7 @@ pub use schema::{schema_cells, schema_text};
 pub use staging::{staging, write_staging};
 pub use title::{detail_title, title};
 pub use unknown::{
-    unknown, unknown_badge, unknown_head, unknown_keys, unknown_line, unknown_note,
-    unknown_of_operation,
+    unknown, unknown_head, unknown_keys, unknown_line, unknown_note, unknown_of_operation,
 };
 pub use welcome::{empty, notes};
 

@@ -247,7 +247,7 @@ pub fn hit(state: &State, x: u16, y: u16) -> Hit {
     if inside(a.tabs, x, y) {
         return match (tab_at(state, x), incident_badge(state, a.tabs)) {
             (Some(screen), _) => Hit::Tab(screen),
-            (None, Some((left, ..))) if x >= left => Hit::Command("incidents"),
+            (None, Some((left, _))) if x >= left => Hit::Command("incidents"),
             _ => Hit::Nothing,
         };
     }
@@ -482,7 +482,7 @@ fn header_command(state: &State, area: Rect, x: u16) -> Option<&'static str> {
 
 /// Places the badge of the incidents at the right of the tabs, which have precedence over it. It is
 /// dim if nothing uses the plugins, or if the rows of the screen show the same failures.
-pub fn incident_badge(state: &State, area: Rect) -> Option<(u16, Role, String)> {
+pub fn incident_badge(state: &State, area: Rect) -> Option<(u16, Line)> {
     let all = state.new_incidents();
     let tabs = tabs(state).into_iter().next_back()?;
     let end = tabs.1 + u16::try_from(tabs.2.len()).unwrap_or(0);
@@ -501,17 +501,18 @@ pub fn incident_badge(state: &State, area: Rect) -> Option<(u16, Role, String)> 
         _ if crashes == n => format!("{n} plugin crashes"),
         _ => count(n, "plugin failure"),
     };
-    let long = format!("✗ {what} (!) ");
-    // A blank separates it from the tabs.
-    let mut forms = [long, format!("✗{n}(!)"), "✗!".to_owned()].into_iter();
-    let text = forms.find(|text| usize::from(room) > width(text))?;
-    let w = u16::try_from(width(&text)).unwrap_or(0);
     let is_shown = state.context() == Context::Plugins && all.iter().all(is_down);
     let role = match !is_shown && all.iter().any(|i| state.is_urgent(i)) {
         true => Role::Bad,
         false => Role::Dim,
     };
-    (n > 0).then(|| (area.right() - w, role, text))
+    let badge = |text: String| super::doc::badge(state, "incidents", role, text);
+    let mut tight = badge("✗".to_owned());
+    tight.iter_mut().for_each(|s| s.text.retain(|c| c != ' '));
+    let mut forms = [badge(format!("✗ {what} ")), badge(format!("✗{n}")), tight].into_iter();
+    // A blank separates it from the tabs.
+    let badge = forms.find(|badge| room > cells_u16(badge))?;
+    (n > 0).then(|| (area.right() - cells_u16(&badge), badge))
 }
 
 /// Page of the open popup, and its area.

@@ -13,8 +13,8 @@ use ratatui::layout::{Position, Rect};
 pub fn draw(state: &State, a: &Areas, brush: &mut Brush<'_>) {
     header(state, a.header, brush);
     draw_tabs(state, a.tabs, brush);
-    if let Some((x, role, text)) = incident_badge(state, a.tabs) {
-        brush.text(x, a.tabs.y, a.tabs.right() - x, role, &text);
+    if let Some((x, badge)) = incident_badge(state, a.tabs) {
+        brush.line(x, a.tabs.y, a.tabs.right() - x, &badge, false);
     }
     for rule in [a.rule, a.foot_rule] {
         let line = "─".repeat(usize::from(rule.width));

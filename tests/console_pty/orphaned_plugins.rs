@@ -30,7 +30,7 @@ fn orphaned_plugin_process_is_shown_and_ended_after_a_confirmation() {
     let store = w.path().join(".flightdeck/flightdeck.db");
     record_as_newest_launch(&store, pid, start_time);
     let mut c = w.console();
-    c.wait("✗ 1 orphan (O)", LONG).unwrap();
+    c.wait("O ✗ 1 orphan", LONG).unwrap();
     c.keys("1").unwrap();
     c.wait("orphaned processes (1); O ends them", SOON).unwrap();
     c.wait(&format!("bundled/lab: process {pid}, launched at"), SOON)
@@ -49,7 +49,7 @@ fn orphaned_plugin_process_is_shown_and_ended_after_a_confirmation() {
     c.keys("y").unwrap();
     c.wait(&format!("process {pid} ended after SIGTERM"), SOON)
         .unwrap();
-    c.wait_until(|screen| !screen.contains("orphan ("), SOON)
+    c.wait_until(|screen| !screen.contains("✗ 1 orphan"), SOON)
         .unwrap();
     c.wait_until(|screen| !screen.contains("orphaned processes"), SOON)
         .unwrap();
@@ -65,9 +65,9 @@ fn orphan_that_ends_by_itself_is_removed_from_the_screen() {
     let it = KillGroupOnDrop(pid);
     record_as_newest_launch(&w.path().join(".flightdeck/flightdeck.db"), pid, start_time);
     let mut c = w.console();
-    c.wait("✗ 1 orphan (O)", LONG).unwrap();
+    c.wait("O ✗ 1 orphan", LONG).unwrap();
     drop(it);
-    c.wait_until(|screen| !screen.contains("orphan ("), SOON)
+    c.wait_until(|screen| !screen.contains("✗ 1 orphan"), SOON)
         .unwrap();
     c.keys("q").unwrap();
     assert_eq!(c.end(LONG).unwrap().0, 0);

@@ -1,7 +1,7 @@
 //! Header line: workspace, lock owner, health of plugins and running work. Shortens itself to the
 //! width of the screen.
 
-use super::{Line, Role, cells_of, line, outcome_role, unknown_badge};
+use super::{Line, Role, cells_of, line, outcome_role, span};
 use crate::app::format::{count, elapsed};
 use crate::app::layout;
 use crate::app::state::{Context, State};
@@ -90,7 +90,7 @@ pub fn header(state: &State, cells: usize) -> Vec<(Line, Click)> {
     parts.extend(linked(Some("screen-calls"), calls(state)));
     parts.extend(work(state));
     let lock = match (&state.view.lock, state.view.lock_is_ours) {
-        (Some(_), true) => Some(line(Role::Plain, "  lock: you")),
+        (Some(_), true) => Some(line(Role::Plain, "  lock: this console")),
         // Another lock owner is shown further to the left.
         (Some(_), false) => None,
         (None, _) => Some(line(Role::Dim, "  lock: free")),
@@ -107,34 +107,64 @@ fn linked(click: Click, parts: impl IntoIterator<Item = Part>) -> Vec<(Part, Cli
 /// States that need a person, each with the command that settles it.
 fn problems(state: &State) -> Vec<(Part, Click)> {
     let mut parts = Vec::new();
-    let mut add = |click: Click, long: String, turn: u8, short: String| {
-        let part = Part {
-            line: line(Role::Bad, long),
-            forms: vec![(turn, line(Role::Bad, short))],
-        };
-        parts.push((part, click));
-    };
     if let Some(h) = state.locked_by() {
         let long = format!("   locked by {} (pid {}, {})", h.who, h.pid, h.reason);
-        add(None, long, 10, format!("  locked: {}", h.who));
+        let part = Part {
+            line: line(Role::Bad, long),
+            forms: vec![(10, line(Role::Bad, format!("  locked: {}", h.who)))],
+        };
+        parts.push((part, None));
     }
-    if !state.view.unknown.is_empty() {
-        let badge = |short| unknown_badge(state, short);
-        add(Some("unknown"), badge(false), 8, badge(true));
+    let mut add = |command, long: String, short: String| {
+        let badge = |text| {
+            let mut l = line(Role::Plain, "  ");
+            l.extend(badge(state, command, Role::Bad, text));
+            l
+        };
+        let part = Part {
+            line: badge(long),
+            forms: vec![(8, badge(short))],
+        };
+        parts.push((part, Some(command)));
+    };
+    match state.view.unknown.len() {
+        0 => {}
+        n => add(
+            "unknown",
+            format!("? {}", count(n, "unknown outcome")),
+            format!("?{n}"),
+        ),
     }
-    if !state.view.orphans.is_empty() {
-        let (n, key) = (
-            state.view.orphans.len(),
-            state.options.keys.first("orphans"),
-        );
-        let long = format!("  ✗ {} ({key})", count(n, "orphan"));
-        add(Some("orphans"), long, 8, format!("  ✗{n} ({key})"));
+    match state.view.orphans.len() {
+        0 => {}
+        n => add(
+            "orphans",
+            format!("✗ {}", count(n, "orphan")),
+            format!("✗{n}"),
+        ),
     }
-    if !state.view.absent.is_empty() {
-        let badge = |short| absent_badge(state, short);
-        add(Some("init"), badge(false), 8, badge(true));
+    match state.view.absent.len() {
+        0 => {}
+        _ if state.view.absent.backend.is_some() => {
+            let text = "✗ not initialized".to_owned();
+            add("init", text.clone(), text);
+        }
+        n => add(
+            "init",
+            format!("✗ {n} not installed"),
+            format!("✗{n} missing"),
+        ),
     }
     parts
+}
+
+/// Renders something that a key settles, as the footer renders keys: the key, then its meaning.
+pub fn badge(state: &State, command: &str, role: Role, text: impl AsRef<str>) -> Line {
+    let key = state.options.keys.first(command);
+    vec![
+        span(Role::Key, key),
+        span(role, format!(" {}", text.as_ref())),
+    ]
 }
 
 /// Name of the workspace. The default workspace is named only if others are known, and is omitted
@@ -159,10 +189,7 @@ fn workspace_part(state: &State) -> Option<Part> {
         )
     };
     Some(Part {
-        line: vec![
-            super::span(Role::Dim, "  workspace "),
-            super::span(Role::Key, name),
-        ],
+        line: vec![span(Role::Dim, "  workspace "), span(Role::Key, name)],
         forms: vec![(2, short(usize::MAX)), (15, short(10))],
     })
 }
@@ -360,14 +387,18 @@ fn health(state: &State) -> Vec<Part> {
     let of_all = counts.ready_of_all();
     let noun = if counts.all == 1 { "plugin" } else { "plugins" };
     let short = of_all.replace(" of ", "/");
-    let mut parts = vec![Part {
-        line: line(role, format!("  ● {of_all} {noun} ready")),
-        forms: vec![
-            (2, line(role, format!("  ● {short} ready"))),
-            (9, line(role, format!("  ●{short}"))),
-            (13, Line::new()),
-        ],
-    }];
+    let mut parts = Vec::new();
+    // A configuration without plugins needs none.
+    if counts.all > 0 {
+        parts.push(Part {
+            line: line(role, format!("  ● {of_all} {noun} ready")),
+            forms: vec![
+                (2, line(role, format!("  ● {short} ready"))),
+                (9, line(role, format!("  ●{short}"))),
+                (13, Line::new()),
+            ],
+        });
+    }
     for (role, sign, n, word, turn, omitted) in [
         (Role::Dim, "○", counts.idle, "idle", 4, Some(9)),
         (Role::Busy, "◐", counts.starting, "starting", 5, Some(12)),
@@ -386,16 +417,4 @@ fn health(state: &State) -> Vec<Part> {
         }
     }
     parts
-}
-
-/// Badge in the header while something is not installed.
-fn absent_badge(state: &State, short: bool) -> String {
-    let (n, key) = (state.view.absent.len(), state.options.keys.first("init"));
-    if state.view.absent.backend.is_some() {
-        format!("  ✗ not initialized ({key})")
-    } else if short {
-        format!("  ✗{n} missing ({key})")
-    } else {
-        format!("  ✗ {n} not installed ({key})")
-    }
 }

@@ -144,16 +144,3 @@ pub fn unknown_of_operation(state: &State, op: &Operation) -> Span {
         None => span(Role::Warn, "no recorded outcome"),
     }
 }
-
-/// Badge in the header of all screens.
-pub fn unknown_badge(state: &State, short: bool) -> String {
-    let (n, key) = (
-        state.view.unknown.len(),
-        state.options.keys.first("unknown"),
-    );
-    if short {
-        format!("  ?{n} ({key})")
-    } else {
-        format!("  ? {} ({key})", count(n, "unknown outcome"))
-    }
-}

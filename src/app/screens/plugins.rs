@@ -187,7 +187,7 @@ fn status(state: &State, p: &PluginView) -> Line {
     }
 }
 
-/// Number of the current launch, and the limit.
+/// Number of the current launch, and the limit; blank for a first launch, which is usual.
 fn launch_count(p: &PluginView) -> Line {
     let (number, limit) = match (&p.state, p.attempt()) {
         (
@@ -200,12 +200,10 @@ fn launch_count(p: &PluginView) -> Line {
         (_, Some(a)) => (a.number, a.limit),
         (_, None) => return Line::new(),
     };
-    let role = match number {
-        _ if p.state.is_failed() => Role::Bad,
-        1 => Role::Dim,
-        _ => Role::Warn,
-    };
-    line(role, format!("{number} of {limit}"))
+    match number {
+        1 => Line::new(),
+        _ => line(Role::Plain, format!("{number} of {limit}")),
+    }
 }
 
 /// Last output line of the plugin; preceded by the name of the transform for a transformer.

@@ -155,7 +155,7 @@ fn orphans_are_counted_listed_and_ended_after_confirmation() {
         c.event(EventKind::Orphans {
             orphans: orphans.clone(),
         });
-        c.shows("✗ 2 orphans (O)");
+        c.shows("O ✗ 2 orphans");
         c.press("1");
         c.shows("orphaned processes (2); O ends them");
         if height > 24 {

@@ -49,7 +49,7 @@ fn unknown_outcomes_are_shown_once_and_counted_on_each_screen() {
         for screen in 1..=7 {
             c.press(&screen.to_string());
             assert!(
-                c.frame().contains("? 2 unknown outcomes (U)") || c.frame().contains("?2 (U)"),
+                c.frame().contains("U ? 2 unknown outcomes") || c.frame().contains("U ?2"),
                 "{}",
                 c.frame()
             );

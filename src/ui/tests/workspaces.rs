@@ -161,7 +161,7 @@ fn missing_providers_are_offered_once_and_installed_after_confirmation() {
     c.press("enter");
     assert_eq!(c.take_effects(), [], "the answer is No by itself");
     assert!(
-        header(&mut c).contains("✗ 2 not installed (i)"),
+        header(&mut c).contains("i ✗ 2 not installed"),
         "{}",
         header(&mut c)
     );
@@ -259,7 +259,7 @@ fn moved(w: u16, h: u16) -> Console {
 #[test]
 fn changed_backend_offers_initialization_and_asks_before_copying_state() {
     let mut c = moved(120, 40);
-    c.shows("✗ not initialized (i)");
+    c.shows("i ✗ not initialized");
     c.shows("The backend is not initialized:");
     c.press("y");
     assert_eq!(c.take_effects(), [Effect::Install(StateMigration::Ask)]);
