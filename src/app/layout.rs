@@ -194,6 +194,18 @@ pub fn list_height(state: &State) -> usize {
     areas(state).list.height as usize
 }
 
+/// First line below a popup. It never covers the last line, nor a message where there is space for
+/// both.
+fn popup_bottom(state: &State) -> u16 {
+    let message = state.frame.toast.is_some() && state.frame.size.1 >= 20;
+    state.frame.size.1.saturating_sub(1 + u16::from(message))
+}
+
+/// Maximum number of lines within the border of a popup.
+pub fn popup_lines(state: &State) -> usize {
+    usize::from(popup_bottom(state)).saturating_sub(3)
+}
+
 /// Computes the area of a popup with a number of lines.
 pub fn popup(state: &State, popup: &Popup, lines: usize) -> Rect {
     let (w, h) = state.frame.size;
@@ -202,9 +214,7 @@ pub fn popup(state: &State, popup: &Popup, lines: usize) -> Rect {
         width if width.saturating_add(4) > w => w,
         width => width,
     };
-    // Never covers the last line, nor a message where there is space for both.
-    let message = state.frame.toast.is_some() && h >= 20;
-    let bottom = h.saturating_sub(1 + u16::from(message));
+    let bottom = popup_bottom(state);
     let height = u16::try_from(lines + 2)
         .unwrap_or(u16::MAX)
         .min(bottom.saturating_sub(1))

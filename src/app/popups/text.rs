@@ -5,6 +5,7 @@ use crate::app::command::{COMMANDS, Command, GROUPS, HelpRow, KEYS, Scope};
 use crate::app::doc::{Doc, Line, Role, cells_of, line, plain, push_heading, span, wrap};
 use crate::app::entry::Entry;
 use crate::app::key::{ENTER, Key, moved};
+use crate::app::layout;
 use crate::app::msg::Effect;
 use crate::app::state::{Context, State};
 use crate::app::text::contains;
@@ -22,8 +23,8 @@ pub struct Help {
 
 /// Cells from which the help has two columns.
 const TWO_COLUMNS: usize = 108;
-/// Lines of the screen that have no keys in the help.
-const FRAME_LINES: usize = 5;
+/// Lines of the popup that name its own keys.
+const KEY_LINES: usize = 1;
 /// Cells between two columns.
 const GUTTER: usize = 2;
 
@@ -42,7 +43,7 @@ impl Help {
                 false => &mut everywhere,
             };
             push_signs(shorter);
-            let room = usize::from(state.frame.size.1).saturating_sub(FRAME_LINES);
+            let room = layout::popup_lines(state).saturating_sub(KEY_LINES);
             for column in [&mut here, &mut everywhere] {
                 // Groups have headings, so blank lines between them are not needed.
                 if column.len() > room {
@@ -101,7 +102,7 @@ impl Content for Help {
             ],
         };
         // The keys of a long help need each line.
-        let is_full = page.lines() + FRAME_LINES >= usize::from(state.frame.size.1);
+        let is_full = page.lines() + KEY_LINES >= layout::popup_lines(state);
         let blank = (!is_full).then_some(Part::Blank);
         page.below = blank.into_iter().chain([Part::keys(keys)]).collect();
         page

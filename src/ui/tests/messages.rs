@@ -123,6 +123,19 @@ fn palette_ranks_names_before_descriptions() {
 }
 
 #[test]
+fn help_is_complete_beside_a_message() {
+    let mut c = Console::staged(120, 40);
+    c.press("3 ?");
+    c.hides("more ↓");
+    c.press("esc");
+    c.state.show_message("undone: 2 changes selected again");
+    c.press("?");
+    c.shows("undone: 2 changes selected again");
+    c.hides("more ↓");
+    c.shows("esc close");
+}
+
+#[test]
 fn help_searches_the_keys_of_all_screens() {
     let mut c = Console::staged(120, 40);
     c.press("3 ?");
