@@ -42,8 +42,7 @@ pub use log_text::log_text;
 pub use operation::{more_needs, operation, operation_sign, operation_title, pause};
 pub use plugin::{calls, found, level_role, logs, orphan, processes};
 pub use resource::{
-    log_line, named_values, output_value, short_provider, state_output, state_row, stream_label,
-    telling_values,
+    log_line, output_value, short_provider, state_output, state_row, stream_label, telling_values,
 };
 pub use rollout::{rollout, rollout_role};
 pub use schema::{schema_cells, schema_text};
@@ -96,6 +95,8 @@ pub enum Fit {
     Shorten,
     /// It is left out, because a part of it would be wrong.
     Omit,
+    /// It belongs to a part of a note. Parts are whole or left out, and the note says how many.
+    Part,
 }
 
 /// Piece of text with one role.
@@ -144,6 +145,55 @@ pub fn omittable(role: Role, text: impl AsRef<str>) -> Span {
     }
 }
 
+/// Text between two parts of a note.
+const DOT: &str = " · ";
+
+/// Renders parts of a note, such as `name = value · name = value`, with dim names.
+pub fn parts(all: &[String]) -> Line {
+    let mut l = Line::new();
+    for (i, part) in all.iter().enumerate() {
+        if i > 0 {
+            l.push(span(Role::Dim, DOT));
+        }
+        let named = part.split_once(" = ");
+        match named.filter(|(name, _)| !name.contains(['"', ' '])) {
+            Some((name, value)) => {
+                l.push(span(Role::Dim, format!("{name} = ")));
+                l.push(span(Role::Plain, value));
+            }
+            None if more_parts(part).is_some() => l.push(span(Role::Dim, part)),
+            None => l.push(span(Role::Plain, part)),
+        }
+    }
+    l.iter_mut().for_each(|s| s.fit = Fit::Part);
+    l
+}
+
+/// Returns the number of parts that `+2 more` stands for.
+fn more_parts(part: &str) -> Option<usize> {
+    let number = part.strip_prefix('+')?.strip_suffix(" more")?;
+    number.parse().ok()
+}
+
+/// Leaves out parts of the note at the end of a line, from the last one on, and says how many.
+fn drop_parts(line: &mut Line, cells: usize) {
+    let (mut dropped, mut more) = (0, String::new());
+    while cells_of(line) + width(&more) > cells {
+        let dot = |s: &Span| s.fit == Fit::Part && s.text == DOT;
+        let Some(at) = line.iter().rposition(dot) else {
+            break;
+        };
+        let part = plain(&line.split_off(at));
+        dropped += more_parts(part.trim_start_matches(DOT)).unwrap_or(1);
+        more = format!("{DOT}+{dropped} more");
+    }
+    let mut marks = [more.as_str(), " …"].into_iter();
+    let fitting = marks.find(|mark| cells_of(line) + width(mark) <= cells);
+    if let Some(mark) = fitting.filter(|_| dropped > 0) {
+        line.push(span(Role::Dim, mark));
+    }
+}
+
 /// Creates a line with one piece.
 pub fn line(role: Role, text: impl AsRef<str>) -> Line {
     vec![span(role, text)]
@@ -180,8 +230,8 @@ pub fn cells_of(line: &Line) -> usize {
 /// Least width of an address that is followed by other text.
 const MIN_ADDRESS: usize = 8;
 
-/// Shortens a line to a width: leaves out progress bars, then shortens addresses from the last one
-/// on, then cuts the end and marks the cut with `…`.
+/// Shortens a line to a width: leaves out progress bars, then parts of a note, then shortens
+/// addresses from the last one on, then cuts the end and marks the cut with `…`.
 pub fn fit_line(mut line: Line, cells: usize) -> Line {
     if cells_of(&line) <= cells {
         return line;
@@ -193,6 +243,7 @@ pub fn fit_line(mut line: Line, cells: usize) -> Line {
         let kept = line[..last].iter().rposition(|s| s.fit != Fit::Omit);
         line.drain(kept.map_or(0, |at| at + 1)..=last);
     }
+    drop_parts(&mut line, cells);
     // Blanks at the end are no text that could be missed.
     while let Some(last) = line.last_mut() {
         last.text.truncate(last.text.trim_end().len());
@@ -450,6 +501,25 @@ mod tests {
             (28, " for app…orders +3 more"),
             (20, " for …orders +3 more"),
             (19, " for …orders +3 mo…"),
+        ] {
+            assert_eq!(plain(&fit_line(note.clone(), cells)), expected, "{cells}");
+        }
+    }
+
+    #[test]
+    fn note_loses_whole_parts_from_the_last_one_on() {
+        let all = ["url = \"http://a\"", "log_file = \"…/a/b.log\"", "+2 more"];
+        let note = parts(&all.map(str::to_owned));
+        for (cells, expected) in [
+            (
+                51,
+                "url = \"http://a\" · log_file = \"…/a/b.log\" · +2 more",
+            ),
+            (50, "url = \"http://a\" · +3 more"),
+            (26, "url = \"http://a\" · +3 more"),
+            (25, "url = \"http://a\" …"),
+            (17, "url = \"http://a\""),
+            (12, "url = \"http…"),
         ] {
             assert_eq!(plain(&fit_line(note.clone(), cells)), expected, "{cells}");
         }

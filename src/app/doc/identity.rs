@@ -28,6 +28,9 @@ const IDENTITIES: [&str; 17] = [
     "email",
 ];
 
+/// Longest path of a note in cells. Paths of objects differ at their ends.
+const LONGEST_PATH: usize = 32;
+
 /// Attributes whose values differ between the changes of a stage, by type of resource.
 pub type Varying = BTreeMap<String, BTreeSet<String>>;
 
@@ -87,12 +90,12 @@ impl Rank {
     }
 }
 
-/// Joins the first `most` values in the order of their ranks. Equal identities are named once, and
+/// Returns the first `most` values as `name = value`, in the order of their ranks. Equal identities are named once, and
 /// modes and parts of blocks only fill a short note.
 pub fn note<'a>(
     values: impl Iterator<Item = (Rank, &'a str, Cow<'a, str>)>,
     most: usize,
-) -> String {
+) -> Vec<String> {
     let mut values: Vec<_> = values.collect();
     values.sort_by_key(|(rank, ..)| *rank);
     let mut told: Vec<(Cow<'_, str>, String)> = Vec::new();
@@ -108,8 +111,7 @@ pub fn note<'a>(
             told.push((value, text));
         }
     }
-    let texts: Vec<String> = told.into_iter().map(|(_, text)| text).collect();
-    texts.join(" · ")
+    told.into_iter().map(|(_, text)| text).collect()
 }
 
 /// Returns a value in at most `cells` cells. Of a long path, it keeps the end. Returns `None` for
@@ -118,15 +120,16 @@ pub fn short_value(value: &str, cells: usize) -> Option<Cow<'_, str>> {
     if is_empty(value) {
         return None;
     }
-    if width(value) <= cells {
+    let is_path = |text: &String| text.starts_with(['/', '.', '~']) && !text.contains('\n');
+    let (path, longest) = match unquote(value).filter(is_path) {
+        Some(path) => (Some(path), cells.min(LONGEST_PATH)),
+        None => (None, cells),
+    };
+    if width(value) <= longest {
         return Some(Cow::Borrowed(value));
     }
-    let is_path = |text: &String| text.starts_with(['/', '.', '~']) && !text.contains('\n');
-    let path = unquote(value).filter(is_path)?;
-    Some(Cow::Owned(format!(
-        "\"{}\"",
-        truncate_start(&path, cells.saturating_sub(2))
-    )))
+    let end = truncate_start(path.as_ref()?, longest.saturating_sub(2)).into_owned();
+    Some(Cow::Owned(format!("\"{end}\"")))
 }
 
 /// Returns true for a value without content.
@@ -176,8 +179,8 @@ mod tests {
             ("force", "true"),
         ];
         let values = values.map(|(name, v)| (Rank::of(name, v, false), name, v.into()));
-        let text = note(values.into_iter(), 3);
-        assert_eq!(text, "path = \"/srv\" · force = true");
+        let parts = note(values.into_iter(), 3);
+        assert_eq!(parts, ["path = \"/srv\"", "force = true"]);
     }
 
     #[test]
@@ -188,6 +191,11 @@ mod tests {
             Some("\"…/credentials.txt\"")
         );
         assert_eq!(short_value(path, 40).as_deref(), Some(path));
+        let longer = "\"/tmp/demo-x1/shop/out/credentials.txt\"";
+        assert_eq!(
+            short_value(longer, 40).as_deref(),
+            Some("\"…/shop/out/credentials.txt\"")
+        );
         assert_eq!(short_value("\"a text without any path\"", 10), None);
         assert_eq!(short_value("\"{\\\"Resource\\\":\\\"a/b\\\"}\"", 10), None);
         assert_eq!(short_value("{}", 10), None);

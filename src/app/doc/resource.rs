@@ -2,7 +2,8 @@
 
 use super::identity::{Rank, note, short_value};
 use super::{
-    Doc, Line, Role, clean, level_role, line, push_heading, push_pair, push_text, span, width,
+    Doc, Line, Role, clean, level_role, line, parts, push_heading, push_pair, push_text, span,
+    width,
 };
 use crate::app::format::{clock_ms, count};
 use crate::app::log::LogEntry;
@@ -180,30 +181,7 @@ pub fn telling_values(r: &StateRow) -> Line {
         let rank = Rank::of(name, v, false);
         Some((rank, name.as_str(), short_value(v, LONGEST)?))
     });
-    named_values(&note(values, VALUES))
-}
-
-/// Renders `name = value · name = value` with dim names.
-pub fn named_values(text: &str) -> Line {
-    let mut l = Line::new();
-    for part in text.split_inclusive(" · ") {
-        match part
-            .split_once(" = ")
-            .filter(|(name, _)| !name.contains(['"', ' ']))
-        {
-            Some((name, value)) => {
-                let (value, dot) = value
-                    .strip_suffix(" · ")
-                    .map_or((value, ""), |v| (v, " · "));
-                l.push(span(Role::Dim, format!("{name} = ")));
-                l.push(span(Role::Plain, value));
-                l.push(span(Role::Dim, dot));
-            }
-            None => l.push(span(Role::Plain, part)),
-        }
-    }
-    l.retain(|s| !s.text.is_empty());
-    l
+    parts(&note(values, VALUES))
 }
 
 /// Renders a complete log line.

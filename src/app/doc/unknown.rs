@@ -1,7 +1,7 @@
 //! Unknown outcomes of earlier deploys: list lines, details, badges, and the keys that settle them.
 
 use super::{Doc, Line, Role, Span, line, push_text, span};
-use crate::app::format::{count, date};
+use crate::app::format::date;
 use crate::app::state::State;
 use model::{Operation, Unknown};
 

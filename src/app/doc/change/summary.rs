@@ -13,7 +13,7 @@ const LONGEST: usize = 32;
 /// Returns the first values that a change sets or replaces, without sensitive, unknown and long
 /// ones; of a create those first that tell it apart. Of an update without any such value, it
 /// returns the names of the attributes.
-pub fn changed_values(c: &ChangeView, varying: &Varying) -> String {
+pub fn changed_values(c: &ChangeView, varying: &Varying) -> Vec<String> {
     let changed = || c.attributes.iter().filter(|a| a.changed);
     let known = || changed().filter(|a| !a.sensitive && !a.unknown);
     match c.action {
@@ -28,22 +28,17 @@ pub fn changed_values(c: &ChangeView, varying: &Varying) -> String {
             note(values, VALUES)
         }
         Action::Update | Action::Replace | Action::ReplaceCreateFirst => {
-            let told: Vec<String> = known().map(replaced_value).take(VALUES).collect();
+            let mut told: Vec<String> = known().map(replaced_value).take(VALUES).collect();
             if told.is_empty() {
-                let names: Vec<&str> = changed().map(|a| a.path.as_str()).collect();
-                return names.join(", ");
+                return changed().map(|a| a.path.clone()).collect();
             }
-            let more = changed().filter(|a| !a.unknown).count() - told.len();
-            joined(told, more)
+            match changed().filter(|a| !a.unknown).count() - told.len() {
+                0 => {}
+                n => told.push(format!("+{n} more")),
+            }
+            told
         }
-        _ => String::new(),
-    }
-}
-
-fn joined(told: Vec<String>, more: usize) -> String {
-    match more {
-        0 => told.join(" · "),
-        n => format!("{} · +{n} more", told.join(" · ")),
+        _ => Vec::new(),
     }
 }
 
@@ -108,11 +103,16 @@ mod tests {
         let text = changed_values(&change(Action::Update, all), &Varying::new());
         assert_eq!(
             text,
-            "cpu 500m → 750m · image v1.4.2 → v1.5.0 · policy · +1 more"
+            [
+                "cpu 500m → 750m",
+                "image v1.4.2 → v1.5.0",
+                "policy",
+                "+1 more"
+            ]
         );
         assert_eq!(
             changed_values(&change(Action::Update, vec![secret]), &Varying::new()),
-            "password"
+            ["password"]
         );
     }
 
@@ -129,7 +129,7 @@ mod tests {
         ];
         assert_eq!(
             changed_values(&change(Action::Create, all), &Varying::new()),
-            "name = \"orders\" · engine = \"postgres\""
+            ["name = \"orders\"", "engine = \"postgres\""]
         );
     }
 
@@ -147,7 +147,7 @@ mod tests {
         let varying = crate::app::doc::identity::varying(&all);
         assert_eq!(
             changed_values(&all[1], &varying),
-            "tier = 4 · engine = \"postgres\" · region = \"eu\""
+            ["tier = 4", "engine = \"postgres\"", "region = \"eu\""]
         );
     }
 }

@@ -1,6 +1,6 @@
 //! Notes of changes: the reason for their selection, dangers, and their most telling values.
 
-use crate::app::doc::{self, Line, Role, changed_values, named_values, replaced_value, span};
+use crate::app::doc::{self, Line, Role, changed_values, replaced_value, span};
 use crate::app::format::count;
 use crate::app::state::{ImpliedSelection, State};
 use model::{Action, ChangeView, DESTROY_MODE};
@@ -76,14 +76,14 @@ pub(super) fn change_note(state: &State, c: &ChangeView, left: bool) -> Line {
         })
         .collect();
     let text = match c.action {
-        _ if !forcing.is_empty() => format!("forced by {}", forcing.join(", ")),
-        Action::Destroy if c.why != DESTROY_MODE => c.why.clone(),
+        _ if !forcing.is_empty() => vec![format!("forced by {}", forcing.join(", "))],
+        Action::Destroy if c.why != DESTROY_MODE => vec![c.why.clone()],
         _ => changed_values(c, &state.frame.varying.1),
     };
+    let mut values = doc::parts(&text);
     if left {
-        l.push(span(Role::Dim, text));
-    } else {
-        l.extend(named_values(&text));
+        values.iter_mut().for_each(|s| s.role = Role::Dim);
     }
+    l.extend(values);
     l
 }
