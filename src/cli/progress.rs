@@ -4,11 +4,12 @@
 use super::escape::{safe, safe_lines};
 use super::live_line::LiveLine;
 use super::output::{Ink, Output, paint};
-use super::time::{duration, format_local};
+use super::time::format_local;
 use model::view::View;
 use model::{
     Action, CallId, CallStarted, Event, EventKind, LookupRequest, Operation, OperationProgress,
-    OperationState, PluginEvent, PluginId, PluginState, ReconcileRun, RolloutProgress, now_ms,
+    OperationState, PluginEvent, PluginId, PluginState, ReconcileRun, RolloutProgress, duration,
+    now_ms,
 };
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;

@@ -3,11 +3,11 @@
 use super::escape::{safe, safe_lines};
 use super::output::{Ink, Output};
 use super::progress::ink_of;
-use super::time::{duration, format_local};
+use super::time::format_local;
 use crate::app::doc::{Grouped, Role, grouped, long_attribute};
 use model::{
     Action, AttributeChange, ChangeView, Counts, DeployOutcome, DeploySummary, DriftKind,
-    DriftView, OutputView, StageMode, StageSummary, StateChange, StateChangeKind,
+    DriftView, OutputView, StageMode, StageSummary, StateChange, StateChangeKind, duration,
 };
 use std::collections::HashSet;
 

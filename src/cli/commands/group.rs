@@ -9,10 +9,12 @@ use crate::cli::exit::{CliError, CommandResult, OK, fields};
 use crate::cli::options::{GroupArgs, GroupCommand};
 use crate::cli::output::{Ink, Output};
 use crate::cli::session::{run_request, settings};
-use crate::cli::time::{duration, format_local};
+use crate::cli::time::format_local;
 use engine::Engine;
 use model::settings::Access;
-use model::{GroupView, ReconcileView, RolloutAnswer, RolloutMember, RolloutVerb, RolloutView};
+use model::{
+    GroupView, ReconcileView, RolloutAnswer, RolloutMember, RolloutVerb, RolloutView, duration,
+};
 use serde_json::json;
 
 pub(super) async fn run(args: GroupArgs, out: &mut Output) -> CommandResult {

@@ -6,12 +6,12 @@ use crate::cli::output::{Ink, Output};
 use crate::cli::progress::{Progress, ink_of};
 use crate::cli::session::{Session, settings};
 use crate::cli::show;
-use crate::cli::time::{duration, format_local};
+use crate::cli::time::format_local;
 use model::settings::Access;
 use model::view::DeployView;
 use model::{
     DeployId, DeployRecord, DeploySummary, Diagnostic, Operation, OperationState, StateChange,
-    UnixMs,
+    UnixMs, duration,
 };
 use serde_json::{Value, json};
 

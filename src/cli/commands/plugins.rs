@@ -8,13 +8,14 @@ use crate::cli::progress::Progress;
 use crate::cli::schema;
 use crate::cli::session::{Session, settings};
 use crate::cli::suggest::nearest_word;
-use crate::cli::time::duration;
 use engine::error::EngineError;
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use model::settings::Access;
 use model::view::PluginView;
-use model::{LaunchAttempt, NO_TRANSFORMERS, PluginId, PluginKind, PluginState, VerdictKind};
+use model::{
+    LaunchAttempt, NO_TRANSFORMERS, PluginId, PluginKind, PluginState, VerdictKind, duration,
+};
 use plugin::find::{Discovered, Environment, PluginPath, plugin_roots};
 use provider::ProviderSchema;
 use serde_json::{Value, json};
