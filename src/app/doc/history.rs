@@ -4,7 +4,7 @@ use super::operation::{last_lines, operation_sign};
 use super::{
     Doc, Line, Role, counts, mode, outcome_role, push_heading, push_pair, push_text, span,
 };
-use crate::app::format::{aligned, count, date, duration, elapsed};
+use crate::app::format::{aligned, count, date_s, duration};
 use crate::app::screens::push_keys;
 use crate::app::state::State;
 use crate::app::text::width;
@@ -22,7 +22,7 @@ pub fn deploy_head(d: &DeploySummary) -> Line {
 /// Renders a deploy of the history.
 pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
     let mut doc = Doc::new();
-    let started = date(d.began, state.utc_offset);
+    let started = date_s(d.began, state.utc_offset);
     let took = d.ended.map(|e| u64::try_from(e - d.began).unwrap_or(0));
     let took = took.map_or_else(String::new, |ms| format!(", took {}", duration(ms)));
     push_pair(&mut doc, "started", format!("{started}{took}"));
@@ -112,7 +112,7 @@ fn duration_bar(ms: u64, longest: u64) -> String {
 /// Maximum number of deploys in a list.
 const LISTED: usize = 8;
 /// Cells of the bar of a duration.
-const BAR_CELLS: usize = 32;
+const BAR_CELLS: usize = 24;
 
 /// Lists deploys of the history with their durations below a heading, newest first, up to a marked
 /// one if there is one. A single deploy has nothing to compare with.
@@ -149,7 +149,8 @@ pub fn push_deploys(
         let gap = number.unwrap_or(0);
         let ms = took(d);
         let bar = duration_bar(ms.unwrap_or(0), longest);
-        let ago = elapsed(state.now - d.ended.unwrap_or(d.began));
+        // As in the column of the list of deploys.
+        let when = date_s(d.began, state.utc_offset);
         vec![
             span(name, format!("  #{:<gap$}  ", d.deploy)),
             span(role, format!("{sign} {:<11}  ", d.outcome.label())),
@@ -164,7 +165,7 @@ pub fn push_deploys(
                     " ".repeat(BAR_CELLS.saturating_sub(width(&bar)))
                 ),
             ),
-            span(Role::Dim, format!("{ago} ago")),
+            span(Role::Dim, when),
         ]
     }));
 }
@@ -245,8 +246,8 @@ pub fn failure_group(state: &State, g: &FailureGroup) -> Doc {
         format!(
             "{}, first {}, last {}",
             count(g.count as usize, "time"),
-            date(g.first, state.utc_offset),
-            date(g.last, state.utc_offset)
+            date_s(g.first, state.utc_offset),
+            date_s(g.last, state.utc_offset)
         ),
     );
     let is_one = |d: &DeploySummary| g.deploys.contains(&d.deploy);
