@@ -3,7 +3,7 @@
 
 use super::{
     Action, DeployId, DeploySummary, DriftKind, Event, FailureClass, Latency, LaunchAttempt, Lazy,
-    LogLine, MethodName, Operation, PluginFound, PluginId, UnixMs,
+    LogLine, MethodName, Operation, OperationState, PluginFound, PluginId, UnixMs,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -106,11 +106,27 @@ pub struct FailureGroup {
     /// Deploy by which each of the resources has succeeded since; `None` while one has not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub solved_in: Option<DeployId>,
+    /// The newest failures of the group, newest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub newest: Vec<GroupedFailure>,
     /// Last log lines of the plugin at the newest failure.
     pub last_lines: Vec<String>,
     /// Times of these lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub last_lines_at: Vec<UnixMs>,
+}
+
+/// One failure of a group, and the next outcome of its resource.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupedFailure {
+    pub at: UnixMs,
+    pub deploy: DeployId,
+    pub address: Option<String>,
+    /// Unknown for a failure that belongs to no operation.
+    pub action: Option<Action>,
+    pub took_ms: Option<u64>,
+    /// Next deploy that changed the resource, and how that ended.
+    pub next: Option<(DeployId, OperationState)>,
 }
 
 /// Stored log line, with its number for following.

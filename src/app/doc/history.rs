@@ -2,7 +2,7 @@
 
 use super::operation::{last_lines, operation_sign};
 use super::{
-    Doc, Line, Role, counts, mode, outcome_role, push_heading, push_pair, push_text, span,
+    Doc, Line, Role, address, counts, mode, outcome_role, push_heading, push_pair, push_text, span,
 };
 use crate::app::format::{aligned, count, date_s, duration};
 use crate::app::screens::push_keys;
@@ -56,7 +56,7 @@ pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
         }
     }
     push_slowest(state, d, &mut doc);
-    push_deploys(state, &mut doc, "durations", Some(d.deploy), |_| true);
+    push_deploys(state, &mut doc, "durations", Some(d.deploy));
     push_heading(&mut doc, "next");
     push_keys(
         &mut doc,
@@ -116,15 +116,8 @@ const BAR_CELLS: usize = 24;
 
 /// Lists deploys of the history with their durations below a heading, newest first, up to a marked
 /// one if there is one. A single deploy has nothing to compare with.
-pub fn push_deploys(
-    state: &State,
-    doc: &mut Doc,
-    heading: &str,
-    marked: Option<DeployId>,
-    which: impl Fn(&DeploySummary) -> bool,
-) {
-    let all = state.loaded.history.iter().flatten();
-    let all: Vec<&DeploySummary> = all.filter(|d| which(d)).collect();
+pub fn push_deploys(state: &State, doc: &mut Doc, heading: &str, marked: Option<DeployId>) {
+    let all: Vec<&DeploySummary> = state.loaded.history.iter().flatten().collect();
     let at = all.iter().position(|d| Some(d.deploy) == marked);
     let from = (at.unwrap_or(0) + 1).saturating_sub(LISTED);
     let shown = &all[from..(from + LISTED).min(all.len())];
@@ -220,6 +213,34 @@ pub fn failure_status(g: &FailureGroup) -> Line {
     }
 }
 
+/// Lists the newest failures of a group: time, deploy, operation, duration, and what followed.
+fn push_newest(state: &State, g: &FailureGroup, doc: &mut Doc) {
+    if g.newest.is_empty() {
+        return;
+    }
+    push_heading(doc, "newest failures");
+    for f in &g.newest {
+        let when = date_s(f.at, state.utc_offset);
+        let took = aligned(f.took_ms.map_or_else(String::new, duration));
+        let action = f.action.map_or("", |action| action.operation_word());
+        let (next, role) = match f.next {
+            Some((deploy, state)) => {
+                let (sign, role) = operation_sign(state);
+                (format!("{sign} {} in #{deploy}", state.label()), role)
+            }
+            None if f.address.is_some() => ("not retried".to_owned(), Role::Dim),
+            None => (String::new(), Role::Dim),
+        };
+        doc.push(vec![
+            span(Role::Dim, format!("  {when}  ")),
+            span(Role::Plain, format!("#{:<3} {took:>7}  ", f.deploy)),
+            span(role, format!("{next:<16}  ")),
+            span(Role::Plain, format!("{action} ")),
+            address(Role::Plain, f.address.as_deref().unwrap_or_default()),
+        ]);
+    }
+}
+
 /// Renders a group of similar failures: their number, times and the outcome since then.
 pub fn failure_group(state: &State, g: &FailureGroup) -> Doc {
     let mut doc = Doc::new();
@@ -240,25 +261,28 @@ pub fn failure_group(state: &State, g: &FailureGroup) -> Doc {
         status.push(span(Role::Plain, later));
         doc.push(status);
     }
-    push_pair(
-        &mut doc,
-        "seen",
-        format!(
-            "{}, first {}, last {}",
-            count(g.count as usize, "time"),
-            date_s(g.first, state.utc_offset),
-            date_s(g.last, state.utc_offset)
-        ),
-    );
-    let is_one = |d: &DeploySummary| g.deploys.contains(&d.deploy);
-    let deploys: Vec<String> = g.deploys.iter().map(|d| format!("#{d}")).collect();
-    push_pair(&mut doc, "deploys", deploys.join(" "));
-    if !g.addresses.is_empty() {
-        push_pair(&mut doc, "resources", g.addresses.join(", "));
+    let all_listed = g.newest.len() == g.count as usize;
+    if g.count > 1 || !all_listed {
+        let first = date_s(g.first, state.utc_offset);
+        let last = date_s(g.last, state.utc_offset);
+        let seen = count(g.count as usize, "time");
+        push_pair(
+            &mut doc,
+            "seen",
+            format!("{seen}, first {first}, last {last}"),
+        );
+    }
+    if !all_listed {
+        let deploys: Vec<String> = g.deploys.iter().map(|d| format!("#{d}")).collect();
+        push_pair(&mut doc, "deploys", deploys.join(" "));
+        if !g.addresses.is_empty() {
+            push_pair(&mut doc, "resources", g.addresses.join(", "));
+        }
     }
     if let Some(p) = &g.plugin {
         push_pair(&mut doc, "plugin", &p.0);
     }
+    push_newest(state, g, &mut doc);
     last_lines(
         state,
         &mut doc,
@@ -270,7 +294,6 @@ pub fn failure_group(state: &State, g: &FailureGroup) -> Doc {
             _ => None,
         },
     );
-    push_deploys(state, &mut doc, "deploys with this failure", None, is_one);
     push_heading(&mut doc, "next");
     let keys: &[_] = match g.solved_in {
         Some(_) => &[("v", "shows the deploys")],

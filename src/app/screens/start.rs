@@ -36,7 +36,7 @@ pub(super) const START: ContextInfo = ContextInfo {
         push_facts(&mut doc, state);
         push_heading(&mut doc, "Next");
         push_keys(&mut doc, &next_keys(state));
-        doc::push_deploys(state, &mut doc, "Last deploys", None, |_| true);
+        doc::push_deploys(state, &mut doc, "Last deploys", None);
         doc
     },
     head: Some(|state, row| {
@@ -100,7 +100,7 @@ fn empty(state: &State) -> Doc {
     push_facts(&mut doc, state);
     push_heading(&mut doc, "Next");
     push_keys(&mut doc, &next_keys(state));
-    doc::push_deploys(state, &mut doc, "Last deploys", None, |_| true);
+    doc::push_deploys(state, &mut doc, "Last deploys", None);
     doc
 }
 

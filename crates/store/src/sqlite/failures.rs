@@ -6,12 +6,16 @@ use super::stages::{json, parse};
 use crate::Failures;
 use crate::error::StoreError;
 use async_trait::async_trait;
-use model::{DeployId, Failure, FailureGroup, OperationState, UnixMs, now_ms};
+use model::{
+    DeployId, Failure, FailureGroup, GroupedFailure, Operation, OperationState, UnixMs, now_ms,
+};
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::HashMap;
 
 /// Maximum number of log lines stored with one failure.
 const LINES: usize = 100;
+/// Maximum number of failures that a group lists.
+const LISTED: usize = 8;
 /// Maximum number of stored failures.
 const MAX_FAILURES: i64 = 10_000;
 
@@ -69,6 +73,9 @@ fn groups(conn: &Connection, since: UnixMs) -> Job<Vec<FailureGroup>> {
             let group = &mut groups[place];
             group.count += 1;
             group.first = group.first.min(at);
+            if group.newest.len() < LISTED {
+                group.newest.push(one(conn, &failure, deploy, at)?.0);
+            }
             if let Some(address) = failure.address
                 && !group.addresses.contains(&address)
             {
@@ -80,10 +87,7 @@ fn groups(conn: &Connection, since: UnixMs) -> Job<Vec<FailureGroup>> {
             }
             continue;
         }
-        let followed_by = match &failure.address {
-            Some(address) => next_outcome(conn, address, deploy)?,
-            None => None,
-        };
+        let (newest_failure, followed_by) = one(conn, &failure, deploy, at)?;
         places.insert(failure.fingerprint.clone(), groups.len());
         newest.push(
             failure
@@ -105,6 +109,7 @@ fn groups(conn: &Connection, since: UnixMs) -> Job<Vec<FailureGroup>> {
             deploys: vec![deploy],
             followed_by,
             solved_in: None,
+            newest: vec![newest_failure],
             last_lines: failure.last_lines,
             last_lines_at: failure.last_lines_at,
         });
@@ -131,19 +136,54 @@ fn solved_in(conn: &Connection, newest: &[(String, DeployId)]) -> Job<Option<Dep
     Ok(last)
 }
 
-/// Outcome of the resource in the next deploy that changed it.
-fn next_outcome(conn: &Connection, address: &str, deploy: DeployId) -> Job<Option<String>> {
-    let next: Option<(DeployId, String)> = conn
+/// Returns a failure with its operation and the next outcome of its resource; and that outcome as
+/// text.
+fn one(
+    conn: &Connection,
+    failure: &Failure,
+    deploy: DeployId,
+    at: UnixMs,
+) -> Job<(GroupedFailure, Option<String>)> {
+    let (operation, next) = match &failure.address {
+        Some(address) => (
+            operation(conn, address, deploy)?,
+            next_operation(conn, address, deploy)?,
+        ),
+        None => (None, None),
+    };
+    let failure = GroupedFailure {
+        at,
+        deploy,
+        address: failure.address.clone(),
+        action: operation.as_ref().map(|o| o.action),
+        took_ms: operation.and_then(|o| o.took_ms),
+        next: next.as_ref().map(|o| (o.deploy, o.state)),
+    };
+    Ok((failure, next.map(outcome_text)))
+}
+
+/// Operation of a resource in a deploy.
+fn operation(conn: &Connection, address: &str, deploy: DeployId) -> Job<Option<Operation>> {
+    let data: Option<String> = conn
+        .prepare_cached("SELECT data FROM operation WHERE address = ?1 AND deploy = ?2 LIMIT 1")?
+        .query_row((address, deploy), |r| r.get(0))
+        .optional()?;
+    data.map(|data| parse("operation", &data)).transpose()
+}
+
+/// Operation of a resource in the next deploy that changed it.
+fn next_operation(conn: &Connection, address: &str, deploy: DeployId) -> Job<Option<Operation>> {
+    let data: Option<String> = conn
         .prepare_cached(
-            "SELECT deploy, data FROM operation WHERE address = ?1 AND deploy > ?2 AND state IN ('done', 'failed', 'unknown', 'half_replaced')
+            "SELECT data FROM operation WHERE address = ?1 AND deploy > ?2 AND state IN ('done', 'failed', 'unknown', 'half_replaced')
              ORDER BY deploy LIMIT 1",
         )?
-        .query_row((address, deploy), |r| Ok((r.get(0)?, r.get(1)?)))
+        .query_row((address, deploy), |r| r.get(0))
         .optional()?;
-    let Some((next, data)) = next else {
-        return Ok(None);
-    };
-    let operation: model::Operation = parse("operation", &data)?;
+    data.map(|data| parse("operation", &data)).transpose()
+}
+
+fn outcome_text(operation: Operation) -> String {
     let became = match operation.state {
         OperationState::Done => "succeeded".to_owned(),
         OperationState::HalfReplaced => format!("was only half done: {}", operation.step),
@@ -153,8 +193,10 @@ fn next_outcome(conn: &Connection, address: &str, deploy: DeployId) -> Job<Optio
         },
         _ => "ended with an unknown outcome".to_owned(),
     };
-    Ok(Some(format!(
-        "{} of {address} in deploy {next} {became}",
-        operation.action.operation_word()
-    )))
+    format!(
+        "{} of {} in deploy {} {became}",
+        operation.action.operation_word(),
+        operation.address,
+        operation.deploy
+    )
 }

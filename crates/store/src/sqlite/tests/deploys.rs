@@ -265,6 +265,20 @@ async fn failures_are_grouped_with_the_outcome_that_followed() {
         groups[0].followed_by.as_deref(),
         Some(format!("create of a.b in deploy {four} succeeded").as_str())
     );
+    let newest: Vec<_> = groups[0]
+        .newest
+        .iter()
+        .map(|f| (f.deploy, f.address.as_deref(), f.next))
+        .collect();
+    assert_eq!(
+        newest,
+        [
+            (two, Some("a.b"), Some((four, OperationState::Done))),
+            (one, Some("a.c"), None),
+            (one, Some("a.b"), Some((two, OperationState::Failed))),
+        ]
+    );
+    assert_eq!(groups[0].newest[0].action, Some(Action::Create));
     // The other resource of the group has not succeeded since.
     assert_eq!(groups[0].solved_in, None);
     let five = store
