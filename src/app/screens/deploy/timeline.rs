@@ -1,17 +1,25 @@
 //! Time axis of a deploy: one bar for each operation, and the times above them.
 
+use super::COLUMNS;
 use crate::app::doc::{self, Line, Role};
 use crate::app::layout;
 use crate::app::state::State;
 use crate::app::text::width;
 use model::view::DeployView;
 use model::{Operation, OperationState, UnixMs};
+use std::ops::RangeInclusive;
 
 /// Lengths of the axis in seconds. A running deploy goes on to the next one, so that the bars move
 /// seldom; longer ones are multiples of the last.
 const LENGTHS: [i64; 18] = [
     1, 2, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 300, 450, 600, 900, 1_800, 3_600,
 ];
+
+/// Width of the narrowest list with an axis.
+const LIST_CELLS: u16 = 110;
+
+/// Width of the axis.
+const AXIS_CELLS: RangeInclusive<u16> = 28..=60;
 
 /// Fewest cells between the starts of two times of the heading.
 const TICK_CELLS: i64 = 9;
@@ -28,11 +36,7 @@ impl Axis {
     /// Axis of the shown deploy; `None` if the list is too narrow for it.
     fn of(state: &State) -> Option<(Self, UnixMs)> {
         let (deploy, now) = state.shown_deploy()?;
-        let cells = match layout::areas(state).list.width {
-            ..110 => return None,
-            110..150 => 28,
-            _ => 48,
-        };
+        let cells = usize::from(cells(state)?);
         let ms = match &deploy.summary {
             // The end of a killed run is unknown; its operations have ended before it.
             Some(s) => s.ended.unwrap_or_else(|| last_end(deploy)) - deploy.began,
@@ -55,6 +59,19 @@ impl Axis {
         let cell = (at - self.begin).max(0) * self.cells as i64 / self.ms;
         usize::try_from(cell).map_or(self.cells, |cell| cell.min(self.cells))
     }
+}
+
+/// Cells of the axis: half of the last column, the rest of which has the reasons. `None` in a list
+/// that is too narrow.
+fn cells(state: &State) -> Option<u16> {
+    let list = layout::areas(state).list;
+    if list.width < LIST_CELLS {
+        return None;
+    }
+    let placed = layout::placed_columns(state, COLUMNS, list);
+    let last = placed.last().filter(|(at, ..)| at + 1 == COLUMNS.len());
+    let half = last.map_or(0, |(.., width)| width / 2);
+    Some(half.clamp(*AXIS_CELLS.start(), *AXIS_CELLS.end()))
 }
 
 fn last_end(deploy: &DeployView) -> UnixMs {
@@ -98,7 +115,14 @@ pub(super) fn heading(state: &State) -> Option<Line> {
             text += &label;
         }
     }
-    Some(doc::line(Role::Dim, text))
+    let mut l = doc::line(Role::Dim, text);
+    if !state.frame.progress.critical_path.is_empty() {
+        let gap = (axis.cells + 1).saturating_sub(doc::cells_of(&l));
+        l.push(doc::omittable(Role::Plain, " ".repeat(gap)));
+        l.push(doc::omittable(Role::Key, "◀"));
+        l.push(doc::omittable(Role::Dim, " critical path"));
+    }
+    Some(l)
 }
 
 /// Time on the axis, as short as possible: `0 s`, `90 s`, `5m`, `2h`.

@@ -135,7 +135,9 @@ pub(super) fn bar(state: &State, cells: usize) -> Line {
         return Line::new();
     };
     let all = deploy.operations.len();
-    if all == 0 {
+    let outcome = deploy.summary.as_ref().map(|s| s.outcome);
+    // The title says that all are done.
+    if all == 0 || outcome == Some(DeployOutcome::Succeeded) {
         return Line::new();
     }
     let progress = &state.frame.progress;
