@@ -28,6 +28,9 @@ impl RowKey {
     }
 }
 
+/// Blanks between the text of a heading and its note, which is dim.
+pub const HEADING_NOTE: &str = "   ";
+
 /// A row: its key, and the index of its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {

@@ -3,8 +3,8 @@
 use super::paint::Brush;
 use crate::app::address::shorten_addresses;
 use crate::app::column::{Column, Placed, Width};
-use crate::app::doc::{Fit, Line, Role, cells_of};
-use crate::app::list::Row;
+use crate::app::doc::{Fit, Line, Role, cells_of, span};
+use crate::app::list::{HEADING_NOTE, Row};
 use crate::app::text::{truncate_end, width};
 use ratatui::layout::Rect;
 
@@ -89,7 +89,12 @@ impl Table<'_> {
         if row.heading {
             let text = row.key.text().unwrap_or_default();
             let cells = area.width.saturating_sub(2);
-            brush.text(area.x + 1, area.y, cells, Role::Heading, text);
+            let (text, note) = text.split_once(HEADING_NOTE).unwrap_or((text, ""));
+            let mut l = vec![span(Role::Heading, text)];
+            if !note.is_empty() {
+                l.push(span(Role::Dim, format!("{HEADING_NOTE}{note}")));
+            }
+            brush.line(area.x + 1, area.y, cells, &l, false);
             return;
         }
         match cells {

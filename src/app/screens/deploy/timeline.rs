@@ -3,6 +3,7 @@
 use super::COLUMNS;
 use crate::app::doc::{self, Line, Role};
 use crate::app::layout;
+use crate::app::list::HEADING_NOTE;
 use crate::app::state::State;
 use crate::app::text::width;
 use model::view::DeployView;
@@ -117,7 +118,7 @@ pub(super) fn heading(state: &State) -> Option<Line> {
     }
     let mut l = doc::line(Role::Dim, text);
     if !state.frame.progress.critical_path.is_empty() {
-        let gap = (axis.cells + 1).saturating_sub(doc::cells_of(&l));
+        let gap = (axis.cells + 1).saturating_sub(doc::cells_of(&l)).max(1);
         l.push(doc::omittable(Role::Plain, " ".repeat(gap)));
         l.push(doc::omittable(Role::Key, "◀"));
         l.push(doc::omittable(Role::Dim, " critical path"));
@@ -211,7 +212,7 @@ pub(super) fn concurrency(deploy: &DeployView, now: UnixMs) -> String {
         LEVELS[usize::try_from(level).unwrap_or(0).min(7)]
     });
     let bars: String = bars.iter().collect();
-    format!("   {bars} up to {} at once", deploy.peak)
+    format!("{HEADING_NOTE}{bars} up to {} at once", deploy.peak)
 }
 
 #[cfg(test)]
