@@ -4,6 +4,7 @@
 use divan::{Bencher, black_box};
 use flightdeck::app::key::{Input, Key, KeyCode};
 use flightdeck::app::msg::{Answer, Msg};
+use flightdeck::app::replay::Replay;
 use flightdeck::app::{State, refresh_lists, update};
 use model::*;
 use ratatui::backend::CrosstermBackend;
@@ -402,5 +403,83 @@ fn long_documents(bencher: Bencher<'_, '_>, whole: bool) {
         });
         flightdeck::ui::draw(&state, &tracing, &mut buffer);
         buffer
+    });
+}
+
+/// Number of events of a long deploy.
+const EVENTS: usize = 20_000;
+
+/// Replay of a deploy of [`ROWS`] operations, each with a call.
+fn replay() -> Replay {
+    let mut kinds = vec![EventKind::DeployStarted(DeployStarted {
+        deploy: 31,
+        stage: 12,
+        mode: StageMode::Normal,
+        who: "ana".into(),
+        host: "deck".into(),
+        parallelism: 10,
+        operations: (0..ROWS).map(operation).collect(),
+    })];
+    for n in 0.. {
+        let mut operation = operation(n % ROWS);
+        operation.state = OperationState::Running;
+        kinds.push(EventKind::Operation(operation.clone()));
+        let call = CallFinished {
+            call: n as u64,
+            plugin: plugin(n),
+            method: "ApplyResourceChange".into(),
+            resource: Some(address(n % ROWS).into()),
+            resource_type: None,
+            action: None,
+            took_ms: 12,
+            outcome: CallOutcome::Ok,
+            error: None,
+            again: None,
+            covers: false,
+            measured: None,
+        };
+        kinds.push(EventKind::CallFinished(call));
+        operation.state = OperationState::Done;
+        kinds.push(EventKind::Operation(operation));
+        if kinds.len() >= EVENTS {
+            break;
+        }
+    }
+    let events = kinds.into_iter().zip(1..);
+    let events = events.map(|(kind, seq)| Event { seq, at: NOW, kind });
+    let record = DeployRecord {
+        summary: DeploySummary {
+            deploy: 31,
+            stage: 12,
+            mode: StageMode::Normal,
+            began: NOW,
+            ended: Some(NOW),
+            who: "ana".into(),
+            host: "deck".into(),
+            outcome: DeployOutcome::Failed,
+            operations: OperationCounts::default(),
+            counts: Counts::default(),
+            config_digest: String::new(),
+        },
+        operations: (0..ROWS).map(operation).collect(),
+        events: events.collect(),
+    };
+    Replay::at(record, usize::MAX)
+}
+
+/// One step of a replay, from its end back or from its middle forward.
+#[divan::bench(args = ["back", "forward"])]
+fn replay_step(bencher: Bencher<'_, '_>, direction: &str) {
+    let mut replay = replay();
+    if direction == "forward" {
+        replay.seek(EVENTS / 2);
+    }
+    bencher.bench_local(|| {
+        let next = match direction {
+            "forward" => replay.next(),
+            _ => replay.previous(),
+        };
+        replay.seek(next);
+        black_box(replay.view().operations.len())
     });
 }

@@ -16,7 +16,7 @@ mod theme;
 use crate::app::column::Column;
 use crate::app::doc::{self, Doc, Line, Role};
 use crate::app::layout::{
-    Areas, areas, detail_has_keys, is_side_by_side, pinned, placed_columns, title_bar, too_small,
+    Areas, areas, detail_has_keys, is_side_by_side, pinned, placed_columns, too_small,
 };
 use crate::app::list::{Pane, Row};
 use crate::app::popups::Popup;
@@ -98,7 +98,7 @@ fn body(state: &State, a: &Areas, brush: &mut Brush<'_>, tracing: &tui_logger::T
         return;
     }
     if a.bar.height > 0 {
-        let bar = title_bar(state, a.bar.width);
+        let bar = doc::title_bar(state, a.bar.width);
         brush.line(a.bar.x + 1, a.bar.y, a.bar.width - 2, &bar, false);
     }
     if a.charts.height > 0 {

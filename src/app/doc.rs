@@ -47,7 +47,7 @@ pub use resource::{
 pub use rollout::{rollout, rollout_role};
 pub use schema::{schema_cells, schema_text};
 pub use staging::{staging, write_staging};
-pub use title::{detail_title, title};
+pub use title::{detail_title, title, title_bar};
 pub use unknown::{
     unknown, unknown_head, unknown_keys, unknown_line, unknown_note, unknown_of_operation,
 };

@@ -3,7 +3,7 @@
 
 use super::column::{Column, Placed, place};
 use super::command::{COMMANDS, Command};
-use super::doc::{Line, Role, cells_of, span};
+use super::doc::{Line, Role, cells_of, span, title_bar};
 use super::format::{clock, count};
 use super::list::Pane;
 use super::popups::{Page, Part};
@@ -156,14 +156,6 @@ pub fn areas(state: &State) -> Areas {
     }
     a.list = rest;
     a
-}
-
-/// Returns the bar below the title for a screen of `width` cells; empty for none.
-pub fn title_bar(state: &State, width: u16) -> Line {
-    let bar = state.context().of().bar;
-    bar.map_or_else(Line::new, |bar| {
-        bar(state, usize::from(width.saturating_sub(2)))
-    })
 }
 
 /// Cuts the charts off the top, on a screen with `h` lines.

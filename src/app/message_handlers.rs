@@ -3,6 +3,7 @@
 use super::list::Pane;
 use super::msg::{Answer, Effect, Subject};
 use super::popups::{Installing, Message, UnknownOutcomes};
+use super::replay::Replay;
 use super::state::*;
 use super::unsettled::unsettled;
 use super::update::selected;
@@ -92,25 +93,9 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
             // The new program may have another schema.
             state.loaded.schemas.remove(plugin);
         }
-        EventKind::Plugin(PluginEvent::State { plugin, state: now }) => match now {
-            PluginState::GaveUp { why } | PluginState::Incompatible { why } => {
-                // The output names the cause in fewer words than the complete reason.
-                let view = state.view.plugins.get(plugin);
-                let newest = view.and_then(|p| p.attempts.back());
-                let why = newest.and_then(doc::cause).unwrap_or(why);
-                let text = format!("{plugin} {}: {why}", now.label());
-                match (state.context(), state.list().zoom) {
-                    // The rows of these screens say the same, and stay.
-                    (Context::Plugins | Context::Start, false) => state.list_error(text),
-                    _ => state.show_error(format!("{text}{}", incidents_hint(state))),
-                }
-            }
-            PluginState::Launching { .. } => {
-                // The next launch may return another schema.
-                state.loaded.schemas.remove(plugin);
-            }
-            _ => {}
-        },
+        EventKind::Plugin(PluginEvent::State { plugin, state: now }) => {
+            on_plugin_state(state, plugin, now);
+        }
         EventKind::Reconcile(run) if run.outcome != ReconcileOutcome::InSync => {
             state.show_message(format!("group {}: {}", run.group, run.summary()));
         }
@@ -157,6 +142,29 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
 /// Names the key that lists the incidents.
 fn incidents_hint(state: &State) -> String {
     format!("  ({} shows it)", state.options.keys.first("incidents"))
+}
+
+/// Shows the failure of a plugin, with the cause in fewer words than the complete reason has.
+fn on_plugin_state(state: &mut State, plugin: &PluginId, now: &PluginState) {
+    match now {
+        PluginState::GaveUp { why } | PluginState::Incompatible { why } => {
+            // The output names the cause in fewer words than the complete reason.
+            let view = state.view.plugins.get(plugin);
+            let newest = view.and_then(|p| p.attempts.back());
+            let why = newest.and_then(doc::cause).unwrap_or(why);
+            let text = format!("{plugin} {}: {why}", now.label());
+            match (state.context(), state.list().zoom) {
+                // The rows of these screens say the same, and stay.
+                (Context::Plugins | Context::Start, false) => state.list_error(text),
+                _ => state.show_error(format!("{text}{}", incidents_hint(state))),
+            }
+        }
+        PluginState::Launching { .. } => {
+            // The next launch may return another schema.
+            state.loaded.schemas.remove(plugin);
+        }
+        _ => {}
+    }
 }
 
 fn on_staged(state: &mut State, s: &StageSummary) {
@@ -385,7 +393,7 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
         }
         Answer::Last(r) => {
             let end = r.events.len();
-            state.loaded.last = Some(Replay::at(*r, end).view);
+            state.loaded.last = Some(Replay::at(*r, end).view().clone());
         }
         Answer::Record(r) => {
             let end = r.events.len();

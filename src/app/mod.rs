@@ -24,7 +24,7 @@ pub mod msg;
 pub mod popups;
 pub mod progress;
 mod prompt_keys;
-mod replay;
+pub mod replay;
 pub mod rows;
 pub mod run;
 pub mod schema;

@@ -214,7 +214,7 @@ impl State {
     /// Deploy on the screen, and its current time; a replay has its own.
     pub fn shown_deploy(&self) -> Option<(&DeployView, UnixMs)> {
         match &self.loaded.replay {
-            Some(r) if self.screen == Screen::History => Some((&r.view, r.at)),
+            Some(r) if self.screen == Screen::History => Some((r.view(), r.at)),
             _ => self
                 .view
                 .deploy

@@ -222,7 +222,11 @@ fn save_choices(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 fn tick(state: &mut State, now: UnixMs, effects: &mut Vec<Effect>) {
+    let passed = now - state.now;
     state.now = now;
+    if let Some(r) = state.loaded.replay.as_mut().filter(|r| r.is_playing) {
+        r.play(passed);
+    }
     count_calls(state);
     let (waiting, running) = std::mem::take(&mut state.samples.most_now);
     push_sample(&mut state.samples.running, running);

@@ -66,7 +66,8 @@ pub static REASONS: &[(&str, &[&str])] = &[
         &[
             "back", "blocker", "down", "find", "find-next", "find-previous", "first", "last",
             "open", "page-down", "page-up", "pane", "pane-next", "pane-previous", "replay-back",
-            "replay-begin", "replay-end", "replay-forward", "start-open", "up",
+            "replay-begin", "replay-end", "replay-failure", "replay-faster", "replay-forward",
+            "replay-play", "replay-slower", "start-open", "up",
         ],
     ),
     (

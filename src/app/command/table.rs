@@ -101,6 +101,10 @@ pub static COMMANDS: &[Command] = commands![
     "operation-logs", "l", "logs", "show the log of its plugin", Scope::In(OPERATIONS), has_row, operation_logs;
     // History
     "replay", "enter", "view", "show how this deploy went; changes nothing", Scope::In(&[History]), has_row, open_replay;
+    "replay-play", "space", "play", "play or pause the replay", Scope::In(&[Replay]), always, replay_play;
+    "replay-faster", "+", "", "play faster", Scope::In(&[Replay]), always, replay_faster;
+    "replay-slower", "-", "", "play slower", Scope::In(&[Replay]), always, replay_slower;
+    "replay-failure", "F", "next failure", "go to the next failure", Scope::In(&[Replay]), has_failure, replay_failure;
     "replay-forward", "]", "forward", "one event forward", Scope::In(&[Replay]), always, replay_forward;
     "replay-back", "[", "back", "one event back", Scope::In(&[Replay]), always, replay_back;
     "replay-end", "}", "end", "go to the end of the deploy", Scope::In(&[Replay]), always, replay_end;

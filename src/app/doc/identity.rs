@@ -90,8 +90,8 @@ impl Rank {
     }
 }
 
-/// Returns the first `most` values as `name = value`, in the order of their ranks. Equal identities are named once, and
-/// modes and parts of blocks only fill a short note.
+/// Returns the first `most` values as `name = value`, in the order of their ranks. Equal identities
+/// are named once, and modes and parts of blocks only fill a short note.
 pub fn note<'a>(
     values: impl Iterator<Item = (Rank, &'a str, Cow<'a, str>)>,
     most: usize,

@@ -120,3 +120,11 @@ pub fn detail_title(state: &State) -> Line {
     (state.context().of().write_detail_title)(state, &mut l);
     l
 }
+
+/// Returns the bar below the title for a screen of `width` cells; empty for none.
+pub fn title_bar(state: &State, width: u16) -> Line {
+    let bar = state.context().of().bar;
+    bar.map_or_else(Line::new, |bar| {
+        bar(state, usize::from(width.saturating_sub(2)))
+    })
+}

@@ -1,11 +1,12 @@
 //! Data loaded from the engine on request.
 
+use crate::app::replay::Replay;
 use crate::app::schema::SchemaRow;
 use engine::doctor::Finding;
 use model::view::{DeployView, View};
 use model::{
-    Action, DeployId, DeployRecord, DeployStarted, DeploySummary, Diagnostic, FailureGroup,
-    GroupView, OutputRow, PluginId, SavedSelection, StateRow, UnixMs,
+    Action, DeployId, DeployStarted, DeploySummary, Diagnostic, FailureGroup, GroupView, OutputRow,
+    PluginId, SavedSelection, StateRow,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -16,17 +17,6 @@ pub struct ImpliedSelection {
     pub selected: bool,
     /// The change that caused it.
     pub cause: String,
-}
-
-/// Replay of a deploy.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Replay {
-    pub record: DeployRecord,
-    /// Number of folded events.
-    pub cursor: usize,
-    pub view: DeployView,
-    /// Time of the replay.
-    pub at: UnixMs,
 }
 
 /// Samples for the charts of the Calls screen, one per second, newest last. Those of waiting and

@@ -8,10 +8,10 @@ use crate::cli::session::{Session, settings};
 use crate::cli::show;
 use crate::cli::time::format_local;
 use model::settings::Access;
-use model::view::DeployView;
+use model::view::View;
 use model::{
-    DeployId, DeployRecord, DeploySummary, Diagnostic, Operation, OperationState, StateChange,
-    UnixMs, duration,
+    DeployId, DeployRecord, DeploySummary, Diagnostic, Event, Operation, OperationState,
+    StateChange, UnixMs, duration,
 };
 use serde_json::{Value, json};
 
@@ -123,7 +123,12 @@ fn print_deploy(out: &mut Output, record: DeployRecord) {
     for operation in &record.operations {
         operation_lines(out, operation);
     }
-    let deploy = DeployView::of_record(&record, usize::MAX);
+    let mut folded = View::default();
+    for event in record.events {
+        // Each engine starts its event numbers anew. Events without a number are always folded.
+        folded.apply(&Event { seq: 0, ..event });
+    }
+    let Some(deploy) = folded.deploy else { return };
     let path = deploy.critical_path(&deploy.ends());
     if !path.is_empty() {
         out.line("critical path, each operation needs the one above it:");

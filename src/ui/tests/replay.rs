@@ -44,7 +44,10 @@ fn title_of_a_replay_marks_failures_and_the_position() {
     // An ended deploy does not run.
     assert!(!text.contains('◐'), "{text}");
     let footer = c.frame().lines().last().unwrap().to_owned();
-    assert!(footer.starts_with(" esc back  ] forward"), "{footer}");
+    assert!(
+        footer.starts_with(" esc back  space play  ] forward"),
+        "{footer}"
+    );
 }
 
 #[test]
@@ -63,4 +66,51 @@ fn heading_counts_waiting_and_not_attempted_operations_apart() {
     );
     assert!(waiting > 0 && skipped > 0);
     c.shows(&format!(" waiting ({waiting}) · not attempted ({skipped})"));
+}
+
+#[test]
+fn playing_follows_the_clock_at_its_speed_and_ends_with_the_deploy() {
+    let mut c = replayed(fixture::record());
+    let times: Vec<UnixMs> = fixture::record().events.iter().map(|e| e.at).collect();
+    let whole = times[times.len() - 1] - times[0];
+    c.press("space");
+    assert!(title(&mut c).contains("playing at 1× · event 0 of 5"));
+    let mut last = 0;
+    for _ in 0..whole / 1_000 + 5 {
+        c.tick(1_000);
+        let replay = c.state.loaded.replay.as_ref().unwrap();
+        assert!(replay.cursor >= last, "{} after {last}", replay.cursor);
+        last = replay.cursor;
+        // Never ahead of the time of the replay.
+        if replay.is_playing {
+            let at = replay.at;
+            assert!(times[..replay.cursor].iter().all(|t| *t <= at));
+        }
+    }
+    let text = title(&mut c);
+    assert!(
+        text.contains("event 5 of 5") && !text.contains("playing"),
+        "{text}"
+    );
+}
+
+#[test]
+fn every_position_shows_the_same_view_forward_and_back() {
+    let mut record = fixture::record();
+    // More events than checkpoints, so that steps back begin at one of them.
+    let events: Vec<Event> = (0..12).flat_map(|_| record.events.clone()).collect();
+    record.events = events;
+    let all = record.events.len();
+    let forward: Vec<_> = (0..=all)
+        .map(|at| {
+            crate::app::replay::Replay::at(record.clone(), at)
+                .view()
+                .clone()
+        })
+        .collect();
+    let mut replay = crate::app::replay::Replay::at(record, all);
+    for at in (0..=all).rev().chain([7, 50, 3, 59]) {
+        replay.seek(at);
+        assert_eq!((replay.cursor, replay.view()), (at, &forward[at]));
+    }
 }

@@ -85,21 +85,11 @@ impl DeployView {
         view
     }
 
-    /// Creates the view of a recorded deploy after the first `events` of its events.
-    pub fn of_record(record: &DeployRecord, events: usize) -> Self {
-        let mut folded = View::default();
-        let is_whole = events >= record.events.len();
-        for (event, seq) in record.events.iter().take(events).zip(1..) {
-            // Each engine starts its event numbers anew, but a record may span several engines.
-            let event = Event {
-                seq,
-                ..event.clone()
-            };
-            folded.apply(&event);
-        }
+    /// Creates the view of a recorded deploy from its folded events, which may be some of them
+    /// only. Without a start event, the deploy is built from its summary.
+    pub fn of_record(record: &DeployRecord, folded: Option<Self>, is_whole: bool) -> Self {
         let s = &record.summary;
-        // Without a start event so far, the deploy is built from its summary.
-        let mut view = folded.deploy.unwrap_or_else(|| {
+        let mut view = folded.unwrap_or_else(|| {
             let started = DeployStarted {
                 deploy: s.deploy,
                 stage: s.stage,

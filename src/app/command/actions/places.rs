@@ -5,6 +5,7 @@ use crate::app::doc::{Line, Role, line};
 use crate::app::format::{clock_ms, count};
 use crate::app::list::{Pane, Row, RowKey};
 use crate::app::msg::{Effect, TracingMove};
+use crate::app::replay::{Replay, SPEEDS};
 use crate::app::screens::folded_lines;
 use crate::app::state::*;
 use model::{LogLevel, PluginCommand, PluginId, PluginState};
@@ -249,30 +250,8 @@ pub fn open_replay(state: &mut State, effects: &mut Vec<Effect>) {
 /// Moves the replay to the state after the first `cursor` events.
 pub fn replay_to(state: &mut State, cursor: usize) {
     if let Some(r) = &mut state.loaded.replay {
-        // The record may be large, so it is moved and not cloned.
-        *r = Replay::at(std::mem::replace(&mut r.record, empty_record()), cursor);
-    }
-}
-
-/// Returns a placeholder while the record moves into a new replay.
-fn empty_record() -> model::DeployRecord {
-    use model::*;
-    model::DeployRecord {
-        summary: DeploySummary {
-            deploy: 0,
-            stage: 0,
-            mode: StageMode::Normal,
-            began: 0,
-            ended: None,
-            who: String::new(),
-            host: String::new(),
-            outcome: DeployOutcome::Running,
-            operations: OperationCounts::default(),
-            counts: Counts::default(),
-            config_digest: String::new(),
-        },
-        operations: Vec::new(),
-        events: Vec::new(),
+        r.is_playing = false;
+        r.seek(cursor);
     }
 }
 
@@ -292,6 +271,51 @@ pub fn replay_begin(state: &mut State, _: &mut Vec<Effect>) {
 
 pub fn replay_end(state: &mut State, _: &mut Vec<Effect>) {
     replay_to(state, usize::MAX);
+}
+
+/// Requires a failure in the replay.
+pub fn has_failure(state: &State) -> Available {
+    let next = state.loaded.replay.as_ref().and_then(Replay::next_failure);
+    next.map(|_| ())
+        .ok_or_else(|| "no operation of this deploy failed".into())
+}
+
+pub fn replay_failure(state: &mut State, _: &mut Vec<Effect>) {
+    let next = state.loaded.replay.as_ref().and_then(Replay::next_failure);
+    if let Some(cursor) = next {
+        replay_to(state, cursor);
+        // The failed operations come first after the running ones.
+        state.list_mut().moved = false;
+    }
+}
+
+/// Starts or pauses playing; at the end, from the begin.
+pub fn replay_play(state: &mut State, _: &mut Vec<Effect>) {
+    if let Some(r) = &mut state.loaded.replay {
+        r.is_playing = !r.is_playing;
+        if r.is_playing && r.cursor == r.record.events.len() {
+            r.seek(0);
+        }
+    }
+}
+
+pub fn replay_faster(state: &mut State, _: &mut Vec<Effect>) {
+    change_speed(state, |speed| (speed + 1).min(SPEEDS.len() - 1));
+}
+
+pub fn replay_slower(state: &mut State, _: &mut Vec<Effect>) {
+    change_speed(state, |speed| speed.saturating_sub(1));
+}
+
+fn change_speed(state: &mut State, change: impl Fn(usize) -> usize) {
+    if let Some(r) = &mut state.loaded.replay {
+        r.speed = change(r.speed);
+        let text = format!(
+            "replay plays at {} times the speed of the deploy",
+            SPEEDS[r.speed]
+        );
+        state.show_message(text);
+    }
 }
 
 pub fn toggle_failures(state: &mut State, effects: &mut Vec<Effect>) {

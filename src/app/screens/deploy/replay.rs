@@ -4,17 +4,20 @@ use super::DEPLOY;
 use super::title::{write_cancel, write_counts};
 use crate::app::doc::{self, Doc, Line, Role, line, outcome_role, span};
 use crate::app::format::{clock, duration};
+use crate::app::replay::{Replay, SPEEDS};
 use crate::app::screens::{ContextInfo, push_keys};
-use crate::app::state::{Replay, State};
-use model::{DeployOutcome, DeployRecord, EventKind, OperationState};
+use crate::app::state::State;
+use model::DeployOutcome;
 
 pub(in crate::app::screens) const REPLAY: ContextInfo = ContextInfo {
     title: "Replay of a deploy",
     write_subject,
     first_keys: |_| {
         &[
+            "replay-play",
             "replay-forward",
             "replay-back",
+            "replay-failure",
             "replay-end",
             "replay-begin",
         ]
@@ -34,8 +37,12 @@ fn write_subject(state: &State, l: &mut Line) {
     };
     l.push(span(
         Role::Key,
-        format!("replay of deploy #{}", r.view.deploy),
+        format!("replay of deploy #{}", r.view().deploy),
     ));
+    if r.is_playing {
+        let text = format!(" · playing at {}×", SPEEDS[r.speed]);
+        l.push(span(Role::Busy, text));
+    }
     let all = r.record.events.len();
     let text = format!(" · event {} of {all}", r.cursor);
     l.push(span(Role::Plain, text));
@@ -50,7 +57,7 @@ fn write_subject(state: &State, l: &mut Line) {
     }
     let at = clock(r.at, state.utc_offset);
     l.push(span(Role::Plain, format!(" · {at}")));
-    if let Some(s) = &r.view.summary {
+    if let Some(s) = &r.view().summary {
         let (sign, role) = outcome_role(s.outcome);
         let text = format!(" · {sign} {}", s.outcome.label());
         l.push(span(role, text));
@@ -61,13 +68,13 @@ fn write_subject(state: &State, l: &mut Line) {
         }
     }
     write_counts(state, l);
-    write_cancel(&r.view, l);
+    write_cancel(r.view(), l);
 }
 
 /// Draws the position among the events, with a tick at each failure.
 fn position(r: &Replay, cells: usize) -> Line {
     let all = r.record.events.len().max(1);
-    let ticks: Vec<usize> = failures(&r.record).map(|at| at * cells / all).collect();
+    let ticks: Vec<usize> = r.failures().map(|at| at * cells / all).collect();
     let played = r.cursor * cells / all;
     let cell = |at: usize| match () {
         () if ticks.contains(&at) => doc::omittable(Role::Bad, "✗"),
@@ -75,22 +82,6 @@ fn position(r: &Replay, cells: usize) -> Line {
         () => doc::omittable(Role::Dim, "─"),
     };
     (0..cells).map(cell).collect()
-}
-
-/// Indexes of the events that tell a failure of an operation.
-fn failures(record: &DeployRecord) -> impl Iterator<Item = usize> {
-    let events = record.events.iter().enumerate();
-    events.filter_map(|(at, e)| match &e.kind {
-        EventKind::Operation(o)
-            if matches!(
-                o.state,
-                OperationState::Failed | OperationState::HalfReplaced
-            ) =>
-        {
-            Some(at)
-        }
-        _ => None,
-    })
 }
 
 fn empty(state: &State) -> Doc {

@@ -313,6 +313,25 @@ fn history() -> Vec<KeyCase> {
             c.shows("event 0 of 5");
             c.hides("aws_instance.web");
         }),
+        story("replay-failure", &[Replay], |c, _| {
+            c.shows("event 3 of 5");
+            assert!(c.line("aws_iam_role.app").contains("update failed"));
+        }),
+        story("replay-play", &[Replay], |c, b| {
+            assert!(b.frame.contains("event 5 of 5"));
+            c.shows("playing at 1× · event 0 of 5");
+            c.press("space");
+            c.hides("playing");
+        }),
+        story("replay-faster", &[Replay], |c, _| {
+            c.shows("replay plays at 4 times the speed of the deploy");
+        }),
+        after(
+            "replay-slower",
+            &[Replay],
+            |c| c.press("+ +"),
+            |c, _| c.shows("replay plays at 4 times the speed of the deploy"),
+        ),
         story("failures", &[History], |c, _| {
             assert_eq!(c.take_effects(), [Effect::LoadFailures]);
             c.shows("FAILURE");
