@@ -28,6 +28,8 @@ pub struct Choices {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mouse: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub notifications: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub wrap_logs: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log_times: Option<bool>,
@@ -82,6 +84,7 @@ impl Choices {
             theme: state.frame.themes.chosen().map(str::to_owned),
             split: changed(state.frame.split, frame.split),
             mouse: changed(state.frame.mouse, frame.mouse),
+            notifications: changed(state.frame.notifies, frame.notifies),
             wrap_logs: changed(state.log.wrap, log.wrap),
             log_times: changed(state.log.times, log.times),
             flat_lists: changed(state.trees.flat, false),
@@ -98,6 +101,7 @@ impl Choices {
         // The range of the keys that change it.
         state.frame.split = self.split.unwrap_or(frame.split).clamp(25, 80);
         state.frame.mouse = self.mouse.unwrap_or(frame.mouse);
+        state.frame.notifies = self.notifications.unwrap_or(frame.notifies);
         state.log.wrap = self.wrap_logs.unwrap_or(log.wrap);
         state.log.times = self.log_times.unwrap_or(log.times);
         state.trees.flat = self.flat_lists.unwrap_or_default();
@@ -137,6 +141,7 @@ mod tests {
         assert_eq!(Choices::of(&state), Choices::default());
         state.frame.themes.choose(Some("light"));
         (state.frame.split, state.frame.mouse) = (35, false);
+        state.frame.notifies = false;
         (state.log.wrap, state.log.times) = (true, false);
         state.trees.flat = true;
         state.filters.remember("action:create !web");

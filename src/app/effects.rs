@@ -444,6 +444,7 @@ async fn run_effect(around: EffectContext, effect: Effect) -> Option<Answer> {
         // Handled by the event loop, or by [`Runner::run`] itself.
         Effect::Copy(_)
         | Effect::Mouse(_)
+        | Effect::Notify(_)
         | Effect::Suspend(_)
         | Effect::Redraw
         | Effect::Tracing(_)

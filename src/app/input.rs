@@ -15,6 +15,7 @@ pub(super) fn on_input(state: &mut State, input: Input, effects: &mut Vec<Effect
         Input::Key(key) => on_key(state, key, effects),
         Input::Paste(text) => paste(state, &text),
         Input::Mouse { act, x, y } => on_mouse(state, act, (x, y), effects),
+        Input::Focus(focused) => state.frame.is_focused = focused,
         Input::Background(color) => state.frame.themes.light_terminal = color.is_light(),
     }
 }

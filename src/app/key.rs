@@ -266,6 +266,8 @@ pub enum Input {
     },
     /// Background of the terminal.
     Background(Rgb),
+    /// The terminal has got or lost the focus.
+    Focus(bool),
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::msg::{Answer, Effect, Subject};
 use super::popups::{Installing, Message, UnknownOutcomes};
 use super::replay::Replay;
 use super::state::*;
+use super::text::clean;
 use super::unsettled::unsettled;
 use super::update::selected;
 use super::{doc, popups};
@@ -94,7 +95,7 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
             state.loaded.schemas.remove(plugin);
         }
         EventKind::Plugin(PluginEvent::State { plugin, state: now }) => {
-            on_plugin_state(state, plugin, now);
+            on_plugin_state(state, plugin, now, effects);
         }
         EventKind::Reconcile(run) if run.outcome != ReconcileOutcome::InSync => {
             state.show_message(format!("group {}: {}", run.group, run.summary()));
@@ -145,7 +146,12 @@ fn incidents_hint(state: &State) -> String {
 }
 
 /// Shows the failure of a plugin, with the cause in fewer words than the complete reason has.
-fn on_plugin_state(state: &mut State, plugin: &PluginId, now: &PluginState) {
+fn on_plugin_state(
+    state: &mut State,
+    plugin: &PluginId,
+    now: &PluginState,
+    effects: &mut Vec<Effect>,
+) {
     match now {
         PluginState::GaveUp { why } | PluginState::Incompatible { why } => {
             // The output names the cause in fewer words than the complete reason.
@@ -153,6 +159,7 @@ fn on_plugin_state(state: &mut State, plugin: &PluginId, now: &PluginState) {
             let newest = view.and_then(|p| p.attempts.back());
             let why = newest.and_then(doc::cause).unwrap_or(why);
             let text = format!("{plugin} {}: {why}", now.label());
+            notify(state, &text, effects);
             match (state.context(), state.list().zoom) {
                 // The rows of these screens say the same, and stay.
                 (Context::Plugins | Context::Start, false) => state.list_error(text),
@@ -212,6 +219,14 @@ fn on_installed(state: &mut State, end: &InstallEnd, effects: &mut Vec<Effect>) 
     }
 }
 
+/// Notifies the operator, who looks at something else.
+fn notify(state: &State, text: &str, effects: &mut Vec<Effect>) {
+    if state.frame.notifies && !state.frame.is_focused {
+        let text = format!("{}: {text}", state.place.directory_name);
+        effects.push(Effect::Notify(clean(&text).into_owned()));
+    }
+}
+
 fn on_deploy_finished(state: &mut State, s: &DeploySummary, effects: &mut Vec<Effect>) {
     let text = format!(
         "deploy #{} {}: {}",
@@ -223,6 +238,7 @@ fn on_deploy_finished(state: &mut State, s: &DeploySummary, effects: &mut Vec<Ef
         DeployOutcome::Succeeded => Weight::Good,
         _ => Weight::Bad,
     };
+    notify(state, &text, effects);
     match state.context() {
         // The title of the screen says the same, and stays.
         Context::Deploy => state.list_message(weight, text),

@@ -241,6 +241,8 @@ pub enum Effect {
     /// Copies text with OSC 52.
     Copy(String),
     Mouse(bool),
+    /// Rings the bell, and shows a text on the desktop if the terminal can do that.
+    Notify(String),
     /// Suspends to the shell, and prints a text there.
     Suspend(String),
     Redraw,

@@ -376,6 +376,7 @@ pub async fn event_loop<S: Surface, F: EventSource>(
             match effect {
                 Effect::Copy(_)
                 | Effect::Mouse(_)
+                | Effect::Notify(_)
                 | Effect::Suspend(_)
                 | Effect::Redraw
                 | Effect::Tracing(_) => surface.trigger(effect)?,

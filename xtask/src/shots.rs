@@ -210,7 +210,7 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.keys("6")?;
     pty.wait("objects", SOON)?;
     pty.keys("/lab_database\r")?;
-    pty.wait("attributes", SOON)?;
+    pty.wait("find: lab_database", SOON)?;
     album.shot(&pty, "state")?;
     esc(&mut pty, "find:")?;
     pty.keys("7")?;

@@ -73,8 +73,8 @@ pub static REASONS: &[(&str, &[&str])] = &[
     (
         "changes the view only",
         &[
-            "filter", "fold", "fold-all", "mark", "mouse", "narrower", "only-creates", "only-destroys",
-            "only-replaces", "only-updates", "operations", "redraw", "sort", "sort-reverse",
+            "filter", "fold", "fold-all", "mark", "mouse", "narrower", "notifications", "only-creates",
+            "only-destroys", "only-replaces", "only-updates", "operations", "redraw", "sort", "sort-reverse",
             "theme", "themes", "times", "tracing-focus", "tracing-follow", "tracing-targets", "tree",
             "unchanged", "unfold-module", "wider", "wrap",
         ],

@@ -188,6 +188,7 @@ pub static COMMANDS: &[Command] = commands![
     "theme", "ctrl-t", "", "change to the next theme", Scope::Everywhere, always, next_theme;
     "themes", "", "", "choose a theme from a list, with a preview", Scope::Everywhere, always, choose_theme;
     "mouse", "M", "", "mouse on or off (off: select text)", Scope::Everywhere, always, toggle_mouse;
+    "notifications", "", "", "bell and desktop notification on or off", Scope::Everywhere, always, toggle_notifications;
     "wider", ">", "", "enlarge the list", Scope::WithPanes, has_pane, wider;
     "narrower", "<", "", "enlarge the detail", Scope::WithPanes, has_pane, narrower;
     "redraw", "ctrl-l", "", "redraw the screen", Scope::Everywhere, always, redraw;

@@ -86,6 +86,10 @@ pub struct Frame {
     pub split: u16,
     pub dragging: bool,
     pub mouse: bool,
+    /// The terminal has the focus; true if it does not report that.
+    pub is_focused: bool,
+    /// Notifies the operator of the end of a deploy while the terminal has no focus.
+    pub notifies: bool,
     /// Lines on the screen until there is a stage: the first steps of the demo.
     pub notes: Vec<String>,
 }
@@ -114,6 +118,8 @@ impl Default for Frame {
             split: 60,
             dragging: false,
             mouse: true,
+            is_focused: true,
+            notifies: true,
             notes: Vec::new(),
         }
     }

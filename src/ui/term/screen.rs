@@ -242,6 +242,11 @@ impl Surface for Screen {
                 self.terminal.backend_mut(),
                 CopyToClipboard::to_clipboard_from(text)
             ),
+            Effect::Notify(text) => {
+                let output = self.terminal.backend_mut();
+                output.write_all(notification(&text).as_bytes())?;
+                Write::flush(output)
+            }
             Effect::Mouse(on) => {
                 // Kept for the setup after a suspension.
                 self.mouse = on;
@@ -273,6 +278,15 @@ impl Surface for Screen {
             _ => Ok(()),
         }
     }
+}
+
+/// Sequences of a notification: the bell, and those that iTerm2, kitty, Windows Terminal (OSC 9) and
+/// urxvt, foot, VTE (OSC 777) show on the desktop. Other terminals ignore the latter. The text must
+/// be escaped already.
+fn notification(text: &str) -> String {
+    // A semicolon separates the parts of OSC 777.
+    let text = text.replace(';', ",");
+    format!("\x07\x1b]9;{text}\x07\x1b]777;notify;flightdeck;{text}\x07")
 }
 
 /// Longest time between the two clicks of a double click.
@@ -310,6 +324,8 @@ impl Clicks {
 /// Converts an event of crossterm; `None` for events that the console ignores.
 fn translate(event: Event) -> Option<Input> {
     match event {
+        Event::FocusGained => Some(Input::Focus(true)),
+        Event::FocusLost => Some(Input::Focus(false)),
         // Terminals may report the release of a key, too, which must not act twice.
         Event::Key(k) if k.kind != event::KeyEventKind::Release => {
             let shift = k.modifiers.contains(KeyModifiers::SHIFT);
@@ -364,9 +380,18 @@ fn translate(event: Event) -> Option<Input> {
 #[cfg(test)]
 mod tests {
     use super::super::setup::{background_is_light, write_enter, write_leave};
-    use super::{Clicks, DOUBLE_CLICK};
+    use super::{Clicks, DOUBLE_CLICK, notification};
     use crate::app::key::{Input, MouseAct};
     use std::time::{Duration, Instant};
+
+    #[test]
+    fn notification_rings_the_bell_and_keeps_its_text_in_one_part() {
+        assert_eq!(
+            notification("shop: 1 done; 1 failed"),
+            "\x07\x1b]9;shop: 1 done, 1 failed\x07\
+             \x1b]777;notify;flightdeck;shop: 1 done, 1 failed\x07"
+        );
+    }
 
     #[test]
     fn leaving_the_screen_resets_each_terminal_mode() {

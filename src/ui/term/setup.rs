@@ -7,7 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::ThreadId;
 
 use crossterm::event::{
-    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
+    DisableBracketedPaste, DisableFocusChange, DisableMouseCapture, EnableBracketedPaste,
+    EnableFocusChange, EnableMouseCapture,
 };
 use crossterm::terminal::{EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen};
 use crossterm::{cursor, execute, terminal};
@@ -33,6 +34,7 @@ pub(super) fn write_enter(out: &mut impl Write, mouse: bool) -> io::Result<()> {
         out,
         EnterAlternateScreen,
         EnableBracketedPaste,
+        EnableFocusChange,
         cursor::Hide
     )?;
     if mouse {
@@ -48,6 +50,7 @@ pub(super) fn write_leave(out: &mut impl Write) -> io::Result<()> {
         // A panic may interrupt a frame, and the terminal would wait for the end of it.
         EndSynchronizedUpdate,
         DisableMouseCapture,
+        DisableFocusChange,
         DisableBracketedPaste,
         LeaveAlternateScreen,
         cursor::Show

@@ -2,7 +2,8 @@
 
 use super::{Console, fixture};
 use crate::app::command::matching;
-use crate::app::msg::Effect;
+use crate::app::key::Input;
+use crate::app::msg::{Effect, Msg};
 use crate::app::state::Context;
 use model::*;
 
@@ -174,4 +175,52 @@ fn event_messages_are_listed() {
     }));
     let last = c.state.frame.messages.back().unwrap();
     assert!(last.text.contains("panic: nil map"), "{}", last.text);
+}
+
+#[test]
+fn end_of_a_deploy_notifies_only_without_the_focus_and_if_wanted() {
+    let notified = |focused: bool, wanted: bool| {
+        let mut c = Console::deploying(120, 40);
+        if !wanted {
+            c.press(":");
+            c.type_text("notifications");
+            c.press("enter");
+            c.shows("notifications off");
+        }
+        c.send(Msg::Input(Input::Focus(focused)));
+        c.take_effects();
+        let end = fixture::finished(DeployOutcome::Failed);
+        c.event(EventKind::DeployFinished(end));
+        let effects = c.take_effects().into_iter();
+        let texts = effects.filter_map(|e| match e {
+            Effect::Notify(text) => Some(text),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>()
+    };
+    let text = "shop-prod: deploy #31 failed: 3 done, 1 failed, 1 not attempted";
+    assert_eq!(notified(false, true), [text]);
+    assert!(notified(true, true).is_empty());
+    assert!(notified(false, false).is_empty());
+}
+
+#[test]
+fn plugin_that_gives_up_notifies_without_the_focus() {
+    let mut c = Console::staged(120, 40);
+    c.send(Msg::Input(Input::Focus(false)));
+    c.take_effects();
+    c.event(EventKind::Plugin(PluginEvent::State {
+        plugin: fixture::id("acme/legacy"),
+        state: PluginState::GaveUp {
+            why: "exit\x1b]0;title\x07 code 2".into(),
+        },
+    }));
+    let effects = c.take_effects();
+    let text = effects.iter().find_map(|e| match e {
+        Effect::Notify(text) => Some(text),
+        _ => None,
+    });
+    let text = text.expect("a notification");
+    assert!(text.starts_with("shop-prod: acme/legacy gave up"), "{text}");
+    assert!(!text.contains(char::is_control), "{text:?}");
 }

@@ -248,6 +248,15 @@ pub fn toggle_mouse(state: &mut State, effects: &mut Vec<Effect>) {
     });
 }
 
+pub fn toggle_notifications(state: &mut State, _: &mut Vec<Effect>) {
+    state.frame.notifies = !state.frame.notifies;
+    state.show_message(if state.frame.notifies {
+        "notifications on: when a deploy ends or a plugin gives up while the terminal has no focus"
+    } else {
+        "notifications off"
+    });
+}
+
 /// Sets the list's share. A short list leaves its unused lines to the detail, so a step may be
 /// invisible; a message reports it.
 fn split(state: &mut State, percent: u16) {
