@@ -280,9 +280,9 @@ impl Surface for Screen {
     }
 }
 
-/// Sequences of a notification: the bell, and those that iTerm2, kitty, Windows Terminal (OSC 9) and
-/// urxvt, foot, VTE (OSC 777) show on the desktop. Other terminals ignore the latter. The text must
-/// be escaped already.
+/// Sequences of a notification: the bell, OSC 9 (iTerm2, kitty, Windows Terminal) and OSC 777
+/// (urxvt, foot, VTE), which show it on the desktop. Other terminals ignore the latter two. The
+/// text must be escaped already.
 fn notification(text: &str) -> String {
     // A semicolon separates the parts of OSC 777.
     let text = text.replace(';', ",");
