@@ -356,6 +356,11 @@ async fn run_effect(around: EffectContext, effect: Effect) -> Option<Answer> {
                 Some(Answer::Failures(all))
             })
         }
+        Effect::LoadOperations(deploy) => {
+            convert_result(Subject::History, engine.operations(deploy).await, |all| {
+                Some(Answer::Operations(deploy, all))
+            })
+        }
         Effect::LoadGroups => convert_result(Subject::Groups, engine.groups().await, |all| {
             Some(Answer::Groups(all))
         }),

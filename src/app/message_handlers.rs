@@ -1,6 +1,6 @@
 //! Applies messages of the engine to the state: events, answers and usage samples.
 
-use super::list::Pane;
+use super::list::{Pane, RowKey};
 use super::msg::{Answer, Effect, Subject};
 use super::popups::{Installing, Message, UnknownOutcomes};
 use super::replay::Replay;
@@ -361,6 +361,24 @@ pub(super) fn ask_for_schema(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
+/// Requests the operations of the deploy under the cursor of the History screen.
+pub(super) fn ask_for_operations(state: &mut State, effects: &mut Vec<Effect>) {
+    if state.context() != Context::History {
+        return;
+    }
+    let key = state.list().key.as_ref().and_then(RowKey::number);
+    let mut all = state.loaded.history.iter().flatten();
+    let found = all.find(|d| key.is_none_or(|key| d.deploy.unsigned_abs() == key));
+    let ended = found.filter(|d| d.outcome != DeployOutcome::Running);
+    let Some(deploy) = ended.map(|d| d.deploy) else {
+        return;
+    };
+    if state.operations_of(deploy).is_none() {
+        state.loaded.operations = Some((deploy, Vec::new()));
+        effects.push(Effect::LoadOperations(deploy));
+    }
+}
+
 pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Effect>) {
     match answer {
         Answer::Done(text) => {
@@ -415,6 +433,12 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
             let end = r.events.len();
             state.loaded.replay = Some(Replay::at(*r, end));
             state.lists[Context::Replay as usize] = super::list::ListState::default();
+        }
+        Answer::Operations(deploy, all) => {
+            // The cursor may be on another deploy by now.
+            if let Some(loaded) = state.loaded.operations.as_mut().filter(|o| o.0 == deploy) {
+                loaded.1 = all;
+            }
         }
         Answer::Failures(all) => state.loaded.failures = Some(all),
         Answer::Groups(all) => {

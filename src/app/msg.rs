@@ -45,6 +45,8 @@ pub enum Answer {
     /// The newest deploy of the history, for the Deploy screen.
     Last(Box<DeployRecord>),
     Failures(Vec<FailureGroup>),
+    /// Operations of a deploy of the history.
+    Operations(DeployId, Vec<Operation>),
     /// Groups of the configuration.
     Groups(Vec<GroupView>),
     /// Result of a request about a rollout.
@@ -193,6 +195,8 @@ pub enum Effect {
     LoadRecord(DeployId),
     LoadLast(DeployId),
     LoadFailures,
+    /// Loads the operations of a deploy of the history.
+    LoadOperations(DeployId),
     LoadGroups,
     /// Makes a request about the rollout of a group, for one member if it names one.
     RequestRollout(String, RolloutVerb, Option<String>),

@@ -37,7 +37,9 @@ use super::list::{ListState, Row};
 use super::log::Log;
 use super::theme::ColorTheme;
 use model::view::{DeployView, View};
-use model::{Action, ChangeView, Operation, OutputRow, OutputView, PluginId, UnixMs, Unknown};
+use model::{
+    Action, ChangeView, DeployId, Operation, OutputRow, OutputView, PluginId, UnixMs, Unknown,
+};
 use std::collections::BTreeMap;
 
 /// State of the console.
@@ -221,6 +223,19 @@ impl State {
                 .as_ref()
                 .or(self.loaded.last.as_ref())
                 .map(|d| (d, self.now)),
+        }
+    }
+
+    /// Operations of a deploy, if they are loaded or requested.
+    pub fn operations_of(&self, deploy: DeployId) -> Option<&[Operation]> {
+        let mut views = [&self.view.deploy, &self.loaded.last].into_iter().flatten();
+        match views.find(|v| v.deploy == deploy) {
+            Some(view) => Some(&view.operations),
+            None => {
+                let loaded = self.loaded.operations.as_ref();
+                let (_, all) = loaded.filter(|(of, _)| *of == deploy)?;
+                Some(all)
+            }
         }
     }
 

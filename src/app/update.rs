@@ -7,8 +7,8 @@ use super::input::on_input;
 use super::key::Input;
 use super::list::Pane;
 use super::message_handlers::{
-    ask_for_schema, ask_for_trust, count_calls, offer_install, on_answer, on_event,
-    open_start_once, open_unknown_once, push_sample,
+    ask_for_operations, ask_for_schema, ask_for_trust, count_calls, offer_install, on_answer,
+    on_event, open_start_once, open_unknown_once, push_sample,
 };
 use super::msg::{Effect, Msg};
 use super::progress::Progress;
@@ -49,8 +49,12 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             }
             on_input(state, input, &mut effects);
             ask_for_schema(state, &mut effects);
+            ask_for_operations(state, &mut effects);
         }
-        Msg::Tick(now) => tick(state, now, &mut effects),
+        Msg::Tick(now) => {
+            tick(state, now, &mut effects);
+            ask_for_operations(state, &mut effects);
+        }
         Msg::Events(events) => {
             for e in events {
                 on_event(state, &e, &mut effects);

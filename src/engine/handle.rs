@@ -473,6 +473,11 @@ impl Engine {
         self.shared.memory.deploy_record(deploy).await
     }
 
+    /// Operations of a deploy, in their order.
+    pub async fn operations(&self, deploy: DeployId) -> Result<Vec<Operation>, EngineError> {
+        self.shared.memory.operations(deploy).await
+    }
+
     /// Failures since a time (all for `None`), grouped by fingerprint, newest first.
     pub async fn failures(&self, since: Option<UnixMs>) -> Result<Vec<FailureGroup>, EngineError> {
         self.shared.memory.failures(since).await

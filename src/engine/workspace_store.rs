@@ -130,6 +130,11 @@ impl WorkspaceStore {
         Ok(record.ok_or(NotFound::Deploy(deploy))?)
     }
 
+    /// Operations of a deploy, in their order.
+    pub async fn operations(&self, deploy: DeployId) -> Result<Vec<Operation>, EngineError> {
+        Ok(self.store.operations(deploy).await?)
+    }
+
     /// Failures since a time, grouped.
     pub async fn failures(&self, since: Option<UnixMs>) -> Result<Vec<FailureGroup>, EngineError> {
         Ok(self.store.failures(since).await?)

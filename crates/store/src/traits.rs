@@ -249,6 +249,9 @@ pub trait Deploys: Send + Sync {
     /// One deploy with its operations and events.
     async fn deploy_record(&self, id: DeployId) -> Result<Option<DeployRecord>, StoreError>;
 
+    /// Operations of a deploy, in their order; none of an unknown deploy.
+    async fn operations(&self, id: DeployId) -> Result<Vec<Operation>, StoreError>;
+
     /// Stores events of a deploy for its replay, at most
     /// [`MAX_EVENTS`](super::records::MAX_EVENTS). Returns the number of dropped ones.
     async fn append_events(

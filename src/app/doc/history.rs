@@ -8,7 +8,10 @@ use crate::app::format::{aligned, count, date_s, duration};
 use crate::app::screens::push_keys;
 use crate::app::state::State;
 use crate::app::text::width;
-use model::{DeployId, DeploySummary, FailureGroup, Operation, OperationCounts, StageMode};
+use model::{
+    DeployId, DeploySummary, FailureGroup, Operation, OperationCounts, PluginId, StageMode,
+};
+use std::collections::BTreeMap;
 
 /// First line of a deploy.
 pub fn deploy_head(d: &DeploySummary) -> Line {
@@ -45,6 +48,10 @@ pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
         doc.push(l);
     }
     doc.extend(ended(&d.operations));
+    let plugins = plugins_used(state, d);
+    if !plugins.is_empty() {
+        push_pair(&mut doc, "plugins", plugins);
+    }
     let failures: Vec<&FailureGroup> = failures_of(state, d).collect();
     if !failures.is_empty() {
         push_heading(&mut doc, "failures");
@@ -52,7 +59,8 @@ pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
             let mut l = vec![span(Role::Plain, "  ")];
             l.extend(failure_head(g));
             doc.push(l);
-            push_text(&mut doc, Role::Dim, "    ", &g.addresses.join(", "));
+            let addresses = failed_with(state, d, g);
+            push_text(&mut doc, Role::Dim, "    ", &addresses.join(", "));
         }
     }
     push_slowest(state, d, &mut doc);
@@ -69,19 +77,39 @@ pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
     doc
 }
 
+/// Resources of a group of failures that failed in a deploy; all of the group until the operations
+/// of the deploy are loaded.
+fn failed_with<'s>(state: &'s State, d: &DeploySummary, g: &'s FailureGroup) -> Vec<&'s str> {
+    let all = state.operations_of(d.deploy).unwrap_or_default().iter();
+    let its = |o: &&Operation| matches!(&o.failure, Some(f) if f.fingerprint == g.fingerprint);
+    let found: Vec<&str> = all.filter(its).map(|o| o.address.as_str()).collect();
+    match found.is_empty() {
+        true => g.addresses.iter().map(String::as_str).collect(),
+        false => found,
+    }
+}
+
+/// Names the plugins of a deploy with their numbers of attempted operations, most first.
+fn plugins_used(state: &State, d: &DeploySummary) -> String {
+    let mut used: BTreeMap<&PluginId, usize> = BTreeMap::new();
+    let all = state.operations_of(d.deploy).unwrap_or_default().iter();
+    let attempted = all.filter(|o| o.began.is_some());
+    for plugin in attempted.filter_map(|o| o.plugin.as_ref()) {
+        *used.entry(plugin).or_default() += 1;
+    }
+    let mut used: Vec<_> = used.into_iter().collect();
+    used.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    let named = used.iter().map(|(plugin, n)| format!("{plugin} ({n})"));
+    named.collect::<Vec<_>>().join(", ")
+}
+
 /// Maximum number of slow operations of a deploy.
 const SLOWEST: usize = 5;
 
 /// Lists the slowest operations of a deploy, if its operations are loaded.
 fn push_slowest(state: &State, d: &DeploySummary, doc: &mut Doc) {
-    let mut views = [&state.view.deploy, &state.loaded.last]
-        .into_iter()
-        .flatten();
-    let Some(view) = views.find(|v| v.deploy == d.deploy) else {
-        return;
-    };
-    let all = view.operations.iter().filter(|o| o.took_ms.is_some());
-    let mut all: Vec<&Operation> = all.collect();
+    let all = state.operations_of(d.deploy).unwrap_or_default().iter();
+    let mut all: Vec<&Operation> = all.filter(|o| o.took_ms.is_some()).collect();
     all.sort_by_key(|o| std::cmp::Reverse(o.took_ms));
     all.truncate(SLOWEST);
     let longest = all.first().and_then(|o| o.took_ms).unwrap_or(0);

@@ -5,8 +5,8 @@ use crate::app::schema::SchemaRow;
 use engine::doctor::Finding;
 use model::view::{DeployView, View};
 use model::{
-    Action, DeployId, DeployStarted, DeploySummary, Diagnostic, FailureGroup, GroupView, OutputRow,
-    PluginId, SavedSelection, StateRow,
+    Action, DeployId, DeployStarted, DeploySummary, Diagnostic, FailureGroup, GroupView, Operation,
+    OutputRow, PluginId, SavedSelection, StateRow,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -47,6 +47,8 @@ pub struct Loaded {
     pub load_error: Option<LoadError>,
     pub history: Option<Vec<DeploySummary>>,
     pub failures: Option<Vec<FailureGroup>>,
+    /// Operations of the deploy under the cursor of the History screen; none until they arrive.
+    pub operations: Option<(DeployId, Vec<Operation>)>,
     pub replay: Option<Replay>,
     /// Newest deploy of the history, shown until this console runs one.
     pub last: Option<DeployView>,

@@ -166,11 +166,16 @@ impl Console {
         assert!(!frame.contains(part), "{part:?} is in\n{frame}");
     }
 
-    /// Takes the effects since the last call, except for checks of the stage and the outputs of a
-    /// loaded state, which change nothing.
+    /// Takes the effects since the last call, except for checks of the stage, the outputs of a
+    /// loaded state and the operations of an earlier deploy, which change nothing.
     pub fn take_effects(&mut self) -> Vec<Effect> {
         let mut effects = std::mem::take(&mut self.effects);
-        effects.retain(|e| !matches!(e, Effect::CheckStage(_) | Effect::LoadOutputs));
+        effects.retain(|e| {
+            !matches!(
+                e,
+                Effect::CheckStage(_) | Effect::LoadOutputs | Effect::LoadOperations(_)
+            )
+        });
         effects
     }
 

@@ -1,7 +1,7 @@
 //! Tests of the replay of a deploy: its title and its groups.
 
 use super::{Console, fixture};
-use crate::app::msg::Answer;
+use crate::app::msg::{Answer, Effect};
 use model::*;
 
 fn replayed(record: DeployRecord) -> Console {
@@ -113,4 +113,31 @@ fn every_position_shows_the_same_view_forward_and_back() {
         replay.seek(at);
         assert_eq!((replay.cursor, replay.view()), (at, &forward[at]));
     }
+}
+
+#[test]
+fn history_loads_the_operations_of_the_deploy_under_the_cursor() {
+    let mut c = Console::new(120, 40);
+    c.answer(Answer::History(fixture::history()));
+    c.answer(Answer::Last(Box::new(fixture::record())));
+    c.press("5");
+    c.frame();
+    c.effects.clear();
+    // The newest deploy is loaded for the Deploy screen.
+    c.shows("slowest operations");
+    c.tick(1_000);
+    assert_eq!(c.effects, []);
+    c.press("j");
+    c.frame();
+    c.tick(1_000);
+    assert_eq!(c.effects, [Effect::LoadOperations(30)]);
+    c.hides("slowest operations");
+    // Requested once.
+    c.tick(1_000);
+    assert_eq!(c.effects.len(), 1);
+    c.answer(Answer::Operations(29, fixture::record().operations));
+    c.hides("slowest operations");
+    c.answer(Answer::Operations(30, fixture::record().operations));
+    c.shows("slowest operations");
+    c.shows("plugins      hashicorp/aws (");
 }

@@ -29,8 +29,8 @@ use model::lock_owner::{LivenessCheck, this_process};
 use model::mutex::lock;
 use model::*;
 pub(super) use rows::row;
-use rows::{load_with_operations, runner, summary};
-use rusqlite::{Connection, OptionalExtension};
+use rows::{load_one, load_with_operations, runner, summary};
+use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -246,19 +246,23 @@ impl Deploys for Sqlite {
     async fn deploy_record(&self, id: DeployId) -> Result<Option<DeployRecord>, StoreError> {
         let judge = LeaseCheck::for_store(self.path());
         self.read(move |conn| {
-            let Some(found) = conn
-                .prepare_cached("SELECT * FROM deploy WHERE id = ?1")?
-                .query_row([id], row)
-                .optional()?
-            else {
+            let Some((summary, operations)) = load_one(conn, id, &judge)? else {
                 return Ok(None);
             };
-            let (summary, operations) = load_with_operations(conn, found, &judge)?;
             Ok(Some(DeployRecord {
                 summary,
                 operations,
                 events: events::all(conn, id)?,
             }))
+        })
+        .await
+    }
+
+    async fn operations(&self, id: DeployId) -> Result<Vec<Operation>, StoreError> {
+        let judge = LeaseCheck::for_store(self.path());
+        self.read(move |conn| {
+            let found = load_one(conn, id, &judge)?;
+            Ok(found.map_or_else(Vec::new, |(_, operations)| operations))
         })
         .await
     }

@@ -6,7 +6,7 @@ use crate::sqlite::interrupted;
 use crate::sqlite::stages::{from_word, parse};
 use model::lock_owner::LivenessCheck;
 use model::*;
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 /// Process that runs a deploy.
 pub(super) fn runner(r: &Row<'_>) -> Result<LockHolder, rusqlite::Error> {
@@ -99,4 +99,19 @@ pub(super) fn load_with_operations(
     summary.ended = Some(left.ended);
     summary.operations = left.counts;
     Ok((summary, left.operations))
+}
+
+/// The deploy with an id, if there is one, with its operations.
+pub(super) fn load_one(
+    conn: &Connection,
+    id: DeployId,
+    judge: &dyn LivenessCheck,
+) -> Job<Option<(DeploySummary, Vec<Operation>)>> {
+    let found = conn
+        .prepare_cached("SELECT * FROM deploy WHERE id = ?1")?
+        .query_row([id], row)
+        .optional()?;
+    found
+        .map(|found| load_with_operations(conn, found, judge))
+        .transpose()
 }

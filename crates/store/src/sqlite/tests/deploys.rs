@@ -58,7 +58,9 @@ async fn deploy_record_includes_operations_events_and_order() {
     assert_eq!(record.events, events);
     assert_eq!(store.history(1).await.unwrap()[0].deploy, second);
     assert_eq!(store.history(0).await.unwrap().len(), 2);
+    assert_eq!(store.operations(id).await.unwrap(), record.operations);
     assert_eq!(store.deploy_record(99).await.unwrap(), None);
+    assert_eq!(store.operations(99).await.unwrap(), []);
 }
 
 /// Events in the form of layouts before the eighth: one row each.
