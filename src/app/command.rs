@@ -16,9 +16,9 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 
 pub use actions::{
-    ask_install, can_install, can_retry, can_select, can_stage, can_switch, copy_text, forget,
-    go_to_plugin, goto, move_cursor, move_to_match, replay_to, select_addresses, show,
-    sort_by_column, stage_again, untaint, writable,
+    ask_install, can_install, can_retry, can_select, can_stage, can_switch, copy_text,
+    diagnostics_label, forget, go_to_plugin, goto, move_cursor, move_to_match, replay_to,
+    select_addresses, show, sort_by_column, stage_again, untaint, writable,
 };
 pub use groups::{GROUPS, HelpRow, KEYS};
 pub use table::{COMMANDS, FORMER_NAMES};
@@ -69,7 +69,8 @@ impl Command {
         table::DRASTIC.contains(&self.name)
     }
 
-    /// Returns the label in the footer. A command that switches between two states names the other.
+    /// Returns the label in the footer; empty if the footer omits the command. A command that switches
+    /// between two states names the other.
     pub fn label(&self, state: &State) -> &'static str {
         match self.name {
             "cancel" if state.context() != Context::Deploy => match state.view.staging {
@@ -77,6 +78,7 @@ impl Command {
                 Some(_) => "cancel staging…",
                 None => "cancel calls…",
             },
+            "stage-diagnostics" => diagnostics_label(state),
             "open" | "diff" => match state.selected().and_then(|row| row.node()) {
                 Some(_) if state.list().zoom => self.short,
                 Some(node) if node.folded => "unfold",

@@ -253,7 +253,18 @@ fn calls_and_deploy() -> Vec<KeyCase> {
         after(
             "stage-diagnostics",
             &[Deploy],
-            |c| c.event(super::stage::warning()),
+            |c| {
+                let mut event = super::stage::warning();
+                if let EventKind::Diagnostic(d) = &mut event {
+                    d.severity = Severity::Error;
+                }
+                c.event(event);
+                // The row of its operation shows an error.
+                c.hides(" d errors");
+                c.hides(" d warnings");
+                c.event(super::stage::warning());
+                c.shows(" d errors");
+            },
             |c, _| {
                 c.shows("╭─ Errors and warnings ─");
                 c.shows("a deprecated argument");
