@@ -70,7 +70,7 @@ pub static COMMANDS: &[Command] = commands![
     "cancel", "c", "cancel…", "cancel the running work; asks how far", Scope::In(&[Calls, Stage, Deploy]), requires_running, open_cancel_rungs;
     // Stage
     "select", "space", "select", "select or deselect change, module or range", Scope::In(&[Stage]), on_changes, toggle_change;
-    "range", "v", "", "start or end a range of rows", Scope::In(&[Stage]), can_range, toggle_range;
+    "range", "V", "", "start or end a range of rows", Scope::In(&[Stage]), can_range, toggle_range;
     "range-down", "shift-down", "", "extend the range down", Scope::In(&[Stage]), can_range, extend_down;
     "range-up", "shift-up", "", "extend the range up", Scope::In(&[Stage]), can_range, extend_up;
     "undo", "u", "undo", "undo the last change of the selection", Scope::In(&[Stage]), can_undo, undo;
@@ -93,7 +93,7 @@ pub static COMMANDS: &[Command] = commands![
     "only-updates", "~", "", "show updates only, or all changes", Scope::In(&[Stage]), has_stage, only_updates;
     "only-replaces", "R", "", "show replaces only, or all changes", Scope::In(&[Stage]), has_stage, only_replaces;
     "only-destroys", "-", "", "show destroys and replaces only, or all", Scope::In(&[Stage]), has_stage, only_destroys;
-    "unchanged", "o", "", "show or hide unchanged resources", Scope::In(&[Stage]), has_stage, toggle_unchanged;
+    "unchanged", "v", "", "show or hide unchanged resources", Scope::In(&[Stage]), has_stage, toggle_unchanged;
     // Deploy
     "retry", "t", "stage the rest", "stage what failed or was not attempted", Scope::In(&[Start, Stage, Deploy, Replay]), can_retry, retry_rest;
     "duration", "P", "what took long", "show the critical path and slow operations", Scope::In(OPERATIONS), has_ended, show_duration;

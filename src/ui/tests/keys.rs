@@ -475,7 +475,7 @@ fn rows_are_built_once_for_a_key_and_its_frame() {
     assert_eq!(built() - before, 1);
     // Each key of a paste acts on the rows that the key before it has left.
     let before = built();
-    c.press("j k v");
+    c.press("j k V");
     c.frame();
     assert_eq!(built() - before, 3);
     // A key after an event acts on current rows.

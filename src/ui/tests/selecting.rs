@@ -146,7 +146,7 @@ fn hidden_changes_of_a_module_are_selected_only_after_a_question() {
 #[test]
 fn range_selects_its_rows_and_folded_modules() {
     let mut c = at("local_file.policy");
-    c.press("Z g v j");
+    c.press("Z g V j");
     c.shows("range: 2 rows");
     c.press("space");
     let zones = ["a", "b"].map(|z| format!("module.net.module.dns.lab_zone.{z}"));
@@ -184,10 +184,10 @@ fn range_extends_in_both_directions_and_escape_ends_it() {
     c.press("esc");
     c.hides("range:");
     assert_eq!(c.take_effects(), []);
-    c.press("v v");
+    c.press("V V");
     c.hides("range:");
     // A row that is not there any more ends the range.
-    c.press("v");
+    c.press("V");
     c.event(modules::stage());
     c.hides("range:");
 }
