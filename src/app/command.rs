@@ -69,8 +69,8 @@ impl Command {
         table::DRASTIC.contains(&self.name)
     }
 
-    /// Returns the label in the footer; empty if the footer omits the command. A command that switches
-    /// between two states names the other.
+    /// Returns the label in the footer; empty if the footer omits the command. A command that
+    /// switches between two states names the other.
     pub fn label(&self, state: &State) -> &'static str {
         match self.name {
             "cancel" if state.context() != Context::Deploy => match state.view.staging {
