@@ -164,7 +164,7 @@ fn plan_of_3_000_changes_in_40_modules_is_folded_filtered_and_applied_in_part() 
     c.keys("\x1b").unwrap();
     c.wait("[\"s2\"].lab_thing.part (75)", SOON).unwrap();
     // In natural order, all but the first two modules are deselected as one range.
-    c.keys("gjjjvG").unwrap();
+    c.keys("gjjjVG").unwrap();
     c.wait("range: 38 rows", SOON).unwrap();
     c.keys(" ").unwrap();
     c.wait("150 of 3000 selected", SOON).unwrap();
