@@ -5,7 +5,7 @@ use super::stage::{shown_diagnostics, unfinished_operations};
 use crate::app::command::Available;
 use crate::app::format::clock;
 use crate::app::state::*;
-use model::{Action, StageMode, StageSummary};
+use model::{Action, Severity, StageMode, StageSummary};
 
 /// Requires that no other process has the workspace lock.
 pub fn writable(state: &State) -> Available {
@@ -138,6 +138,17 @@ pub fn has_diagnostics(state: &State) -> Available {
         Context::Deploy => "the deploy had no errors or warnings beyond its operations".into(),
         _ => "the last staging had no errors or warnings".into(),
     })
+}
+
+/// Label of the list of diagnostics in the footer.
+pub fn diagnostics_label(state: &State) -> &'static str {
+    let has = |severity| shown_diagnostics(state).any(|d| d.severity == severity);
+    match (has(Severity::Error), has(Severity::Warning)) {
+        // The operations of a deploy show their errors.
+        (true, false) if state.context() == Context::Deploy => "",
+        (true, _) => "errors",
+        _ => "warnings",
+    }
 }
 
 /// Requires unfinished operations of the shown deploy; on the Stage screen, of the deploy of this

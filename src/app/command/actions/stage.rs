@@ -10,7 +10,7 @@ use crate::app::list::Pane;
 use crate::app::msg::Effect;
 use crate::app::popups::{Ladder, Message};
 use crate::app::state::*;
-use model::{Diagnostic, Severity, StageMode, StageRequest};
+use model::{Diagnostic, StageMode, StageRequest};
 
 /// Operations that the command `operations` shows one after the other, as values of `state:`.
 const OPERATION_STATES: &[&str] = &["failed,unknown", "waiting,not-attempted", "done"];
@@ -72,17 +72,6 @@ pub(super) fn shown_diagnostics(state: &State) -> impl Iterator<Item = &Diagnost
         _ => Some(&state.view.diagnostics),
     };
     all.into_iter().flatten()
-}
-
-/// Label of the list of diagnostics in the footer.
-pub fn diagnostics_label(state: &State) -> &'static str {
-    let has = |severity| shown_diagnostics(state).any(|d| d.severity == severity);
-    match (has(Severity::Error), has(Severity::Warning)) {
-        // The operations of a deploy show their errors.
-        (true, false) if state.context() == Context::Deploy => "",
-        (true, _) => "errors",
-        _ => "warnings",
-    }
 }
 
 pub fn show_diagnostics(state: &mut State, _: &mut Vec<Effect>) {
