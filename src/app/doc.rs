@@ -28,7 +28,7 @@ pub use change::{
     Extent, Grouped, change, change_head, changed_values, drift, drift_head, drift_role, explain,
     grouped, long_attribute, output, output_head, replaced_value,
 };
-pub use deploy::{counts, mode, nonzero, outcome_role};
+pub use deploy::{counts, mode, nonzero, outcome_role, plan_options};
 pub use diagnostic::{diagnostic, diagnostics};
 pub use gauge::{bar, gauge};
 pub use header::{PluginCounts, badge, header, status};

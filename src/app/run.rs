@@ -13,7 +13,7 @@ use super::{refresh_lists, start, update};
 use engine::Engine;
 use futures_util::FutureExt;
 use model::bus::{Subscription, Update};
-use model::{EventKind, PluginEvent, now_ms};
+use model::{EventKind, PluginEvent, StageRequest, now_ms};
 use std::collections::BTreeMap;
 use std::future::pending;
 use std::io;
@@ -58,6 +58,8 @@ pub struct ConsoleOptions {
     pub demo: Option<DemoHook>,
     /// Number of destroyed objects from which a confirmation must be typed; 0 for the default.
     pub typed_from: usize,
+    /// Plan options of each stage.
+    pub plan: StageRequest,
 }
 
 /// Reasons why a fault of the demo fails.
@@ -277,6 +279,7 @@ fn first_state(engine: &Engine, options: &ConsoleOptions) -> State {
         .as_ref()
         .map(|d| d.faults.clone())
         .unwrap_or_default();
+    state.options.plan.clone_from(&options.plan);
     state.options.parallelism = engine.settings().parallelism;
     if options.typed_from > 0 {
         state.options.typed_from = options.typed_from;

@@ -15,8 +15,8 @@ use clap::{Parser, Subcommand};
 
 use super::exit::CliError;
 use super::options::{
-    DeployArgs, DestroyArgs, FmtArgs, GroupArgs, GroupCommand, ImportArgs, InitArgs, PlanArgs,
-    PluginSubcommand, ReconcileArgs, RefreshArgs, SelectionsArgs, StageArgs, TaintArgs,
+    ConsolePlan, DeployArgs, DestroyArgs, FmtArgs, GroupArgs, GroupCommand, ImportArgs, InitArgs,
+    PlanArgs, PluginSubcommand, ReconcileArgs, RefreshArgs, SelectionsArgs, StageArgs, TaintArgs,
     ValidateArgs, WorkspaceCommand,
 };
 use super::tofu::Form;
@@ -87,6 +87,9 @@ pub(super) struct Args {
     /// Send a trace of each deploy to this OTLP/HTTP endpoint, such as http://127.0.0.1:4318
     #[arg(long, value_name = "ENDPOINT", global = true, help_heading = EVERYWHERE)]
     pub(super) otlp: Option<Endpoint>,
+
+    #[command(flatten)]
+    pub(super) plan: ConsolePlan,
 
     #[command(subcommand)]
     pub(super) command: Option<Command>,

@@ -36,6 +36,7 @@ use super::json_into::JsonInto;
 use super::output::Output;
 use crate::cli::escape::safe_path;
 use ::trust::commands as trusted_commands;
+use model::StageRequest;
 use std::path::Path;
 
 /// Runs the command of the arguments, or the console.
@@ -71,11 +72,20 @@ pub(super) async fn run(args: Args, out: &mut Output) -> CommandResult {
         trusted_commands::trust_all();
         trust::run(out).await?;
     }
+    let plan = args.plan.request();
     let Some(command) = args.command else {
         // With the trust flag, `enter` above has changed to the directory already.
         let dir = args.dir.filter(|_| !args.trust_workspace_plugins);
-        return console::run(dir.as_deref(), args.ascii, out).await;
+        return console::run(dir.as_deref(), args.ascii, plan, out).await;
     };
+    if plan != StageRequest::default() {
+        return Err(
+            CliError::usage("plan options before the command have no effect").hint(format!(
+                "give them after it: `flightdeck {} …`",
+                command.name()
+            )),
+        );
+    }
     if let Some(dir) = &args.dir {
         return Err(CliError::usage(format!(
             "unexpected directory {} before the command",

@@ -7,6 +7,7 @@ use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
 use super::values::{Format, stage_name};
 use super::variables::Variables;
+use model::StageRequest;
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct TaintArgs {
@@ -64,6 +65,39 @@ pub(super) struct Choice {
     pub(super) refresh: bool,
     #[command(flatten)]
     pub(super) values: Values,
+}
+
+/// Plan options of the console, for each of its stages.
+#[derive(Debug, Default, ClapArgs)]
+#[command(next_help_heading = "Options of the console")]
+pub(super) struct ConsolePlan {
+    /// Limit stages to this address and its dependencies (repeatable)
+    #[arg(long, value_name = "ADDRESS")]
+    target: Vec<String>,
+    /// Exclude this address and its dependents (repeatable)
+    #[arg(long, value_name = "ADDRESS")]
+    exclude: Vec<String>,
+    /// Replace this resource instance (repeatable)
+    #[arg(long, value_name = "ADDRESS")]
+    replace: Vec<String>,
+    /// Read objects before planning (default: true)
+    #[arg(long, value_name = "BOOL", default_missing_value = "true", num_args = 0..=1, require_equals = true)]
+    refresh: Option<bool>,
+    #[command(flatten)]
+    variables: Variables,
+}
+
+impl ConsolePlan {
+    /// Returns the request of the stages; the default without any flag.
+    pub(super) fn request(self) -> StageRequest {
+        StageRequest {
+            target: self.target,
+            exclude: self.exclude,
+            replace: self.replace,
+            no_refresh: self.refresh == Some(false),
+            ..self.variables.request()
+        }
+    }
 }
 
 /// Variables and limits of every plan, also of `destroy`.

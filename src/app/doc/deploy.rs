@@ -1,7 +1,7 @@
 //! Counts, outcome and mode of stages and deploys.
 
 use super::{Line, Role, line, span};
-use model::{Counts, DeployOutcome, StageMode};
+use model::{Counts, DeployOutcome, StageMode, StageRequest, VariableFlag};
 
 /// Renders counts as `+3 ~1 -/+1` in the colours of the actions. Counts of zero are left out.
 pub fn counts(c: &Counts) -> Line {
@@ -48,4 +48,24 @@ pub fn mode(m: StageMode) -> &'static str {
         StageMode::Destroy => "destroy",
         StageMode::RefreshOnly => "refresh only",
     }
+}
+
+/// Renders the plan options of a request as flags. Sensitive values may be among the variables, so
+/// only their names are shown.
+pub fn plan_options(plan: &StageRequest) -> Vec<String> {
+    let flags = |flag: &str, all: &[String]| -> Vec<String> {
+        all.iter().map(|a| format!("--{flag}={a}")).collect()
+    };
+    let variables = plan.variables.iter().map(|v| match v {
+        VariableFlag::Value { name, .. } => format!("--var={name}"),
+        VariableFlag::File(path) => format!("--var-file={}", path.display()),
+    });
+    let refresh = plan.no_refresh.then(|| "--refresh=false".to_owned());
+    flags("target", &plan.target)
+        .into_iter()
+        .chain(flags("exclude", &plan.exclude))
+        .chain(flags("replace", &plan.replace))
+        .chain(refresh)
+        .chain(variables)
+        .collect()
 }

@@ -86,6 +86,7 @@ pub fn header(state: &State, cells: usize) -> Vec<(Line, Click)> {
     let mut parts = linked(None, plain);
     parts.extend(linked(Some("workspaces"), workspace_part(state)));
     parts.extend(problems(state));
+    parts.extend(linked(None, plan_options(state)));
     parts.extend(linked(Some("screen-plugins"), health(state)));
     parts.extend(linked(Some("screen-calls"), calls(state)));
     parts.extend(work(state));
@@ -97,6 +98,26 @@ pub fn header(state: &State, cells: usize) -> Vec<(Line, Click)> {
     };
     parts.extend(linked(None, lock.map(|lock| omittable_part(1, lock))));
     fit_parts(parts, cells)
+}
+
+/// Plan options that limit the stages of the console, or change their values.
+fn plan_options(state: &State) -> Option<Part> {
+    let options = super::plan_options(&state.options.plan);
+    let first = options.first()?;
+    let more = match options.len() {
+        1 => String::new(),
+        n => format!(" +{}", n - 1),
+    };
+    Some(Part {
+        line: line(Role::Warn, format!("  {first}{more}")),
+        forms: vec![(
+            9,
+            line(
+                Role::Warn,
+                format!("  {}", count(options.len(), "plan option")),
+            ),
+        )],
+    })
 }
 
 /// Adds the command of a click to parts.

@@ -2,6 +2,7 @@
 
 use super::Fault;
 use crate::app::keymap::KeyMap;
+use model::StageRequest;
 
 /// Workspace that the console shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +42,8 @@ pub struct Options {
     pub parallelism: usize,
     /// Number of destroyed objects from which a confirmation must be typed.
     pub typed_from: usize,
+    /// Plan options of each stage: variables, targets and others.
+    pub plan: StageRequest,
     /// The operator's choices are stored for the next console.
     pub keeps_choices: bool,
 }
@@ -54,6 +57,7 @@ impl Default for Options {
             faults: Vec::new(),
             parallelism: 10,
             typed_from: 5,
+            plan: StageRequest::default(),
             keeps_choices: false,
         }
     }

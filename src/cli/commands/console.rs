@@ -18,6 +18,7 @@ use crate::ui::term::{self, Capabilities, Question, Screen};
 use engine::Access;
 use engine::Engine;
 use engine::Settings;
+use model::StageRequest;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
@@ -25,13 +26,20 @@ use std::sync::Arc;
 /// Variable with the name of a theme.
 const THEME: &str = "FLIGHTDECK_THEME";
 
-pub(super) async fn run(dir: Option<&Path>, ascii: bool, out: &mut Output) -> CommandResult {
+/// Opens the console. `plan` has the plan options of its stages.
+pub(super) async fn run(
+    dir: Option<&Path>,
+    ascii: bool,
+    plan: StageRequest,
+    out: &mut Output,
+) -> CommandResult {
     if let Some(dir) = dir {
         enter(dir)?;
     }
     terminal()?;
     let mut options = options(ascii, out)?;
     restore_choices(&mut options);
+    options.plan = plan;
     open(settings()?, options, out).await
 }
 

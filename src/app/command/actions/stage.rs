@@ -89,30 +89,36 @@ fn request(state: &mut State, effects: &mut Vec<Effect>, request: StageRequest) 
     state.switch_to(Screen::Stage);
 }
 
+/// Request with the variables of the console, for one resource.
+fn of_resource(state: &State) -> StageRequest {
+    StageRequest::with_variables(state.options.plan.variables.clone())
+}
+
+/// Request of another mode than changes, for which no replacement can be asked.
+fn of_mode(state: &State, mode: StageMode) -> StageRequest {
+    StageRequest {
+        mode,
+        replace: Vec::new(),
+        ..state.options.plan.clone()
+    }
+}
+
 pub fn stage_again(state: &mut State, effects: &mut Vec<Effect>) {
-    request(state, effects, StageRequest::default());
+    let plan = state.options.plan.clone();
+    request(state, effects, plan);
 }
 
 pub fn stage_destroy(state: &mut State, effects: &mut Vec<Effect>) {
-    request(
-        state,
-        effects,
-        StageRequest {
-            mode: StageMode::Destroy,
-            ..StageRequest::default()
-        },
-    );
+    let plan = of_mode(state, StageMode::Destroy);
+    request(state, effects, plan);
 }
 
 pub fn stage_refresh(state: &mut State, effects: &mut Vec<Effect>) {
-    request(
-        state,
-        effects,
-        StageRequest {
-            mode: StageMode::RefreshOnly,
-            ..StageRequest::default()
-        },
-    );
+    let plan = StageRequest {
+        no_refresh: false,
+        ..of_mode(state, StageMode::RefreshOnly)
+    };
+    request(state, effects, plan);
 }
 
 /// Shows the rows with some values of a field only; with the same values again, all rows.
@@ -208,28 +214,22 @@ pub fn refresh_resource(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(address) = resource(state) else {
         return;
     };
-    request(
-        state,
-        effects,
-        StageRequest {
-            mode: StageMode::RefreshOnly,
-            target: vec![address],
-            ..StageRequest::default()
-        },
-    );
+    let plan = StageRequest {
+        mode: StageMode::RefreshOnly,
+        target: vec![address],
+        ..of_resource(state)
+    };
+    request(state, effects, plan);
 }
 
 pub fn replace_resource(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(address) = resource(state) else {
         return;
     };
-    request(
-        state,
-        effects,
-        StageRequest {
-            target: vec![address.clone()],
-            replace: vec![address],
-            ..StageRequest::default()
-        },
-    );
+    let plan = StageRequest {
+        target: vec![address.clone()],
+        replace: vec![address],
+        ..of_resource(state)
+    };
+    request(state, effects, plan);
 }
