@@ -361,6 +361,11 @@ async fn run_effect(around: EffectContext, effect: Effect) -> Option<Answer> {
                 Some(Answer::Operations(deploy, all))
             })
         }
+        Effect::LoadVariables(plan) => {
+            convert_result(Subject::Stage, engine.root_variables(plan).await, |all| {
+                Some(Answer::Variables(Box::new(all)))
+            })
+        }
         Effect::LoadGroups => convert_result(Subject::Groups, engine.groups().await, |all| {
             Some(Answer::Groups(all))
         }),

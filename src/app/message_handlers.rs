@@ -2,11 +2,11 @@
 
 use super::list::{Pane, RowKey};
 use super::msg::{Answer, Effect, Subject};
-use super::popups::{Installing, Message, UnknownOutcomes};
+use super::popups::{Installing, Message};
 use super::replay::Replay;
 use super::state::*;
 use super::text::clean;
-use super::unsettled::unsettled;
+use super::unprompted::ask_for_variables;
 use super::update::selected;
 use super::{doc, popups};
 use crate::app::format::duration;
@@ -15,47 +15,6 @@ use model::{PluginEvent, PluginState};
 
 /// Number of samples in the charts of the Calls screen, one per second.
 const SAMPLES: usize = 240;
-
-/// Returns true if a popup can open without a key press.
-fn is_free(state: &State) -> bool {
-    state.frame.popup.is_none() && state.frame.prompt.is_none()
-}
-
-/// Opens the trust popup if a search has found untrusted workspace plugins.
-pub(super) fn ask_for_trust(state: &mut State) {
-    let (any, free) = (!state.view.untrusted.is_empty(), is_free(state));
-    if state.questions.ask_trust(any, free) {
-        let popup = popups::trust(&state.view.untrusted);
-        state.open(popup);
-    }
-}
-
-/// Shows the start page if something is to be settled when the console opens, unless the operator
-/// has acted before.
-pub(super) fn open_start_once(state: &mut State) {
-    // Computed only until the decision, because this follows each message.
-    if state.questions.awaits_start()
-        && state
-            .questions
-            .open_start(unsettled(state).iter().any(|u| u.opens))
-    {
-        state.screen = Screen::Start;
-    }
-}
-
-/// Opens the popup of unknown outcomes once per session; closes it when none is left.
-pub(super) fn open_unknown_once(state: &mut State) {
-    let any = !state.view.unknown.is_empty();
-    if !any && matches!(state.frame.popup, Some(Popup::UnknownOutcomes(_))) {
-        state.frame.popup = None;
-    }
-    // Counts as shown even if another popup is open: the badge in the header remains. The start
-    // page has a row for each outcome.
-    let listed = state.screen == Screen::Start;
-    if state.questions.show_unknown(any) && is_free(state) && !listed {
-        state.open(UnknownOutcomes::default());
-    }
-}
 
 pub(super) fn push_sample(queue: &mut std::collections::VecDeque<u64>, value: u64) {
     if queue.len() == SAMPLES {
@@ -122,6 +81,7 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
             };
             state.show_error(text);
             close_outdated_confirmation(state);
+            ask_for_variables(state, effects);
         }
         // The confirmation lists the changes of the earlier selection.
         EventKind::Selected { .. } => close_outdated_confirmation(state),
@@ -188,14 +148,6 @@ fn on_stage_opened(state: &mut State, s: &StageSummary) {
     // Something to settle comes first, and may still open its page.
     if state.questions.awaits_start() {
         state.screen = Screen::Stage;
-    }
-}
-
-/// Offers to install missing modules and providers, once per list of them.
-pub(super) fn offer_install(state: &mut State) {
-    let free = is_free(state) && super::command::can_install(state).is_ok();
-    if state.questions.offer_install(&state.view.absent, free) {
-        super::command::ask_install(state, &mut Vec::new());
     }
 }
 
@@ -463,6 +415,7 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
             state.show_message(text);
             effects.push(Effect::LoadGroups);
         }
+        Answer::Variables(all) => state.loaded.variables = Some(*all),
         Answer::Rollout(group, rollout) => on_loaded_rollout(state, &group, rollout, effects),
         Answer::Logs(rows) => state
             .log

@@ -33,6 +33,7 @@ pub mod state;
 pub mod text;
 pub mod theme;
 pub mod tree;
+mod unprompted;
 pub mod unsettled;
 mod update;
 

@@ -60,6 +60,7 @@ pub enum Answer {
     GroupChanged(String),
     /// Newest rollout of a group.
     Rollout(String, Option<Box<RolloutView>>),
+    Variables(Box<RootVariables>),
     Logs(Vec<LogRow>),
     State(Vec<StateRow>),
     /// Outputs of the state.
@@ -198,6 +199,8 @@ pub enum Effect {
     /// Loads the operations of a deploy of the history.
     LoadOperations(DeployId),
     LoadGroups,
+    /// Loads the root variables with the values that these plan options give them.
+    LoadVariables(StageRequest),
     /// Makes a request about the rollout of a group, for one member if it names one.
     RequestRollout(String, RolloutVerb, Option<String>),
     /// Sets the number of members of a group.

@@ -12,6 +12,7 @@ mod ladder;
 mod name_list;
 mod page;
 mod palette;
+mod plan_options;
 mod reveal;
 mod saved_selections;
 mod scale;
@@ -30,6 +31,7 @@ pub use installing::Installing;
 pub use ladder::Ladder;
 pub use page::{Choices, Input, List, More, Page, Part};
 pub use palette::Palette;
+pub use plan_options::{PlanOptions, open as open_plan_options};
 pub use reveal::Reveal;
 pub use saved_selections::{SavedSelections, report_loaded};
 pub use scale::Scale;
@@ -103,7 +105,7 @@ macro_rules! popups {
 
 popups! {
     Help, Palette, Confirm, Ladder, Demo, Message, UnknownOutcomes, Workspaces, Installing, Doctor,
-    Import, Incidents, HiddenRows, SavedSelections, Scale, Reveal, ThemeList
+    Import, Incidents, HiddenRows, SavedSelections, Scale, Reveal, ThemeList, PlanOptions
 }
 
 impl Popup {

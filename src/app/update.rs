@@ -7,13 +7,13 @@ use super::input::on_input;
 use super::key::Input;
 use super::list::Pane;
 use super::message_handlers::{
-    ask_for_operations, ask_for_schema, ask_for_trust, count_calls, offer_install, on_answer,
-    on_event, open_start_once, open_unknown_once, push_sample,
+    ask_for_operations, ask_for_schema, count_calls, on_answer, on_event, push_sample,
 };
 use super::msg::{Effect, Msg};
 use super::progress::Progress;
 use super::screens::Body;
 use super::state::*;
+use super::unprompted::{ask_for_trust, offer_install, open_start_once, open_unknown_once};
 use super::{column, layout, rows, text};
 use model::UnixMs;
 use model::view::View;

@@ -228,6 +228,17 @@ impl Engine {
         self.shared.operations.unset_variables(request, stage).await
     }
 
+    /// Root variables of the configuration, with the values that a request gives them.
+    ///
+    /// # Errors
+    /// The configuration cannot be read.
+    pub async fn root_variables(
+        &self,
+        request: StageRequest,
+    ) -> Result<RootVariables, EngineError> {
+        self.shared.operations.root_variables(request).await
+    }
+
     /// Renders a graph in DOT.
     ///
     /// # Errors

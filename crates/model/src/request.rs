@@ -25,6 +25,29 @@ pub struct UnsetVariable {
     pub is_secret: bool,
 }
 
+/// Root variable of a configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RootVariable {
+    pub name: String,
+    /// Type constraint as text; `any` if none is written.
+    pub type_text: String,
+    pub description: String,
+    /// Default as text; `None` for a required variable.
+    pub default: Option<String>,
+    /// Value as text, if one is given by flags, files or the environment. Secrets are redacted.
+    pub given: Option<String>,
+    /// True if the value must not be shown: sensitive or ephemeral.
+    pub is_secret: bool,
+}
+
+/// Root variables with the values that a request gives them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RootVariables {
+    pub all: Vec<RootVariable>,
+    /// Error of the configuration or of a value.
+    pub problem: Option<String>,
+}
+
 /// Request to compute a stage, with its plan options.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageRequest {

@@ -29,7 +29,10 @@ pub static GROUPS: &[Group] = &[
         title: "Act",
         rows: &[
             (&["apply"], ""),
-            (&["stage"], ""),
+            (
+                &["stage", "plan-options"],
+                "stage the changes; plan options",
+            ),
             (&["retry"], ""),
             (&["stage-destroy"], ""),
             (&["refresh-only"], ""),

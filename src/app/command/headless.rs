@@ -29,6 +29,7 @@ pub static LINES: &[(&str, &str)] = &[
     ("level", "flightdeck logs --level=warn"),
     ("operation-logs", "flightdeck logs PLUGIN"),
     ("orphans", "flightdeck doctor --fix"),
+    ("plan-options", "flightdeck stage --var=NAME=VALUE --target=ADDRESS"),
     ("plugin-logs", "flightdeck logs PLUGIN"),
     ("plugins-installed", "flightdeck plugins --installed"),
     ("plugins-load", "flightdeck plugins"),

@@ -87,6 +87,7 @@ pub static COMMANDS: &[Command] = commands![
     "apply", "a", "apply…", "apply the selected changes; asks first", Scope::In(&[Stage, Groups]), can_apply, ask_apply;
     "forget", "X", "", "discard the record of an unknown creation", Scope::In(&[Stage]), requires_unknown_create, confirm_forget;
     "stage", "s", "stage", "read the configuration, stage the changes", Scope::In(&[Start, Stage, Deploy, Groups]), can_stage, stage_again;
+    "plan-options", "ctrl-o", "", "set variables, targets, other plan options", Scope::In(&[Start, Stage]), can_stage, open_plan_options;
     "stage-destroy", "D", "", "stage the destruction of everything", Scope::In(&[Stage]), can_stage, stage_destroy;
     "refresh-only", "F", "", "stage a refresh: compare state and objects", Scope::In(&[Start, Stage]), can_stage, stage_refresh;
     "only-creates", "+", "", "show creates only, or all changes", Scope::In(&[Stage]), has_stage, filter_creates;

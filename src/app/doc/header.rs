@@ -86,7 +86,7 @@ pub fn header(state: &State, cells: usize) -> Vec<(Line, Click)> {
     let mut parts = linked(None, plain);
     parts.extend(linked(Some("workspaces"), workspace_part(state)));
     parts.extend(problems(state));
-    parts.extend(linked(None, plan_options(state)));
+    parts.extend(linked(Some("plan-options"), plan_options(state)));
     parts.extend(linked(Some("screen-plugins"), health(state)));
     parts.extend(linked(Some("screen-calls"), calls(state)));
     parts.extend(work(state));

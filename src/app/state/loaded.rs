@@ -6,7 +6,7 @@ use engine::doctor::Finding;
 use model::view::{DeployView, View};
 use model::{
     Action, DeployId, DeployStarted, DeploySummary, Diagnostic, FailureGroup, GroupView, Operation,
-    OutputRow, PluginId, SavedSelection, StateRow,
+    OutputRow, PluginId, RootVariables, SavedSelection, StateRow,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -47,6 +47,8 @@ pub struct Loaded {
     pub load_error: Option<LoadError>,
     pub history: Option<Vec<DeploySummary>>,
     pub failures: Option<Vec<FailureGroup>>,
+    /// Root variables, for the plan options.
+    pub variables: Option<RootVariables>,
     /// Operations of the deploy under the cursor of the History screen; none until they arrive.
     pub operations: Option<(DeployId, Vec<Operation>)>,
     pub replay: Option<Replay>,

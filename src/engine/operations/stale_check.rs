@@ -146,6 +146,57 @@ impl Operations {
         Ok(unset.map(named).collect())
     }
 
+    /// Root variables with their values for a request. The problem is an error of a value, or of
+    /// the configuration, in which case no variable may be known.
+    pub async fn root_variables(
+        &self,
+        request: StageRequest,
+    ) -> Result<RootVariables, EngineError> {
+        let (loaded, problem) = match self.load(&request, true).await? {
+            Ok((loaded, _)) => (Some(loaded), None),
+            Err((sources, diags)) => {
+                let errors = diags.iter().filter(|d| d.is_error());
+                let problem = convert_all(errors, &sources, self.pool.secrets());
+                // Without the flags, a wrong value of one hides no declaration.
+                let without = StageRequest {
+                    variables: Vec::new(),
+                    ..request
+                };
+                let loaded = self.load(&without, true).await?.ok();
+                (loaded.map(|(loaded, _)| loaded), problem.into_iter().next())
+            }
+        };
+        let declared = loaded
+            .iter()
+            .flat_map(|l| l.root.variables.values().map(move |v| (l, v)));
+        let all = declared.map(|(loaded, v)| {
+            let is_secret = v.sensitive || v.ephemeral;
+            let shown = |value: &Value| match is_secret {
+                true => "(sensitive value)".to_owned(),
+                false => lang::literal::format_value(value, 0),
+            };
+            RootVariable {
+                name: v.name.to_string(),
+                type_text: if v.typed {
+                    v.ty.ty.to_string()
+                } else {
+                    "any".to_owned()
+                },
+                description: v.description.clone(),
+                default: v.default.as_ref().map(shown),
+                given: loaded.given.get(&v.name).map(|(value, _)| shown(value)),
+                is_secret,
+            }
+        });
+        Ok(RootVariables {
+            all: all.collect(),
+            problem: problem.map(|d| match d.detail.lines().next() {
+                Some(detail) => format!("{}: {detail}", d.summary),
+                None => d.summary,
+            }),
+        })
+    }
+
     /// Identity and location of the state in use.
     pub(super) fn origin(&self, state: &State) -> StateOrigin {
         StateOrigin {

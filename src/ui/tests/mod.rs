@@ -16,6 +16,7 @@ mod messages;
 mod mouse;
 mod natural_order;
 mod opened_stage;
+mod plan_options;
 mod plugins;
 mod popup_keys;
 mod processes;

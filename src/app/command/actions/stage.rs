@@ -89,6 +89,10 @@ fn request(state: &mut State, effects: &mut Vec<Effect>, request: StageRequest) 
     state.switch_to(Screen::Stage);
 }
 
+pub fn open_plan_options(state: &mut State, effects: &mut Vec<Effect>) {
+    crate::app::popups::open_plan_options(state, effects);
+}
+
 /// Request with the variables of the console, for one resource.
 fn of_resource(state: &State) -> StageRequest {
     StageRequest::with_variables(state.options.plan.variables.clone())

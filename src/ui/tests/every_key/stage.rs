@@ -104,6 +104,10 @@ pub(super) fn stage() -> Vec<KeyCase> {
         story("reveal", &[State], |c, _| {
             c.shows("aws_iam_role.app: password");
         }),
+        story("plan-options", &[Start, Stage], |c, _| {
+            c.shows("╭─ Plan options ─");
+            c.shows("loading the variables…");
+        }),
         after(
             "why",
             S,
