@@ -215,3 +215,41 @@ fn narrow_terminal_over_ssh_gets_sixteen_colors_and_whole_words() {
     }
     quit(c);
 }
+
+/// Variables and targets: a wrong flag is taken back and a missing value given in the form.
+#[test]
+fn missing_and_wrong_variables_are_set_in_the_form() {
+    let w = Workspace::of(
+        "variable \"region\" {\n  type = string\n}\nvariable \"n\" {\n  type    = number\n  default = 1\n}\n\
+         resource \"terraform_data\" \"a\" {\n  count = var.n\n  input = var.region\n}\n\
+         resource \"terraform_data\" \"b\" {}\n",
+    );
+    let mut c = w.console_with(&["--var", "n=many", "--target", "terraform_data.a"]);
+    c.wait("--target=terraform_data.a +1", LONG).unwrap();
+    c.keys("3s").unwrap();
+    // Opens by itself, because a value is missing.
+    c.wait("Plan options", LONG).unwrap();
+    c.wait("needs a value", SOON).unwrap();
+    c.keys("\x1b[B\r").unwrap();
+    c.wait("region = ", SOON).unwrap();
+    c.keys("eu-1\r").unwrap();
+    c.wait_until(|s| !s.contains("region = "), SOON).unwrap();
+    c.keys("s").unwrap();
+    c.wait("a number is required", LONG).unwrap();
+    c.keys("\x0f").unwrap();
+    c.wait("many", SOON).unwrap();
+    c.keys("x").unwrap();
+    c.wait("1 (default)", SOON).unwrap();
+    c.keys("s").unwrap();
+    c.wait("1 of 1 selected", LONG).unwrap();
+    let screen = c.text();
+    assert!(
+        screen.contains("\"eu-1\"") && !screen.contains("terraform_data.b"),
+        "{screen}"
+    );
+    c.keys("a").unwrap();
+    c.wait("Apply stage #", SOON).unwrap();
+    c.keys("y").unwrap();
+    c.wait("succeeded in", LONG).unwrap();
+    quit(c);
+}

@@ -282,9 +282,14 @@ fn row_line(state: &State, row: &Row<'_>, name: usize) -> Line {
         Row::Variable(v) => v,
     };
     let first = |text: &str| text.lines().next().unwrap_or_default().to_owned();
-    let is_flag = flag_of(&state.options.plan, &v.name).is_some();
+    let flag = flag_of(&state.options.plan, &v.name);
     let (role, value) = match (&v.given, &v.default) {
-        (Some(given), _) if is_flag => (Role::Warn, first(given)),
+        // As typed, because a value of the wrong type has no other form.
+        _ if flag.is_some() && !v.is_secret => (Role::Warn, first(flag.unwrap_or_default())),
+        (Some(given), _) if flag.is_some() => (Role::Warn, first(given)),
+        (Some(given), Some(default)) if given == default => {
+            (Role::Dim, format!("{} (default)", first(default)))
+        }
         (Some(given), _) => (Role::Plain, first(given)),
         (None, Some(default)) => (Role::Dim, format!("{} (default)", first(default))),
         (None, None) => (Role::Bad, "needs a value".to_owned()),
