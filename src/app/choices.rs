@@ -10,7 +10,7 @@ use super::list::ListState;
 use super::log::Log;
 use super::rows::sorts;
 use super::state::{Context, Frame, State};
-use model::UnixMs;
+use model::{DeployId, UnixMs};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,6 +43,9 @@ pub struct Choices {
     /// and workspace.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub acknowledged: BTreeMap<String, UnixMs>,
+    /// Newest deploy that the operator has seen, by directory and workspace.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub seen_deploys: BTreeMap<String, DeployId>,
     /// Sort orders by list.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub sort: BTreeMap<String, ListSort>,
@@ -90,6 +93,7 @@ impl Choices {
             flat_lists: changed(state.trees.flat, false),
             filters: state.filters.history.clone(),
             acknowledged: state.incident_log.kept.clone(),
+            seen_deploys: state.seen.newest.clone(),
             sort: sort.collect(),
         }
     }
@@ -106,6 +110,7 @@ impl Choices {
         state.log.times = self.log_times.unwrap_or(log.times);
         state.trees.flat = self.flat_lists.unwrap_or_default();
         state.incident_log.kept.clone_from(&self.acknowledged);
+        state.seen.newest.clone_from(&self.seen_deploys);
         state.filters.history.clear();
         for query in &self.filters {
             state.filters.remember(query);
@@ -146,6 +151,7 @@ mod tests {
         state.trees.flat = true;
         state.filters.remember("action:create !web");
         state.incident_log.kept = [("e752509dd65aa7dd".to_owned(), 7)].into();
+        state.seen.newest = [("/shop default".to_owned(), 31)].into();
         for context in Context::ALL {
             let list = &mut state.lists[*context as usize];
             (list.sort, list.descending) = (sorts(*context).len() - 1, true);

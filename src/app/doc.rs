@@ -33,8 +33,8 @@ pub use diagnostic::{diagnostic, diagnostics};
 pub use gauge::{bar, gauge};
 pub use header::{PluginCounts, badge, header, status};
 pub use history::{
-    deploy_head, deploy_summary, failure_group, failure_head, failure_status, failures_of,
-    push_deploys,
+    deploy_head, deploy_summary, failed_with, failure_group, failure_head, failure_status,
+    failures_of, push_deploys,
 };
 pub use identity::{Varying, varying};
 pub use launches::{cause, launches};

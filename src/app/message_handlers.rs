@@ -1,6 +1,6 @@
 //! Applies messages of the engine to the state: events, answers and usage samples.
 
-use super::list::{Pane, RowKey};
+use super::list::Pane;
 use super::msg::{Answer, Effect, Subject};
 use super::popups::{Installing, Message};
 use super::replay::Replay;
@@ -297,40 +297,6 @@ fn close_outdated_confirmation(state: &mut State) {
     }
 }
 
-/// Requests a schema when its pane is opened.
-pub(super) fn ask_for_schema(state: &mut State, effects: &mut Vec<Effect>) {
-    if state.screen != Screen::Plugins || state.filters.plugin_tab != PluginTab::Schema {
-        return;
-    }
-    let Some(p) = state.plugin() else { return };
-    // Without a ready process the engine would launch one only to show its schema.
-    let is_there = matches!(p.state, PluginState::Ready { .. }) && !p.is_transformer();
-    if is_there && !state.loaded.schemas.contains_key(&p.id) {
-        let id = p.id.clone();
-        // An empty entry marks a request in progress, so that the schema is requested once.
-        state.loaded.schemas.insert(id.clone(), Vec::new());
-        effects.push(Effect::LoadSchema(id));
-    }
-}
-
-/// Requests the operations of the deploy under the cursor of the History screen.
-pub(super) fn ask_for_operations(state: &mut State, effects: &mut Vec<Effect>) {
-    if state.context() != Context::History {
-        return;
-    }
-    let key = state.list().key.as_ref().and_then(RowKey::number);
-    let mut all = state.loaded.history.iter().flatten();
-    let found = all.find(|d| key.is_none_or(|key| d.deploy.unsigned_abs() == key));
-    let ended = found.filter(|d| d.outcome != DeployOutcome::Running);
-    let Some(deploy) = ended.map(|d| d.deploy) else {
-        return;
-    };
-    if state.operations_of(deploy).is_none() {
-        state.loaded.operations = Some((deploy, Vec::new()));
-        effects.push(Effect::LoadOperations(deploy));
-    }
-}
-
 pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Effect>) {
     match answer {
         Answer::Done(text) => {
@@ -376,6 +342,7 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
                 effects.push(Effect::LoadFailures);
             }
             state.loaded.history = Some(all);
+            state.see_deploys();
         }
         Answer::Last(r) => {
             let end = r.events.len();

@@ -25,6 +25,7 @@ pub mod popups;
 pub mod progress;
 mod prompt_keys;
 pub mod replay;
+mod requests;
 pub mod rows;
 pub mod run;
 pub mod schema;

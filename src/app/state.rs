@@ -11,6 +11,7 @@ mod loaded;
 mod messages;
 mod place;
 mod questions;
+mod seen;
 mod selections;
 mod trail;
 mod trees;
@@ -24,6 +25,7 @@ pub use loaded::*;
 pub use messages::{Messages, Toast, Weight};
 pub use place::{Options, Place};
 pub use questions::Questions;
+pub use seen::SeenDeploys;
 pub use selections::Selections;
 pub use trail::Visit;
 pub use trees::Trees;
@@ -64,6 +66,7 @@ pub struct State {
     pub log: Log,
     pub questions: Questions,
     pub incident_log: IncidentLog,
+    pub seen: SeenDeploys,
     pub ending: Ending,
     /// Choices in the file; `None` if it must be written anew.
     pub saved_choices: Option<Choices>,
@@ -90,6 +93,7 @@ impl State {
             log: Log::default(),
             questions: Questions::default(),
             incident_log: IncidentLog::default(),
+            seen: SeenDeploys::default(),
             ending: Ending::default(),
             saved_choices: None,
         }

@@ -203,7 +203,8 @@ fn last_deploy(state: &State) -> Option<Unsettled> {
     }
     for g in doc::failures_of(state, d) {
         let mut l = doc::failure_head(g);
-        l.push(span(Role::Dim, format!("  {}", g.addresses.join(", "))));
+        let failed = doc::failed_with(state, d, g).join(", ");
+        l.push(span(Role::Dim, format!("  {failed}")));
         detail.push(l);
     }
     let row = row.with(detail);

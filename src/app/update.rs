@@ -6,11 +6,10 @@ use super::doc::{Role, line, varying};
 use super::input::on_input;
 use super::key::Input;
 use super::list::Pane;
-use super::message_handlers::{
-    ask_for_operations, ask_for_schema, count_calls, on_answer, on_event, push_sample,
-};
+use super::message_handlers::{count_calls, on_answer, on_event, push_sample};
 use super::msg::{Effect, Msg};
 use super::progress::Progress;
+use super::requests::{ask_for_operations, ask_for_schema};
 use super::screens::Body;
 use super::state::*;
 use super::unprompted::{ask_for_trust, offer_install, open_start_once, open_unknown_once};

@@ -79,7 +79,7 @@ pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
 
 /// Resources of a group of failures that failed in a deploy; all of the group until the operations
 /// of the deploy are loaded.
-fn failed_with<'s>(state: &'s State, d: &DeploySummary, g: &'s FailureGroup) -> Vec<&'s str> {
+pub fn failed_with<'s>(state: &'s State, d: &DeploySummary, g: &'s FailureGroup) -> Vec<&'s str> {
     let all = state.operations_of(d.deploy).unwrap_or_default().iter();
     let its = |o: &&Operation| matches!(&o.failure, Some(f) if f.fingerprint == g.fingerprint);
     let found: Vec<&str> = all.filter(its).map(|o| o.address.as_str()).collect();

@@ -119,6 +119,8 @@ fn push_facts(doc: &mut Doc, state: &State) {
             ]
         }),
     ));
+    facts.push(("meanwhile", meanwhile(state)));
+    facts.push(("failures", open_failures(state)));
     facts.push(("stage", staged(state)));
     facts.push(("plugins", plugins(state)));
     // A deploy changes the state, and the rows are those from before it.
@@ -131,6 +133,41 @@ fn push_facts(doc: &mut Doc, state: &State) {
             doc.push(std::iter::once(name).chain(value).collect());
         }
     }
+}
+
+/// Maximum number of deploys in a fact.
+const NAMED: usize = 3;
+
+/// Names the deploys since the last console of the workspace; `None` without any.
+fn meanwhile(state: &State) -> Option<Line> {
+    let all: Vec<_> = state.deploys_meanwhile().collect();
+    let text = format!("{} since you left:", count(all.len(), "deploy"));
+    let mut l = line(Role::Plain, text);
+    for d in all.iter().take(NAMED) {
+        let (sign, role) = outcome_role(d.outcome);
+        l.push(span(Role::Strong, format!(" #{} ", d.deploy)));
+        l.push(span(role, format!("{sign} {}", d.outcome.label())));
+        l.push(span(Role::Dim, format!(" {}@{}", d.who, d.host)));
+    }
+    if all.len() > NAMED {
+        l.push(span(Role::Dim, format!(" +{} more", all.len() - NAMED)));
+    }
+    (!all.is_empty()).then_some(l)
+}
+
+/// Counts the failures whose resources have not succeeded since; `None` without any.
+fn open_failures(state: &State) -> Option<Line> {
+    let all = state.loaded.failures.iter().flatten();
+    let open = all.filter(|g| g.solved_in.is_none() && !g.addresses.is_empty());
+    let all: Vec<_> = open.collect();
+    let newest = all.iter().max_by_key(|g| g.last)?;
+    let mut l = line(Role::Warn, format!("{} open", all.len()));
+    l.push(span(Role::Dim, ", newest "));
+    l.push(span(
+        Role::Plain,
+        format!("{}: {}", newest.class.label(), newest.summary),
+    ));
+    Some(l)
 }
 
 /// Counts the plugins as the header does; `None` without plugins.

@@ -390,3 +390,37 @@ fn badge_of_a_plugin_that_nothing_uses_is_dim() {
     c.press("1");
     c.shows("1 gave up: nothing uses it");
 }
+
+#[test]
+fn overview_names_the_deploys_since_the_last_console_and_open_failures() {
+    let mut c = Console::new(120, 40);
+    c.state.incident_log.since = fixture::NOW + 1;
+    c.answer(Answer::History(fixture::history()));
+    c.press("0");
+    // The first console of the workspace.
+    c.hides("meanwhile");
+    let choices = crate::app::choices::Choices::of(&c.state);
+    let reopened = |seen: i64| {
+        let mut choices = choices.clone();
+        assert_eq!(choices.seen_deploys.values().next(), Some(&31));
+        choices.seen_deploys.values_mut().for_each(|n| *n = seen);
+        let mut c = Console::new(120, 40);
+        choices.apply(&mut c.state);
+        c.state.incident_log.since = fixture::NOW + 1;
+        c.answer(Answer::History(fixture::history()));
+        c.press("0");
+        c
+    };
+    let mut c = reopened(30);
+    c.shows("meanwhile    1 deploy since you left: #31 ✗ failed ana@deck");
+    // Its own deploys are later ones.
+    c.answer(Answer::History(fixture::history()));
+    c.shows("1 deploy since you left");
+    c.hides("failures ");
+    let mut failures = fixture::failures();
+    failures[0].solved_in = None;
+    c.answer(Answer::Failures(failures));
+    c.shows("failures     1 open, newest bad input: policy is not valid JSON");
+    let mut c = reopened(31);
+    c.hides("meanwhile");
+}

@@ -1,0 +1,40 @@
+//! Requests for data of the row under the cursor.
+
+use super::list::RowKey;
+use super::msg::Effect;
+use super::state::{Context, PluginTab, Screen, State};
+use model::{DeployOutcome, PluginState};
+
+/// Requests a schema when its pane is opened.
+pub(super) fn ask_for_schema(state: &mut State, effects: &mut Vec<Effect>) {
+    if state.screen != Screen::Plugins || state.filters.plugin_tab != PluginTab::Schema {
+        return;
+    }
+    let Some(p) = state.plugin() else { return };
+    // Without a ready process the engine would launch one only to show its schema.
+    let is_there = matches!(p.state, PluginState::Ready { .. }) && !p.is_transformer();
+    if is_there && !state.loaded.schemas.contains_key(&p.id) {
+        let id = p.id.clone();
+        // An empty entry marks a request in progress, so that the schema is requested once.
+        state.loaded.schemas.insert(id.clone(), Vec::new());
+        effects.push(Effect::LoadSchema(id));
+    }
+}
+
+/// Requests the operations of the deploy under the cursor of the History screen.
+pub(super) fn ask_for_operations(state: &mut State, effects: &mut Vec<Effect>) {
+    if state.context() != Context::History {
+        return;
+    }
+    let key = state.list().key.as_ref().and_then(RowKey::number);
+    let mut all = state.loaded.history.iter().flatten();
+    let found = all.find(|d| key.is_none_or(|key| d.deploy.unsigned_abs() == key));
+    let ended = found.filter(|d| d.outcome != DeployOutcome::Running);
+    let Some(deploy) = ended.map(|d| d.deploy) else {
+        return;
+    };
+    if state.operations_of(deploy).is_none() {
+        state.loaded.operations = Some((deploy, Vec::new()));
+        effects.push(Effect::LoadOperations(deploy));
+    }
+}
