@@ -2,6 +2,7 @@
 //! shell's next prompt. Shows the operations, their time and the next step. Goes down the cancel
 //! ladder by timeout, or at once with each signal.
 
+use super::escape::safe;
 use super::output::Output;
 use super::progress::Progress;
 use super::session::print_update;
@@ -10,8 +11,8 @@ use super::signals::Signals;
 use engine::Engine;
 use futures_util::FutureExt;
 use model::bus::Update;
-use model::view::View;
-use model::{CancelRung, DeploySummary, EventKind, OperationState};
+use model::view::{DeployView, View};
+use model::{CancelRung, DeploySummary, EventKind, Operation, OperationState};
 use std::time::Duration;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
@@ -78,8 +79,31 @@ pub(super) async fn farewell(engine: Engine, out: &mut Output) {
         handle_update(update, out, &mut progress, &mut summary);
     }
     progress.clear();
+    // The outcome of a deploy stays on the terminal after the console's screen.
+    let ended = view.deploy.as_ref().filter(|d| d.summary.is_some());
     if let Some(summary) = summary.filter(|_| deploying) {
         show::print_deploy_outcome(out, &summary);
+    } else if let Some(deploy) = ended {
+        print_ended(deploy, out);
+    }
+}
+
+/// Maximum number of printed failures.
+const FAILURES: usize = 10;
+
+/// Prints the outcome of the last deploy of the console, and its failures.
+fn print_ended(deploy: &DeployView, out: &mut Output) {
+    let failed = deploy.operations.iter().filter(|o| o.failure.is_some());
+    let failed: Vec<&Operation> = failed.collect();
+    for operation in failed.iter().take(FAILURES) {
+        let reason = operation.failure.as_ref().map_or("", |f| &f.summary);
+        out.line(&format!("  {}: {}", safe(&operation.address), safe(reason)));
+    }
+    if failed.len() > FAILURES {
+        out.line(&format!("  and {} more", failed.len() - FAILURES));
+    }
+    if let Some(summary) = &deploy.summary {
+        show::print_deploy_outcome(out, summary);
     }
 }
 

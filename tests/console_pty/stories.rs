@@ -251,5 +251,10 @@ fn missing_and_wrong_variables_are_set_in_the_form() {
     c.wait("Apply stage #", SOON).unwrap();
     c.keys("y").unwrap();
     c.wait("succeeded in", LONG).unwrap();
-    quit(c);
+    c.keys("q").unwrap();
+    let (code, screen) = c.end(LONG).unwrap();
+    assert_eq!(code, 0);
+    // The outcome stays on the terminal.
+    let text = screen.contents();
+    assert!(text.contains("Deploy #1 succeeded: 1 done"), "{text}");
 }
