@@ -19,7 +19,7 @@ fn create_and_select_dev(c: &mut Pty) {
     c.wait("Create workspace dev", SOON).unwrap();
     c.keys("y").unwrap();
     c.wait("switched to workspace dev", LONG).unwrap();
-    c.wait("workspace dev  ●", SOON).unwrap();
+    c.wait("workspace dev  lock", SOON).unwrap();
 }
 
 #[test]
