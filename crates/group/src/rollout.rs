@@ -114,8 +114,7 @@ pub enum Next {
         /// Action.
         action: MemberAction,
     },
-    /// Poll these new members, and report [`Event::BatchHealthy`], [`Event::Unhealthy`] or
-    /// [`Event::TimedOut`].
+    /// Poll these new members, and report [`Event::BatchHealthy`] or [`Event::Unhealthy`].
     AwaitHealth {
         /// New members of this batch and of those before it.
         members: Vec<MemberKey>,

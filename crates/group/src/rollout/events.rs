@@ -6,6 +6,7 @@ use super::{
 };
 use crate::policy::OnUnhealthy;
 use crate::{ConfigHash, MemberKey, UnixMs};
+use std::collections::BTreeMap;
 
 /// Event of a rollout: a request of an operator, or a result of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,13 +42,13 @@ pub enum Event {
     },
     /// All new members are healthy.
     BatchHealthy,
-    /// A new member failed for good.
+    /// The new members were not healthy in time.
     Unhealthy {
         /// Failure reason.
         reason: String,
+        /// Failure of each unhealthy member; the others passed their last check.
+        members: BTreeMap<MemberKey, String>,
     },
-    /// The new members were not healthy in time.
-    TimedOut,
     /// The operator pauses the rollout.
     Pause,
     /// The operator resumes it.
@@ -102,8 +103,7 @@ impl Rollout {
             Event::NotBegun { member } => self.not_begun(&member),
             Event::Blocked { reason } => Ok(self.blocked(&reason, now)),
             Event::BatchHealthy => self.batch_healthy(now),
-            Event::Unhealthy { reason } => self.unhealthy(reason, now),
-            Event::TimedOut => self.unhealthy("not healthy before the timeout".to_owned(), now),
+            Event::Unhealthy { reason, members } => self.unhealthy(&reason, &members, now),
             Event::Pause => self.pause(now),
             Event::Resume => self.resume(now),
             Event::Abort if self.state.is_final() => Err(self.wrong_state("abort the rollout")),
@@ -219,18 +219,22 @@ impl Rollout {
             self.steps[at].next += 1;
             self.settle(at);
         }
+        self.set_health_failures(&BTreeMap::new());
         self.set_state(RolloutState::Running, None, now);
         Ok(self.advance(now))
     }
 
-    fn unhealthy(&mut self, reason: String, now: UnixMs) -> Result<Vec<Next>, IllegalEvent> {
+    fn unhealthy(
+        &mut self,
+        reason: &str,
+        members: &BTreeMap<MemberKey, String>,
+        now: UnixMs,
+    ) -> Result<Vec<Next>, IllegalEvent> {
         if self.state != RolloutState::WaitingHealth {
             return Err(self.wrong_state("record an unhealthy batch"));
         }
         let waiting = self.awaiting();
-        for &at in &waiting {
-            self.steps[at].note = Some(reason.clone());
-        }
+        self.set_health_failures(members);
         let reason = format!("batch {} is unhealthy: {reason}", self.batch + 1);
         match self.reacts_by() {
             OnUnhealthy::Pause => {
@@ -245,6 +249,17 @@ impl Rollout {
                 self.set_state(RolloutState::Running, Some(reason), now);
                 Ok(self.advance(now))
             }
+        }
+    }
+
+    /// Records the results of the last health check. It includes the members of earlier batches.
+    fn set_health_failures(&mut self, failures: &BTreeMap<MemberKey, String>) {
+        let is_checked = |step: &&mut Step| {
+            matches!(step.state, StepState::Pending | StepState::Done)
+                && step.phase != Phase::Shrink
+        };
+        for step in self.steps.iter_mut().filter(is_checked) {
+            step.note = failures.get(&step.member).cloned();
         }
     }
 

@@ -17,7 +17,7 @@ fn events() -> impl Strategy<Value = Event> {
         1 => member().prop_map(|member| Event::Done { member }),
         1 => member().prop_map(|member| Event::Failed { member, reason: "r".to_owned() }),
         1 => Just(Event::BatchHealthy),
-        1 => Just(Event::TimedOut),
+        1 => Just(Event::Unhealthy { reason: "r".to_owned(), members: BTreeMap::new() }),
         4 => Just(Event::Pause),
         2 => Just(Event::Resume),
         4 => member().prop_map(|member| Event::SkipMember { member }),
@@ -152,7 +152,10 @@ fn answer(open: &mut Vec<Next>, at: usize, success: bool, rollout: &Rollout) -> 
         Next::Act { member, .. } if success => Event::Done { member },
         Next::Act { member, .. } => Event::Failed { member, reason },
         Next::AwaitHealth { .. } if success => Event::BatchHealthy,
-        Next::AwaitHealth { .. } => Event::Unhealthy { reason },
+        Next::AwaitHealth { members } => Event::Unhealthy {
+            members: members.into_iter().map(|m| (m, reason.clone())).collect(),
+            reason,
+        },
         Next::Examine { member, .. } => Event::Examined {
             member,
             done: success,

@@ -54,8 +54,11 @@ fn event(text: &str) -> Event {
         "healthy" => Event::BatchHealthy,
         "unhealthy" => Event::Unhealthy {
             reason: "boom".to_owned(),
+            members: rest
+                .split_whitespace()
+                .map(|word| (key(word), format!("boom of {word}")))
+                .collect(),
         },
-        "timeout" => Event::TimedOut,
         "pause" => Event::Pause,
         "resume" => Event::Resume,
         "abort" => Event::Abort,
@@ -273,12 +276,9 @@ fn policy_decides_about_an_unhealthy_batch() {
     let mut paused = start(OnUnhealthy::Pause);
     run(
         &mut paused,
-        "timeout -> stop; healthy -> ! the rollout is paused (unhealthy)",
+        "unhealthy a -> stop; healthy -> ! the rollout is paused (unhealthy)",
     );
-    assert_eq!(
-        paused.reason(),
-        Some("batch 1 is unhealthy: not healthy before the timeout")
-    );
+    assert_eq!(paused.reason(), Some("batch 1 is unhealthy: boom"));
     run(&mut paused.clone(), "resume -> await a; healthy -> begin 1");
     run(
         &mut paused.clone(),
@@ -301,6 +301,26 @@ fn policy_decides_about_an_unhealthy_batch() {
          done b -> replace b; done b -> await b; healthy -> finished",
     );
     assert_eq!(states(&continued), "a:unhealthy b:done");
+}
+
+#[test]
+fn members_have_their_own_last_health_failure() {
+    let mut rollout = rollout(&plan("", &["a", "b c"], ""), &full());
+    let notes = |rollout: &Rollout| -> Vec<Option<String>> {
+        rollout.steps().iter().map(|s| s.note.clone()).collect()
+    };
+    let boom = |member: &str| Some(format!("boom of {member}"));
+    run(
+        &mut rollout,
+        "start -> begin 0; began 0 -> drain a; done a -> replace a; done a -> await a; \
+         healthy -> begin 1; began 1 -> drain b, drain c; done b -> replace b; \
+         done c -> replace c; done b ->; done c -> await a b c; unhealthy a b -> stop",
+    );
+    assert_eq!(notes(&rollout), [boom("a"), boom("b"), None]);
+    run(&mut rollout, "resume -> await a b c; unhealthy c -> stop");
+    assert_eq!(notes(&rollout), [None, None, boom("c")]);
+    run(&mut rollout, "resume -> await a b c; healthy -> finished");
+    assert_eq!(notes(&rollout), [None, None, None]);
 }
 
 /// InfraKit: FreeGroupWhileConverging: a wait can be stopped at any time.
@@ -443,7 +463,7 @@ fn later_retry_of_a_paused_rollout_starts_nothing() {
     run(
         &mut unhealthy,
         "start -> begin 0; began 0 -> drain a; done a -> replace a; done a -> await a; \
-         timeout -> stop; later a ->",
+         unhealthy a -> stop; later a ->",
     );
     let again: Vec<&MemberKey> = unhealthy.replaced_again().collect();
     assert_eq!(again, [&key("a")]);

@@ -9,6 +9,7 @@ use group::policy::{HealthPolicy, OnUnhealthy};
 use group::rollout::{Event, Phase, Rollout, RolloutState, StepState};
 use group::{Health, MemberKey};
 use model::now_ms;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Members that are probed at the same time.
@@ -47,17 +48,20 @@ impl Deploying {
             };
             let polled = self.poll(running, &new, policy).await;
             let health: Vec<Health> = polled.iter().map(|(_, result)| health(result)).collect();
-            let unhealthy = polled
-                .iter()
-                .find_map(|(key, r)| Some((key, r.as_ref().err()?)));
-            let reason = unhealthy.map(|(key, reason)| format!("{key}: {reason}"));
+            let failures: BTreeMap<MemberKey, String> = polled
+                .into_iter()
+                .filter_map(|(key, result)| Some((key, without_dot(&result.err()?))))
+                .collect();
+            let first = failures.first_key_value();
+            let reason = first.map(|(key, reason)| format!("{key}: {reason}"));
             let answer = wait.poll(&health, now_ms());
             let recorded = &running.recorded;
             let event = match answer {
                 Answer::Wait => None,
                 Answer::Ready => Some(Event::BatchHealthy),
                 Answer::TimedOut => Some(Event::Unhealthy {
-                    reason: without_dot(reason.as_deref()),
+                    reason: reason.clone().unwrap_or_else(|| "no answer".to_owned()),
+                    members: failures,
                 }),
             };
             match event {
@@ -125,7 +129,7 @@ impl Deploying {
         policy: &HealthPolicy,
     ) -> Option<bool> {
         let reason = match &event {
-            Event::Unhealthy { reason } => Some(reason.clone()),
+            Event::Unhealthy { reason, .. } => Some(reason.clone()),
             _ => None,
         };
         let end =
@@ -154,8 +158,7 @@ impl Deploying {
     }
 }
 
-fn without_dot(reason: Option<&str>) -> String {
-    let reason = reason.unwrap_or("no answer");
+fn without_dot(reason: &str) -> String {
     reason.trim_end_matches('.').to_owned()
 }
 
