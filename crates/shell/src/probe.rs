@@ -67,7 +67,7 @@ impl Prober {
         let answer = answer.map_err(|error| causes(&error))?;
         match answer.status() {
             status if status.is_success() => Ok(()),
-            status => Err(format!("GET {url} answered {status}")),
+            status => Err(format!("{status} from {url}")),
         }
     }
 
