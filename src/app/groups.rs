@@ -65,7 +65,7 @@ impl Progress {
 
 /// Returns true for a state of a rollout that no event changes.
 fn is_over(state: &str) -> bool {
-    matches!(state, "converged" | "aborted" | "rolled back")
+    matches!(state, "converged" | "aborted")
 }
 
 /// Rollout as the events of the last deploy reported it, unless a newer one was loaded.

@@ -55,17 +55,12 @@ pub enum RolloutState {
     Aborted,
     /// All members are done.
     Converged,
-    /// Ended in favour of the previous configuration.
-    RolledBack,
 }
 
 impl RolloutState {
     /// Returns true for a state that no event changes.
     pub fn is_final(self) -> bool {
-        matches!(
-            self,
-            RolloutState::Aborted | RolloutState::Converged | RolloutState::RolledBack
-        )
+        matches!(self, RolloutState::Aborted | RolloutState::Converged)
     }
 }
 
@@ -81,7 +76,6 @@ impl std::fmt::Display for RolloutState {
             RolloutState::Paused(PauseReason::Interrupted) => "paused (interrupted)",
             RolloutState::Aborted => "aborted",
             RolloutState::Converged => "converged",
-            RolloutState::RolledBack => "rolled back",
         })
     }
 }
@@ -135,7 +129,6 @@ pub enum Next {
 /// A rollout with all its steps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rollout {
-    from: Option<ConfigHash>,
     to: ConfigHash,
     policy: UpdatePolicy,
     state: RolloutState,
@@ -153,13 +146,7 @@ pub struct Rollout {
 
 impl Rollout {
     /// Plans a rollout. Removals and additions become batches of at most `max_parallel` members.
-    pub fn new(
-        plan: &RolloutPlan,
-        policy: &UpdatePolicy,
-        from: Option<ConfigHash>,
-        to: ConfigHash,
-        now: UnixMs,
-    ) -> Rollout {
+    pub fn new(plan: &RolloutPlan, policy: &UpdatePolicy, to: ConfigHash, now: UnixMs) -> Rollout {
         let shrink = waves(&plan.shrink, policy.max_parallel).into_iter();
         let grow = waves(&plan.grow, policy.max_parallel).into_iter();
         let mut batches: Vec<(Phase, Vec<MemberKey>)> = shrink
@@ -177,7 +164,6 @@ impl Rollout {
         };
         let steps = batches.iter().enumerate();
         Rollout {
-            from,
             to,
             policy: policy.clone(),
             state: RolloutState::Planned,
@@ -194,11 +180,6 @@ impl Rollout {
                 reason: None,
             }],
         }
-    }
-
-    /// Hash of the configuration before.
-    pub fn from(&self) -> Option<&ConfigHash> {
-        self.from.as_ref()
     }
 
     /// Hash of the configuration that the rollout brings.
@@ -224,7 +205,6 @@ impl Rollout {
     /// Copy without steps, for a record that stores each step apart.
     pub fn without_steps(&self) -> Rollout {
         Rollout {
-            from: self.from.clone(),
             to: self.to.clone(),
             policy: self.policy.clone(),
             steps: Vec::new(),

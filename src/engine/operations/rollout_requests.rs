@@ -265,9 +265,6 @@ fn is_of_group(group: &DeclaredGroup, change: &Change) -> bool {
 fn is_skipped(group: &DeclaredGroup, rollout: &Rollout, change: &Change) -> bool {
     let key = key_in(group, change).unwrap_or_else(|| member_key(&change.address));
     let step = rollout.step(&key);
-    let is_open = !matches!(
-        rollout.state(),
-        RolloutState::Converged | RolloutState::RolledBack
-    );
+    let is_open = rollout.state() != RolloutState::Converged;
     is_open && step.is_some_and(|step| step.state == StepState::Skipped)
 }

@@ -239,7 +239,7 @@ fn changed_group(
     let removed = instances.values().filter(|i| i.selected && i.removes());
     plan.shrink_last = removed.clone().any(|i| i.change.create_first());
     plan.keep_old = declared.policy.surge;
-    let rollout = Rollout::new(&plan, &declared.policy, None, to.clone(), now);
+    let rollout = Rollout::new(&plan, &declared.policy, to.clone(), now);
     let steps = rollout.steps().iter();
     let of_steps = steps.filter_map(|step| instances.get(&step.member));
     let (changes, former) = of_steps.map(|i| (i.index, i.former.clone())).unzip();

@@ -85,8 +85,6 @@ pub enum Event {
         /// Hash of the new configuration.
         to: ConfigHash,
     },
-    /// The operator returns to the previous configuration.
-    RollBack,
 }
 
 impl Rollout {
@@ -119,7 +117,6 @@ impl Rollout {
                 let reason = format!("superseded by configuration {}", to.short());
                 Ok(self.end(RolloutState::Aborted, &reason, now))
             }
-            Event::RollBack => self.roll_back(now),
         }
     }
 
@@ -411,20 +408,6 @@ impl Rollout {
         }
         self.settle(at);
         Ok(self.advance(now))
-    }
-
-    fn roll_back(&mut self, now: UnixMs) -> Result<Vec<Next>, IllegalEvent> {
-        let request = "roll back";
-        if self.state.is_final() || self.state == RolloutState::Planned {
-            return Err(self.wrong_state(request));
-        }
-        match &self.from {
-            None => Err(self.illegal(request, "the group has no previous configuration")),
-            Some(from) => {
-                let reason = format!("rolled back to configuration {}", from.short());
-                Ok(self.end(RolloutState::RolledBack, &reason, now))
-            }
-        }
     }
 
     /// Pauses or ends the rollout.

@@ -27,16 +27,10 @@ impl Rollout {
         match self.state {
             RolloutState::Planned => vec!["start", "skip member", "abort"],
             RolloutState::Running | RolloutState::WaitingHealth => {
-                vec!["pause", "skip member", "retry member", "abort", "roll back"]
+                vec!["pause", "skip member", "retry member", "abort"]
             }
             RolloutState::Paused(_) => {
-                vec![
-                    "resume",
-                    "skip member",
-                    "retry member",
-                    "abort",
-                    "roll back",
-                ]
+                vec!["resume", "skip member", "retry member", "abort"]
             }
             _ => Vec::new(),
         }

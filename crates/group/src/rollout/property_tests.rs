@@ -29,7 +29,6 @@ fn events() -> impl Strategy<Value = Event> {
         1 => Just(Event::Start),
         1 => prop_oneof![
             Just(Event::Abort),
-            Just(Event::RollBack),
             Just(Event::NewCommit { to: ConfigHash::from_text("x") }),
         ],
     ]
@@ -65,8 +64,7 @@ fn start(policy: &UpdatePolicy, this_machine: bool) -> Rollout {
         this_machine: this_machine.then_some(MemberKey::Index(4)),
         ..RolloutPlan::default()
     };
-    let from = Some(ConfigHash::from_text("from"));
-    Rollout::new(&plan, policy, from, ConfigHash::from_text("to"), 0)
+    Rollout::new(&plan, policy, ConfigHash::from_text("to"), 0)
 }
 
 /// Allowed repetitions of an action, and the counted actions.

@@ -33,8 +33,7 @@ fn full() -> UpdatePolicy {
 }
 
 fn rollout(plan: &RolloutPlan, policy: &UpdatePolicy) -> Rollout {
-    let hash = ConfigHash::from_text;
-    Rollout::new(plan, policy, Some(hash("old-hash")), hash("new-hash"), 0)
+    Rollout::new(plan, policy, ConfigHash::from_text("new-hash"), 0)
 }
 
 /// Parses an event: `start`, `began 0`, `done a`, `fail a`, `skip a`, `healthy`, …
@@ -75,7 +74,6 @@ fn event(text: &str) -> Event {
         "commit" => Event::NewCommit {
             to: ConfigHash::from_text("next"),
         },
-        "back" => Event::RollBack,
         other => panic!("{other}"),
     }
 }
@@ -392,23 +390,6 @@ fn new_commit_stops_the_running_rollout_first() {
     );
     assert_eq!(rollout.reason(), Some("superseded by configuration next"));
     assert_eq!(rollout.to().as_str(), "new-hash");
-}
-
-#[test]
-fn operator_rolls_back_to_the_previous_configuration() {
-    let mut rollout = rollout(&plan("", &["a"], ""), &full());
-    run(
-        &mut rollout,
-        "back -> ! the rollout is planned; start -> begin 0; back -> stop; start -> ! rolled back",
-    );
-    assert_eq!(rollout.state(), RolloutState::RolledBack);
-    assert_eq!(rollout.from().map(ConfigHash::short), Some("old-has"));
-    let to = ConfigHash::from_text("new");
-    let mut first = Rollout::new(&plan("", &[], "a"), &full(), None, to, 0);
-    run(
-        &mut first,
-        "start -> begin 0; back -> ! no previous configuration",
-    );
 }
 
 #[test]

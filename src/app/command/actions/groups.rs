@@ -25,7 +25,7 @@ pub fn has_open_rollout(state: &State) -> Available {
     super::writable(state)?;
     match rollout(state) {
         None => Err("this group has no rollout yet".into()),
-        Some((_, now)) if matches!(&*now, "converged" | "aborted" | "rolled back") => {
+        Some((_, now)) if matches!(&*now, "converged" | "aborted") => {
             Err(format!("the rollout is over: {now}").into())
         }
         Some(_) => Ok(()),

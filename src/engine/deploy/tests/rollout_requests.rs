@@ -145,10 +145,10 @@ const MEMBERS: &[Rule] = &[
         calls: "update w[0], update w[1]",
         rollout: Some("converged: 0 done, 1 done"),
         answers: Some(
-            "skip 0 refused (cannot skip 0: an action on it is in progress; pause, and wait until it ends. Possible: pause, skip member, retry member, abort, roll back), \
+            "skip 0 refused (cannot skip 0: an action on it is in progress; pause, and wait until it ends. Possible: pause, skip member, retry member, abort), \
              retry 1 refused (nothing of 1 failed; only a skipped member can be retried while the deploy runs), \
              skip 9 refused (the rollout has no member 9; its members are 0, 1), \
-             resume refused (cannot resume the rollout: the rollout is running. Possible: pause, skip member, retry member, abort, roll back)",
+             resume refused (cannot resume the rollout: the rollout is running. Possible: pause, skip member, retry member, abort)",
         ),
         ..RULE
     },
