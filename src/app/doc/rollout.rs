@@ -1,14 +1,16 @@
 //! A rollout as a timeline: one bar for each member, and the states of the rollout.
 
-use super::{Doc, Line, Role, line, omittable, push_heading, push_text, span};
+use super::{Doc, Line, Role, cells_of, line, omittable, push_heading, push_text, span};
 use crate::app::format::{clock, duration, elapsed};
 use crate::app::groups::Progress;
+use crate::app::layout;
+use crate::app::screens::push_keys;
 use crate::app::state::State;
 use crate::app::text::{truncate_end, width};
 use model::{RolloutMember, RolloutView, UnixMs};
 
-/// Cells of a bar.
-const CELLS: usize = 28;
+/// Least and greatest number of cells of a bar.
+const CELLS: (usize, usize) = (12, 120);
 /// Maximum number of members with a bar.
 const MEMBERS: usize = 200;
 /// Maximum width of a key.
@@ -20,7 +22,6 @@ pub fn rollout_role(state: &str) -> (&'static str, Role) {
         "planned" => ("·", Role::Dim),
         "running" | "waiting for health" => ("◐", Role::Busy),
         "converged" => ("✓", Role::Ok),
-        "rolled back" => ("○", Role::Dim),
         "aborted" => ("✗", Role::Bad),
         "paused (by operator)" | "paused (interrupted)" => ("■", Role::Warn),
         _ => ("■", Role::Bad),
@@ -37,27 +38,106 @@ pub fn rollout(state: &State, rollout: &RolloutView, now: Progress) -> Doc {
         push_text(&mut doc, rollout_role(shown).1, "", reason);
         doc.push(Line::new());
     }
+    if push_next(&mut doc, state, rollout) {
+        doc.push(Line::new());
+    }
     let is_running = matches!(rollout.state.as_str(), "running" | "waiting for health");
     let end = if is_running {
         state.now
     } else {
         rollout.updated
     };
-    let scale = Scale {
-        began: rollout.began,
-        end: end.max(rollout.began + 1),
-    };
-    let shown = rollout.members.iter().take(MEMBERS);
-    let keys = shown.clone().map(|member| width(&member.key));
-    let keys = keys.max().unwrap_or_default().min(KEY);
-    for member in shown {
-        doc.push(member_line(rollout, member, &scale, keys));
-    }
+    push_bars(&mut doc, state, rollout, end);
     if rollout.members.len() > MEMBERS {
         let more = format!("+ {} more", rollout.members.len() - MEMBERS);
         doc.push(line(Role::Dim, more));
     }
-    push_heading(&mut doc, "states");
+    push_states(&mut doc, state, rollout);
+    doc
+}
+
+/// Appends the bars of the members. They fill the width of the detail.
+fn push_bars(doc: &mut Doc, state: &State, rollout: &RolloutView, end: UnixMs) {
+    let members: Vec<&RolloutMember> = rollout.members.iter().take(MEMBERS).collect();
+    let keys = members.iter().map(|member| width(&member.key));
+    let keys = keys.max().unwrap_or_default().min(KEY);
+    let parts: Vec<(Line, Line)> = members
+        .iter()
+        .map(|member| (member_head(rollout, member, keys), member_tail(member)))
+        .collect();
+    let around = parts
+        .iter()
+        .map(|(head, tail)| cells_of(head) + cells_of(tail));
+    let room = layout::detail_size(state).0;
+    let room = room.saturating_sub(around.max().unwrap_or_default());
+    let scale = Scale {
+        began: rollout.began,
+        end: end.max(rollout.began + 1),
+        cells: room.clamp(CELLS.0, CELLS.1),
+    };
+    for (member, (mut l, tail)) in members.into_iter().zip(parts) {
+        let cells = bar(rollout, member, &scale);
+        for part in cells.chunk_by(|a, b| a == b) {
+            let (sign, role) = part[0].drawn();
+            l.push(omittable(role, sign.to_string().repeat(part.len())));
+        }
+        l.extend(tail);
+        doc.push(l);
+    }
+}
+
+/// Appends the keys that act on a paused rollout, with their effects. Returns false without any.
+fn push_next(doc: &mut Doc, state: &State, rollout: &RolloutView) -> bool {
+    // The deploy that runs it has the answer, and a lock of another process keeps out requests.
+    if !rollout.state.starts_with("paused") || state.locked_by().is_some() {
+        return false;
+    }
+    let failed = |member: &&RolloutMember| member.state.ends_with("failed");
+    let failed = rollout.members.iter().find(failed);
+    let resumed = match (failed, &*rollout.state) {
+        _ if state.is_deploying() && rollout.state != "paused (by operator)" => return false,
+        _ if state.is_deploying() => "continues",
+        (Some(_), _) => "continues after that: stages the rest for a review",
+        (None, "paused (unhealthy)") => "waits for health again: stages the rest for a review",
+        _ => "continues: stages the rest for a review",
+    };
+    let resume_key = state.options.keys.first("group-resume");
+    let mut keys = vec![("group-resume", resumed.to_owned())];
+    match failed {
+        Some(member) => {
+            let key = &member.key;
+            let retry = format!("on member {key}: {resume_key} then repeats its change");
+            let skip = format!("on member {key}: {resume_key} then continues without its change");
+            keys.splice(0..0, [("group-retry", retry), ("group-skip", skip)]);
+        }
+        None if rollout.state == "paused (unhealthy)" => {
+            let waits = |member: &&RolloutMember| member.state == "changed";
+            let waiting = rollout.members.iter().filter(waits);
+            // The notes have the failures of the last check.
+            if let Some(member) = waiting.min_by_key(|member| member.note.is_none()) {
+                let key = &member.key;
+                let retry = format!(
+                    "on member {key}: {resume_key} then repeats its change, which may replace it"
+                );
+                let skip =
+                    format!("on member {key}: {resume_key} then continues without its health");
+                keys.extend([("group-retry", retry), ("group-skip", skip)]);
+            }
+        }
+        None => {}
+    }
+    let abort = "ends the rollout; the other members stay as they are";
+    keys.push(("group-abort", abort.to_owned()));
+    doc.push(line(Role::Heading, "next"));
+    for (command, effect) in &keys {
+        push_keys(doc, &[(&state.options.keys.first(command), effect)]);
+    }
+    true
+}
+
+/// Appends the states of a rollout with their times.
+fn push_states(doc: &mut Doc, state: &State, rollout: &RolloutView) {
+    push_heading(doc, "states");
     for (at, transition) in rollout.transitions.iter().enumerate() {
         // Each rollout begins with it, and leaves it at once.
         if transition.state == "planned" && rollout.transitions.len() > 1 {
@@ -78,13 +158,13 @@ pub fn rollout(state: &State, rollout: &RolloutView, now: Progress) -> Doc {
         }
         doc.push(l);
     }
-    doc
 }
 
-/// Times at the ends of a bar.
+/// Times at the ends of a bar, and its width.
 struct Scale {
     began: UnixMs,
     end: UnixMs,
+    cells: usize,
 }
 
 impl Scale {
@@ -92,7 +172,7 @@ impl Scale {
     fn cell(&self, at: UnixMs) -> usize {
         let part = usize::try_from(at - self.began).unwrap_or_default();
         let whole = usize::try_from(self.end - self.began).unwrap_or(1);
-        (part * CELLS / whole.max(1)).min(CELLS - 1)
+        (part * self.cells / whole.max(1)).min(self.cells - 1)
     }
 }
 
@@ -119,27 +199,26 @@ impl Cell {
     }
 }
 
-/// Key, batch, bar, state and durations of a member.
-fn member_line(rollout: &RolloutView, member: &RolloutMember, scale: &Scale, keys: usize) -> Line {
+/// Key and batch of a member.
+fn member_head(rollout: &RolloutView, member: &RolloutMember, keys: usize) -> Line {
     let key = truncate_end(&member.key, keys).into_owned();
     let gap = " ".repeat(keys.saturating_sub(width(&key)));
     let batch = rollout.batches.to_string().len();
-    let mut l = vec![
+    vec![
         span(Role::Strong, format!("{key}{gap} ")),
         span(Role::Dim, format!(" batch {:>batch$}  ", member.batch)),
-    ];
-    let cells = bar(rollout, member, scale);
-    for part in cells.chunk_by(|a, b| a == b) {
-        let (sign, role) = part[0].drawn();
-        l.push(omittable(role, sign.to_string().repeat(part.len())));
-    }
+    ]
+}
+
+/// State and durations of a member.
+fn member_tail(member: &RolloutMember) -> Line {
     let role = match member.state.as_str() {
         "done" => Role::Ok,
         "waiting" | "skipped" => Role::Dim,
         _ if member.is_over || member.state.ends_with("failed") => Role::Bad,
         _ => Role::Busy,
     };
-    l.push(span(role, format!("  {}", member.state)));
+    let mut l = line(role, format!("  {}", member.state));
     for action in &member.actions {
         if let Some(ended) = action.ended {
             let took = duration(u64::try_from(ended - action.began).unwrap_or_default());
@@ -150,8 +229,8 @@ fn member_line(rollout: &RolloutView, member: &RolloutMember, scale: &Scale, key
 }
 
 /// Cells of a member's bar: its actions, and the wait for health after the last of them.
-fn bar(rollout: &RolloutView, member: &RolloutMember, scale: &Scale) -> [Cell; CELLS] {
-    let mut cells = [Cell::Blank; CELLS];
+fn bar(rollout: &RolloutView, member: &RolloutMember, scale: &Scale) -> Vec<Cell> {
+    let mut cells = vec![Cell::Blank; scale.cells];
     let mut fill = |from: UnixMs, to: UnixMs, with: Cell| {
         let (from, to) = (scale.cell(from), scale.cell(to));
         cells[from..=to.max(from)].fill(with);
@@ -257,6 +336,7 @@ mod tests {
         let scale = Scale {
             began: 0,
             end: 3_200,
+            cells: 28,
         };
         let text = |at: usize| -> String {
             let cells = bar(&rollout, &rollout.members[at], &scale);

@@ -184,3 +184,34 @@ fn run_of_the_reconcile_loop_is_shown_with_its_drift_and_the_next_poll() {
     c.shows("observe, drift found: 1 missing (now)");
     c.shows("this console");
 }
+
+fn locked(holder: Option<&str>) -> EventKind {
+    let holder = holder.map(|who| {
+        let own = model::lock_owner::this_process("deploy");
+        LockHolder {
+            who: who.into(),
+            ..own
+        }
+    });
+    EventKind::Lock {
+        holder,
+        ours: false,
+    }
+}
+
+#[test]
+fn paused_rollout_names_the_keys_that_continue_it() {
+    let mut c = Console::staged(120, 40);
+    c.press("8");
+    let mut groups = fixture::groups();
+    let web = groups[0].rollout.as_mut().unwrap();
+    web.state = "paused (unhealthy)".into();
+    c.answer(Answer::Groups(groups));
+    c.line("R       waits for health again: stages the rest for a review");
+    c.line("S       on member b: R then continues without its health");
+    c.press("G");
+    c.line("t       on member blue: R then repeats its change");
+    c.line("R       continues after that: stages the rest for a review");
+    c.event(locked(Some("bob")));
+    c.hides("continues after that");
+}
