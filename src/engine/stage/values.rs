@@ -3,6 +3,7 @@
 
 use cty::Value;
 use lang::addr::{AbsResource, InstanceKey, ModuleInstance, ModulePath};
+use model::mutex::lock;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -131,6 +132,8 @@ pub struct Values {
     repetitions: Map<ModuleInstance, Repetition>,
     /// Whole objects of calls, built on first use.
     call_objects: Map<Named, Value>,
+    /// Held while a value is assembled and published.
+    assembling: Mutex<()>,
 }
 
 macro_rules! named {
@@ -152,6 +155,13 @@ impl Values {
     pub fn cache_call_value(&self, module: &ModuleInstance, name: &Arc<str>, value: Value) {
         self.call_objects
             .insert((module.clone(), name.clone()), value);
+    }
+
+    /// Publishes the value of a resource that `assemble` returns. One at a time: several steps
+    /// assemble the same resource while its instances change, and the newest value must stay.
+    pub fn publish_assembled(&self, resource: AbsResource, assemble: impl FnOnce() -> Value) {
+        let _held = lock(&self.assembling);
+        self.resources.insert(resource, assemble());
     }
 
     /// Publishes values.
@@ -224,5 +234,41 @@ impl Values {
                 .insert((module, name.clone()), Arc::new(expansion));
         }
         self.modules.insert(parent.child(name), Arc::new(all));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    #[test]
+    fn value_assembled_from_older_objects_never_replaces_a_newer_one() {
+        let values = Values::default();
+        let resource: AbsResource = AbsResource {
+            module: ModuleInstance::root(),
+            resource: "x_y.a".parse::<lang::addr::AbsInstance>().unwrap().resource,
+        };
+        let objects = AtomicU64::new(1);
+        let (read, has_read) = mpsc::channel();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                values.publish_assembled(resource.clone(), || {
+                    let old = objects.load(Ordering::SeqCst);
+                    read.send(()).unwrap();
+                    // Time for the other step to publish in between.
+                    std::thread::sleep(Duration::from_millis(100));
+                    Value::number(old)
+                });
+            });
+            has_read.recv().unwrap();
+            objects.store(2, Ordering::SeqCst);
+            values.publish_assembled(resource.clone(), || {
+                Value::number(objects.load(Ordering::SeqCst))
+            });
+        });
+        assert_eq!(values.resource(&resource), Some(Value::number(2_u64)));
     }
 }

@@ -10,7 +10,7 @@ use crate::stage::link_arguments;
 use crate::stage::nodes::Node;
 use crate::stage::plan::assemble;
 use crate::stage::scope::ModuleScope;
-use crate::stage::values::{Expansion, PublishedValue};
+use crate::stage::values::Expansion;
 use calls::{CallContext, Retrying};
 use cty::Value;
 use cty::schema::Schema;
@@ -171,26 +171,26 @@ impl Deploying {
                 good = false;
                 continue;
             };
-            let values: HashMap<InstanceKey, Value> = expansion
-                .instances()
-                .into_iter()
-                .filter_map(|(key, _)| {
-                    Some((key.clone(), self.objects.value(&abs.instance(key), schema)?))
-                })
-                .collect();
-            // A missing object has an unknown value of unknown type, as in OpenTofu.
-            let nothing = *expansion == Expansion::Single && values.is_empty();
-            let value = if nothing {
-                Value::dynamic()
-            } else {
-                assemble(&expansion, &values, schema)
-            };
-            self.walk
-                .context
-                .values
-                .publish([PublishedValue::Resource(abs, value)]);
+            let values = &self.walk.context.values;
+            values.publish_assembled(abs.clone(), || self.assembled(&abs, &expansion, schema));
         }
         good
+    }
+
+    /// Value of a resource from the present objects of its instances.
+    fn assembled(&self, abs: &AbsResource, expansion: &Expansion, schema: &Schema) -> Value {
+        let values: HashMap<InstanceKey, Value> = expansion
+            .instances()
+            .into_iter()
+            .filter_map(|(key, _)| {
+                Some((key.clone(), self.objects.value(&abs.instance(key), schema)?))
+            })
+            .collect();
+        // A missing object has an unknown value of unknown type, as in OpenTofu.
+        match *expansion == Expansion::Single && values.is_empty() {
+            true => Value::dynamic(),
+            false => assemble(expansion, &values, schema),
+        }
     }
 
     pub(super) fn scope<'s>(
