@@ -135,6 +135,22 @@ const MEMBERS: &[Rule] = &[
         ..RULE
     },
     Rule {
+        rule: "a failed member cannot be retried by the deploy that failed it",
+        before: "w, count 2, size 1; g, group of w, batch 2",
+        after: "w, count 2, size 2; g, group of w, batch 2",
+        parallelism: 3,
+        any_order: true,
+        script: &[
+            ("update w[0]", &[Refuse]),
+            ("update w[1]", &[Ask("retry 0 when 0 failed")]),
+        ],
+        calls: "update w[0], update w[1]",
+        answers: Some(
+            "retry 0 refused (the change of 0 failed, and this deploy does not repeat it; run the command again when it has ended)",
+        ),
+        ..RULE
+    },
+    Rule {
         rule: "requests that the rollout does not allow are refused with the reason",
         before: "w, count 2, size 1; g, group of w",
         after: "w, count 2, size 2; g, group of w",
@@ -146,7 +162,7 @@ const MEMBERS: &[Rule] = &[
         rollout: Some("converged: 0 done, 1 done"),
         answers: Some(
             "skip 0 refused (cannot skip 0: an action on it is in progress; pause, and wait until it ends. Possible: pause, skip member, retry member, abort), \
-             retry 1 refused (nothing of 1 failed; only a skipped member can be retried while the deploy runs), \
+             retry 1 refused (no change of 1 failed; while the deploy runs, only a skipped member can be retried), \
              skip 9 refused (the rollout has no member 9; its members are 0, 1), \
              resume refused (cannot resume the rollout: the rollout is running. Possible: pause, skip member, retry member, abort)",
         ),

@@ -160,7 +160,12 @@ impl Deploying {
                 let member = find_member(rollout, member.unwrap_or_default())?;
                 let state = rollout.step(&member).map(|step| step.state);
                 // The operation of a failed change has ended, and nothing of the batch follows it.
-                if ends || matches!(state, Some(StepState::Failed(_))) {
+                if matches!(state, Some(StepState::Failed(_))) {
+                    return Err(format!(
+                        "the change of {member} failed, and this deploy does not repeat it; run the command again when it has ended"
+                    ));
+                }
+                if ends {
                     return Err(later.to_owned());
                 }
                 match verb {
@@ -173,7 +178,7 @@ impl Deploying {
                     _ if state == Some(StepState::Skipped) => Event::RetryMember { member },
                     _ => {
                         return Err(format!(
-                            "nothing of {member} failed; only a skipped member can be retried while the deploy runs"
+                            "no change of {member} failed; while the deploy runs, only a skipped member can be retried"
                         ));
                     }
                 }
