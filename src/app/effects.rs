@@ -361,6 +361,11 @@ async fn run_effect(around: EffectContext, effect: Effect) -> Option<Answer> {
                 Some(Answer::Operations(deploy, all))
             })
         }
+        Effect::FindDeclaration(of) => {
+            convert_result(Subject::Stage, engine.place_of(of).await, |place| {
+                Some(Answer::Declaration(place))
+            })
+        }
         Effect::LoadVariables(plan) => {
             convert_result(Subject::Stage, engine.root_variables(plan).await, |all| {
                 Some(Answer::Variables(Box::new(all)))
@@ -455,6 +460,7 @@ async fn run_effect(around: EffectContext, effect: Effect) -> Option<Answer> {
         Effect::Copy(_)
         | Effect::Mouse(_)
         | Effect::Notify(_)
+        | Effect::Edit(_)
         | Effect::Suspend(_)
         | Effect::Redraw
         | Effect::Tracing(_)

@@ -382,6 +382,10 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
             state.show_message(text);
             effects.push(Effect::LoadGroups);
         }
+        Answer::Declaration(Some(place)) => super::command::edit_file(state, effects, place),
+        Answer::Declaration(None) => {
+            state.show_error("the configuration does not contain this block");
+        }
         Answer::Variables(all) => state.loaded.variables = Some(*all),
         Answer::Rollout(group, rollout) => on_loaded_rollout(state, &group, rollout, effects),
         Answer::Logs(rows) => state

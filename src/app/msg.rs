@@ -61,6 +61,8 @@ pub enum Answer {
     /// Newest rollout of a group.
     Rollout(String, Option<Box<RolloutView>>),
     Variables(Box<RootVariables>),
+    /// Place of a declaration to edit; `None` if there is none.
+    Declaration(Option<FileLine>),
     Logs(Vec<LogRow>),
     State(Vec<StateRow>),
     /// Outputs of the state.
@@ -248,6 +250,10 @@ pub enum Effect {
     /// Copies text with OSC 52.
     Copy(String),
     Mouse(bool),
+    /// Finds the file and the line of a declaration, to edit it.
+    FindDeclaration(Declared),
+    /// Opens an editor at a line of a file, and waits for its end.
+    Edit(FileLine),
     /// Rings the bell, and shows a text on the desktop if the terminal can do that.
     Notify(String),
     /// Suspends to the shell, and prints a text there.

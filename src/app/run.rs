@@ -380,6 +380,7 @@ pub async fn event_loop<S: Surface, F: EventSource>(
                 Effect::Copy(_)
                 | Effect::Mouse(_)
                 | Effect::Notify(_)
+                | Effect::Edit(_)
                 | Effect::Suspend(_)
                 | Effect::Redraw
                 | Effect::Tracing(_) => surface.trigger(effect)?,

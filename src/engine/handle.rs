@@ -239,6 +239,14 @@ impl Engine {
         self.shared.operations.root_variables(request).await
     }
 
+    /// File and line of a declaration; `None` if the configuration does not contain it.
+    ///
+    /// # Errors
+    /// The configuration cannot be read.
+    pub async fn place_of(&self, of: Declared) -> Result<Option<FileLine>, EngineError> {
+        self.shared.operations.place_of(of).await
+    }
+
     /// Renders a graph in DOT.
     ///
     /// # Errors

@@ -258,3 +258,42 @@ fn missing_and_wrong_variables_are_set_in_the_form() {
     let text = screen.contents();
     assert!(text.contains("Deploy #1 succeeded: 1 done"), "{text}");
 }
+
+#[test]
+fn editor_opens_at_the_block_or_the_error_and_the_stage_follows() {
+    use std::os::unix::fs::PermissionsExt;
+    let text = "# shop\n\nresource \"terraform_data\" \"a\" {\n  input = \"eu\"\n}\n";
+    let w = Workspace::of(text);
+    let own = tempfile::tempdir().unwrap();
+    let script = own.path().join("editor");
+    // Needs a usable terminal, and records where it was opened.
+    let body = "#!/bin/sh\ntest -t 0 || exit 1\necho \"$1 $2\" >> \"$(dirname \"$0\")/opened\"\n\
+                sed -i 's/\"eu\"/\"us\" +/; t; s/\"us\" +/\"us\"/' \"$2\"\n";
+    std::fs::write(&script, body).unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = portable_pty::CommandBuilder::new(FLIGHTDECK);
+    command.arg(w.path());
+    command.env_remove("TF_CLI_CONFIG_FILE");
+    command.env("VISUAL", &script);
+    let mut c = Pty::start(command, 120, 40).unwrap();
+    c.wait("lock: free", LONG).unwrap();
+    c.keys("3s").unwrap();
+    c.wait("input = \"eu\"", LONG).unwrap();
+    c.keys("e").unwrap();
+    // The editor has written half an expression.
+    c.wait("staging failed", LONG).unwrap();
+    c.keys("e").unwrap();
+    c.wait("1 of 1 selected", LONG).unwrap();
+    c.wait("input = \"us\"", SOON).unwrap();
+    let opened = std::fs::read_to_string(own.path().join("opened")).unwrap();
+    let lines: Vec<&str> = opened.lines().collect();
+    let file = w.path().join("main.tf").display().to_string();
+    assert_eq!(lines.len(), 2, "{opened}");
+    assert_eq!(lines[0], format!("+3 {file}"));
+    assert!(
+        lines[1].starts_with("+4 ") || lines[1].starts_with("+5 "),
+        "{opened}"
+    );
+    assert!(lines[1].ends_with("main.tf"), "{opened}");
+    quit(c);
+}

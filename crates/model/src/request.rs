@@ -1,6 +1,6 @@
 //! Requests to the engine: plain data from console and command line.
 
-use super::{DeployId, LogLevel, StageId, StageMode, UnixMs};
+use super::{DeployId, LogLevel, PluginId, StageId, StageMode, UnixMs};
 use lang::config::Planned;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -23,6 +23,23 @@ pub struct UnsetVariable {
     pub description: String,
     /// True if the value must not be shown: sensitive or ephemeral.
     pub is_secret: bool,
+}
+
+/// Part of a configuration that has a block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Declared {
+    /// Resource of an instance, by its address.
+    Resource(String),
+    /// Provider in `required_providers`, by the id of its plugin.
+    Plugin(PluginId),
+}
+
+/// Line of a file of the workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileLine {
+    pub path: PathBuf,
+    /// Counted from 1.
+    pub line: u32,
 }
 
 /// Root variable of a configuration.

@@ -30,8 +30,8 @@ pub static GROUPS: &[Group] = &[
         rows: &[
             (&["apply"], ""),
             (
-                &["stage", "plan-options"],
-                "stage the changes; plan options",
+                &["stage", "edit", "plan-options"],
+                "stage; edit the block; plan options",
             ),
             (&["retry"], ""),
             (&["stage-destroy"], ""),

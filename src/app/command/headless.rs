@@ -86,6 +86,7 @@ pub static REASONS: &[(&str, &[&str])] = &[
             "deselect-all", "invert", "range", "range-down", "range-up", "redo", "select-all", "undo",
         ],
     ),
+    ("opens an editor from the console", &["edit"]),
     (
         "acts on a process of the open console; a command line has its own processes",
         &["plugin-enable", "plugin-restart", "plugin-start", "plugin-stop"],

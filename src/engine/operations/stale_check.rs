@@ -197,6 +197,36 @@ impl Operations {
         })
     }
 
+    /// File and line of a declaration; `None` if the configuration does not contain it.
+    pub async fn place_of(&self, of: Declared) -> Result<Option<FileLine>, EngineError> {
+        let Ok((loaded, _)) = self.load(&StageRequest::default(), true).await? else {
+            return Ok(None);
+        };
+        let span = match of {
+            Declared::Resource(address) => {
+                let address = address.parse::<lang::addr::AbsInstance>().ok();
+                address.and_then(|address| {
+                    let module = loaded.root.descendant(&address.module.path().0)?;
+                    let name = address.resource.to_string();
+                    let mut all = module.resources.values();
+                    all.find(|r| r.name.to_string() == name).map(|r| r.span)
+                })
+            }
+            Declared::Plugin(plugin) => {
+                let modules = loaded.root.all().into_iter();
+                let mut all = modules.flat_map(|m| m.required_providers.values());
+                // The id of a plugin is the end of its source.
+                all.find(|p| !p.implied && (*p.source).ends_with(&*plugin.0))
+                    .map(|p| p.span)
+            }
+        };
+        let range = span.and_then(|span| loaded.sources.range(span));
+        Ok(range.map(|range| FileLine {
+            path: self.settings.workspace.join(range.filename),
+            line: range.start.line,
+        }))
+    }
+
     /// Identity and location of the state in use.
     pub(super) fn origin(&self, state: &State) -> StateOrigin {
         StateOrigin {

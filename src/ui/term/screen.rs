@@ -1,9 +1,11 @@
 //! Terminal as a [`Surface`]: draws frames and reads input.
 
+use std::ffi::{OsStr, OsString};
 use std::future::{pending, poll_fn};
 use std::io;
 use std::io::{BufWriter, Stdout, Write, stdout};
 use std::mem::ManuallyDrop;
+use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -19,6 +21,7 @@ use crossterm::event::{
 use crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
 use crossterm::{event, execute, queue, terminal};
 use futures_util::StreamExt;
+use model::FileLine;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
@@ -137,6 +140,21 @@ impl Screen {
         })
     }
 
+    /// Gives the terminal to an editor until that ends. An editor that fails says so itself.
+    fn edit(&mut self, place: &FileLine) -> io::Result<()> {
+        // The stream's thread reads from the terminal until it is dropped.
+        self.input = None;
+        restore_once();
+        let mut command = editor(place, |name| std::env::var(name).ok());
+        // Other tasks of the runtime go on meanwhile.
+        let ended = tokio::task::block_in_place(|| command.status());
+        if let Err(error) = ended {
+            let editor = command.get_program().to_string_lossy().into_owned();
+            tracing::error!(%error, editor, "cannot start the editor");
+        }
+        self.take_terminal()
+    }
+
     /// Suspends to the shell. Nothing is drawn or read until the terminal may be used again, see
     /// [`Surface::input`].
     fn suspend(&mut self, words: &str) -> io::Result<()> {
@@ -242,6 +260,7 @@ impl Surface for Screen {
                 self.terminal.backend_mut(),
                 CopyToClipboard::to_clipboard_from(text)
             ),
+            Effect::Edit(place) => self.edit(&place),
             Effect::Notify(text) => {
                 let output = self.terminal.backend_mut();
                 output.write_all(notification(&text).as_bytes())?;
@@ -278,6 +297,35 @@ impl Surface for Screen {
             _ => Ok(()),
         }
     }
+}
+
+/// Command of the editor of the environment at a line. The shell splits its words, as for git.
+fn editor(place: &FileLine, variable: impl Fn(&str) -> Option<String>) -> Command {
+    let names = ["VISUAL", "EDITOR"].into_iter();
+    let set = names
+        .filter_map(variable)
+        .find(|text| !text.trim().is_empty());
+    let editor = set.unwrap_or_else(|| "vi".to_owned());
+    let program = editor.split_whitespace().next().unwrap_or_default();
+    let program = program.rsplit('/').next().unwrap_or_default();
+    let (path, line) = (place.path.as_os_str(), place.line);
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("{editor} \"$@\""), "flightdeck"]);
+    match program {
+        "code" | "codium" | "cursor" => {
+            command.args(["--goto".as_ref(), with_line(path, line).as_os_str()])
+        }
+        "hx" | "helix" | "subl" | "zed" => command.arg(with_line(path, line)),
+        _ => command.args([format!("+{line}").as_ref(), path]),
+    };
+    command
+}
+
+/// Path with a line, `main.tf:12`.
+fn with_line(path: &OsStr, line: u32) -> OsString {
+    let mut text = path.to_owned();
+    text.push(format!(":{line}"));
+    text
 }
 
 /// Sequences of a notification: the bell, OSC 9 (iTerm2, kitty, Windows Terminal) and OSC 777
@@ -380,9 +428,31 @@ fn translate(event: Event) -> Option<Input> {
 #[cfg(test)]
 mod tests {
     use super::super::setup::{background_is_light, write_enter, write_leave};
-    use super::{Clicks, DOUBLE_CLICK, notification};
+    use super::{Clicks, DOUBLE_CLICK, editor, notification};
     use crate::app::key::{Input, MouseAct};
     use std::time::{Duration, Instant};
+
+    #[test]
+    fn editor_of_the_environment_opens_at_the_line() {
+        let place = model::FileLine {
+            path: "/w/my shop/main.tf".into(),
+            line: 12,
+        };
+        for (visual, expected) in [
+            (None, "vi \"$@\" flightdeck +12 /w/my shop/main.tf"),
+            (Some("  "), "vi \"$@\" flightdeck +12 /w/my shop/main.tf"),
+            (
+                Some("/usr/bin/code -w"),
+                "/usr/bin/code -w \"$@\" flightdeck --goto /w/my shop/main.tf:12",
+            ),
+            (Some("hx"), "hx \"$@\" flightdeck /w/my shop/main.tf:12"),
+        ] {
+            let variable = |name: &str| visual.filter(|_| name == "VISUAL").map(str::to_owned);
+            let command = editor(&place, variable);
+            let args: Vec<_> = command.get_args().map(|a| a.to_string_lossy()).collect();
+            assert_eq!(args[1..].join(" "), expected, "{visual:?}");
+        }
+    }
 
     #[test]
     fn notification_rings_the_bell_and_keeps_its_text_in_one_part() {

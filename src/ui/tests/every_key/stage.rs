@@ -104,6 +104,35 @@ pub(super) fn stage() -> Vec<KeyCase> {
         story("reveal", &[State], |c, _| {
             c.shows("aws_iam_role.app: password");
         }),
+        after(
+            "edit",
+            S,
+            |c| c.press("j"),
+            |c, _| {
+                let effects = c.take_effects();
+                assert!(
+                    matches!(&effects[..], [Effect::FindDeclaration(_)]),
+                    "{effects:?}"
+                );
+                c.answer(Answer::Declaration(None));
+                c.shows("the configuration does not contain this block");
+                let place = FileLine {
+                    path: "/shop/main.tf".into(),
+                    line: 7,
+                };
+                c.answer(Answer::Declaration(Some(place.clone())));
+                // Staged again after the editor has ended.
+                let staged = Effect::Stage(StageRequest::default());
+                assert_eq!(c.take_effects(), [Effect::Edit(place), staged]);
+            },
+        ),
+        story("edit", &[Plugins, Deploy, State], |c, _| {
+            let effects = c.take_effects();
+            assert!(
+                matches!(&effects[..], [Effect::FindDeclaration(_)]),
+                "{effects:?}"
+            );
+        }),
         story("plan-options", &[Start, Stage], |c, _| {
             c.shows("╭─ Plan options ─");
             c.shows("loading the variables…");
