@@ -1,4 +1,4 @@
-//! Requests for data of the row under the cursor.
+//! Requests for data of the shown screen, and of the row under its cursor.
 
 use super::list::RowKey;
 use super::msg::Effect;
@@ -18,6 +18,20 @@ pub(super) fn ask_for_schema(state: &mut State, effects: &mut Vec<Effect>) {
         // An empty entry marks a request in progress, so that the schema is requested once.
         state.loaded.schemas.insert(id.clone(), Vec::new());
         effects.push(Effect::LoadSchema(id));
+    }
+}
+
+/// Requests the rollouts while another process has the lock: its deploy sends no events here.
+pub(super) fn follow_foreign_rollouts(state: &mut State, effects: &mut Vec<Effect>) {
+    if state.screen != Screen::Groups || state.locked_by().is_none() {
+        return;
+    }
+    for group in state.loaded.groups.iter().flatten() {
+        let name = group.group.clone();
+        if !state.loaded.loading_rollouts.contains_key(&name) {
+            state.loaded.loading_rollouts.insert(name.clone(), false);
+            effects.push(Effect::LoadRollout(name));
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use super::list::Pane;
 use super::message_handlers::{count_calls, on_answer, on_event, push_sample};
 use super::msg::{Effect, Msg};
 use super::progress::Progress;
-use super::requests::{ask_for_operations, ask_for_schema};
+use super::requests::{ask_for_operations, ask_for_schema, follow_foreign_rollouts};
 use super::screens::Body;
 use super::state::*;
 use super::unprompted::{ask_for_trust, offer_install, open_start_once, open_unknown_once};
@@ -239,6 +239,7 @@ fn tick(state: &mut State, now: UnixMs, effects: &mut Vec<Effect>) {
     let finished = std::mem::take(&mut state.samples.finished_now);
     push_sample(&mut state.samples.finished, finished);
     state.expire_message();
+    follow_foreign_rollouts(state, effects);
     if !state.place.configured && state.questions.seek_configuration() {
         effects.push(Effect::FindConfiguration);
     }

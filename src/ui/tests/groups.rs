@@ -215,3 +215,27 @@ fn paused_rollout_names_the_keys_that_continue_it() {
     c.event(locked(Some("bob")));
     c.hides("continues after that");
 }
+#[test]
+fn rollout_of_another_process_is_followed_until_its_lock_is_released() {
+    let mut c = Console::staged(120, 40);
+    c.press("8");
+    c.answer(Answer::Groups(fixture::groups()));
+    c.take_effects();
+    c.tick(1_000);
+    assert_eq!(c.take_effects(), []);
+    c.event(locked(Some("bob")));
+    c.tick(1_000);
+    let load = |group: &str| Effect::LoadRollout(group.into());
+    assert_eq!(c.take_effects(), [load("web"), load("workers")]);
+    // A group is loaded once at a time.
+    let mut rollout = fixture::groups()[1].rollout.clone().unwrap();
+    rollout.state = "running".into();
+    c.answer(Answer::Rollout("workers".into(), Some(Box::new(rollout))));
+    c.line("workers  2 members · ◐ running");
+    c.tick(1_000);
+    assert_eq!(c.take_effects(), [load("workers")]);
+    c.event(locked(None));
+    c.take_effects();
+    c.tick(1_000);
+    assert_eq!(c.take_effects(), []);
+}
