@@ -6,8 +6,8 @@ use super::list::Row;
 use super::state::State;
 use lang::addr::natural_cmp;
 use model::{
-    Action, ChangeView, DeployId, GroupMember, GroupView, MemberDrift, ReconcileRun, RolloutMember,
-    RolloutView, UnixMs,
+    Action, ChangeView, DeployId, GroupMember, GroupView, HealthyCount, MemberDrift, ReconcileRun,
+    RolloutMember, RolloutView, UnixMs,
 };
 use std::collections::HashSet;
 
@@ -35,6 +35,8 @@ pub struct Rollout {
     pub done: u32,
     pub total: u32,
     pub health: Option<String>,
+    /// Changed members that passed the last health check.
+    pub healthy: Option<HealthyCount>,
     pub reason: Option<String>,
     pub is_over: bool,
 }
@@ -84,6 +86,10 @@ fn live(state: &State, group: &GroupView) -> Option<Rollout> {
         done: live.done,
         total: live.total,
         health: live.health.clone(),
+        healthy: live.healthy.or_else(|| {
+            let same = |r: &&RolloutView| r.deploy == live.deploy && r.state == live.state;
+            loaded.filter(same).and_then(healthy)
+        }),
         reason: live.reason.clone(),
         is_over: is_over(&live.state),
     })
@@ -99,9 +105,30 @@ fn stored(rollout: &RolloutView) -> Rollout {
         done: number(rollout.done()),
         total: number(rollout.members.len()),
         health: None,
+        healthy: healthy(rollout),
         reason: rollout.reason.clone(),
         is_over: is_over(&rollout.state),
     }
+}
+
+/// Result of the last health check of a rollout that is paused by it: the notes of the changed
+/// members have their failures.
+fn healthy(rollout: &RolloutView) -> Option<HealthyCount> {
+    if rollout.state != "paused (unhealthy)" {
+        return None;
+    }
+    let is_checked = |part: &&RolloutMember| {
+        matches!(part.state.as_str(), "changed" | "done") && part.phase != "remove"
+    };
+    let checked = rollout.members.iter().filter(is_checked);
+    let passed = checked.clone().filter(|part| part.note.is_none());
+    let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let count = HealthyCount {
+        healthy: number(passed.count()),
+        checked: number(checked.count()),
+    };
+    // Otherwise a member of an earlier rollout failed, which is not among the members.
+    (count.healthy < count.checked).then_some(count)
 }
 
 /// Changes of a group's members in the stage; `None` without a stage that no deploy has used and

@@ -249,7 +249,10 @@ impl Progress {
     fn rollout(&mut self, out: &mut Output, rollout: &RolloutProgress) {
         let reason = rollout.reason.as_deref().unwrap_or_default();
         if let Some(health) = &rollout.health {
-            self.what = format!("group {}: {health} {}", safe(&rollout.group), safe(reason));
+            let healthy = rollout.healthy.map(|count| format!(", {}", count.text()));
+            let healthy = healthy.unwrap_or_default();
+            let group = safe(&rollout.group);
+            self.what = format!("group {group}: {health}{healthy} {}", safe(reason));
             return;
         }
         let mut line = format!(

@@ -17,6 +17,20 @@ pub struct DeployStarted {
     pub operations: Vec<Operation>,
 }
 
+/// Healthy members out of those that a health check included: the ones that were changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HealthyCount {
+    pub healthy: u32,
+    pub checked: u32,
+}
+
+impl HealthyCount {
+    /// Returns a text such as `1 of 2 healthy`.
+    pub fn text(self) -> String {
+        format!("{} of {} healthy", self.healthy, self.checked)
+    }
+}
+
 /// Progress of the rollout of a group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RolloutProgress {
@@ -33,6 +47,9 @@ pub struct RolloutProgress {
     /// Healthy polls out of those required, such as `●●○ 2/3`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub health: Option<String>,
+    /// Results of the last health check.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub healthy: Option<HealthyCount>,
     /// Reason of the state, or why a member is not healthy.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,

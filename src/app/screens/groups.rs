@@ -155,6 +155,13 @@ fn push_rollout(rollout: &Rollout, l: &mut Line) {
         l.extend(doc::gauge(role, done, total, BAR));
         let batch = format!(" batch {}/{}", rollout.batch, rollout.batches);
         l.push(span(Role::Plain, batch));
+        if let Some(count) = rollout.healthy {
+            let role = match count.healthy == count.checked {
+                true => Role::Ok,
+                false => Role::Warn,
+            };
+            l.push(span(role, format!(" · {}", count.text())));
+        }
     }
 }
 

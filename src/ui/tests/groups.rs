@@ -47,7 +47,9 @@ fn screen_follows_a_rollout_and_loads_its_steps_once_at_a_time() {
     c.event(fixture::progress("waiting for health", 2, None));
     assert_eq!(c.take_effects(), [Effect::LoadRollout("web".into())]);
     c.event(fixture::progress("waiting for health", 2, Some("●●○ 2/3")));
-    assert!(c.line("web  3").contains("waiting for health ●●○ 2/3"));
+    let header = c.line("web  3");
+    assert!(header.contains("waiting for health ●●○ 2/3"), "{header}");
+    assert!(header.contains("batch 2/3 · 1 of 2 healthy"), "{header}");
     assert!(c.line("  b  ").contains("●●○ 2/3"));
     assert!(!c.line("  a  ").contains("2/3"));
     // A poll changes no step.
@@ -206,7 +208,9 @@ fn paused_rollout_names_the_keys_that_continue_it() {
     let mut groups = fixture::groups();
     let web = groups[0].rollout.as_mut().unwrap();
     web.state = "paused (unhealthy)".into();
+    web.members[1].note = Some("503 Service Unavailable: GET http://127.0.0.1/ready".into());
     c.answer(Answer::Groups(groups));
+    c.line("batch 2/3 · 1 of 2 healthy");
     c.line("R       waits for health again: stages the rest for a review");
     c.line("S       on member b: R then continues without its health");
     c.press("G");

@@ -8,7 +8,7 @@ use group::health::{Answer, HealthWait};
 use group::policy::{HealthPolicy, OnUnhealthy};
 use group::rollout::{Event, Phase, Rollout, RolloutState, StepState};
 use group::{Health, MemberKey};
-use model::now_ms;
+use model::{HealthyCount, now_ms};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ impl Deploying {
                 }),
             };
             match event {
-                None => recorded.progress(wait.progress(), reason, &self.recorder),
+                None => recorded.progress(wait.progress(), count(&health), reason, &self.recorder),
                 Some(event) => match self.end_wait(running, event, policy).await {
                     Some(goes_on) => return goes_on,
                     None => continue,
@@ -160,6 +160,15 @@ impl Deploying {
 
 fn without_dot(reason: &str) -> String {
     reason.trim_end_matches('.').to_owned()
+}
+
+fn count(members: &[Health]) -> HealthyCount {
+    let healthy = members.iter().filter(|health| **health == Health::Healthy);
+    let counted = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    HealthyCount {
+        healthy: counted(healthy.count()),
+        checked: counted(members.len()),
+    }
 }
 
 fn health(result: &Result<(), String>) -> Health {

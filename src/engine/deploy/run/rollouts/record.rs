@@ -4,7 +4,7 @@
 use crate::deploy::record::DeployRecorder;
 use group::MemberKey;
 use group::rollout::{Event, Rollout, RolloutState, Step, StepState};
-use model::{DeployId, EventKind, RolloutProgress, UnixMs, now_ms};
+use model::{DeployId, EventKind, HealthyCount, RolloutProgress, UnixMs, now_ms};
 use serde_json::Value as Json;
 use store::Store;
 use store::records::RolloutRecord;
@@ -170,17 +170,25 @@ impl Recorded {
             done: counted(done),
             total: counted(total),
             health: None,
+            healthy: None,
             reason: rollout.reason().map(str::to_owned),
         }
     }
 
     /// Reports the progress of a wait for health.
-    pub fn progress(&self, health: String, reason: Option<String>, recorder: &DeployRecorder) {
+    pub fn progress(
+        &self,
+        health: String,
+        healthy: HealthyCount,
+        reason: Option<String>,
+        recorder: &DeployRecorder,
+    ) {
         let Ok(inner) = self.inner.try_lock() else {
             return;
         };
         let progress = RolloutProgress {
             health: Some(health),
+            healthy: Some(healthy),
             reason,
             ..self.summary(&inner.rollout)
         };
