@@ -37,6 +37,7 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
     // A snapshot may already contain an event that is delivered afterwards.
     let known = event.seq <= state.view.seq && event.seq != 0;
     let rollout_before = rollout_of(state, event);
+    let was_locked = state.locked_by().is_some();
     state.view.apply(event);
     if known {
         return;
@@ -58,6 +59,9 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
         }
         EventKind::Reconcile(run) if run.outcome != ReconcileOutcome::InSync => {
             state.show_message(format!("group {}: {}", run.group, run.summary()));
+        }
+        EventKind::Lock { .. } if was_locked && state.locked_by().is_none() => {
+            reload_groups(state, effects);
         }
         EventKind::WorkspaceChanged { deploy, .. } => {
             on_workspace_changed(state, *deploy, effects);
@@ -208,9 +212,7 @@ fn on_deploy_finished(state: &mut State, s: &DeploySummary, effects: &mut Vec<Ef
     }
     // The deploy changed the contents of these screens.
     effects.extend([Effect::LoadHistory, Effect::LoadState, Effect::LoadFailures]);
-    if state.loaded.groups.is_some() {
-        effects.push(Effect::LoadGroups);
-    }
+    reload_groups(state, effects);
     // The operator left while this deploy ran.
     state.ending.deploy_ended();
 }
@@ -230,6 +232,14 @@ fn on_workspace_changed(state: &mut State, deploy: Option<DeployId>, effects: &m
         None => state.show_message(text),
     }
     effects.extend([Effect::LoadHistory, Effect::LoadState, Effect::LoadFailures]);
+    reload_groups(state, effects);
+}
+
+/// Loads the groups again, unless nothing has shown them yet.
+fn reload_groups(state: &State, effects: &mut Vec<Effect>) {
+    if state.loaded.groups.is_some() {
+        effects.push(Effect::LoadGroups);
+    }
 }
 
 /// Rollout of the group of an event, as reported before it.

@@ -239,7 +239,7 @@ fn rollout_of_another_process_is_followed_until_its_lock_is_released() {
     c.tick(1_000);
     assert_eq!(c.take_effects(), [load("workers")]);
     c.event(locked(None));
-    c.take_effects();
+    assert_eq!(c.take_effects(), [Effect::LoadGroups]);
     c.tick(1_000);
     assert_eq!(c.take_effects(), []);
 }
