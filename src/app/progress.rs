@@ -7,13 +7,14 @@ use super::format::elapsed;
 use super::state::{Screen, State};
 use model::view::{CallView, DeployView, EndOfOperation};
 use model::{Action, CallId, Operation, OperationState, UnixMs};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Progress of a deploy at a time.
 #[derive(Debug, Clone, Default)]
 pub struct Progress {
-    /// Number of operations in each state; running ones without the queued ones.
-    counts: HashMap<OperationState, usize>,
+    /// Number of operations in each state, by its discriminant.
+    counts: [usize; 7],
     /// Queued calls of running operations, by index of the operation.
     queued: HashMap<usize, CallId>,
     /// Expected time until the end; `None` if too little is known about it.
@@ -21,6 +22,8 @@ pub struct Progress {
     /// Operations of the critical path, from the first one to the last one.
     pub critical_path: Vec<usize>,
     is_critical: HashSet<usize>,
+    /// Time from the begin of the deploy to its actual or expected end.
+    pub whole_ms: i64,
 }
 
 /// Expected time until the end of a deploy.
@@ -39,7 +42,7 @@ impl Progress {
         };
         let mut progress = Self::default();
         for operation in &deploy.operations {
-            *progress.counts.entry(operation.state).or_default() += 1;
+            progress.counts[operation.state as usize] += 1;
         }
         if is_live(state) {
             progress.find_queued(deploy, &state.view.calls);
@@ -49,6 +52,7 @@ impl Progress {
         } else {
             progress.estimate(state, deploy, now);
         }
+        progress.whole_ms = whole_ms(deploy, now, progress.left);
         progress.is_critical = progress.critical_path.iter().copied().collect();
         progress
     }
@@ -60,7 +64,7 @@ impl Progress {
 
     /// Number of operations in a state. Queued operations do not count as running.
     pub fn count(&self, state: OperationState) -> usize {
-        let all = self.counts.get(&state).copied().unwrap_or(0);
+        let all = self.counts[state as usize];
         match state {
             OperationState::Running => all.saturating_sub(self.queued()),
             _ => all,
@@ -88,13 +92,13 @@ impl Progress {
     /// Estimates the end from the usual durations of the unfinished operations and their needs, and
     /// from the number of operations that run at the same time.
     fn estimate(&mut self, state: &State, deploy: &DeployView, now: UnixMs) {
-        let usual = UsualDurations::of(deploy);
+        let usual = UsualDurations::default();
         let (mut work, mut known, mut unknown) = (0, 0, 0);
         let mut rest = vec![None; deploy.operations.len()];
         for at in operations_to_end(deploy) {
             let operation = &deploy.operations[at];
             let worked = worked_with(state, self, deploy, operation, now);
-            match usual.of_operation(operation) {
+            match usual.of_operation(deploy, operation) {
                 Some(usual) if usual > worked => {
                     (rest[at], known) = (Some(usual - worked), known + 1);
                 }
@@ -154,31 +158,51 @@ fn operations_to_end(deploy: &DeployView) -> Vec<usize> {
     (0..all.len()).filter(goes_on).collect()
 }
 
-/// Durations of completed operations of this deploy, for operations without a history.
+/// Returns the time to the end of a deploy.
+fn whole_ms(deploy: &DeployView, now: UnixMs, left: Option<TimeLeft>) -> i64 {
+    let left = left.and_then(|left| i64::try_from(left.ms).ok());
+    match &deploy.summary {
+        None => now - deploy.began + left.unwrap_or(0),
+        Some(s) => {
+            // The end of a killed run is unknown; its operations have ended before it.
+            let ends = || deploy.operations.iter().filter_map(Operation::ended).max();
+            s.ended.or_else(ends).unwrap_or(deploy.began) - deploy.began
+        }
+    }
+}
+
+/// Resource type and action.
+type Kind<'a> = (&'a str, Action);
+
+/// Durations of completed operations of this deploy, for operations without a history. Computed for
+/// the first of these.
+#[derive(Default)]
 struct UsualDurations<'a> {
-    /// Sum and number by resource type and action.
-    done: HashMap<(&'a str, Action), (u64, u64)>,
+    /// Sum and number.
+    done: OnceCell<HashMap<Kind<'a>, (u64, u64)>>,
 }
 
 impl<'a> UsualDurations<'a> {
-    fn of(deploy: &'a DeployView) -> Self {
-        let mut done = HashMap::<_, (u64, u64)>::new();
-        for operation in &deploy.operations {
-            if let (OperationState::Done, Some(took)) = (operation.state, operation.took_ms) {
-                let of_kind = done.entry((type_of(&operation.address), operation.action));
-                let (sum, n) = of_kind.or_default();
-                // Without the time in the queue, which depends on the other operations.
-                let queued = deploy.queued_ms.get(&operation.address).unwrap_or(&0);
-                (*sum, *n) = (*sum + took.saturating_sub(*queued), *n + 1);
+    fn done(&self, deploy: &'a DeployView) -> &HashMap<Kind<'a>, (u64, u64)> {
+        self.done.get_or_init(|| {
+            let mut done = HashMap::<_, (u64, u64)>::new();
+            for operation in &deploy.operations {
+                if let (OperationState::Done, Some(took)) = (operation.state, operation.took_ms) {
+                    let of_kind = done.entry((type_of(&operation.address), operation.action));
+                    let (sum, n) = of_kind.or_default();
+                    // Without the time in the queue, which depends on the other operations.
+                    let queued = deploy.queued_ms.get(&operation.address).unwrap_or(&0);
+                    (*sum, *n) = (*sum + took.saturating_sub(*queued), *n + 1);
+                }
             }
-        }
-        Self { done }
+            done
+        })
     }
 
-    fn of_operation(&self, operation: &Operation) -> Option<i64> {
+    fn of_operation(&self, deploy: &'a DeployView, operation: &Operation) -> Option<i64> {
         let of_this_deploy = || {
             let kind = (type_of(&operation.address), operation.action);
-            self.done.get(&kind).map(|(sum, n)| sum / n)
+            self.done(deploy).get(&kind).map(|(sum, n)| sum / n)
         };
         let ms = operation.usual_ms.or_else(of_this_deploy)?;
         i64::try_from(ms).ok()

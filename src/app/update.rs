@@ -10,7 +10,7 @@ use super::message_handlers::{count_calls, on_answer, on_event, push_sample};
 use super::msg::{Effect, Msg};
 use super::progress::Progress;
 use super::requests::{ask_for_operations, ask_for_schema, follow_foreign_rollouts};
-use super::screens::Body;
+use super::screens::{Body, axis_cells};
 use super::state::*;
 use super::unprompted::{ask_for_trust, offer_install, open_start_once, open_unknown_once};
 use super::{column, layout, rows, text};
@@ -114,9 +114,10 @@ pub fn refresh_lists(state: &mut State) {
         let varying = stage.map(|s| varying(&s.changes)).unwrap_or_default();
         state.frame.varying = (number, varying);
     }
-    state.frame.progress = match state.context() {
-        Context::Deploy | Context::Replay => Progress::of(state),
-        _ => Progress::default(),
+    let is_deploy = matches!(state.context(), Context::Deploy | Context::Replay);
+    state.frame.progress = match is_deploy {
+        true => Progress::of(state),
+        false => Progress::default(),
     };
     let listed = rows::rows(state);
     (state.frame.rows, state.frame.pinned) = (listed.rows, listed.pinned);
@@ -125,6 +126,10 @@ pub fn refresh_lists(state: &mut State) {
     state.frame.outdated = false;
     update_cursor(state);
     measure_columns(state);
+    // The axis takes a share of the measured column.
+    if is_deploy {
+        state.frame.axis_cells = axis_cells(state);
+    }
 }
 
 /// Number of rows that are all measured for each frame. Columns of a longer list only grow, so that

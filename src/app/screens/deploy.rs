@@ -8,6 +8,7 @@ mod timeline;
 mod title;
 
 pub(super) use replay::REPLAY;
+pub use timeline::axis_cells;
 
 use super::{
     Body, Context, ContextInfo, DetailPlace, ScreenInfo, TreeInfo, field_of_address, nodes,

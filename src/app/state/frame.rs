@@ -66,6 +66,8 @@ pub struct Frame {
     pub kept_detail: Option<KeptDetail>,
     /// Progress of the shown deploy.
     pub progress: Progress,
+    /// Cells of its time axis, if the list has space for one.
+    pub axis_cells: Option<u16>,
     /// A message came after the rows were built.
     pub outdated: bool,
     /// Stage, and its attributes whose values differ between changes of the same type.
@@ -106,6 +108,7 @@ impl Default for Frame {
             shown: Vec::new(),
             kept_detail: None,
             progress: Progress::default(),
+            axis_cells: None,
             outdated: true,
             varying: Default::default(),
             pinned: 0,

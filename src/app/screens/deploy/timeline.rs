@@ -37,15 +37,11 @@ impl Axis {
     /// Axis of the shown deploy; `None` if the list is too narrow for it.
     fn of(state: &State) -> Option<(Self, UnixMs)> {
         let (deploy, now) = state.shown_deploy()?;
-        let cells = usize::from(cells(state)?);
+        let cells = usize::from(state.frame.axis_cells?);
+        let whole = state.frame.progress.whole_ms;
         let ms = match &deploy.summary {
-            // The end of a killed run is unknown; its operations have ended before it.
-            Some(s) => s.ended.unwrap_or_else(|| last_end(deploy)) - deploy.began,
-            None => {
-                let left = state.frame.progress.left.map_or(0, |left| left.ms);
-                let expected = now - deploy.began + i64::try_from(left).unwrap_or(0);
-                rounded(expected)
-            }
+            Some(_) => whole,
+            None => rounded(whole),
         };
         let axis = Self {
             begin: deploy.began,
@@ -64,7 +60,7 @@ impl Axis {
 
 /// Cells of the axis: half of the last column, the rest of which has the reasons. `None` in a list
 /// that is too narrow.
-fn cells(state: &State) -> Option<u16> {
+pub fn axis_cells(state: &State) -> Option<u16> {
     let list = layout::areas(state).list;
     if list.width < LIST_CELLS {
         return None;
