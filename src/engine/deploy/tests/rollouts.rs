@@ -1,7 +1,7 @@
 //! Rollouts of groups: batches in order, drain before a change, health before the next batch.
 
 use super::rules::{RULE, Rule, check};
-use super::world::Effect::{Cancel, Refuse};
+use super::world::Effect::{Cancel, LoseStore, Refuse};
 use model::CancelRung::StopStarting;
 
 const ORDER: &[Rule] = &[
@@ -260,6 +260,16 @@ const HOOKS: &[Rule] = &[
         script: &[("update w[0]", &[Cancel(StopStarting)])],
         calls: "update w[0]",
         rollout: Some("paused (by operator): 0 done, 1 pending, 2 pending"),
+        ..RULE
+    },
+    Rule {
+        rule: "a rollout that loses the store begins no change of another member",
+        before: "w, count 3, size 1; g, group of w",
+        after: "w, count 3, size 2; g, group of w",
+        parallelism: 2,
+        script: &[("update w[0]", &[LoseStore])],
+        calls: "update w[0]",
+        ended: Some("w[0] unknown outcome (unexpected), w[1] not attempted, w[2] not attempted"),
         ..RULE
     },
 ];
