@@ -251,7 +251,7 @@ fn narrow(bin: &Path, album: &Album) -> Result<()> {
     let mut pty = album.demo(bin, 80, 24)?;
     pty.wait("gave up", LONG)?;
     pty.keys("g")?;
-    pty.wait("process started", SOON)?;
+    pty.wait("starts it again", SOON)?;
     album.shot(&pty, "plugins")?;
     pty.keys("3s")?;
     pty.wait("selected ·", LONG)?;
