@@ -257,7 +257,10 @@ fn list_next_steps(state: &State, op: &Operation, doc: &mut Doc) {
         &[
             (&key("retry"), &retry),
             (&key("operation-logs"), "shows the log of its plugin"),
-            (&key("failures"), "on History shows all failures"),
+            (
+                &format!("{} {}", key("screen-history"), key("failures")),
+                "shows the failures of all deploys",
+            ),
         ],
     );
 }

@@ -219,6 +219,7 @@ fn paused_rollout_names_the_keys_that_continue_it() {
     c.event(locked(Some("bob")));
     c.hides("continues after that");
 }
+
 #[test]
 fn rollout_of_another_process_is_followed_until_its_lock_is_released() {
     let mut c = Console::staged(120, 40);
@@ -238,6 +239,11 @@ fn rollout_of_another_process_is_followed_until_its_lock_is_released() {
     c.line("workers  2 members · ◐ running");
     c.tick(1_000);
     assert_eq!(c.take_effects(), [load("workers")]);
+    // The other process serves requests about it.
+    c.press("G");
+    c.press("p");
+    let pause = Effect::RequestRollout("workers".into(), RolloutVerb::Pause, None);
+    assert_eq!(c.take_effects(), [pause]);
     c.event(locked(None));
     assert_eq!(c.take_effects(), [Effect::LoadGroups]);
     c.tick(1_000);

@@ -142,8 +142,10 @@ pub(super) fn bar(state: &State, cells: usize) -> Line {
     }
     let progress = &state.frame.progress;
     let mut tail = Line::new();
-    if deploy.summary.is_none() {
-        let done = progress.count(OperationState::Done);
+    let done = progress.count(OperationState::Done);
+    if deploy.summary.is_some() {
+        tail.push(span(Role::Strong, format!("  {done} of {all}")));
+    } else {
         tail.push(span(Role::Strong, format!("  {}%", done * 100 / all)));
         if let Some(left) = progress.left {
             tail.push(span(Role::Dim, format!(" · {}", time_left(left))));
