@@ -30,7 +30,7 @@ pub use change::{
 };
 pub use deploy::{counts, mode, nonzero, outcome_role, plan_options};
 pub use diagnostic::{diagnostic, diagnostics};
-pub use gauge::{bar, gauge};
+pub use gauge::{LEVELS, bar, gauge};
 pub use header::{PluginCounts, badge, header, status};
 pub use history::{
     deploy_head, deploy_summary, failed_with, failure_group, failure_head, failure_status,

@@ -95,7 +95,8 @@ impl Progress {
         let usual = UsualDurations::default();
         let (mut work, mut known, mut unknown) = (0, 0, 0);
         let mut rest = vec![None; deploy.operations.len()];
-        for at in operations_to_end(deploy) {
+        let dependents = dependents(deploy);
+        for at in operations_to_end(deploy, &dependents) {
             let operation = &deploy.operations[at];
             let worked = worked_with(state, self, deploy, operation, now);
             match usual.of_operation(deploy, operation) {
@@ -110,7 +111,7 @@ impl Progress {
         if known <= unknown {
             return;
         }
-        let ends = expected_ends(deploy, &rest, now);
+        let ends = expected_ends(deploy, &dependents, &rest, now);
         let last = ends.iter().flatten().map(|(ms, _)| *ms).max();
         let chain = last.map_or(0, |last| last - now);
         let slots = i64::from(deploy.parallelism).max(1);
@@ -129,17 +130,22 @@ impl Progress {
     }
 }
 
-/// Indexes of the operations that the deploy still has to end. Excludes those that cannot start,
-/// because a need failed or the deploy was cancelled.
-fn operations_to_end(deploy: &DeployView) -> Vec<usize> {
-    use OperationState::{Done, Running, Waiting};
-    let all = &deploy.operations;
-    let mut dependents = vec![Vec::new(); all.len()];
-    for at in 0..all.len() {
+/// Indexes of the operations that need each operation.
+fn dependents(deploy: &DeployView) -> Vec<Vec<usize>> {
+    let mut dependents = vec![Vec::new(); deploy.operations.len()];
+    for at in 0..deploy.operations.len() {
         for need in deploy.needs(at) {
             dependents[*need].push(at);
         }
     }
+    dependents
+}
+
+/// Indexes of the operations that the deploy still has to end. Excludes those that cannot start,
+/// because a need failed or the deploy was cancelled.
+fn operations_to_end(deploy: &DeployView, dependents: &[Vec<usize>]) -> Vec<usize> {
+    use OperationState::{Done, Running, Waiting};
+    let all = &deploy.operations;
     let has_failed = |at: &usize| !matches!(all[*at].state, Done | Running | Waiting);
     let mut blockers: Vec<usize> = (0..all.len()).filter(has_failed).collect();
     let mut is_blocked = vec![deploy.cancel.is_some(); all.len()];
@@ -165,8 +171,10 @@ fn whole_ms(deploy: &DeployView, now: UnixMs, left: Option<TimeLeft>) -> i64 {
         None => now - deploy.began + left.unwrap_or(0),
         Some(s) => {
             // The end of a killed run is unknown; its operations have ended before it.
-            let ends = || deploy.operations.iter().filter_map(Operation::ended).max();
-            s.ended.or_else(ends).unwrap_or(deploy.began) - deploy.began
+            s.ended
+                .or_else(|| deploy.last_end())
+                .unwrap_or(deploy.began)
+                - deploy.began
         }
     }
 }
@@ -213,22 +221,14 @@ impl<'a> UsualDurations<'a> {
 /// have ended.
 fn expected_ends(
     deploy: &DeployView,
+    dependents: &[Vec<usize>],
     rest: &[Option<i64>],
     now: UnixMs,
 ) -> Vec<Option<EndOfOperation>> {
     let mut ends = deploy.ends();
-    let mut open_needs = vec![0; rest.len()];
-    let mut dependents = vec![Vec::new(); rest.len()];
-    for at in (0..rest.len()).filter(|at| rest[*at].is_some()) {
-        for need in deploy
-            .needs(at)
-            .iter()
-            .filter(|need| rest[**need].is_some())
-        {
-            open_needs[at] += 1;
-            dependents[*need].push(at);
-        }
-    }
+    let goes_on = |at: &&usize| rest[**at].is_some();
+    let open = |at| deploy.needs(at).iter().filter(goes_on).count();
+    let mut open_needs: Vec<usize> = (0..rest.len()).map(open).collect();
     let is_ready = |at: &usize| open_needs[*at] == 0;
     let mut ready: Vec<usize> = (0..rest.len()).filter(is_ready).collect();
     while let Some(at) = ready.pop() {
@@ -236,7 +236,7 @@ fn expected_ends(
         let needs = deploy.needs(at).iter().filter_map(|need| ends[*need]);
         let (begin, depth) = needs.max().unwrap_or((now, 0));
         ends[at] = Some((begin.max(now) + rest, depth + 1));
-        for dependent in &dependents[at] {
+        for dependent in dependents[at].iter().filter(goes_on) {
             open_needs[*dependent] -= 1;
             if open_needs[*dependent] == 0 {
                 ready.push(*dependent);

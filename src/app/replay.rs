@@ -113,7 +113,7 @@ impl Replay {
         }
     }
 
-    /// Plays the events of a time. Returns false at the end.
+    /// Plays the events of the time that has passed, and stops playing at the end.
     pub fn play(&mut self, passed_ms: i64) {
         let time = self.at + passed_ms.max(0) * i64::from(SPEEDS[self.speed]);
         let rest = &self.record.events[self.cursor..];

@@ -3,13 +3,11 @@
 //! label of a chart, with its current value, is above it, or beside it on a small screen.
 
 use super::paint::Brush;
-use crate::app::doc::Role;
+use crate::app::doc::{LEVELS, Role};
 use crate::app::state::State;
 use crate::app::text::width;
 use ratatui::layout::Rect;
 use std::collections::VecDeque;
-
-const LEVELS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 
 /// Mark before the first sample.
 const BEGIN: &str = "console started ▕";

@@ -2,6 +2,9 @@
 
 use super::{Line, Role, omittable};
 
+/// Bars of one cell, from the lowest to the full one.
+pub const LEVELS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
+
 /// Cells of the bar of a running time.
 const TIME_CELLS: usize = 8;
 

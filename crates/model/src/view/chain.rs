@@ -14,6 +14,11 @@ impl DeployView {
         ends.map(|end| Some((end?, 0))).collect()
     }
 
+    /// Returns the end of the operation that has ended last.
+    pub fn last_end(&self) -> Option<UnixMs> {
+        self.operations.iter().filter_map(|o| o.ended()).max()
+    }
+
     /// Returns the chain of needs that decides about the end of the deploy, first operation first:
     /// the operation that ends last, before it its need that ends last, and so on. Empty for a
     /// chain of one operation.

@@ -71,11 +71,6 @@ pub fn axis_cells(state: &State) -> Option<u16> {
     Some(half.clamp(*AXIS_CELLS.start(), *AXIS_CELLS.end()))
 }
 
-fn last_end(deploy: &DeployView) -> UnixMs {
-    let ends = deploy.operations.iter().filter_map(Operation::ended);
-    ends.max().unwrap_or(deploy.began)
-}
-
 /// Rounds a duration up to a length of the axis.
 fn rounded(ms: i64) -> i64 {
     let whole = LENGTHS
@@ -180,15 +175,15 @@ pub(super) fn bar(state: &State, deploy: &DeployView, op: &Operation, now: UnixM
     l
 }
 
-/// Bars of the concurrency, from none to the largest number.
-const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-
 /// Number of bars of the concurrency.
 const SAMPLES: usize = 16;
 
 /// Text that shows how many operations ran at the same time from the begin until now.
 pub(super) fn concurrency(deploy: &DeployView, now: UnixMs) -> String {
-    let end = deploy.summary.as_ref().map_or(now, |_| last_end(deploy));
+    let end = deploy
+        .summary
+        .as_ref()
+        .map_or(now, |_| deploy.last_end().unwrap_or(deploy.began));
     let whole = (end - deploy.began).max(1);
     let mut worked = [0; SAMPLES];
     let bounds = |at: usize| deploy.began + whole * at as i64 / SAMPLES as i64;
@@ -205,9 +200,9 @@ pub(super) fn concurrency(deploy: &DeployView, now: UnixMs) -> String {
     let bars = worked.map(|ms| {
         // Rounded up, so that little work is more than none.
         let level = (ms.max(0) * 7 + most - 1) / most;
-        LEVELS[usize::try_from(level).unwrap_or(0).min(7)]
+        doc::LEVELS[usize::try_from(level).unwrap_or(0).min(7)]
     });
-    let bars: String = bars.iter().collect();
+    let bars = bars.concat();
     format!("{HEADING_NOTE}{bars} up to {} at once", deploy.peak)
 }
 
