@@ -71,8 +71,14 @@ impl Command {
 
     /// Returns the label in the footer; empty if the footer omits the command. A command that
     /// switches between two states names the other.
-    pub fn label(&self, state: &State) -> &'static str {
-        match self.name {
+    pub fn label(&self, state: &State) -> Cow<'static, str> {
+        let label = match self.name {
+            "apply" if state.context() == Context::Stage => {
+                return format!("apply {}…", state.selected_changes().count()).into();
+            }
+            // It would leave out what the failed deploy has left.
+            "stage" if state.context() == Context::Deploy && can_retry(state).is_ok() => "",
+
             "cancel" if state.context() != Context::Deploy => match state.view.staging {
                 _ if state.is_deploying() => "cancel deploy…",
                 Some(_) => "cancel staging…",
@@ -90,7 +96,8 @@ impl Command {
             "unfold" if is_unfolded(state) => "fold",
             "engine-log" if state.context() == Context::Tracing => "plugin logs",
             _ => self.short,
-        }
+        };
+        label.into()
     }
 
     pub fn is_help(&self) -> bool {

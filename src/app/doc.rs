@@ -1,6 +1,7 @@
 //! Styled text without colours: contents of detail panes, titles and popups. `ui` maps each
 //! [`Role`] to a colour. All text in a [`Doc`] is escaped for the terminal when it is added.
 
+mod beside;
 mod call;
 mod chain;
 mod change;
@@ -22,6 +23,7 @@ mod title;
 mod unknown;
 mod welcome;
 
+pub use beside::beside;
 pub use call::{call, finished, finished_line, finished_state, open_state, outcome, outcome_sign};
 pub use chain::{duration_of_deploy, reason_of_operation};
 pub use change::{
@@ -39,12 +41,14 @@ pub use history::{
 pub use identity::{Varying, varying};
 pub use launches::{cause, launches};
 pub use log_text::log_text;
-pub use operation::{more_needs, operation, operation_sign, operation_title, pause};
+pub use operation::{
+    more_needs, newest_log_text, operation, operation_sign, operation_title, pause,
+};
 pub use plugin::{calls, found, level_role, logs, orphan, processes};
 pub use resource::{
     log_line, output_value, short_provider, state_output, state_row, stream_label, telling_values,
 };
-pub use rollout::{rollout, rollout_role};
+pub use rollout::{is_unhealthy, rollout, rollout_role};
 pub use schema::{schema_cells, schema_text};
 pub use staging::{staging, write_staging};
 pub use title::{detail_title, title, title_bar};

@@ -349,6 +349,9 @@ fn part_state(rollout: &RolloutView, part: &RolloutMember) -> MemberState {
         "done" => MemberState::new("✓", word, Role::Ok),
         "waiting" if is_over(&rollout.state) => MemberState::new("○", "not updated", Role::Dim),
         "waiting" => MemberState::new("·", word, Role::Dim),
+        "changed" if doc::is_unhealthy(rollout, part) => {
+            MemberState::new("✗", "unhealthy", Role::Bad)
+        }
         "changed" if waits => MemberState::new("◐", word, Role::Busy),
         "changed" => MemberState::new("○", "changed, not healthy yet", Role::Warn),
         "skipped" => MemberState::new("○", word, Role::Dim),

@@ -403,7 +403,7 @@ fn header_command(state: &State, area: Rect, x: u16) -> Option<&'static str> {
 }
 
 /// Places the badge of the incidents at the right of the tabs, which have precedence over it. It is
-/// dim if nothing uses the plugins, or if the rows of the screen show the same failures.
+/// a warning if nothing uses the plugins, and dim if the rows of the screen show the same failures.
 pub fn incident_badge(state: &State, area: Rect) -> Option<(u16, Line)> {
     let all = state.new_incidents();
     let tabs = tabs(state).into_iter().next_back()?;
@@ -424,9 +424,10 @@ pub fn incident_badge(state: &State, area: Rect) -> Option<(u16, Line)> {
         _ => count(n, "plugin failure"),
     };
     let is_shown = state.context() == Context::Plugins && all.iter().all(is_down);
-    let role = match !is_shown && all.iter().any(|i| state.is_urgent(i)) {
+    let role = match all.iter().any(|i| state.is_urgent(i)) {
+        _ if is_shown => Role::Dim,
         true => Role::Bad,
-        false => Role::Dim,
+        false => Role::Warn,
     };
     let badge = |text: String| super::doc::badge(state, "incidents", role, text);
     let mut tight = badge("✗".to_owned());

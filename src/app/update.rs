@@ -183,12 +183,16 @@ pub(super) fn update_cursor(state: &mut State) {
     let rows = std::mem::take(&mut state.frame.rows);
     let follow =
         state.context() == Context::Logs && state.log.follow && state.frame.prompt.is_none();
-    let live = state.context() == Context::Deploy && state.is_deploying();
+    let live = match state.context() {
+        Context::Deploy => state.is_deploying(),
+        Context::Calls => !state.view.calls.is_empty(),
+        _ => false,
+    };
     let list = state.list_mut();
     if follow && !list.zoom {
         list.move_to(&rows, usize::MAX);
     } else if live && !list.moved && !list.zoom && list.focus == Pane::List {
-        // Shows the running operations until the operator moves the cursor.
+        // Shows what runs until the operator moves the cursor.
         list.move_to(&rows, 0);
     }
     list.restore_cursor(&rows, height, pinned);

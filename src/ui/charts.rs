@@ -1,9 +1,9 @@
 //! Charts of calls side by side: running, waiting and finished ones, one sample per second. The
 //! base line begins with the first sample, because the time before it is unknown. The
-//! label of a chart, with its current value, is above it, or beside it on a small screen.
+//! label of a chart, with its current value, is above its end, or beside it on a small screen.
 
 use super::paint::Brush;
-use crate::app::doc::{LEVELS, Role};
+use crate::app::doc::{LEVELS, Role, cells_of, fit_line, omittable, span};
 use crate::app::state::State;
 use crate::app::text::width;
 use ratatui::layout::Rect;
@@ -49,10 +49,12 @@ impl Chart<'_> {
     fn draw(&self, area: Rect, brush: &mut Brush<'_>) {
         let now = self.samples.back().copied().unwrap_or(0);
         let role = if now > 0 { Role::Strong } else { Role::Dim };
-        let mut used = brush.text(area.x, area.y, area.width, role, &now.to_string());
-        let unit = format!(" {}", self.unit);
-        used += brush.text(area.x + used, area.y, area.width - used, Role::Dim, &unit);
+        let mut label = vec![
+            span(role, now.to_string()),
+            span(Role::Dim, format!(" {}", self.unit)),
+        ];
         if area.height == 1 {
+            let used = brush.line(area.x, area.y, area.width, &label, false);
             let left = area.width.saturating_sub(used + 1);
             let beside = Rect {
                 x: area.x + used + 1,
@@ -66,11 +68,11 @@ impl Chart<'_> {
         let shown = self.samples.iter().rev().take(cells);
         let (most, seconds) = (shown.clone().max().unwrap_or(&0), shown.count());
         let per = if self.unit.ends_with("/s") { "/s" } else { "" };
-        let peak = format!("peak {most}{per} · last {seconds} s");
-        let w = u16::try_from(width(&peak)).unwrap_or(u16::MAX);
-        if used + w < area.width {
-            brush.text(area.right() - w, area.y, w, Role::Dim, &peak);
-        }
+        let peak = format!(" · peak {most}{per} · last {seconds} s");
+        label.push(omittable(Role::Dim, peak));
+        let label = fit_line(label, cells);
+        let w = u16::try_from(cells_of(&label)).unwrap_or(u16::MAX);
+        brush.line(area.right().saturating_sub(w), area.y, w, &label, false);
         let below = Rect {
             y: area.y + 1,
             height: area.height - 1,

@@ -58,7 +58,10 @@ impl Table<'_> {
             })
             .collect();
         self.shorten_keys(&mut built, placed);
+        let heading = self.hidden_heading(first);
         for ((y, i), cells) in (area.y..).zip(visible).zip(&built) {
+            // The heading of the first scrolled rows takes the place of one of them.
+            let i = heading.filter(|_| i == first).unwrap_or(i);
             self.row(
                 i,
                 cells,
@@ -81,6 +84,17 @@ impl Table<'_> {
         };
         let rows = self.rows.len() - self.pinned.min(self.rows.len());
         scroll_mark(scrolled, self.offset, rows, brush);
+    }
+
+    /// Heading of the rows around the first scrolled one, unless it is visible. The cursor is never
+    /// covered.
+    fn hidden_heading(&self, first: usize) -> Option<usize> {
+        let is_covered = self.rows.get(first).is_some_and(|row| !row.heading);
+        let above = (first - self.offset..first).rev();
+        let mut headings = above.filter(|i| self.rows[*i].heading);
+        headings
+            .next()
+            .filter(|_| is_covered && first != self.index)
     }
 
     /// Draws a row, its matches and the cursor.

@@ -243,7 +243,11 @@ fn rolling_update(pty: &mut Pty, album: &Album) -> Result<()> {
     pty.wait("waiting for health", LONG)?;
     pty.keys("8")?;
     pty.wait("paused (unhealthy)", LONG)?;
-    pty.wait("503", SOON)?;
+    // The deploy ends soon after, and the rollout waits for the operator.
+    pty.wait_until(
+        |s| s.contains("✗ unhealthy") && s.contains("✗ deploy #"),
+        LONG,
+    )?;
     album.shot(pty, "groups")
 }
 

@@ -1,7 +1,8 @@
 //! Details of a call: its state, blockers, locks and usual duration.
 
-use super::{Doc, Line, Role, line, push_heading, push_pair, push_text, span};
+use super::{Doc, Line, Role, beside, line, push_heading, push_pair, push_text, span};
 use crate::app::format::{aligned, clock, clock_ms, count, duration, elapsed};
+use crate::app::layout;
 use crate::app::state::State;
 use model::view::{CallView, FinishedCall};
 use model::{CallId, CallOutcome, Latency, ResourceLock};
@@ -46,8 +47,8 @@ pub fn call(state: &State, c: &CallView) -> Doc {
     push_open(state, c, &mut doc);
     list_locks(state, c, &mut doc);
     list_waiting_calls(state, c, &mut doc);
-    list_calls_of(state, c.resource.as_deref(), None, &mut doc);
-    doc
+    let others = calls_of(state, c.resource.as_deref(), None);
+    beside(doc, others, layout::detail_size(state).0)
 }
 
 /// Appends plugin, slot, times, and the usual duration of a call.
@@ -76,7 +77,7 @@ fn push_open(state: &State, c: &CallView, doc: &mut Doc) {
         "usual",
         match c.usual.filter(Latency::is_known) {
             Some(u) => latency(&u),
-            None => "no earlier call of this method for this type of resource".to_owned(),
+            None => "no earlier call of this kind".to_owned(),
         },
     );
     let deadline = match (c.deadline_ms, c.started_at) {
@@ -91,21 +92,23 @@ fn push_open(state: &State, c: &CallView, doc: &mut Doc) {
 }
 
 /// Lists the finished calls for a resource, newest first, except for one.
-fn list_calls_of(state: &State, resource: Option<&str>, except: Option<CallId>, doc: &mut Doc) {
-    let Some(resource) = resource else { return };
+fn calls_of(state: &State, resource: Option<&str>, except: Option<CallId>) -> Doc {
+    let mut doc = Doc::new();
+    let Some(resource) = resource else { return doc };
     let its = |f: &&FinishedCall| {
         f.end.resource.as_deref() == Some(resource) && Some(f.end.call) != except
     };
     let all: Vec<&FinishedCall> = state.view.finished.iter().rev().filter(its).collect();
     if all.is_empty() {
-        return;
+        return doc;
     }
-    push_heading(doc, "other calls for this resource");
+    push_heading(&mut doc, "other calls for this resource");
     doc.extend(
         all.into_iter()
             .take(LISTED)
             .map(|f| finished_line(state, f)),
     );
+    doc
 }
 
 /// Renders a finished call in one line of a list.
@@ -187,8 +190,8 @@ pub fn finished(state: &State, f: &FinishedCall) -> Doc {
         let what = format!("all {} of {}: {text}", end.method, end.plugin);
         push_pair(&mut doc, "statistics", what);
     }
-    list_calls_of(state, end.resource.as_deref(), Some(end.call), &mut doc);
-    doc
+    let others = calls_of(state, end.resource.as_deref(), Some(end.call));
+    beside(doc, others, layout::detail_size(state).0)
 }
 
 /// Fewest successful calls that have a 95th percentile.

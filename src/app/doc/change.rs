@@ -101,6 +101,11 @@ fn push_attributes(doc: &mut Doc, c: &ChangeView, extent: Extent) {
         !extent.all && is_known && a.after.as_deref().is_some_and(|v| v == "[]" || v == "{}")
     };
     let (empty, changed): (Vec<_>, Vec<_>) = changed.into_iter().partition(is_empty);
+    // The names of values that a new object gets from its plugin say all there is to say.
+    let is_later = |a: &&AttributeChange| {
+        !extent.all && a.unknown && a.before.is_none() && !a.path.contains(['[', '.'])
+    };
+    let (later, changed): (Vec<_>, Vec<_>) = changed.into_iter().partition(is_later);
     let changed = grouped(&changed, false);
     let same: Vec<_> = same.into_iter().map(Grouped::one).collect();
     // Only visible names count for the width of the column.
@@ -108,6 +113,13 @@ fn push_attributes(doc: &mut Doc, c: &ChangeView, extent: Extent) {
     let name = name_width(changed.iter().chain(shown));
     for row in changed.iter().chain(shown) {
         attribute::push(doc, row, c.action, name, extent);
+    }
+    if !later.is_empty() {
+        let names: Vec<&str> = later.iter().map(|a| a.path.as_str()).collect();
+        doc.push(vec![
+            span(Role::Dim, "    known after apply: "),
+            span(Role::Plain, names.join(", ")),
+        ]);
     }
     if !empty.is_empty() {
         let empty = count(empty.len(), "empty value");

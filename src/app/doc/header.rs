@@ -8,6 +8,7 @@ use crate::app::state::{Context, State};
 use crate::app::unsettled::unused_in;
 use model::Action;
 use model::PluginState;
+use model::view::DeployView;
 use ratatui::layout::Rect;
 
 /// Symbol, text and role of a plugin's state.
@@ -89,7 +90,10 @@ pub fn header(state: &State, cells: usize) -> Vec<(Line, Click)> {
     parts.extend(linked(Some("plan-options"), plan_options(state)));
     parts.extend(linked(Some("screen-plugins"), health(state)));
     parts.extend(linked(Some("screen-calls"), calls(state)));
-    parts.extend(work(state));
+    match replay(state) {
+        Some(part) => parts.extend(linked(Some("screen-history"), [part])),
+        None => parts.extend(work(state)),
+    }
     let lock = match (&state.view.lock, state.view.lock_is_ours) {
         (Some(_), true) => Some(line(Role::Plain, "  lock: this console")),
         // Another lock owner is shown further to the left.
@@ -261,20 +265,39 @@ fn calls(state: &State) -> Vec<Part> {
     parts
 }
 
+/// Names a replay on the screen, which is no news of the present.
+fn replay(state: &State) -> Option<Part> {
+    let replay = state.loaded.replay.as_ref();
+    let replay = replay.filter(|_| state.context() == Context::Replay)?;
+    let text = format!("  REPLAY of #{}", replay.view().deploy);
+    Some(Part {
+        line: line(Role::Key, text),
+        forms: Vec::new(),
+    })
+}
+
+/// A running deploy with its time, or the pause of its rollout.
+fn running_deploy(state: &State, d: &DeployView) -> Part {
+    let since = elapsed(state.now - d.began);
+    let is_paused = d.rollouts.iter().any(|r| r.state.starts_with("paused"));
+    let (role, sign, word) = match is_paused {
+        true => (Role::Bad, '■', "paused"),
+        false => (Role::Busy, '◐', &*since),
+    };
+    let long = format!("  {sign} deploy #{} {word}", d.deploy);
+    let short = format!("  {sign} #{} {word}", d.deploy);
+    Part {
+        line: line(role, long),
+        forms: vec![(11, line(role, short))],
+    }
+}
+
 /// The running deploy or staging, or the current stage, with the command that shows its screen.
 fn work(state: &State) -> Option<(Part, Click)> {
     // The engine runs one deploy or staging at a time, so they share a place.
     if let Some(d) = state.view.deploy.as_ref().filter(|d| d.summary.is_none()) {
         // The title of its own screen says the same.
-        if state.context() == Context::Deploy {
-            return None;
-        }
-        let since = elapsed(state.now - d.began);
-        let part = shrinkable_part(
-            format!("  ◐ deploy #{} {since}", d.deploy),
-            11,
-            format!("  ◐ #{} {since}", d.deploy),
-        );
+        let part = (state.context() != Context::Deploy).then(|| running_deploy(state, d))?;
         return Some((part, Some("screen-deploy")));
     }
     if let Some(s) = &state.view.staging {
@@ -398,12 +421,10 @@ fn health(state: &State) -> Vec<Part> {
     };
     let has_badge = layout::incident_badge(state, tabs).is_some();
     let counted = if has_badge { 0 } else { counts.failed };
-    let role = match failed {
-        _ if counts.ready == 0 => Role::Dim,
-        // One failure is one alarm, and the badge has it.
-        Role::Bad if has_badge => Role::Plain,
-        Role::Bad => Role::Warn,
-        _ => Role::Ok,
+    let role = match counts.ready {
+        0 => Role::Dim,
+        ready if ready == counts.all => Role::Ok,
+        _ => Role::Plain,
     };
     let of_all = counts.ready_of_all();
     let noun = if counts.all == 1 { "plugin" } else { "plugins" };

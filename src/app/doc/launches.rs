@@ -2,9 +2,10 @@
 //! launches; then the resources and the last calls of the plugin.
 
 use super::plugin::processes;
-use super::{Doc, Line, Role, finished_line, line, push_heading, push_text, span};
+use super::{Doc, Line, Role, beside, finished_line, line, push_heading, push_text, span};
 use crate::app::command::named;
 use crate::app::format::{aligned, clock, count, duration, elapsed, until};
+use crate::app::layout;
 use crate::app::screens::push_keys;
 use crate::app::state::State;
 use crate::app::unsettled::resources_of;
@@ -45,9 +46,12 @@ pub fn launches(state: &State, p: &PluginView) -> Doc {
     } = &p.state
     {
         let text = next_launch(*attempt, *limit, at - state.now);
+        let text = format!("{text}, by itself: nothing to do yet");
         doc.push(line(Role::Busy, text));
     }
-    push_next(state, p, &mut doc);
+    let mut next = Doc::new();
+    push_next(state, p, &mut next);
+    let mut doc = beside(doc, next, layout::detail_size(state).0);
     if let Some(newest) = p.attempts.back() {
         if !doc.is_empty() {
             doc.push(Line::new());

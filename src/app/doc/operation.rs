@@ -1,17 +1,18 @@
 //! Details of an operation: progress, dependencies, calls, log lines and failure.
 
 use super::{
-    Doc, Line, Role, action_sign, address, call, line, log_text, plugin, push_heading, push_text,
-    span, unknown,
+    Doc, Line, Role, action_sign, address, beside, call, line, log_text, plugin, push_heading,
+    push_text, span, unknown,
 };
 use crate::app::format::{aligned, clock, clock_ms, count, duration, elapsed};
+use crate::app::layout;
 use crate::app::log::LogEntry;
 use crate::app::progress;
 use crate::app::screens::push_keys;
 use crate::app::state::{Context, State};
 use crate::app::text::width;
 use lang::addr::unquote;
-use model::{Failure, Operation, OperationState, RequestedCall, SideEffectOutcome};
+use model::{Failure, FailureClass, Operation, OperationState, RequestedCall, SideEffectOutcome};
 use model::{PluginId, UnixMs};
 use std::collections::BTreeSet;
 
@@ -22,7 +23,7 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
     let log = log_lines(state, op, now);
     if let Some(f) = &op.failure {
         failure(state, &mut doc, f, &log);
-        list_next_steps(state, op, &mut doc);
+        list_next_steps(state, op, f, &mut doc);
     }
     state_of(state, op, now, &mut doc);
     // During a retry, the state above shows the attempt already.
@@ -35,10 +36,21 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
     for w in &op.warnings {
         doc.push(vec![span(Role::Warn, "warning: "), span(Role::Plain, w)]);
     }
-    list_dependencies(state, op, &mut doc);
-    list_dependents(state, op, &mut doc);
+    let cells = layout::detail_size(state).0;
+    let mut calls = Doc::new();
+    list_calls(state, op, &mut calls);
+    let mut times = Doc::new();
+    timeline(state, op, &mut times);
+    let mut doc = match doc.is_empty() {
+        true => beside(calls, times, cells),
+        false => {
+            let gap = !calls.is_empty() && !times.is_empty();
+            calls.extend(gap.then(Line::new));
+            calls.extend(times);
+            beside(doc, calls, cells)
+        }
+    };
     list_requested_calls(op, &mut doc);
-    list_calls(state, op, &mut doc);
     let all = log.len();
     let others = OtherNames::of(state, &op.address);
     let log: Vec<&LogEntry> = log
@@ -58,8 +70,8 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
             doc.push(line(Role::Dim, text));
         }
     }
-    // Last, because the title has its most important part.
-    timeline(state, op, &mut doc);
+    list_dependencies(state, op, &mut doc);
+    list_dependents(state, op, &mut doc);
     doc
 }
 
@@ -174,6 +186,10 @@ fn list_side_effects(heading: &str, all: &[&RequestedCall], doc: &mut Doc) {
 
 /// Lists start and end, and the usual duration of such an operation.
 fn timeline(state: &State, op: &Operation, doc: &mut Doc) {
+    // The title says that it has not started.
+    if op.began.is_none() && op.usual_ms.is_none() {
+        return;
+    }
     push_heading(doc, "timeline");
     if let Some(b) = op.began {
         doc.push(line(
@@ -186,8 +202,6 @@ fn timeline(state: &State, op: &Operation, doc: &mut Doc) {
             let text = format!("  {}  ended", clock(end, state.utc_offset));
             doc.push(line(Role::Plain, text));
         }
-    } else {
-        doc.push(line(Role::Dim, "  not started"));
     }
     if let Some(u) = op.usual_ms {
         doc.push(line(Role::Dim, format!("  usual: {}", duration(u))));
@@ -241,7 +255,7 @@ fn list_dependencies(state: &State, op: &Operation, doc: &mut Doc) {
 }
 
 /// Lists what to do about a failed operation.
-fn list_next_steps(state: &State, op: &Operation, doc: &mut Doc) {
+fn list_next_steps(state: &State, op: &Operation, f: &Failure, doc: &mut Doc) {
     let Some((d, _)) = state.shown_deploy().filter(|_| op.is_incomplete()) else {
         return;
     };
@@ -252,6 +266,7 @@ fn list_next_steps(state: &State, op: &Operation, doc: &mut Doc) {
         None => "stages what is left, once the deploy has ended".to_owned(),
     };
     push_heading(doc, "next");
+    doc.extend(before_retry(f.class).map(|text| line(Role::Plain, format!("  {text}"))));
     push_keys(
         doc,
         &[
@@ -263,6 +278,21 @@ fn list_next_steps(state: &State, op: &Operation, doc: &mut Doc) {
             ),
         ],
     );
+}
+
+/// Tells whether a retry can help without another change.
+fn before_retry(class: FailureClass) -> Option<&'static str> {
+    match class {
+        FailureClass::Transient | FailureClass::Deadline => {
+            Some("A retry can help: such failures are often temporary.")
+        }
+        FailureClass::Denied => Some("Grant the permission first: a retry alone fails again."),
+        FailureClass::BadInput => Some("Correct the value first: a retry alone fails again."),
+        FailureClass::InconsistentResult => {
+            Some("A fault of the provider: report it to its maintainers.")
+        }
+        FailureClass::Unexpected | FailureClass::PluginCrashed | FailureClass::Cancelled => None,
+    }
 }
 
 /// Tells how often this failure has been seen, if it is not the first time.
@@ -434,6 +464,34 @@ fn log_lines<'a>(state: &'a State, op: &Operation, now: UnixMs) -> Vec<&'a LogEn
     let mut lines: Vec<&LogEntry> = lines.filter(its).take(LOG_LINES).collect();
     lines.reverse();
     lines
+}
+
+/// Maximum number of running operations with their newest log line: each one is searched for in
+/// every frame.
+const LOGGED_OPERATIONS: usize = 10;
+
+/// Words of a log line that name what the row of its operation shows.
+const KNOWN_WORDS: [&str; 3] = ["call=", "name=", "resource="];
+
+/// Text of the newest log line with the name of the resource of a running operation, without what
+/// its row shows.
+pub fn newest_log_text(state: &State, op: &Operation) -> Option<String> {
+    let (plugin, began) = (op.plugin.as_ref()?, op.began?);
+    let running = state.frame.progress.count(OperationState::Running);
+    if running > LOGGED_OPERATIONS || state.context() != Context::Deploy {
+        return None;
+    }
+    let changes = &state.view.stage.as_ref()?.changes;
+    let change = changes.iter().find(|c| *c.address == *op.address)?;
+    let name = change.attributes.iter().find(|a| a.path == "name")?;
+    let name = format!("name={}", unquote(name.after.as_ref()?)?);
+    let lines = state.log.lines().rev().take(LOG_LINES);
+    let mut its = lines.filter(|e| e.line.plugin == *plugin && e.line.at >= began);
+    let newest = its.find(|e| e.line.text.split_whitespace().any(|word| word == name))?;
+    let words = newest.line.text.split_whitespace();
+    let is_known = |word: &&str| KNOWN_WORDS.iter().any(|known| word.starts_with(known));
+    let words: Vec<&str> = words.filter(|word| !is_known(word)).collect();
+    Some(words.join(" "))
 }
 
 fn log_line(state: &State, e: &LogEntry) -> Line {

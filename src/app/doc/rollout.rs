@@ -1,6 +1,6 @@
 //! A rollout as a timeline: one bar for each member, and the states of the rollout.
 
-use super::{Doc, Line, Role, cells_of, line, omittable, push_heading, push_text, span};
+use super::{Doc, Line, Role, beside, cells_of, line, omittable, push_text, span};
 use crate::app::format::{clock, duration, elapsed};
 use crate::app::groups::Progress;
 use crate::app::layout;
@@ -28,17 +28,17 @@ pub fn rollout_role(state: &str) -> (&'static str, Role) {
     }
 }
 
-/// Renders a rollout: its reason, bars of its members, and its states.
-pub fn rollout(state: &State, rollout: &RolloutView, now: Progress) -> Doc {
+/// Renders a rollout: its reason, bars of its members, and its states beside other facts.
+pub fn rollout(state: &State, rollout: &RolloutView, now: Progress, facts: Doc) -> Doc {
     let mut doc = Doc::new();
     let live = now.rollout.filter(|live| live.deploy == rollout.deploy);
     let reason = live.as_ref().map_or(&rollout.reason, |live| &live.reason);
+    let shown = live.as_ref().map_or(&rollout.state, |live| &live.state);
     if let Some(reason) = reason {
-        let shown = live.as_ref().map_or(&rollout.state, |live| &live.state);
         push_text(&mut doc, rollout_role(shown).1, "", reason);
         doc.push(Line::new());
     }
-    if push_next(&mut doc, state, rollout) {
+    if push_next(&mut doc, state, rollout, shown) {
         doc.push(Line::new());
     }
     let is_running = matches!(rollout.state.as_str(), "running" | "waiting for health");
@@ -52,7 +52,9 @@ pub fn rollout(state: &State, rollout: &RolloutView, now: Progress) -> Doc {
         let more = format!("+ {} more", rollout.members.len() - MEMBERS);
         doc.push(line(Role::Dim, more));
     }
-    push_states(&mut doc, state, rollout);
+    doc.push(Line::new());
+    let cells = layout::detail_size(state).0;
+    doc.extend(beside(states(state, rollout), facts, cells));
     doc
 }
 
@@ -63,7 +65,12 @@ fn push_bars(doc: &mut Doc, state: &State, rollout: &RolloutView, end: UnixMs) {
     let keys = keys.max().unwrap_or_default().min(KEY);
     let parts: Vec<(Line, Line)> = members
         .iter()
-        .map(|member| (member_head(rollout, member, keys), member_tail(member)))
+        .map(|member| {
+            (
+                member_head(rollout, member, keys),
+                member_tail(rollout, member),
+            )
+        })
         .collect();
     let around = parts
         .iter()
@@ -86,17 +93,19 @@ fn push_bars(doc: &mut Doc, state: &State, rollout: &RolloutView, end: UnixMs) {
     }
 }
 
-/// Appends the keys that act on a paused rollout, with their effects. Returns false without any.
-fn push_next(doc: &mut Doc, state: &State, rollout: &RolloutView) -> bool {
-    // The deploy that runs it has the answer, and a lock of another process keeps out requests.
-    if !rollout.state.starts_with("paused") || state.locked_by().is_some() {
+/// Appends the keys that act on a rollout in a paused state, with their effects. Returns false
+/// without any.
+fn push_next(doc: &mut Doc, state: &State, rollout: &RolloutView, paused: &str) -> bool {
+    // A lock of another process keeps out requests.
+    if !paused.starts_with("paused") || state.locked_by().is_some() {
         return false;
     }
+    let is_continued = paused == "paused (by operator)";
+    let ends = state.is_deploying() && !is_continued;
     let failed = |member: &&RolloutMember| member.state.ends_with("failed");
     let failed = rollout.members.iter().find(failed);
-    let resumed = match (failed, &*rollout.state) {
-        _ if state.is_deploying() && rollout.state != "paused (by operator)" => return false,
-        _ if state.is_deploying() => "continues",
+    let resumed = match (failed, paused) {
+        _ if state.is_deploying() && is_continued => "continues",
         (Some(_), _) => "continues after that: stages the rest for a review",
         (None, "paused (unhealthy)") => "waits for health again: stages the rest for a review",
         _ => "continues: stages the rest for a review",
@@ -110,7 +119,7 @@ fn push_next(doc: &mut Doc, state: &State, rollout: &RolloutView) -> bool {
             let skip = format!("on member {key}: {resume_key} then continues without its change");
             keys.splice(0..0, [("group-retry", retry), ("group-skip", skip)]);
         }
-        None if rollout.state == "paused (unhealthy)" => {
+        None if paused == "paused (unhealthy)" => {
             let waits = |member: &&RolloutMember| member.state == "changed";
             let waiting = rollout.members.iter().filter(waits);
             // The notes have the failures of the last check.
@@ -128,16 +137,21 @@ fn push_next(doc: &mut Doc, state: &State, rollout: &RolloutView) -> bool {
     }
     let abort = "ends the rollout; the other members stay as they are";
     keys.push(("group-abort", abort.to_owned()));
-    doc.push(line(Role::Heading, "next"));
+    let mut heading = line(Role::Heading, "next");
+    if ends {
+        let text = format!(", once deploy #{} has ended", rollout.deploy);
+        heading.push(span(Role::Dim, text));
+    }
+    doc.push(heading);
     for (command, effect) in &keys {
         push_keys(doc, &[(&state.options.keys.first(command), effect)]);
     }
     true
 }
 
-/// Appends the states of a rollout with their times.
-fn push_states(doc: &mut Doc, state: &State, rollout: &RolloutView) {
-    push_heading(doc, "states");
+/// States of a rollout with their times.
+fn states(state: &State, rollout: &RolloutView) -> Doc {
+    let mut doc = vec![line(Role::Heading, "states")];
     for (at, transition) in rollout.transitions.iter().enumerate() {
         // Each rollout begins with it, and leaves it at once.
         if transition.state == "planned" && rollout.transitions.len() > 1 {
@@ -158,6 +172,7 @@ fn push_states(doc: &mut Doc, state: &State, rollout: &RolloutView) {
         }
         doc.push(l);
     }
+    doc
 }
 
 /// Times at the ends of a bar, and its width.
@@ -199,6 +214,13 @@ impl Cell {
     }
 }
 
+/// Returns true if the rollout is paused and the last health check of the member failed: its note
+/// has the failure.
+pub fn is_unhealthy(rollout: &RolloutView, member: &RolloutMember) -> bool {
+    let is_checked = member.state == "changed" && rollout.state == "paused (unhealthy)";
+    is_checked && member.note.is_some()
+}
+
 /// Key and batch of a member.
 fn member_head(rollout: &RolloutView, member: &RolloutMember, keys: usize) -> Line {
     let key = truncate_end(&member.key, keys).into_owned();
@@ -211,14 +233,19 @@ fn member_head(rollout: &RolloutView, member: &RolloutMember, keys: usize) -> Li
 }
 
 /// State and durations of a member.
-fn member_tail(member: &RolloutMember) -> Line {
-    let role = match member.state.as_str() {
+fn member_tail(rollout: &RolloutView, member: &RolloutMember) -> Line {
+    let word = match is_unhealthy(rollout, member) {
+        true => "unhealthy",
+        false => member.state.as_str(),
+    };
+    let role = match word {
+        "unhealthy" => Role::Bad,
         "done" => Role::Ok,
         "waiting" | "skipped" => Role::Dim,
         _ if member.is_over || member.state.ends_with("failed") => Role::Bad,
         _ => Role::Busy,
     };
-    let mut l = line(role, format!("  {}", member.state));
+    let mut l = line(role, format!("  {word}"));
     for action in &member.actions {
         if let Some(ended) = action.ended {
             let took = duration(u64::try_from(ended - action.began).unwrap_or_default());

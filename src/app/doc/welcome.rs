@@ -6,8 +6,9 @@ use crate::app::state::{Context, State};
 
 /// Renders the notes.
 pub fn notes(state: &State) -> Doc {
-    // The first steps of the demo are known once there is a stage.
-    if state.view.stage.is_some() {
+    // The first steps of the demo are known once there is a stage, or another view is open.
+    let is_first = matches!(state.context(), Context::Start | Context::Plugins);
+    if state.view.stage.is_some() || !is_first {
         return Doc::new();
     }
     let cells = usize::from(state.frame.size.0).saturating_sub(2);

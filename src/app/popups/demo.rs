@@ -50,13 +50,15 @@ impl Content for Demo {
             ]
         };
         let rows = state.options.faults.iter().map(row).collect();
-        let hint = line(
-            Role::Dim,
-            "then deploy or stage to see the effect; esc closes",
-        );
+        let keys = Part::keys(&[
+            ("0-9", "cause it at once"),
+            ("enter", "cause the selected one"),
+            ("esc", "close"),
+        ]);
+        let hint = line(Role::Dim, "then deploy or stage to see the effect");
         let list = Part::List(List::new(rows, self.selected));
         Page {
-            below: vec![Part::Blank, Part::Text(vec![hint])],
+            below: vec![Part::Blank, Part::Text(vec![hint]), keys],
             ..Page::new("Cause a fault in the demo", Role::Warn, list)
         }
     }

@@ -6,6 +6,7 @@ use crate::app::doc::{Doc, Line, Role, line, wrap};
 use crate::app::format::{count, elapsed};
 use crate::app::key::{ENTER, Key, KeyCode, moved};
 use crate::app::msg::Effect;
+use crate::app::progress;
 use crate::app::state::State;
 use model::view::{CallView, DeployView};
 use model::{Action, CancelRung, Operation, OperationState};
@@ -162,6 +163,8 @@ struct Running {
     calls: usize,
     /// Plugins with running calls.
     plugins: usize,
+    /// Usual time until the running operations have ended; `None` if it is unknown.
+    left_ms: Option<i64>,
 }
 
 impl Running {
@@ -171,7 +174,18 @@ impl Running {
         let mut plugins: Vec<&str> = running_calls(state).map(|c| &*c.plugin.0).collect();
         plugins.sort_unstable();
         plugins.dedup();
+        let left = running_deploy(state).and_then(|deploy| {
+            let running = operations.iter();
+            let running = running.filter(|o| o.state == OperationState::Running);
+            let left = running.map(|o| {
+                let usual = i64::try_from(o.usual_ms?).ok()?;
+                let worked = progress::worked_ms(state, deploy, o, state.now);
+                (usual > worked).then_some(usual - worked)
+            });
+            left.collect::<Option<Vec<i64>>>()?.into_iter().max()
+        });
         Self {
+            left_ms: left,
             waiting: count(|o| o.state == OperationState::Waiting),
             running: count(|o| o.state == OperationState::Running),
             replacing: count(Operation::is_replacing),
@@ -189,15 +203,16 @@ impl Running {
                 line(Role::Plain, text),
             ];
         }
-        let finish = match self.running {
-            0 => String::new(),
-            n => format!("finish {}, ", count(n, "running operation")),
+        let head = match self.running {
+            0 => "1  start no new operations".to_owned(),
+            n => format!("1  finish {}, then end", count(n, "running operation")),
         };
-        let text = format!(
-            "1  {finish}start no new ones ({} not attempted)",
-            self.waiting
-        );
-        let mut doc = vec![line(Role::Strong, text)];
+        let mut doc = vec![line(Role::Strong, head)];
+        let mut text = format!("   the other {} are not attempted", self.waiting);
+        if let Some(left) = self.left_ms {
+            text += &format!("; ends in about {}", elapsed(left));
+        }
+        doc.push(line(Role::Plain, text));
         if self.replacing > 0 {
             doc.push(line(
                 Role::Plain,
@@ -212,11 +227,12 @@ impl Running {
 
     /// Renders the second rung with the running calls.
     fn ask_plugins(&self, state: &State) -> Doc {
-        let mut doc = vec![line(Role::Strong, "2  ask plugins to stop")];
+        let head = "2  ask plugins to stop: calls may end early, as failures";
+        let mut doc = vec![line(Role::Strong, head)];
         doc.push(line(
             Role::Plain,
             format!(
-                "   {}asks {}; running calls can finish, and their outcomes are recorded:",
+                "   {}asks {} and waits for each answer, which is recorded:",
                 starts_none(state),
                 count(self.plugins, "plugin")
             ),
@@ -255,9 +271,10 @@ impl Running {
         let effect = match half.len() {
             0 => "running calls end without an answer".to_owned(),
             n => format!(
-                "can leave an unknown outcome for {}: {} settles it",
+                "can leave an unknown outcome for {}; then {} reads the {} again",
                 count(n, "operation"),
-                state.options.keys.first("unknown")
+                state.options.keys.first("unknown"),
+                if n == 1 { "object" } else { "objects" },
             ),
         };
         let mut doc = vec![line(Role::Alarm, head)];

@@ -71,6 +71,11 @@ impl Content for Palette {
         };
         Page {
             above: vec![Part::input(": ", &self.entry)],
+            below: vec![Part::keys(&[
+                ("enter", "run the selected command"),
+                ("up down", "choose"),
+                ("esc", "close"),
+            ])],
             ..Page::new("Command", Role::Key, Part::List(list))
         }
     }

@@ -37,7 +37,7 @@ pub(super) const CALLS: ContextInfo = ContextInfo {
     detail,
     head: Some(head),
     write_subject,
-    first_keys: |_| &["blocker", "cancel", "open", "pane"],
+    first_keys: |_| &["blocker", "open", "cancel", "pane"],
     empty: |_| {
         sentence(
             Role::Plain,

@@ -23,6 +23,7 @@ use crate::app::progress;
 use crate::app::state::State;
 use model::view::DeployView;
 use model::{Operation, OperationState};
+use std::cmp::Reverse;
 
 pub(super) const SCREEN: ScreenInfo = ScreenInfo {
     current: |_| Context::Deploy,
@@ -112,22 +113,16 @@ fn rows(state: &State) -> (Vec<Row>, usize) {
         return (Vec::new(), 0);
     };
     let mut all: Vec<_> = d.operations.iter().enumerate().collect();
-    // During the deploy, the latest completed operation comes first among the completed ones.
+    // The latest completed operation comes first among the completed ones.
     all.sort_by_key(|(i, o)| {
-        let ended =
-            o.began.unwrap_or(0) + o.took_ms.and_then(|t| i64::try_from(t).ok()).unwrap_or(0);
-        (
-            rank(o.state),
-            if o.state == OperationState::Done {
-                std::cmp::Reverse(ended)
-            } else {
-                std::cmp::Reverse(0)
-            },
-            *i,
-        )
+        let done = o.state == OperationState::Done;
+        let ended = if done { o.ended() } else { None };
+        (rank(o.state), Reverse(ended), *i)
     });
+    raise_newest_done(state, d, &mut all);
     let mut rows = Vec::with_capacity(all.len() + 4);
-    let mut pinned = 0;
+    let (mut pinned, mut has_done) = (0, false);
+    let progress = &state.frame.progress;
     // A small screen has no lines for headings.
     let has_headings = state.frame.size.1 >= 20;
     // The tree has all that have not begun as one group.
@@ -145,11 +140,20 @@ fn rows(state: &State) -> (Vec<Row>, usize) {
             _ => false,
         };
         let is_titled = has_headings && (!is_all || !is_in_tree);
-        let more = match state {
-            OperationState::Done if d.peak > 1 => timeline::concurrency(d, now),
-            _ => String::new(),
+        let text = match state {
+            OperationState::Done if has_done => format!("done earlier ({})", group.len()),
+            OperationState::Done => {
+                let all = progress.count(OperationState::Done);
+                let title = match group.len() {
+                    n if n < all => format!("done, newest {n} of {all}"),
+                    _ => title(group),
+                };
+                title + &timeline::concurrency(d, now)
+            }
+            _ => title(group),
         };
-        rows.extend(is_titled.then(|| Row::heading(title(group) + &more)));
+        has_done |= state == OperationState::Done;
+        rows.extend(is_titled.then(|| Row::heading(text)));
         rows.extend(group.iter().map(|(i, o)| {
             let row = Row::text(o.address.as_str(), *i);
             if is_in_tree {
@@ -165,6 +169,26 @@ fn rows(state: &State) -> (Vec<Row>, usize) {
     }
     add_outputs(state, d, &mut rows);
     (rows, pinned)
+}
+
+/// Moves the newest completed operations of a running deploy before those that wait, so that its
+/// progress is on the screen however many wait.
+fn raise_newest_done(state: &State, d: &DeployView, all: &mut [(usize, &Operation)]) {
+    if d.summary.is_some() {
+        return;
+    }
+    let first = |s| all.iter().position(|(_, o)| o.state == s);
+    let (Some(waiting), Some(done)) = (first(OperationState::Waiting), first(OperationState::Done))
+    else {
+        return;
+    };
+    let most = match state.frame.size.1 {
+        ..32 => 3,
+        32..50 => 7,
+        _ => 12,
+    };
+    let raised = most.min(all.len() - done);
+    all[waiting..done + raised].rotate_right(raised);
 }
 
 /// Returns true for an operation that has not begun.

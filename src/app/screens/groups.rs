@@ -227,15 +227,19 @@ fn detail(state: &State, row: &Row) -> Doc {
     if let Some(member) = &member {
         push_member(state, member, &mut doc);
     }
-    if let Some(rollout) = &group.rollout {
-        if member.is_some() {
-            push_heading(&mut doc, "rollout of the group");
-        }
-        doc.extend(doc::rollout(state, rollout, Progress::of(state, group)));
-    }
+    let mut facts = Doc::new();
     if member.is_none() {
-        push_facts(state, group, &mut doc);
+        push_facts(state, group, &mut facts);
     }
+    let Some(rollout) = &group.rollout else {
+        doc.extend(facts);
+        return doc;
+    };
+    if member.is_some() {
+        push_heading(&mut doc, "rollout of the group");
+    }
+    let progress = Progress::of(state, group);
+    doc.extend(doc::rollout(state, rollout, progress, facts));
     doc
 }
 

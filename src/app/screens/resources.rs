@@ -45,6 +45,7 @@ pub(super) const RESOURCES: ContextInfo = ContextInfo {
     detail,
     head: Some(head),
     write_subject,
+    first_keys: |_| &["open", "state-refresh", "state-replace", "edit"],
     empty: |state| match state.loaded.state_rows {
         None => loading(),
         Some(_) => sentence(

@@ -55,6 +55,7 @@ pub(super) const STAGE: ContextInfo = ContextInfo {
     write_detail_title,
     write_subject,
     write_filters,
+    first_keys: |_| &["apply", "select", "diff", "why"],
     empty: |state| Some(empty(state)),
     ..ContextInfo::DEFAULT
 };

@@ -3,8 +3,9 @@
 use super::{Body, Context, ContextInfo, DetailPlace, ScreenInfo, push_keys};
 use crate::app::column::{Column, Width, column};
 use crate::app::command::can_retry;
-use crate::app::doc::{self, Doc, Line, Role, line, outcome_role, push_heading, span};
+use crate::app::doc::{self, Doc, Line, Role, line, outcome_role, span};
 use crate::app::format::{count, elapsed};
+use crate::app::layout;
 use crate::app::list::Row;
 use crate::app::state::State;
 use crate::app::unsettled::{Unsettled, detail, newest_deploy, unsettled};
@@ -32,11 +33,8 @@ pub(super) const START: ContextInfo = ContextInfo {
     },
     detail: |state, row| {
         let mut doc = with_row(state, row, |u| detail(state, &u)).unwrap_or_default();
-        push_heading(&mut doc, "Overview");
-        push_facts(&mut doc, state);
-        push_heading(&mut doc, "Next");
-        push_keys(&mut doc, &next_keys(state));
-        doc::push_deploys(state, &mut doc, "Last deploys", None);
+        doc.push(Line::new());
+        doc.extend(overview(state, layout::detail_size(state).0));
         doc
     },
     head: Some(|state, row| {
@@ -97,9 +95,18 @@ fn empty(state: &State) -> Doc {
         return vec![line(Role::Dim, "Loading the history…")];
     }
     let mut doc = vec![line(Role::Ok, "✓ Nothing to settle."), Line::new()];
-    push_facts(&mut doc, state);
-    push_heading(&mut doc, "Next");
-    push_keys(&mut doc, &next_keys(state));
+    let cells = usize::from(layout::areas(state).list.width);
+    doc.extend(overview(state, cells.saturating_sub(2)));
+    doc
+}
+
+/// Facts beside the next keys, and the last deploys.
+fn overview(state: &State, cells: usize) -> Doc {
+    let mut facts = vec![line(Role::Heading, "Overview")];
+    push_facts(&mut facts, state);
+    let mut next = vec![line(Role::Heading, "Next")];
+    push_keys(&mut next, &next_keys(state));
+    let mut doc = doc::beside(facts, next, cells);
     doc::push_deploys(state, &mut doc, "Last deploys", None);
     doc
 }

@@ -290,7 +290,7 @@ fn cursor_follows_the_running_operation_until_moved() {
 
 #[test]
 fn finished_deploy_selects_the_first_failure_unless_the_cursor_moved() {
-    for (keys, selected) in [("4", "aws_iam_role.app"), ("4 G", "aws_s3_bucket.logs")] {
+    for (keys, selected) in [("4", "aws_iam_role.app"), ("4 G", "aws_eip.old")] {
         let mut c = Console::deploying(80, 24);
         c.press(keys);
         c.frame();
@@ -320,7 +320,8 @@ fn cancel_ladder_names_affected_calls_and_confirms_killing() {
     let mut c = Console::deploying(120, 40);
     c.press("4 c");
     c.shows("Cancel deploy #31");
-    c.shows("start no new ones (");
+    c.shows("then end");
+    c.shows("the other 2 are not attempted");
     c.shows("3  kill plugins: aws_db_instance.main");
     c.shows("esc keep running");
     c.shows("ApplyResourceChange aws_db_instance.main");

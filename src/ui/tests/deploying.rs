@@ -16,7 +16,7 @@ fn unchanged_import_is_shown_as_imported() {
     let mut c = Console::deploying(120, 40);
     let op = fixture::operation(4, "aws_eip.old", Action::NoOp, OperationState::Done);
     c.event(EventKind::Operation(op.clone()));
-    c.press("4 G");
+    c.press("4 j j j");
     assert!(
         c.line("aws_eip.old ").contains(" imported"),
         "{}",
@@ -186,7 +186,10 @@ fn failed_operation_begins_with_its_reason_below_its_address_and_state() {
         title.starts_with("─ ~ aws_iam_role.app  ✗ update failed after 2.1 s ──"),
         "{title}"
     );
-    assert_eq!(lines.next(), Some(" bad input: policy is not valid JSON"));
+    let reason = lines.next().unwrap();
+    assert!(reason.starts_with(" bad input: policy is not valid JSON  "));
+    assert!(reason.ends_with("  calls"), "{reason}");
+    c.shows("Correct the value first: a retry alone fails again.");
     for heading in [
         " running (1)",
         " failed (1)",
@@ -301,7 +304,7 @@ fn side_effect_is_shown_with_its_operation_and_as_an_unknown_outcome() {
         end: SideEffectOutcome::Unknown("it died".into()),
     }];
     c.event(EventKind::Operation(op));
-    c.press("4 G enter");
+    c.press("4 j j j enter");
     c.shows("side effects (in no state)");
     c.shows("create of aws/iam/role \"reader\"");
     // It can be settled only while no deploy runs.
@@ -432,4 +435,120 @@ fn failed_operation_lists_what_it_blocks_and_history_the_slowest_operations() {
     c.press("5 g");
     c.shows("slowest operations");
     c.shows("✗ aws_iam_role.app     2.1 s   ━━━━");
+}
+
+/// Deploy of a running operation, 20 completed ones, and 30 that wait for the running one.
+fn long_deploy(width: u16, height: u16) -> Console {
+    let mut c = Console::staged(width, height);
+    let operation = |i: u32| {
+        let state = match i {
+            0 => OperationState::Running,
+            1..=20 => OperationState::Done,
+            _ => OperationState::Waiting,
+        };
+        let mut op = fixture::operation(i, &format!("t.r{i}"), Action::Create, state);
+        match state {
+            OperationState::Waiting => op.waits_for = vec!["t.r0".into()],
+            _ => op.began = Some(NOW + i64::from(i)),
+        }
+        op.took_ms = (state == OperationState::Done).then_some(900);
+        op
+    };
+    c.event(EventKind::DeployStarted(DeployStarted {
+        deploy: 31,
+        stage: 12,
+        mode: StageMode::Normal,
+        who: "ana".into(),
+        host: "deck".into(),
+        parallelism: 10,
+        operations: (0..=50).map(operation).collect(),
+    }));
+    c.press("4");
+    c
+}
+
+#[test]
+fn newest_completed_operations_stay_above_those_that_wait() {
+    for (height, newest) in [(40, 7), (24, 3)] {
+        let mut c = long_deploy(120, height);
+        let rows: Vec<String> = c.frame().lines().map(str::to_owned).collect();
+        let at = |text: &str| {
+            let found = rows.iter().position(|l| l.contains(text));
+            found.unwrap_or_else(|| panic!("no {text:?} in\n{}", rows.join("\n")))
+        };
+        let done = at(&format!(" done, newest {newest} of 20"));
+        assert!(at(" running (1)") < done);
+        assert_eq!(at(" t.r20 "), done + 1);
+        assert_eq!(at(" waiting (30)"), done + newest + 1);
+        c.press("G");
+        let earlier = 20 - newest;
+        assert!(c.line(" t.r1 ").contains("created"));
+        c.press("k k k k k k k k k k k k k k k k k k k");
+        c.shows(&format!(" done earlier ({earlier})"));
+    }
+}
+
+#[test]
+fn heading_of_scrolled_rows_stays_visible_unless_it_would_cover_the_cursor() {
+    let mut c = long_deploy(120, 40);
+    for _ in 0..30 {
+        c.press("j");
+    }
+    let heading = |c: &mut Console| {
+        let frame = c.frame();
+        let mut lines = frame.lines().skip_while(|l| !l.contains(" t.r0 "));
+        lines.nth(1).unwrap().to_owned()
+    };
+    assert_eq!(heading(&mut c), " waiting (30)");
+    // The cursor is on the first visible row, which the heading leaves free.
+    let visible = c
+        .frame()
+        .lines()
+        .filter(|l| l.contains("blocked by"))
+        .count();
+    for _ in 0..visible {
+        c.press("k");
+    }
+    let first = heading(&mut c);
+    let selected = c.state.operation().unwrap().address.clone();
+    assert!(first.contains(&format!(" {selected} ")), "{first}");
+}
+
+#[test]
+fn running_operation_shows_the_newest_log_line_with_its_name() {
+    let mut c = Console::deploying(200, 60);
+    c.press("4");
+    let mut stage = StageSummary::clone(c.state.view.stage.as_ref().unwrap());
+    for change in &mut stage.changes {
+        let name = format!("{:?}", change.address);
+        change
+            .attributes
+            .push(fixture::attr("name", None, Some(&name)));
+    }
+    c.event(EventKind::Staged(stage.into()));
+    let text = "still at work resource=aws_db name=aws_db_instance.main percent=34";
+    for text in [text, "created name=aws_eip.old id=7"] {
+        let mut event = fixture::log("hashicorp/aws", LogLevel::Info, text);
+        if let EventKind::Plugin(PluginEvent::Log { line }) = &mut event {
+            line.at = NOW + 30_000;
+        }
+        c.event(event);
+    }
+    let row = c.line("◐ +   aws_db_instance.main ");
+    // Without space for both, the bar alone shows the usual duration.
+    assert!(!row.contains("usual"), "{row}");
+    let note = " still at work percent=34  ";
+    assert!(row.contains(note), "{row}");
+}
+
+#[test]
+fn footer_offers_no_new_stage_beside_the_rest_of_a_failed_deploy() {
+    let mut c = Console::deploying(120, 40);
+    c.event(EventKind::DeployFinished(fixture::finished(
+        DeployOutcome::Failed,
+    )));
+    c.press("4");
+    let footer = c.frame().lines().last().unwrap().to_owned();
+    assert!(footer.contains(" t stage the rest  "), "{footer}");
+    assert!(!footer.contains(" s stage "), "{footer}");
 }

@@ -75,6 +75,28 @@ fn screen_follows_a_rollout_and_loads_its_steps_once_at_a_time() {
 }
 
 #[test]
+fn unhealthy_member_is_named_and_the_next_keys_tell_when_they_act() {
+    let mut c = console();
+    c.event(fixture::progress("paused (unhealthy)", 2, None));
+    let mut rollout = fixture::groups()[0].rollout.clone().unwrap();
+    rollout.state = "paused (unhealthy)".into();
+    rollout.members[1].note = Some("503 Service Unavailable".into());
+    c.answer(Answer::Rollout("web".into(), Some(Box::new(rollout))));
+    let member = c.line("  b  ");
+    assert!(member.contains("✗ unhealthy"), "{member}");
+    assert!(member.contains("503 Service Unavailable"), "{member}");
+    assert!(c.line("b  batch 2").contains("  unhealthy  "));
+    c.shows("■ deploy #31 paused");
+    c.shows("next, once deploy #31 has ended");
+    c.shows("  R       waits for health again");
+    c.event(EventKind::DeployFinished(fixture::finished(
+        DeployOutcome::Failed,
+    )));
+    c.hides("next, once");
+    c.shows("  A       ends the rollout");
+}
+
+#[test]
 fn failed_load_is_reported_and_can_be_repeated() {
     let mut c = Console::staged(120, 40);
     c.press("8");

@@ -20,7 +20,9 @@ fn recorded_deploy_is_replayed_event_by_event() {
     c.shows("replay");
     assert!(c.line("aws_instance.web ").contains("not attempted"));
     c.press("{");
-    c.hides("aws_iam_role.app");
+    // The title names the next failure.
+    c.hides(" ~   aws_iam_role.app");
+    c.shows(" · ✗ aws_iam_role.app at 14:02:13");
     c.shows("Before the start of the deploy");
     c.hides("No row matches");
     c.press("] ]");
@@ -453,7 +455,7 @@ fn pasted_text_is_not_interpreted_as_keys() {
 #[test]
 fn cursor_stays_on_its_row_while_rows_are_reordered() {
     let mut c = Console::deploying(120, 40);
-    c.press("4 G");
+    c.press("4 j j");
     let before = c.state.operation().map(|o| o.address.clone());
     assert_eq!(before.as_deref(), Some("aws_s3_bucket.logs"));
     let mut op = fixture::operation(4, "aws_eip.old", Action::Destroy, OperationState::Done);

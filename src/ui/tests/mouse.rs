@@ -95,7 +95,7 @@ fn parts_of_the_header_badge_and_footer_keys_act() {
         assert_eq!(c.state.screen, screen, "{text}");
     }
     c.press("3");
-    click(&mut c, "apply…");
+    click(&mut c, "apply 6…");
     assert!(matches!(c.state.frame.popup, Some(Popup::Confirm(_))));
     c.press("esc");
     click(&mut c, "? help");

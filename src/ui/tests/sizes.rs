@@ -130,9 +130,10 @@ fn list_filters_are_shown_with_a_long_title() {
     let mut c = full(80, 24);
     c.press("5 enter");
     c.answer(Answer::Record(Box::new(fixture::record())));
-    c.shows("replay of deploy #31 · event 5 of 5  ━━━✗━━━━ · ");
+    c.shows("replay of deploy #31 · 14:03:23 · ✗ failed");
+    c.shows("━━✗━━");
     c.press("v");
-    c.shows("deploy #31 …");
+    c.shows("14:03:23 …");
     c.shows("filter: state:f");
     c.shows("   1 of 5");
     c.press("/");

@@ -7,6 +7,7 @@ use crate::app::list::Row;
 use crate::app::progress;
 use crate::app::screens::nodes;
 use crate::app::state::State;
+use crate::app::text::width;
 use model::view::DeployView;
 use model::{Operation, OperationProgress, OperationState, UnixMs};
 
@@ -56,12 +57,16 @@ pub(super) fn cells(state: &State, row: &Row) -> Vec<Line> {
     } else {
         Role::Dim
     };
-    let mut note = timeline::bar(state, d, op, now);
-    note.extend(operation_note(state, d, op, now, !note.is_empty()));
-    if state.frame.progress.is_critical(row.index) {
-        let gap = if note.is_empty() { "" } else { " " };
-        note.push(doc::omittable(Role::Key, format!("{gap}◀")));
+    let mark = match state.frame.progress.is_critical(row.index) {
+        true => "◀",
+        false => "",
+    };
+    let mut note = timeline::bar(state, d, op, now, mark);
+    let has_bar = !note.is_empty();
+    if !has_bar && !mark.is_empty() {
+        note.push(doc::omittable(Role::Key, "◀ "));
     }
+    note.extend(operation_note(state, d, op, now, has_bar));
     vec![
         line(role, sign),
         match op.state {
@@ -122,6 +127,7 @@ fn operation_note(
                 }
                 l.push(usual_duration(ms, usual));
             }
+            add_log_text(state, op, &mut l);
             if let Some(f) = &op.failure {
                 l.push(span(
                     Role::Warn,
@@ -154,6 +160,29 @@ fn operation_note(
         }
     }
     l
+}
+
+/// Maximum width of a log text that goes before the usual duration.
+const LOG_CELLS: usize = 28;
+
+/// Adds the newest log text of a running operation to its note: the bar shows the usual duration as
+/// well, and may leave no space for both.
+fn add_log_text(state: &State, op: &Operation, l: &mut Line) {
+    let Some(text) = doc::newest_log_text(state, op) else {
+        return;
+    };
+    match l.pop() {
+        Some(usual) if usual.role == Role::Dim && width(&text) <= LOG_CELLS => {
+            l.push(span(Role::Dim, text));
+            let text = format!(" · {}", usual.text);
+            l.push(doc::omittable(usual.role, text));
+        }
+        Some(usual) => {
+            l.push(usual);
+            l.push(doc::omittable(Role::Dim, format!(" · {text}")));
+        }
+        None => l.push(doc::omittable(Role::Dim, text)),
+    }
 }
 
 /// Running time from which an operation is described by a multiple of its usual duration.

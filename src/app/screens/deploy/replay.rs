@@ -1,17 +1,19 @@
 //! Replay of an earlier deploy: its operations after a number of its events.
 
 use super::DEPLOY;
-use super::title::{write_cancel, write_counts};
+use super::title::{BAR_LINES, write_cancel, write_counts};
 use crate::app::doc::{self, Doc, Line, Role, line, outcome_role, span};
 use crate::app::format::{clock, duration};
 use crate::app::replay::{Replay, SPEEDS};
 use crate::app::screens::{ContextInfo, push_keys};
 use crate::app::state::State;
-use model::DeployOutcome;
+use crate::app::text::width;
+use model::{DeployOutcome, EventKind};
 
 pub(in crate::app::screens) const REPLAY: ContextInfo = ContextInfo {
     title: "Replay of a deploy",
     write_subject,
+    bar: Some(bar),
     first_keys: |_| {
         &[
             "replay-play",
@@ -26,11 +28,6 @@ pub(in crate::app::screens) const REPLAY: ContextInfo = ContextInfo {
     ..DEPLOY
 };
 
-/// Cells of the bar of the position.
-const POSITION_CELLS: usize = 24;
-/// Cells of the bar on a narrow screen.
-const NARROW_CELLS: usize = 8;
-
 fn write_subject(state: &State, l: &mut Line) {
     let Some(r) = &state.loaded.replay else {
         return;
@@ -43,17 +40,10 @@ fn write_subject(state: &State, l: &mut Line) {
         let text = format!(" · playing at {}×", SPEEDS[r.speed]);
         l.push(span(Role::Busy, text));
     }
-    let all = r.record.events.len();
-    let text = format!(" · event {} of {all}", r.cursor);
-    l.push(span(Role::Plain, text));
-    let cells = match state.frame.size.0 {
-        ..80 => 0,
-        80..100 => NARROW_CELLS,
-        _ => POSITION_CELLS,
-    };
-    if cells > 0 {
-        l.push(span(Role::Plain, "  "));
-        l.extend(position(r, cells));
+    // A small screen has no bar.
+    if state.frame.size.1 < BAR_LINES {
+        let text = format!(" · event {} of {}", r.cursor, r.record.events.len());
+        l.push(span(Role::Plain, text));
     }
     let at = clock(r.at, state.utc_offset);
     l.push(span(Role::Plain, format!(" · {at}")));
@@ -69,6 +59,26 @@ fn write_subject(state: &State, l: &mut Line) {
     }
     write_counts(state, l);
     write_cancel(r.view(), l);
+    // After the last failure, the next one is the first, which is over.
+    let ahead = r.next_failure().filter(|at| *at > r.cursor);
+    if let Some(event) = ahead.map(|at| &r.record.events[at - 1])
+        && let EventKind::Operation(failed) = &event.kind
+    {
+        let at = clock(event.at, state.utc_offset);
+        let text = format!(" · ✗ {} at {at}", failed.address);
+        l.push(span(Role::Bad, text));
+    }
+}
+
+/// Bar of the position among the events, with a tick at each failure, and the number of the event.
+fn bar(state: &State, cells: usize) -> Line {
+    let Some(r) = &state.loaded.replay else {
+        return Line::new();
+    };
+    let text = format!("  event {} of {}", r.cursor, r.record.events.len());
+    let mut l = position(r, cells.saturating_sub(width(&text)));
+    l.push(span(Role::Strong, text));
+    l
 }
 
 /// Draws the position among the events, with a tick at each failure.

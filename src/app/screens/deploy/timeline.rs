@@ -127,9 +127,15 @@ fn tick(ms: i64) -> String {
 }
 
 /// Bar of an operation: heavy while it ran or runs, light until its usual end. The time beyond the
-/// usual one has the colour of a warning. Empty for an operation that has not begun, or without
-/// space.
-pub(super) fn bar(state: &State, deploy: &DeployView, op: &Operation, now: UnixMs) -> Line {
+/// usual one has the colour of a warning, and `mark` stands at the end. Empty for an operation that
+/// has not begun, or without space.
+pub(super) fn bar(
+    state: &State,
+    deploy: &DeployView,
+    op: &Operation,
+    now: UnixMs,
+    mark: &str,
+) -> Line {
     let (Some(began), Some((axis, _))) = (op.began, Axis::of(state)) else {
         return Line::new();
     };
@@ -168,18 +174,21 @@ pub(super) fn bar(state: &State, deploy: &DeployView, op: &Operation, now: UnixM
     let mut l: Line = pieces
         .map(|(role, text, n)| doc::omittable(role, text.repeat(n)))
         .collect();
-    l.push(doc::omittable(
-        Role::Plain,
-        " ".repeat(axis.cells + 1 - used),
-    ));
+    l.push(doc::omittable(Role::Key, mark));
+    let blank = axis.cells + 1 - used - width(mark);
+    l.push(doc::omittable(Role::Plain, " ".repeat(blank)));
     l
 }
 
 /// Number of bars of the concurrency.
 const SAMPLES: usize = 16;
 
-/// Text that shows how many operations ran at the same time from the begin until now.
+/// Note that shows how many operations ran at the same time from the begin until now; empty if no
+/// two of them did.
 pub(super) fn concurrency(deploy: &DeployView, now: UnixMs) -> String {
+    if deploy.peak < 2 {
+        return String::new();
+    }
     let end = deploy
         .summary
         .as_ref()
@@ -203,7 +212,7 @@ pub(super) fn concurrency(deploy: &DeployView, now: UnixMs) -> String {
         doc::LEVELS[usize::try_from(level).unwrap_or(0).min(7)]
     });
     let bars = bars.concat();
-    format!("{HEADING_NOTE}{bars} up to {} at once", deploy.peak)
+    format!("{HEADING_NOTE}{bars} up to {} ran at once", deploy.peak)
 }
 
 #[cfg(test)]

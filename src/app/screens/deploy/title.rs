@@ -115,7 +115,7 @@ fn write_rollouts(d: &DeployView, l: &mut Line) {
 }
 
 /// Number of screen lines from which the progress bar has a line of its own.
-const BAR_LINES: u16 = 20;
+pub(super) const BAR_LINES: u16 = 20;
 
 /// States of operations in the order of the progress bar.
 const PARTS: [(OperationState, Role, &str); 7] = [

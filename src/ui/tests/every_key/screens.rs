@@ -166,7 +166,7 @@ fn calls_and_deploy() -> Vec<KeyCase> {
         ),
         story("cancel", &[Calls, Deploy], |c, _| {
             c.shows("Cancel deploy #");
-            c.shows("start no new ones (");
+            c.shows("are not attempted");
             c.shows("ApplyResourceChange aws_db_instance.main");
         }),
         after(
@@ -330,7 +330,7 @@ fn history() -> Vec<KeyCase> {
         }),
         story("replay-play", &[Replay], |c, b| {
             assert!(b.frame.contains("event 5 of 5"));
-            c.shows("playing at 1× · event 0 of 5");
+            c.shows("playing at 1× · 14:02:11");
             c.press("space");
             c.hides("playing");
         }),
