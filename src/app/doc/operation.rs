@@ -261,9 +261,10 @@ fn list_next_steps(state: &State, op: &Operation, f: &Failure, doc: &mut Doc) {
     };
     let key = |command| state.options.keys.first(command);
     let rest = d.operations.iter().filter(|o| o.is_incomplete()).count();
-    let retry = match d.summary {
-        Some(_) => format!("stages what is left: {}", count(rest, "operation")),
-        None => "stages what is left, once the deploy has ended".to_owned(),
+    let retry = match (d.summary.is_some(), state.context()) {
+        (true, _) => format!("stages what is left: {}", count(rest, "operation")),
+        (false, Context::Replay) => "stages what is left, at the end of the replay".to_owned(),
+        (false, _) => "stages what is left, once the deploy has ended".to_owned(),
     };
     push_heading(doc, "next");
     doc.extend(before_retry(f.class).map(|text| line(Role::Plain, format!("  {text}"))));

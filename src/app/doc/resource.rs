@@ -2,10 +2,11 @@
 
 use super::identity::{Rank, note, short_value};
 use super::{
-    Doc, Line, Role, clean, level_role, line, parts, push_heading, push_pair, push_text, span,
-    width,
+    Doc, Line, Role, beside, clean, level_role, line, parts, push_heading, push_pair, push_text,
+    span, width,
 };
 use crate::app::format::{clock_ms, count};
+use crate::app::layout;
 use crate::app::log::LogEntry;
 use crate::app::state::State;
 use lang::addr::{AbsInstance, unquote};
@@ -37,20 +38,13 @@ pub fn state_row(state: &State, r: &StateRow) -> Doc {
             span(Role::Plain, v),
         ]);
     }
-    push_resources(
-        state,
-        &mut doc,
-        "needs",
-        &r.dependencies,
-        r.dependency_count,
-    );
-    push_resources(
-        state,
-        &mut doc,
-        "needed by",
-        &r.dependents,
-        r.dependent_count,
-    );
+    let mut others = Doc::new();
+    for (heading, all, objects) in [
+        ("needs", &r.dependencies, r.dependency_count),
+        ("needed by", &r.dependents, r.dependent_count),
+    ] {
+        push_resources(state, &mut others, heading, all, objects);
+    }
     // Only the deploy on the Deploy screen; the History screen has older ones.
     let ops: Vec<_> = state
         .view
@@ -60,9 +54,9 @@ pub fn state_row(state: &State, r: &StateRow) -> Doc {
         .filter(|(_, o)| o.address == r.address)
         .collect();
     if !ops.is_empty() {
-        push_heading(&mut doc, "last operations");
+        push_heading(&mut others, "last operations");
         for (d, o) in ops {
-            doc.push(line(
+            others.push(line(
                 Role::Plain,
                 format!(
                     "  deploy #{d}: {} {}",
@@ -72,7 +66,7 @@ pub fn state_row(state: &State, r: &StateRow) -> Doc {
             ));
         }
     }
-    doc
+    beside(doc, others, layout::detail_size(state).0)
 }
 
 /// Renders an output of the state.
