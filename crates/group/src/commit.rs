@@ -190,6 +190,11 @@ impl Committed {
                 ..ReconcilePolicy::default()
             },
             committed: Some(self.addresses()),
+            hashes: self
+                .members
+                .iter()
+                .map(|member| (member.key.clone(), member.hash.clone()))
+                .collect(),
         }
     }
 

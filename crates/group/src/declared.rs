@@ -9,12 +9,12 @@ use lang::config::{Group, GroupHook, GroupSettings, GroupUpdate, Module};
 use lang::diag::Diagnostics;
 use lang::source::Span;
 
-use crate::MemberKey;
 use crate::drift::Mode;
 use crate::policy::{
     Amount, DrainPolicy, HealthPolicy, OnUnhealthy, Order, PolicyError, Threshold, UpdatePolicy,
     parse_duration, threshold,
 };
+use crate::{ConfigHash, MemberKey};
 
 /// Time limit of a drain without `timeout`.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(120);
@@ -65,6 +65,9 @@ pub struct DeclaredGroup {
     /// Keys of the members by the addresses of their instances, for a committed group: each
     /// instance is a resource of its own. `None` for a group of the configuration.
     pub committed: Option<BTreeMap<String, MemberKey>>,
+    /// Hashes of the configurations of a committed group's members. Members of a group of the
+    /// configuration have the hash of their evaluated arguments instead.
+    pub hashes: BTreeMap<MemberKey, ConfigHash>,
 }
 
 /// Reads all groups of a root module. A group with an error is missing from the result.
@@ -100,6 +103,7 @@ fn declared(group: &Group, diags: &mut Diagnostics) -> DeclaredGroup {
             None => ReconcilePolicy::default(),
         },
         committed: None,
+        hashes: BTreeMap::new(),
     }
 }
 

@@ -16,6 +16,7 @@ pub use events::Event;
 pub use illegal::IllegalEvent;
 pub use step::{ActionRecord, MemberAction, Phase, Step, StepState};
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -210,6 +211,22 @@ impl Rollout {
             steps: Vec::new(),
             transitions: self.transitions.clone(),
             ..*self
+        }
+    }
+
+    /// Sets the hashes that the members had before, by key.
+    pub fn set_old_hashes(&mut self, old: &BTreeMap<String, String>) {
+        for step in &mut self.steps {
+            let known = old.get(&step.member.to_string());
+            step.old = known.map(|hash| ConfigHash::from_text(hash));
+        }
+    }
+
+    /// Sets the hash that a member gets. Values that were unknown at the plan may change it.
+    pub fn set_new_hash(&mut self, member: &MemberKey, hash: ConfigHash) {
+        let step = self.steps.iter_mut().find(|step| step.member == *member);
+        if let Some(step) = step.filter(|step| step.phase != Phase::Shrink) {
+            step.new = Some(hash);
         }
     }
 

@@ -28,6 +28,9 @@ pub struct GroupMember {
     /// Addresses of its dedicated resources.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub dedicated: Vec<String>,
+    /// Hash of its configuration, if known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub hash: Option<String>,
 }
 
 /// A rollout of a group in one deploy.
@@ -84,6 +87,31 @@ pub struct RolloutMember {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub note: Option<String>,
     pub actions: Vec<RolloutAction>,
+    /// Hash of the configuration before the rollout, if known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub old_hash: Option<String>,
+    /// Hash of the configuration that the rollout brings; absent for a removal.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub new_hash: Option<String>,
+}
+
+impl RolloutMember {
+    /// Returns the short hashes of the configuration before and after, such as `ab12cd3 → ef45gh6`.
+    pub fn hashes(&self) -> Option<String> {
+        hash_change(self.old_hash.as_deref(), self.new_hash.as_deref())
+    }
+}
+
+/// Returns short hashes of the configuration of a member: one if they are equal, or if only one is
+/// known.
+pub fn hash_change(old: Option<&str>, new: Option<&str>) -> Option<String> {
+    /// Length of a short hash.
+    const SHORT: usize = 7;
+    let short = |hash: &str| hash.chars().take(SHORT).collect::<String>();
+    match (old, new) {
+        (Some(old), Some(new)) if old != new => Some(format!("{} → {}", short(old), short(new))),
+        (old, new) => new.or(old).map(short),
+    }
 }
 
 /// One action on a member.

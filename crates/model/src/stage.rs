@@ -2,6 +2,7 @@
 
 use super::{Action, CommandView, Counts, DriftKind, DriftView, StageId, UnixMs};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Reason of a change that only follows from the mode of its stage.
 pub const DESTROY_MODE: &str = "destroy mode";
@@ -132,6 +133,9 @@ pub struct GroupPlan {
     pub group: String,
     /// Plan as text, such as `rolling update of 3 instances in 3 batches`.
     pub plan: String,
+    /// Hash of the configuration that each changed member gets, by key.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub hashes: BTreeMap<String, String>,
 }
 
 impl StageSummary {

@@ -28,6 +28,17 @@ pub struct RolloutRecord {
     pub header: String,
     /// JSON of steps, by position.
     pub steps: Vec<(u32, String)>,
+    /// Members whose configuration changes with these steps; a read record has none.
+    pub members: Vec<MemberHash>,
+}
+
+/// Hash of the configuration of a group's member.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MemberHash {
+    /// Key of the member.
+    pub member: String,
+    /// `None` if the member no longer exists.
+    pub hash: Option<String>,
 }
 
 /// Request of an operator about a rollout, with its answer.

@@ -5,8 +5,8 @@
 use super::StoreError;
 use super::records::{
     Acquired, BackendVersion, CallSample, DestroyStep, GroupCommitRecord, Intent, LeaderLease,
-    NewDeploy, Outcome, Revision, RolloutRecord, RolloutRequestRecord, Settlement, StageRecord,
-    StartedDeploy, State, StateEdit, StateObject, UnknownOutcome,
+    MemberHash, NewDeploy, Outcome, Revision, RolloutRecord, RolloutRequestRecord, Settlement,
+    StageRecord, StartedDeploy, State, StateEdit, StateObject, UnknownOutcome,
 };
 use async_trait::async_trait;
 use model::*;
@@ -126,6 +126,16 @@ pub trait Rollouts: Send + Sync {
 
     /// All rollouts in one of these states, with their steps, newest first.
     async fn rollouts_in(&self, states: Vec<String>) -> Result<Vec<RolloutRecord>, StoreError>;
+
+    /// Stores hashes of the members of a group; other members keep theirs.
+    async fn put_member_hashes(
+        &self,
+        name: String,
+        members: Vec<MemberHash>,
+    ) -> Result<(), StoreError>;
+
+    /// Hashes of the members of a group, by key.
+    async fn member_hashes(&self, name: String) -> Result<BTreeMap<String, String>, StoreError>;
 
     /// Stores a request about a rollout; its id and answer are ignored. Returns its id.
     async fn put_rollout_request(&self, request: RolloutRequestRecord) -> Result<i64, StoreError>;

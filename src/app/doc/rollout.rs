@@ -323,6 +323,8 @@ mod tests {
             is_over: false,
             note: None,
             actions,
+            old_hash: None,
+            new_hash: None,
         }
     }
 

@@ -251,6 +251,9 @@ fn member_line(member: &RolloutMember, width: usize) -> String {
         member.phase,
         member.state
     );
+    if let Some(hashes) = member.hashes() {
+        text.push_str(&format!("  {}", safe(&hashes)));
+    }
     for action in &member.actions {
         let took = action.ended.map(|ended| ended.saturating_sub(action.began));
         let took = took.and_then(|ms| u64::try_from(ms).ok());

@@ -6,6 +6,8 @@ use crate::deploy::run::{Recorded, RequestSettings, Rollouts, parse_rollout};
 use crate::diagnostics::convert_all;
 use crate::error::{EngineError, NotFound};
 use crate::stage::groups::{ChangedGroup, changed_groups, member_key};
+use crate::stage::member_hash;
+use group::declared::DeclaredGroup;
 use group::rollout::{
     Event, MemberAction, Phase, Rollout, RolloutState, Step, StepState, Transition,
 };
@@ -16,7 +18,7 @@ use model::*;
 use shell::Prober;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use store::records::RolloutRecord;
+use store::records::{MemberHash, RolloutRecord, State};
 use trust::commands::{CommandError, CommandTrust};
 use workspace::load::digest;
 
@@ -55,6 +57,8 @@ impl Operations {
         })?;
         for group in &mut groups {
             let name = group.declared.name.to_string();
+            let old = self.memory.store().member_hashes(name.clone()).await?;
+            group.rollout.set_old_hashes(&old);
             let earlier = self.memory.store().rollouts(Some(name), 1).await?;
             if let Some(earlier) = earlier.first().and_then(parse_rollout) {
                 group.add_unproven(&stage.changes, &earlier);
@@ -64,6 +68,33 @@ impl Operations {
             }
         }
         Ok(groups)
+    }
+
+    /// Records the hashes of the members that a stage does not change, so that later rollouts show
+    /// which configuration they replace.
+    pub(super) async fn record_unchanged_members(
+        &self,
+        staged: &Staged,
+    ) -> Result<(), EngineError> {
+        let (mut declared, _) = group::declared::declared_groups(&staged.root);
+        declared.extend(self.committed_groups().await?);
+        let store = self.memory.store();
+        for group in declared {
+            let known = store.member_hashes(group.name.to_string()).await?;
+            let mut found = member_hash::of_unchanged(&group, &staged.stage.changes);
+            found.retain(|member, hash| known.get(member) != Some(hash));
+            let hash = |(member, hash)| MemberHash {
+                member,
+                hash: Some(hash),
+            };
+            let found: Vec<MemberHash> = found.into_iter().map(hash).collect();
+            if !found.is_empty() {
+                store
+                    .put_member_hashes(group.name.to_string(), found)
+                    .await?;
+            }
+        }
+        Ok(())
     }
 
     /// Checks that the operator trusts the hooks of a group: they run commands, or contact hosts,
@@ -135,6 +166,8 @@ impl Operations {
                 current.filter_map(|object| object.address.parse::<AbsInstance>().ok())
             };
             let instance = &group.instance.address;
+            let store = self.memory.store();
+            let hashes = store.member_hashes(group.name.to_string()).await?;
             let of_group = addresses().filter(|address| address.config() == *instance);
             let mut members: BTreeMap<MemberKey, GroupMember> = of_group
                 .map(|address| {
@@ -143,6 +176,7 @@ impl Operations {
                         key: key.to_string(),
                         address: address.to_string(),
                         dedicated: Vec::new(),
+                        hash: hashes.get(&key.to_string()).cloned(),
                     };
                     (key, member)
                 })
@@ -166,31 +200,42 @@ impl Operations {
             });
         }
         for group in self.committed_groups().await? {
-            let keys = group.committed.unwrap_or_default();
-            let current = state.objects.iter().filter(|o| o.deposed.is_empty());
-            let members = current.filter_map(|object| {
-                let key = keys.get(&object.address)?.clone();
-                let member = GroupMember {
-                    key: key.to_string(),
-                    address: object.address.clone(),
-                    dedicated: Vec::new(),
-                };
-                Some((key, member))
-            });
-            let members: BTreeMap<MemberKey, GroupMember> = members.collect();
-            let newest = self.newest_rollouts(Some(&group.name), 1).await?;
-            views.push(GroupView {
-                group: group.name.to_string(),
-                instance: format!("{} (committed)", group.instance.resource.kind),
-                members: members.into_values().collect(),
-                global: Vec::new(),
-                rollout: newest.into_iter().next(),
-                reconcile: self
-                    .reconcile_view(&group.name, Some(&group.reconcile))
-                    .await?,
-            });
+            views.push(self.committed_view(group, &state).await?);
         }
         Ok(views)
+    }
+
+    /// Group without a block in the configuration.
+    async fn committed_view(
+        &self,
+        group: DeclaredGroup,
+        state: &State,
+    ) -> Result<GroupView, EngineError> {
+        let store = self.memory.store();
+        let hashes = store.member_hashes(group.name.to_string()).await?;
+        let keys = group.committed.unwrap_or_default();
+        let current = state.objects.iter().filter(|o| o.deposed.is_empty());
+        let members = current.filter_map(|object| {
+            let key = keys.get(&object.address)?.clone();
+            let member = GroupMember {
+                key: key.to_string(),
+                address: object.address.clone(),
+                dedicated: Vec::new(),
+                hash: hashes.get(&key.to_string()).cloned(),
+            };
+            Some((key, member))
+        });
+        let members: BTreeMap<MemberKey, GroupMember> = members.collect();
+        let newest = self.newest_rollouts(Some(&group.name), 1).await?;
+        let policy = Some(&group.reconcile);
+        Ok(GroupView {
+            group: group.name.to_string(),
+            instance: format!("{} (committed)", group.instance.resource.kind),
+            members: members.into_values().collect(),
+            global: Vec::new(),
+            rollout: newest.into_iter().next(),
+            reconcile: self.reconcile_view(&group.name, policy).await?,
+        })
     }
 
     /// The newest rollouts of a group, newest first.
@@ -325,6 +370,8 @@ fn member_view(step: &Step) -> RolloutMember {
         is_over: step.state.is_over(),
         note: step.note.clone(),
         actions: step.records.iter().map(action).collect(),
+        old_hash: step.old.as_ref().map(ToString::to_string),
+        new_hash: step.new.as_ref().map(ToString::to_string),
     }
 }
 

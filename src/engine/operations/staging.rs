@@ -181,6 +181,7 @@ impl Operations {
         let summary = Arc::new(summary);
         // Stored before it is announced, so that clients can deploy it at once.
         self.memory.store().put_stage(record).await?;
+        self.record_unchanged_members(&staged).await?;
         *lock(&self.newest) = Some(Arc::new(staged));
         self.bus.emit(EventKind::Staged(summary.clone()));
         Ok(summary)

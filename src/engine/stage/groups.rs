@@ -1,6 +1,7 @@
 //! Groups in a stage: the members whose instances change, and the order in which they change.
 
 use super::change::Change;
+use super::member_hash;
 use super::steps::has_effect;
 use group::declared::DeclaredGroup;
 use group::order::{self, Configuration, Member, OrderError, RolloutPlan};
@@ -78,6 +79,15 @@ impl ChangedGroup {
                 change,
             }));
         }
+    }
+
+    /// Returns the hashes of the configurations that the members get, by key.
+    pub fn new_hashes(&self) -> BTreeMap<String, String> {
+        let steps = self.rollout.steps().iter();
+        let hashes = steps.filter_map(|step| Some((step.member.to_string(), step.new.as_ref()?)));
+        hashes
+            .map(|(member, hash)| (member, hash.to_string()))
+            .collect()
     }
 
     /// Returns the phase of a batch.
@@ -239,7 +249,12 @@ fn changed_group(
     let removed = instances.values().filter(|i| i.selected && i.removes());
     plan.shrink_last = removed.clone().any(|i| i.change.create_first());
     plan.keep_old = declared.policy.surge;
-    let rollout = Rollout::new(&plan, &declared.policy, to.clone(), now);
+    let mut rollout = Rollout::new(&plan, &declared.policy, to.clone(), now);
+    for instance in instances.values() {
+        if let Some((key, hash)) = member_hash::of_change(&declared, instance.change) {
+            rollout.set_new_hash(&key, hash);
+        }
+    }
     let steps = rollout.steps().iter();
     let of_steps = steps.filter_map(|step| instances.get(&step.member));
     let (changes, former) = of_steps.map(|i| (i.index, i.former.clone())).unzip();

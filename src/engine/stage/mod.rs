@@ -26,6 +26,7 @@ pub mod import_object;
 pub mod link_arguments;
 pub mod managed;
 pub mod masks;
+pub mod member_hash;
 mod move_order;
 pub mod moves;
 mod names;

@@ -414,6 +414,7 @@ fn can_be_deployed(
     let planned = groups.iter().map(|group| GroupPlan {
         group: group.declared.name.to_string(),
         plan: group.summary(),
+        hashes: group.new_hashes(),
     });
     Ok(planned.collect())
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{MemberKey, UnixMs};
+use crate::{ConfigHash, MemberKey, UnixMs};
 
 /// Phase of a rollout, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -92,6 +92,12 @@ pub struct Step {
     pub records: Vec<ActionRecord>,
     /// Remark for operators, such as a failed drain at a removal.
     pub note: Option<String>,
+    /// Hash of the configuration before the rollout, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old: Option<ConfigHash>,
+    /// Hash of the configuration that the rollout brings; `None` for a removal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new: Option<ConfigHash>,
     /// Number of retries.
     pub retries: u32,
     /// Index of the next part.
@@ -144,6 +150,8 @@ impl Step {
             this_machine,
             records: Vec::new(),
             note: None,
+            old: None,
+            new: None,
             retries: 0,
             next: 0,
         }

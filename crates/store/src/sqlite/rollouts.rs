@@ -5,10 +5,11 @@ use super::file::Sqlite;
 use super::stages::json;
 use crate::Rollouts;
 use crate::error::StoreError;
-use crate::records::{GroupCommitRecord, RolloutRecord, RolloutRequestRecord};
+use crate::records::{GroupCommitRecord, MemberHash, RolloutRecord, RolloutRequestRecord};
 use async_trait::async_trait;
 use model::UnixMs;
 use rusqlite::{Connection, OptionalExtension as _, Params, Row};
+use std::collections::BTreeMap;
 
 #[async_trait]
 impl Rollouts for Sqlite {
@@ -47,6 +48,7 @@ impl Rollouts for Sqlite {
             for (position, text) in &rollout.steps {
                 step.execute((id, position, text))?;
             }
+            put_hashes(conn, &rollout.name, &rollout.members)?;
             Ok(id)
         })
         .await
@@ -75,6 +77,27 @@ impl Rollouts for Sqlite {
                 "WHERE state IN (SELECT value FROM json_each(?1)) ORDER BY id DESC",
                 (&states,),
             )
+        })
+        .await
+    }
+
+    async fn put_member_hashes(
+        &self,
+        name: String,
+        members: Vec<MemberHash>,
+    ) -> Result<(), StoreError> {
+        self.write("the configuration of members", move |conn| {
+            put_hashes(conn, &name, &members)
+        })
+        .await
+    }
+
+    async fn member_hashes(&self, name: String) -> Result<BTreeMap<String, String>, StoreError> {
+        self.read(move |conn| {
+            let mut query =
+                conn.prepare_cached("SELECT member, hash FROM group_member WHERE name = ?1")?;
+            let rows = query.query_map([&name], |r| Ok((r.get(0)?, r.get(1)?)))?;
+            Ok(rows.collect::<Result<BTreeMap<_, _>, _>>()?)
         })
         .await
     }
@@ -211,6 +234,22 @@ impl Rollouts for Sqlite {
     }
 }
 
+/// Stores the hashes of existing members, and removes those of the others.
+fn put_hashes(conn: &Connection, group: &str, members: &[MemberHash]) -> Job<()> {
+    let mut put = conn.prepare_cached(
+        "INSERT OR REPLACE INTO group_member (name, member, hash) VALUES (?1, ?2, ?3)",
+    )?;
+    let mut remove =
+        conn.prepare_cached("DELETE FROM group_member WHERE name = ?1 AND member = ?2")?;
+    for MemberHash { member, hash } in members {
+        match hash {
+            Some(hash) => put.execute((group, member, hash))?,
+            None => remove.execute((group, member))?,
+        };
+    }
+    Ok(())
+}
+
 fn request(r: &Row<'_>) -> rusqlite::Result<RolloutRequestRecord> {
     Ok(RolloutRequestRecord {
         id: r.get("id")?,
@@ -239,6 +278,7 @@ fn select(conn: &Connection, which: &str, params: impl Params) -> Job<Vec<Rollou
             updated: r.get(5)?,
             header: r.get(6)?,
             steps: Vec::new(),
+            members: Vec::new(),
         })
     })?;
     let mut rollouts = rows.collect::<Result<Vec<_>, _>>()?;

@@ -64,8 +64,11 @@ impl RunningOperation<'_> {
         let object = deploy.objects.object(&change.address);
         let prior = deploy.prior(&subject, object.as_ref());
         let planned = deploy
-            .plan_again(&subject, config, prior.as_ref(), &ctx)
+            .plan_again(&subject, config.clone(), prior.as_ref(), &ctx)
             .await?;
+        deploy
+            .member_evaluated(self.index, subject.schema, config, &planned.after)
+            .await;
         // The approval covers the staged plan, so a different one must not be applied.
         deploy.check_approved(&subject, &plain, &planned)?;
         let after = planned.after.clone().unmark_deep().0;

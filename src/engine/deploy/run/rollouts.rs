@@ -9,7 +9,11 @@ mod requests;
 
 use super::deploying::{Deploying, WHOLE_DEPLOY};
 use crate::stage::groups::ChangedGroup;
+use crate::stage::member_hash;
+use crate::stage::plan::storable_configuration;
 use crate::stage::steps::RolloutTask;
+use cty::Value;
+use cty::schema::Schema;
 use graph::Step;
 use group::MemberKey;
 use group::rollout::{Event, MemberAction, Phase, Rollout, RolloutState, StepState};
@@ -228,6 +232,29 @@ impl Deploying {
             None => found,
         };
         self.walk.cells.add_diagnostics(WHOLE_DEPLOY, found);
+    }
+
+    /// Takes over the hash of a member's arguments, which may have been unknown in the stage.
+    pub(super) async fn member_evaluated(
+        &self,
+        change: usize,
+        schema: &Schema,
+        arguments: Value,
+        after: &Value,
+    ) {
+        let Some((running, at)) = self.rollouts.member_of(change) else {
+            return;
+        };
+        // A committed group has the hash of its specification.
+        let arguments = match running.group.declared.committed {
+            None => storable_configuration(schema, arguments),
+            Some(_) => None,
+        };
+        if let Some(arguments) = arguments {
+            let hash = member_hash::of_arguments(&arguments, after);
+            let member = &running.group.member(at).member;
+            running.recorded.set_new_hash(member, hash).await;
+        }
     }
 
     /// Records that the change of an instance failed.

@@ -334,7 +334,7 @@ pub(super) fn planned_change(
 
 /// Returns the configured object if the stage may contain it; `None` if it has a write-only value.
 /// The deploy then evaluates and validates it again.
-pub(super) fn storable_configuration(schema: &Schema, config: Value) -> Option<Value> {
+pub fn storable_configuration(schema: &Schema, config: Value) -> Option<Value> {
     let plain = config.clone().unmark_deep().0;
     let written = schema
         .block

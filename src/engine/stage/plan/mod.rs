@@ -24,6 +24,7 @@ pub use data::unknown_object;
 pub(super) use force::trigger;
 pub use guards::invalid_prevent_destroy;
 pub use links::LinksByEnd;
+pub use managed::storable_configuration;
 pub use options::PlanOptions;
 pub use removed::{removed, repetition};
 pub use resource::{assemble, ignore};

@@ -1,7 +1,8 @@
 //! Rollouts, and the migration of a store without their tables.
 
 use super::*;
-use crate::records::{GroupCommitRecord, RolloutRecord, RolloutRequestRecord};
+use crate::records::{GroupCommitRecord, MemberHash, RolloutRecord, RolloutRequestRecord};
+use std::collections::BTreeMap;
 
 fn rollout(id: Option<i64>, name: &str, state: &str, steps: &[(u32, &str)]) -> RolloutRecord {
     RolloutRecord {
@@ -13,6 +14,7 @@ fn rollout(id: Option<i64>, name: &str, state: &str, steps: &[(u32, &str)]) -> R
         updated: 2_000,
         header: "{}".into(),
         steps: steps.iter().map(|(n, s)| (*n, (*s).into())).collect(),
+        members: Vec::new(),
     }
 }
 
@@ -54,7 +56,7 @@ async fn store_of_the_version_before_rollouts_is_migrated() {
     };
     let conn = rusqlite::Connection::open(&path).unwrap();
     conn.execute_batch(
-        "DROP TABLE leader; DROP TABLE reconcile_run; DROP TABLE rollout_request;
+        "DROP TABLE group_member; DROP TABLE leader; DROP TABLE reconcile_run; DROP TABLE rollout_request;
          DROP TABLE group_commit; DROP TABLE rollout_step; DROP TABLE rollout;
          PRAGMA user_version = 11",
     )
@@ -142,4 +144,50 @@ async fn commits_of_a_group_are_kept_newest_first() {
     assert_eq!(all, [taken, before]);
     assert_eq!(store.group_commits(Some("db".into())).await.unwrap(), []);
     assert_eq!(store.group_commits(None).await.unwrap().len(), 2);
+}
+
+fn hash(member: &str, hash: Option<&str>) -> MemberHash {
+    MemberHash {
+        member: member.into(),
+        hash: hash.map(str::to_owned),
+    }
+}
+
+#[tokio::test]
+async fn rollout_stores_the_hashes_of_its_members() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let known = vec![hash("a", Some("1")), hash("b", Some("1"))];
+    store.put_member_hashes("web".into(), known).await.unwrap();
+    let mut new = rollout(None, "web", "running", &[(0, "a")]);
+    new.members = vec![hash("a", Some("2")), hash("b", None), hash("c", Some("2"))];
+    store.put_rollout(new).await.unwrap();
+    let found = store.member_hashes("web".into()).await.unwrap();
+    let expected = [("a", "2"), ("c", "2")].map(|(k, h)| (k.to_owned(), h.to_owned()));
+    assert_eq!(found, BTreeMap::from(expected));
+    assert!(store.member_hashes("db".into()).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn store_of_the_version_before_hashes_of_members_is_migrated() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let old = rollout(None, "web", "paused", &[(0, "a")]);
+    let id = store.put_rollout(old.clone()).await.unwrap();
+    let path = store.path().to_owned();
+    drop(store);
+    let conn = rusqlite::Connection::open(&path).unwrap();
+    conn.execute_batch("DROP TABLE group_member; PRAGMA user_version = 14")
+        .unwrap();
+    drop(conn);
+    let store = open(dir.path());
+    assert!(store.member_hashes("web".into()).await.unwrap().is_empty());
+    let mut update = rollout(Some(id), "web", "converged", &[]);
+    update.members = vec![hash("a", Some("1"))];
+    store.put_rollout(update).await.unwrap();
+    let expected = [("a".to_owned(), "1".to_owned())];
+    let found = store.member_hashes("web".into()).await.unwrap();
+    assert_eq!(found, BTreeMap::from(expected));
+    let rollouts = store.rollouts(None, 10).await.unwrap();
+    assert_eq!(rollouts[0].steps, old.steps);
 }

@@ -40,7 +40,7 @@ async fn store_of_the_version_before_saved_selections_is_migrated() {
     };
     let conn = rusqlite::Connection::open(&path).unwrap();
     conn.execute_batch(
-        "DROP TABLE leader; DROP TABLE reconcile_run; DROP TABLE rollout_request;
+        "DROP TABLE group_member; DROP TABLE leader; DROP TABLE reconcile_run; DROP TABLE rollout_request;
          DROP TABLE group_commit; DROP TABLE rollout_step; DROP TABLE rollout;
          DROP TABLE saved_selection;
          PRAGMA user_version = 10",

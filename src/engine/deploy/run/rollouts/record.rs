@@ -2,12 +2,12 @@
 //! it.
 
 use crate::deploy::record::DeployRecorder;
-use group::MemberKey;
-use group::rollout::{Event, Rollout, RolloutState, Step, StepState};
+use group::rollout::{Event, Phase, Rollout, RolloutState, Step, StepState};
+use group::{ConfigHash, MemberKey};
 use model::{DeployId, EventKind, HealthyCount, RolloutProgress, UnixMs, now_ms};
 use serde_json::Value as Json;
 use store::Store;
-use store::records::RolloutRecord;
+use store::records::{MemberHash, RolloutRecord};
 use tokio::sync::watch;
 
 /// Field of the steps in the JSON of a rollout.
@@ -86,6 +86,11 @@ impl Recorded {
 
     pub async fn state(&self) -> RolloutState {
         self.read(Rollout::state).await
+    }
+
+    /// Sets the hash that a member gets. The event of its change stores it.
+    pub async fn set_new_hash(&self, member: &MemberKey, hash: ConfigHash) {
+        self.inner.lock().await.rollout.set_new_hash(member, hash);
     }
 
     /// Returns the members with an action in progress.
@@ -219,6 +224,10 @@ impl Recorded {
             updated: now_ms(),
             header,
             steps: written,
+            members: changed
+                .iter()
+                .filter_map(|at| changed_hash(&steps[*at]))
+                .collect(),
         };
         let id = self.store.put_rollout(record).await.map_err(|e| text(&e))?;
         inner.id = Some(id);
@@ -231,6 +240,21 @@ impl Recorded {
         }
         Ok(())
     }
+}
+
+/// Returns the hash of a member once its change is done.
+fn changed_hash(step: &Step) -> Option<MemberHash> {
+    let hash = match step.phase {
+        Phase::Shrink if step.state == StepState::Done => None,
+        Phase::Roll | Phase::Grow if step.has_changed() => {
+            step.new.as_ref().map(ToString::to_string)
+        }
+        _ => return None,
+    };
+    Some(MemberHash {
+        member: step.member.to_string(),
+        hash,
+    })
 }
 
 /// Parses a stored rollout; `None` if it has another form.
