@@ -138,7 +138,7 @@ fn changes<'s>(
     group: &'s GroupView,
 ) -> Option<impl Iterator<Item = &'s ChangeView>> {
     let stage = state.view.stage.as_ref()?;
-    if state.applied().is_some() || state.is_deploying() || state.view.stage_outdated.is_some() {
+    if state.applied().is_some() || state.is_deploying() || state.view.outdated().is_some() {
         return None;
     }
     let is_member = |change: &&ChangeView| without_keys(&change.address) == group.instance;

@@ -8,10 +8,11 @@ use super::state::*;
 use super::text::clean;
 use super::unprompted::ask_for_variables;
 use super::update::selected;
-use super::{doc, popups};
+use super::{command, doc, popups};
 use crate::app::format::duration;
 use model::*;
 use model::{PluginEvent, PluginState};
+use std::sync::Arc;
 
 /// Number of samples in the charts of the Calls screen, one per second.
 const SAMPLES: usize = 240;
@@ -38,6 +39,7 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
     let known = event.seq <= state.view.seq && event.seq != 0;
     let rollout_before = rollout_of(state, event);
     let was_locked = state.locked_by().is_some();
+    let stage_before = stage_before(state, event);
     state.view.apply(event);
     if known {
         return;
@@ -66,6 +68,7 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
         EventKind::WorkspaceChanged { deploy, .. } => {
             on_workspace_changed(state, *deploy, effects);
         }
+        EventKind::FilesChanged { files, .. } => on_files_changed(state, files, effects),
         EventKind::Install(InstallEvent::Ended(end)) => on_installed(state, end, effects),
         EventKind::UntrustedPlugins { plugins } => {
             state.questions.found_plugins(!plugins.is_empty());
@@ -74,7 +77,7 @@ pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effec
         EventKind::CallFinished(f) if !f.covers => state.samples.finished_now += 1,
         // Staging reads the configuration again.
         EventKind::StageStarted(_) => forget_load_error(state),
-        EventKind::Staged(s) => on_staged(state, s),
+        EventKind::Staged(s) => on_staged(state, stage_before.as_deref(), s),
         EventKind::StageOpened { summary, .. } => on_stage_opened(state, summary),
         EventKind::StageFailed { errors, text, .. } => {
             let text = text.lines().next().unwrap_or_default();
@@ -138,13 +141,38 @@ fn on_plugin_state(
     }
 }
 
-fn on_staged(state: &mut State, s: &StageSummary) {
+/// Stage that a new one replaces, unless a deploy has used it.
+fn stage_before(state: &State, event: &Event) -> Option<Arc<StageSummary>> {
+    let is_news = matches!(event.kind, EventKind::Staged(_)) && state.deploy_of_stage().is_none();
+    state.view.stage.clone().filter(|_| is_news)
+}
+
+fn on_staged(state: &mut State, before: Option<&StageSummary>, s: &StageSummary) {
+    let before = before.filter(|before| before.mode == s.mode && before.stage != s.stage);
+    state.stage_difference = before.map(|before| StageDifference::of(before, s));
     state.show_message(format!("staged in {}", duration(s.took_ms)));
     // Notes on changes of the selection belong to the former stage.
     state.implied.clear();
     state.selections.start(s.left.iter().cloned());
     state.lists[Context::Stage as usize].range = None;
     close_outdated_confirmation(state);
+}
+
+/// Stages again, if the operator wants that at each save, or says what has changed.
+fn on_files_changed(state: &mut State, files: &[String], effects: &mut Vec<Effect>) {
+    if files.is_empty() {
+        return;
+    }
+    close_outdated_confirmation(state);
+    if state.stages_on_save && command::can_stage(state).is_ok() {
+        command::stage_again(state, effects);
+        return;
+    }
+    if state.view.outdated().is_some() && state.deploy_of_stage().is_none() {
+        let key = state.options.keys.first("stage");
+        let files = files.join(", ");
+        state.show_message(format!("{files} changed: {key} stages again"));
+    }
 }
 
 fn on_stage_opened(state: &mut State, s: &StageSummary) {

@@ -13,6 +13,7 @@ mod place;
 mod questions;
 mod seen;
 mod selections;
+mod stage_difference;
 mod trail;
 mod trees;
 
@@ -27,6 +28,7 @@ pub use place::{Options, Place};
 pub use questions::Questions;
 pub use seen::SeenDeploys;
 pub use selections::Selections;
+pub use stage_difference::StageDifference;
 pub use trail::Visit;
 pub use trees::Trees;
 
@@ -63,6 +65,10 @@ pub struct State {
     pub lists: Vec<ListState>,
     pub samples: Samples,
     pub implied: BTreeMap<String, ImpliedSelection>,
+    /// Differences of the stage from the one that it replaced.
+    pub stage_difference: Option<StageDifference>,
+    /// A changed file of the configuration stages again.
+    pub stages_on_save: bool,
     pub log: Log,
     pub questions: Questions,
     pub incident_log: IncidentLog,
@@ -90,6 +96,8 @@ impl State {
             lists: vec![ListState::default(); Context::ALL.len()],
             samples: Samples::default(),
             implied: BTreeMap::new(),
+            stage_difference: None,
+            stages_on_save: false,
             log: Log::default(),
             questions: Questions::default(),
             incident_log: IncidentLog::default(),

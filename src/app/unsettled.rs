@@ -236,7 +236,7 @@ pub fn is_of(of: &str, address: &str) -> bool {
 fn complete_stage(state: &State) -> Option<StageId> {
     let s = state.view.stage.as_ref()?;
     let is_complete = s.mode == StageMode::Normal
-        && state.view.stage_outdated.is_none()
+        && state.view.outdated().is_none()
         && s.changes.iter().all(|c| !c.provider.is_empty());
     is_complete.then_some(s.stage)
 }

@@ -84,6 +84,12 @@ pub enum EventKind {
         /// Difference from the state that the newest stage of this process was planned on.
         outdated: Option<String>,
     },
+    /// Files of the configuration differ from the newest stage, or from the last look if there is
+    /// none; without names, they do not differ any more. Only for a console.
+    FilesChanged {
+        stage: Option<StageId>,
+        files: Vec<String>,
+    },
     /// A command changed the state: an object was imported or forgotten.
     StateChanged(StateChange),
     /// Unknown outcomes, oldest first. Emitted when the list changes.

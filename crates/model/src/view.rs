@@ -42,6 +42,9 @@ pub struct View {
     /// is older than a change by another process.
     #[serde(default)]
     pub stage_outdated: Option<String>,
+    /// Files of the configuration that differ from the current stage.
+    #[serde(default)]
+    pub changed_files: Vec<String>,
     /// Deselected changes of the current stage.
     pub left: std::collections::BTreeSet<String>,
     pub stage_error: Option<String>,
@@ -121,7 +124,8 @@ impl View {
             }
             EventKind::Reconcile(_)
             | EventKind::ReconcileLeader { .. }
-            | EventKind::WorkspaceChanged { .. } => self.apply_background(&event.kind),
+            | EventKind::WorkspaceChanged { .. }
+            | EventKind::FilesChanged { .. } => self.apply_background(&event.kind),
             EventKind::StateChanged(change) => {
                 push(
                     &mut self.notices,

@@ -30,8 +30,8 @@ pub static GROUPS: &[Group] = &[
         rows: &[
             (&["apply"], ""),
             (
-                &["stage", "edit", "plan-options"],
-                "stage; edit the block; plan options",
+                &["stage", "stage-on-save", "edit", "plan-options"],
+                "stage; at each save; edit; plan options",
             ),
             (&["retry"], ""),
             (&["stage-destroy"], ""),

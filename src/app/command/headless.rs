@@ -105,7 +105,7 @@ pub static REASONS: &[(&str, &[&str])] = &[
     ),
     (
         "a command line reads everything anew",
-        &["groups-reload", "history-reload", "state-reload"],
+        &["groups-reload", "history-reload", "stage-on-save", "state-reload"],
     ),
     (
         "Ctrl-C and signals cancel a command line",

@@ -89,6 +89,7 @@ pub static COMMANDS: &[Command] = commands![
     "stage", "s", "stage", "read the configuration, stage the changes", Scope::In(&[Start, Stage, Deploy, Groups]), can_stage, stage_again;
     "plan-options", "ctrl-o", "", "set variables, targets, other plan options", Scope::In(&[Start, Stage]), can_stage, open_plan_options;
     "edit", "e", "edit", "edit the block or the error; stages again", Scope::In(&[Plugins, Stage, Deploy, State]), can_edit, edit;
+    "stage-on-save", "W", "", "stage at each save of a file, or stop it", Scope::In(&[Stage]), always, toggle_stage_on_save;
     "stage-destroy", "D", "", "stage the destruction of everything", Scope::In(&[Stage]), can_stage, stage_destroy;
     "refresh-only", "F", "", "stage a refresh: compare state and objects", Scope::In(&[Start, Stage]), can_stage, stage_refresh;
     "only-creates", "+", "", "show creates only, or all changes", Scope::In(&[Stage]), has_stage, filter_creates;

@@ -299,6 +299,7 @@ fn write_subject(state: &State, l: &mut Line) {
         return;
     }
     opened::write_outdated(state, l);
+    opened::write_saves(state, l);
     if destroys_everything(state, s) {
         l.push(span(Role::Bad, " · everything is to be destroyed"));
     } else if s.mode != StageMode::Normal {

@@ -232,7 +232,7 @@ fn staged(state: &State) -> Option<Line> {
     let text = match (state.applied(), all) {
         (Some(d), _) => format!("applied by deploy #{}", d.deploy),
         (None, 0) => "no changes".to_owned(),
-        (None, _) if state.view.stage_outdated.is_some() => "out of date".to_owned(),
+        (None, _) if state.view.outdated().is_some() => "out of date".to_owned(),
         (None, _) => format!("{selected} of {all} changes selected"),
     };
     let number = span(Role::Strong, format!("#{} ", s.stage));
@@ -240,9 +240,8 @@ fn staged(state: &State) -> Option<Line> {
 }
 
 fn next_keys(state: &State) -> Vec<(&'static str, &'static str)> {
-    let is_open = state.view.stage.is_some()
-        && state.view.stage_outdated.is_none()
-        && state.applied().is_none();
+    let is_open =
+        state.view.stage.is_some() && state.view.outdated().is_none() && state.applied().is_none();
     let mut keys = Vec::new();
     if state.is_deploying() {
         keys.push(("4", "shows the running deploy"));

@@ -146,6 +146,53 @@ async fn work_of_another_engine_is_noticed_by_watch_and_by_next_command() {
     second.shutdown().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn changed_files_are_noticed_until_they_are_as_before() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let write = |name: &str, text: &str| {
+        std::fs::write(dir.path().join(name), text).expect("written");
+    };
+    let main = "resource \"terraform_data\" \"a\" {}\n";
+    write("main.tf", main);
+    let engine = engine(dir.path()).await;
+    engine.watch_workspace();
+    let stage = engine
+        .stage(StageRequest::default())
+        .await
+        .expect("a stage");
+    let (_, mut events) = engine.subscribe();
+    let mut changed = async || {
+        let found = async {
+            while let Some(Update::Events(batch)) = events.recv().await {
+                for event in batch {
+                    if let EventKind::FilesChanged { stage, files } = &event.kind {
+                        return (*stage, files.clone());
+                    }
+                }
+            }
+            panic!("the engine has ended");
+        };
+        tokio::time::timeout(SOON, found).await.expect("in time")
+    };
+    let since = |files: &[&str]| {
+        let files = files.iter().map(ToString::to_string).collect::<Vec<_>>();
+        (Some(stage.stage), files)
+    };
+    write("main.tf", "resource \"terraform_data\" \"b\" {}\n");
+    assert_eq!(changed().await, since(&["main.tf"]));
+    write("other.tf", "locals {\n");
+    assert_eq!(changed().await, since(&["main.tf", "other.tf (new)"]));
+    let (view, _) = engine.subscribe();
+    let text = "main.tf, other.tf (new) changed since it was planned";
+    assert_eq!(view.outdated().as_deref(), Some(text));
+    std::fs::remove_file(dir.path().join("other.tf")).expect("removed");
+    assert_eq!(changed().await, since(&["main.tf"]));
+    write("main.tf", main);
+    assert_eq!(changed().await, since(&[]));
+    assert_eq!(engine.subscribe().0.outdated(), None);
+    engine.shutdown().await;
+}
+
 /// Checks that the lock of a dropped command is released on the server, and that another workspace
 /// can take it.
 async fn check_released(engine: Engine, server: &Server, when: &str) {

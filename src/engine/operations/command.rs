@@ -1,6 +1,7 @@
 //! Shared by all commands of the engine: one runs at a time, with its diagnostics and its
 //! cancellation tokens.
 
+use super::changed_files::WatchedFiles;
 use super::lock::Locks;
 use crate::error::EngineError;
 use crate::stage::change::Stage;
@@ -77,6 +78,8 @@ pub struct Operations {
     /// Keeps the running command on the executables that it started with.
     pinned: Mutex<Option<Pin>>,
     pub(super) locks: Arc<Locks>,
+    /// Files of the configuration at the last look of a console.
+    pub(super) watched_files: Mutex<WatchedFiles>,
     /// Notified when a request about a rollout is stored, because its deploy may run here.
     pub(super) rollout_requests: Arc<tokio::sync::Notify>,
     /// Tasks that release the locks of dropped commands.
@@ -138,6 +141,7 @@ impl Operations {
             orphans: Mutex::default(),
             pinned: Mutex::default(),
             locks,
+            watched_files: Mutex::default(),
             rollout_requests: Arc::default(),
             cleanups: TaskTracker::new(),
             leads_as: Mutex::default(),

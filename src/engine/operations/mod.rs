@@ -1,6 +1,7 @@
 //! Commands of the engine: load, stage, select, deploy, cancel and others. Runs one at a time. Owns
 //! the newest stage and the tokens that cancel running work.
 
+mod changed_files;
 mod command;
 mod deploying;
 mod error;

@@ -113,7 +113,7 @@ impl Operations {
         if load::config_digest(&now) != *digest {
             return Err(EngineError::Stale {
                 stage,
-                what: changed_file_names(files, &now),
+                what: changed_since(&changed_files(files, &now)),
             });
         }
         Ok(read)
@@ -300,23 +300,23 @@ fn difference(
     }
 }
 
-/// Names of the changed files.
-fn changed_file_names(then: &[(String, String)], now: &[(String, String)]) -> String {
+/// Names of the files that differ, with `(new)` or `(removed)`.
+pub(super) fn changed_files(then: &[(String, String)], now: &[(String, String)]) -> Vec<String> {
     let a: BTreeMap<&str, &str> = then.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
     let b: BTreeMap<&str, &str> = now.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
     let names: BTreeSet<&str> = a.keys().chain(b.keys()).copied().collect();
     let changed = names.into_iter().filter(|n| a.get(n) != b.get(n));
-    let changed: Vec<String> = changed
-        .map(|name| match (a.get(name), b.get(name)) {
-            (None, _) => format!("{name} (new)"),
-            (_, None) => format!("{name} (removed)"),
-            _ => name.to_owned(),
-        })
-        .collect();
-    format!(
-        "{} changed since the stage was planned",
-        join_limited(&changed)
-    )
+    let named = changed.map(|name| match (a.get(name), b.get(name)) {
+        (None, _) => format!("{name} (new)"),
+        (_, None) => format!("{name} (removed)"),
+        _ => name.to_owned(),
+    });
+    named.collect()
+}
+
+fn changed_since(files: &[String]) -> String {
+    let files = join_limited(files);
+    format!("{files} changed since the stage was planned")
 }
 
 #[cfg(test)]
@@ -383,7 +383,7 @@ mod tests {
         };
         let then = files(&[("a.tf", "1"), ("b.tf", "1"), ("c.tf", "1")]);
         let now = files(&[("a.tf", "1"), ("b.tf", "2"), ("d.tf", "1")]);
-        let text = changed_file_names(&then, &now);
+        let text = changed_since(&changed_files(&then, &now));
         assert!(
             text.starts_with("b.tf, c.tf (removed), d.tf (new) changed since"),
             "{text}"

@@ -1,4 +1,4 @@
-//! Watches the work of other processes on the workspace, for a console.
+//! Watches the configuration and the work of other processes on the workspace, for a console.
 
 use super::Operations;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::time::Duration;
 const INTERVAL: Duration = Duration::from_secs(1);
 
 impl Operations {
-    /// Shows the lock owner and the work of other processes until this engine ends.
+    /// Shows the lock owner, the work of other processes and changed files until this engine ends.
     pub async fn watch(self: Arc<Self>) {
         loop {
             tokio::select! { biased; // the end comes first
@@ -18,6 +18,9 @@ impl Operations {
             if let Err(error) = self.look_at_others().await {
                 // The next command reports an unusable store.
                 tracing::debug!(%error, "cannot look at the work of other processes");
+            }
+            if let Err(error) = self.look_at_files().await {
+                tracing::debug!(%error, "cannot look at the configuration");
             }
         }
     }

@@ -20,6 +20,58 @@ pub(super) fn warning(summary: &str, address: &str) -> EventKind {
     })
 }
 
+/// Event of changed files of the configuration.
+fn files(names: &[&str]) -> EventKind {
+    EventKind::FilesChanged {
+        stage: Some(12),
+        files: names.iter().map(ToString::to_string).collect(),
+    }
+}
+
+#[test]
+fn changed_files_make_a_stage_out_of_date_until_it_is_staged_again() {
+    let mut c = Console::staged(120, 40);
+    c.press("3 a");
+    c.shows("Apply stage #12?");
+    c.event(files(&["main.tf"]));
+    c.hides("Apply stage #12?");
+    c.shows("out of date: main.tf changed since it was planned · s stages again");
+    c.press("a");
+    c.shows("stage #12 is out of date, s stages again");
+    c.event(files(&[]));
+    c.hides("out of date:");
+    c.press("a");
+    c.shows("Apply stage #12?");
+}
+
+#[test]
+fn each_save_stages_again_and_the_differences_are_marked() {
+    let mut c = Console::staged(120, 40);
+    c.press("3 W");
+    c.shows("stages at each save");
+    c.event(files(&["main.tf"]));
+    let request = Effect::Stage(StageRequest::default());
+    assert_eq!(c.take_effects(), std::slice::from_ref(&request));
+    let mut stage = StageSummary::clone(c.state.view.stage.as_ref().unwrap());
+    stage.stage = 13;
+    stage.changes[0].attributes[0].after = Some("\"another\"".into());
+    let gone = stage
+        .changes
+        .iter()
+        .position(|c| &*c.address == "aws_eip.old");
+    stage.changes.remove(gone.unwrap());
+    c.event(EventKind::Staged(stage.clone().into()));
+    c.shows(" · • 1 differ from #12, 1 gone");
+    let address = stage.changes[0].address.clone();
+    assert!(c.line(&format!(" {address} ")).contains("  • "));
+    stage.stage = 14;
+    c.event(EventKind::Staged(stage.into()));
+    c.shows(" · same changes as #13");
+    c.hides("  • ");
+    c.press("W");
+    c.hides("stages at each save");
+}
+
 #[test]
 fn stage_warnings_are_counted_in_the_title_and_opened_by_key() {
     for (width, height) in [(120, 40), (80, 24)] {

@@ -18,6 +18,13 @@ impl View {
             {
                 self.stage_outdated.clone_from(outdated);
             }
+            EventKind::FilesChanged { stage, files } => {
+                let is_shown = self.stage.as_ref().map(|s| s.stage) == *stage;
+                self.changed_files = match is_shown && stage.is_some() {
+                    true => files.clone(),
+                    false => Vec::new(),
+                };
+            }
             _ => {}
         }
     }

@@ -55,9 +55,27 @@ impl View {
             _ => {}
         }
     }
+    /// Difference between the workspace and the current stage: that of the state, otherwise the
+    /// changed files.
+    pub fn outdated(&self) -> Option<String> {
+        const NAMED: usize = 3;
+        self.stage_outdated.clone().or_else(|| {
+            let (files, more) = self
+                .changed_files
+                .split_at(self.changed_files.len().min(NAMED));
+            let more = match more.len() {
+                0 => String::new(),
+                n => format!(" and {n} more"),
+            };
+            let text = format!("{}{more} changed since it was planned", files.join(", "));
+            (!files.is_empty()).then_some(text)
+        })
+    }
+
     fn show_stage(&mut self, summary: &Arc<StageSummary>, outdated: Option<String>) {
         self.left = summary.left.iter().cloned().collect();
         self.stage = Some(summary.clone());
         self.stage_outdated = outdated;
+        self.changed_files.clear();
     }
 }

@@ -50,7 +50,7 @@ fn not_applied(state: &State) -> Available {
 
 /// Requires a stage that matches the workspace, as far as it was compared.
 fn not_outdated(state: &State) -> Available {
-    match (&state.view.stage, &state.view.stage_outdated) {
+    match (&state.view.stage, state.view.outdated()) {
         (Some(s), Some(what)) => {
             Err(format!("stage #{} is out of date, s stages again: {what}", s.stage).into())
         }

@@ -48,6 +48,19 @@ pub fn show_why(state: &mut State, _: &mut Vec<Effect>) {
     state.open(Message::new("Reason", doc));
 }
 
+/// Changes whether each save of a configuration file stages again; a file that has changed before
+/// does so at once.
+pub fn toggle_stage_on_save(state: &mut State, effects: &mut Vec<Effect>) {
+    state.stages_on_save = !state.stages_on_save;
+    match state.stages_on_save {
+        true if state.view.outdated().is_some() && super::can_stage(state).is_ok() => {
+            stage_again(state, effects);
+        }
+        true => state.show_message("each save of a configuration file stages again"),
+        false => state.show_message("a save stages nothing any more"),
+    }
+}
+
 /// Requires a deploy with operations that has ended, because only then its critical path is known.
 pub fn has_ended(state: &State) -> Available {
     match state.shown_deploy() {

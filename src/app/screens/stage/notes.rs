@@ -22,6 +22,11 @@ fn first_cause<'s>(state: &'s State, implied: &'s ImpliedSelection) -> &'s str {
 /// Returns the note of a change. Notes are ordered by importance, because rows are cut.
 pub(super) fn change_note(state: &State, c: &ChangeView, left: bool) -> Line {
     let mut l = Line::new();
+    if let Some(difference) = &state.stage_difference
+        && difference.addresses.contains(&*c.address)
+    {
+        l.push(span(Role::Key, "• "));
+    }
     // An unknown outcome comes first.
     if let Some(u) = state
         .unknown_of(&c.address)

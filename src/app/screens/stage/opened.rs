@@ -1,4 +1,4 @@
-//! Title of a stage that was opened from the store: its age, and its difference from the workspace.
+//! Title of a stage: its age, and its difference from the workspace and the stage before it.
 
 use crate::app::doc::{Line, Role, cells_of, span};
 use crate::app::format::elapsed;
@@ -17,7 +17,7 @@ pub(super) fn age(state: &State, s: &StageSummary) -> Option<String> {
 
 /// Appends the difference between the stage and the workspace, if there is one.
 pub(super) fn write_outdated(state: &State, l: &mut Line) {
-    let Some(what) = &state.view.stage_outdated else {
+    let Some(what) = state.view.outdated() else {
         return;
     };
     let what = what.lines().next().unwrap_or_default();
@@ -30,4 +30,17 @@ pub(super) fn write_outdated(state: &State, l: &mut Line) {
     ));
     let key = state.options.keys.first("stage");
     l.push(span(Role::Plain, format!(" · {key} stages again")));
+}
+
+/// Appends that each save stages again, and the number of differences from the stage before.
+pub(super) fn write_saves(state: &State, l: &mut Line) {
+    if state.stages_on_save {
+        l.push(span(Role::Key, " · stages at each save"));
+    }
+    if let Some(difference) = &state.stage_difference
+        && state.view.outdated().is_none()
+    {
+        let text = format!(" · {}", difference.text());
+        l.push(span(Role::Key, text));
+    }
 }

@@ -175,6 +175,10 @@ pub(super) fn stage() -> Vec<KeyCase> {
             }));
             c.shows("staging #13");
         }),
+        story("stage-on-save", S, |c, _| {
+            assert!(c.take_effects().is_empty());
+            c.shows(" · stages at each save");
+        }),
         story("stage-destroy", S, |c, _| {
             let request = StageRequest {
                 mode: StageMode::Destroy,
