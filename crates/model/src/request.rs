@@ -237,7 +237,10 @@ pub enum Select {
 #[serde(rename_all = "snake_case")]
 pub enum PluginCommand {
     Start,
+    /// Ends the process.
     Stop,
+    /// Asks the process to give up its present calls, each of which still answers.
+    Interrupt,
     Restart,
     Enable,
     Disable,

@@ -1,4 +1,5 @@
-//! Cancel ladder: three ways to stop running work, from soft to hard, each with its effect.
+//! Cancel ladder: three ways to stop running work, from soft to hard, each with its effect; and two
+//! ways to stop the call under the cursor, while the rest of the work goes on.
 
 use super::{Answers, Confirm, Content, List, Page, Part};
 use crate::app::command;
@@ -7,9 +8,9 @@ use crate::app::format::{count, elapsed};
 use crate::app::key::{ENTER, Key, KeyCode, moved};
 use crate::app::msg::Effect;
 use crate::app::progress;
-use crate::app::state::State;
+use crate::app::state::{Context, State};
 use model::view::{CallView, DeployView};
-use model::{Action, CancelRung, Operation, OperationState};
+use model::{Action, CancelRung, Operation, OperationState, PluginCommand, PluginId};
 
 /// Rungs of the cancel ladder, softest first.
 const RUNGS: [CancelRung; 3] = [
@@ -34,14 +35,17 @@ impl Content for Ladder {
         if key == Key::char('q') {
             return;
         }
+        let steps = steps(state);
         self.selected = match key {
             Key {
-                code: KeyCode::Char(c @ '1'..='3'),
+                code: KeyCode::Char(c @ '1'..='5'),
                 ctrl: false,
                 alt: false,
             } => c as usize - '1' as usize,
-            _ => moved(self.selected, key.step().unwrap_or_default(), RUNGS.len()),
+            _ => moved(self.selected, key.step().unwrap_or_default(), steps.len()),
         };
+        // The call under the cursor may have ended.
+        self.selected = self.selected.min(steps.len() - 1);
         if key != ENTER {
             state.open(self);
             return;
@@ -50,20 +54,28 @@ impl Content for Ladder {
             state.show_error(why);
             return;
         }
-        match RUNGS[self.selected] {
-            // Only killing leaves unknown outcomes, so only it needs a confirmation.
-            CancelRung::KillPlugins => state.open(confirm_kill(state)),
-            rung => effects.push(Effect::Cancel(rung)),
+        match &steps[self.selected] {
+            // Only ends of processes leave unknown outcomes, so only they need a confirmation.
+            Step::Rung(CancelRung::KillPlugins) => state.open(confirm_kill(state)),
+            Step::Rung(rung) => effects.push(Effect::Cancel(*rung)),
+            Step::Plugin(id, PluginCommand::Restart) => {
+                let command = PluginCommand::Restart;
+                state.open(command::confirm_interruption(state, id, command, "Restart"));
+            }
+            Step::Plugin(id, command) => effects.push(Effect::Plugin(id.clone(), *command)),
         }
     }
 
     fn page(&self, state: &State, cells: usize) -> Page {
         let running = Running::of(state);
-        let rungs = [
+        let mut rungs = vec![
             running.stop_starting(state),
             running.ask_plugins(state),
             running.kill_plugins(state),
         ];
+        if let Some(call) = call_under_cursor(state) {
+            rungs.extend(stop_call(state, call));
+        }
         let mut rows = Vec::new();
         let mut selected = 0;
         for (rung, doc) in rungs.iter().enumerate() {
@@ -74,7 +86,14 @@ impl Content for Ladder {
             rows.push(Line::new());
         }
         let keys = Part::keys(&[
-            ("1-3 j k", "choose"),
+            (
+                if rungs.len() > 3 {
+                    "1-5 j k"
+                } else {
+                    "1-3 j k"
+                },
+                "choose",
+            ),
             ("enter", "run this step"),
             ("esc", "keep running"),
         ]);
@@ -87,6 +106,65 @@ impl Content for Ladder {
             )
         }
     }
+}
+
+/// Step that the operator can choose.
+enum Step {
+    Rung(CancelRung),
+    /// Stops the calls of one plugin.
+    Plugin(PluginId, PluginCommand),
+}
+
+fn steps(state: &State) -> Vec<Step> {
+    let mut steps: Vec<Step> = RUNGS.map(Step::Rung).into();
+    if let Some(call) = call_under_cursor(state) {
+        let commands = [PluginCommand::Interrupt, PluginCommand::Restart];
+        steps.extend(commands.map(|command| Step::Plugin(call.plugin.clone(), command)));
+    }
+    steps
+}
+
+/// Running call of the row under the cursor: the call itself, or that of an operation.
+fn call_under_cursor(state: &State) -> Option<&CallView> {
+    match state.context() {
+        Context::Calls => {
+            let call = state.view.calls.get(&state.selected()?.key.number()?)?;
+            call.started_at.is_some().then_some(call)
+        }
+        _ => {
+            let address = &state.operation()?.address;
+            running_calls(state).find(|c| c.resource.as_deref() == Some(address))
+        }
+    }
+}
+
+/// Renders the steps for one call. A plugin can only be asked to stop all of its calls.
+fn stop_call(state: &State, call: &CallView) -> [Doc; 2] {
+    let plugin = &call.plugin;
+    let what = call.resource.as_deref().unwrap_or(&call.method);
+    let others = running_calls(state).filter(|c| c.plugin == *plugin).count() - 1;
+    let also = match others {
+        0 => String::new(),
+        n => format!("; also ends {} of it", count(n, "other call")),
+    };
+    let goes_on = match running_deploy(state) {
+        Some(_) => "; the deploy goes on",
+        None => "",
+    };
+    let step = |head: String, effect: &str| {
+        let effect = format!("   {effect}{also}{goes_on}");
+        vec![line(Role::Strong, head), line(Role::Plain, effect)]
+    };
+    [
+        step(
+            format!("4  only {what}: ask {plugin} to stop"),
+            "the call may end early, as a failure",
+        ),
+        step(
+            format!("5  only {what}: restart {plugin}"),
+            "kills its process: the outcome can be unknown",
+        ),
+    ]
 }
 
 /// Effect of each rung on operations that wait.

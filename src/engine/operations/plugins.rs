@@ -90,6 +90,10 @@ impl Operations {
                 plugin.stop().await;
                 Ok(())
             }
+            PluginCommand::Interrupt => {
+                let errors = self.pool.ask_to_stop(id, &CallContext::default()).await;
+                return errors.into_iter().next().map_or(Ok(()), |e| Err(e.into()));
+            }
             PluginCommand::Disable => {
                 plugin.disable().await;
                 Ok(())

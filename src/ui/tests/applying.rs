@@ -316,6 +316,36 @@ fn finished_deploy_selects_the_first_failure_unless_the_cursor_moved() {
 }
 
 #[test]
+fn cancel_ladder_stops_the_call_under_the_cursor_alone() {
+    let aws = fixture::id("hashicorp/aws");
+    // On the operation, and on its call.
+    for screen in ["4", "2"] {
+        let mut c = Console::deploying(120, 40);
+        c.press(screen);
+        c.press("c");
+        c.shows("4  only aws_db_instance.main: ask hashicorp/aws to stop");
+        c.shows("the call may end early, as a failure; the deploy goes on");
+        c.press("4 enter");
+        let interrupt = Effect::Plugin(aws.clone(), PluginCommand::Interrupt);
+        assert_eq!(c.take_effects(), [interrupt]);
+        c.press("c 5 enter");
+        c.shows("Restart hashicorp/aws?");
+        c.shows("The outcome of an interrupted apply is unknown");
+        assert!(c.take_effects().is_empty());
+        c.press("y");
+        let restart = Effect::Plugin(aws.clone(), PluginCommand::Restart);
+        assert_eq!(c.take_effects(), [restart]);
+    }
+    // A waiting operation has no call.
+    let mut c = Console::deploying(120, 40);
+    c.press("4 G c");
+    c.shows("Cancel deploy #31");
+    c.hides("4  only");
+    c.press("5 enter");
+    c.shows("Kill the plugins?");
+}
+
+#[test]
 fn cancel_ladder_names_affected_calls_and_confirms_killing() {
     let mut c = Console::deploying(120, 40);
     c.press("4 c");

@@ -72,12 +72,15 @@ impl Pool {
 
     /// Asks every running provider to stop its current work (not to exit). Returns the errors.
     pub async fn stop_all(&self, ctx: &CallContext) -> Vec<ProviderError> {
-        let processes = self.processes();
-        join_all(processes.iter().map(|p| p.ask_to_stop(ctx)))
-            .await
-            .into_iter()
-            .filter_map(Result::err)
-            .collect()
+        ask_to_stop(self.processes(), ctx).await
+    }
+
+    /// Asks the processes of one provider to stop their current work (not to exit). Returns the
+    /// errors.
+    pub async fn ask_to_stop(&self, id: &PluginId, ctx: &CallContext) -> Vec<ProviderError> {
+        let mut processes = self.processes();
+        processes.retain(|p| p.id() == id);
+        ask_to_stop(processes, ctx).await
     }
 
     /// Kills every process. Their running operations have an unknown outcome. The next demand
@@ -96,4 +99,9 @@ impl Pool {
     pub async fn shutdown(&self) {
         self.shared.plugins.shutdown().await;
     }
+}
+
+async fn ask_to_stop(processes: Vec<Arc<PooledProcess>>, ctx: &CallContext) -> Vec<ProviderError> {
+    let answers = join_all(processes.iter().map(|p| p.ask_to_stop(ctx))).await;
+    answers.into_iter().filter_map(Result::err).collect()
 }

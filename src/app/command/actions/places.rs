@@ -8,6 +8,7 @@ use crate::app::msg::{Effect, TracingMove};
 use crate::app::replay::{Replay, SPEEDS};
 use crate::app::screens::folded_lines;
 use crate::app::state::*;
+use model::view::CallView;
 use model::{LogLevel, PluginCommand, PluginId, PluginState};
 
 /// Requires a plugin under the cursor and a writable workspace.
@@ -88,17 +89,29 @@ fn command_plugin(
 ) {
     let Some(p) = state.plugin() else { return };
     let id = p.id.clone();
-    let hit: Vec<_> = state
-        .view
-        .calls
-        .values()
-        .filter(|c| c.plugin == id && c.started_at.is_some())
-        .collect();
     // Start and enable end no calls.
-    if hit.is_empty() || command == PluginCommand::Start || command == PluginCommand::Enable {
+    let is_harmless = matches!(command, PluginCommand::Start | PluginCommand::Enable);
+    if is_harmless || interrupted(state, &id).next().is_none() {
         effects.push(Effect::Plugin(id, command));
         return;
     }
+    state.open(confirm_interruption(state, &id, command, word));
+}
+
+/// Calls that the end of a plugin's process interrupts.
+fn interrupted<'s>(state: &'s State, id: &'s PluginId) -> impl Iterator<Item = &'s CallView> {
+    let calls = state.view.calls.values();
+    calls.filter(move |c| c.plugin == *id && c.started_at.is_some())
+}
+
+/// Asks for a command that ends the process of a plugin, and names the calls that it interrupts.
+pub fn confirm_interruption(
+    state: &State,
+    id: &PluginId,
+    command: PluginCommand,
+    word: &'static str,
+) -> Confirm {
+    let hit: Vec<_> = interrupted(state, id).collect();
     let mut body = vec![line(
         Role::Warn,
         format!(
@@ -113,13 +126,13 @@ fn command_plugin(
             format!("  {} {}", c.method, c.resource.as_deref().unwrap_or("")),
         )
     }));
-    state.open(Confirm {
+    Confirm {
         title: format!("{word} {id}?"),
         body,
-        effects: vec![Effect::Plugin(id, command)],
+        effects: vec![Effect::Plugin(id.clone(), command)],
         answers: Answers::action(word),
         ..Confirm::default()
-    });
+    }
 }
 
 pub fn plugin_start(state: &mut State, effects: &mut Vec<Effect>) {
