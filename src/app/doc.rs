@@ -5,6 +5,7 @@ mod beside;
 mod call;
 mod chain;
 mod change;
+mod comparison;
 mod deploy;
 mod diagnostic;
 mod gauge;
@@ -30,6 +31,7 @@ pub use change::{
     Extent, Grouped, change, change_head, changed_values, drift, drift_head, drift_role, explain,
     grouped, long_attribute, output, output_head, replaced_value,
 };
+pub use comparison::comparison;
 pub use deploy::{counts, mode, nonzero, outcome_role, plan_options};
 pub use diagnostic::{diagnostic, diagnostics};
 pub use gauge::{LEVELS, bar, gauge};

@@ -346,6 +346,12 @@ async fn run_effect(around: EffectContext, effect: Effect) -> Option<Answer> {
                 Some(Answer::Record(Box::new(r)))
             })
         }
+        Effect::CompareDeploys(before, after) => {
+            let compared = engine.compare_deploys(before, after).await;
+            convert_result(Subject::History, compared, |c| {
+                Some(Answer::Comparison(Box::new(c)))
+            })
+        }
         Effect::LoadLast(deploy) => {
             convert_result(Subject::Deploy, engine.deploy_record(deploy).await, |r| {
                 Some(Answer::Last(Box::new(r)))

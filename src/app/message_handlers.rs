@@ -386,6 +386,11 @@ pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Eff
             let end = r.events.len();
             state.loaded.last = Some(Replay::at(*r, end).view().clone());
         }
+        Answer::Comparison(c) => {
+            let title = format!("Deploys #{} and #{}", c.before.deploy, c.after.deploy);
+            let doc = doc::comparison(state, &c);
+            state.open(Message::new(title, doc));
+        }
         Answer::Record(r) => {
             let end = r.events.len();
             state.loaded.replay = Some(Replay::at(*r, end));

@@ -42,6 +42,7 @@ pub enum Answer {
     Configuration(Option<String>),
     History(Vec<DeploySummary>),
     Record(Box<DeployRecord>),
+    Comparison(Box<DeployComparison>),
     /// The newest deploy of the history, for the Deploy screen.
     Last(Box<DeployRecord>),
     Failures(Vec<FailureGroup>),
@@ -196,6 +197,8 @@ pub enum Effect {
     Plugin(PluginId, PluginCommand),
     LoadHistory,
     LoadRecord(DeployId),
+    /// Compares an earlier deploy with a later one.
+    CompareDeploys(DeployId, DeployId),
     LoadLast(DeployId),
     LoadFailures,
     /// Loads the operations of a deploy of the history.

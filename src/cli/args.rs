@@ -147,6 +147,9 @@ pub(super) enum Command {
         /// Number of a deploy
         #[arg(value_name = "N")]
         deploy: Option<i64>,
+        /// Show the differences from another deploy
+        #[arg(long, value_name = "N", requires = "deploy")]
+        compare: Option<i64>,
         /// Print one JSON object per line
         #[arg(long)]
         json: bool,

@@ -133,7 +133,9 @@ pub(super) async fn run(args: Args, out: &mut Output) -> CommandResult {
         Command::Untaint(args) => state::taint("untaint", args, false, out).await,
         Command::Deploy(args) => deploy::deploy(args, out).await,
         Command::Destroy(args) => deploy::destroy(args, out).await,
-        Command::History { deploy, .. } => history::run(deploy, out).await,
+        Command::History {
+            deploy, compare, ..
+        } => history::run(deploy, compare, out).await,
         Command::Failures { since, .. } => failures::run(since, out).await,
         Command::Workspace(command) => Box::pin(workspace::run(command, out)).await,
         Command::ForceUnlock { id, force, .. } => workspace::force_unlock(&id, force, out).await,

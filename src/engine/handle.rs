@@ -492,6 +492,18 @@ impl Engine {
         self.shared.memory.deploy_record(deploy).await
     }
 
+    /// Differences between two deploys: configuration, operations and durations.
+    ///
+    /// # Errors
+    /// One of them is not recorded.
+    pub async fn compare_deploys(
+        &self,
+        before: DeployId,
+        after: DeployId,
+    ) -> Result<DeployComparison, EngineError> {
+        self.shared.memory.compare_deploys(before, after).await
+    }
+
     /// Operations of a deploy, in their order.
     pub async fn operations(&self, deploy: DeployId) -> Result<Vec<Operation>, EngineError> {
         self.shared.memory.operations(deploy).await

@@ -130,6 +130,25 @@ impl WorkspaceStore {
         Ok(record.ok_or(NotFound::Deploy(deploy))?)
     }
 
+    /// Differences between two deploys. The store keeps the configurations of stages that deploys
+    /// have used.
+    pub async fn compare_deploys(
+        &self,
+        before: DeployId,
+        after: DeployId,
+    ) -> Result<DeployComparison, EngineError> {
+        let (before, after) = (
+            self.deploy_record(before).await?,
+            self.deploy_record(after).await?,
+        );
+        let then = self.store.snapshot(&before.summary.config_digest).await?;
+        let now = self.store.snapshot(&after.summary.config_digest).await?;
+        Ok(DeployComparison::of(
+            (before.summary, &before.operations, then.as_ref()),
+            (after.summary, &after.operations, now.as_ref()),
+        ))
+    }
+
     /// Operations of a deploy, in their order.
     pub async fn operations(&self, deploy: DeployId) -> Result<Vec<Operation>, EngineError> {
         Ok(self.store.operations(deploy).await?)

@@ -213,6 +213,23 @@ fn deploy_and_destroy_update_state_and_history() {
         "{one}"
     );
     assert!(w.run(&["history", "77"]).expect(1).stderr.contains("77"));
+
+    let compared = w.run(&["history", "2", "--compare", "1"]).expect(0).stdout;
+    assert!(compared.contains("  ~ main.tf"), "{compared}");
+    let operation = "terraform_data.b: create done";
+    assert!(
+        compared.contains(operation) && compared.contains("→ update done"),
+        "{compared}"
+    );
+    let json = w
+        .run(&["history", "1", "--compare", "4", "--json"])
+        .expect(0)
+        .result();
+    let comparison = &json["comparison"];
+    assert_eq!(comparison["before"]["deploy"], 1);
+    assert_eq!(comparison["files"][0]["kind"], "changed");
+    assert_eq!(comparison["operations"][0]["after"]["action"], "destroy");
+    w.run(&["history", "1", "--compare", "77"]).expect(1);
 }
 
 #[test]

@@ -59,7 +59,10 @@ pub static GROUPS: &[Group] = &[
             (&["plugin-stop"], ""),
             (&["plugin-enable"], ""),
             (&["plugins-load"], ""),
-            (&["export"], ""),
+            (
+                &["export", "compare"],
+                "write it as JSON; compare two deploys",
+            ),
             (&["mark"], ""),
             (&["save"], ""),
         ],

@@ -7,6 +7,7 @@
 pub static LINES: &[(&str, &str)] = &[
     ("all-attributes", "flightdeck stage --json"),
     ("apply", "flightdeck deploy STAGE"),
+    ("compare", "flightdeck history DEPLOY --compare=DEPLOY"),
     ("deselect", "flightdeck stage --exclude=ADDRESS"),
     ("diff", "flightdeck plan"),
     ("doctor", "flightdeck doctor"),

@@ -12,6 +12,7 @@ pub use attribute::{Extent, long_attribute};
 pub use explain::explain;
 pub use grouped::{Grouped, grouped};
 pub use summary::{changed_values, replaced_value};
+pub(super) use text::difference;
 
 use super::{Doc, Line, Role, action_role, action_sign, line, push_heading, push_text, span};
 use crate::app::format::count;

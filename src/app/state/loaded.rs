@@ -52,6 +52,8 @@ pub struct Loaded {
     /// Operations of the deploy under the cursor of the History screen; none until they arrive.
     pub operations: Option<(DeployId, Vec<Operation>)>,
     pub replay: Option<Replay>,
+    /// Deploy that is marked for a comparison.
+    pub compared: Option<DeployId>,
     /// Newest deploy of the history, shown until this console runs one.
     pub last: Option<DeployView>,
     pub state_rows: Option<Vec<StateRow>>,

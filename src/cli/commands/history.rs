@@ -10,24 +10,32 @@ use crate::cli::time::format_local;
 use model::settings::Access;
 use model::view::View;
 use model::{
-    DeployId, DeployRecord, DeploySummary, Diagnostic, Event, Operation, OperationState,
-    StateChange, UnixMs, duration,
+    ComparedOperation, DeployComparison, DeployId, DeployRecord, DeploySummary, Diagnostic,
+    DifferenceKind, Event, Operation, OperationState, StateChange, UnixMs, duration,
 };
 use serde_json::{Value, json};
 
 /// Maximum number of deploys in the list.
 const MAX_DEPLOYS: u32 = 1_000;
 
-pub(super) async fn run(deploy: Option<DeployId>, out: &mut Output) -> CommandResult {
+pub(super) async fn run(
+    deploy: Option<DeployId>,
+    compare: Option<DeployId>,
+    out: &mut Output,
+) -> CommandResult {
     let mut session = Session::start(settings("history", Access::ReadOnly, None)?, out).await?;
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
     let asked = async {
         // Unknown outcomes are reported with every history, because they block creates.
         let unknown = engine.unknown_outcomes().await?;
-        let told = match deploy {
-            Some(id) => Answer::One(Box::new(engine.deploy_record(id).await?)),
-            None => Answer::All(
+        let told = match (deploy, compare) {
+            (Some(one), Some(other)) => {
+                let compared = engine.compare_deploys(one.min(other), one.max(other));
+                Answer::Comparison(Box::new(compared.await?))
+            }
+            (Some(id), None) => Answer::One(Box::new(engine.deploy_record(id).await?)),
+            (None, _) => Answer::All(
                 engine.history(MAX_DEPLOYS).await?,
                 engine.state_changes(MAX_DEPLOYS).await?,
             ),
@@ -42,6 +50,7 @@ pub(super) async fn run(deploy: Option<DeployId>, out: &mut Output) -> CommandRe
             .operations
             .iter()
             .any(|o| Some(&o.address) == d.address.as_ref()),
+        Answer::Comparison(_) => false,
         Answer::All(..) => true,
     };
     unknown
@@ -51,6 +60,7 @@ pub(super) async fn run(deploy: Option<DeployId>, out: &mut Output) -> CommandRe
     out.flush_diagnostics();
     match told {
         Answer::One(record) => print_deploy(out, *record),
+        Answer::Comparison(compared) => print_comparison(out, &compared),
         Answer::All(deploys, changes) => all(out, &deploys, &changes),
     }
     Ok(OK)
@@ -59,6 +69,7 @@ pub(super) async fn run(deploy: Option<DeployId>, out: &mut Output) -> CommandRe
 /// Content of the answer.
 enum Answer {
     One(Box<DeployRecord>),
+    Comparison(Box<DeployComparison>),
     All(Vec<DeploySummary>, Vec<StateChange>),
 }
 
@@ -136,6 +147,49 @@ fn print_deploy(out: &mut Output, record: DeployRecord) {
     for operation in path.iter().map(|at| &deploy.operations[*at]) {
         let took = operation.took_ms.map_or_else(String::new, duration);
         out.line(&format!("  {took:>12}  {}", safe(&operation.address)));
+    }
+}
+
+/// Prints both deploys, the names of the files that differ, and the operations that differ.
+fn print_comparison(out: &mut Output, c: &DeployComparison) {
+    if out.json {
+        out.result("comparison", fields(json!({ "comparison": c })));
+        return;
+    }
+    out.line(&show::deploy_line(&c.before));
+    out.line(&show::deploy_line(&c.after));
+    match &c.files {
+        None => out.line("configuration: one of them is not stored any more"),
+        Some(files) if files.is_empty() => out.line("configuration: the same files"),
+        Some(_) => out.line("configuration:"),
+    }
+    for file in c.files.iter().flatten() {
+        let (ink, sign) = match file.kind {
+            DifferenceKind::Changed => (Ink::Yellow, "~"),
+            DifferenceKind::New => (Ink::Green, "+"),
+            DifferenceKind::Removed => (Ink::Red, "-"),
+        };
+        let name = out.paint(ink, &format!("{sign} {}", safe(&file.name)));
+        out.line(&format!("  {name}"));
+    }
+    match c.operations.is_empty() {
+        true => out.line("operations: the same, with similar durations"),
+        false => out.line("operations:"),
+    }
+    let told = |o: Option<ComparedOperation>| {
+        let Some(o) = o else { return "none".to_owned() };
+        let took = o
+            .took_ms
+            .map_or_else(String::new, |ms| format!(" {}", duration(ms)));
+        format!("{} {}{took}", o.action.operation_word(), o.state.label())
+    };
+    for d in &c.operations {
+        let address = safe(&d.address);
+        out.line(&format!(
+            "  {address}: {} → {}",
+            told(d.before),
+            told(d.after)
+        ));
     }
 }
 

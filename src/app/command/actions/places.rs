@@ -260,6 +260,36 @@ pub fn open_replay(state: &mut State, effects: &mut Vec<Effect>) {
     effects.push(Effect::LoadRecord(d.deploy));
 }
 
+/// Marks the deploy under the cursor, or compares it with the marked one: with the one before it,
+/// if it is marked itself.
+pub fn compare_deploys(state: &mut State, effects: &mut Vec<Effect>) {
+    let Some(row) = state.selected() else { return };
+    let all = state.loaded.history.as_deref().unwrap_or_default();
+    let Some(deploy) = all.get(row.index).map(|d| d.deploy) else {
+        return;
+    };
+    let older = all.iter().map(|d| d.deploy).filter(|d| *d < deploy).max();
+    match (state.loaded.compared.take(), older) {
+        (Some(marked), Some(older)) if marked == deploy => {
+            effects.push(Effect::CompareDeploys(older, deploy));
+        }
+        (Some(marked), None) if marked == deploy => {
+            state.show_error("compare: there is no deploy before it");
+        }
+        (Some(marked), _) => {
+            let (before, after) = (marked.min(deploy), marked.max(deploy));
+            effects.push(Effect::CompareDeploys(before, after));
+        }
+        (None, _) => {
+            state.loaded.compared = Some(deploy);
+            let key = state.options.keys.first("compare");
+            state.show_message(format!(
+                "deploy #{deploy} is marked: {key} on another one compares both, {key} again compares with the one before it"
+            ));
+        }
+    }
+}
+
 /// Moves the replay to the state after the first `cursor` events.
 pub fn replay_to(state: &mut State, cursor: usize) {
     if let Some(r) = &mut state.loaded.replay {

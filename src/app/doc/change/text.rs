@@ -53,6 +53,15 @@ pub(super) fn long(a: &AttributeChange, sign: Sign, extent: Extent) -> Option<Lo
     }
 }
 
+/// Lines of two texts that differ, with some around them.
+pub fn difference(before: &str, after: &str) -> Doc {
+    let extent = Extent::default();
+    match before.len() + after.len() {
+        ..=MAX_DIFF => by_line(before, after, extent).map_or_else(Doc::new, |long| long.lines),
+        _ => vec![line(Role::Dim, "   too long to compare")],
+    }
+}
+
 /// Names a long text whose next value is unknown. Its lines are folded: they may all stay.
 fn before_unknown(before: &str, extent: Extent) -> Option<Long> {
     let mut long = one_side(before, Role::Destroy)?;

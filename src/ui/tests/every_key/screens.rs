@@ -351,6 +351,18 @@ fn history() -> Vec<KeyCase> {
             assert_eq!(c.take_effects(), [Effect::LoadHistory]);
             c.shows("OUTCOME");
         }),
+        story("compare", &[History], |c, _| {
+            c.shows("deploy #31 is marked: = on another one compares both");
+            c.press("j =");
+            assert_eq!(
+                c.take_effects().last(),
+                Some(&Effect::CompareDeploys(30, 31))
+            );
+            c.answer(Answer::Comparison(Box::new(fixture::comparison())));
+            c.shows("Deploys #30 and #31");
+            c.shows("~ main.tf");
+            c.shows("aws_eip.old  no operation            → ✓ destroy  1.2 s");
+        }),
         story("export", &[History, Replay], |c, _| {
             assert_eq!(c.take_effects(), [Effect::Export(31)]);
             c.answer(Answer::Done("written to flightdeck-deploy-31.json".into()));
