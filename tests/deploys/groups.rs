@@ -290,3 +290,49 @@ fn killed_rollout_is_paused_and_the_next_deploy_completes_it() {
     let states: Vec<&Value> = states.map(|rollout| &rollout["state"]).collect();
     assert_eq!(states, ["converged", "paused (interrupted)"]);
 }
+
+#[test]
+fn attachment_of_a_member_is_replaced_in_its_batch() {
+    let config = r#"
+variable "kind" { default = "v1" }
+locals { keys = toset(["a", "b"]) }
+resource "lab_thing" "web" {
+  for_each = local.keys
+  name     = each.key
+  kind     = var.kind
+  triggers = { kind = var.kind }
+}
+resource "lab_thing" "attachment" {
+  for_each = local.keys
+  name     = "attachment-${each.key}"
+  triggers = { web = lab_thing.web[each.key].id }
+}
+"#;
+    let lab = Lab::new(config);
+    let health = NEVER_HEALTHY.replace("10m", "100ms");
+    lab.workspace.write("web.flightdeck.hcl", &group(""));
+    lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
+    let ids = || -> Vec<String> {
+        let shown = lab.workspace.run(&["state", "pull"]).expect(0);
+        let state: Value = serde_json::from_str(&shown.stdout).unwrap();
+        let resources = state["resources"].as_array().unwrap();
+        let instances = resources
+            .iter()
+            .flat_map(|resource| resource["instances"].as_array().unwrap());
+        let id = |instance: &Value| instance["attributes"]["id"].as_str().unwrap().to_owned();
+        instances.map(id).collect()
+    };
+    let before = ids();
+    assert_eq!(before.len(), 4);
+    lab.workspace.write("web.flightdeck.hcl", &group(&health));
+    let run = ["deploy", "--auto-approve", "--var", "kind=v2"];
+    lab.workspace.run(&run).expect(5);
+    // Attachments come first in the state: only those of the first batch are new.
+    let after = ids();
+    let kept: Vec<bool> = before.iter().zip(&after).map(|(b, a)| b == a).collect();
+    assert_eq!(kept, [false, true, false, true], "{before:?} {after:?}");
+    assert_eq!(rollout(&lab).0, "paused (unhealthy)");
+    lab.workspace.write("web.flightdeck.hcl", &group(""));
+    lab.workspace.run(&run).expect(0);
+    assert!(before.iter().zip(ids()).all(|(before, now)| *before != now));
+}

@@ -7,14 +7,14 @@ mod providers;
 use super::names::Names;
 pub use edges::schema_of;
 use graph::{Graph, Step};
-use lang::addr::{ConfigResource, InstanceKey, ModulePath, Resource};
+use lang::addr::{ConfigResource, InstanceKey, Mode, ModulePath, Resource};
 use lang::config::Module;
 use lang::diag::Diagnostics;
 use lang::source::Span;
 use model::ConfigKey;
 use model::mutex::lock;
 use provider::ProviderSchema;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use workspace::provider_addr::{self};
 
@@ -71,6 +71,9 @@ pub struct Nodes {
     by_node: HashMap<Node, Step>,
     /// Instance keys a step depends on, per resource, if all its references have constant keys.
     instance_keys: HashMap<(Step, Step), BTreeSet<InstanceKey>>,
+    /// Steps that need a resource as a whole whatever keys their references have: their repetition
+    /// or their conditions refer to it.
+    needs_whole: HashSet<(Step, Step)>,
     /// By resource: instances of itself that its provisioners refer to; `None` means all.
     siblings: BTreeMap<Step, BTreeSet<Option<InstanceKey>>>,
     names: Names,
@@ -106,6 +109,16 @@ impl Nodes {
     /// whole resource.
     pub fn instances_needed(&self, step: Step, resource: Step) -> Option<&BTreeSet<InstanceKey>> {
         self.instance_keys.get(&(step, resource))
+    }
+
+    /// Returns the resources that a resource's instances can need by instance.
+    pub fn separable_needs(&self, step: Step) -> impl Iterator<Item = (Step, &ConfigResource)> {
+        let needs = self.graph.needs(step);
+        let separable = needs.filter(move |need| !self.needs_whole.contains(&(step, *need)));
+        separable.filter_map(|need| match &self.nodes[need] {
+            Node::Resource(config) if config.resource.mode == Mode::Managed => Some((need, config)),
+            _ => None,
+        })
     }
 
     /// Returns the resources whose provisioners refer to instances of the resource itself: by key,
@@ -147,6 +160,7 @@ impl Nodes {
             nodes: Vec::new(),
             by_node,
             instance_keys: HashMap::new(),
+            needs_whole: HashSet::new(),
             siblings: BTreeMap::new(),
             names: Names::with(from.schemas),
             calls: Vec::new(),

@@ -2,12 +2,14 @@
 //! for the changes of their dependents. Pure. Same rules as OpenTofu.
 
 mod builder;
+mod dependents;
 mod rollouts;
 
 use super::change::{Change, OutputChange};
 use super::groups::ChangedGroup;
 use super::nodes::{Node, Nodes};
 use builder::{Builder, GATE_THRESHOLD};
+use dependents::Dependents;
 use graph::{Graph, Step};
 use lang::addr::ModulePath;
 use lang::diag::Diagnostic;
@@ -138,6 +140,27 @@ pub fn ends(nodes: &Nodes, request: &StageRequest, outputs: &[&OutputChange]) ->
     outputs.chain(checks).collect()
 }
 
+/// Order of the changes that depend on single members of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DependentOrder {
+    /// With their members, before the next batch.
+    Batches,
+    /// After their members.
+    Members,
+    /// After all members, as without a group.
+    Resources,
+}
+
+/// Selected changes, and the groups whose members change in batches.
+#[derive(Clone, Copy)]
+struct Selected<'a> {
+    nodes: &'a Nodes,
+    changes: &'a [Change],
+    taken: &'a BTreeSet<usize>,
+    ends: &'a BTreeSet<Step>,
+    groups: &'a [&'a ChangedGroup],
+}
+
 /// Builds the steps for the selected changes, by index, and for `ends`; the members of `groups`
 /// change in batches. The error describes a cycle
 /// that cannot be broken.
@@ -148,45 +171,59 @@ pub fn build(
     ends: &BTreeSet<Step>,
     groups: &[&ChangedGroup],
 ) -> Result<Steps, Diagnostic> {
-    let steps = build_with(nodes, changes, taken, ends, groups, GATE_THRESHOLD);
-    if steps.graph.cycles().is_empty() {
+    use DependentOrder::{Batches, Members, Resources};
+    let selected = Selected {
+        nodes,
+        changes,
+        taken,
+        ends,
+        groups,
+    };
+    let orders: &[DependentOrder] = match groups.is_empty() {
+        true => &[Resources],
+        false => &[Batches, Members, Resources],
+    };
+    // Other dependencies may rule out an order with the batches.
+    let steps = |order: &DependentOrder| selected.steps(*order, GATE_THRESHOLD);
+    let mut all = orders.iter().map(steps);
+    if let Some(steps) = all.find(|steps| steps.graph.cycles().is_empty()) {
         return Ok(steps);
     }
     // Gates hide the single edges of a cycle, so it is built again without them.
-    let mut steps = build_with(nodes, changes, taken, ends, groups, usize::MAX);
+    let mut steps = selected.steps(Resources, usize::MAX);
     match steps.break_cycles() {
         None => Ok(steps),
         Some(cycle) => Err(steps.cycle(&cycle, nodes, changes)),
     }
 }
 
-fn build_with(
-    nodes: &Nodes,
-    changes: &[Change],
-    taken: &BTreeSet<usize>,
-    ends: &BTreeSet<Step>,
-    groups: &[&ChangedGroup],
-    gated: usize,
-) -> Steps {
-    let mut out = Builder {
-        steps: Steps {
-            graph: Graph::default(),
-            tasks: Vec::new(),
-            second_halves: HashMap::new(),
-        },
-        nodes,
-        of_node: Vec::new(),
-        parts: BTreeMap::new(),
-        apply: HashMap::new(),
-        destroy: HashMap::new(),
-        gated,
-    };
-    out.nodes(ends, changes, taken);
-    out.instances(changes, taken);
-    out.destruction_order(changes, taken);
-    out.order_checks_last(changes, taken);
-    out.rollouts(groups, changes);
-    out.steps
+impl Selected<'_> {
+    fn steps(&self, order: DependentOrder, gated: usize) -> Steps {
+        let (changes, taken) = (self.changes, self.taken);
+        let mut out = Builder {
+            steps: Steps {
+                graph: Graph::default(),
+                tasks: Vec::new(),
+                second_halves: HashMap::new(),
+            },
+            nodes: self.nodes,
+            of_node: Vec::new(),
+            parts: BTreeMap::new(),
+            apply: HashMap::new(),
+            destroy: HashMap::new(),
+            gated,
+            single: match order {
+                DependentOrder::Resources => Dependents::default(),
+                _ => Dependents::of(self.groups, changes),
+            },
+        };
+        out.nodes(self.ends, changes, taken);
+        out.instances(changes, taken);
+        out.destruction_order(changes, taken);
+        out.order_checks_last(changes, taken);
+        out.rollouts(self.groups, changes, order == DependentOrder::Batches);
+        out.steps
+    }
 }
 
 impl Steps {

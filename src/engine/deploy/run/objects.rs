@@ -23,6 +23,9 @@ pub(super) struct DeployedObjects {
 struct Applied {
     /// Values of instances that were applied or read.
     values: HashMap<AbsInstance, Value>,
+    /// Decoded values of the state's objects, because the value of a resource is assembled once
+    /// for each of its instances in a group.
+    decoded: HashMap<AbsInstance, Value>,
     /// Deposed keys of replaced objects, by change.
     deposed: HashMap<usize, String>,
 }
@@ -55,20 +58,28 @@ impl DeployedObjects {
 
     /// Returns the current value of an instance: applied, otherwise from the state.
     pub(super) fn value(&self, address: &AbsInstance, schema: &Schema) -> Option<Value> {
-        if let Some(value) = lock(&self.applied).values.get(address) {
+        let mut known = lock(&self.applied);
+        if let Some(value) = known.values.get(address) {
             return Some(value.clone());
         }
         let state = lock(&self.state);
         let object = state.get(address)?;
+        if let Some(value) = known.decoded.get(address) {
+            return Some(value.clone());
+        }
         let value = cty::json::decode(object.attributes.as_bytes(), schema.implied_type()).ok()?;
         let (plain, marks) = marked(value, &object.sensitive).unmark_deep_with_paths();
-        Some(managed::mark(schema, plain, &marks))
+        let value = managed::mark(schema, plain, &marks);
+        known.decoded.insert(address.clone(), value.clone());
+        Some(value)
     }
 
     /// Replaces the current object of an instance.
     pub(super) fn put(&self, address: &AbsInstance, object: StateObject, value: Value) {
         lock(&self.state).insert(address.clone(), object);
-        lock(&self.applied).values.insert(address.clone(), value);
+        let mut known = lock(&self.applied);
+        known.decoded.remove(address);
+        known.values.insert(address.clone(), value);
     }
 
     /// Removes the current object of an instance.

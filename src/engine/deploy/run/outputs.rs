@@ -44,8 +44,11 @@ impl Deploying {
                 .walk
                 .nodes
                 .step(&Node::Output(ModulePath::root(), change.name.clone()));
-            let done = steps.tasks.iter().zip(ended).any(|(task, end)| {
-                *end == StepEnd::Done && matches!(task, Task::Node(n) if Some(*n) == node)
+            let is_node = |task: &Task| matches!(task, Task::Node(n) if Some(*n) == node);
+            let step = steps.tasks.iter().position(is_node);
+            let done = step.is_some_and(|step| {
+                // Passed over, it was not evaluated.
+                ended.get(step) == Some(&StepEnd::Done) && !self.needs_skipped(steps, step)
             });
             // Values known in the stage stay valid after failures of other operations, as in
             // OpenTofu.

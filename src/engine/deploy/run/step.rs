@@ -58,7 +58,8 @@ impl Deploying {
 
     pub(super) async fn step(&self, steps: &Steps, step: Step) -> bool {
         if self.needs_skipped(steps, step) {
-            return false;
+            // The steps that need it are passed over as well, but the next batch may start.
+            return true;
         }
         let ok = match &steps.tasks[step] {
             Task::Node(node) => {

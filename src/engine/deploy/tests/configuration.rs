@@ -8,6 +8,7 @@
 //! | `kind K` | argument that forces a replacement |
 //! | `needs X` | refers to the id of `X`, which only a replacement changes |
 //! | `follows X` | refers to an attribute of `X` that each update changes |
+//! | `needs X[i]`, `follows X[i]` | the same, of the instance with the same index |
 //! | `uses X` | sends the value of the lease `X` as a write-only argument |
 //! | `looks at X` | a data source that reads `X` |
 //! | `output of X` | a root output with the id of `X` |
@@ -159,7 +160,10 @@ impl Files {
             (Some(from), Some((module, name))) if from == module => {
                 format!("fake_thing.{name}.{attribute}")
             }
-            (None, None) => format!("fake_thing.{other}.{attribute}"),
+            (None, None) => {
+                let other = other.replace("[i]", "[count.index]");
+                format!("fake_thing.{other}.{attribute}")
+            }
             (None, Some(_)) => format!("module.{other}"),
             (Some(from), None) => {
                 self.child(from).given.insert(other.to_owned());

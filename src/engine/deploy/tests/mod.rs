@@ -7,6 +7,7 @@ mod failures;
 mod fake_provider;
 mod leases;
 mod links;
+mod member_dependents;
 mod modules;
 mod order;
 mod outputs;

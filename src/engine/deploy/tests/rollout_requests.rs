@@ -107,12 +107,13 @@ const MEMBERS: &[Rule] = &[
     },
     Rule {
         rule: "what needs a skipped member does not change",
-        before: "w, count 3, size 1; g, group of w; b, size 1, follows w[1]; c, size 1, follows w[2]",
-        after: "w, count 3, size 2; g, group of w; b, size 2, follows w[1]; c, size 2, follows w[2]",
+        before: "w, count 3, size 1; g, group of w; b, size 1, follows w[1]; c, size 1, follows w[2]; o, output of w[1]",
+        after: "w, count 3, size 2; g, group of w; b, size 2, follows w[1]; c, size 2, follows w[2]; o, output of w[1]",
         script: &[("update w[0]", &[Ask("skip 1")])],
         calls: "update w[0], update w[2], update c",
         ended: Some("w[0] done, w[1] not attempted, w[2] done, b not attempted, c done"),
         rollout: Some("converged: 0 done, 1 skipped, 2 done"),
+        outputs: Some("o = w[1]1"),
         ..RULE
     },
     Rule {

@@ -61,6 +61,8 @@ impl Nodes {
             };
             for expr in crate::stage::import::expressions(import) {
                 self.need_expr(step, module, expr);
+                let needed = self.of_expr(module, expr).into_iter();
+                self.needs_whole.extend(needed.map(|needed| (step, needed)));
             }
         }
         for check in module.checks.values() {
@@ -145,6 +147,8 @@ impl Nodes {
         for expr in meta.into_iter().flatten().chain(instance) {
             self.need_expr(step, module, expr);
         }
+        // The instances are evaluated before the first of them, all at once.
+        self.need_all_whole(step);
         if let Some(block) = from
             .schemas
             .get(&key.address)
@@ -174,6 +178,19 @@ impl Nodes {
             self.add_depends_on(step, module, t);
         }
         self.need_for_calls(from, module, step);
+        // Conditions of unchanged instances are evaluated when the first dependent needs one.
+        let lifecycle = &resource.lifecycle;
+        if !lifecycle.preconditions.is_empty() || !lifecycle.postconditions.is_empty() {
+            self.need_all_whole(step);
+        }
+    }
+
+    /// Records that a resource needs those that it is connected with as a whole.
+    fn need_all_whole(&mut self, step: Step) {
+        let needed = self.graph.needs(step);
+        let resources = needed.filter(|needed| self.nodes[*needed].resource().is_some());
+        self.needs_whole
+            .extend(resources.map(|needed| (step, needed)));
     }
 
     /// Records the instances of its own resource that a provisioner refers to.

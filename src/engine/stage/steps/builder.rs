@@ -1,5 +1,6 @@
 //! Builds the steps of a deploy: for nodes, instances, and the order of creations and destroys.
 
+use super::dependents::{Dependents, Reach, Reaching, Side};
 use super::{Steps, Task, applies, destroys};
 use crate::stage::change::Change;
 use crate::stage::managed::Reason;
@@ -28,11 +29,13 @@ struct SelectedSteps {
     path: ModulePath,
     all: Group,
     by_module: HashMap<ModuleInstance, Group>,
+    /// By address, if the instances are ordered one by one.
+    by_instance: HashMap<String, Group>,
 }
 
 /// Steps of a resource that depends on another one.
 #[derive(Default)]
-struct Dependents {
+struct DependentSteps {
     /// Current and former dependents.
     pub(super) apply: Vec<(usize, Step)>,
     /// Dependents according to the state.
@@ -51,7 +54,13 @@ pub(super) struct Builder<'a> {
     pub(super) apply: HashMap<usize, Step>,
     pub(super) destroy: HashMap<usize, Step>,
     pub(super) gated: usize,
+    /// Instances that are ordered one by one.
+    pub(super) single: Dependents,
 }
+
+/// A resource with the resource that depends on it, the module instance that both are in, and the
+/// instance if they are ordered one by one.
+type Pair<'c> = (&'c str, String, Option<&'c ModuleInstance>, Option<String>);
 
 impl Builder<'_> {
     pub(super) fn add(&mut self, task: Task) -> Step {
@@ -91,20 +100,47 @@ impl Builder<'_> {
                 continue;
             };
             for need in self.nodes.graph.needs(node) {
-                if let Some(whole) = self.of_node[need] {
-                    // Ephemeral resources have no apply steps, so there are no single instances to
-                    // wait for.
-                    let kept = self.nodes.nodes[need]
-                        .resource()
-                        .is_some_and(|r| r.resource.mode != Mode::Ephemeral);
-                    let needed = self
-                        .nodes
-                        .instances_needed(node, need)
-                        .filter(|_| kept)
-                        .map(|keys| self.part(need, keys));
-                    self.steps.graph.add_need(step, needed.unwrap_or(whole));
+                if let Some(needed) = self.needed(node, need) {
+                    self.steps.graph.add_need(step, needed);
                 }
             }
+        }
+    }
+
+    /// Returns the step that a node waits for: that of the node it needs, or of some instances.
+    fn needed(&mut self, node: Step, need: Step) -> Option<Step> {
+        let whole = self.of_node[need]?;
+        // Ephemeral resources have no apply steps, so there are no single instances to wait for.
+        let kept = self.nodes.nodes[need]
+            .resource()
+            .is_some_and(|r| r.resource.mode != Mode::Ephemeral);
+        let keys = self.nodes.instances_needed(node, need).filter(|_| kept);
+        Some(keys.map_or(whole, |keys| self.part(need, keys)))
+    }
+
+    /// Returns the nodes whose instances the instances of a resource need one by one.
+    fn single_needs(&self, node: Step) -> Vec<Step> {
+        let separable = self.nodes.separable_needs(node);
+        let single = separable.filter(|(_, config)| self.single.is_single(&config.to_string()));
+        single.map(|(need, _)| need).collect()
+    }
+
+    /// Adds the needs of one instance that its resource as a whole does not wait for.
+    fn need_single(&mut self, step: Step, needs: &[Step], change: &Change, changes: &[Change]) {
+        for need in needs {
+            let (Some(whole), Some(on)) = (self.of_node[*need], self.nodes.nodes[*need].resource())
+            else {
+                continue;
+            };
+            let needed = match self.single.named(change, &on.to_string()) {
+                None => whole,
+                Some(named) => {
+                    let keys = named.into_iter().map(|at| changes[*at].address.key.clone());
+                    let keys: BTreeSet<InstanceKey> = keys.collect();
+                    self.part(*need, &keys)
+                }
+            };
+            self.steps.graph.add_need(step, needed);
         }
     }
 
@@ -118,7 +154,7 @@ impl Builder<'_> {
     }
 
     /// Connects parts to the selected instances with their keys, or to the resource without any.
-    fn parts(&mut self, changes: &[Change], opened: &HashMap<ConfigResource, Step>) {
+    fn parts(&mut self, changes: &[Change], opened: &HashMap<ConfigResource, (Step, Vec<Step>)>) {
         let mut applied: HashMap<ConfigResource, Vec<(&InstanceKey, Step)>> = HashMap::new();
         for (i, step) in self.apply.iter().filter(|_| !self.parts.is_empty()) {
             applied
@@ -131,7 +167,8 @@ impl Builder<'_> {
                 continue;
             };
             // A part waits for the expansion if there is one, otherwise for the unchanged resource.
-            let first = opened.get(config).copied().or(self.of_node[*resource]);
+            let first = opened.get(config).map(|(open, _)| *open);
+            let first = first.or(self.of_node[*resource]);
             let own = applied
                 .get(config)
                 .into_iter()
@@ -146,7 +183,7 @@ impl Builder<'_> {
     }
 
     pub(super) fn instances(&mut self, changes: &[Change], taken: &BTreeSet<usize>) {
-        let mut opened: HashMap<ConfigResource, Step> = HashMap::new();
+        let mut opened: HashMap<ConfigResource, (Step, Vec<Step>)> = HashMap::new();
         for &i in taken {
             let change = &changes[i];
             let config = change.address.config();
@@ -155,21 +192,13 @@ impl Builder<'_> {
                 && let Some(close) = self.of_node[node]
             {
                 // The expansion is evaluated once, before the first instance.
-                let open = match opened.get(&config) {
-                    Some(open) => *open,
-                    None => {
-                        let open = self.add(Task::Open(node));
-                        // Its expansion may need everything that the resource as a whole needs.
-                        let needs: Vec<Step> = self.steps.graph.needs(close).collect();
-                        for need in needs {
-                            self.steps.graph.add_need(open, need);
-                        }
-                        opened.insert(config, open);
-                        open
-                    }
-                };
+                let (open, single) = opened
+                    .entry(config)
+                    .or_insert_with(|| self.open(node, close))
+                    .clone();
                 let step = self.add(Task::Apply(i));
                 self.steps.graph.add_need(step, open);
+                self.need_single(step, &single, change, changes);
                 self.steps.graph.add_need(close, step);
                 self.apply.insert(i, step);
             }
@@ -187,6 +216,21 @@ impl Builder<'_> {
         }
         self.parts(changes, &opened);
         self.siblings(changes);
+    }
+
+    /// Adds the step that evaluates the expansion of a resource; returns it with the nodes that the
+    /// instances need one by one.
+    fn open(&mut self, node: Step, close: Step) -> (Step, Vec<Step>) {
+        let single = self.single_needs(node);
+        let apart = single.iter().filter_map(|need| self.needed(node, *need));
+        let apart: BTreeSet<Step> = apart.collect();
+        let open = self.add(Task::Open(node));
+        // Its expansion may need everything else that the resource as a whole needs.
+        let needs: Vec<Step> = self.steps.graph.needs(close).collect();
+        for need in needs.into_iter().filter(|need| !apart.contains(need)) {
+            self.steps.graph.add_need(open, need);
+        }
+        (open, single)
     }
 
     /// Adds edges between instances of a resource whose provisioners refer to each other. If a
@@ -235,16 +279,21 @@ impl Builder<'_> {
             .collect();
         let resources = self.by_resource(&taken);
         let none = Group::default();
-        for ((on, config, within), dependents) in self.dependents(&taken, &resources) {
+        for ((on, config, within, one), dependents) in self.dependents(changes, &taken, &resources)
+        {
             let Some(needed) = resources.get(on) else {
                 continue;
             };
-            let needed = within.map_or(&needed.all, |w| needed.by_module.get(w).unwrap_or(&none));
+            let needed = match (&one, within) {
+                (Some(address), _) => needed.by_instance.get(address).unwrap_or(&none),
+                (None, Some(module)) => needed.by_module.get(module).unwrap_or(&none),
+                (None, None) => &needed.all,
+            };
             // An early destroy precedes the changes of its dependencies, a late one follows them.
             self.add_edges(&dependents.late, &needed.apply);
             self.add_edges(&needed.apply, &dependents.early);
             // Instances of one resource need no further order among themselves.
-            if on == config {
+            if *on == config {
                 continue;
             }
             for destroyed in [&needed.early, &needed.late] {
@@ -263,14 +312,24 @@ impl Builder<'_> {
     fn by_resource(&mut self, taken: &[(usize, &Change)]) -> HashMap<String, SelectedSteps> {
         let mut resources: HashMap<String, SelectedSteps> = HashMap::new();
         for &(i, change) in taken {
-            let config = change.address.config();
-            let resource = resources.entry(config.to_string()).or_default();
-            resource.path = config.module;
+            let ConfigResource { module, resource } = change.address.config();
+            let config = ConfigResource {
+                module: module.clone(),
+                resource,
+            }
+            .to_string();
+            let resource = resources.entry(config.clone()).or_default();
+            resource.path = module;
             let within = resource
                 .by_module
                 .entry(change.address.module.clone())
                 .or_default();
-            for group in [&mut resource.all, within] {
+            let one = match self.single.is_single(&config) {
+                true => Some(resource.by_instance.entry(change.address.to_string())),
+                false => None,
+            };
+            let one = one.map(|one| one.or_default());
+            for group in [&mut resource.all, within].into_iter().chain(one) {
                 group.apply.extend(self.apply.get(&i).map(|s| (i, *s)));
                 let destroyed = if is_destroyed_late(change) {
                     &mut group.late
@@ -293,14 +352,15 @@ impl Builder<'_> {
     }
 
     /// Groups dependents by dependency. If both are in the same module, also by module instance,
-    /// because names are relative to it.
+    /// because names are relative to it; and by instance, if those are ordered one by one.
     fn dependents<'c>(
         &self,
+        changes: &'c [Change],
         taken: &[(usize, &'c Change)],
         resources: &HashMap<String, SelectedSteps>,
-    ) -> BTreeMap<(&'c str, String, Option<&'c ModuleInstance>), Dependents> {
-        let mut edges: BTreeMap<(&str, String, Option<&ModuleInstance>), Dependents> =
-            BTreeMap::new();
+    ) -> BTreeMap<Pair<'c>, DependentSteps> {
+        let mut edges: BTreeMap<Pair<'_>, DependentSteps> = BTreeMap::new();
+        let mut reaching: HashMap<&str, Reaching<'_>> = HashMap::new();
         for &(i, change) in taken {
             let config = change.address.config();
             // Former dependencies order the change too, because the old object still uses them.
@@ -314,18 +374,33 @@ impl Builder<'_> {
                     continue;
                 };
                 let within = (needed.path == config.module).then_some(&change.address.module);
-                let dependents = edges.entry((on, config.to_string(), within)).or_default();
                 let depended = change.recorded.dependencies.contains(on);
                 let apply = self.apply.get(&i).map(|s| (i, *s));
-                dependents.apply.extend(apply);
-                if depended {
-                    dependents.apply_depended.extend(apply);
-                    let destroyed = if is_destroyed_late(change) {
-                        &mut dependents.late
-                    } else {
-                        &mut dependents.early
-                    };
-                    destroyed.extend(self.destroy.get(&i).map(|s| (i, *s)));
+                let (new, old) = match self.single.is_single(on) {
+                    false => (BTreeSet::from([None]), BTreeSet::from([None])),
+                    true => {
+                        let reaching = reaching
+                            .entry(on)
+                            .or_insert_with(|| self.single.reaching(changes, on));
+                        let new = change.dependencies.contains(on);
+                        let new = new.then(|| instances(reaching.of(Side::New, i)));
+                        let old = depended.then(|| instances(reaching.of(Side::Old, i)));
+                        (new.unwrap_or_default(), old.unwrap_or_default())
+                    }
+                };
+                for one in new.union(&old) {
+                    let key = (on.as_str(), config.to_string(), within, one.clone());
+                    let dependents = edges.entry(key).or_default();
+                    dependents.apply.extend(apply);
+                    if depended && old.contains(one) {
+                        dependents.apply_depended.extend(apply);
+                        let destroyed = if is_destroyed_late(change) {
+                            &mut dependents.late
+                        } else {
+                            &mut dependents.early
+                        };
+                        destroyed.extend(self.destroy.get(&i).map(|s| (i, *s)));
+                    }
                 }
             }
         }
@@ -377,6 +452,14 @@ impl Builder<'_> {
                 self.steps.graph.add_need(*step, *before);
             }
         }
+    }
+}
+
+/// Returns the addresses of instances; `None` for the resource as a whole.
+fn instances(reach: Reach) -> BTreeSet<Option<String>> {
+    match reach {
+        Reach::All => BTreeSet::from([None]),
+        Reach::Some(addresses) => addresses.into_iter().map(Some).collect(),
     }
 }
 

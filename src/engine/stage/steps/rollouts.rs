@@ -2,6 +2,7 @@
 //! the one before.
 
 use super::builder::{Builder, is_destroyed_late};
+use super::dependents::{Follower, followers};
 use super::{RolloutTask, Task};
 use crate::stage::change::Change;
 use crate::stage::groups::ChangedGroup;
@@ -18,20 +19,41 @@ struct MemberSteps {
 }
 
 impl Builder<'_> {
-    /// Adds the steps of rollouts, and the edges that order the members of each group.
-    pub(super) fn rollouts(&mut self, groups: &[&ChangedGroup], changes: &[Change]) {
+    /// Adds the steps of rollouts, and the edges that order the members of each group. With
+    /// `batched`, the changes that depend on single members belong to the batches.
+    pub(super) fn rollouts(&mut self, groups: &[&ChangedGroup], changes: &[Change], batched: bool) {
         for (at, group) in groups.iter().enumerate() {
+            let followers = match batched {
+                true => followers(group, &self.single, changes),
+                false => Vec::new(),
+            };
             let mut before: Vec<Step> = Vec::new();
             for batch in 0..group.batches() {
-                before = self.batch((at, group), batch, &before, changes);
+                before = self.batch((at, group, &followers), batch, &before, changes);
             }
         }
+    }
+
+    /// Returns the destroys of followers that precede the change of their first member.
+    fn early_destroys(&self, followers: &[Follower], member: usize, all: &[Change]) -> Vec<Step> {
+        let first = followers.iter().filter(|f| f.first == member);
+        let early = first.filter(|f| !is_destroyed_late(&all[f.change]));
+        early
+            .filter_map(|f| self.destroy.get(&f.change).copied())
+            .collect()
+    }
+
+    /// Returns the changes of followers that end with their last member.
+    fn follower_ends(&self, followers: &[Follower], member: usize) -> Vec<Step> {
+        let last = followers.iter().filter(|f| f.last == member);
+        last.filter_map(|f| self.apply.get(&f.change).copied())
+            .collect()
     }
 
     /// Adds a batch after the end of the one before; returns its own end.
     fn batch(
         &mut self,
-        (at, group): (usize, &ChangedGroup),
+        (at, group, followers): (usize, &ChangedGroup, &[Follower]),
         batch: usize,
         before: &[Step],
         changes: &[Change],
@@ -55,18 +77,23 @@ impl Builder<'_> {
                 true => steps.early.clone(),
                 false => steps.early.iter().copied().chain(steps.late).collect(),
             };
+            // What depends on the member alone stays until its turn.
+            let early = self.early_destroys(followers, member, changes);
             if first != begin {
                 // A member is not drained before its change can start. A replacement starts with
                 // the destroy; what its creation needs may itself wait for that destroy.
                 let starts = own.last().map(|step| self.steps.graph.needs(*step));
-                let needs: Vec<Step> = starts.into_iter().flatten().chain([begin]).collect();
+                let starts = starts.into_iter().flatten().filter(|n| !early.contains(n));
+                let needs: Vec<Step> = starts.chain([begin]).collect();
                 self.needs(first, &needs);
             }
+            early.iter().for_each(|step| self.needs(*step, &[first]));
             own.iter().for_each(|step| self.needs(*step, &[first]));
             let changed = self.add(task(RolloutTask::Changed(member)));
             self.needs(changed, &own);
             self.needs(changed, &[first]);
             ends.push(changed);
+            ends.extend(self.follower_ends(followers, member));
             late.extend(steps.late.filter(|_| replaced).map(|step| (member, step)));
         }
         if group.declared.health.is_some() && group.phase(batch) != Some(Phase::Shrink) {

@@ -1,0 +1,118 @@
+//! Changes that depend on single members of a group: they belong to the batch of their member.
+
+use super::rules::{RULE, Rule, check};
+use super::world::Effect::Refuse;
+
+const ORDER: &[Rule] = &[
+    Rule {
+        rule: "without a group the dependents follow all instances",
+        before: "w, count 2, size 1; v, count 2, follows w[i]",
+        after: "w, count 2, size 2; v, count 2, follows w[i]",
+        calls: "update w[0], update w[1], update v[0], update v[1]",
+        ..RULE
+    },
+    Rule {
+        rule: "the dependent of a member is updated before the next batch",
+        before: "w, count 3, size 1; v, count 3, follows w[i]; g, group of w",
+        after: "w, count 3, size 2; v, count 3, follows w[i]; g, group of w",
+        parallelism: 4,
+        calls: "update w[0], update v[0], update w[1], update v[1], update w[2], update v[2]",
+        rollout: Some("converged: 0 done, 1 done, 2 done"),
+        ..RULE
+    },
+    Rule {
+        rule: "the dependent of a member is replaced around its replacement",
+        before: "w, count 2, kind x; v, count 2, kind x, needs w[i]; g, group of w",
+        after: "w, count 2, kind y; v, count 2, kind y, needs w[i]; g, group of w",
+        parallelism: 4,
+        calls: "destroy v[0], destroy w[0], create w[0], create v[0], destroy v[1], destroy w[1], create w[1], create v[1]",
+        rollout: Some("converged: 0 done, 1 done"),
+        ..RULE
+    },
+    Rule {
+        rule: "dependents of dependents belong to the batch too",
+        before: "w, count 2, size 1; v, count 2, follows w[i]; u, count 2, follows v[i]; g, group of w",
+        after: "w, count 2, size 2; v, count 2, follows w[i]; u, count 2, follows v[i]; g, group of w",
+        parallelism: 4,
+        calls: "update w[0], update v[0], update u[0], update w[1], update v[1], update u[1]",
+        ..RULE
+    },
+    Rule {
+        rule: "dependents use the new object before the old one is destroyed",
+        before: "w, count 2, kind x, create first; v, count 2, needs w[i]; g, group of w, surge",
+        after: "w, count 2, kind y, create first; v, count 2, needs w[i]; g, group of w, surge",
+        parallelism: 4,
+        calls: "create w[0], update v[0], destroy w[0], create w[1], update v[1], destroy w[1]",
+        ..RULE
+    },
+    Rule {
+        rule: "a constant key is that of one member",
+        before: "w, count 2, size 1; v, follows w[0]; g, group of w",
+        after: "w, count 2, size 2; v, follows w[0]; g, group of w",
+        parallelism: 4,
+        calls: "update w[0], update v, update w[1]",
+        ..RULE
+    },
+    Rule {
+        rule: "a dependent of several members belongs to the last one",
+        before: "w, count 3, size 1; v, follows w[0], follows w[1]; g, group of w",
+        after: "w, count 3, size 2; v, follows w[0], follows w[1]; g, group of w",
+        parallelism: 4,
+        calls: "update w[0], update w[1], update v, update w[2]",
+        ..RULE
+    },
+];
+
+const LIMITS: &[Rule] = &[
+    Rule {
+        rule: "a failed drain leaves the dependents of the member",
+        before: "w, count 2, kind x; v, count 2, kind x, needs w[i]; g, group of w, drain false",
+        after: "w, count 2, kind y; v, count 2, kind y, needs w[i]; g, group of w, drain false",
+        parallelism: 4,
+        calls: "",
+        ..RULE
+    },
+    Rule {
+        rule: "a failed dependent stops the next batch",
+        before: "w, count 2, size 1; v, count 2, follows w[i]; g, group of w",
+        after: "w, count 2, size 2; v, count 2, follows w[i]; g, group of w",
+        parallelism: 4,
+        script: &[("update v[0]", &[Refuse])],
+        calls: "update w[0], update v[0]",
+        ..RULE
+    },
+    Rule {
+        rule: "members and their dependents are removed together",
+        before: "w, count 3; v, count 3, needs w[i]; g, group of w",
+        after: "w, count 1; v, count 1, needs w[i]; g, group of w",
+        parallelism: 1,
+        calls: "destroy v[1], destroy v[2], destroy w[1], destroy w[2]",
+        any_order: true,
+        ..RULE
+    },
+    Rule {
+        rule: "a new member is followed by its dependent",
+        before: "w, count 1; v, count 1, needs w[i]; g, group of w",
+        after: "w, count 2; v, count 2, needs w[i]; g, group of w",
+        parallelism: 4,
+        calls: "create w[1], create v[1]",
+        ..RULE
+    },
+    Rule {
+        rule: "dependents that need all members as well follow the last batch",
+        before: "w, count 2, size 1; s, follows w[0], follows w[1]; v, count 2, follows w[i], follows s; g, group of w",
+        after: "w, count 2, size 2; s, follows w[0], follows w[1]; v, count 2, follows w[i], follows s; g, group of w",
+        calls: "update w[0], update w[1], update s, update v[0], update v[1]",
+        ..RULE
+    },
+];
+
+#[tokio::test]
+async fn dependents_of_a_member_change_in_its_batch() {
+    check(ORDER).await;
+}
+
+#[tokio::test]
+async fn dependents_of_a_member_end_with_it() {
+    check(LIMITS).await;
+}

@@ -1,0 +1,302 @@
+//! Dependents of single members: the instances that a change depends on, through any number of
+//! resources. Other resources are ordered as a whole, as OpenTofu does. Pure.
+
+use crate::stage::change::Change;
+use crate::stage::groups::ChangedGroup;
+use crate::stage::needs::Needs;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// Instances of one resource that a change depends on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// All, or not known.
+    All,
+    /// Addresses of some.
+    Some(BTreeSet<String>),
+}
+
+/// Object of a change whose dependencies count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Side {
+    /// As the state records it.
+    Old,
+    /// As planned.
+    New,
+}
+
+/// Instances of all changes, by address.
+#[derive(Default)]
+pub(super) struct Dependents {
+    /// Configuration addresses of the resources whose instances are ordered one by one: those of
+    /// members, and those that depend on them.
+    single: HashSet<String>,
+    /// Configuration address of each change.
+    configs: Vec<String>,
+    by_address: HashMap<String, Vec<usize>>,
+    /// By address without the key.
+    by_resource: HashMap<String, Vec<usize>>,
+}
+
+impl Dependents {
+    /// Finds the resources to order by instance: none without groups.
+    pub(super) fn of(groups: &[&ChangedGroup], changes: &[Change]) -> Self {
+        // Each instance of a committed group is a resource of its own.
+        let native = groups.iter().filter(|g| g.declared.committed.is_none());
+        let members: HashSet<String> = native.map(|g| g.declared.instance.to_string()).collect();
+        if members.is_empty() {
+            return Self::default();
+        }
+        let mut all = Self {
+            single: members.clone(),
+            ..Self::default()
+        };
+        for change in changes {
+            let recorded = &change.recorded.dependencies;
+            let mut on = change.dependencies.iter().chain(recorded);
+            if on.any(|on| members.contains(on)) {
+                all.single.insert(change.address.config().to_string());
+            }
+        }
+        all.index(changes);
+        all
+    }
+
+    fn index(&mut self, changes: &[Change]) {
+        for (at, change) in changes.iter().enumerate() {
+            self.configs.push(change.address.config().to_string());
+            let address = change.address.to_string();
+            self.by_address.entry(address).or_default().push(at);
+            let resource = change.address.abs().to_string();
+            self.by_resource.entry(resource).or_default().push(at);
+        }
+    }
+
+    /// Returns true if the instances of a resource are ordered one by one.
+    pub(super) fn is_single(&self, config: &str) -> bool {
+        self.single.contains(config)
+    }
+
+    /// Returns the instances of `on` that the old or the new object of each change depends on.
+    pub(super) fn reaching<'a>(&'a self, changes: &'a [Change], on: &'a str) -> Reaching<'a> {
+        Reaching {
+            all: self,
+            changes,
+            on,
+            known: HashMap::new(),
+        }
+    }
+
+    /// Returns the instances of `on` that a change names itself. `None` if it names the whole
+    /// resource, or none.
+    pub(super) fn named(&self, change: &Change, on: &str) -> Option<BTreeSet<&usize>> {
+        let mut named = BTreeSet::new();
+        for need in &change.needs {
+            let one = self.by_address.get(need);
+            let all = one.or_else(|| self.by_resource.get(need));
+            let of_resource = |at: &&usize| self.configs[**at] == on;
+            let mut found = all.into_iter().flatten().filter(of_resource).peekable();
+            if one.is_none() && found.peek().is_some() {
+                return None;
+            }
+            named.extend(found);
+        }
+        (!named.is_empty()).then_some(named)
+    }
+}
+
+/// Instances of one resource that changes depend on, as far as looked up.
+pub(super) struct Reaching<'a> {
+    all: &'a Dependents,
+    changes: &'a [Change],
+    on: &'a str,
+    known: HashMap<(Side, usize), Reach>,
+}
+
+impl Reaching<'_> {
+    /// Returns the instances for one change. A dependency without a known instance is one on all.
+    pub(super) fn of(&mut self, side: Side, change: usize) -> Reach {
+        match self.visit(side, change) {
+            Reach::Some(found) if found.is_empty() => Reach::All,
+            reach => reach,
+        }
+    }
+
+    fn visit(&mut self, side: Side, change: usize) -> Reach {
+        if let Some(known) = self.known.get(&(side, change)) {
+            return known.clone();
+        }
+        // A cycle adds nothing more.
+        let nothing = Reach::Some(BTreeSet::new());
+        self.known.insert((side, change), nothing);
+        let found = self.search(side, change);
+        self.known.insert((side, change), found.clone());
+        found
+    }
+
+    fn search(&mut self, side: Side, change: usize) -> Reach {
+        let of = &self.changes[change];
+        let (needs, dependencies): (Option<&Needs>, &BTreeSet<String>) = match side {
+            Side::New => (Some(&of.needs), &of.dependencies),
+            Side::Old => (of.recorded.needs.as_ref(), &of.recorded.dependencies),
+        };
+        let mut found = BTreeSet::new();
+        if !dependencies.contains(self.on) {
+            return Reach::Some(found);
+        }
+        let Some(needs) = needs else {
+            return Reach::All;
+        };
+        let all = self.all;
+        for need in needs {
+            let (whole, instances) = match all.by_address.get(need) {
+                Some(one) => (false, one),
+                // Others are data sources that were read before.
+                None => match all.by_resource.get(need) {
+                    Some(instances) => (true, instances),
+                    None => continue,
+                },
+            };
+            for instance in instances {
+                if all.configs[*instance] == self.on {
+                    match whole {
+                        true => return Reach::All,
+                        false => drop(found.insert(need.clone())),
+                    }
+                    continue;
+                }
+                match self.visit(side, *instance) {
+                    Reach::All => return Reach::All,
+                    Reach::Some(more) => found.extend(more),
+                }
+            }
+        }
+        Reach::Some(found)
+    }
+}
+
+/// A change that depends on some members of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Follower {
+    /// Index of the change.
+    pub(super) change: usize,
+    /// First and last of these members, by the steps of the rollout.
+    pub(super) first: usize,
+    pub(super) last: usize,
+}
+
+/// Returns the changes that depend on some members of a group, but not on all.
+pub(super) fn followers(
+    group: &ChangedGroup,
+    dependents: &Dependents,
+    changes: &[Change],
+) -> Vec<Follower> {
+    let on = group.declared.instance.to_string();
+    if !dependents.is_single(&on) {
+        return Vec::new();
+    }
+    let members = group.changes.iter().enumerate();
+    let places: HashMap<String, usize> = members
+        .map(|(member, change)| (changes[*change].address.to_string(), member))
+        .collect();
+    let mut reaching = dependents.reaching(changes, &on);
+    let mut found = Vec::new();
+    for (at, change) in changes.iter().enumerate() {
+        let sides = [
+            (Side::New, change.dependencies.contains(&on)),
+            (Side::Old, change.recorded.dependencies.contains(&on)),
+        ];
+        let sides = sides.into_iter().filter(|(_, depends)| *depends);
+        let reaches: Vec<Reach> = sides.map(|(side, _)| reaching.of(side, at)).collect();
+        if reaches.contains(&Reach::All) {
+            continue;
+        }
+        let addresses = reaches.iter().flat_map(|reach| match reach {
+            Reach::All => None,
+            Reach::Some(addresses) => Some(addresses),
+        });
+        let members: BTreeSet<usize> = addresses
+            .flatten()
+            .filter_map(|address| places.get(address).copied())
+            .collect();
+        if let (Some(first), Some(last)) = (members.first(), members.last()) {
+            found.push(Follower {
+                change: at,
+                first: *first,
+                last: *last,
+            });
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stage::change::Recorded;
+    use crate::stage::test_stages::bare;
+    use model::Action;
+    use std::sync::Arc;
+
+    /// Changes of `w`, `v` and `u`: instance, needs, recorded needs.
+    fn changes(rows: &[(&str, &str, Option<&str>)]) -> Vec<Change> {
+        let set = |text: &str| -> BTreeSet<String> {
+            text.split_whitespace()
+                .map(|n| format!("x_y.{n}"))
+                .collect()
+        };
+        let on = |of: &str| match of.chars().next() {
+            Some('v') => set("w"),
+            Some('u') => set("v w"),
+            _ => set(""),
+        };
+        let one = |(of, needs, recorded): &(&str, &str, Option<&str>)| {
+            let mut change = bare(&format!("x_y.{of}"), Action::Update, &[], &[]);
+            change.needs = set(needs);
+            change.dependencies = Arc::new(on(of));
+            change.recorded = Recorded {
+                dependencies: on(of),
+                needs: recorded.map(set),
+                tainted: false,
+            };
+            change
+        };
+        rows.iter().map(one).collect()
+    }
+
+    #[test]
+    fn change_reaches_the_instances_that_it_needs() {
+        let all = changes(&[
+            ("w[0]", "", Some("")),
+            ("w[1]", "", Some("")),
+            ("v[0]", "w[0]", Some("w[1]")),
+            ("v[1]", "w[0] w[1]", None),
+            ("v[2]", "w", Some("w[9]")),
+            ("u", "v[0]", Some("v[0]")),
+            ("u2", "v", Some("v[0] v[1]")),
+        ]);
+        let mut dependents = Dependents {
+            single: HashSet::from(["x_y.w".to_owned(), "x_y.v".to_owned()]),
+            ..Dependents::default()
+        };
+        dependents.index(&all);
+        let mut reaching = dependents.reaching(&all, "x_y.w");
+        let text = |reach| match reach {
+            Reach::All => "all".to_owned(),
+            Reach::Some(found) => found.into_iter().collect::<Vec<_>>().join(" "),
+        };
+        for (at, new, old) in [
+            (2, "x_y.w[0]", "x_y.w[1]"),
+            // Without recorded needs, and with the whole resource.
+            (3, "x_y.w[0] x_y.w[1]", "all"),
+            (4, "all", "all"),
+            // Through other resources.
+            (5, "x_y.w[0]", "x_y.w[1]"),
+            (6, "all", "all"),
+        ] {
+            assert_eq!(text(reaching.of(Side::New, at)), new, "{at}");
+            assert_eq!(text(reaching.of(Side::Old, at)), old, "{at}");
+        }
+        let named = |at: usize| dependents.named(&all[at], "x_y.w").map(|named| named.len());
+        assert_eq!([2, 3, 4, 5].map(named), [Some(1), Some(2), None, None]);
+    }
+}
