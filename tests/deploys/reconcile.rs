@@ -1,6 +1,7 @@
 //! The reconcile loop with real processes: drift by kind, repairs, approvals, and one leader.
 
 use crate::Lab;
+use crate::groups::{self, NEVER_HEALTHY};
 use bundled::lab::control;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -311,4 +312,43 @@ fn deploy_works_beside_an_idle_loop() {
     ];
     lab.workspace.run(&deploy).expect(0);
     assert_eq!(names(&lab), ["web-0", "web-1", "web-2"]);
+}
+
+/// The first loop is stopped for longer than its lock lease lasts, in the middle of a rollout.
+#[test]
+fn rollout_of_a_loop_that_another_one_replaced_is_interrupted() {
+    let lab = lab("    mode = \"enforce\"");
+    let reconcile = "  reconcile {\n    mode = \"enforce\"\n  }";
+    let block = groups::group(NEVER_HEALTHY);
+    let block = format!("{}{reconcile}\n}}\n", block.strip_suffix("}\n").unwrap());
+    lab.workspace.write("web.flightdeck.hcl", &block);
+    lab.workspace
+        .run(&["reconcile", "--once", "--trust-workspace-plugins"])
+        .expect(0);
+    for name in ["web-0", "web-1"] {
+        control::tamper(&lab.file(), &id(&lab, name), "kind", json!("manual")).unwrap();
+    }
+    let mut first = Follower::start(&lab, &LOOP);
+    first.until(|e| e.to_string().contains("waiting for health"));
+    let pid = Pid::from_raw(i32::try_from(first.child.id()).unwrap()).unwrap();
+    kill_process(pid, Signal::STOP).unwrap();
+    let mut second = Follower::start(&lab, &LOOP);
+    let next = second.leader_text();
+    second.until_leader(&next, true);
+    kill_process(pid, Signal::CONT).unwrap();
+    first.until_leader(&next, false);
+    first.until(|e| e["type"] == "reconcile" && e["reason"].to_string().contains(&next));
+    let shown = lab.workspace.run(&["group", "show", "web", "--json"]);
+    let shown = shown.expect(0).result();
+    let rollout = &shown["rollouts"][0];
+    assert_eq!(rollout["state"], "paused (interrupted)", "{rollout}");
+    let reason = rollout["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains(&next), "{reason}");
+    let states: Vec<&Value> = rollout["members"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|m| &m["state"])
+        .collect();
+    assert_eq!(states, ["changed", "waiting"], "{rollout}");
 }

@@ -18,7 +18,7 @@ use provider::ProviderSchema;
 use provider::pool::Pool;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use store::records::State;
 use store::sensitive;
 use tokio::sync::OwnedMutexGuard;
@@ -54,6 +54,8 @@ pub(super) struct Switches {
     pub(super) stop_all: CancellationToken,
     /// Abandons calls to plugins; set when plugins are killed.
     pub(super) kill: CancellationToken,
+    /// Reason why another process has the lock.
+    pub(super) lock_lost: Arc<OnceLock<String>>,
 }
 
 /// Runs the commands of the engine on one workspace, one at a time.
@@ -218,6 +220,7 @@ impl Operations {
             stop: self.shutdown.child_token(),
             stop_all: CancellationToken::new(),
             kill: CancellationToken::new(),
+            lock_lost: Arc::default(),
         }
     }
 

@@ -265,6 +265,7 @@ impl Operations {
         let stops = Stops {
             starting: switches.stop.clone(),
             all: switches.stop_all.clone(),
+            lock_lost: switches.lock_lost.clone(),
         };
         let deploying = Deploying::new(
             self.new_walk(staged, state, switches),

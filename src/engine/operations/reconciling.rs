@@ -83,7 +83,7 @@ impl Operations {
             ..self.backend_request()
         };
         let command = self.begin_on_state(&request, "reconcile").await?;
-        let stop = command.stop.clone();
+        let (stop, lock_lost) = (command.stop.clone(), command.lock_lost.clone());
         let result = {
             let work = self.reconcile_locked(&quiet, name, request, lead, &command, run);
             let mut work = std::pin::pin!(work);
@@ -91,6 +91,7 @@ impl Operations {
                 done = &mut work => done,
                 () = lead.lost.cancelled() => {
                     // Running operations finish, and nothing more is started.
+                    drop(lock_lost.set(self.lost_reason().await));
                     stop.cancel();
                     work.await
                 }
@@ -140,6 +141,14 @@ impl Operations {
             true => Ok(()),
             false => Err(StoreError::NotLeader { owner: lease.owner }.into()),
         }
+    }
+
+    /// Reason for the end of a run whose process leads no longer.
+    async fn lost_reason(&self) -> String {
+        let lease = self.memory.store().leader().await;
+        let owner = lease.ok().flatten().map(|lease| lease.owner);
+        let owner = owner.unwrap_or_default();
+        StoreError::NotLeader { owner }.to_string()
     }
 
     /// Finds the drift in a stage, and the responses to it.
@@ -245,11 +254,17 @@ impl Operations {
         run.deploy = Some(deployed.deploy);
         run.outcome = match deployed.outcome {
             DeployOutcome::Succeeded => ReconcileOutcome::Repaired,
-            DeployOutcome::Cancelled if !lead.lost.is_cancelled() => {
+            DeployOutcome::Cancelled
+                if !lead.lost.is_cancelled() && switches.lock_lost.get().is_none() =>
+            {
                 return Err(EngineError::Cancelled);
             }
             outcome => {
-                run.reason = Some(format!("deploy #{}: {}", deployed.deploy, outcome.label()));
+                let label = outcome.label();
+                run.reason = Some(match switches.lock_lost.get() {
+                    Some(lost) => format!("deploy #{}: {label}: {lost}", deployed.deploy),
+                    None => format!("deploy #{}: {label}", deployed.deploy),
+                });
                 ReconcileOutcome::Failed
             }
         };

@@ -71,8 +71,13 @@ pub enum Event {
         /// The member.
         member: MemberKey,
     },
-    /// flightdeck was restarted, or lost the lock: actions in progress have an unknown outcome.
+    /// flightdeck was restarted: actions in progress have an unknown outcome.
     Interrupted,
+    /// Another process has taken the lock over. Actions in progress end on their own.
+    LockLost {
+        /// Reason, with the new owner.
+        reason: String,
+    },
     /// The outcome of an interrupted action is known.
     Examined {
         /// The member.
@@ -110,6 +115,7 @@ impl Rollout {
             Event::RetryMember { member } => self.retry(&member, now),
             Event::RetryLater { member } => self.retry_later(&member),
             Event::Interrupted => Ok(self.interrupt(now)),
+            Event::LockLost { reason } => Ok(self.lock_lost(&reason, now)),
             Event::Examined { member, done } => self.examined(&member, done, now),
             // The commit itself is legal at any time.
             Event::NewCommit { .. } if self.state.is_final() => Ok(Vec::new()),
@@ -203,6 +209,15 @@ impl Rollout {
         match self.state {
             RolloutState::Running | RolloutState::WaitingHealth => {
                 self.end(RolloutState::Paused(PauseReason::Failed), reason, now)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn lock_lost(&mut self, reason: &str, now: UnixMs) -> Vec<Next> {
+        match self.state {
+            RolloutState::Running | RolloutState::WaitingHealth => {
+                self.end(RolloutState::Paused(PauseReason::Interrupted), reason, now)
             }
             _ => Vec::new(),
         }

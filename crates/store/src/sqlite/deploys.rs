@@ -60,8 +60,12 @@ impl Deploys for Sqlite {
     async fn record_intent(&self, intent: Intent) -> Result<(), StoreError> {
         let (shadow, index, step) = (self.running_deploy(), intent.index, intent.step.clone());
         let begun = self.write("an intent", move |conn| {
+            let mut shadow = lock(&shadow);
+            if let Some(token) = shadow.as_ref().and_then(RunningDeploy::fencing_token) {
+                refuse_former_leader(conn, token)?;
+            }
             put_intent(conn, &intent, None)?;
-            if let Some(shadow) = &mut *lock(&shadow) {
+            if let Some(shadow) = &mut *shadow {
                 shadow.add_intent(intent);
             }
             Ok(())

@@ -47,6 +47,11 @@ impl RunningDeploy {
         }
     }
 
+    /// Token of the leader of the reconcile loop, if the deploy is one of its repairs.
+    pub(super) fn fencing_token(&self) -> Option<i64> {
+        self.new.fencing_token
+    }
+
     pub(super) fn edit(&mut self, edits: Vec<StateEdit>) {
         self.edits.extend(edits);
     }

@@ -15,7 +15,7 @@ use lang::diag::{Diagnostic, Diagnostics};
 use model::cores;
 use model::*;
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use store::records::StateObject;
 use tokio_util::sync::CancellationToken;
 
@@ -44,6 +44,17 @@ pub struct Stops {
     pub starting: CancellationToken,
     /// Stops all new operations.
     pub all: CancellationToken,
+    /// Reason why another process has the lock; the rollouts then count as interrupted.
+    pub lock_lost: Arc<OnceLock<String>>,
+}
+
+impl Stops {
+    /// Starts nothing more, because another process has the lock. Returns true the first time.
+    pub fn lose_lock(&self, reason: String) -> bool {
+        let first = self.lock_lost.set(reason).is_ok();
+        self.starting.cancel();
+        first
+    }
 }
 
 /// Result of a deploy.

@@ -222,6 +222,14 @@ impl Deploying {
 
     /// Handles a failed write before a call: the call is not sent and nothing more starts.
     pub(super) fn store_failure(&self, error: StoreError) -> Box<OperationError> {
+        if let StoreError::NotLeader { .. } = error {
+            // The process that leads now decides; the store itself is intact.
+            if self.scheduler.stops().lose_lock(error.to_string()) {
+                let found = Diagnostic::error("Another process has taken over", error.to_string());
+                self.walk.cells.add_diagnostics(WHOLE_DEPLOY, found);
+            }
+            return Box::new(OperationError::NotStarted);
+        }
         // Reported once, because every operation that is about to start fails in the same way.
         if self.scheduler.lose_store() {
             self.walk.cells.add_diagnostics(

@@ -276,12 +276,7 @@ impl Deploying {
     /// Pauses the rollouts that the end of the deploy leaves unfinished.
     pub(super) async fn end_rollouts(&self, cancelled: bool) {
         for running in &self.rollouts.groups {
-            let event = match cancelled {
-                true => Event::Pause,
-                false => Event::Blocked {
-                    reason: "a change that the group needs failed".to_owned(),
-                },
-            };
+            let event = self.end_event(cancelled);
             let is_unfinished = match running.recorded.state().await {
                 RolloutState::Running | RolloutState::WaitingHealth => true,
                 // The state says why.
@@ -299,15 +294,28 @@ impl Deploying {
         }
     }
 
+    /// Event for a rollout that the end of the deploy leaves unfinished.
+    fn end_event(&self, cancelled: bool) -> Event {
+        let lost = self.scheduler.stops().lock_lost.get().cloned();
+        match (lost, cancelled) {
+            (Some(reason), _) => Event::LockLost { reason },
+            (None, true) => Event::Pause,
+            (None, false) => Event::Blocked {
+                reason: "a change that the group needs failed".to_owned(),
+            },
+        }
+    }
+
     /// Event for an action that the rollout records as begun at the end of the deploy.
     fn end_of(&self, running: &RunningRollout, member: MemberKey, is_unfinished: bool) -> Event {
         let steps = running.group.rollout.steps().iter();
         let mut steps = steps.zip(&running.group.changes);
         let place = steps.find(|(step, _)| step.member == member);
         let id = place.map(|(_, change)| self.selection.stage.changes[*change].id());
+        let is_lost = self.scheduler.stops().lock_lost.get().is_some();
         match id {
             Some(id) if self.recorder.is_done(&id) => Event::Done { member },
-            Some(id) if !is_unfinished && !self.recorder.has_begun(&id) => {
+            Some(id) if (!is_unfinished || is_lost) && !self.recorder.has_begun(&id) => {
                 Event::NotBegun { member }
             }
             _ => Event::Failed {

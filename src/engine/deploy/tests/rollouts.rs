@@ -1,7 +1,7 @@
 //! Rollouts of groups: batches in order, drain before a change, health before the next batch.
 
 use super::rules::{RULE, Rule, check};
-use super::world::Effect::{Cancel, LoseStore, Refuse};
+use super::world::Effect::{Cancel, LoseLead, LoseStore, Refuse};
 use model::CancelRung::StopStarting;
 
 const ORDER: &[Rule] = &[
@@ -270,6 +270,19 @@ const HOOKS: &[Rule] = &[
         script: &[("update w[0]", &[LoseStore])],
         calls: "update w[0]",
         ended: Some("w[0] unknown outcome (unexpected), w[1] not attempted, w[2] not attempted"),
+        ..RULE
+    },
+    Rule {
+        rule: "a rollout of a former leader begins no change of another member",
+        before: "w, count 3, size 1; g, group of w",
+        after: "w, count 3, size 2; g, group of w",
+        parallelism: 2,
+        script: &[("update w[0]", &[LoseLead])],
+        calls: "update w[0]",
+        ended: Some("w[0] done, w[1] not attempted, w[2] not attempted"),
+        records: Some("update w[0] ok"),
+        says: Some("Another process has taken over; (cancelled)"),
+        rollout: Some("paused (interrupted): 0 done, 1 pending, 2 pending"),
         ..RULE
     },
 ];

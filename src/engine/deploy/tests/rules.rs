@@ -2,7 +2,7 @@
 
 use super::configuration::written;
 use super::fake_provider::FakeProvider;
-use super::world::{Call, Operator, Script, World, rollout, short};
+use super::world::{Call, Effect, Operator, Script, World, rollout, short};
 use crate::deploy::record::{DeployRecorder, Earlier};
 use crate::deploy::run::{
     DeployResult, Deploying, Recorded, RequestSettings, Rollouts, Stops, parse_rollout,
@@ -326,8 +326,13 @@ impl Lab {
         let operations: Vec<Operation> = (taken.iter().enumerate())
             .map(|(n, i)| waiting(n, &stage.changes[*i]))
             .collect();
+        let all = script.iter().flat_map(|(_, effects)| effects.iter());
+        let led = all.into_iter().any(|e| matches!(e, Effect::LoseLead));
+        if led {
+            self.operator.lead("us", 1).await;
+        }
         let new = NewDeploy {
-            fencing_token: None,
+            fencing_token: led.then_some(1),
             stage: stage.id,
             mode: stage.request.mode,
             began: now_ms(),
@@ -342,6 +347,7 @@ impl Lab {
         let stops = Stops {
             starting: CancellationToken::new(),
             all: CancellationToken::new(),
+            lock_lost: Arc::default(),
         };
         let kill = CancellationToken::new();
         self.world.begin(script, &stops, &kill);

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use store::Store;
-use store::records::{RolloutRecord, RolloutRequestRecord};
+use store::records::{LeaderLease, RolloutRecord, RolloutRequestRecord};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -30,6 +30,8 @@ pub(super) enum Effect {
     AskLater(&'static [&'static str]),
     /// The store's file is removed while the call runs.
     LoseStore,
+    /// Another process takes over the lead of the reconcile loop.
+    LoseLead,
     /// The answer is an error, without an object.
     Refuse,
     /// The answer is an error with this text, without an object.
@@ -187,6 +189,7 @@ impl World {
                         }
                     });
                 }
+                Effect::LoseLead => self.operator.lead("other", 2).await,
                 Effect::LoseStore => {
                     std::fs::remove_dir_all(self.store.parent().unwrap()).unwrap();
                 }
@@ -235,6 +238,17 @@ impl Operator {
             answers: Arc::default(),
             tasks: TaskTracker::new(),
         }
+    }
+
+    /// Makes a process the leader of the reconcile loop.
+    pub(super) async fn lead(&self, owner: &str, token: i64) {
+        let lease = self.store.leader().await.unwrap();
+        let next = LeaderLease {
+            owner: owner.to_owned(),
+            token,
+            expires: now_ms() + 60_000,
+        };
+        assert!(self.store.swap_leader(lease, next).await.unwrap());
     }
 
     /// Makes a request in the state that it names, and waits for the answer.

@@ -75,7 +75,7 @@ impl Deploying {
                 () = tokio::time::sleep(policy.interval) => {}
                 _ = states.changed() => {}
                 () = stopping.cancelled() => {
-                    self.handle(running, Event::Pause).await;
+                    self.handle(running, self.end_event(true)).await;
                     return false;
                 }
             }

@@ -5,6 +5,7 @@ fn scheduler(parallelism: usize) -> Scheduler {
     let stops = Stops {
         starting: CancellationToken::new(),
         all: CancellationToken::new(),
+        lock_lost: Arc::default(),
     };
     Scheduler::new(parallelism, stops)
 }
