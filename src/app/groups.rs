@@ -5,9 +5,10 @@ use super::doc::{self, Line, Role, line};
 use super::list::Row;
 use super::state::State;
 use lang::addr::natural_cmp;
+use model::view::DeployView;
 use model::{
     Action, ChangeView, DeployId, GroupMember, GroupView, HealthyCount, MemberDrift, ReconcileRun,
-    RolloutMember, RolloutView, UnixMs,
+    RolloutMember, RolloutProgress, RolloutView, UnixMs,
 };
 use std::collections::HashSet;
 
@@ -283,6 +284,25 @@ pub fn member_of<'s>(state: &'s State, row: &'s Row) -> Option<Member<'s>> {
         changed: part_of.and_then(|p| p.actions.iter().filter_map(|a| a.ended).max()),
         error: part_of.and_then(error),
     })
+}
+
+/// Group whose rollout a deploy has left paused. A request may have changed its record since.
+pub fn paused_group<'s>(state: &'s State, deploy: &'s DeployView) -> Option<&'s str> {
+    let groups = || state.loaded.groups.iter().flatten();
+    let is_paused = |r: &&RolloutProgress| {
+        let loaded = groups().find(|g| g.group == r.group);
+        let loaded = loaded.and_then(|g| g.rollout.as_ref());
+        let loaded = loaded.filter(|l| l.deploy == r.deploy && !state.is_deploying());
+        let now = loaded.map_or(&r.state, |loaded| &loaded.state);
+        r.state.starts_with("paused") && now.starts_with("paused")
+    };
+    let paused = deploy.rollouts.iter().find(is_paused);
+    paused.map(|r| r.group.as_str())
+}
+
+/// Returns true for the row of a member that failed or is unhealthy.
+pub fn is_failed_member(state: &State, row: &Row) -> bool {
+    member_of(state, row).is_some_and(|member| member.state.role == Role::Bad)
 }
 
 /// Progress of the health polls of a member whose batch is waited for.

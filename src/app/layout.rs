@@ -143,10 +143,10 @@ pub fn areas(state: &State) -> Areas {
         a.detail = inset(a.detail);
     } else if room_for_detail {
         let below = (u32::from(rest.height) * u32::from(100 - state.frame.split) / 100) as u16;
-        // A short list leaves its unused rows to the detail.
+        // A short list leaves its unused rows to the detail, except for a blank one.
         let few = u16::try_from(state.frame.rows.len())
             .unwrap_or(u16::MAX)
-            .saturating_add(2)
+            .saturating_add(2 + u16::from(h >= 32))
             .max(5);
         let below = below.max(rest.height.saturating_sub(few));
         // The list keeps its headings and some rows.
@@ -403,7 +403,7 @@ fn header_command(state: &State, area: Rect, x: u16) -> Option<&'static str> {
 }
 
 /// Places the badge of the incidents at the right of the tabs, which have precedence over it. It is
-/// a warning if nothing uses the plugins, and dim if the rows of the screen show the same failures.
+/// dim if nothing uses the plugins.
 pub fn incident_badge(state: &State, area: Rect) -> Option<(u16, Line)> {
     let all = state.new_incidents();
     let tabs = tabs(state).into_iter().next_back()?;
@@ -423,14 +423,15 @@ pub fn incident_badge(state: &State, area: Rect) -> Option<(u16, Line)> {
         _ if crashes == n => format!("{n} plugin crashes"),
         _ => count(n, "plugin failure"),
     };
-    let is_shown = state.context() == Context::Plugins && all.iter().all(is_down);
-    let role = match all.iter().any(|i| state.is_urgent(i)) {
-        _ if is_shown => Role::Dim,
-        true => Role::Bad,
-        false => Role::Warn,
+    let is_urgent = all.iter().any(|i| state.is_urgent(i));
+    let role = if is_urgent { Role::Bad } else { Role::Dim };
+    let what = match what.split_once("plugin") {
+        // The number alone would be an alarm without a reason.
+        Some((number, _)) if !is_urgent => format!("{number}unused failed"),
+        _ => what,
     };
     let badge = |text: String| super::doc::badge(state, "incidents", role, text);
-    let mut tight = badge("✗".to_owned());
+    let mut tight = badge(n.to_string());
     tight.iter_mut().for_each(|s| s.text.retain(|c| c != ' '));
     let mut forms = [badge(format!("✗ {what} ")), badge(format!("✗{n}")), tight].into_iter();
     // A blank separates it from the tabs.

@@ -1,5 +1,6 @@
 //! Applies messages of the engine to the state: events, answers and usage samples.
 
+use super::groups::paused_group;
 use super::list::Pane;
 use super::msg::{Answer, Effect, Subject};
 use super::popups::{Installing, Message};
@@ -212,12 +213,16 @@ fn notify(state: &State, text: &str, effects: &mut Vec<Effect>) {
 }
 
 fn on_deploy_finished(state: &mut State, s: &DeploySummary, effects: &mut Vec<Effect>) {
-    let text = format!(
-        "deploy #{} {}: {}",
-        s.deploy,
-        s.outcome.label(),
-        s.operations.text()
-    );
+    let paused = state
+        .view
+        .deploy
+        .as_ref()
+        .and_then(|d| paused_group(state, d));
+    let how = match paused {
+        Some(group) => format!("ended, group {group} is paused"),
+        None => s.outcome.label().to_owned(),
+    };
+    let text = format!("deploy #{} {how}: {}", s.deploy, s.operations.text());
     let weight = match s.outcome {
         DeployOutcome::Succeeded => Weight::Good,
         _ => Weight::Bad,

@@ -59,8 +59,10 @@ pub struct Palette<C> {
     pub text: C,
     /// Past and minor things.
     pub dim: C,
-    /// Keys, headings, the current tab, and running work.
+    /// Keys, the current tab, and running work.
     pub accent: C,
+    /// Headings and names.
+    pub heading: C,
     /// Success and creation.
     pub good: C,
     /// Warnings and updates.
@@ -87,6 +89,7 @@ impl<C: Copy> Palette<C> {
             text: f(self.text),
             dim: f(self.dim),
             accent: f(self.accent),
+            heading: f(self.heading),
             good: f(self.good),
             attention: f(self.attention),
             bad: f(self.bad),

@@ -3,6 +3,7 @@
 
 use super::choices::Choices;
 use super::doc::{Role, line, varying};
+use super::groups::is_failed_member;
 use super::input::on_input;
 use super::key::Input;
 use super::list::Pane;
@@ -183,17 +184,24 @@ pub(super) fn update_cursor(state: &mut State) {
     let rows = std::mem::take(&mut state.frame.rows);
     let follow =
         state.context() == Context::Logs && state.log.follow && state.frame.prompt.is_none();
-    let live = match state.context() {
-        Context::Deploy => state.is_deploying(),
-        Context::Calls => !state.view.calls.is_empty(),
-        _ => false,
+    let first = match state.context() {
+        Context::Deploy => state.is_deploying().then_some(0),
+        Context::Calls => (!state.view.calls.is_empty()).then_some(0),
+        // The next keys of a paused rollout act on the member that failed.
+        Context::Groups if state.is_deploying() => None,
+        Context::Groups => rows.iter().position(|row| is_failed_member(state, row)),
+        _ => None,
     };
     let list = state.list_mut();
     if follow && !list.zoom {
         list.move_to(&rows, usize::MAX);
-    } else if live && !list.moved && !list.zoom && list.focus == Pane::List {
-        // Shows what runs until the operator moves the cursor.
-        list.move_to(&rows, 0);
+    } else if let Some(first) = first
+        && !list.moved
+        && !list.zoom
+        && list.focus == Pane::List
+    {
+        // Shows what runs or has failed until the operator moves the cursor.
+        list.move_to(&rows, first);
     }
     list.restore_cursor(&rows, height, pinned);
     state.frame.rows = rows;

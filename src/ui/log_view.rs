@@ -20,11 +20,20 @@ fn mark_of_deploy(text: &str, cells: u16) -> Line {
     let (time, text) = text.split_once("── ").unwrap_or(("", text));
     let mut l = vec![
         span(Role::Dim, format!(" {time}── ")),
-        span(Role::Plain, format!("{text} ")),
+        span(outcome_of(text), format!("{text} ")),
     ];
     let rest = usize::from(cells).saturating_sub(cells_of(&l) + 1);
     l.push(span(Role::Dim, "─".repeat(rest)));
     l
+}
+
+/// Role of the mark of a deploy.
+fn outcome_of(text: &str) -> Role {
+    match text.rsplit(' ').next() {
+        Some("succeeded") => Role::Ok,
+        Some("started") => Role::Plain,
+        _ => Role::Bad,
+    }
 }
 
 /// Renders the log line of a row: mark, time, level, source, text. The first line on the screen

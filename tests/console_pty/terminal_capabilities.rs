@@ -66,7 +66,7 @@ fn console_adapts_to_every_terminal_size() {
     c.wait("gave up", LONG).unwrap();
     c.resize(80, 24).unwrap();
     c.wait("7 Logs", SOON).unwrap();
-    c.wait("starts it again", SOON).unwrap();
+    c.wait("shows its log", SOON).unwrap();
     c.keys("3").unwrap();
     c.wait("No stage yet", SOON).unwrap();
     c.resize(120, 40).unwrap();

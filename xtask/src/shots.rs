@@ -256,7 +256,7 @@ fn narrow(bin: &Path, album: &Album) -> Result<()> {
     let mut pty = album.demo(bin, 80, 24)?;
     pty.wait("gave up", LONG)?;
     pty.keys("g")?;
-    pty.wait("starts it again", SOON)?;
+    pty.wait("shows its log", SOON)?;
     album.shot(&pty, "plugins")?;
     pty.keys("3s")?;
     pty.wait("selected ·", LONG)?;

@@ -41,8 +41,8 @@ pub static GROUPS: &[Group] = &[
             (&["cancel"], ""),
             (&["forget"], ""),
             (
-                &["group-pause", "group-resume"],
-                "pause, resume the rollout",
+                &["group-pause", "group-resume", "group-logs"],
+                "pause, resume the rollout; its log",
             ),
             (&["group-abort"], ""),
             (

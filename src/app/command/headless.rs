@@ -21,6 +21,7 @@ pub static LINES: &[(&str, &str)] = &[
     ("init", "flightdeck init"),
     ("group-abort", "flightdeck group abort NAME"),
     ("group-free", "flightdeck group free NAME"),
+    ("group-logs", "flightdeck logs PLUGIN"),
     ("group-pause", "flightdeck group pause NAME"),
     ("group-resume", "flightdeck group resume NAME"),
     ("group-retry", "flightdeck group retry NAME KEY"),

@@ -124,11 +124,12 @@ pub static COMMANDS: &[Command] = commands![
     "group-pause", "p", "pause", "pause the rollout of this group", Scope::In(&[Groups]), can_pause, pause_rollout;
     "group-resume", "R", "resume", "resume it; stages again without a deploy", Scope::In(&[Groups]), can_resume, resume_rollout;
     "group-abort", "A", "abort…", "end the rollout early; asks first", Scope::In(&[Groups]), has_open_rollout, ask_abort_rollout;
-    "group-skip", "S", "", "skip this member in the rollout; asks first", Scope::In(&[Groups]), on_open_member, ask_skip_member;
-    "group-retry", "t", "", "repeat the change of a member; asks first", Scope::In(&[Groups]), on_open_member, ask_retry_member;
+    "group-skip", "S", "skip…", "skip this member in the rollout; asks first", Scope::In(&[Groups]), on_open_member, ask_skip_member;
+    "group-retry", "t", "retry…", "repeat the change of a member; asks first", Scope::In(&[Groups]), on_open_member, ask_retry_member;
     "group-scale", "=", "", "set the number of members", Scope::In(&[Groups]), can_change_group, ask_scale;
     "group-free", "F", "", "stop to manage this group; asks first", Scope::In(&[Groups]), can_change_group, ask_free;
     "group-rollback", "b", "", "commit its earlier specification; asks first", Scope::In(&[Groups]), can_change_group, ask_roll_back;
+    "group-logs", "l", "logs", "show the log of the plugin of this group", Scope::In(&[Groups]), has_row, group_logs;
     "groups-reload", "r", "", "reload the groups", Scope::In(&[Groups]), always, reload_groups;
     // Logs
     "follow", "space", "follow", "follow the newest line, or stop following", Scope::In(&[Logs]), always, toggle_follow;

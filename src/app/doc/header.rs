@@ -3,6 +3,7 @@
 
 use super::{Line, Role, cells_of, line, outcome_role, span};
 use crate::app::format::{count, elapsed};
+use crate::app::groups::paused_group;
 use crate::app::layout;
 use crate::app::state::{Context, State};
 use crate::app::unsettled::unused_in;
@@ -279,10 +280,9 @@ fn replay(state: &State) -> Option<Part> {
 /// A running deploy with its time, or the pause of its rollout.
 fn running_deploy(state: &State, d: &DeployView) -> Part {
     let since = elapsed(state.now - d.began);
-    let is_paused = d.rollouts.iter().any(|r| r.state.starts_with("paused"));
-    let (role, sign, word) = match is_paused {
-        true => (Role::Bad, '■', "paused"),
-        false => (Role::Busy, '◐', &*since),
+    let (role, sign, word) = match paused_group(state, d) {
+        Some(_) => (Role::Bad, '■', "paused"),
+        None => (Role::Busy, '◐', &*since),
     };
     let long = format!("  {sign} deploy #{} {word}", d.deploy);
     let short = format!("  {sign} #{} {word}", d.deploy);
@@ -326,12 +326,14 @@ fn work(state: &State) -> Option<(Part, Click)> {
         if state.context() == Context::Deploy {
             return None;
         }
-        let (sign, role) = outcome_role(summary.outcome);
-        let text = format!(
-            "  {sign} deploy #{} {}",
-            summary.deploy,
-            summary.outcome.label()
-        );
+        let (sign, role, word) = match state.applied().and_then(|d| paused_group(state, d)) {
+            Some(_) => ("■", Role::Bad, "paused"),
+            None => {
+                let (sign, role) = outcome_role(summary.outcome);
+                (sign, role, summary.outcome.label())
+            }
+        };
+        let text = format!("  {sign} deploy #{} {word}", summary.deploy);
         let part = omittable_part(7, line(role, text));
         return Some((part, Some("screen-deploy")));
     }

@@ -475,7 +475,7 @@ const LOGGED_OPERATIONS: usize = 10;
 const KNOWN_WORDS: [&str; 3] = ["call=", "name=", "resource="];
 
 /// Text of the newest log line with the name of the resource of a running operation, without what
-/// its row shows.
+/// its row shows; if the line reports a percentage, that and the time left by it.
 pub fn newest_log_text(state: &State, op: &Operation) -> Option<String> {
     let (plugin, began) = (op.plugin.as_ref()?, op.began?);
     let running = state.frame.progress.count(OperationState::Running);
@@ -489,10 +489,31 @@ pub fn newest_log_text(state: &State, op: &Operation) -> Option<String> {
     let lines = state.log.lines().rev().take(LOG_LINES);
     let mut its = lines.filter(|e| e.line.plugin == *plugin && e.line.at >= began);
     let newest = its.find(|e| e.line.text.split_whitespace().any(|word| word == name))?;
-    let words = newest.line.text.split_whitespace();
+    let words = || newest.line.text.split_whitespace();
+    if let Some(percent) = words().find_map(percent) {
+        let worked = newest.line.at - began;
+        let left = worked * (100 - i64::from(percent)) / i64::from(percent);
+        let left = left - (state.now - newest.line.at);
+        let left = match left {
+            1.. => format!(" · about {} left", elapsed(left + 999)),
+            _ => String::new(),
+        };
+        return Some(format!("{percent}%{left}"));
+    }
     let is_known = |word: &&str| KNOWN_WORDS.iter().any(|known| word.starts_with(known));
-    let words: Vec<&str> = words.filter(|word| !is_known(word)).collect();
+    let words: Vec<&str> = words().filter(|word| !is_known(word)).collect();
     Some(words.join(" "))
+}
+
+/// Reads the part of an operation that its plugin reports as done: `percent=34`, `progress=34%`.
+fn percent(word: &str) -> Option<u8> {
+    let (name, value) = word.split_once('=')?;
+    let value = match name {
+        "percent" => value,
+        _ => value.strip_suffix('%')?,
+    };
+    let percent = value.parse().ok()?;
+    (1..100).contains(&percent).then_some(percent)
 }
 
 fn log_line(state: &State, e: &LogEntry) -> Line {

@@ -101,23 +101,28 @@ fn push_next(doc: &mut Doc, state: &State, rollout: &RolloutView, paused: &str) 
         return false;
     }
     let is_continued = paused == "paused (by operator)";
-    let ends = state.is_deploying() && !is_continued;
+    let deploy = state.view.deploy.as_ref().filter(|d| d.summary.is_none());
+    let is_running = deploy.is_some_and(|d| d.deploy == rollout.deploy);
+    let ends = is_running && !is_continued;
     let failed = |member: &&RolloutMember| member.state.ends_with("failed");
     let failed = rollout.members.iter().find(failed);
     let resumed = match (failed, paused) {
-        _ if state.is_deploying() && is_continued => "continues",
-        (Some(_), _) => "continues after that: stages the rest for a review",
-        (None, "paused (unhealthy)") => "waits for health again: stages the rest for a review",
-        _ => "continues: stages the rest for a review",
+        _ if is_running && is_continued => "continues",
+        (Some(_), _) => "stages the rest for a review, to continue after t or S",
+        (None, "paused (unhealthy)") => "stages the rest for a review, to wait for health again",
+        _ => "stages the rest for a review, to continue",
     };
     let resume_key = state.options.keys.first("group-resume");
-    let mut keys = vec![("group-resume", resumed.to_owned())];
+    let mut keys = vec![
+        ("group-logs", "shows the log of its plugin".to_owned()),
+        ("group-resume", resumed.to_owned()),
+    ];
     match failed {
         Some(member) => {
             let key = &member.key;
-            let retry = format!("on member {key}: {resume_key} then repeats its change");
-            let skip = format!("on member {key}: {resume_key} then continues without its change");
-            keys.splice(0..0, [("group-retry", retry), ("group-skip", skip)]);
+            let retry = format!("on {key}: {resume_key} then repeats its change");
+            let skip = format!("on {key}: {resume_key} then continues without its change");
+            keys.splice(1..1, [("group-retry", retry), ("group-skip", skip)]);
         }
         None if paused == "paused (unhealthy)" => {
             let waits = |member: &&RolloutMember| member.state == "changed";
@@ -125,11 +130,9 @@ fn push_next(doc: &mut Doc, state: &State, rollout: &RolloutView, paused: &str) 
             // The notes have the failures of the last check.
             if let Some(member) = waiting.min_by_key(|member| member.note.is_none()) {
                 let key = &member.key;
-                let retry = format!(
-                    "on member {key}: {resume_key} then repeats its change, which may replace it"
-                );
-                let skip =
-                    format!("on member {key}: {resume_key} then continues without its health");
+                let retry =
+                    format!("on {key}: {resume_key} then repeats its change, which may replace it");
+                let skip = format!("on {key}: {resume_key} then continues without its health");
                 keys.extend([("group-retry", retry), ("group-skip", skip)]);
             }
         }

@@ -58,7 +58,8 @@ pub fn schema_cells(r: &SchemaRow) -> [Line; 4] {
     for flag in &r.flags {
         let role = match flag {
             SchemaFlag::Required => Role::Warn,
-            SchemaFlag::Sensitive | SchemaFlag::Deprecated => Role::Bad,
+            SchemaFlag::Sensitive => Role::Heading,
+            SchemaFlag::Deprecated => Role::Bad,
             SchemaFlag::Optional | SchemaFlag::Computed | SchemaFlag::WriteOnly => Role::Dim,
         };
         let comma = if flags.is_empty() { "" } else { ", " };

@@ -3,6 +3,7 @@
 use super::{cells_u16, popup_page};
 use crate::app::command::{COMMANDS, Command};
 use crate::app::doc::{Line, Role, span};
+use crate::app::popups::Part;
 use crate::app::state::{Context, State};
 
 /// Key in the footer.
@@ -25,11 +26,16 @@ const OF_THE_LIST: &[&str] = &["filter", "fold-all", "open", "operations"];
 /// Below a popup, which takes all keys and names its own, only its end is shown.
 pub fn footer_keys(state: &State, cells: u16) -> Vec<FooterKey> {
     if let Some((page, _)) = popup_page(state) {
+        let asks = page
+            .below
+            .iter()
+            .any(|part| matches!(part, Part::Choices(_)));
+        let end = if asks { "cancel" } else { "close" };
         let label = vec![
             span(Role::Key, "esc"),
             span(
                 Role::Plain,
-                format!(" {}", page.effect_of("esc").unwrap_or("close")),
+                format!(" {}", page.effect_of("esc").unwrap_or(end)),
             ),
         ];
         let back = COMMANDS.iter().filter(|c| c.is_back());

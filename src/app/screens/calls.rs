@@ -229,7 +229,9 @@ fn is_slow(took_ms: u64, usual: &Latency) -> bool {
 fn finished(state: &State, f: &FinishedCall) -> Vec<Line> {
     let end = &f.end;
     let (sign, word, role) = doc::outcome_sign(end.outcome);
-    let mut last = line(role, format!("{sign} {word}"));
+    // A wall of green would hide what runs.
+    let shown = if role == Role::Ok { Role::Dim } else { role };
+    let mut last = line(shown, format!("{sign} {word}"));
     let mut time = Role::Dim;
     let is_slow = f.usual().is_some_and(|u| is_slow(end.took_ms, &u));
     if is_slow && role == Role::Ok {

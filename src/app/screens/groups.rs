@@ -34,6 +34,9 @@ pub(super) const GROUPS: ContextInfo = ContextInfo {
         &[
             "group-pause",
             "group-resume",
+            "group-retry",
+            "group-skip",
+            "group-logs",
             "group-abort",
             "stage",
             "apply",

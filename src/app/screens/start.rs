@@ -47,8 +47,8 @@ pub(super) const START: ContextInfo = ContextInfo {
 };
 
 const COLUMNS: &[Column] = &[
-    column("", Width::Content(0), 0),
-    column("TO SETTLE", Width::Fill(48, 5), 0),
+    column("TO SETTLE", Width::Content(0), 0),
+    column("REASON", Width::Fill(48, 5), 0),
     column("KEY", Width::Content(0), 1),
     column("EFFECT", Width::Content(0), 2),
 ];

@@ -15,6 +15,7 @@ const DARK: Palette<Rgb> = Palette {
     text: rgb(0xd5_dae3),
     dim: rgb(0x8b_95a5),
     accent: rgb(0x6c_b6ff),
+    heading: rgb(0xc9_a9f4),
     good: rgb(0x7e_c77b),
     attention: rgb(0xe3_b341),
     bad: rgb(0xff_7b72),
@@ -30,6 +31,7 @@ const LIGHT: Palette<Rgb> = Palette {
     text: rgb(0x24_292f),
     dim: rgb(0x65_6d76),
     accent: rgb(0x0a_4fa8),
+    heading: rgb(0x6b_3aa8),
     good: rgb(0x11_6329),
     // Orange, because brown is close to the text, and a red with some blue, far from the orange.
     attention: rgb(0x9a_4d00),
@@ -46,6 +48,7 @@ const CONTRAST: Palette<Rgb> = Palette {
     text: rgb(0xff_ffff),
     dim: rgb(0xc8_c8c8),
     accent: rgb(0x40_e0ff),
+    heading: rgb(0xe3_b8ff),
     good: rgb(0x4d_ff6a),
     attention: rgb(0xff_e14d),
     bad: rgb(0xff_8a8a),
@@ -59,6 +62,7 @@ const CONTRAST: Palette<Rgb> = Palette {
 // Blue, yellow and orange differ for people who cannot tell red from green.
 const COLORBLIND_DARK: Palette<Rgb> = Palette {
     accent: rgb(0xe0_a0d0),
+    heading: rgb(0xd5_dae3),
     good: rgb(0x5b_b8f5),
     attention: rgb(0xf0_e442),
     bad: rgb(0xff_7f3f),
@@ -67,6 +71,7 @@ const COLORBLIND_DARK: Palette<Rgb> = Palette {
 
 const COLORBLIND_LIGHT: Palette<Rgb> = Palette {
     accent: rgb(0x7a_2a7a),
+    heading: rgb(0x24_292f),
     good: rgb(0x00_55a8),
     attention: rgb(0x9a_5200),
     bad: rgb(0x90_003c),
@@ -80,6 +85,7 @@ const DARK_16: Palette<u8> = Palette {
     text: 15,
     dim: 7,
     accent: 14,
+    heading: 13,
     good: 10,
     attention: 11,
     bad: 9,
@@ -96,6 +102,7 @@ const LIGHT_16: Palette<u8> = Palette {
     text: 0,
     dim: 8,
     accent: 4,
+    heading: 0,
     good: 4,
     attention: 5,
     bad: 1,
@@ -108,6 +115,7 @@ const LIGHT_16: Palette<u8> = Palette {
 
 const COLORBLIND_DARK_16: Palette<u8> = Palette {
     accent: 13,
+    heading: 15,
     good: 14,
     ..DARK_16
 };

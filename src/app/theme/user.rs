@@ -4,11 +4,12 @@ use super::{ColorTheme, FOLLOW, Palette, Rgb, builtin};
 use toml::{Table, Value};
 
 /// Names of the colours in a theme's table.
-const COLORS: [&str; 12] = [
+const COLORS: [&str; 13] = [
     "background",
     "text",
     "dim",
     "accent",
+    "heading",
     "good",
     "attention",
     "bad",
@@ -88,6 +89,7 @@ fn color<'p>(colors: &'p mut Palette<Rgb>, key: &str) -> Option<&'p mut Rgb> {
         "text" => &mut colors.text,
         "dim" => &mut colors.dim,
         "accent" => &mut colors.accent,
+        "heading" => &mut colors.heading,
         "good" => &mut colors.good,
         "attention" => &mut colors.attention,
         "bad" => &mut colors.bad,
@@ -131,7 +133,7 @@ mod tests {
                 "/c/themes.toml: dark: this name is built in; choose another",
                 "/c/themes.toml: flat: a theme is a table; write [flat] and its colours below",
                 "/c/themes.toml: sea.base: not \"ocean\"; allowed are dark, light, contrast, colorblind-dark, colorblind-light",
-                "/c/themes.toml: sky.acent: unknown colour; allowed are base, background, text, dim, accent, good, attention, bad, bar, popup, cursor, cursor-text, unfocused",
+                "/c/themes.toml: sky.acent: unknown colour; allowed are base, background, text, dim, accent, heading, good, attention, bad, bar, popup, cursor, cursor-text, unfocused",
                 "/c/themes.toml: sun.accent: \"yellow\" is no colour; write \"#rrggbb\", such as \"#6cb6ff\"",
             ]
         );

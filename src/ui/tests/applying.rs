@@ -131,7 +131,7 @@ fn apply_confirmation_names_workspace_counts_and_unusable_plugins() {
     c.shows("[y] Apply  [n] Cancel    enter: Cancel");
     c.hides("deselected");
     // The popup takes all keys, so none of the screen's is shown.
-    c.shows("esc close");
+    c.shows("esc cancel");
     c.hides("space select");
     c.press("esc");
     c.event(EventKind::Selected {

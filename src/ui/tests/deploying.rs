@@ -104,7 +104,7 @@ fn retried_call_shows_its_attempt_and_the_time_until_the_next() {
     );
     op.retry = None;
     c.event(EventKind::Operation(op.clone()));
-    c.hides("of 5");
+    c.hides("attempt 2 of 5");
     (op.state, op.took_ms) = (OperationState::Done, Some(4_000));
     c.event(EventKind::Operation(op));
     assert!(
@@ -537,7 +537,7 @@ fn running_operation_shows_the_newest_log_line_with_its_name() {
     let row = c.line("◐ +   aws_db_instance.main ");
     // Without space for both, the bar alone shows the usual duration.
     assert!(!row.contains("usual"), "{row}");
-    let note = " still at work percent=34  ";
+    let note = " 34% · about 25 s left ";
     assert!(row.contains(note), "{row}");
 }
 

@@ -88,12 +88,28 @@ fn unhealthy_member_is_named_and_the_next_keys_tell_when_they_act() {
     assert!(c.line("b  batch 2").contains("  unhealthy  "));
     c.shows("■ deploy #31 paused");
     c.shows("next, once deploy #31 has ended");
-    c.shows("  R       waits for health again");
+    c.shows("  R       stages the rest for a review, to wait for health again");
     c.event(EventKind::DeployFinished(fixture::finished(
         DeployOutcome::Failed,
     )));
     c.hides("next, once");
     c.shows("  A       ends the rollout");
+}
+
+#[test]
+fn log_of_a_group_is_that_of_the_plugin_of_its_members() {
+    let mut c = Console::staged(120, 40);
+    let like = fixture::state_rows().remove(0);
+    let row = StateRow {
+        address: "aws_instance.node[\"a\"]".into(),
+        provider: "provider[\"registry.terraform.io/hashicorp/aws\"]".into(),
+        ..like
+    };
+    c.answer(Answer::State(vec![row]));
+    c.press("8");
+    c.answer(Answer::Groups(fixture::groups()));
+    c.press("g l");
+    assert_eq!(c.state.log.source.as_deref(), Some("hashicorp/aws"));
 }
 
 #[test]
@@ -176,6 +192,7 @@ fn run_of_the_reconcile_loop_is_shown_with_its_drift_and_the_next_poll() {
     let mut c = Console::staged(120, 40);
     c.press("8");
     c.answer(Answer::Groups(fixture::groups()));
+    c.press("g");
     c.shows("none, the loop does not run");
     c.event(EventKind::ReconcileLeader {
         owner: Some("ana@deck".into()),
@@ -233,13 +250,15 @@ fn paused_rollout_names_the_keys_that_continue_it() {
     web.members[1].note = Some("503 Service Unavailable: GET http://127.0.0.1/ready".into());
     c.answer(Answer::Groups(groups));
     c.line("batch 2/3 · 1 of 2 healthy");
-    c.line("R       waits for health again: stages the rest for a review");
-    c.line("S       on member b: R then continues without its health");
+    // The keys act on the member that failed, so the cursor is on it.
+    c.shows("─ web b  ✗ unhealthy ─");
+    c.line("R       stages the rest for a review, to wait for health again");
+    c.line("S       on b: R then continues without its health");
     c.press("G");
-    c.line("t       on member blue: R then repeats its change");
-    c.line("R       continues after that: stages the rest for a review");
+    c.line("t       on blue: R then repeats its change");
+    c.line("R       stages the rest for a review, to continue after t or S");
     c.event(locked(Some("bob")));
-    c.hides("continues after that");
+    c.hides("to continue after");
 }
 
 #[test]

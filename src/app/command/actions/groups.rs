@@ -1,7 +1,7 @@
 //! Commands of the Groups screen: requests about the rollout of the group under the cursor.
 
 use crate::app::command::Available;
-use crate::app::doc::{Role, line};
+use crate::app::doc::{self, Role, line};
 use crate::app::entry::Entry;
 use crate::app::groups::{Progress, group_of, member_of};
 use crate::app::msg::Effect;
@@ -78,6 +78,28 @@ pub fn can_change_group(state: &State) -> Available {
 
 fn group_name(state: &State) -> Option<String> {
     Some(group_of(state, state.selected()?)?.group.clone())
+}
+
+/// Shows the log of the plugin that has the instances of the group.
+pub fn group_logs(state: &mut State, effects: &mut Vec<Effect>) {
+    let group = state.selected().and_then(|row| group_of(state, row));
+    let rows = state.loaded.state_rows.iter().flatten();
+    let member = |r: &&model::StateRow| {
+        group.is_some_and(|g| g.members.iter().any(|m| *m.address == *r.address))
+    };
+    let mut provider = rows
+        .filter(member)
+        .map(|r| doc::short_provider(&r.provider));
+    // The id of a plugin ends with the name of its provider.
+    let plugin = provider.next().and_then(|name| {
+        let mut ids = state.view.plugins.keys();
+        ids.find(|id| id.0.rsplit('/').next() == Some(&*name))
+            .cloned()
+    });
+    match plugin {
+        Some(plugin) => super::places::logs_of(state, effects, Some(plugin)),
+        None => state.show_error("group-logs: the plugin of this group is not known yet"),
+    }
 }
 
 pub fn ask_scale(state: &mut State, _: &mut Vec<Effect>) {

@@ -167,7 +167,7 @@ pub fn plugins_installed(_: &mut State, effects: &mut Vec<Effect>) {
     effects.push(Effect::FindInstalled);
 }
 
-fn logs_of(state: &mut State, effects: &mut Vec<Effect>, plugin: Option<PluginId>) {
+pub(super) fn logs_of(state: &mut State, effects: &mut Vec<Effect>, plugin: Option<PluginId>) {
     super::go_to(state, effects, Screen::Logs);
     state.log.source = plugin.map(|p| p.to_string());
     (state.log.follow, state.log.tracing) = (true, false);

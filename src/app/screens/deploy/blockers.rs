@@ -62,17 +62,22 @@ pub(super) fn note(d: &DeployView, op: &Operation, word: &str, since: Option<Str
         None => (*first, String::new(), 1),
     };
     let what = state.and_then(|s| blocking_word(s, !keys.is_empty()));
-    // A name that many rows have in common is no news in any of them.
+    // A name that many rows have in common is no news in any of them, and the failed operation has
+    // a red row of its own.
+    let is_over = op.state == OperationState::NotAttempted;
     let name = match since {
-        Some(_) => Role::Dim,
-        None => Role::Plain,
+        None if !is_over => Role::Plain,
+        _ => Role::Dim,
     };
     let mut l = vec![
         span(Role::Dim, format!("{word} ")),
         doc::address(name, address),
     ];
     if let (Some(word), Some(state)) = (what, state) {
-        let role = symbol(*state).1;
+        let role = match is_over {
+            true => Role::Dim,
+            false => symbol(*state).1,
+        };
         l.push(span(role, " ("));
         if !keys.is_empty() {
             l.push(doc::omittable(role, format!("{keys} ")));

@@ -212,7 +212,7 @@ pub(super) fn concurrency(deploy: &DeployView, now: UnixMs) -> String {
         doc::LEVELS[usize::try_from(level).unwrap_or(0).min(7)]
     });
     let bars = bars.concat();
-    format!("{HEADING_NOTE}{bars} up to {} ran at once", deploy.peak)
+    format!("{HEADING_NOTE}up to {} at once {bars}", deploy.peak)
 }
 
 #[cfg(test)]

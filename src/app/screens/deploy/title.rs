@@ -143,13 +143,9 @@ pub(super) fn bar(state: &State, cells: usize) -> Line {
     let progress = &state.frame.progress;
     let mut tail = Line::new();
     let done = progress.count(OperationState::Done);
-    if deploy.summary.is_some() {
-        tail.push(span(Role::Strong, format!("  {done} of {all}")));
-    } else {
-        tail.push(span(Role::Strong, format!("  {}%", done * 100 / all)));
-        if let Some(left) = progress.left {
-            tail.push(span(Role::Dim, format!(" · {}", time_left(left))));
-        }
+    tail.push(span(Role::Strong, format!("  {done} of {all}")));
+    if let (None, Some(left)) = (&deploy.summary, progress.left) {
+        tail.push(span(Role::Dim, format!(" · {}", time_left(left))));
     }
     let room = cells.saturating_sub(doc::cells_of(&tail));
     let mut counts = PARTS.map(|(s, ..)| progress.count(s));

@@ -89,6 +89,10 @@ fn at(place: Context, (width, height): (u16, u16)) -> Console {
         }
     }
     assert_eq!(c.state.context(), place);
+    if place == Groups {
+        // The first group, whose rollout goes on.
+        c.press("g");
+    }
     c.state.frame.toast = None;
     c.take_effects();
     c

@@ -424,6 +424,10 @@ fn groups() -> Vec<KeyCase> {
             assert_eq!(tab(c), "3 Stage");
         }),
         story("apply", G, |c, _| c.shows("Apply stage #12?")),
+        // No object of the fixture's state belongs to the group.
+        story("group-logs", G, |c, _| {
+            c.shows("the plugin of this group is not known yet");
+        }),
         story("group-pause", G, |c, _| {
             let pause = Effect::RequestRollout("web".into(), RolloutVerb::Pause, None);
             assert_eq!(c.take_effects(), [pause]);
