@@ -10,10 +10,15 @@
 #[path = "../cli/support.rs"]
 mod support;
 
+#[allow(dead_code, reason = "shared with the tests of backends")]
+#[path = "../../crates/state/src/backend/tests/parts.rs"]
+mod parts;
+
 mod benchmark_types;
 mod configured_functions;
 mod framework_resource;
 mod functions_data_ephemeral;
+mod groups;
 mod identity;
 mod legacy_protocol_5;
 mod legacy_state;
