@@ -285,6 +285,30 @@ fn one_of_two_loops_leads_and_the_other_takes_over_after_a_kill() {
     second.until(|e| e["type"] == "reconcile" && e["outcome"] == "in_sync");
 }
 
+/// Of two loops only the leader polls, and it keeps to its interval.
+#[test]
+fn s3_07_only_the_leader_polls_at_its_interval() {
+    let lab = lab("    every  = \"2s\"\n    jitter = \"0%\"");
+    let mut first = Follower::start(&lab, &["reconcile", "--json"]);
+    let leader = first.leader_text();
+    first.until_leader(&leader, true);
+    let mut second = Follower::start(&lab, &["reconcile", "--json"]);
+    second.until_leader(&leader, false);
+    let mut began = || {
+        let run = first.until(|e| e["type"] == "reconcile");
+        run["began"].as_i64().expect("a time")
+    };
+    let times = [began(), began(), began()];
+    for pair in times.windows(2) {
+        let interval = pair[1] - pair[0];
+        assert!(interval >= 1_900, "{times:?}");
+    }
+    second.kill();
+    let rest = second.lines.by_ref().map_while(Result::ok);
+    let runs = rest.filter(|line| line.contains("\"reconcile\""));
+    assert_eq!(runs.count(), 0, "the second loop polled");
+}
+
 #[test]
 fn ended_loop_gives_the_leadership_up() {
     let lab = lab("");

@@ -167,7 +167,7 @@ mod tests {
     /// S3-14, S3-15. Rows named HandleFiles* are InfraKit's.
     #[test]
     #[rustfmt::skip]
-    fn declarations_of_vanished_instances_are_dropped_and_new_ones_taken_in() {
+    fn s3_15_declarations_of_vanished_instances_are_dropped_and_new_ones_taken_in() {
         let (one, two) = ("instance-1.tf.json", "instance-1.tf.json instance-2.tf.json");
         type Found<'a> = &'a [(&'a str, Option<&'a str>)];
         let cases: Vec<(&str, &str, (&str, &str), Found<'_>, &str)> = vec![

@@ -213,9 +213,8 @@ pub fn next_instance<'f>(files: impl IntoIterator<Item = &'f str>, from: u64) ->
 mod tests {
     use super::*;
 
-    /// S3-09.
     #[test]
-    fn scope_is_parsed_from_its_text() {
+    fn s3_09_scope_is_parsed_from_its_text() {
         let dedicated = |id: &str| Scope::Dedicated(id.to_owned());
         let global = |id: &str| Scope::Global(id.to_owned());
         for (text, scope) in [
@@ -252,7 +251,7 @@ mod tests {
 
     /// S3-10: all 15 cells.
     #[test]
-    fn scopes_and_actions() {
+    fn s3_10_effect_of_each_action_on_each_scope() {
         use Effect::{Destroy, None, Provision, Replace};
         use GroupAction::*;
         let actions = [GroupCreate, RollingUpdate, ScaleUp, ScaleDown, GroupDestroy];
@@ -273,7 +272,7 @@ mod tests {
     /// S3-02, S3-11, S3-14.
     #[test]
     #[rustfmt::skip]
-    fn files_and_resources_have_the_documented_names() {
+    fn s3_02_files_and_resources_have_the_documented_names() {
         let dedicated = |scope: &str, key: &str| FileSet::Dedicated {
             scope: scope.to_owned(),
             key: key.to_owned(),

@@ -1,10 +1,11 @@
-//! Files of a group's directory through the life of its members.
+//! Files of a group through the life of its members, and the tags in them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use lang::source::SourceMap;
 use serde_json::{Value, json};
 
+use super::tests::{attached, managers, rendered, spec};
 use super::*;
 use crate::MemberKey;
 use crate::attachment::{Attachments, EndReason};
@@ -160,4 +161,24 @@ fn new_specification_updates_dedicated_and_global_sets_in_place() {
         directory.files[&dedicated]["resource"]["block"]["g-1-data"]["gb"],
         2
     );
+}
+
+#[test]
+fn s3_06_instances_have_tags_and_are_filtered_by_all_of_them() {
+    for kind in ["aws_instance", "ibm_compute_vm_instance", "local_process"] {
+        let spec = spec(&managers(kind));
+        let files = rendered(&spec, &MemberKey::name("mgr1"), 12, &[("managers", "mgr1")]);
+        let found = DeclaredInstance::read(12, &files["instance-12.tf.json"]).unwrap();
+        let has = |pairs: &[(&str, &str)]| found.has_tags(&attached(pairs));
+        let (tier, group) = (("tier", "Web"), ("infrakit.group", "managers"));
+        for (tags, matches) in [
+            (vec![], true),
+            (vec![tier], true),
+            (vec![tier, group], true),
+            (vec![tier, ("infrakit.group", "other")], false),
+            (vec![group, ("missing", "")], false),
+        ] {
+            assert_eq!(has(&tags), matches, "{kind}: {tags:?}");
+        }
+    }
 }
