@@ -57,6 +57,7 @@ impl Deploying {
     }
 
     pub(super) async fn step(&self, steps: &Steps, step: Step) -> bool {
+        self.pass_over_skipped(steps, step).await;
         if self.needs_skipped(steps, step) {
             // The steps that need it are passed over as well, but the next batch may start.
             return true;

@@ -1,7 +1,7 @@
 //! Changes that depend on single members of a group: they belong to the batch of their member.
 
 use super::rules::{RULE, Rule, check};
-use super::world::Effect::Refuse;
+use super::world::Effect::{Ask, Refuse};
 
 const ORDER: &[Rule] = &[
     Rule {
@@ -79,6 +79,17 @@ const LIMITS: &[Rule] = &[
         parallelism: 4,
         script: &[("update v[0]", &[Refuse])],
         calls: "update w[0], update v[0]",
+        ..RULE
+    },
+    Rule {
+        rule: "the dependent of a skipped member stays",
+        before: "w, count 2, kind x; v, count 2, kind x, needs w[i]; g, group of w",
+        after: "w, count 2, kind y; v, count 2, kind y, needs w[i]; g, group of w",
+        parallelism: 4,
+        script: &[("create w[0]", &[Ask("skip 1")])],
+        calls: "destroy v[0], destroy w[0], create w[0], create v[0]",
+        state: Some("v[0]2, v[1]1, w[0]2, w[1]1"),
+        rollout: Some("converged: 0 done, 1 skipped"),
         ..RULE
     },
     Rule {

@@ -286,6 +286,41 @@ impl Deploying {
         })
     }
 
+    /// Passes over the skipped members that the second half of a replacement needs: without it the
+    /// object would be destroyed, and not created again.
+    pub(in crate::deploy::run) async fn pass_over_skipped(&self, steps: &Steps, step: Step) {
+        let Some(second) = second_half(steps, step) else {
+            return;
+        };
+        if !self.has_skipped().await {
+            return;
+        }
+        for needed in steps
+            .graph
+            .closure_up_to([second], |step| orders(steps, step))
+        {
+            let (Task::Apply(change) | Task::Destroy(change)) = &steps.tasks[needed] else {
+                continue;
+            };
+            if let Some((running, member)) = self.rollouts.member_of(*change) {
+                let look = |rollout: &Rollout| self.look(running, rollout, member);
+                running.recorded.read(look).await;
+            }
+        }
+    }
+
+    /// Returns true if an operator has skipped a member.
+    async fn has_skipped(&self) -> bool {
+        let is_skipped = |step: &group::rollout::Step| step.state == StepState::Skipped;
+        for running in &self.rollouts.groups {
+            let any = |rollout: &Rollout| rollout.steps().iter().any(is_skipped);
+            if running.recorded.read(any).await {
+                return true;
+            }
+        }
+        false
+    }
+
     /// Returns true if a step needs the change of a skipped member, other than by the order of its
     /// rollout.
     pub(in crate::deploy::run) fn needs_skipped(&self, steps: &Steps, step: Step) -> bool {
@@ -293,17 +328,30 @@ impl Deploying {
             Task::Apply(change) | Task::Destroy(change) => self.is_passed(*change),
             _ => false,
         };
-        let orders = |step: Step| matches!(steps.tasks[step], Task::Rollout(..));
         let groups = &self.rollouts.groups;
         let any = groups
             .iter()
             .any(|running| !lock(&running.passed).is_empty());
-        if !any || orders(step) || own(step) {
+        if !any || orders(steps, step) || own(step) {
             return false;
         }
-        let closure = steps.graph.closure_up_to([step], orders);
+        let halves = second_half(steps, step).into_iter().chain([step]);
+        let closure = steps
+            .graph
+            .closure_up_to(halves, |step| orders(steps, step));
         closure.into_iter().any(own)
     }
+}
+
+/// Returns true for a step of a rollout.
+fn orders(steps: &Steps, step: Step) -> bool {
+    matches!(steps.tasks[step], Task::Rollout(..))
+}
+
+/// Returns the creation that follows a destroy.
+fn second_half(steps: &Steps, step: Step) -> Option<Step> {
+    let destroys = matches!(steps.tasks[step], Task::Destroy(_));
+    steps.second_halves.get(&step).copied().filter(|_| destroys)
 }
 
 /// Time of the last change of the state, and if a change of a member has failed.
