@@ -299,7 +299,6 @@ fn write_subject(state: &State, l: &mut Line) {
         return;
     }
     opened::write_outdated(state, l);
-    opened::write_saves(state, l);
     if destroys_everything(state, s) {
         l.push(span(Role::Bad, " · everything is to be destroyed"));
     } else if s.mode != StageMode::Normal {
@@ -326,6 +325,7 @@ fn write_subject(state: &State, l: &mut Line) {
     }
     drifted(s, l);
     add_other_counts(state, s, l);
+    opened::write_saves(state, l);
     l.extend(opened::age(state, s).map(|age| span(Role::Dim, format!(" · {age}"))));
 }
 
