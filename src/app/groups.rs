@@ -8,7 +8,7 @@ use lang::addr::natural_cmp;
 use model::view::DeployView;
 use model::{
     Action, ChangeView, DeployId, GroupMember, GroupView, HealthyCount, MemberDrift, ReconcileRun,
-    RolloutMember, RolloutProgress, RolloutView, UnixMs,
+    RolloutMember, RolloutProgress, RolloutView, UnixMs, hash_change,
 };
 use std::collections::HashSet;
 
@@ -241,6 +241,8 @@ pub struct Member<'s> {
     pub dedicated: &'s [String],
     pub state: MemberState,
     pub health: Option<Line>,
+    /// Short hash of its configuration: old and new one during an update.
+    pub hash: Option<String>,
     pub batch: Option<u32>,
     /// End of its last action.
     pub changed: Option<UnixMs>,
@@ -280,6 +282,10 @@ pub fn member_of<'s>(state: &'s State, row: &'s Row) -> Option<Member<'s>> {
             None => member_state(state, object.is_some(), part, change),
         },
         health: part_of.and_then(|part| health(state, group, part)),
+        hash: match part_of.filter(|part| !part.is_over) {
+            Some(part) => part.hashes(),
+            None => object.and_then(|o| hash_change(None, o.hash.as_deref())),
+        },
         batch: part_of.map(|part| part.batch),
         changed: part_of.and_then(|p| p.actions.iter().filter_map(|a| a.ended).max()),
         error: part_of.and_then(error),

@@ -219,7 +219,7 @@ fn on_deploy_finished(state: &mut State, s: &DeploySummary, effects: &mut Vec<Ef
         .as_ref()
         .and_then(|d| paused_group(state, d));
     let how = match paused {
-        Some(group) => format!("ended, group {group} is paused"),
+        Some(group) => format!("ended, rollout of {group} paused"),
         None => s.outcome.label().to_owned(),
     };
     let text = format!("deploy #{} {how}: {}", s.deploy, s.operations.text());

@@ -279,16 +279,22 @@ fn replay(state: &State) -> Option<Part> {
 
 /// A running deploy with its time, or the pause of its rollout.
 fn running_deploy(state: &State, d: &DeployView) -> Part {
+    if let Some(group) = paused_group(state, d) {
+        return paused(group);
+    }
     let since = elapsed(state.now - d.began);
-    let (role, sign, word) = match paused_group(state, d) {
-        Some(_) => (Role::Bad, '■', "paused"),
-        None => (Role::Busy, '◐', &*since),
-    };
-    let long = format!("  {sign} deploy #{} {word}", d.deploy);
-    let short = format!("  {sign} #{} {word}", d.deploy);
+    shrinkable_part(
+        format!("  ◐ deploy #{} {since}", d.deploy),
+        11,
+        format!("  ◐ #{} {since}", d.deploy),
+    )
+}
+
+/// A group whose rollout waits for the operator.
+fn paused(group: &str) -> Part {
     Part {
-        line: line(role, long),
-        forms: vec![(11, line(role, short))],
+        line: line(Role::Bad, format!("  ■ rollout of {group} paused")),
+        forms: vec![(11, line(Role::Bad, "  ■ paused"))],
     }
 }
 
@@ -326,13 +332,11 @@ fn work(state: &State) -> Option<(Part, Click)> {
         if state.context() == Context::Deploy {
             return None;
         }
-        let (sign, role, word) = match state.applied().and_then(|d| paused_group(state, d)) {
-            Some(_) => ("■", Role::Bad, "paused"),
-            None => {
-                let (sign, role) = outcome_role(summary.outcome);
-                (sign, role, summary.outcome.label())
-            }
-        };
+        if let Some(group) = state.applied().and_then(|d| paused_group(state, d)) {
+            return Some((paused(group), Some("screen-groups")));
+        }
+        let (sign, role) = outcome_role(summary.outcome);
+        let word = summary.outcome.label();
         let text = format!("  {sign} deploy #{} {word}", summary.deploy);
         let part = omittable_part(7, line(role, text));
         return Some((part, Some("screen-deploy")));

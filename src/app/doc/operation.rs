@@ -12,7 +12,10 @@ use crate::app::screens::push_keys;
 use crate::app::state::{Context, State};
 use crate::app::text::width;
 use lang::addr::unquote;
-use model::{Failure, FailureClass, Operation, OperationState, RequestedCall, SideEffectOutcome};
+use model::{
+    Failure, FailureClass, FailureGroup, Operation, OperationState, RequestedCall,
+    SideEffectOutcome,
+};
 use model::{PluginId, UnixMs};
 use std::collections::BTreeSet;
 
@@ -266,6 +269,13 @@ fn list_next_steps(state: &State, op: &Operation, f: &Failure, doc: &mut Doc) {
         (false, Context::Replay) => "stages what is left, at the end of the replay".to_owned(),
         (false, _) => "stages what is left, once the deploy has ended".to_owned(),
     };
+    // A replay shows the past: a later deploy may have solved the failure.
+    let solved = failure_group_of(state, f).and_then(|g| g.solved_in);
+    if let (Context::Replay, Some(deploy)) = (state.context(), solved) {
+        let text = format!("✓ solved in deploy #{deploy}: nothing to do");
+        doc.extend([Line::new(), line(Role::Ok, text)]);
+        return;
+    }
     push_heading(doc, "next");
     doc.extend(before_retry(f.class).map(|text| line(Role::Plain, format!("  {text}"))));
     push_keys(
@@ -296,10 +306,15 @@ fn before_retry(class: FailureClass) -> Option<&'static str> {
     }
 }
 
+/// Loaded failures with the same reason.
+fn failure_group_of<'s>(state: &'s State, f: &Failure) -> Option<&'s FailureGroup> {
+    let groups = state.loaded.failures.as_deref()?;
+    groups.iter().find(|g| g.fingerprint == f.fingerprint)
+}
+
 /// Tells how often this failure has been seen, if it is not the first time.
 fn seen_before(state: &State, f: &Failure) -> Option<Line> {
-    let groups = state.loaded.failures.as_deref()?;
-    let group = groups.iter().find(|g| g.fingerprint == f.fingerprint)?;
+    let group = failure_group_of(state, f)?;
     let ago = elapsed(state.now - group.first);
     let mut text = format!("  seen {}×, first {ago} ago", group.count);
     if let Some(deploy) = group.solved_in {

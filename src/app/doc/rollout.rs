@@ -108,8 +108,8 @@ fn push_next(doc: &mut Doc, state: &State, rollout: &RolloutView, paused: &str) 
     let failed = rollout.members.iter().find(failed);
     let resumed = match (failed, paused) {
         _ if is_running && is_continued => "continues",
-        (Some(_), _) => "stages the rest for a review, to continue after t or S",
-        (None, "paused (unhealthy)") => "stages the rest for a review, to wait for health again",
+        (Some(_), _) => "stages the rest for a review, after t or S",
+        (None, "paused (unhealthy)") => "stages the rest for a review, and waits for health again",
         _ => "stages the rest for a review, to continue",
     };
     let resume_key = state.options.keys.first("group-resume");
@@ -120,8 +120,8 @@ fn push_next(doc: &mut Doc, state: &State, rollout: &RolloutView, paused: &str) 
     match failed {
         Some(member) => {
             let key = &member.key;
-            let retry = format!("on {key}: {resume_key} then repeats its change");
-            let skip = format!("on {key}: {resume_key} then continues without its change");
+            let retry = format!("changes {key} again with the next {resume_key}");
+            let skip = format!("goes on without the change of {key}, with the next {resume_key}");
             keys.splice(1..1, [("group-retry", retry), ("group-skip", skip)]);
         }
         None if paused == "paused (unhealthy)" => {
@@ -131,8 +131,8 @@ fn push_next(doc: &mut Doc, state: &State, rollout: &RolloutView, paused: &str) 
             if let Some(member) = waiting.min_by_key(|member| member.note.is_none()) {
                 let key = &member.key;
                 let retry =
-                    format!("on {key}: {resume_key} then repeats its change, which may replace it");
-                let skip = format!("on {key}: {resume_key} then continues without its health");
+                    format!("changes {key} again with the next {resume_key}; may replace it");
+                let skip = format!("goes on with {key} unhealthy, with the next {resume_key}");
                 keys.extend([("group-retry", retry), ("group-skip", skip)]);
             }
         }

@@ -64,6 +64,8 @@ const COLUMNS: &[Column] = &[
     number("BATCH", 0, 4),
     number("CHANGED", 0, 3),
     column("OBJECT", Width::Flex(10, 2), 5),
+    // Of the configuration: before and after the change.
+    column("HASH", Width::Content(0), 7),
     column("DEDICATED", Width::Key(12), 6),
     column("LAST ERROR", Width::Flex(16, 4), 2),
 ];
@@ -179,6 +181,7 @@ fn member_cells(state: &State, member: &Member<'_>) -> Vec<Line> {
         line(Role::Dim, batch.unwrap_or_default()),
         line(Role::Dim, changed.unwrap_or_default()),
         line(Role::Dim, object_id(state, member).unwrap_or_default()),
+        line(Role::Dim, member.hash.as_deref().unwrap_or_default()),
         match member.dedicated {
             [] => Line::new(),
             [one] => vec![address(Role::Dim, one)],

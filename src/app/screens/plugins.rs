@@ -355,7 +355,7 @@ fn failure_effect(state: &State) -> Option<String> {
     };
     Some(match (used.len(), resources.len()) {
         (0, _) => format!("nothing uses {object}"),
-        (_, 0) => format!("{subject} resources cannot be staged or applied"),
+        (_, 0) => format!("{subject} resources, if any, cannot be staged or applied"),
         (_, n) => format!("{} cannot be staged or applied", count(n, "resource")),
     })
 }

@@ -86,9 +86,9 @@ fn unhealthy_member_is_named_and_the_next_keys_tell_when_they_act() {
     assert!(member.contains("✗ unhealthy"), "{member}");
     assert!(member.contains("503 Service Unavailable"), "{member}");
     assert!(c.line("b  batch 2").contains("  unhealthy  "));
-    c.shows("■ deploy #31 paused");
+    c.shows("■ rollout of web paused");
     c.shows("next, once deploy #31 has ended");
-    c.shows("  R       stages the rest for a review, to wait for health again");
+    c.shows("  R       stages the rest for a review, and waits for health again");
     c.event(EventKind::DeployFinished(fixture::finished(
         DeployOutcome::Failed,
     )));
@@ -252,13 +252,13 @@ fn paused_rollout_names_the_keys_that_continue_it() {
     c.line("batch 2/3 · 1 of 2 healthy");
     // The keys act on the member that failed, so the cursor is on it.
     c.shows("─ web b  ✗ unhealthy ─");
-    c.line("R       stages the rest for a review, to wait for health again");
-    c.line("S       on b: R then continues without its health");
+    c.line("R       stages the rest for a review, and waits for health again");
+    c.line("S       goes on with b unhealthy, with the next R");
     c.press("G");
-    c.line("t       on blue: R then repeats its change");
-    c.line("R       stages the rest for a review, to continue after t or S");
+    c.line("t       changes blue again with the next R");
+    c.line("R       stages the rest for a review, after t or S");
     c.event(locked(Some("bob")));
-    c.hides("to continue after");
+    c.hides("after t or S");
 }
 
 #[test]

@@ -240,7 +240,7 @@ fn console_without_anything_to_settle_stays_on_the_plugins() {
     c.answer(Answer::History(deploy(DeployOutcome::Succeeded)));
     assert_eq!(c.state.screen, Screen::Plugins);
     // A plugin that gives up is shown there.
-    c.shows("its resources cannot be staged or applied");
+    c.shows("its resources, if any, cannot be staged or applied");
 }
 
 #[test]
