@@ -15,6 +15,7 @@ mod identity;
 mod launches;
 mod log_text;
 mod operation;
+mod operation_log;
 mod plugin;
 mod resource;
 mod rollout;
@@ -43,9 +44,8 @@ pub use history::{
 pub use identity::{Varying, varying};
 pub use launches::{cause, launches};
 pub use log_text::log_text;
-pub use operation::{
-    more_needs, newest_log_text, operation, operation_sign, operation_title, pause,
-};
+pub use operation::{more_needs, operation, operation_sign, operation_title, pause};
+pub use operation_log::newest_log_text;
 pub use plugin::{calls, found, level_role, logs, orphan, processes};
 pub use resource::{
     log_line, output_value, short_provider, state_output, state_row, stream_label, telling_values,
