@@ -121,7 +121,7 @@ fn push_next(doc: &mut Doc, state: &State, rollout: &RolloutView, paused: &str) 
         Some(member) => {
             let key = &member.key;
             let retry = format!("changes {key} again with the next {resume_key}");
-            let skip = format!("goes on without the change of {key}, with the next {resume_key}");
+            let skip = format!("continues without the change of {key}, with the next {resume_key}");
             keys.splice(1..1, [("group-retry", retry), ("group-skip", skip)]);
         }
         None if paused == "paused (unhealthy)" => {
@@ -132,7 +132,7 @@ fn push_next(doc: &mut Doc, state: &State, rollout: &RolloutView, paused: &str) 
                 let key = &member.key;
                 let retry =
                     format!("changes {key} again with the next {resume_key}; may replace it");
-                let skip = format!("goes on with {key} unhealthy, with the next {resume_key}");
+                let skip = format!("continues with {key} unhealthy, with the next {resume_key}");
                 keys.extend([("group-retry", retry), ("group-skip", skip)]);
             }
         }

@@ -151,16 +151,18 @@ fn stop_call(state: &State, call: &CallView) -> [Doc; 2] {
         Some(_) => "; the deploy goes on",
         None => "",
     };
-    let step = |head: String, effect: &str| {
+    let step = |role, head: String, effect: &str| {
         let effect = format!("   {effect}{also}{goes_on}");
-        vec![line(Role::Strong, head), line(Role::Plain, effect)]
+        vec![line(role, head), line(Role::Plain, effect)]
     };
     [
         step(
+            Role::Strong,
             format!("4  only {what}: ask {plugin} to stop"),
             "the call may end early, as a failure",
         ),
         step(
+            Role::Alarm,
             format!("5  only {what}: restart {plugin}"),
             "kills its process: the outcome can be unknown",
         ),

@@ -253,7 +253,7 @@ fn paused_rollout_names_the_keys_that_continue_it() {
     // The keys act on the member that failed, so the cursor is on it.
     c.shows("─ web b  ✗ unhealthy ─");
     c.line("R       stages the rest for a review, and waits for health again");
-    c.line("S       goes on with b unhealthy, with the next R");
+    c.line("S       continues with b unhealthy, with the next R");
     c.press("G");
     c.line("t       changes blue again with the next R");
     c.line("R       stages the rest for a review, after t or S");
