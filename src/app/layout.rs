@@ -416,20 +416,16 @@ pub fn incident_badge(state: &State, area: Rect) -> Option<(u16, Line)> {
         let plugin = state.view.plugins.get(&i.plugin);
         plugin.is_some_and(|p| p.state.is_failed())
     };
+    let is_urgent = all.iter().any(|i| state.is_urgent(i));
     let what = match (crashes, n) {
+        _ if !is_urgent => format!("{n} unused failed"),
         (0, 1) if all.iter().all(is_down) => "1 plugin gave up".to_owned(),
         (0, _) if all.iter().all(is_down) => format!("{n} plugins gave up"),
         (1, 1) => "1 plugin crash".to_owned(),
         _ if crashes == n => format!("{n} plugin crashes"),
         _ => count(n, "plugin failure"),
     };
-    let is_urgent = all.iter().any(|i| state.is_urgent(i));
     let role = if is_urgent { Role::Bad } else { Role::Dim };
-    let what = match what.split_once("plugin") {
-        // The number alone would be an alarm without a reason.
-        Some((number, _)) if !is_urgent => format!("{number}unused failed"),
-        _ => what,
-    };
     let badge = |text: String| super::doc::badge(state, "incidents", role, text);
     let mut tight = badge(n.to_string());
     tight.iter_mut().for_each(|s| s.text.retain(|c| c != ' '));

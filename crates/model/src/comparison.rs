@@ -4,9 +4,6 @@ use crate::{Action, DeploySummary, Operation, OperationState};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Files of a configuration with their texts, by name.
-pub type ConfigFiles = Vec<(String, String)>;
-
 /// Differences between two deploys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DeployComparison {
@@ -47,7 +44,7 @@ pub struct OperationDifference {
     pub after: Option<ComparedOperation>,
 }
 
-/// What a comparison shows of an operation.
+/// Properties of an operation that are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ComparedOperation {
     pub action: Action,
@@ -74,13 +71,17 @@ impl ComparedOperation {
     }
 }
 
+/// A deploy with its operations, and with the names and texts of its configuration's files.
+type Side<'a> = (
+    DeploySummary,
+    &'a [Operation],
+    Option<&'a Vec<(String, String)>>,
+);
+
 impl DeployComparison {
     /// Compares two deploys with their operations, and with their configurations if they are
     /// stored.
-    pub fn of(
-        (before, then, files_then): (DeploySummary, &[Operation], Option<&ConfigFiles>),
-        (after, now, files_now): (DeploySummary, &[Operation], Option<&ConfigFiles>),
-    ) -> Self {
+    pub fn of((before, then, files_then): Side<'_>, (after, now, files_now): Side<'_>) -> Self {
         let files = files_then.zip(files_now);
         Self {
             before,
@@ -91,9 +92,11 @@ impl DeployComparison {
     }
 }
 
-fn differing_files(then: &ConfigFiles, now: &ConfigFiles) -> Vec<FileDifference> {
-    let texts =
-        |files: &'_ ConfigFiles| -> BTreeMap<String, String> { files.iter().cloned().collect() };
+/// Compares the files of two configurations, by name.
+pub fn differing_files(then: &[(String, String)], now: &[(String, String)]) -> Vec<FileDifference> {
+    let texts = |files: &[(String, String)]| -> BTreeMap<String, String> {
+        files.iter().cloned().collect()
+    };
     let (mut then, mut now) = (texts(then), texts(now));
     let names: BTreeSet<String> = then.keys().chain(now.keys()).cloned().collect();
     let compared = names.into_iter().map(|name| {
@@ -140,7 +143,7 @@ fn differing_operations(then: &[Operation], now: &[Operation]) -> Vec<OperationD
 mod tests {
     use super::*;
 
-    fn files(all: &[(&str, &str)]) -> ConfigFiles {
+    fn files(all: &[(&str, &str)]) -> Vec<(String, String)> {
         let owned = all
             .iter()
             .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));

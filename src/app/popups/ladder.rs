@@ -58,9 +58,10 @@ impl Content for Ladder {
             // Only ends of processes leave unknown outcomes, so only they need a confirmation.
             Step::Rung(CancelRung::KillPlugins) => state.open(confirm_kill(state)),
             Step::Rung(rung) => effects.push(Effect::Cancel(*rung)),
-            Step::Plugin(id, PluginCommand::Restart) => {
-                let command = PluginCommand::Restart;
-                state.open(command::confirm_interruption(state, id, command, "Restart"));
+            Step::Plugin(id, command @ PluginCommand::Restart) => {
+                state.open(command::confirm_interruption(
+                    state, id, *command, "Restart",
+                ));
             }
             Step::Plugin(id, command) => effects.push(Effect::Plugin(id.clone(), *command)),
         }
@@ -85,15 +86,9 @@ impl Content for Ladder {
             rows.extend(wrap(doc, cells));
             rows.push(Line::new());
         }
+        let digits = format!("1-{} j k", rungs.len());
         let keys = Part::keys(&[
-            (
-                if rungs.len() > 3 {
-                    "1-5 j k"
-                } else {
-                    "1-3 j k"
-                },
-                "choose",
-            ),
+            (&digits, "choose"),
             ("enter", "run this step"),
             ("esc", "keep running"),
         ]);

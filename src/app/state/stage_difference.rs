@@ -17,24 +17,16 @@ pub struct StageDifference {
 impl StageDifference {
     /// Compares the changes of two stages.
     pub fn of(before: &StageSummary, now: &StageSummary) -> Self {
-        let with_effect = |s: &'_ StageSummary| -> HashMap<String, ChangeView> {
-            let all = s.changes.iter().filter(|c| c.has_effect());
-            all.map(|c| (c.address.to_string(), c.clone())).collect()
-        };
         let (then, after) = (with_effect(before), with_effect(now));
         let differs =
-            |(address, change): &(&String, &ChangeView)| then.get(*address) != Some(*change);
+            |(address, change): &(&&str, &&ChangeView)| then.get(*address) != Some(change);
+        let differing = after.iter().filter(differs);
         Self {
             before: before.stage,
-            addresses: after
-                .iter()
-                .filter(differs)
-                .map(|(address, _)| address.clone())
+            addresses: differing
+                .map(|(address, _)| (*address).to_owned())
                 .collect(),
-            gone: then
-                .keys()
-                .filter(|address| !after.contains_key(*address))
-                .count(),
+            gone: then.keys().filter(|a| !after.contains_key(*a)).count(),
         }
     }
 
@@ -48,4 +40,9 @@ impl StageDifference {
             (n, gone) => format!("• {n} differ from #{before}, {gone} gone"),
         }
     }
+}
+
+fn with_effect(stage: &StageSummary) -> HashMap<&str, &ChangeView> {
+    let all = stage.changes.iter().filter(|c| c.has_effect());
+    all.map(|c| (&*c.address, c)).collect()
 }

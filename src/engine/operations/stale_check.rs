@@ -14,7 +14,7 @@ use lang::config::{Overridden, Planned};
 use model::mutex::lock;
 use model::view::View;
 use model::*;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use store::records::{Revision, StageRecord, State};
 use workspace::load::{self, Loaded};
@@ -302,14 +302,11 @@ fn difference(
 
 /// Names of the files that differ, with `(new)` or `(removed)`.
 pub(super) fn changed_files(then: &[(String, String)], now: &[(String, String)]) -> Vec<String> {
-    let a: BTreeMap<&str, &str> = then.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
-    let b: BTreeMap<&str, &str> = now.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
-    let names: BTreeSet<&str> = a.keys().chain(b.keys()).copied().collect();
-    let changed = names.into_iter().filter(|n| a.get(n) != b.get(n));
-    let named = changed.map(|name| match (a.get(name), b.get(name)) {
-        (None, _) => format!("{name} (new)"),
-        (_, None) => format!("{name} (removed)"),
-        _ => name.to_owned(),
+    let named = differing_files(then, now).into_iter();
+    let named = named.map(|FileDifference { name, kind, .. }| match kind {
+        DifferenceKind::New => format!("{name} (new)"),
+        DifferenceKind::Removed => format!("{name} (removed)"),
+        DifferenceKind::Changed => name,
     });
     named.collect()
 }

@@ -454,15 +454,7 @@ fn long_deploy(width: u16, height: u16) -> Console {
         op.took_ms = (state == OperationState::Done).then_some(900);
         op
     };
-    c.event(EventKind::DeployStarted(DeployStarted {
-        deploy: 31,
-        stage: 12,
-        mode: StageMode::Normal,
-        who: "ana".into(),
-        host: "deck".into(),
-        parallelism: 10,
-        operations: (0..=50).map(operation).collect(),
-    }));
+    c.event(fixture::started((0..=50).map(operation).collect()));
     c.press("4");
     c
 }

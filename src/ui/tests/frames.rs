@@ -66,15 +66,7 @@ fn running_rows_stay_visible_when_the_list_scrolls() {
             )
         })
         .collect();
-    c.event(EventKind::DeployStarted(DeployStarted {
-        deploy: 31,
-        stage: 12,
-        mode: StageMode::Normal,
-        who: "ana".into(),
-        host: "deck".into(),
-        parallelism: 10,
-        operations,
-    }));
+    c.event(fixture::started(operations));
     let mut op = fixture::operation(
         321,
         "aws_thing.n321",

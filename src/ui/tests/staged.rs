@@ -181,15 +181,7 @@ fn output_changes_are_rows_and_can_be_deployed_alone() {
     c.press("y");
     assert!(matches!(c.take_effects()[..], [Effect::Deploy(_)]));
     assert_eq!(c.state.screen, Screen::Deploy);
-    c.event(EventKind::DeployStarted(DeployStarted {
-        deploy: 31,
-        stage: 12,
-        mode: StageMode::Normal,
-        who: "ana".into(),
-        host: "deck".into(),
-        parallelism: 10,
-        operations: vec![],
-    }));
+    c.event(fixture::started(vec![]));
     c.shows("No resource operations: this deploy changes only outputs");
 }
 

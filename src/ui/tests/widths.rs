@@ -167,15 +167,7 @@ fn console(width: u16, height: u16) -> Console {
 fn deploying(width: u16, height: u16) -> Console {
     let mut c = console(width, height);
     fixture::deploying().into_iter().for_each(|e| c.event(e));
-    c.event(EventKind::DeployStarted(DeployStarted {
-        deploy: 31,
-        stage: 12,
-        mode: StageMode::Normal,
-        who: "ana".into(),
-        host: "deck".into(),
-        parallelism: 10,
-        operations: (0..CHANGES).map(operation).collect(),
-    }));
+    c.event(fixture::started((0..CHANGES).map(operation).collect()));
     add_calls(&mut c);
     c.tick(62_000);
     c

@@ -55,6 +55,7 @@ impl View {
             _ => {}
         }
     }
+
     /// Difference between the workspace and the current stage: that of the state, otherwise the
     /// changed files.
     pub fn outdated(&self) -> Option<String> {
