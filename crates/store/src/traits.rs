@@ -204,6 +204,12 @@ pub trait Deploys: Send + Sync {
     /// [`StoreError::NotLeader`] if it has the fencing token of a former leader.
     async fn begin_deploy(&self, new: NewDeploy) -> Result<StartedDeploy, StoreError>;
 
+    /// Checks before an action without an intent that the running deploy may still act.
+    ///
+    /// # Errors
+    /// [`StoreError::NotLeader`] if it has the fencing token of a former leader.
+    async fn check_fencing_token(&self) -> Result<(), StoreError>;
+
     /// Records an intent. It is durable when this returns; make the call only after that.
     async fn record_intent(&self, intent: Intent) -> Result<(), StoreError>;
 

@@ -57,6 +57,19 @@ impl Deploys for Sqlite {
         .await
     }
 
+    async fn check_fencing_token(&self) -> Result<(), StoreError> {
+        let token = lock(&self.running_deploy())
+            .as_ref()
+            .and_then(RunningDeploy::fencing_token);
+        match token {
+            Some(token) => {
+                self.read(move |conn| refuse_former_leader(conn, token))
+                    .await
+            }
+            None => Ok(()),
+        }
+    }
+
     async fn record_intent(&self, intent: Intent) -> Result<(), StoreError> {
         let (shadow, index, step) = (self.running_deploy(), intent.index, intent.step.clone());
         let begun = self.write("an intent", move |conn| {

@@ -84,7 +84,8 @@ fn leader(conn: &Connection) -> Job<Option<LeaderLease>> {
     Ok(lease)
 }
 
-/// Refuses a step of a former leader. Runs in the transaction of the step's first record.
+/// Refuses a step of a former leader. Runs in the transaction of the step's first record, if it has
+/// one.
 pub(super) fn refuse_former_leader(conn: &Connection, token: i64) -> Job<()> {
     let lease = leader(conn)?.unwrap_or_default();
     match lease.token == token && !lease.owner.is_empty() {

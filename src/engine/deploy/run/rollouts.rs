@@ -192,6 +192,8 @@ impl Deploying {
         let key = running.group.member(member).member.clone();
         match self.run_drain(running, member).await {
             Ok(()) => self.handle(running, Event::Done { member: key }).await,
+            // The end of the deploy records the interruption.
+            Err(_) if self.must_not_act() => false,
             Err(reason) => {
                 let removed = running.group.member(member).phase == Phase::Shrink;
                 let text = format!("the drain of {key} failed: {reason}");
@@ -211,11 +213,19 @@ impl Deploying {
         let Err(reason) = self.run_drain(running, member).await else {
             return true;
         };
+        if self.must_not_act() {
+            return false;
+        }
         let key = &running.group.member(member).member;
         let text = format!("the drain of {key} failed, so its old object stays: {reason}");
         let hook = running.group.declared.drain.as_ref();
         self.report(running, hook, &text, false);
         false
+    }
+
+    /// Returns true once this process can record nothing more, or another one has the lock.
+    fn must_not_act(&self) -> bool {
+        self.scheduler.has_lost_store() || self.scheduler.stops().lock_lost.get().is_some()
     }
 
     /// Reports a fault of a hook.

@@ -285,6 +285,38 @@ const HOOKS: &[Rule] = &[
         rollout: Some("paused (interrupted): 0 done, 1 pending, 2 pending"),
         ..RULE
     },
+    Rule {
+        rule: "a former leader starts no drain",
+        before: "w, count 2, size 1; g, group of w",
+        after: "w, count 2, size 2; g, group of w, drain test $KEY != 1",
+        script: &[("update w[0]", &[LoseLead])],
+        calls: "update w[0]",
+        ended: Some("w[0] done, w[1] not attempted"),
+        says: Some("Another process has taken over; (cancelled)"),
+        rollout: Some("paused (interrupted): 0 done, 1 pending"),
+        ..RULE
+    },
+    Rule {
+        rule: "a former leader starts no drain of an old object",
+        before: "w, count 2, kind x; g, group of w, surge",
+        after: "w, count 2, kind y; g, group of w, surge, drain false",
+        script: &[("create w[0]", &[LoseLead])],
+        calls: "create w[0]",
+        state: Some("w[0]2, w[0]1 deposed, w[1]1"),
+        says: Some("Another process has taken over; (cancelled)"),
+        ..RULE
+    },
+    Rule {
+        rule: "a former leader starts no health check",
+        before: "w, count 2, size 1; g, group of w",
+        after: "w, count 2, size 2; g, group of w, health false",
+        script: &[("update w[0]", &[LoseLead])],
+        calls: "update w[0]",
+        ended: Some("w[0] done, w[1] not attempted"),
+        says: Some("Another process has taken over; (cancelled)"),
+        rollout: Some("paused (interrupted): 0 pending, 1 pending"),
+        ..RULE
+    },
 ];
 
 #[tokio::test]

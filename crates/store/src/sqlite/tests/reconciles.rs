@@ -60,11 +60,14 @@ async fn deploy_of_a_former_leader_is_refused() {
     refused(store.begin_deploy(deploy(Some(1))).await.unwrap_err(), "");
     store.swap_leader(None, lease("a", 1, 100)).await.unwrap();
     store.begin_deploy(deploy(Some(1))).await.unwrap();
+    store.check_fencing_token().await.unwrap();
     let taken = store.swap_leader(Some(lease("a", 1, 100)), lease("b", 2, 200));
     assert!(taken.await.unwrap());
+    refused(store.check_fencing_token().await.unwrap_err(), "b");
     refused(store.begin_deploy(deploy(Some(1))).await.unwrap_err(), "b");
     // The refused ones left nothing, and an operator's deploy has no token.
     store.begin_deploy(deploy(None)).await.unwrap();
+    store.check_fencing_token().await.unwrap();
     assert_eq!(store.history(0).await.unwrap().len(), 2);
 }
 

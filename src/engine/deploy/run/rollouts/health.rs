@@ -47,6 +47,10 @@ impl Deploying {
                 return false;
             };
             let polled = self.poll(running, &new, policy).await;
+            if self.must_not_act() {
+                self.handle(running, self.end_event(true)).await;
+                return false;
+            }
             let health: Vec<Health> = polled.iter().map(|(_, result)| health(result)).collect();
             let failures: BTreeMap<MemberKey, String> = polled
                 .into_iter()

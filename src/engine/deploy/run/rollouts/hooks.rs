@@ -9,7 +9,7 @@ use lang::addr::ModuleInstance;
 use lang::config::GroupHook;
 use lang::eval::{self, Bindings};
 use lang::syntax::Expr;
-use shell::Probe;
+use shell::{Probe, Prober};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,9 +39,8 @@ impl Deploying {
         let change = &self.selection.stage.changes[member.change];
         let value = change.before.value.clone();
         let words = self.evaluate_words(running, &member, hook, expr, value)?;
-        let prober = self.rollouts.prober.as_ref();
-        let prober = prober.ok_or("commands cannot run in this deploy")?;
-        prober
+        self.prober(running)
+            .await?
             .run(&words, policy.timeout, &self.walk.cancel)
             .await
             .map_err(|reason| self.recorder.secrets().redact(&reason).into_owned())
@@ -60,12 +59,23 @@ impl Deploying {
             Check::Ready(false) => return Err("its ready expression is false".to_owned()),
             Check::Probe(probe) => probe,
         };
-        let prober = self.rollouts.prober.as_ref();
-        let prober = prober.ok_or("probes cannot run in this deploy")?;
-        prober
+        self.prober(running)
+            .await?
             .probe(&probe, limit, &self.walk.cancel)
             .await
             .map_err(|reason| self.recorder.secrets().redact(&reason).into_owned())
+    }
+
+    /// Returns the runner of hooks for one hook that starts now. The loop looks at its lock lease
+    /// only every few seconds, so a former leader is refused here.
+    async fn prober(&self, running: &RunningRollout) -> Result<&Prober, String> {
+        if let Err(error) = running.recorded.store().check_fencing_token().await {
+            let reason = error.to_string();
+            drop(self.store_failure(error));
+            return Err(reason);
+        }
+        let prober = self.rollouts.prober.as_ref();
+        prober.ok_or_else(|| "hooks cannot run in this deploy".to_owned())
     }
 
     fn health_check(&self, running: &RunningRollout, member: &Target) -> Result<Check, String> {
